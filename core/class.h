@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What an I/O is worth: whether a request is waiting for it.
+ */
+#ifndef FGIO_CORE_CLASS_H
+#define FGIO_CORE_CLASS_H
+
+#include "types.h"
+
+enum fgio_class {
+	FGIO_NONCRITICAL = 0,
+	FGIO_CRITICAL = 1,
+};
+
+#define FGIO_CLASSES 2
+
+/* What somebody said of the thread that submits an I/O. */
+enum fgio_thread_tag {
+	FGIO_THREAD_UNTAGGED,
+	FGIO_THREAD_FOREGROUND,
+	FGIO_THREAD_BACKGROUND,
+};
+
+/*
+ * Layout of an I/O priority (include/uapi/linux/ioprio.h): class in bits
+ * 15:13, hint in 12:3 (data on 6.1), level in 2:0. The two highest hint bits
+ * are fgio's: no kernel gives them a meaning (command duration limits use
+ * hints 1 to 7), they travel with every clone of a bio, and the block layer
+ * never merges I/Os whose priorities differ.
+ */
+#define FGIO_IOPRIO_CLASS_SHIFT 13
+#define FGIO_IOPRIO_CLASS_REALTIME 1
+#define FGIO_IOPRIO_CLASS_BEST_EFFORT 2
+#define FGIO_IOPRIO_LEVEL_MASK 0x7
+
+#define FGIO_IOPRIO_CRITICAL (1U << 12)
+#define FGIO_IOPRIO_NONCRITICAL (1U << 11)
+
+/**
+ * fgio_classify() - the class of an I/O at the moment it is submitted
+ * @tag: tag of the submitting thread
+ * @ioprio: priority that the I/O carries
+ * @ioprio_chosen: whether somebody chose that priority; false when the kernel
+ *	derived it from the thread's nice value or scheduling policy
+ *
+ * A class that was already decided higher in a stack of devices stands. Then
+ * the tag counts; then a chosen priority: the real-time class and level 0 of
+ * the best-effort class are critical. All else is non-critical (FAST'17 paper,
+ * section 4.1: what nobody is known to wait for).
+ *
+ * Context: any, takes no lock.
+ */
+static inline enum fgio_class
+fgio_classify(enum fgio_thread_tag tag, u16 ioprio, bool ioprio_chosen)
+{
+	unsigned int ioprio_class = ioprio >> FGIO_IOPRIO_CLASS_SHIFT;
+	unsigned int level = ioprio & FGIO_IOPRIO_LEVEL_MASK;
+
+	if (ioprio & FGIO_IOPRIO_CRITICAL)
+		return FGIO_CRITICAL;
+	if (ioprio & FGIO_IOPRIO_NONCRITICAL)
+		return FGIO_NONCRITICAL;
+	if (tag != FGIO_THREAD_UNTAGGED)
+		return tag == FGIO_THREAD_FOREGROUND ? FGIO_CRITICAL :
+						       FGIO_NONCRITICAL;
+	if (!ioprio_chosen)
+		return FGIO_NONCRITICAL;
+	if (ioprio_class == FGIO_IOPRIO_CLASS_REALTIME)
+		return FGIO_CRITICAL;
+	if (ioprio_class == FGIO_IOPRIO_CLASS_BEST_EFFORT && level == 0)
+		return FGIO_CRITICAL;
+	return FGIO_NONCRITICAL;
+}
+
+/**
+ * fgio_stamp_ioprio() - the priority by which lower layers know a class
+ * @class: what fgio_classify() said of the I/O
+ * @tag: tag of the submitting thread
+ * @ioprio: priority that the I/O carries
+ *
+ * Critical I/O is marked. Non-critical I/O is left as it is, so that I/O which
+ * fgio has nothing to say about is never changed; only where a background tag
+ * overrules a priority must that be remembered, or a device below, whose
+ * driver submits from a thread without a tag, would judge by the priority.
+ */
+static inline u16 fgio_stamp_ioprio(enum fgio_class class,
+				    enum fgio_thread_tag tag, u16 ioprio)
+{
+	if (class == FGIO_CRITICAL)
+		return (u16)(ioprio | FGIO_IOPRIO_CRITICAL);
+	if (tag == FGIO_THREAD_BACKGROUND &&
+	    fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) == FGIO_CRITICAL)
+		return (u16)(ioprio | FGIO_IOPRIO_NONCRITICAL);
+	return ioprio;
+}
+
+#endif /* FGIO_CORE_CLASS_H */

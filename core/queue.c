@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "atomic.h"
+#include "queue.h"
+
+void fgio_queue_init(struct fgio_queue *queue)
+{
+	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
+	fgio_list_init(&queue->fifo[FGIO_NONCRITICAL]);
+	fgio_list_init(&queue->fifo[FGIO_CRITICAL]);
+}
+
+void fgio_queue_configure(struct fgio_queue *queue,
+			  const struct fgio_queue_config *config)
+{
+	queue->config = *config;
+}
+
+void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
+		       bool at_head)
+{
+	u8 class = request->class;
+
+	if (at_head)
+		fgio_list_add_head(&queue->fifo[class], &request->link);
+	else
+		fgio_list_add_tail(&queue->fifo[class], &request->link);
+	request->state = FGIO_REQUEST_QUEUED;
+	fgio_store(&queue->queued[class], queue->queued[class] + 1);
+	queue->counters.queued[class]++;
+}
+
+static void take_out(struct fgio_queue *queue, struct fgio_request *request)
+{
+	u8 class = request->class;
+
+	fgio_list_remove(&request->link);
+	request->state = FGIO_REQUEST_IDLE;
+	fgio_store(&queue->queued[class], queue->queued[class] - 1);
+}
+
+void fgio_queue_remove(struct fgio_queue *queue, struct fgio_request *request)
+{
+	take_out(queue, request);
+}
+
+void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
+{
+	request->sector = sector;
+	request->sectors = sectors;
+}
+
+bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns)
+{
+	u64 seen_ns;
+
+	if (fgio_load(&queue->queued[FGIO_CRITICAL]) ||
+	    fgio_load(&queue->in_device[FGIO_CRITICAL]))
+		return true;
+	seen_ns = fgio_load(&queue->critical_seen_ns);
+	/* A completion on another CPU may carry a time just after now_ns. */
+	return seen_ns && (now_ns < seen_ns ||
+			   now_ns - seen_ns < queue->config.critical_window_ns);
+}
+
+bool fgio_queue_needs_clock(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
+	       fgio_load(&queue->critical_seen_ns);
+}
+
+static bool device_has_room(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) <
+	       queue->config.noncritical_in_device_max;
+}
+
+/*
+ * A request that went late does not put off the next one: the intervals stay
+ * on their grid, so that the promised rate is kept on average. But no more
+ * than one interval is made good, or a long calm would end in a burst.
+ */
+static void plan_next_release(struct fgio_queue *queue, u64 now_ns)
+{
+	u64 interval_ns = queue->config.release_interval_ns;
+	u64 on_grid_ns = queue->next_release_ns + interval_ns;
+
+	if (now_ns < queue->next_release_ns)
+		queue->next_release_ns = now_ns + interval_ns;
+	else
+		queue->next_release_ns = on_grid_ns > now_ns ? on_grid_ns :
+							       now_ns;
+}
+
+static struct fgio_request *hand_to_device(struct fgio_queue *queue,
+					   enum fgio_class class, u64 now_ns)
+{
+	struct fgio_request *request = fgio_container_of(
+		queue->fifo[class].next, struct fgio_request, link);
+
+	take_out(queue, request);
+	request->state = FGIO_REQUEST_IN_DEVICE;
+	fgio_add(&queue->in_device[class], 1);
+	queue->counters.dispatched[class]++;
+	if (request->queued_ns && now_ns > request->queued_ns)
+		queue->counters.waited_ns[class] += now_ns - request->queued_ns;
+	return request;
+}
+
+static struct fgio_request *
+next_beside_critical(struct fgio_queue *queue, u64 now_ns)
+{
+	bool critical = queue->queued[FGIO_CRITICAL];
+	bool noncritical = queue->queued[FGIO_NONCRITICAL] &&
+			   device_has_room(queue);
+
+	if (noncritical && (!critical || now_ns >= queue->next_release_ns)) {
+		queue->counters.starvation_releases += critical;
+		plan_next_release(queue, now_ns);
+		return hand_to_device(queue, FGIO_NONCRITICAL, now_ns);
+	}
+	if (critical)
+		return hand_to_device(queue, FGIO_CRITICAL, now_ns);
+	return NULL;
+}
+
+struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns)
+{
+	struct fgio_request *request;
+
+	if (!queue->queued[FGIO_CRITICAL] && !queue->queued[FGIO_NONCRITICAL])
+		return NULL;
+	if (!fgio_queue_critical_about(queue, now_ns)) {
+		fgio_store(&queue->critical_seen_ns, 0);
+		return hand_to_device(queue, FGIO_NONCRITICAL, now_ns);
+	}
+
+	request = next_beside_critical(queue, now_ns);
+	if (request)
+		return request;
+	/*
+	 * The last non-critical request may leave the device before it can
+	 * see that its room is wanted. Say so first, then look once more:
+	 * either it sees the word, or we see the room.
+	 */
+	fgio_exchange(&queue->withheld, 1);
+	return next_beside_critical(queue, now_ns);
+}
+
+bool fgio_queue_left_device(struct fgio_queue *queue,
+			    struct fgio_request *request, u64 now_ns)
+{
+	u8 class = request->class;
+
+	request->state = FGIO_REQUEST_IDLE;
+	if (class == FGIO_CRITICAL) {
+		fgio_store(&queue->critical_seen_ns, now_ns);
+		fgio_sub(&queue->in_device[class], 1);
+		return false;
+	}
+	fgio_sub(&queue->in_device[class], 1);
+	return fgio_load(&queue->withheld) &&
+	       fgio_exchange(&queue->withheld, 0);
+}
+
+bool fgio_queue_has_work(const struct fgio_queue *queue)
+{
+	if (fgio_load(&queue->queued[FGIO_CRITICAL]))
+		return true;
+	return fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
+	       (!fgio_load(&queue->withheld) || device_has_room(queue));
+}
+
+bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
+{
+	if (request->state != FGIO_REQUEST_QUEUED ||
+	    request->class == FGIO_CRITICAL)
+		return false;
+	take_out(queue, request);
+	request->class = FGIO_CRITICAL;
+	fgio_list_add_tail(&queue->fifo[FGIO_CRITICAL], &request->link);
+	request->state = FGIO_REQUEST_QUEUED;
+	fgio_store(&queue->queued[FGIO_CRITICAL],
+		   queue->queued[FGIO_CRITICAL] + 1);
+	queue->counters.promoted++;
+	return true;
+}
+
+static bool covers(const struct fgio_request *request, u64 sector)
+{
+	return sector >= request->sector &&
+	       sector - request->sector < request->sectors;
+}
+
+struct fgio_request *fgio_queue_promote_sector(struct fgio_queue *queue,
+					       u64 sector)
+{
+	struct fgio_list *fifo = &queue->fifo[FGIO_NONCRITICAL];
+	struct fgio_list *node;
+
+	for (node = fifo->next; node != fifo; node = node->next) {
+		struct fgio_request *request = fgio_container_of(
+			node, struct fgio_request, link);
+
+		if (covers(request, sector)) {
+			fgio_queue_promote(queue, request);
+			return request;
+		}
+	}
+	return NULL;
+}

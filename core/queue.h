@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The two-class queue: which request goes to the device next.
+ *
+ * Critical requests go first, in the order of their arrival. Non-critical
+ * requests go in the order of theirs, with two rules (FAST'17 paper, section
+ * 4.3). While critical I/O is about, at most `noncritical_in_device_max` of
+ * them are in the device, because a device does not know whom to serve first;
+ * and at least one goes in each `release_interval_ns`, whatever the critical
+ * load, so that background work never stands still. While no critical I/O is
+ * about, nothing is held back.
+ *
+ * Locking: the caller serialises fgio_queue_insert(), _remove(), _resize(),
+ * _next() and _promote*() for one queue. fgio_queue_has_work(),
+ * _left_device() and _needs_clock() may run at any time, in any context,
+ * beside them and beside each other. Nothing here sleeps, allocates or loops,
+ * except that _promote_sector() walks the non-critical FIFO.
+ */
+#ifndef FGIO_CORE_QUEUE_H
+#define FGIO_CORE_QUEUE_H
+
+#include "class.h"
+#include "list.h"
+#include "types.h"
+
+enum fgio_request_state {
+	FGIO_REQUEST_IDLE, /* not the queue's: not inserted, or completed */
+	FGIO_REQUEST_QUEUED,
+	FGIO_REQUEST_IN_DEVICE,
+};
+
+/**
+ * struct fgio_request - one request, embedded in the caller's own
+ * @link: position in the FIFO of its class while queued
+ * @sector: first sector (512 bytes)
+ * @sectors: length
+ * @class: enum fgio_class
+ * @state: enum fgio_request_state
+ * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
+ *	unknown
+ */
+struct fgio_request {
+	struct fgio_list link;
+	u64 sector;
+	u64 queued_ns;
+	u32 sectors;
+	u8 class;
+	u8 state;
+};
+
+/**
+ * struct fgio_queue_config - what an administrator may choose
+ * @noncritical_in_device_max: non-critical requests in the device while
+ *	critical I/O is about; at least 1
+ * @release_interval_ns: a non-critical request goes at least this often
+ * @critical_window_ns: critical I/O is about for so long after the last one
+ *	completed
+ */
+struct fgio_queue_config {
+	u32 noncritical_in_device_max;
+	u64 release_interval_ns;
+	u64 critical_window_ns;
+};
+
+#define FGIO_QUEUE_CONFIG_DEFAULT                       \
+	((struct fgio_queue_config){                    \
+		.noncritical_in_device_max = 1,         \
+		.release_interval_ns = 10ULL * 1000000, \
+		.critical_window_ns = 100ULL * 1000000, \
+	})
+
+/**
+ * struct fgio_queue_counters - totals since fgio_queue_init(), per class where
+ *	an array
+ * @queued: requests inserted
+ * @dispatched: requests handed to the device
+ * @waited_ns: time from insertion to dispatch, summed over the requests whose
+ *	insertion time is known
+ * @promoted: queued requests that changed to the critical class
+ * @starvation_releases: non-critical requests that went before critical ones
+ *	because the release interval had passed
+ */
+struct fgio_queue_counters {
+	u64 queued[FGIO_CLASSES];
+	u64 dispatched[FGIO_CLASSES];
+	u64 waited_ns[FGIO_CLASSES];
+	u64 promoted;
+	u64 starvation_releases;
+};
+
+/* Only the functions below touch the members. */
+struct fgio_queue {
+	struct fgio_list fifo[FGIO_CLASSES];
+	u32 queued[FGIO_CLASSES];
+	struct fgio_queue_config config;
+	u64 next_release_ns;
+	struct fgio_queue_counters counters;
+
+	/*
+	 * Written on completion, while the members above are written on
+	 * submission: apart, so that the two do not fight for a cache line.
+	 */
+	u32 in_device[FGIO_CLASSES] __attribute__((aligned(64)));
+	u32 withheld;
+	u64 critical_seen_ns;
+};
+
+void fgio_queue_init(struct fgio_queue *queue);
+
+/* Takes effect with the next call. @config->noncritical_in_device_max >= 1. */
+void fgio_queue_configure(struct fgio_queue *queue,
+			  const struct fgio_queue_config *config);
+
+/**
+ * fgio_queue_insert() - queue an idle request
+ * @queue: the queue
+ * @request: state IDLE, sector, sectors, class and queued_ns set
+ * @at_head: go before all queued requests of its class (a request that the
+ *	device gave back)
+ */
+void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
+		       bool at_head);
+
+/* Takes a queued request out again: it was merged into another. */
+void fgio_queue_remove(struct fgio_queue *queue, struct fgio_request *request);
+
+/* A queued request grew by a merge. */
+void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
+
+/**
+ * fgio_queue_next() - the request that goes to the device now
+ * @queue: the queue
+ * @now_ns: a clock that never goes back; any value while
+ *	fgio_queue_needs_clock() says false
+ *
+ * Return: the request, now in the device, or NULL when nothing may go. When
+ * something was withheld, fgio_queue_left_device() will ask for another call.
+ */
+struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns);
+
+/**
+ * fgio_queue_left_device() - a request completed, or the device gave it back
+ * @queue: the queue
+ * @request: a request that fgio_queue_next() returned; idle afterwards
+ * @now_ns: the time, on the clock of fgio_queue_next()
+ *
+ * Return: whether requests were withheld for want of room in the device, so
+ * that the caller must see to it that fgio_queue_next() is called again.
+ */
+bool fgio_queue_left_device(struct fgio_queue *queue,
+			    struct fgio_request *request, u64 now_ns);
+
+/*
+ * Whether fgio_queue_next() could return a request. May say true when it
+ * could not; says false only while a fgio_queue_left_device() is to come or
+ * the queue is empty.
+ */
+bool fgio_queue_has_work(const struct fgio_queue *queue);
+
+/* Whether fgio_queue_next() will look at the clock. */
+bool fgio_queue_needs_clock(const struct fgio_queue *queue);
+
+/* Whether critical I/O is about: queued, in the device, or lately seen. */
+bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
+
+/**
+ * fgio_queue_promote() - move one request to the critical side
+ *
+ * It goes behind the critical requests that are queued already: they were
+ * waited for before it was.
+ *
+ * Return: whether it moved; false when it is critical already, or not queued.
+ */
+bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request);
+
+/**
+ * fgio_queue_promote_sector() - move what is queued at a sector
+ * @queue: the queue
+ * @sector: a sector that the request covers
+ *
+ * Return: the request that moved, or NULL. Several may cover a sector: call
+ * until NULL.
+ */
+struct fgio_request *fgio_queue_promote_sector(struct fgio_queue *queue,
+					       u64 sector);
+
+#endif /* FGIO_CORE_QUEUE_H */

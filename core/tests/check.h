@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Checks that hold with and without NDEBUG, for models that also run under
+ * libFuzzer, where a failure must end the process.
+ */
+#ifndef FGIO_CORE_TESTS_CHECK_H
+#define FGIO_CORE_TESTS_CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                  \
+	do {                                                              \
+		if (!(condition)) {                                       \
+			fprintf(stderr, "%s:%d: %s does not hold\n",      \
+				__FILE__, __LINE__, #condition);          \
+			abort();                                          \
+		}                                                         \
+	} while (0)
+
+/* splitmix64: a new well-mixed number from each state. */
+static inline uint64_t next_random(uint64_t *state)
+{
+	uint64_t value = (*state += 0x9e3779b97f4a7c15ULL);
+
+	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+	return value ^ (value >> 31);
+}
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The model knows each thread by where it stands and when it came, and counts
+ * them anew for every question.
+ */
+#include "model_admission.h"
+
+#include "../admission.h"
+#include "check.h"
+
+#define THREADS 40
+
+struct model_thread {
+	enum { OUTSIDE, LINED_UP, ADMITTED } where;
+	int class;
+	uint64_t came;
+};
+
+struct play {
+	struct fgio_admission admission;
+	struct fgio_waiter waiters[THREADS];
+	struct model_thread threads[THREADS];
+	uint64_t clock;
+	bool critical_about;
+};
+
+static uint32_t count(const struct play *play, int where, int class)
+{
+	uint32_t total = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		total += (int)play->threads[i].where == where &&
+			 play->threads[i].class == class;
+	return total;
+}
+
+static uint32_t model_limit(const struct play *play, int class)
+{
+	const struct fgio_admission *admission = &play->admission;
+	bool other_about = count(play, ADMITTED, !class) ||
+			   count(play, LINED_UP, !class) ||
+			   (class == FGIO_NONCRITICAL && play->critical_about);
+
+	if (other_about)
+		return admission->share[class];
+	return admission->total - admission->reserve;
+}
+
+static bool model_room(const struct play *play, int class)
+{
+	return count(play, ADMITTED, class) < model_limit(play, class);
+}
+
+static int model_first(const struct play *play, int class)
+{
+	int first = -1;
+
+	for (int i = 0; i < THREADS; i++)
+		if (play->threads[i].where == LINED_UP &&
+		    play->threads[i].class == class &&
+		    (first < 0 ||
+		     play->threads[i].came < play->threads[first].came))
+			first = i;
+	return first;
+}
+
+static int model_grant(const struct play *play)
+{
+	int critical = model_first(play, FGIO_CRITICAL);
+	int noncritical = model_first(play, FGIO_NONCRITICAL);
+
+	if (critical >= 0 && model_room(play, FGIO_CRITICAL))
+		return critical;
+	if (noncritical >= 0 && model_room(play, FGIO_NONCRITICAL))
+		return noncritical;
+	return -1;
+}
+
+static void grant_all(struct play *play)
+{
+	for (;;) {
+		int expected = model_grant(play);
+		struct fgio_waiter *waiter = fgio_admission_grant(
+			&play->admission, play->critical_about);
+
+		CHECK(waiter ==
+		      (expected < 0 ? NULL : &play->waiters[expected]));
+		if (!waiter)
+			return;
+		CHECK(waiter->granted);
+		play->threads[expected].where = ADMITTED;
+	}
+}
+
+static void enter(struct play *play, int i, int class, bool force)
+{
+	struct model_thread *thread = &play->threads[i];
+	bool free;
+
+	if (thread->where != OUTSIDE)
+		return;
+	free = !count(play, LINED_UP, class) && model_room(play, class);
+	thread->class = class;
+	thread->came = ++play->clock;
+	if (force) {
+		fgio_admission_charge(&play->admission, class);
+		thread->where = ADMITTED;
+		return;
+	}
+	CHECK(fgio_admission_try(&play->admission, class,
+				 class == FGIO_NONCRITICAL &&
+					 play->critical_about) == free);
+	thread->where = free ? ADMITTED : LINED_UP;
+	if (!free)
+		fgio_admission_wait(&play->admission, &play->waiters[i], class);
+}
+
+static void leave(struct play *play, int i)
+{
+	if (play->threads[i].where != ADMITTED)
+		return;
+	play->threads[i].where = OUTSIDE;
+	fgio_admission_release(&play->admission, play->threads[i].class);
+	grant_all(play);
+}
+
+static void promote(struct play *play, int i)
+{
+	struct model_thread *thread = &play->threads[i];
+	bool can = thread->where == LINED_UP &&
+		   thread->class == FGIO_NONCRITICAL;
+
+	if (thread->where == OUTSIDE)
+		return;
+	play->waiters[i].granted = thread->where == ADMITTED;
+	CHECK(fgio_admission_promote(&play->admission, &play->waiters[i]) ==
+	      can);
+	if (can) {
+		thread->class = FGIO_CRITICAL;
+		thread->came = ++play->clock;
+	}
+	grant_all(play);
+}
+
+static void reclassify(struct play *play, int i)
+{
+	struct model_thread *thread = &play->threads[i];
+
+	if (thread->where != ADMITTED)
+		return;
+	fgio_admission_reclassify(&play->admission, thread->class,
+				  !thread->class);
+	thread->class = !thread->class;
+	grant_all(play);
+}
+
+static void resize(struct play *play, uint8_t how)
+{
+	if (how & 1)
+		fgio_admission_resize(&play->admission, 2 + how % 62);
+	else
+		fgio_admission_set_shares(&play->admission, 1 + how % 16,
+					  1 + how / 16);
+	grant_all(play);
+}
+
+static void check_always(const struct play *play)
+{
+	const struct fgio_admission *admission = &play->admission;
+
+	for (int class = 0; class < FGIO_CLASSES; class++) {
+		CHECK(admission->admitted[class] ==
+		      count(play, ADMITTED, class));
+		CHECK(admission->waiting[class] ==
+		      count(play, LINED_UP, class));
+		CHECK(admission->share[class] >= 1);
+		/* Who waits is woken by a release: there must be one to come. */
+		if (admission->waiting[class])
+			CHECK(admission->admitted[class]);
+	}
+	CHECK(admission->reserve >= 1);
+	CHECK(admission->share[0] + admission->share[1] <= admission->total);
+}
+
+static void play_operation(struct play *play, uint8_t operation, uint8_t value)
+{
+	int i = value % THREADS;
+	int class = operation / 16 % 2 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+
+	switch (operation % 16) {
+	case 0: case 1: case 2: case 3: case 4: case 5:
+		enter(play, i, class, false);
+		break;
+	case 6:
+		enter(play, i, class, true);
+		break;
+	case 7: case 8: case 9: case 10:
+		leave(play, i);
+		break;
+	case 11:
+		promote(play, i);
+		break;
+	case 12:
+		reclassify(play, i);
+		break;
+	case 13:
+		resize(play, value);
+		break;
+	default:
+		play->critical_about = value & 1;
+	}
+}
+
+void model_admission_play(const uint8_t *script, size_t length)
+{
+	struct play play = { .clock = 0 };
+
+	fgio_admission_init(&play.admission, 16);
+	fgio_admission_set_shares(&play.admission, 4, 4);
+	for (size_t at = 0; at + 1 < length; at += 2) {
+		play_operation(&play, script[at], script[at + 1]);
+		check_always(&play);
+	}
+	/* Whatever happened, everybody who waits gets in when all leave. */
+	for (int round = 0; round < 2 * THREADS; round++)
+		for (int i = 0; i < THREADS; i++)
+			leave(&play, i);
+	CHECK(!fgio_admission_somebody_waits(&play.admission));
+}

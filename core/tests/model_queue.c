@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The model keeps one array of all requests, each with the order in which it
+ * joined its line, and finds what goes next by looking at every one of them:
+ * slow, and with nothing in common with lists and counters.
+ */
+#include "model_queue.h"
+
+#include "../queue.h"
+#include "check.h"
+
+#define REQUESTS 24
+#define MILLISECOND 1000000ULL
+
+struct model_request {
+	enum { AWAY, WAITS, SERVED } where;
+	bool critical;
+	int64_t order; /* smaller goes first */
+};
+
+struct play {
+	struct fgio_queue queue;
+	struct fgio_request requests[REQUESTS];
+	struct model_request model[REQUESTS];
+	struct fgio_queue_config config;
+	int64_t last_order;
+	int64_t first_order;
+	uint64_t now_ns;
+	uint64_t critical_done_ns; /* 0: not lately */
+	uint64_t release_due_ns;
+	uint64_t promoted;
+	bool told; /* the caller still owes a call of fgio_queue_next() */
+};
+
+static int count(const struct play *play, int where, bool critical)
+{
+	int total = 0;
+
+	for (int i = 0; i < REQUESTS; i++)
+		total += play->model[i].where == (typeof(play->model[i].where))where &&
+			 play->model[i].critical == critical;
+	return total;
+}
+
+static int first_in_line(const struct play *play, bool critical)
+{
+	int first = -1;
+
+	for (int i = 0; i < REQUESTS; i++) {
+		if (play->model[i].where != WAITS ||
+		    play->model[i].critical != critical)
+			continue;
+		if (first < 0 || play->model[i].order < play->model[first].order)
+			first = i;
+	}
+	return first;
+}
+
+static bool model_critical_about(const struct play *play)
+{
+	return count(play, WAITS, true) || count(play, SERVED, true) ||
+	       (play->critical_done_ns &&
+		play->now_ns - play->critical_done_ns <
+			play->config.critical_window_ns);
+}
+
+static void model_note_release(struct play *play)
+{
+	uint64_t due_ns = play->release_due_ns;
+	uint64_t interval_ns = play->config.release_interval_ns;
+
+	if (play->now_ns < due_ns)
+		play->release_due_ns = play->now_ns + interval_ns;
+	else if (due_ns + interval_ns < play->now_ns)
+		play->release_due_ns = play->now_ns;
+	else
+		play->release_due_ns = due_ns + interval_ns;
+}
+
+/* What the rules say goes next: an index, or -1. */
+static int model_next(struct play *play)
+{
+	int critical = first_in_line(play, true);
+	int noncritical = first_in_line(play, false);
+
+	if (critical < 0 && noncritical < 0)
+		return -1;
+	if (!model_critical_about(play)) {
+		play->critical_done_ns = 0;
+		return noncritical;
+	}
+	if ((uint32_t)count(play, SERVED, false) >=
+	    play->config.noncritical_in_device_max)
+		noncritical = -1;
+	if (noncritical >= 0 &&
+	    (critical < 0 || play->now_ns >= play->release_due_ns)) {
+		model_note_release(play);
+		return noncritical;
+	}
+	return critical;
+}
+
+static void play_insert(struct play *play, int i, uint8_t how)
+{
+	struct fgio_request *request = &play->requests[i];
+	bool at_head = how & 2;
+
+	if (play->model[i].where != AWAY)
+		return;
+	request->class = how & 1 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+	request->sector = (uint64_t)(how >> 2) * 8;
+	request->sectors = 16;
+	request->queued_ns = play->now_ns;
+	fgio_queue_insert(&play->queue, request, at_head);
+	play->model[i] = (struct model_request){
+		.where = WAITS,
+		.critical = how & 1,
+		.order = at_head ? --play->first_order : ++play->last_order,
+	};
+}
+
+static void play_next(struct play *play)
+{
+	struct fgio_request *request;
+	int expected = model_next(play);
+
+	request = fgio_queue_next(&play->queue, play->now_ns);
+	play->told = false;
+	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
+	if (request) {
+		CHECK(request->state == FGIO_REQUEST_IN_DEVICE);
+		play->model[expected].where = SERVED;
+	}
+}
+
+static void play_left_device(struct play *play, int i)
+{
+	if (play->model[i].where != SERVED)
+		return;
+	play->told |= fgio_queue_left_device(&play->queue, &play->requests[i],
+					     play->now_ns);
+	play->model[i].where = AWAY;
+	if (play->model[i].critical)
+		play->critical_done_ns = play->now_ns;
+}
+
+static void play_remove(struct play *play, int i)
+{
+	if (play->model[i].where != WAITS)
+		return;
+	fgio_queue_remove(&play->queue, &play->requests[i]);
+	play->model[i].where = AWAY;
+}
+
+static void model_promote(struct play *play, int i)
+{
+	play->model[i].critical = true;
+	play->model[i].order = ++play->last_order;
+	play->promoted++;
+}
+
+static void play_promote(struct play *play, int i)
+{
+	bool can = play->model[i].where == WAITS && !play->model[i].critical;
+
+	if (play->model[i].where == AWAY)
+		play->requests[i].state = FGIO_REQUEST_IDLE;
+	CHECK(fgio_queue_promote(&play->queue, &play->requests[i]) == can);
+	if (can)
+		model_promote(play, i);
+}
+
+static void play_promote_sector(struct play *play, uint64_t sector)
+{
+	struct fgio_request *request;
+	int expected = -1;
+
+	for (int i = 0; i < REQUESTS; i++) {
+		const struct fgio_request *candidate = &play->requests[i];
+
+		if (play->model[i].where != WAITS || play->model[i].critical ||
+		    sector < candidate->sector ||
+		    sector >= candidate->sector + candidate->sectors)
+			continue;
+		if (expected < 0 ||
+		    play->model[i].order < play->model[expected].order)
+			expected = i;
+	}
+	request = fgio_queue_promote_sector(&play->queue, sector);
+	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
+	if (request)
+		model_promote(play, expected);
+}
+
+static void play_configure(struct play *play, uint8_t how)
+{
+	play->config = (struct fgio_queue_config){
+		.noncritical_in_device_max = 1 + how % 3,
+		.release_interval_ns = (1 + how % 7) * MILLISECOND,
+		.critical_window_ns = (how % 5) * 10 * MILLISECOND,
+	};
+	fgio_queue_configure(&play->queue, &play->config);
+	/* A larger limit may open the way: the caller must look. */
+	play->told = true;
+}
+
+/* What must be true between any two operations. */
+static void check_always(const struct play *play)
+{
+	bool waiting = count(play, WAITS, true) || count(play, WAITS, false);
+
+	CHECK(play->queue.queued[FGIO_CRITICAL] ==
+	      (uint32_t)count(play, WAITS, true));
+	CHECK(play->queue.queued[FGIO_NONCRITICAL] ==
+	      (uint32_t)count(play, WAITS, false));
+	CHECK(play->queue.in_device[FGIO_NONCRITICAL] ==
+	      (uint32_t)count(play, SERVED, false));
+	CHECK(play->queue.counters.promoted == play->promoted);
+	CHECK(fgio_queue_critical_about(&play->queue, play->now_ns) ==
+	      model_critical_about(play));
+	/* Nothing may be forgotten: somebody is going to call again. */
+	if (waiting && !fgio_queue_has_work(&play->queue))
+		CHECK(play->told || count(play, SERVED, false));
+	if (!waiting)
+		CHECK(!fgio_queue_has_work(&play->queue));
+}
+
+static void play_operation(struct play *play, uint8_t operation, uint8_t value)
+{
+	int i = value % REQUESTS;
+
+	switch (operation % 16) {
+	case 0: case 1: case 2: case 3:
+		play_insert(play, operation / 16 % REQUESTS, value);
+		break;
+	case 4: case 5: case 6: case 7: case 8:
+		play_next(play);
+		break;
+	case 9: case 10: case 11:
+		play_left_device(play, i);
+		break;
+	case 12:
+		play_remove(play, i);
+		break;
+	case 13:
+		play_promote(play, i);
+		break;
+	case 14:
+		if (value & 1)
+			play_promote_sector(play, value);
+		else if (value % 16 == 0)
+			play_configure(play, value / 16);
+		break;
+	default:
+		play->now_ns += (uint64_t)value * value * 1000;
+	}
+}
+
+/* Whatever happened, everything that was queued can still go. */
+static void drain(struct play *play)
+{
+	for (int round = 0; round < 2 * REQUESTS; round++) {
+		for (int i = 0; i < REQUESTS; i++)
+			play_left_device(play, i);
+		play_next(play);
+	}
+	CHECK(!count(play, WAITS, true) && !count(play, WAITS, false));
+}
+
+void model_queue_play(const uint8_t *script, size_t length)
+{
+	struct play play = { .now_ns = 1,
+			     .config = FGIO_QUEUE_CONFIG_DEFAULT };
+
+	fgio_queue_init(&play.queue);
+	for (int i = 0; i < REQUESTS; i++)
+		fgio_list_init(&play.requests[i].link);
+	for (size_t at = 0; at + 1 < length; at += 2) {
+		play_operation(&play, script[at], script[at + 1]);
+		check_always(&play);
+	}
+	drain(&play);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* The promises of admission, one by one, then random scripts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../admission.h"
+#include "check.h"
+#include "model_admission.h"
+
+#define SCRIPTS 20000
+#define SCRIPT_BYTES 512
+
+static uint32_t fill(struct fgio_admission *admission, enum fgio_class class,
+		     bool other_about)
+{
+	uint32_t taken = 0;
+
+	while (fgio_admission_try(admission, class, other_about))
+		taken++;
+	return taken;
+}
+
+static void test_flood_leaves_the_foreground_its_share(void **state)
+{
+	struct fgio_admission admission;
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	assert_int_equal(fill(&admission, FGIO_NONCRITICAL, true), 128);
+	assert_int_equal(fill(&admission, FGIO_CRITICAL, false), 128);
+}
+
+static void test_a_class_alone_leaves_only_the_reserve(void **state)
+{
+	struct fgio_admission admission;
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	assert_int_equal(fill(&admission, FGIO_NONCRITICAL, false), 240);
+	/* The first critical I/O finds a slot at once ... */
+	assert_true(fgio_admission_try(&admission, FGIO_CRITICAL, false));
+	/* ... and from then on the flood has to shrink to its share. */
+	for (int i = 0; i < 112; i++)
+		fgio_admission_release(&admission, FGIO_NONCRITICAL);
+	assert_false(fgio_admission_try(&admission, FGIO_NONCRITICAL, false));
+	fgio_admission_release(&admission, FGIO_NONCRITICAL);
+	assert_true(fgio_admission_try(&admission, FGIO_NONCRITICAL, false));
+}
+
+static void test_shares_follow_the_real_depth(void **state)
+{
+	struct fgio_admission admission;
+
+	(void)state;
+	fgio_admission_init(&admission, 64);
+	assert_int_equal(admission.share[FGIO_CRITICAL], 32);
+	assert_int_equal(admission.share[FGIO_NONCRITICAL], 32);
+	fgio_admission_resize(&admission, 2);
+	assert_int_equal(admission.share[FGIO_CRITICAL], 1);
+	assert_int_equal(admission.share[FGIO_NONCRITICAL], 1);
+	fgio_admission_resize(&admission, 1024);
+	assert_int_equal(admission.share[FGIO_CRITICAL], 128);
+	assert_int_equal(admission.share[FGIO_NONCRITICAL], 128);
+	fgio_admission_set_shares(&admission, UINT32_MAX, 1);
+	assert_int_equal(admission.share[FGIO_CRITICAL], 1023);
+	assert_int_equal(admission.share[FGIO_NONCRITICAL], 1);
+}
+
+static void test_a_promoted_waiter_uses_the_critical_share(void **state)
+{
+	struct fgio_admission admission;
+	struct fgio_waiter first, second;
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	fill(&admission, FGIO_NONCRITICAL, true);
+	fgio_admission_wait(&admission, &first, FGIO_NONCRITICAL);
+	fgio_admission_wait(&admission, &second, FGIO_NONCRITICAL);
+	assert_null(fgio_admission_grant(&admission, true));
+	assert_true(fgio_admission_promote(&admission, &second));
+	assert_ptr_equal(fgio_admission_grant(&admission, true), &second);
+	assert_null(fgio_admission_grant(&admission, true));
+	assert_false(fgio_admission_promote(&admission, &second));
+	assert_int_equal(admission.admitted[FGIO_CRITICAL], 1);
+}
+
+static void test_nobody_overtakes_within_a_class(void **state)
+{
+	struct fgio_admission admission;
+	struct fgio_waiter waiter;
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	fill(&admission, FGIO_NONCRITICAL, true);
+	fgio_admission_wait(&admission, &waiter, FGIO_NONCRITICAL);
+	fgio_admission_release(&admission, FGIO_NONCRITICAL);
+	assert_false(fgio_admission_try(&admission, FGIO_NONCRITICAL, true));
+	assert_ptr_equal(fgio_admission_grant(&admission, true), &waiter);
+}
+
+static void test_random_scripts_agree_with_the_model(void **state)
+{
+	uint8_t script[SCRIPT_BYTES];
+	uint64_t random = 7;
+
+	(void)state;
+	for (int round = 0; round < SCRIPTS; round++) {
+		for (size_t i = 0; i < sizeof(script); i++)
+			script[i] = (uint8_t)next_random(&random);
+		model_admission_play(script, sizeof(script));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flood_leaves_the_foreground_its_share),
+		cmocka_unit_test(test_a_class_alone_leaves_only_the_reserve),
+		cmocka_unit_test(test_shares_follow_the_real_depth),
+		cmocka_unit_test(test_a_promoted_waiter_uses_the_critical_share),
+		cmocka_unit_test(test_nobody_overtakes_within_a_class),
+		cmocka_unit_test(test_random_scripts_agree_with_the_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

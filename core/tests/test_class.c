@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Which I/O is critical: the table of docs/classes.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../class.h"
+
+#define IOPRIO(class, level) ((u16)((class) << 13 | (level)))
+#define REALTIME 1
+#define BEST_EFFORT 2
+#define IDLE 3
+
+static void test_chosen_priorities(void **state)
+{
+	const enum fgio_thread_tag none = FGIO_THREAD_UNTAGGED;
+
+	(void)state;
+	for (unsigned int level = 0; level < 8; level++) {
+		assert_int_equal(
+			fgio_classify(none, IOPRIO(REALTIME, level), true),
+			FGIO_CRITICAL);
+		assert_int_equal(
+			fgio_classify(none, IOPRIO(BEST_EFFORT, level), true),
+			level == 0 ? FGIO_CRITICAL : FGIO_NONCRITICAL);
+		assert_int_equal(fgio_classify(none, IOPRIO(IDLE, level), true),
+				 FGIO_NONCRITICAL);
+	}
+	assert_int_equal(fgio_classify(none, 0, true), FGIO_NONCRITICAL);
+}
+
+static void test_derived_priorities_say_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(fgio_classify(FGIO_THREAD_UNTAGGED,
+				       IOPRIO(BEST_EFFORT, 0), false),
+			 FGIO_NONCRITICAL);
+	assert_int_equal(fgio_classify(FGIO_THREAD_UNTAGGED,
+				       IOPRIO(REALTIME, 4), false),
+			 FGIO_NONCRITICAL);
+}
+
+static void test_a_tag_overrules_a_priority(void **state)
+{
+	(void)state;
+	assert_int_equal(fgio_classify(FGIO_THREAD_FOREGROUND, IOPRIO(IDLE, 7),
+				       true),
+			 FGIO_CRITICAL);
+	assert_int_equal(fgio_classify(FGIO_THREAD_BACKGROUND,
+				       IOPRIO(REALTIME, 0), true),
+			 FGIO_NONCRITICAL);
+}
+
+/* A device below judges by the stamp alone, whoever submits to it. */
+static void test_a_stamp_stands(void **state)
+{
+	const enum fgio_thread_tag tags[] = { FGIO_THREAD_UNTAGGED,
+					      FGIO_THREAD_FOREGROUND,
+					      FGIO_THREAD_BACKGROUND };
+
+	(void)state;
+	for (unsigned int tag = 0; tag < 3; tag++) {
+		for (u32 ioprio = 0; ioprio < 0x10000; ioprio++) {
+			enum fgio_class class;
+			u16 stamped;
+
+			if (ioprio & (FGIO_IOPRIO_CRITICAL |
+				      FGIO_IOPRIO_NONCRITICAL))
+				continue;
+			class = fgio_classify(tags[tag], (u16)ioprio, true);
+			stamped = fgio_stamp_ioprio(class, tags[tag],
+						    (u16)ioprio);
+			assert_int_equal(fgio_classify(FGIO_THREAD_UNTAGGED,
+						       stamped, true),
+					 class);
+			if (tags[tag] == FGIO_THREAD_UNTAGGED &&
+			    class == FGIO_NONCRITICAL)
+				assert_int_equal(stamped, ioprio);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chosen_priorities),
+		cmocka_unit_test(test_derived_priorities_say_nothing),
+		cmocka_unit_test(test_a_tag_overrules_a_priority),
+		cmocka_unit_test(test_a_stamp_stands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
