@@ -38,9 +38,20 @@ static void take_out(struct fgio_queue *queue, struct fgio_request *request)
 	fgio_store(&queue->queued[class], queue->queued[class] - 1);
 }
 
-void fgio_queue_remove(struct fgio_queue *queue, struct fgio_request *request)
+void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
+		       struct fgio_request *absorbed)
 {
-	take_out(queue, request);
+	if (absorbed->class == FGIO_CRITICAL)
+		fgio_queue_promote(queue, request);
+	if (absorbed->state != FGIO_REQUEST_QUEUED)
+		return;
+	if (absorbed->class == request->class &&
+	    absorbed->queued_ns < request->queued_ns) {
+		fgio_list_remove(&request->link);
+		fgio_list_add_head(&absorbed->link, &request->link);
+		request->queued_ns = absorbed->queued_ns;
+	}
+	take_out(queue, absorbed);
 }
 
 void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
@@ -60,6 +71,12 @@ bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns)
 	/* A completion on another CPU may carry a time just after now_ns. */
 	return seen_ns && (now_ns < seen_ns ||
 			   now_ns - seen_ns < queue->config.critical_window_ns);
+}
+
+bool fgio_queue_holds_requests(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
+	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
 }
 
 bool fgio_queue_needs_clock(const struct fgio_queue *queue)
@@ -127,7 +144,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns)
 {
 	struct fgio_request *request;
 
-	if (!queue->queued[FGIO_CRITICAL] && !queue->queued[FGIO_NONCRITICAL])
+	if (!fgio_queue_holds_requests(queue))
 		return NULL;
 	if (!fgio_queue_critical_about(queue, now_ns)) {
 		fgio_store(&queue->critical_seen_ns, 0);

@@ -10,7 +10,7 @@
  * load, so that background work never stands still. While no critical I/O is
  * about, nothing is held back.
  *
- * Locking: the caller serialises fgio_queue_insert(), _remove(), _resize(),
+ * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next() and _promote*() for one queue. fgio_queue_has_work(),
  * _left_device() and _needs_clock() may run at any time, in any context,
  * beside them and beside each other. Nothing here sleeps, allocates or loops,
@@ -121,8 +121,16 @@ void fgio_queue_configure(struct fgio_queue *queue,
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head);
 
-/* Takes a queued request out again: it was merged into another. */
-void fgio_queue_remove(struct fgio_queue *queue, struct fgio_request *request);
+/**
+ * fgio_queue_absorb() - a queued request swallowed another
+ * @queue: the queue
+ * @request: queued; it takes the place of @absorbed where that waits longer,
+ *	and becomes critical where @absorbed is
+ * @absorbed: queued, idle afterwards; or idle, because it was merged before it
+ *	could be inserted
+ */
+void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
+		       struct fgio_request *absorbed);
 
 /* A queued request grew by a merge. */
 void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
@@ -156,6 +164,9 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
  * the queue is empty.
  */
 bool fgio_queue_has_work(const struct fgio_queue *queue);
+
+/* Whether requests are queued, critical or not. */
+bool fgio_queue_holds_requests(const struct fgio_queue *queue);
 
 /* Whether fgio_queue_next() will look at the clock. */
 bool fgio_queue_needs_clock(const struct fgio_queue *queue);

@@ -144,19 +144,33 @@ static void play_left_device(struct play *play, int i)
 		play->critical_done_ns = play->now_ns;
 }
 
-static void play_remove(struct play *play, int i)
-{
-	if (play->model[i].where != WAITS)
-		return;
-	fgio_queue_remove(&play->queue, &play->requests[i]);
-	play->model[i].where = AWAY;
-}
-
 static void model_promote(struct play *play, int i)
 {
 	play->model[i].critical = true;
 	play->model[i].order = ++play->last_order;
 	play->promoted++;
+}
+
+/* @i swallows @other, which waits too or was never inserted. */
+static void play_absorb(struct play *play, int i, int other)
+{
+	struct model_request *into = &play->model[i];
+	struct model_request *from = &play->model[other];
+
+	if (i == other || into->where != WAITS || from->where == SERVED)
+		return;
+	if (from->where == AWAY) {
+		play->requests[other].state = FGIO_REQUEST_IDLE;
+		play->requests[other].class = from->critical;
+	}
+	if (from->critical && !into->critical)
+		model_promote(play, i);
+	if (from->where == WAITS && from->critical == into->critical &&
+	    play->requests[other].queued_ns < play->requests[i].queued_ns)
+		into->order = from->order;
+	fgio_queue_absorb(&play->queue, &play->requests[i],
+			  &play->requests[other]);
+	from->where = AWAY;
 }
 
 static void play_promote(struct play *play, int i)
@@ -240,7 +254,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play_left_device(play, i);
 		break;
 	case 12:
-		play_remove(play, i);
+		play_absorb(play, i, operation / 16);
 		break;
 	case 13:
 		play_promote(play, i);

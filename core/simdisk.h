@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The lab's disk: timing models of a hard disk, a SATA SSD, a cloud volume and
+ * an NVMe drive.
+ *
+ * A model holds no data and no clock. The caller tells it which commands arrive
+ * when, and the model answers which of them are complete when. The same
+ * parameters, seed and submissions always give the same completions.
+ *
+ * All times are nanoseconds of one clock that never goes back, all addresses
+ * and lengths are sectors of 512 bytes, unless a name says otherwise.
+ * Nothing here locks, sleeps or allocates: the caller serialises all calls on
+ * one model and may make them in any context.
+ */
+#ifndef FGIO_CORE_SIMDISK_H
+#define FGIO_CORE_SIMDISK_H
+
+#include "types.h"
+
+#define SIMDISK_SECTOR_BYTES 512u
+#define SIMDISK_NEVER ((u64)-1)
+#define SIMDISK_NO_SLOT ((u32)-1)
+#define SIMDISK_MAX_HW_QUEUES 64u
+#define SIMDISK_MAX_DIES 256u
+
+enum simdisk_kind {
+	SIMDISK_HDD,
+	SIMDISK_SSD,
+	SIMDISK_VOLUME,
+	SIMDISK_NVME,
+	SIMDISK_KINDS,
+};
+
+enum simdisk_operation {
+	SIMDISK_READ,
+	SIMDISK_WRITE,
+	SIMDISK_FLUSH,
+	SIMDISK_DISCARD,
+	SIMDISK_OPERATIONS,
+};
+
+/*
+ * A 7200 rpm desktop or nearline drive (datasheets of the 1 to 4 TB drives of
+ * that class). The whole capacity spans the full stroke, whatever the capacity:
+ * a small disk in guest memory keeps the seek times of a full drive.
+ */
+struct simdisk_hdd_parameters {
+	u32 rotation_ns;		/* 60 s / 7200 */
+	u32 seek_settle_ns;		/* to the next track: datasheet "track-to-track" about 1 ms */
+	u32 seek_stroke_ns;		/* added at full stroke, by the square root of the distance */
+	u32 write_settle_ns;		/* writes tolerate less off-track error: 0.5 to 1 ms */
+	u32 zones;			/* zones of equal capacity, outer first */
+	u64 outer_bytes_per_s;		/* sustained rate of the outermost zone */
+	u64 inner_bytes_per_s;		/* sustained rate of the innermost zone */
+	u64 link_bytes_per_s;		/* SATA 6 Gbit/s after coding and framing */
+	u32 overhead_ns;		/* command handling outside seek and rotation */
+	u32 read_ahead_sectors;		/* how far the idle head reads on after a read */
+	u32 read_segments;		/* read cache segments, at most SIMDISK_HDD_SEGMENTS */
+	u32 cache_sectors;		/* dirty data the volatile cache may hold */
+	u32 cache_entries;		/* dirty extents it may hold, at most SIMDISK_HDD_DIRTY */
+	u32 destage_entries;		/* above so many dirty extents destaging competes with reads */
+	u32 destage_idle_ns;		/* below that, it waits for so long without a read */
+	u32 destage_age_ns;		/* but an extent older than this competes */
+	u32 destage_penalty_ns;		/* how much costlier a read may be and still go first */
+	u32 ageing;			/* each ns of waiting cuts 1/ageing ns from a command's cost */
+};
+#define SIMDISK_HDD_SEGMENTS 16u
+#define SIMDISK_HDD_DIRTY 256u
+
+/*
+ * A drive made of NAND flash: pages on dies (or channels) that do one thing at a time, behind a
+ * controller, a link, and a write cache that either is volatile or survives power loss.
+ */
+struct simdisk_flash_parameters {
+	u32 dies;			/* units that work independently, at most SIMDISK_MAX_DIES */
+	u32 sense_ns;			/* array read of one NAND page: 40 to 60 us for TLC */
+	u32 sense_jitter_ns;		/* uniform, plus or minus */
+	u32 die_transfer_ns;		/* 4 KiB over the die's bus: ONFI at 400 to 1200 MB/s */
+	u32 nand_page_sectors;		/* read by one sense operation: 16 KiB */
+	u32 program_ns;			/* one program operation: TLC, 600 us and more */
+	u32 program_pages;		/* 4 KiB pages per program: 4 planes of 16 KiB */
+	u32 program_delay_ns;		/* a partial program starts when its data is this old */
+	u32 program_defer;		/* reads a die serves before a waiting program gets its turn */
+	u32 random_amplification;	/* pages programmed per page randomly overwritten, steady state */
+	u32 cache_pages;		/* 4 KiB pages the write cache holds */
+	u64 link_bytes_per_s;		/* payload rate of the link */
+	bool link_full_duplex;		/* PCIe yes, SATA no */
+	u32 controller_ns;		/* serial command handling: bounds the command rate */
+	u32 read_overhead_ns;		/* latency of a read beside flash and transfers */
+	u32 write_overhead_ns;		/* latency of a cached write beside the transfer */
+	u32 discard_ns;			/* a discard changes mappings only */
+	u32 flush_ns;			/* a flush with nothing to do */
+	u32 flush_metadata_ns;		/* added when data was programmed: the mapping journal */
+};
+
+/*
+ * A network volume like a small AWS gp3 volume: 3,000 IOPS and 125 MB/s, I/Os of up to 256 KiB
+ * count as one, single-digit millisecond latency (measured around 0.6 ms, p99 about 1 ms).
+ *
+ * Pacing: each cap is a token bucket in the form of a theoretical arrival time (GCRA). A command
+ * starts when both buckets allow it, in arrival order. The bucket holds burst_ns worth of the cap:
+ * 25 ms are 75 I/Os or 3.1 MB. So a single stream below the cap, even one that submits in small
+ * batches, sees the base latency only, while any second that begins with empty buckets gets exactly
+ * the cap, and one that begins with full ones at most 2.5 % more.
+ */
+struct simdisk_volume_parameters {
+	u32 iops;			/* cap; baseline of gp3 */
+	u64 bytes_per_s;		/* cap; baseline of gp3 */
+	u32 io_bytes;			/* an I/O counts once per this many bytes begun */
+	u32 burst_ns;			/* size of both buckets */
+	u32 latency_ns;			/* shortest latency of a command that need not wait */
+	u32 jitter_mean_ns;		/* exponential, added to it: 0.5 + 0.1 ms has its p99 at 0.96 ms */
+	u32 jitter_max_ns;		/* bound of the jitter */
+	u64 network_bytes_per_s;	/* adds the transfer's own time: 10 Gbit/s */
+};
+
+struct simdisk_parameters {
+	enum simdisk_kind kind;
+	u32 hw_queues;			/* submission queues, at most SIMDISK_MAX_HW_QUEUES */
+	u32 queue_depth;		/* commands per queue */
+	u32 max_sectors;		/* longest read or write of the driver */
+	u32 max_segments;		/* scatter-gather entries of the driver */
+	u32 physical_block_bytes;
+	bool rotational;
+	bool volatile_cache;		/* completed writes need a flush to be durable */
+	bool fua;			/* offered to the host */
+	bool discard;			/* offered to the host */
+	union {
+		struct simdisk_hdd_parameters hdd;
+		struct simdisk_flash_parameters flash;
+		struct simdisk_volume_parameters volume;
+	};
+};
+
+struct simdisk_request {
+	enum simdisk_operation operation;
+	u64 sector;
+	u32 sectors;
+	bool fua;			/* a write that is durable when complete */
+	u16 hw_queue;
+	u8 priority;			/* not used yet: NCQ priority */
+};
+
+struct simdisk_completion {
+	u64 time_ns;			/* when the command completed, at most the time asked for */
+	u32 slot;
+};
+
+struct simdisk_model;
+
+/* "hdd", "ssd", "volume" or "nvme". */
+const char *simdisk_name(enum simdisk_kind kind);
+
+/* Fills @parameters with the documented figures of @kind. */
+void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind kind);
+
+/*
+ * Says what is wrong with @parameters for a disk of @capacity sectors, or NULL. The text names the
+ * parameter and what it accepts.
+ */
+const char *simdisk_check(const struct simdisk_parameters *parameters, u64 capacity);
+
+/* Bytes of memory a model with these (checked) parameters needs. */
+size_t simdisk_bytes(const struct simdisk_parameters *parameters);
+
+/*
+ * Builds a model in @memory: simdisk_bytes() bytes, zeroed, aligned to 8. The parameters must have
+ * passed simdisk_check(). The model lives inside @memory and needs no teardown.
+ */
+struct simdisk_model *simdisk_create(void *memory, const struct simdisk_parameters *parameters,
+				     u64 capacity, u64 seed);
+
+/*
+ * Hands a command to the disk at @now. @slot names it until simdisk_advance() returns it: 0 to
+ * hw_queues * queue_depth - 1, any free one. Returns false, and changes nothing, when the slot is
+ * taken or out of range, the queue does not exist, or the sectors are not on the disk.
+ */
+bool simdisk_submit(struct simdisk_model *model, u64 now, u32 slot,
+		    const struct simdisk_request *request);
+
+/*
+ * The time at which simdisk_advance() is worth calling next; SIMDISK_NEVER when the disk has
+ * nothing to do. May be in the past. An advance to that time need not yield a completion.
+ */
+u64 simdisk_next_event(const struct simdisk_model *model);
+
+/*
+ * Lets time pass until @now and writes up to @capacity completions, in order of time, to
+ * @completions. Returns how many; when it equals @capacity there may be more: call again.
+ */
+u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_completion *completions,
+		    u32 capacity);
+
+/* Commands submitted and not yet returned by simdisk_advance(). */
+u32 simdisk_outstanding(const struct simdisk_model *model);
+
+#endif /* FGIO_CORE_SIMDISK_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels that fgio runs on. What differs in the
+ * shape of types and functions is found in the target kernel's BTF and comes
+ * as FGIO_HAVE_* from fgio_private.h; nothing else asks for versions.
+ */
+#ifndef FGIO_COMPAT_H
+#define FGIO_COMPAT_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/ioprio.h>
+#include <linux/version.h>
+
+#include "fgio_private.h"
+
+/*
+ * Set for requests that passed prepare_request, whose elv fields are ours. In
+ * 6.1 the fields of flushes share their memory with the flush machinery, and
+ * only RQF_ELVPRIV tells them apart.
+ */
+#ifdef RQF_ELVPRIV
+#define FGIO_RQF_OURS RQF_ELVPRIV
+#else
+#define FGIO_RQF_OURS RQF_USE_SCHED
+#endif
+
+#ifdef FGIO_HAVE_BLK_INSERT_T
+typedef blk_insert_t fgio_insert_flags_t;
+#define fgio_insert_at_head(flags) (!!((flags) & BLK_MQ_INSERT_AT_HEAD))
+#else
+typedef bool fgio_insert_flags_t;
+#define fgio_insert_at_head(flags) (flags)
+#endif
+
+static inline u16 fgio_rq_ioprio(const struct request *rq)
+{
+#ifdef FGIO_HAVE_RQ_IOPRIO
+	return rq->ioprio;
+#else
+	return rq->bio ? rq->bio->bi_ioprio : 0;
+#endif
+}
+
+static inline void fgio_rq_or_ioprio(struct request *rq, u16 bits)
+{
+#ifdef FGIO_HAVE_RQ_IOPRIO
+	rq->ioprio |= bits;
+#endif
+}
+
+#ifdef FGIO_HAVE_WBT_DISK
+#define fgio_wbt_disable(q) wbt_disable_default((q)->disk)
+#define fgio_wbt_enable(q) wbt_enable_default((q)->disk)
+#else
+#define fgio_wbt_disable(q) wbt_disable_default(q)
+#define fgio_wbt_enable(q) wbt_enable_default(q)
+#endif
+
+/*
+ * 6.1 turns wbt on again only when no elevator's BFQ flag says otherwise, and
+ * has no such flag for others.
+ */
+static inline void fgio_mark_wbt_unwanted(struct elevator_queue *eq, bool yes)
+{
+#ifdef FGIO_HAVE_WBT_DISK
+	if (yes)
+		set_bit(ELEVATOR_FLAG_DISABLE_WBT, &eq->flags);
+	else
+		clear_bit(ELEVATOR_FLAG_DISABLE_WBT, &eq->flags);
+#endif
+}
+
+#endif /* FGIO_COMPAT_H */

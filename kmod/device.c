@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/fgio: uapi/fgio.h says what each call does and may answer. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/kdev_t.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "fgio.h"
+#include "uapi/fgio.h"
+
+#define LIST_MAX (1U << 20)
+
+static const u32 class_of_tag[] = {
+	[FGIO_THREAD_UNTAGGED] = FGIO_TAG_NONE,
+	[FGIO_THREAD_FOREGROUND] = FGIO_TAG_FOREGROUND,
+	[FGIO_THREAD_BACKGROUND] = FGIO_TAG_BACKGROUND,
+};
+
+static int get_info(void __user *user)
+{
+	struct fgio_info info = {
+		.abi = FGIO_ABI_VERSION,
+		.hooks_expected = FGIO_HOOK_BLOCK_BIO_QUEUE |
+				  FGIO_HOOK_SCHED_PROCESS_EXIT,
+		.hooks_live = fgio_hooks_live(),
+		.tags = fgio_tag_count(),
+		.tags_max = fgio_tag_max(),
+		.queues = fgio_queue_count(),
+		.version = FGIO_VERSION,
+	};
+
+	return copy_to_user(user, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+/* Return: the thread with a reference, or NULL. */
+static struct task_struct *find_thread(pid_t tid)
+{
+	struct task_struct *task = current;
+
+	rcu_read_lock();
+	if (tid)
+		task = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (task)
+		get_task_struct(task);
+	rcu_read_unlock();
+	return task;
+}
+
+/* The rule of ioprio_set(2), block/blk-ioc.c. */
+static bool may_tag(struct task_struct *task)
+{
+	const struct cred *mine = current_cred();
+	bool same_user;
+
+	rcu_read_lock();
+	same_user = uid_eq(task_uid(task), mine->euid) ||
+		    uid_eq(task_uid(task), mine->uid);
+	rcu_read_unlock();
+	return same_user || capable(CAP_SYS_NICE);
+}
+
+static int thread_tag_of(u32 class, enum fgio_thread_tag *tag)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(class_of_tag); i++) {
+		if (class_of_tag[i] != class)
+			continue;
+		*tag = i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int set_tag(void __user *user)
+{
+	struct task_struct *task;
+	enum fgio_thread_tag tag;
+	struct fgio_tag request;
+	int error;
+
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.tid < 0)
+		return -EINVAL;
+	error = thread_tag_of(request.class, &tag);
+	if (error)
+		return error;
+	task = find_thread(request.tid);
+	if (!task)
+		return -ESRCH;
+	error = may_tag(task) ? fgio_tag_set(task, tag) : -EPERM;
+	put_task_struct(task);
+	return error;
+}
+
+static int get_tag(void __user *user)
+{
+	struct task_struct *task;
+	struct fgio_tag request;
+
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.tid < 0)
+		return -EINVAL;
+	task = find_thread(request.tid);
+	if (!task)
+		return -ESRCH;
+	request.class = class_of_tag[fgio_tag_of(task)];
+	put_task_struct(task);
+	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
+}
+
+struct tag_array {
+	struct fgio_tag *tags;
+	u32 capacity;
+	u32 count;
+};
+
+static void collect_tag(struct task_struct *task, enum fgio_thread_tag tag,
+			void *data)
+{
+	struct tag_array *array = data;
+	pid_t tid = task_pid_vnr(task);
+
+	/* Zero: it lives outside the caller's pid namespace, or has ended. */
+	if (!tid)
+		return;
+	if (array->count < array->capacity)
+		array->tags[array->count] = (struct fgio_tag){
+			.tid = tid,
+			.class = class_of_tag[tag],
+		};
+	array->count++;
+}
+
+static int list_tags(void __user *user)
+{
+	struct tag_array array = {};
+	struct fgio_tag_list request;
+	int error = 0;
+	u32 written;
+
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.capacity > LIST_MAX)
+		return -EINVAL;
+	/* No more than could be there: the caller does not size our memory. */
+	array.capacity = min(request.capacity, fgio_tag_count());
+	array.tags = kvcalloc(array.capacity ?: 1, sizeof(*array.tags),
+			      GFP_KERNEL_ACCOUNT);
+	if (!array.tags)
+		return -ENOMEM;
+	fgio_tag_list(collect_tag, &array);
+	written = min(array.count, array.capacity);
+	request.count = array.count;
+	if (copy_to_user(u64_to_user_ptr(request.tags), array.tags,
+			 written * sizeof(*array.tags)) ||
+	    copy_to_user(user, &request, sizeof(request)))
+		error = -EFAULT;
+	kvfree(array.tags);
+	return error;
+}
+
+static int promote(void __user *user)
+{
+	struct fgio_promote request;
+	int error;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.reserved)
+		return -EINVAL;
+	error = fgio_promote_sector(MKDEV(request.major, request.minor),
+				    request.sector, &request.promoted);
+	if (error)
+		return error;
+	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
+}
+
+static long fgio_ioctl(struct file *file, unsigned int command,
+		       unsigned long argument)
+{
+	void __user *user = (void __user *)argument;
+
+	switch (command) {
+	case FGIO_IOC_INFO:
+		return get_info(user);
+	case FGIO_IOC_SET_TAG:
+		return set_tag(user);
+	case FGIO_IOC_GET_TAG:
+		return get_tag(user);
+	case FGIO_IOC_LIST_TAGS:
+		return list_tags(user);
+	case FGIO_IOC_PROMOTE:
+		return promote(user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static const struct file_operations fgio_file_operations = {
+	.owner = THIS_MODULE,
+	.open = nonseekable_open,
+	.unlocked_ioctl = fgio_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/* Every thread may tag itself: the calls check what else it may. */
+static struct miscdevice fgio_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "fgio",
+	.fops = &fgio_file_operations,
+	.mode = 0666,
+};
+
+int fgio_device_init(void)
+{
+	return misc_register(&fgio_device);
+}
+
+void fgio_device_exit(void)
+{
+	misc_deregister(&fgio_device);
+}

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The elevator: merging, the order of requests, and what the device gets.
+ * core/queue.c decides; here its decisions meet the block layer.
+ *
+ * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), since the
+ * order of requests is one for the whole device. insert_requests also runs
+ * inside schedule() and must not sleep; has_work and completed_request run in
+ * interrupts and take no lock.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/module.h>
+#include <linux/sbitmap.h>
+#include <linux/slab.h>
+#include <trace/events/block.h>
+
+#include "fgio.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static unsigned int max_slots = UINT_MAX;
+module_param(max_slots, uint, 0444);
+MODULE_PARM_DESC(max_slots,
+		 "requests scheduled per set of tags, the rest pass in order of arrival (no limit)");
+
+/*
+ * Every queue under the elevator, for promotion by disk and sector. The lock
+ * also keeps each queue's list of domains still for who reads the counters.
+ */
+static LIST_HEAD(queues);
+DEFINE_MUTEX(fgio_queues_lock);
+static unsigned int queue_count;
+
+bool fgio_queues_exist(void)
+{
+	return READ_ONCE(queue_count);
+}
+
+unsigned int fgio_queue_count(void)
+{
+	return READ_ONCE(queue_count);
+}
+
+/* The time, where core will look at it. */
+u64 fgio_clock_for(const struct fgio_queue *queue)
+{
+	return fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
+}
+
+static struct fgio_queue_data *queue_data(struct request_queue *q)
+{
+	return q->elevator->elevator_data;
+}
+
+/* Return: NULL for a request that fgio does not schedule. */
+static struct fgio_slot *slot_of(struct request *rq)
+{
+	return rq->rq_flags & FGIO_RQF_OURS ? rq->elv.priv[0] : NULL;
+}
+
+static struct fgio_slot *slot_of_request(struct fgio_request *request)
+{
+	return container_of(request, struct fgio_slot, request);
+}
+
+static struct rb_root *sort_root(struct fgio_queue_data *fq,
+				 struct request *rq, enum fgio_class class)
+{
+	return &fq->sort[class][rq_data_dir(rq)];
+}
+
+/* The block layer itself refuses what must not be merged: this saves asking. */
+static bool may_grow(struct request *rq)
+{
+	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) &&
+	       !(rq->rq_flags & RQF_NOMERGE_FLAGS);
+}
+
+/* Discards with several ranges may join whatever their sectors are. */
+static bool has_ranges(struct request *rq)
+{
+	return req_op(rq) == REQ_OP_DISCARD &&
+	       queue_max_discard_segments(rq->q) > 1;
+}
+
+/* The order by sector and the hash by end are for merging alone. */
+static void make_mergeable(struct fgio_queue_data *fq, struct request *rq,
+			   enum fgio_class class)
+{
+	elv_rb_add(sort_root(fq, rq, class), rq);
+	if (!may_grow(rq))
+		return;
+	elv_rqhash_add(fq->q, rq);
+	if (!fq->q->last_merge)
+		fq->q->last_merge = rq;
+}
+
+static void make_unmergeable(struct fgio_queue_data *fq, struct request *rq,
+			     enum fgio_class class)
+{
+	if (!RB_EMPTY_NODE(&rq->rb_node))
+		elv_rb_del(sort_root(fq, rq, class), rq);
+	elv_rqhash_del(fq->q, rq);
+	if (fq->q->last_merge == rq)
+		fq->q->last_merge = NULL;
+}
+
+static void note_extent(struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (slot)
+		fgio_queue_resize(&slot->request, blk_rq_pos(rq),
+				  blk_rq_sectors(rq));
+}
+
+static void promote(struct fgio_queue_data *fq, struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	lockdep_assert_held(&fq->lock);
+	elv_rb_del(sort_root(fq, rq, FGIO_NONCRITICAL), rq);
+	elv_rb_add(sort_root(fq, rq, FGIO_CRITICAL), rq);
+	fgio_stamp_critical(rq);
+	fgio_admission_settle(slot, FGIO_CRITICAL);
+	trace_fgio_promote(rq, FGIO_CRITICAL);
+}
+
+static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
+			   unsigned int segments)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	struct request *free = NULL;
+	bool merged;
+
+	if (!fgio_queue_holds_requests(&fq->queue))
+		return false;
+	spin_lock(&fq->lock);
+	merged = blk_mq_sched_try_merge(q, bio, segments, &free);
+	if (merged)
+		fq->merged[fgio_class_of_opf(bio->bi_opf)]++;
+	spin_unlock(&fq->lock);
+
+	if (free)
+		blk_mq_free_request(free);
+	return merged;
+}
+
+/* Front merges; back merges are found by the block layer's own hash. */
+static int fgio_request_merge(struct request_queue *q, struct request **found,
+			      struct bio *bio)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	enum fgio_class class = fgio_class_of_opf(bio->bi_opf);
+	struct request *rq = elv_rb_find(&fq->sort[class][bio_data_dir(bio)],
+					 bio_end_sector(bio));
+
+	if (!rq || !elv_bio_merge_ok(rq, bio))
+		return ELEVATOR_NO_MERGE;
+	*found = rq;
+	return has_ranges(rq) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
+}
+
+static void fgio_request_merged(struct request_queue *q, struct request *rq,
+				enum elv_merge type)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (type == ELEVATOR_FRONT_MERGE) {
+		struct rb_root *root = sort_root(fq, rq, slot->request.class);
+
+		elv_rb_del(root, rq);
+		elv_rb_add(root, rq);
+	}
+	note_extent(rq);
+}
+
+static void fgio_requests_merged(struct request_queue *q, struct request *rq,
+				 struct request *absorbed)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *absorbed_slot = slot_of(absorbed);
+	bool was_critical = slot->request.class == FGIO_CRITICAL;
+
+	list_del_init(&absorbed->queuelist);
+	if (absorbed_slot) {
+		make_unmergeable(fq, absorbed, absorbed_slot->request.class);
+		fgio_queue_absorb(&fq->queue, &slot->request,
+				  &absorbed_slot->request);
+		fq->merged[absorbed_slot->request.class]++;
+	}
+	if (!was_critical && slot->request.class == FGIO_CRITICAL)
+		promote(fq, rq);
+	note_extent(rq);
+}
+
+static void fgio_prepare_request(struct request *rq)
+{
+	struct fgio_domain *domain = rq->mq_hctx->sched_data;
+	struct fgio_slot *slot;
+
+	if (unlikely(rq->internal_tag >= domain->slot_count)) {
+		fgio_admission_return_unused(domain, rq);
+		rq->elv.priv[0] = NULL;
+		return;
+	}
+	slot = &domain->slots[rq->internal_tag];
+	slot->rq = rq;
+	slot->request.state = FGIO_REQUEST_IDLE;
+	fgio_admission_prepare(slot, rq);
+	rq->elv.priv[0] = slot;
+}
+
+static enum fgio_class class_of_rq(struct request *rq)
+{
+	if (fgio_rq_ioprio(rq) & FGIO_IOPRIO_CRITICAL)
+		return FGIO_CRITICAL;
+	return fgio_class_of_opf(rq->cmd_flags);
+}
+
+static void insert_request(struct fgio_queue_data *fq, struct request *rq,
+			   bool at_head, struct list_head *free)
+{
+	struct fgio_slot *slot = slot_of(rq);
+	enum fgio_class class;
+
+	if (unlikely(!slot)) {
+		list_add_tail(&rq->queuelist, &fq->unscheduled);
+		return;
+	}
+	class = class_of_rq(rq);
+	slot->request.class = class;
+	fgio_admission_settle(slot, class);
+	if (blk_mq_sched_try_insert_merge(fq->q, rq, free))
+		return;
+
+	trace_block_rq_insert(rq);
+	slot->request.sector = blk_rq_pos(rq);
+	slot->request.sectors = blk_rq_sectors(rq);
+	slot->request.queued_ns = rq->start_time_ns;
+	fgio_queue_insert(&fq->queue, &slot->request, at_head);
+	make_mergeable(fq, rq, class);
+	trace_fgio_insert(rq, class);
+}
+
+static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
+				 struct list_head *list,
+				 fgio_insert_flags_t flags)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct request *rq, *next;
+	LIST_HEAD(free);
+
+	spin_lock(&fq->lock);
+	list_for_each_entry_safe(rq, next, list, queuelist) {
+		list_del_init(&rq->queuelist);
+		insert_request(fq, rq, fgio_insert_at_head(flags), &free);
+	}
+	spin_unlock(&fq->lock);
+
+	list_for_each_entry_safe(rq, next, &free, queuelist) {
+		list_del_init(&rq->queuelist);
+		blk_mq_free_request(rq);
+	}
+}
+
+static struct request *take_scheduled(struct fgio_queue_data *fq)
+{
+	struct fgio_queue *queue = &fq->queue;
+	u64 releases = queue->counters.starvation_releases;
+	struct fgio_request *request;
+	struct request *rq;
+
+	request = fgio_queue_next(queue, ktime_get_ns());
+	if (!request)
+		return NULL;
+	rq = slot_of_request(request)->rq;
+	make_unmergeable(fq, rq, request->class);
+	trace_fgio_dispatch(rq, request->class);
+	if (queue->counters.starvation_releases != releases)
+		trace_fgio_starvation_release(rq, request->class);
+	return rq;
+}
+
+static struct request *fgio_dispatch_request(struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct request *rq;
+
+	spin_lock(&fq->lock);
+	rq = list_first_entry_or_null(&fq->unscheduled, struct request,
+				      queuelist);
+	if (unlikely(rq))
+		list_del_init(&rq->queuelist);
+	else
+		rq = take_scheduled(fq);
+	if (rq)
+		rq->rq_flags |= RQF_STARTED;
+	spin_unlock(&fq->lock);
+	return rq;
+}
+
+static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+
+	return fgio_queue_has_work(&fq->queue) ||
+	       !list_empty_careful(&fq->unscheduled);
+}
+
+static void leave_device(struct request *rq, u64 now_ns)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (!slot || slot->request.state != FGIO_REQUEST_IN_DEVICE)
+		return;
+	if (fgio_queue_left_device(&queue_data(rq->q)->queue, &slot->request,
+				   now_ns))
+		blk_mq_run_hw_queues(rq->q, true);
+}
+
+static void fgio_completed_request(struct request *rq, u64 now_ns)
+{
+	leave_device(rq, now_ns);
+}
+
+static void fgio_requeue_request(struct request *rq)
+{
+	leave_device(rq, ktime_get_ns());
+}
+
+static void fgio_finish_request(struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (!slot)
+		return;
+	if (unlikely(slot->request.state == FGIO_REQUEST_IN_DEVICE))
+		leave_device(rq, ktime_get_ns());
+	rq->elv.priv[0] = NULL;
+	fgio_admission_finish(slot);
+}
+
+int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
+{
+	struct fgio_queue_data *fq;
+	struct fgio_request *request;
+	int error = -ENODEV;
+
+	*promoted = 0;
+	mutex_lock(&fgio_queues_lock);
+	list_for_each_entry(fq, &queues, list) {
+		if (!fq->q->disk || disk_devt(fq->q->disk) != disk)
+			continue;
+		error = 0;
+		spin_lock(&fq->lock);
+		while ((request = fgio_queue_promote_sector(&fq->queue,
+							    sector))) {
+			promote(fq, slot_of_request(request)->rq);
+			(*promoted)++;
+		}
+		spin_unlock(&fq->lock);
+		if (*promoted)
+			blk_mq_run_hw_queues(fq->q, true);
+	}
+	mutex_unlock(&fgio_queues_lock);
+	return error;
+}
+
+static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
+{
+	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
+}
+
+/*
+ * The queue is frozen: no slot is in use. Without memory the old slots stay,
+ * and requests with higher tags pass in order of arrival.
+ */
+static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
+{
+	unsigned int wanted = min(hctx->sched_tags->nr_tags, max_slots);
+	struct fgio_slot *slots;
+	unsigned int i;
+
+	fgio_admission_resize(&domain->admission, tag_depth(hctx));
+	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
+	if (wanted <= domain->slot_count)
+		return;
+	slots = kvcalloc(wanted, sizeof(*slots), GFP_NOIO);
+	if (!slots) {
+		pr_warn_ratelimited("fgio: no memory to schedule %u requests, %u stay scheduled\n",
+				    wanted, domain->slot_count);
+		return;
+	}
+	for (i = 0; i < wanted; i++) {
+		slots[i].domain = domain;
+		fgio_list_init(&slots[i].request.link);
+	}
+	kvfree(domain->slots);
+	domain->slots = slots;
+	domain->slot_count = wanted;
+}
+
+static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
+{
+	size_domain(hctx->sched_data, hctx);
+}
+
+static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
+					 struct blk_mq_hw_ctx *hctx)
+{
+	if (!(hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED))
+		return NULL;
+	return list_first_entry_or_null(&fq->domains, struct fgio_domain,
+					list);
+}
+
+static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
+				      struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_domain *domain;
+
+	domain = kzalloc_node(sizeof(*domain), GFP_KERNEL, hctx->numa_node);
+	if (!domain)
+		return NULL;
+	domain->fq = fq;
+	spin_lock_init(&domain->lock);
+	fgio_admission_init(&domain->admission, tag_depth(hctx));
+	fgio_admission_set_shares(&domain->admission, fq->critical_slots,
+				  fq->noncritical_slots);
+	size_domain(domain, hctx);
+	mutex_lock(&fgio_queues_lock);
+	list_add_tail(&domain->list, &fq->domains);
+	mutex_unlock(&fgio_queues_lock);
+	return domain;
+}
+
+static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct fgio_domain *domain = shared_domain(fq, hctx);
+
+	if (!domain)
+		domain = new_domain(fq, hctx);
+	if (!domain)
+		return -ENOMEM;
+	domain->users++;
+	hctx->sched_data = domain;
+	return 0;
+}
+
+static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
+{
+	struct fgio_domain *domain = hctx->sched_data;
+
+	if (--domain->users)
+		return;
+	mutex_lock(&fgio_queues_lock);
+	list_del(&domain->list);
+	mutex_unlock(&fgio_queues_lock);
+	WARN_ON_ONCE(fgio_admission_somebody_waits(&domain->admission));
+	kvfree(domain->slots);
+	kfree(domain);
+}
+
+static struct fgio_queue_data *new_queue_data(struct request_queue *q)
+{
+	struct fgio_queue_data *fq;
+	unsigned int class, direction;
+
+	fq = kzalloc_node(sizeof(*fq), GFP_KERNEL, q->node);
+	if (!fq)
+		return NULL;
+	fq->q = q;
+	fq->critical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
+	fq->noncritical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
+	spin_lock_init(&fq->lock);
+	INIT_LIST_HEAD(&fq->domains);
+	INIT_LIST_HEAD(&fq->unscheduled);
+	for (class = 0; class < FGIO_CLASSES; class++)
+		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
+			fq->sort[class][direction] = RB_ROOT;
+	fgio_queue_init(&fq->queue);
+	return fq;
+}
+
+static void announce_queue(struct fgio_queue_data *fq)
+{
+	mutex_lock(&fgio_queues_lock);
+	list_add_tail(&fq->list, &queues);
+	WRITE_ONCE(queue_count, queue_count + 1);
+	mutex_unlock(&fgio_queues_lock);
+	fgio_counters_add_queue(fq);
+}
+
+static void withdraw_queue(struct fgio_queue_data *fq)
+{
+	fgio_counters_remove_queue(fq);
+	mutex_lock(&fgio_queues_lock);
+	list_del(&fq->list);
+	WRITE_ONCE(queue_count, queue_count - 1);
+	mutex_unlock(&fgio_queues_lock);
+}
+
+static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
+{
+	struct elevator_queue *eq = elevator_alloc(q, type);
+	struct fgio_queue_data *fq;
+
+	if (!eq)
+		return -ENOMEM;
+	fq = new_queue_data(q);
+	if (!fq) {
+		kobject_put(&eq->kobj);
+		return -ENOMEM;
+	}
+	eq->elevator_data = fq;
+	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
+	/* wbt delays writes by type, before fgio could see who waits. */
+	fgio_mark_wbt_unwanted(eq, true);
+	fgio_wbt_disable(q);
+	q->elevator = eq;
+	announce_queue(fq);
+	return 0;
+}
+
+static void fgio_exit_sched(struct elevator_queue *eq)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+
+	withdraw_queue(fq);
+	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
+		     fq->queue.queued[FGIO_NONCRITICAL]);
+	WARN_ON_ONCE(fq->queue.in_device[FGIO_CRITICAL] ||
+		     fq->queue.in_device[FGIO_NONCRITICAL]);
+	fgio_mark_wbt_unwanted(eq, false);
+	fgio_wbt_enable(fq->q);
+	kfree(fq);
+}
+
+static struct elevator_type fgio_elevator = {
+	.ops = {
+		.init_sched = fgio_init_sched,
+		.exit_sched = fgio_exit_sched,
+		.init_hctx = fgio_init_hctx,
+		.exit_hctx = fgio_exit_hctx,
+		.depth_updated = fgio_depth_updated,
+		.bio_merge = fgio_bio_merge,
+		.request_merge = fgio_request_merge,
+		.request_merged = fgio_request_merged,
+		.requests_merged = fgio_requests_merged,
+		.former_request = elv_rb_former_request,
+		.next_request = elv_rb_latter_request,
+		.limit_depth = fgio_limit_depth,
+		.prepare_request = fgio_prepare_request,
+		.finish_request = fgio_finish_request,
+		.insert_requests = fgio_insert_requests,
+		.dispatch_request = fgio_dispatch_request,
+		.has_work = fgio_has_work,
+		.completed_request = fgio_completed_request,
+		.requeue_request = fgio_requeue_request,
+	},
+	.elevator_attrs = fgio_tunables,
+	.elevator_name = "fgio",
+	.elevator_owner = THIS_MODULE,
+};
+
+int fgio_elevator_init(void)
+{
+	return elv_register(&fgio_elevator);
+}
+
+void fgio_elevator_exit(void)
+{
+	elv_unregister(&fgio_elevator);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the module share. An I/O meets them in this order:
+ *
+ *	tag.c        who is a foreground task
+ *	stamp.c      the class of each I/O, at block_bio_queue
+ *	admission.c  waiting for a slot, at limit_depth
+ *	elevator.c   merging, order, and what the device gets
+ *
+ * device.c is /dev/fgio, tunables.c is queue/iosched/, counters.c is debugfs,
+ * hook.c finds tracepoints by name, main.c loads and unloads it all.
+ */
+#ifndef FGIO_H
+#define FGIO_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+
+#include "compat/compat.h"
+#include "core/admission.h"
+#include "core/class.h"
+#include "core/queue.h"
+
+#define FGIO_VERSION "0.1.0"
+
+struct tracepoint;
+
+/*
+ * The class travels from block_bio_queue to limit_depth and insert in a bit of
+ * bi_opf that no kernel uses (the build checks that), and across stacked
+ * devices, some of which build bi_opf anew, in bi_ioprio.
+ */
+#define FGIO_REQ_CRITICAL ((__force blk_opf_t)(1U << 31))
+
+/*
+ * In rq_flags between limit_depth and prepare_request, and never outside: this
+ * allocation has been charged a slot (the build checks that it is unused).
+ */
+#define FGIO_RQF_ADMITTED ((__force req_flags_t)(1U << 30))
+
+/**
+ * struct fgio_slot - what fgio knows of one scheduler tag's request
+ * @request: core's view of it
+ * @rq: the request that has the tag now
+ * @domain: where its slot is charged
+ * @charged_class: class that the slot is charged to
+ */
+struct fgio_slot {
+	struct fgio_request request;
+	struct request *rq;
+	struct fgio_domain *domain;
+	u8 charged_class;
+};
+
+/**
+ * struct fgio_domain - one set of scheduler tags: its admission, its slots
+ * @fq: queue that it belongs to
+ * @list: in fgio_queue_data.domains
+ * @users: hardware contexts that share the tags
+ * @slot_count: length of @slots; tags beyond it pass unscheduled
+ * @slots: one for each tag
+ * @lock: protects what follows; irqsave, since completions take it
+ * @admission: who may take a tag
+ * @admitted: slots charged so far, per class
+ * @waited_ns: time slept in admission, per class
+ */
+struct fgio_domain {
+	struct fgio_queue_data *fq;
+	struct list_head list;
+	unsigned int users;
+	unsigned int slot_count;
+	struct fgio_slot *slots;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	struct fgio_admission admission;
+	u64 admitted[FGIO_CLASSES];
+	u64 waited_ns[FGIO_CLASSES];
+};
+
+#define FGIO_DIRECTIONS 2
+
+/**
+ * struct fgio_queue_data - a request queue under the elevator
+ * @q: the request queue
+ * @list: in the list of all such queues
+ * @domains: its fgio_domain's
+ * @debugfs: folder of its counters
+ * @critical_slots: share of admission asked for
+ * @noncritical_slots: share of admission asked for
+ * @lock: protects what follows; never taken in interrupt context
+ * @queue: core's view of it
+ * @sort: queued requests by sector, per class and direction, for merging
+ * @unscheduled: requests without a slot, which go first
+ * @merged: bios and requests merged into queued requests, per class
+ */
+struct fgio_queue_data {
+	struct request_queue *q;
+	struct list_head list;
+	struct list_head domains;
+	struct dentry *debugfs;
+	u32 critical_slots;
+	u32 noncritical_slots;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
+	struct list_head unscheduled;
+	u64 merged[FGIO_CLASSES];
+	struct fgio_queue queue;
+};
+
+/* tag.c */
+enum fgio_thread_tag fgio_tag_of_current(void);
+enum fgio_thread_tag fgio_tag_of(struct task_struct *task);
+int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag);
+unsigned int fgio_tag_count(void);
+unsigned int fgio_tag_max(void);
+unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
+					 enum fgio_thread_tag tag, void *data),
+			   void *data);
+bool fgio_tag_init(void);
+void fgio_tag_exit(void);
+
+/* stamp.c */
+bool fgio_stamp_init(void);
+void fgio_stamp_exit(void);
+void fgio_stamp_critical(struct request *rq);
+
+static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
+{
+	return opf & FGIO_REQ_CRITICAL ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+}
+
+/* admission.c */
+void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
+void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
+void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class);
+void fgio_admission_finish(struct fgio_slot *slot);
+void fgio_admission_return_unused(struct fgio_domain *domain,
+				  struct request *rq);
+void fgio_admission_configure(struct fgio_queue_data *fq);
+
+/* elevator.c */
+extern struct mutex fgio_queues_lock;
+int fgio_elevator_init(void);
+void fgio_elevator_exit(void);
+bool fgio_queues_exist(void);
+unsigned int fgio_queue_count(void);
+int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
+u64 fgio_clock_for(const struct fgio_queue *queue);
+
+/* tunables.c */
+
+extern struct elv_fs_entry fgio_tunables[];
+
+/* counters.c */
+void fgio_counters_init(void);
+void fgio_counters_exit(void);
+void fgio_counters_add_queue(struct fgio_queue_data *fq);
+void fgio_counters_remove_queue(struct fgio_queue_data *fq);
+
+/* device.c */
+int fgio_device_init(void);
+void fgio_device_exit(void);
+
+/* hook.c */
+struct tracepoint *fgio_find_tracepoint(const char *name);
+
+/* main.c */
+u32 fgio_hooks_live(void);
+
+#endif /* FGIO_H */

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The class of each I/O, decided in the context of who submits it and carried
+ * by the bio from there on: at block_bio_queue (block/blk-core.c), which comes
+ * after the kernel set the priority and before merging and admission.
+ */
+#include <linux/ioprio.h>
+#include <linux/iocontext.h>
+#include <linux/module.h>
+#include <linux/tracepoint.h>
+
+#include "fgio.h"
+
+static struct tracepoint *bio_queue_tracepoint;
+
+static bool stamp = true;
+module_param(stamp, bool, 0644);
+MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
+
+/*
+ * The kernel gives an I/O whose submitter has no I/O priority one that follows
+ * from its nice value or scheduling policy. Nobody meant that as a statement
+ * about I/O. An I/O may carry a priority of its own though (io_uring, libaio),
+ * which shows only in that it differs.
+ */
+static bool ioprio_is_chosen(u16 ioprio)
+{
+	struct io_context *context = current->io_context;
+	u16 derived = IOPRIO_PRIO_VALUE(task_nice_ioclass(current),
+					task_nice_ioprio(current));
+
+	if (ioprio != derived)
+		return true;
+	return context && IOPRIO_PRIO_CLASS(context->ioprio) != IOPRIO_CLASS_NONE;
+}
+
+static void on_bio_queue(void *data, struct bio *bio)
+{
+	enum fgio_thread_tag tag;
+	enum fgio_class class;
+	u16 ioprio;
+
+	if (!fgio_queues_exist() || !READ_ONCE(stamp))
+		return;
+	tag = fgio_tag_of_current();
+	ioprio = bio->bi_ioprio;
+	class = fgio_classify(tag, ioprio, true);
+	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)
+		return;
+	if (tag == FGIO_THREAD_UNTAGGED &&
+	    !(ioprio & (FGIO_IOPRIO_CRITICAL | FGIO_IOPRIO_NONCRITICAL)))
+		class = fgio_classify(tag, ioprio, ioprio_is_chosen(ioprio));
+	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, ioprio);
+	if (class == FGIO_CRITICAL)
+		bio->bi_opf |= FGIO_REQ_CRITICAL;
+}
+
+/* A queued request became critical: so do its bios, for merging and drivers. */
+void fgio_stamp_critical(struct request *rq)
+{
+	struct bio *bio;
+
+	rq->cmd_flags |= FGIO_REQ_CRITICAL;
+	fgio_rq_or_ioprio(rq, FGIO_IOPRIO_CRITICAL);
+	__rq_for_each_bio(bio, rq) {
+		bio->bi_opf |= FGIO_REQ_CRITICAL;
+		bio->bi_ioprio |= FGIO_IOPRIO_CRITICAL;
+	}
+}
+
+/* Return: whether classes reach the block layer. */
+bool fgio_stamp_init(void)
+{
+	struct tracepoint *tp = fgio_find_tracepoint("block_bio_queue");
+
+	if (tp && !tracepoint_probe_register(tp, on_bio_queue, NULL))
+		bio_queue_tracepoint = tp;
+	return bio_queue_tracepoint;
+}
+
+void fgio_stamp_exit(void)
+{
+	if (!bio_queue_tracepoint)
+		return;
+	tracepoint_probe_unregister(bio_queue_tracepoint, on_bio_queue, NULL);
+	tracepoint_synchronize_unregister();
+}

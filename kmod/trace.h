@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM fgio
+
+#if !defined(FGIO_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define FGIO_TRACE_H
+
+#include <linux/blk-mq.h>
+#include <linux/tracepoint.h>
+
+#include "core/class.h"
+
+#define fgio_disk_of(q) ((q)->disk ? disk_devt((q)->disk) : 0)
+#define fgio_show_class(class)                          \
+	__print_symbolic(class,                         \
+			 { FGIO_NONCRITICAL, "noncritical" }, \
+			 { FGIO_CRITICAL, "critical" })
+
+/* A submitter slept for a slot. */
+TRACE_EVENT(fgio_admission_wait,
+	TP_PROTO(struct request_queue *q, unsigned int class, u64 waited_ns),
+	TP_ARGS(q, class, waited_ns),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(unsigned int, class)
+		__field(u64, waited_ns)
+	),
+	TP_fast_assign(
+		__entry->dev = fgio_disk_of(q);
+		__entry->class = class;
+		__entry->waited_ns = waited_ns;
+	),
+	TP_printk("%d,%d %s waited_ns=%llu", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), fgio_show_class(__entry->class),
+		  __entry->waited_ns)
+);
+
+DECLARE_EVENT_CLASS(fgio_request,
+	TP_PROTO(struct request *rq, unsigned int class),
+	TP_ARGS(rq, class),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(unsigned int, class)
+		__field(sector_t, sector)
+		__field(unsigned int, sectors)
+	),
+	TP_fast_assign(
+		__entry->dev = fgio_disk_of(rq->q);
+		__entry->class = class;
+		__entry->sector = blk_rq_pos(rq);
+		__entry->sectors = blk_rq_sectors(rq);
+	),
+	TP_printk("%d,%d %s %llu + %u", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), fgio_show_class(__entry->class),
+		  (unsigned long long)__entry->sector, __entry->sectors)
+);
+
+/* A request joined the queue. */
+DEFINE_EVENT(fgio_request, fgio_insert,
+	TP_PROTO(struct request *rq, unsigned int class),
+	TP_ARGS(rq, class));
+
+/* A request goes to the device. */
+DEFINE_EVENT(fgio_request, fgio_dispatch,
+	TP_PROTO(struct request *rq, unsigned int class),
+	TP_ARGS(rq, class));
+
+/* A queued request became critical. */
+DEFINE_EVENT(fgio_request, fgio_promote,
+	TP_PROTO(struct request *rq, unsigned int class),
+	TP_ARGS(rq, class));
+
+/* A non-critical request goes first because the release interval passed. */
+DEFINE_EVENT(fgio_request, fgio_starvation_release,
+	TP_PROTO(struct request *rq, unsigned int class),
+	TP_ARGS(rq, class));
+
+#endif /* FGIO_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
