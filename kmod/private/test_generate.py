@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the private header's generator.
+
+Those on real kernels run for each kernel in the cache (kmod/fetch-kernel 6.12, 6.1); those on
+doctored type information need one of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import btf_source
+import generate
+import pytest
+from btf import Btf, canonical
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("FGIO_CACHE", ROOT / "build/cache")) / "kernel"
+EXPECTED = tomllib.loads(generate.EXPECTED.read_text())
+
+# What sets each kernel generation apart, by the kernel's own history.
+MACROS = {
+    "6.12": {
+        "FGIO_HAVE_ALLOC_DATA_CACHED_RQS",
+        "FGIO_HAVE_BLK_INSERT_T",
+        "FGIO_HAVE_ELEVATOR_QUEUE_FLAGS",
+        "FGIO_HAVE_RQ_LIST",
+        "FGIO_HAVE_WBT_DISK",
+    },
+    "6.1": {
+        "FGIO_HAVE_ALLOC_DATA_CACHED_RQ",
+        "FGIO_HAVE_ELEVATOR_FEATURES",
+        "FGIO_HAVE_ELV_FLUSH_UNION",
+        "FGIO_HAVE_RQ_IOPRIO",
+    },
+}
+
+
+def kdir_of(version: str) -> Path:
+    kdir = CACHE / version / "build"
+    if not (kdir / "Makefile").is_file():
+        pytest.skip(f"no kernel {version} in the cache; run kmod/fetch-kernel {version}")
+    return kdir
+
+
+def common_headers(kdir: Path) -> Path:
+    (common,) = kdir.resolve().parent.glob("linux-headers-*-common")
+    return common / "include"
+
+
+@pytest.fixture(scope="module", params=["6.12", "6.1"])
+def version(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def kdir(version: str) -> Path:
+    return kdir_of(version)
+
+
+@pytest.fixture(scope="module")
+def kernel(kdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Btf:
+    return Btf.load(btf_source.find(kdir, tmp_path_factory.mktemp("btf")))
+
+
+@pytest.fixture
+def doctored(kernel: Btf) -> Btf:
+    """The kernel's types; names, constants and the elevator's operations are free to change."""
+    result = copy.copy(kernel)
+    operations = copy.deepcopy(kernel.named("STRUCT", "elevator_mq_ops"))
+    result.by_id = kernel.by_id | {operations["id"]: operations}
+    result._by_name = kernel._by_name | {("STRUCT", "elevator_mq_ops"): operations}
+    result._enumerators = dict(kernel._enumerators)
+    return result
+
+
+def problems(kernel: Btf) -> str:
+    with pytest.raises(generate.UnsupportedKernelError) as refusal:
+        generate.check(kernel, EXPECTED, Path("no-symvers"))
+    return str(refusal.value)
+
+
+def operation(kernel: Btf, name: str) -> dict:
+    """The FUNC_PROTO of an elevator operation, as an entry of its own."""
+    member, _ = kernel.member("elevator_mq_ops", name)
+    pointer = kernel.strip(member["type_id"], ())
+    proto = copy.deepcopy(kernel.by_id[pointer["type_id"]])
+    proto["id"] = max(kernel.by_id) + 1
+    own_pointer = {**pointer, "id": proto["id"] + 1, "type_id": proto["id"]}
+    kernel.by_id |= {proto["id"]: proto, own_pointer["id"]: own_pointer}
+    member["type_id"] = own_pointer["id"]
+    return proto
+
+
+def test_macros_of_each_kernel(kernel: Btf, version: str, kdir: Path) -> None:
+    assert generate.check(kernel, EXPECTED, kdir / "Module.symvers") == MACROS[version]
+
+
+def test_release_is_the_one_that_modules_see(kdir: Path, version: str) -> None:
+    assert btf_source.kernel_release(kdir) == (CACHE / version / "release").read_text().strip()
+
+
+def test_header_has_all_and_compiles(kdir: Path, tmp_path: Path) -> None:
+    """The header's own assertions compare every offset with the compiler's."""
+    source = tmp_path / "source.c"
+    source.write_text('#include "fgio_private.h"\nMODULE_LICENSE("GPL");\n')
+    (tmp_path / "Kbuild").write_text(
+        "obj-m := source.o\nccflags-y := -I$(src) -include linux/module.h\n"
+    )
+    header = tmp_path / "fgio_private.h"
+    arguments = ["--kdir", str(kdir), "--headers", str(common_headers(kdir))]
+    assert generate.main([*arguments, "--output", str(header)]) == 0
+    text = header.read_text()
+    for name in EXPECTED["functions"]:
+        assert f"{name}(" in text
+    build = subprocess.run(
+        ["make", "-C", kdir, f"M={tmp_path}", "W=1", "KCFLAGS=-Werror", "source.o"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert build.returncode == 0, build.stderr
+
+
+def test_other_kernels_headers_are_refused_by_the_compiler(kdir: Path, tmp_path: Path) -> None:
+    arguments = ["--kdir", str(kdir), "--output", str(tmp_path / "fgio_private.h")]
+    assert generate.main(arguments) == 0
+    text = (tmp_path / "fgio_private.h").read_text()
+    assert "FGIO_LAYOUT(sizeof(struct request) ==" in text
+    assert "FGIO_LAYOUT(__builtin_strcmp(UTS_RELEASE," in text
+
+
+def test_changed_argument_is_refused(doctored: Btf) -> None:
+    proto = operation(doctored, "insert_requests")
+    proto["params"][2] = proto["params"][0]
+    text = problems(doctored)
+    assert "elevator operation insert_requests" in text
+    assert "void (struct blk_mq_hw_ctx *, struct list_head *, blk_insert_t)" in text
+    assert "this kernel:  void (struct blk_mq_hw_ctx *, struct list_head *, " in text
+
+
+def test_extra_argument_is_refused(doctored: Btf) -> None:
+    proto = operation(doctored, "limit_depth")
+    proto["params"].append(proto["params"][0])
+    assert "elevator operation limit_depth" in problems(doctored)
+
+
+def test_changed_result_is_refused(doctored: Btf) -> None:
+    operation(doctored, "has_work")["ret_type_id"] = 0
+    assert "this kernel:  void (struct blk_mq_hw_ctx *)" in problems(doctored)
+
+
+def test_missing_function_is_named(doctored: Btf) -> None:
+    del doctored._by_name["FUNC", "elv_register"]
+    text = problems(doctored)
+    assert "function elv_register()" in text
+    assert "has none of that name" in text
+
+
+def test_every_difference_is_reported_at_once(doctored: Btf) -> None:
+    operation(doctored, "has_work")["ret_type_id"] = 0
+    operation(doctored, "bio_merge")["ret_type_id"] = 0
+    text = problems(doctored)
+    assert "has_work" in text
+    assert "bio_merge" in text
+
+
+def test_new_generation_selects_its_macro(doctored: Btf) -> None:
+    proto = operation(doctored, "depth_updated")
+    queue, _ = doctored.member("blk_mq_alloc_data", "q")
+    proto["params"][0]["type_id"] = queue["type_id"]
+    macros = generate.check(doctored, EXPECTED, Path("no-symvers"))
+    assert "FGIO_HAVE_DEPTH_UPDATED_QUEUE" in macros
+
+
+def test_full_flag_word_is_refused(doctored: Btf) -> None:
+    doctored._enumerators["__REQ_NR_BITS"] = 30
+    text = problems(doctored)
+    assert "constant __REQ_NR_BITS" in text
+    assert "at most 29" in text
+
+
+def test_function_that_is_not_exported_is_refused(kernel: Btf, kdir: Path, tmp_path: Path) -> None:
+    symvers = (kdir / "Module.symvers").read_text().splitlines(keepends=True)
+    stripped = tmp_path / "Module.symvers"
+    stripped.write_text("".join(line for line in symvers if "\televator_alloc\t" not in line))
+    with pytest.raises(generate.UnsupportedKernelError, match="does not export it"):
+        generate.check(kernel, EXPECTED, stripped)
+
+
+def test_message_says_what_to_do(
+    kdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "expected.toml"
+    table.write_text(
+        generate.EXPECTED.read_text().replace(
+            'has_work = ["bool (struct blk_mq_hw_ctx *)"]', 'has_work = ["int (void)"]'
+        )
+    )
+    monkeypatch.setattr(generate, "EXPECTED", table)
+    output = tmp_path / "fgio_private.h"
+    assert generate.main(["--kdir", str(kdir), "--output", str(output)]) == 1
+    message = capsys.readouterr().err
+    assert btf_source.kernel_release(kdir) in message
+    assert "elevator operation has_work" in message
+    assert "What to do:" in message
+    assert not output.exists()
+
+
+def test_image_gives_the_types_of_its_own_release_only(version: str, tmp_path: Path) -> None:
+    """Reads both compressions in use: zstd (6.12) and xz (6.1)."""
+    release = btf_source.kernel_release(kdir_of(version))
+    image = CACHE / version / f"boot/vmlinuz-{release}"
+    output = tmp_path / "raw"
+    btf_source.extract_from_image(image, output, release)
+    assert Btf.load(output).member("elevator_mq_ops", "insert_requests")
+    with pytest.raises(btf_source.SourceError, match=r"is not the kernel 1\.2\.3"):
+        btf_source.extract_from_image(image, tmp_path / "other", "1.2.3")
+    assert not (tmp_path / "other").exists()
+
+
+def test_no_kernel_folder(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    output = str(tmp_path / "fgio_private.h")
+    assert generate.main(["--kdir", str(tmp_path), "--output", output]) == 1
+    assert "is no kernel build folder" in capsys.readouterr().err
+
+
+def test_no_types_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    header = tmp_path / "include/generated/utsrelease.h"
+    header.parent.mkdir(parents=True)
+    header.write_text('#define UTS_RELEASE "6.1.0-0-none"\n')
+    output = str(tmp_path / "fgio_private.h")
+    assert generate.main(["--kdir", str(tmp_path), "--output", output]) == 1
+    message = capsys.readouterr().err
+    assert "no type information (BTF) found for the kernel 6.1.0-0-none" in message
+    assert "pass BTF=" in message
+
+
+def test_file_without_btf(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    header = tmp_path / "include/generated/utsrelease.h"
+    header.parent.mkdir(parents=True)
+    header.write_text('#define UTS_RELEASE "6.1.0-0-none"\n')
+    garbage = tmp_path / "garbage"
+    garbage.write_bytes(b"x" * 4096)
+    arguments = ["--kdir", str(tmp_path), "--btf", str(garbage)]
+    assert generate.main([*arguments, "--output", str(tmp_path / "fgio_private.h")]) == 1
+    assert "bpftool cannot read" in capsys.readouterr().err
+
+
+TYPES = Btf(
+    [
+        {"id": 1, "kind": "INT", "name": "int"},
+        {"id": 2, "kind": "INT", "name": "char"},
+        {"id": 3, "kind": "CONST", "name": "(anon)", "type_id": 2},
+        {"id": 4, "kind": "PTR", "name": "(anon)", "type_id": 3},
+        {"id": 5, "kind": "CONST", "name": "(anon)", "type_id": 4},
+        {"id": 6, "kind": "ARRAY", "name": "(anon)", "type_id": 4, "nr_elems": 3},
+        {"id": 7, "kind": "PTR", "name": "(anon)", "type_id": 6},
+        {
+            "id": 8,
+            "kind": "FUNC_PROTO",
+            "name": "(anon)",
+            "ret_type_id": 4,
+            "params": [{"name": "first", "type_id": 1}, {"name": "(anon)", "type_id": 0}],
+        },
+        {"id": 9, "kind": "PTR", "name": "(anon)", "type_id": 8},
+        {"id": 10, "kind": "ARRAY", "name": "(anon)", "type_id": 9, "nr_elems": 2},
+        {"id": 11, "kind": "FUNC_PROTO", "name": "(anon)", "ret_type_id": 0, "params": []},
+        {
+            "id": 12,
+            "kind": "UNION",
+            "name": "(anon)",
+            "members": [
+                {"name": "left", "type_id": 1, "bits_offset": 0},
+                {"name": "right", "type_id": 1, "bits_offset": 0},
+            ],
+        },
+        {
+            "id": 13,
+            "kind": "STRUCT",
+            "name": "outer",
+            "members": [
+                {"name": "bits", "type_id": 1, "bits_offset": 0, "bitfield_size": 3},
+                {"name": "(anon)", "type_id": 12, "bits_offset": 32},
+            ],
+        },
+        {"id": 14, "kind": "TYPE_TAG", "name": "user", "type_id": 3},
+        {"id": 15, "kind": "PTR", "name": "(anon)", "type_id": 14},
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("type_id", "text"),
+    [
+        (1, "int name"),
+        (4, "const char *name"),
+        (5, "const char *const name"),
+        (6, "const char *name[3]"),
+        (7, "const char *(*name)[3]"),
+        (9, "const char *(*name)(int, ...)"),
+        (10, "const char *(*name[2])(int, ...)"),
+        (11, "void name(void)"),
+        (13, "struct outer name"),
+        (15, "const char *name"),
+    ],
+)
+def test_declarations(type_id: int, text: str) -> None:
+    assert TYPES.declare(type_id, "name") == text
+
+
+def test_members_of_unnamed_members_count() -> None:
+    offsets = {member["name"]: offset for member, offset in TYPES.members(13)}
+    assert offsets == {"bits": 0, "left": 32, "right": 32}
+    assert TYPES.fields(13) == ["int bits:3;", "union { int left; int right; };"]
+
+
+def test_prototypes_compare_whatever_their_spaces() -> None:
+    assert canonical("struct a * ( struct b*,int )") == canonical("struct a *(struct b *, int)")
+    assert canonical("unsigned  int") != canonical("unsignedint")
