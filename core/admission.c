@@ -78,20 +78,21 @@ static bool has_room(const struct fgio_admission *admission,
 	       fgio_admission_limit(admission, class, other_about);
 }
 
+void fgio_admission_charge(struct fgio_admission *admission,
+			   enum fgio_class class)
+{
+	admission->admitted[class]++;
+	admission->granted[class]++;
+}
+
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_class class, bool other_about)
 {
 	if (admission->waiting[class] ||
 	    !has_room(admission, class, other_about))
 		return false;
-	admission->admitted[class]++;
+	fgio_admission_charge(admission, class);
 	return true;
-}
-
-void fgio_admission_charge(struct fgio_admission *admission,
-			   enum fgio_class class)
-{
-	admission->admitted[class]++;
 }
 
 void fgio_admission_wait(struct fgio_admission *admission,
@@ -134,7 +135,7 @@ static struct fgio_waiter *grant_class(struct fgio_admission *admission,
 	waiter = fgio_container_of(admission->waiters[class].next,
 				   struct fgio_waiter, link);
 	stop_waiting(admission, waiter);
-	admission->admitted[class]++;
+	fgio_admission_charge(admission, class);
 	waiter->granted = true;
 	return waiter;
 }

@@ -44,6 +44,7 @@ struct fgio_waiter {
  * @reserve: slots that a class that is alone leaves free
  * @admitted: slots taken, per class; may exceed a limit by what was charged
  *	with fgio_admission_charge()
+ * @granted: slots taken since the beginning, per class
  * @waiting: how many wait, per class
  * @waiters: who waits, per class
  */
@@ -53,6 +54,7 @@ struct fgio_admission {
 	u32 share[FGIO_CLASSES];
 	u32 reserve;
 	u32 admitted[FGIO_CLASSES];
+	u64 granted[FGIO_CLASSES];
 	u32 waiting[FGIO_CLASSES];
 	struct fgio_list waiters[FGIO_CLASSES];
 };

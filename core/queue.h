@@ -74,8 +74,8 @@ struct fgio_queue_config {
  *	an array
  * @queued: requests inserted
  * @dispatched: requests handed to the device
- * @waited_ns: time from insertion to dispatch, summed over the requests whose
- *	insertion time is known
+ * @waited_ns: time from insertion to dispatch, summed over the requests that
+ *	went while critical I/O was about (otherwise nobody reads a clock)
  * @promoted: queued requests that changed to the critical class
  * @starvation_releases: non-critical requests that went before critical ones
  *	because the release interval had passed

@@ -169,12 +169,13 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 	unsigned long flags;
 
 	slot->charged_class = fgio_class_of_opf(rq->cmd_flags);
+	if (likely(rq->rq_flags & FGIO_RQF_ADMITTED)) {
+		rq->rq_flags &= ~FGIO_RQF_ADMITTED;
+		return;
+	}
 	spin_lock_irqsave(&domain->lock, flags);
-	domain->admitted[slot->charged_class]++;
-	if (!(rq->rq_flags & FGIO_RQF_ADMITTED))
-		fgio_admission_charge(&domain->admission, slot->charged_class);
+	fgio_admission_charge(&domain->admission, slot->charged_class);
 	spin_unlock_irqrestore(&domain->lock, flags);
-	rq->rq_flags &= ~FGIO_RQF_ADMITTED;
 }
 
 /* A request without a slot gives the charge back. */

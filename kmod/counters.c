@@ -27,7 +27,8 @@ static struct admission_totals sum_domains(struct fgio_queue_data *fq)
 	list_for_each_entry(domain, &fq->domains, list) {
 		spin_lock_irqsave(&domain->lock, flags);
 		for (class = 0; class < FGIO_CLASSES; class++) {
-			totals.admitted[class] += domain->admitted[class];
+			totals.admitted[class] +=
+				domain->admission.granted[class];
 			totals.waited_ns[class] += domain->waited_ns[class];
 			totals.waiting[class] +=
 				domain->admission.waiting[class];

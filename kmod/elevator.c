@@ -275,7 +275,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
-	request = fgio_queue_next(queue, ktime_get_ns());
+	request = fgio_queue_next(queue, fgio_clock_for(queue));
 	if (!request)
 		return NULL;
 	rq = slot_of_request(request)->rq;

@@ -65,7 +65,6 @@ struct fgio_slot {
  * @slots: one for each tag
  * @lock: protects what follows; irqsave, since completions take it
  * @admission: who may take a tag
- * @admitted: slots charged so far, per class
  * @waited_ns: time slept in admission, per class
  */
 struct fgio_domain {
@@ -77,7 +76,6 @@ struct fgio_domain {
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct fgio_admission admission;
-	u64 admitted[FGIO_CLASSES];
 	u64 waited_ns[FGIO_CLASSES];
 };
 

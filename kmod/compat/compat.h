@@ -26,10 +26,10 @@
 #endif
 
 #ifdef FGIO_HAVE_BLK_INSERT_T
-typedef blk_insert_t fgio_insert_flags_t;
+#define fgio_insert_flags_t blk_insert_t
 #define fgio_insert_at_head(flags) (!!((flags) & BLK_MQ_INSERT_AT_HEAD))
 #else
-typedef bool fgio_insert_flags_t;
+#define fgio_insert_flags_t bool
 #define fgio_insert_at_head(flags) (flags)
 #endif
 
