@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+#
+#   make demo      see fgio work on a real PostgreSQL (about 15 minutes after the downloads)
+#   make test      all tests, native and in the lab
+#
+#   make build     the modules for both kernels, and the fgio command
+#   make install   on this host: the module for the running kernel, and the fgio command
+#   make lint      formatting and static checks of every language
+#   make fuzz      libFuzzer on core, SECONDS=20 each
+#   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
+#   make results   every experiment of docs/results again (long)
+#   make clean     all output but the cache of downloads; make distclean: that too
+
+KERNELS ?= 6.12 6.1
+PREFIX ?= /usr/local
+OUT ?= build/demo
+SECONDS ?= 20
+CARGO := cargo
+CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
+
+.PHONY: all build modules command demo test test-native test-lab lint fuzz stress results install \
+	clean distclean setup-build setup-lab
+
+all: build
+
+setup-build:
+	@./setup core kmod tools
+
+setup-lab: setup-build
+	@lab/setup
+
+modules: setup-build
+	@for kernel in $(KERNELS); do $(MAKE) --no-print-directory -C kmod KERNEL=$$kernel || exit; done
+
+command: setup-build
+	$(CARGO) build --release $(CARGO_FLAGS)
+
+build: modules command
+
+demo: setup-lab command
+	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
+	@lab/run first-light --demo --out $(OUT)
+
+test: lint test-native test-lab
+
+test-native: setup-lab
+	@$(MAKE) --no-print-directory -C core test
+	@for kernel in $(KERNELS); do kmod/fetch-kernel $$kernel >/dev/null || exit; done
+	build/venv/bin/python -m pytest -q kmod/private
+	$(CARGO) test $(CARGO_FLAGS)
+
+test-lab: setup-lab build
+	build/venv/bin/python -m pytest tests
+
+lint: setup-lab
+	@./scripts/lint
+
+fuzz: setup-build
+	@$(MAKE) --no-print-directory -C core fuzz SECONDS=$(SECONDS)
+
+stress: setup-lab modules
+	@for kernel in $(KERNELS); do \
+		tests/stress --switches 1000 --cycles 100 --kernel $$kernel \
+			--out docs/results/stress-$$kernel || exit; \
+	done
+
+results: setup-lab build
+	@scripts/results
+
+install: command
+	$(MAKE) -C kmod KDIR=/lib/modules/$$(uname -r)/build MODULES=fgio
+	install -D -m 0644 build/kmod/$$(uname -r)/fgio.ko \
+		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
+	install -D build/cargo/release/fgio $(DESTDIR)$(PREFIX)/bin/fgio
+	$(if $(DESTDIR),,depmod)
+
+clean:
+	rm -rf build/core build/kmod build/cargo build/demo
+
+distclean:
+	rm -rf build
