@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The disks: which of them are under fgio, and does each suit it.
+
+use super::Finding;
+use crate::block::Disk;
+use crate::{Root, files, status};
+
+pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) {
+    let enabled: Vec<&Disk> = disks.iter().filter(|disk| disk.is_under_fgio()).collect();
+    if enabled.is_empty() {
+        findings.push(
+            Finding::info("devices", "no disk is under fgio")
+                .advise("run `fgio enable DEV` as root; `fgio status` lists the disks"),
+        );
+    }
+    for disk in enabled {
+        findings.push(Finding::ok("devices", "under fgio").about(&disk.name));
+        let about_disk = [
+            slots(disk),
+            throttling(root, disk),
+            rotational(disk),
+            zoned(disk),
+        ];
+        let about_disk = about_disk.into_iter().flatten();
+        findings.extend(about_disk.map(|finding| finding.about(&disk.name)));
+    }
+}
+
+fn slots(disk: &Disk) -> Option<Finding> {
+    let tunables = status::tunables(disk);
+    let critical = tunables.get("critical_slots")?;
+    let noncritical = tunables.get("noncritical_slots")?;
+    let requests = disk.number("queue/nr_requests")?;
+    let needed = critical.saturating_add(*noncritical);
+    (requests < needed).then(|| {
+        Finding::warning(
+            "device-slots",
+            format!(
+                "nr_requests is {requests}, less than the {critical} critical and {noncritical} non-critical slots asked for: the two classes get fewer, in proportion"
+            ),
+            format!(
+                "run `echo {needed} > /sys/block/{0}/queue/nr_requests`, or lower critical_slots and noncritical_slots in /sys/block/{0}/queue/iosched",
+                disk.name
+            ),
+        )
+    })
+}
+
+fn throttling(root: &Root, disk: &Disk) -> Option<Finding> {
+    const ID: &str = "device-wbt";
+    const EFFECT: &str = "it holds writes back without regard to their class";
+    // The file cannot be read where throttling was never set up.
+    let latency = disk
+        .number("queue/wbt_lat_usec")
+        .filter(|&usec| usec != 0)?;
+    let advice = format!("run `echo 0 > /sys/block/{}/queue/wbt_lat_usec`", disk.name);
+    match throttling_state(root, disk) {
+        Some(true) => Some(Finding::warning(
+            ID,
+            format!("writeback throttling is on (wbt_lat_usec {latency}): {EFFECT}"),
+            advice,
+        )),
+        Some(false) => None,
+        // Kernel 6.1 shows the latency of a throttling that is off as well.
+        None => Some(
+            Finding::info(
+                ID,
+                format!("wbt_lat_usec is {latency}: whether writeback throttling is on cannot be told without root"),
+            )
+            .advise("run `fgio doctor` as root"),
+        ),
+    }
+}
+
+/// Whether writeback throttling is on; `None` when that cannot be read.
+fn throttling_state(root: &Root, disk: &Disk) -> Option<bool> {
+    // The kernel's enum wbt_state: on by default, on by hand; the rest is off.
+    const ON: [&str; 2] = ["1", "2"];
+    let path = format!("/sys/kernel/debug/block/{}/rqos/wbt/enabled", disk.name);
+    let state = files::read_optional(&root.path(path))?;
+    Some(ON.contains(&state.as_str()))
+}
+
+fn rotational(disk: &Disk) -> Option<Finding> {
+    let finding = match disk.number("queue/rotational")? {
+        0 => Finding::info("device-rotational", "the disk says it does not rotate"),
+        _ => Finding::info(
+            "device-rotational",
+            "the disk says it rotates, which virtual disks often do wrongly",
+        ),
+    };
+    Some(finding)
+}
+
+fn zoned(disk: &Disk) -> Option<Finding> {
+    let model = disk.attribute("queue/zoned")?;
+    (model != "none").then(|| {
+        Finding::warning(
+            "device-zoned",
+            format!("the disk is zoned ({model}): fgio is not tested on zoned disks"),
+            format!("run `fgio disable {}`", disk.name),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block;
+    use crate::doctor::{Level, levels};
+    use crate::fixture::Fixture;
+
+    fn examined(fixture: &Fixture) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        examine(
+            fixture.root(),
+            &block::disks(fixture.root()).unwrap(),
+            &mut findings,
+        );
+        findings
+    }
+
+    #[test]
+    fn only_disks_under_fgio_are_judged() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "[none] fgio");
+        fixture.file("/sys/block/sda/queue/wbt_lat_usec", "75000\n");
+        let findings = examined(&fixture);
+        assert_eq!(levels(&findings, "devices"), [Level::Info]);
+        assert!(levels(&findings, "device-wbt").is_empty());
+    }
+
+    #[test]
+    fn slots_throttling_and_zones_are_judged() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let queue = "/sys/block/sda/queue";
+        fixture.file(&format!("{queue}/iosched/critical_slots"), "128\n");
+        fixture.file(&format!("{queue}/iosched/noncritical_slots"), "128\n");
+        fixture.file(&format!("{queue}/nr_requests"), "64\n");
+        fixture.file(&format!("{queue}/wbt_lat_usec"), "75000\n");
+        let throttling = "/sys/kernel/debug/block/sda/rqos/wbt/enabled";
+        fixture.file(throttling, "1\n");
+        fixture.file(&format!("{queue}/rotational"), "1\n");
+        fixture.file(&format!("{queue}/zoned"), "host-managed\n");
+        let findings = examined(&fixture);
+        assert_eq!(levels(&findings, "device-slots"), [Level::Warning]);
+        assert_eq!(levels(&findings, "device-wbt"), [Level::Warning]);
+        assert_eq!(levels(&findings, "device-rotational"), [Level::Info]);
+        assert_eq!(levels(&findings, "device-zoned"), [Level::Warning]);
+
+        fixture.file(&format!("{queue}/nr_requests"), "256\n");
+        fixture.file(throttling, "3\n");
+        fixture.file(&format!("{queue}/zoned"), "none\n");
+        let findings = examined(&fixture);
+        for id in ["device-slots", "device-wbt", "device-zoned"] {
+            assert!(levels(&findings, id).is_empty(), "{id}");
+        }
+    }
+
+    #[test]
+    fn throttling_that_cannot_be_told_is_no_warning() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let latency = "/sys/block/sda/queue/wbt_lat_usec";
+        fixture.file(latency, "2000\n");
+        assert_eq!(levels(&examined(&fixture), "device-wbt"), [Level::Info]);
+        fixture.file(latency, "0\n");
+        assert!(levels(&examined(&fixture), "device-wbt").is_empty());
+    }
+}

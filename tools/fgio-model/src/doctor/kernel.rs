@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The running kernel: is it one that fgio is built for, and can fgio be built
+//! and loaded on it.
+
+use std::fs;
+
+use super::Finding;
+use crate::{Result, Root, files, module};
+
+/// Kernel series that every release of fgio is tested on.
+const TESTED: [(u32, u32); 2] = [(6, 12), (6, 1)];
+const OLDEST: (u32, u32) = (6, 1);
+
+const SECURE_BOOT: &str =
+    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
+    let release = module::kernel_release(root)?;
+    findings.push(series(&release));
+    findings.extend(realtime(root, &release));
+    findings.push(headers(root, &release));
+    findings.push(type_information(root));
+    findings.push(secure_boot(root));
+    findings.push(lockdown(root));
+    Ok(())
+}
+
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+fn series(release: &str) -> Finding {
+    const ID: &str = "kernel-release";
+    const ADVICE: &str = "boot a kernel of the series 6.12 or 6.1, the ones fgio is tested on";
+    match version(release) {
+        Some(found) if TESTED.contains(&found) => Finding::ok(
+            ID,
+            format!("kernel {release} is of a series that fgio is tested on"),
+        ),
+        Some(found) if found >= OLDEST => Finding::warning(
+            ID,
+            format!("kernel {release} is of a series that fgio is not tested on"),
+            ADVICE,
+        ),
+        Some(_) => Finding::error(
+            ID,
+            format!("kernel {release} is older than 6.1, the oldest that fgio knows"),
+            ADVICE,
+        ),
+        None => Finding::warning(
+            ID,
+            format!("the kernel release {release:?} has no version number"),
+            ADVICE,
+        ),
+    }
+}
+
+fn realtime(root: &Root, release: &str) -> Option<Finding> {
+    let named = release.split(['-', '+', '.']).any(|part| {
+        part.strip_prefix("rt")
+            .is_some_and(|number| number.chars().all(|character| character.is_ascii_digit()))
+    });
+    let running = files::read_optional(&root.path("/sys/kernel/realtime"));
+    (named || running.as_deref() == Some("1")).then(|| {
+        Finding::error(
+            "kernel-realtime",
+            format!("kernel {release} is a real-time (PREEMPT_RT) kernel, which fgio refuses"),
+            "boot the kernel of the same version without -rt",
+        )
+    })
+}
+
+fn headers(root: &Root, release: &str) -> Finding {
+    const ID: &str = "kernel-headers";
+    let build = format!("/lib/modules/{release}/build");
+    if root.path(&build).join("Makefile").exists() {
+        return Finding::ok(ID, format!("headers are in {build}"));
+    }
+    Finding::warning(
+        ID,
+        format!("no headers for the running kernel: {build} is missing or empty"),
+        format!("install the package linux-headers-{release}; the module cannot be built without"),
+    )
+}
+
+fn type_information(root: &Root) -> Finding {
+    const ID: &str = "kernel-btf";
+    const BTF: &str = "/sys/kernel/btf/vmlinux";
+    if root.path(BTF).exists() {
+        return Finding::ok(ID, format!("the kernel describes its types in {BTF}"));
+    }
+    Finding::error(
+        ID,
+        format!("the kernel does not describe its types: {BTF} is missing"),
+        "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are",
+    )
+}
+
+fn secure_boot(root: &Root) -> Finding {
+    const ID: &str = "secure-boot";
+    // Four bytes of attributes come before the variable's one byte.
+    let enabled = match fs::read(root.path(SECURE_BOOT)) {
+        Ok(bytes) => bytes.get(4) == Some(&1),
+        Err(source) if files::is_permission(&source) => {
+            return Finding::info(ID, "Secure Boot: not known without root")
+                .advise("run `fgio doctor` as root");
+        }
+        Err(_) => false,
+    };
+    if !enabled {
+        return Finding::ok(ID, "Secure Boot is off");
+    }
+    if module::is_loaded(root) {
+        return Finding::ok(ID, "Secure Boot is on, and the module was let in");
+    }
+    Finding::warning(
+        ID,
+        "Secure Boot is on: the kernel loads signed modules only",
+        "enrol the key that DKMS signs with: `mokutil --import /var/lib/dkms/mok.pub`, reboot and confirm it",
+    )
+}
+
+fn lockdown(root: &Root) -> Finding {
+    const ID: &str = "lockdown";
+    let text = files::read_optional(&root.path("/sys/kernel/security/lockdown"));
+    let state = text.as_deref().and_then(|text| {
+        let start = text.find('[')? + 1;
+        let end = text[start..].find(']')? + start;
+        text.get(start..end)
+    });
+    let enforced = files::read_optional(&root.path("/sys/module/module/parameters/sig_enforce"));
+    match (state, enforced.as_deref()) {
+        (None | Some("none"), Some("Y")) => {
+            signed_only(root, "modules must be signed (sig_enforce)")
+        }
+        (None | Some("none"), _) => Finding::ok(ID, "the kernel is not locked down"),
+        (Some(state), _) => signed_only(root, &format!("the kernel is locked down ({state})")),
+    }
+}
+
+fn signed_only(root: &Root, found: &str) -> Finding {
+    const ID: &str = "lockdown";
+    if module::is_loaded(root) {
+        return Finding::ok(ID, format!("{found}, and the module was let in"));
+    }
+    Finding::warning(
+        ID,
+        format!("{found}: only a signed module can be loaded"),
+        "sign the module with an enrolled key (DKMS does, see `mokutil --import /var/lib/dkms/mok.pub`)",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::{Level, levels};
+    use crate::fixture::Fixture;
+
+    fn examined(release: &str, prepare: impl Fn(&Fixture)) -> Vec<Finding> {
+        let fixture = Fixture::new();
+        fixture.file("/proc/sys/kernel/osrelease", &format!("{release}\n"));
+        prepare(&fixture);
+        let mut findings = Vec::new();
+        examine(fixture.root(), &mut findings).unwrap();
+        findings
+    }
+
+    #[test]
+    fn releases_are_judged() {
+        let cases = [
+            ("6.12.117+deb12-amd64", Level::Ok),
+            ("6.1.0-56-amd64", Level::Ok),
+            ("6.6.0", Level::Warning),
+            ("6.17.1", Level::Warning),
+            ("5.10.0-1-amd64", Level::Error),
+            ("nonsense", Level::Warning),
+        ];
+        for (release, level) in cases {
+            let findings = examined(release, |_| {});
+            assert_eq!(levels(&findings, "kernel-release"), [level], "{release}");
+            assert!(levels(&findings, "kernel-realtime").is_empty());
+        }
+    }
+
+    #[test]
+    fn realtime_kernels_are_refused() {
+        for release in ["6.12.117+deb12-rt-amd64", "6.1.0-rt15"] {
+            let findings = examined(release, |_| {});
+            assert_eq!(levels(&findings, "kernel-realtime"), [Level::Error]);
+        }
+        let findings = examined("6.12.1", |fixture| {
+            fixture.file("/sys/kernel/realtime", "1\n");
+        });
+        assert_eq!(levels(&findings, "kernel-realtime"), [Level::Error]);
+    }
+
+    #[test]
+    fn headers_and_types_are_looked_for() {
+        let findings = examined("6.12.1", |_| {});
+        assert_eq!(levels(&findings, "kernel-headers"), [Level::Warning]);
+        assert_eq!(levels(&findings, "kernel-btf"), [Level::Error]);
+        let findings = examined("6.12.1", |fixture| {
+            fixture.file("/lib/modules/6.12.1/build/Makefile", "");
+            fixture.file("/sys/kernel/btf/vmlinux", "");
+        });
+        assert_eq!(levels(&findings, "kernel-headers"), [Level::Ok]);
+        assert_eq!(levels(&findings, "kernel-btf"), [Level::Ok]);
+    }
+
+    #[test]
+    fn secure_boot_and_lockdown_matter_until_the_module_is_loaded() {
+        let locked = |fixture: &Fixture| {
+            fixture.file(SECURE_BOOT, "\u{6}\0\0\0\u{1}");
+            fixture.file(
+                "/sys/kernel/security/lockdown",
+                "none [integrity] confidentiality\n",
+            );
+        };
+        let findings = examined("6.12.1", locked);
+        assert_eq!(levels(&findings, "secure-boot"), [Level::Warning]);
+        assert_eq!(levels(&findings, "lockdown"), [Level::Warning]);
+        let findings = examined("6.12.1", |fixture| {
+            locked(fixture);
+            fixture.directory("/sys/module/fgio");
+        });
+        assert_eq!(levels(&findings, "secure-boot"), [Level::Ok]);
+        assert_eq!(levels(&findings, "lockdown"), [Level::Ok]);
+        let findings = examined("6.12.1", |fixture| {
+            fixture.file(SECURE_BOOT, "\u{6}\0\0\0\0");
+            fixture.file(
+                "/sys/kernel/security/lockdown",
+                "[none] integrity confidentiality\n",
+            );
+        });
+        assert_eq!(levels(&findings, "secure-boot"), [Level::Ok]);
+        assert_eq!(levels(&findings, "lockdown"), [Level::Ok]);
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What can go wrong: each error says what failed and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+use crate::module::LoadFailure;
+use crate::uapi;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What sort of failure an [`Error`] is. Stable: callers act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The system refused or did something else.
+    OperationFailed,
+    /// The module is not loaded, cannot be loaded or does not match the tools.
+    ModuleUnavailable,
+    /// The caller is not allowed to do this.
+    PermissionDenied,
+    /// No such device or task.
+    NotFound,
+}
+
+impl ErrorKind {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OperationFailed => "operation-failed",
+            Self::ModuleUnavailable => "module-unavailable",
+            Self::PermissionDenied => "permission-denied",
+            Self::NotFound => "not-found",
+        }
+    }
+}
+
+/// A failure. `Display` says what failed; [`Error::advice`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("{name}: no such block device")]
+    NoSuchDevice { name: String },
+
+    #[error("{path}: not a block device")]
+    NotBlockDevice { path: String },
+
+    #[error("{name} is a {kind} device, whose I/O is scheduled on the disks below it")]
+    StackedDevice {
+        name: String,
+        kind: &'static str,
+        disks: Vec<String>,
+    },
+
+    #[error("{name} is a multipath device, which fgio does not schedule yet")]
+    MultipathDevice { name: String },
+
+    #[error("{name} has no I/O scheduler")]
+    NoScheduler { name: String },
+
+    #[error("the kernel refused the scheduler {scheduler} for {device}: {source}")]
+    SchedulerRefused {
+        device: String,
+        scheduler: String,
+        source: io::Error,
+    },
+
+    #[error("{device} uses {found}, although {wanted} was written to it without an error")]
+    SchedulerNotTaken {
+        device: String,
+        wanted: String,
+        found: String,
+    },
+
+    #[error("the module fgio is not loaded")]
+    ModuleNotLoaded,
+
+    #[error("the module fgio could not be loaded: {message}")]
+    ModuleLoad {
+        message: String,
+        failure: LoadFailure,
+        release: String,
+    },
+
+    #[error("the module fgio is loaded, but {} does not exist", uapi::DEVICE_PATH)]
+    DeviceFileMissing,
+
+    #[error("{} is not the device of the module fgio: {source}", uapi::DEVICE_PATH)]
+    DeviceFileForeign { source: io::Error },
+
+    #[error(
+        "the module speaks version {module} of its interface, this command version {}",
+        uapi::ABI_VERSION
+    )]
+    AbiMismatch { module: u32 },
+
+    #[error("cannot {action}: permission denied")]
+    Permission { action: String },
+
+    #[error("no thread or process has the id {id}")]
+    NoSuchTask { id: i32 },
+
+    #[error("thread {tid} belongs to another user{}", progress(.tagged))]
+    TagNotAllowed { tid: i32, tagged: usize },
+
+    #[error("thread {tid} cannot be tagged: {maximum} threads are tagged already{}", progress(.tagged))]
+    TagsFull {
+        tid: i32,
+        maximum: String,
+        tagged: usize,
+    },
+
+    #[error("the module cannot keep tags on this kernel: its hook on thread exit did not attach")]
+    TagsUnsupported,
+
+    #[error("the module refused the call {call}: {source}")]
+    Call {
+        call: &'static str,
+        source: io::Error,
+    },
+
+    #[error("cannot set the I/O priority: {source}")]
+    SetPriority { source: io::Error },
+
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+fn progress(tagged: &usize) -> String {
+    match tagged {
+        0 => String::new(),
+        1 => " (1 thread of the process was done before)".to_owned(),
+        count => format!(" ({count} threads of the process were done before)"),
+    }
+}
+
+impl Error {
+    /// The error for a file that could not be read.
+    pub(crate) fn reading(path: &Path, source: io::Error) -> Self {
+        if files::is_permission(&source) {
+            let action = format!("read {}", path.display());
+            return Self::Permission { action };
+        }
+        Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// The error for a file that could not be written.
+    pub(crate) fn writing(path: &Path, source: io::Error) -> Self {
+        if files::is_permission(&source) {
+            let action = format!("write {}", path.display());
+            return Self::Permission { action };
+        }
+        Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// What sort of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoSuchDevice { .. } | Self::NoSuchTask { .. } => ErrorKind::NotFound,
+            Self::ModuleNotLoaded
+            | Self::ModuleLoad { .. }
+            | Self::DeviceFileMissing
+            | Self::DeviceFileForeign { .. }
+            | Self::AbiMismatch { .. } => ErrorKind::ModuleUnavailable,
+            Self::Permission { .. } | Self::TagNotAllowed { .. } => ErrorKind::PermissionDenied,
+            _ => ErrorKind::OperationFailed,
+        }
+    }
+
+    /// What the user can do about it, in one line.
+    pub fn advice(&self) -> String {
+        match self {
+            Self::NoSuchDevice { .. } => "run `lsblk -d` to see the disks of this system".into(),
+            Self::NotBlockDevice { .. } => {
+                "name a disk, such as sda or /dev/nvme0n1; `lsblk -d` lists them".into()
+            }
+            Self::StackedDevice { disks, .. } => stacked_advice(disks),
+            Self::MultipathDevice { .. } => {
+                "use fgio on disks that are not part of a multipath map".into()
+            }
+            Self::NoScheduler { .. } => {
+                "choose a disk that has one: `fgio status` lists them".into()
+            }
+            Self::SchedulerRefused { .. } => {
+                "the reason is in the kernel log: run `dmesg | tail`".into()
+            }
+            Self::SchedulerNotTaken { .. } => {
+                "another program may have changed it back: run `fgio doctor`".into()
+            }
+            Self::ModuleNotLoaded => {
+                "run `fgio enable DEV` as root, which loads it; `fgio doctor` says what is missing"
+                    .into()
+            }
+            Self::ModuleLoad {
+                failure, release, ..
+            } => failure.advice(release),
+            Self::DeviceFileMissing => {
+                "check that devtmpfs is mounted on /dev; reload the module with `modprobe -r fgio` and `modprobe fgio`".into()
+            }
+            Self::DeviceFileForeign { .. } => {
+                format!("remove {} and load the module again", uapi::DEVICE_PATH)
+            }
+            Self::AbiMismatch { .. } => {
+                "install the module and the tools of the same release".into()
+            }
+            Self::Permission { .. } => "run the command as root".into(),
+            Self::TagNotAllowed { .. } => {
+                "run the command as root (it needs CAP_SYS_NICE) or as the thread's user".into()
+            }
+            Self::NoSuchTask { .. } => "run `ps -eLo pid,tid,comm` to see the ids".into(),
+            Self::TagsFull { .. } => {
+                "clear tags that are not needed: `fgio status` lists them, `fgio tag ID --none` clears".into()
+            }
+            Self::TagsUnsupported => {
+                "use `fgio run` (I/O priorities) instead; `fgio doctor` shows the hooks".into()
+            }
+            Self::Call { .. } => "run `fgio doctor`, and look at the kernel log".into(),
+            Self::SetPriority { .. } => {
+                "check whether a container or a security policy forbids ioprio_set(2)".into()
+            }
+            Self::Read { .. } | Self::Write { .. } => {
+                "check that the file system is mounted and has room; run `fgio doctor`".into()
+            }
+        }
+    }
+}
+
+fn stacked_advice(disks: &[String]) -> String {
+    match disks {
+        [] => "name the disks below it".into(),
+        disks => format!("run `fgio enable {}`", disks.join(" ")),
+    }
+}

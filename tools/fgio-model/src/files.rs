@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Reading and writing the small text files of sysfs and its relatives.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::{Error, Result};
+
+/// The text of `path` without the white space around it.
+pub fn read(path: &Path) -> Result<String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).trim().to_owned()),
+        Err(source) => Err(Error::reading(path, source)),
+    }
+}
+
+/// Like [`read`], but `None` when the file cannot be read, for whatever reason.
+pub fn read_optional(path: &Path) -> Option<String> {
+    read(path).ok()
+}
+
+/// Writes `text` to an existing file in one `write(2)`, as sysfs wants it.
+pub fn write_existing(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// The names in a directory, sorted; none when the directory does not exist.
+pub fn names(directory: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(Error::reading(directory, source)),
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Whether an error says that the caller is not allowed to do this.
+pub fn is_permission(source: &std::io::Error) -> bool {
+    matches!(
+        source.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is going on: the module, the disks, the tags.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::block::{self, Disk};
+use crate::control::{Control, DeviceFile, Info};
+use crate::counters::{self, Counters};
+use crate::module::{self, Switches};
+use crate::tag::Class;
+use crate::{Error, Result, Root, files, task};
+
+/// The loaded module.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModuleStatus {
+    pub version: Option<String>,
+    pub switches: Switches,
+    /// `None` when `/dev/fgio` does not answer; the notes say why.
+    pub info: Option<Info>,
+}
+
+/// A disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceStatus {
+    pub device: String,
+    pub scheduler: String,
+    /// Whether fgio schedules the disk.
+    pub enabled: bool,
+    pub hardware_queues: usize,
+    pub nr_requests: Option<u64>,
+    /// The files of `queue/iosched` by name; empty unless enabled.
+    pub tunables: BTreeMap<String, u64>,
+    /// `None` unless enabled and readable, which takes root.
+    pub counters: Option<Counters>,
+}
+
+/// A tagged thread.
+#[derive(Clone, Debug, Serialize)]
+pub struct TagStatus {
+    pub tid: i32,
+    /// The process of the thread; `None` when it has just ended.
+    pub process: Option<i32>,
+    pub class: Class,
+    pub comm: Option<String>,
+}
+
+/// Everything `fgio status` shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// `None` when the module is not loaded.
+    pub module: Option<ModuleStatus>,
+    pub devices: Vec<DeviceStatus>,
+    /// `None` when they cannot be listed; the notes say why.
+    pub tags: Option<Vec<TagStatus>>,
+    /// What is missing from this status, and why.
+    pub notes: Vec<String>,
+}
+
+/// Looks at the system. What cannot be read is left out, with a note.
+pub fn read(root: &Root) -> Result<Status> {
+    let mut notes = Vec::new();
+    let mut devices = Vec::new();
+    for disk in block::disks(root)? {
+        // A disk that goes away meanwhile is left out.
+        if let Ok(device) = device(root, &disk, &mut notes) {
+            devices.push(device);
+        }
+    }
+    let (info, tags) = if module::is_loaded(root) {
+        answers(root, &mut notes)
+    } else {
+        (None, None)
+    };
+    let module = module::is_loaded(root).then(|| ModuleStatus {
+        version: module::version(root),
+        switches: module::switches(root),
+        info,
+    });
+    Ok(Status {
+        module,
+        devices,
+        tags,
+        notes,
+    })
+}
+
+fn note(notes: &mut Vec<String>, text: String) {
+    if !notes.contains(&text) {
+        notes.push(text);
+    }
+}
+
+fn answers(root: &Root, notes: &mut Vec<String>) -> (Option<Info>, Option<Vec<TagStatus>>) {
+    let unchecked = DeviceFile::open_unchecked(root).and_then(|device| device.info());
+    let info = match unchecked {
+        Ok(info) => info,
+        Err(error) => {
+            note(notes, format!("{error}: {}", error.advice()));
+            return (None, None);
+        }
+    };
+    match DeviceFile::open(root).and_then(|device| device.list_tags()) {
+        Ok(tags) => (Some(info), Some(describe_tags(root, tags))),
+        Err(error) => {
+            note(notes, format!("{error}: {}", error.advice()));
+            (Some(info), None)
+        }
+    }
+}
+
+fn describe_tags(root: &Root, mut tags: Vec<(i32, Class)>) -> Vec<TagStatus> {
+    tags.sort_unstable();
+    tags.into_iter()
+        .map(|(tid, class)| TagStatus {
+            tid,
+            process: task::process_of(root, tid).ok(),
+            class,
+            comm: task::name(root, tid),
+        })
+        .collect()
+}
+
+fn device(root: &Root, disk: &Disk, notes: &mut Vec<String>) -> Result<DeviceStatus> {
+    let scheduler = disk.schedulers()?.current;
+    let enabled = scheduler == crate::FGIO;
+    let mut status = DeviceStatus {
+        device: disk.name.clone(),
+        scheduler,
+        enabled,
+        hardware_queues: disk.hardware_queues(),
+        nr_requests: disk.number("queue/nr_requests"),
+        tunables: BTreeMap::new(),
+        counters: None,
+    };
+    if enabled {
+        status.tunables = tunables(disk);
+        match counters::read(root, &disk.name) {
+            Ok(counters) => status.counters = Some(counters),
+            Err(error) => note(notes, counters_note(&error)),
+        }
+    }
+    Ok(status)
+}
+
+fn counters_note(error: &Error) -> String {
+    match error {
+        Error::Permission { .. } => "the counters need root: run `fgio status` as root".to_owned(),
+        error => {
+            format!("no counters ({error}): is debugfs mounted on /sys/kernel/debug?")
+        }
+    }
+}
+
+/// The tunables of a disk under fgio, by name.
+pub fn tunables(disk: &Disk) -> BTreeMap<String, u64> {
+    files::names(&disk.path("queue/iosched"))
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|name| {
+            let value = disk.number(&format!("queue/iosched/{name}"))?;
+            Some((name, value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn a_system_without_the_module_has_a_status() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "[none] mq-deadline");
+        let status = read(fixture.root()).unwrap();
+        assert!(status.module.is_none() && status.tags.is_none());
+        assert_eq!(status.devices[0].scheduler, "none");
+        assert!(!status.devices[0].enabled);
+        assert!(status.notes.is_empty());
+    }
+
+    #[test]
+    fn tunables_and_counters_are_read() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let queue = "/sys/block/sda/queue";
+        fixture.file(&format!("{queue}/nr_requests"), "256\n");
+        fixture.file(&format!("{queue}/iosched/version"), "0.1.0\n");
+        fixture.file(&format!("{queue}/iosched/critical_slots"), "128\n");
+        fixture.file("/sys/module/fgio/version", "0.1.0\n");
+        fixture.file(
+            "/sys/kernel/debug/fgio/sda/counters",
+            "critical_completed 7\n",
+        );
+        let status = read(fixture.root()).unwrap();
+        let device = &status.devices[0];
+        assert_eq!(device.nr_requests, Some(256));
+        assert_eq!(device.tunables.len(), 1);
+        assert_eq!(device.tunables["critical_slots"], 128);
+        assert_eq!(device.counters.as_ref().unwrap()["critical_completed"], 7);
+        // The imitation has no /dev/fgio: said in a note, not an error.
+        assert_eq!(status.notes.len(), 1);
+    }
+
+    #[test]
+    fn missing_counters_are_noted_once() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "[fgio]");
+        fixture.disk("sdb", "8:16", "[fgio]");
+        fixture.directory("/sys/kernel");
+        let status = read(fixture.root()).unwrap();
+        assert_eq!(status.notes.len(), 1, "{:?}", status.notes);
+        assert!(
+            status
+                .devices
+                .iter()
+                .all(|device| device.counters.is_none())
+        );
+    }
+}

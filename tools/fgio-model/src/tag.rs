@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Tags: what the I/O of a thread is worth.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::control::Control;
+use crate::{Error, Result, Root, task, uapi};
+
+/// What the I/O of a thread is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// No tag: the thread's I/O priority decides.
+    None,
+    /// Requests wait for this thread: its I/O is critical.
+    Foreground,
+    /// Nobody waits for this thread.
+    Background,
+}
+
+impl Class {
+    pub(crate) fn to_kernel(self) -> u32 {
+        match self {
+            Self::None => uapi::TAG_NONE,
+            Self::Foreground => uapi::TAG_FOREGROUND,
+            Self::Background => uapi::TAG_BACKGROUND,
+        }
+    }
+
+    /// Classes of a newer module are taken for no tag: what they mean is not
+    /// known here.
+    pub(crate) fn from_kernel(class: u32) -> Self {
+        match class {
+            uapi::TAG_FOREGROUND => Self::Foreground,
+            uapi::TAG_BACKGROUND => Self::Background,
+            _ => Self::None,
+        }
+    }
+
+    /// The name used in text and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Foreground => "foreground",
+            Self::Background => "background",
+        }
+    }
+}
+
+/// A thread that was tagged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    pub tid: i32,
+    /// Its command name; `None` when it has ended since.
+    pub comm: Option<String>,
+}
+
+/// The outcome of tagging.
+#[derive(Debug, Serialize)]
+pub struct Tagged {
+    /// The process whose threads were tagged; for one thread, its process.
+    pub process: i32,
+    pub class: Class,
+    /// Whether one thread alone was asked for.
+    pub single_thread: bool,
+    pub threads: Vec<Thread>,
+    /// `false` when new threads kept appearing, so that some may have no tag.
+    pub complete: bool,
+}
+
+/// Tags thread `tid` alone.
+pub fn tag_thread(root: &Root, control: &dyn Control, tid: i32, class: Class) -> Result<Tagged> {
+    let process = task::process_of(root, tid)?;
+    control.set_tag(tid, class)?;
+    Ok(Tagged {
+        process,
+        class,
+        single_thread: true,
+        threads: describe(root, [tid]),
+        complete: true,
+    })
+}
+
+/// Tags all threads of the process that `id` is or belongs to, those that
+/// appear meanwhile included. Threads it starts later have no tag.
+pub fn tag_process(root: &Root, control: &dyn Control, id: i32, class: Class) -> Result<Tagged> {
+    // A process that starts threads faster than they are tagged must not keep
+    // us here for ever.
+    const PASSES_MAX: usize = 64;
+    let process = task::process_of(root, id)?;
+    let mut tagged = BTreeSet::new();
+    let mut complete = false;
+    for _ in 0..PASSES_MAX {
+        let seen = tag_new_threads(root, control, process, class, &mut tagged)?;
+        if seen == 0 {
+            complete = true;
+            break;
+        }
+    }
+    if tagged.is_empty() {
+        return Err(Error::NoSuchTask { id });
+    }
+    Ok(Tagged {
+        process,
+        class,
+        single_thread: false,
+        threads: describe(root, tagged),
+        complete,
+    })
+}
+
+/// One pass over the threads of a process. Returns how many had no tag yet.
+fn tag_new_threads(
+    root: &Root,
+    control: &dyn Control,
+    process: i32,
+    class: Class,
+    tagged: &mut BTreeSet<i32>,
+) -> Result<usize> {
+    let mut seen = 0;
+    for tid in task::threads(root, process)? {
+        if tagged.contains(&tid) {
+            continue;
+        }
+        match control.set_tag(tid, class) {
+            Ok(()) => {
+                seen += 1;
+                tagged.insert(tid);
+            }
+            // It ended between being listed and being tagged.
+            Err(Error::NoSuchTask { .. }) => {}
+            Err(error) => return Err(with_progress(error, tagged.len())),
+        }
+    }
+    Ok(seen)
+}
+
+fn with_progress(error: Error, tagged: usize) -> Error {
+    match error {
+        Error::TagNotAllowed { tid, .. } => Error::TagNotAllowed { tid, tagged },
+        Error::TagsFull { tid, maximum, .. } => Error::TagsFull {
+            tid,
+            maximum,
+            tagged,
+        },
+        other => other,
+    }
+}
+
+fn describe(root: &Root, threads: impl IntoIterator<Item = i32>) -> Vec<Thread> {
+    threads
+        .into_iter()
+        .map(|tid| Thread {
+            tid,
+            comm: task::name(root, tid),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::control::Info;
+    use crate::fixture::Fixture;
+
+    /// A module that starts a new thread of the process for each of the first
+    /// `births` calls, and lets `doomed` end before it can be tagged.
+    struct Module<'a> {
+        fixture: &'a Fixture,
+        tags: RefCell<BTreeMap<i32, Class>>,
+        births: Cell<i32>,
+        doomed: i32,
+        capacity: usize,
+    }
+
+    impl<'a> Module<'a> {
+        fn new(fixture: &'a Fixture) -> Self {
+            Self {
+                fixture,
+                tags: RefCell::default(),
+                births: Cell::new(0),
+                doomed: 0,
+                capacity: usize::MAX,
+            }
+        }
+    }
+
+    impl Control for Module<'_> {
+        fn info(&self) -> Result<Info> {
+            Err(Error::ModuleNotLoaded)
+        }
+
+        fn set_tag(&self, tid: i32, class: Class) -> Result<()> {
+            if tid == self.doomed {
+                return Err(Error::NoSuchTask { id: tid });
+            }
+            if self.tags.borrow().len() >= self.capacity {
+                return Err(Error::TagsFull {
+                    tid,
+                    maximum: self.capacity.to_string(),
+                    tagged: 0,
+                });
+            }
+            self.tags.borrow_mut().insert(tid, class);
+            if self.births.get() > 0 {
+                self.births.set(self.births.get() - 1);
+                thread(self.fixture, 1000 + self.births.get());
+            }
+            Ok(())
+        }
+
+        fn get_tag(&self, tid: i32) -> Result<Class> {
+            Ok(self.tags.borrow().get(&tid).copied().unwrap_or(Class::None))
+        }
+
+        fn list_tags(&self) -> Result<Vec<(i32, Class)>> {
+            Ok(self.tags.borrow().clone().into_iter().collect())
+        }
+    }
+
+    fn thread(fixture: &Fixture, tid: i32) {
+        fixture.directory(&format!("/proc/100/task/{tid}"));
+        fixture.file(&format!("/proc/{tid}/status"), "Name:\tx\nTgid:\t100\n");
+        fixture.file(&format!("/proc/{tid}/comm"), &format!("worker-{tid}\n"));
+    }
+
+    #[test]
+    fn threads_that_appear_are_tagged_and_threads_that_end_are_skipped() {
+        let fixture = Fixture::new();
+        for tid in [100, 101, 102] {
+            thread(&fixture, tid);
+        }
+        let mut module = Module::new(&fixture);
+        module.births.set(2);
+        module.doomed = 102;
+        let tagged = tag_process(fixture.root(), &module, 101, Class::Foreground).unwrap();
+        assert_eq!((tagged.process, tagged.complete), (100, true));
+        let ids: Vec<_> = tagged.threads.iter().map(|thread| thread.tid).collect();
+        assert_eq!(ids, [100, 101, 1000, 1001]);
+        assert_eq!(tagged.threads[0].comm.as_deref(), Some("worker-100"));
+        assert_eq!(module.get_tag(1001).unwrap(), Class::Foreground);
+    }
+
+    #[test]
+    fn one_thread_is_tagged_alone() {
+        let fixture = Fixture::new();
+        thread(&fixture, 100);
+        thread(&fixture, 101);
+        let module = Module::new(&fixture);
+        let tagged = tag_thread(fixture.root(), &module, 101, Class::Background).unwrap();
+        assert_eq!(tagged.threads.len(), 1);
+        assert_eq!(module.list_tags().unwrap(), [(101, Class::Background)]);
+    }
+
+    #[test]
+    fn endless_births_end_as_incomplete() {
+        let fixture = Fixture::new();
+        thread(&fixture, 100);
+        let module = Module::new(&fixture);
+        module.births.set(1_000_000);
+        let tagged = tag_process(fixture.root(), &module, 100, Class::Foreground).unwrap();
+        assert!(!tagged.complete);
+    }
+
+    #[test]
+    fn errors_tell_how_far_it_got() {
+        let fixture = Fixture::new();
+        for tid in [100, 101, 102] {
+            thread(&fixture, tid);
+        }
+        let mut module = Module::new(&fixture);
+        module.capacity = 2;
+        let error = tag_process(fixture.root(), &module, 100, Class::Foreground).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "thread 102 cannot be tagged: 2 threads are tagged already (2 threads of the process were done before)"
+        );
+        let error = tag_process(fixture.root(), &module, 7, Class::Foreground).unwrap_err();
+        assert!(matches!(error, Error::NoSuchTask { id: 7 }));
+    }
+}

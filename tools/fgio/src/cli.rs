@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The arguments; their doc comments are the help and the manual pages.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use fgio_model::tag::Class;
+
+const DETAILS: &str = "\
+Examples:
+  fgio enable sda                     switch a disk to fgio (as root)
+  fgio tag $(pidof -s redis-server)   requests wait for this process
+  fgio run --background -- pg_dump app
+  fgio status --watch                 what goes on, every second
+  fgio disable sda                    and back
+
+Exit status:
+  0  done
+  1  the operation failed, or `doctor` found an error
+  2  wrong usage
+  3  the module is not loaded, cannot be loaded or does not match
+  4  no permission
+  5  no such device or task
+  `fgio run` exits as its command does; 125 when fgio itself failed,
+  126 when the command cannot be run, 127 when it does not exist.
+
+JSON:
+  With --json the answer is one line of JSON on standard output. Errors and
+  warnings are lines on standard error: {\"error\": {\"kind\", \"message\", \"advice\",
+  \"exit_status\"}} and {\"warning\": {\"message\", \"advice\"}}.";
+
+/// Put foreground I/O first.
+///
+/// fgio is an I/O scheduler that lets the I/O that a user's request waits for
+/// overtake the I/O that nobody waits for. This command switches disks to it
+/// and back, says which threads are foreground, and shows what goes on.
+#[derive(Debug, Parser)]
+#[command(name = "fgio", version, after_long_help = DETAILS)]
+pub struct Arguments {
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Work on a directory that imitates a system (for tests)
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "DIR",
+        env = "FGIO_TEST_ROOT",
+        hide_env = true
+    )]
+    pub root: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Put disks under fgio
+    ///
+    /// Loads the module if need be, remembers the disk's present scheduler in
+    /// /run/fgio and switches. A disk under fgio is left as it is. The choice
+    /// lasts until the disk goes away or the system reboots.
+    Enable {
+        /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
+        #[arg(required = true, value_name = "DEV")]
+        devices: Vec<String>,
+    },
+
+    /// Give disks their former scheduler back
+    ///
+    /// The scheduler that `fgio enable` replaced, or the kernel's own choice
+    /// for such a disk when that is not known. Safe under load.
+    Disable {
+        /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
+        #[arg(required = true, value_name = "DEV")]
+        devices: Vec<String>,
+    },
+
+    /// Show the module, the disks and the tagged threads
+    ///
+    /// The counters of disks under fgio need root; without it they are left
+    /// out.
+    Status {
+        /// Keep showing, with figures per second, until Ctrl-C
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = interval)]
+        watch: Option<Duration>,
+    },
+
+    /// Say what the I/O of a process or thread is worth
+    ///
+    /// Tags all threads that the process has; those it starts later have no
+    /// tag. A tag counts for more than the I/O priority, survives execve(2) and
+    /// ends with its thread. Threads of other users need root.
+    Tag(TagArguments),
+
+    /// Run a command with the I/O of a class
+    ///
+    /// Sets an I/O priority, then runs the command in its place: best-effort
+    /// level 0 for the foreground, the idle class for the background. `run`
+    /// uses the I/O priority because the command's threads and children inherit
+    /// it, which they do not do with a tag: a tag names one thread that serves
+    /// requests, and what that thread starts need not. Without the module the
+    /// command runs all the same, and other schedulers heed the priority too.
+    Run(RunArguments),
+
+    /// Find what hinders fgio on this system, and say what to do
+    ///
+    /// Exits with 1 when a finding is an error; warnings do not count.
+    Doctor,
+
+    /// Print completions for a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man {
+        /// Existing directory to write them to
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct TagArguments {
+    /// Process, or thread
+    #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub id: i32,
+
+    /// Requests wait for it (the default)
+    #[arg(long, group = "class")]
+    pub foreground: bool,
+
+    /// Nobody waits for it
+    #[arg(long, group = "class")]
+    pub background: bool,
+
+    /// Clear the tag: the I/O priority decides
+    #[arg(long, group = "class")]
+    pub none: bool,
+
+    /// Only the thread of this id, not all threads of its process
+    #[arg(long)]
+    pub thread: bool,
+}
+
+impl TagArguments {
+    pub fn class(&self) -> Class {
+        match (self.background, self.none) {
+            (true, _) => Class::Background,
+            (_, true) => Class::None,
+            _ => Class::Foreground,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Requests wait for the command (the default)
+    #[arg(long, group = "class")]
+    pub foreground: bool,
+
+    /// Nobody waits for the command
+    #[arg(long, group = "class")]
+    pub background: bool,
+
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    pub command: Vec<OsString>,
+}
+
+impl RunArguments {
+    pub fn class(&self) -> Class {
+        if self.background {
+            Class::Background
+        } else {
+            Class::Foreground
+        }
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    const RANGE: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+    match text.parse::<f64>() {
+        Ok(seconds) if RANGE.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds from 0.1 to 3600".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn options_after_the_command_are_the_commands() {
+        let parsed =
+            Arguments::try_parse_from(["fgio", "run", "--background", "ls", "--json"]).unwrap();
+        assert!(!parsed.json);
+        match parsed.command {
+            Command::Run(run) => {
+                assert_eq!(run.class(), Class::Background);
+                assert_eq!(run.command, ["ls", "--json"]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn intervals_have_a_range() {
+        assert_eq!(interval("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["0", "-1", "nan", "inf", "x", ""] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+    }
+}

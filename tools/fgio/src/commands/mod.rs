@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One file per command.
+
+pub mod doctor;
+pub mod generate;
+pub mod run;
+pub mod status;
+pub mod switch;
+pub mod tag;
+
+use crate::Context;
+
+/// Warns when classes make no difference, since fgio schedules no disk.
+fn warn_unless_effective(context: &Context, what: &str) {
+    let disks = fgio_model::block::disks(&context.root).unwrap_or_default();
+    if disks.iter().any(|disk| disk.is_under_fgio()) {
+        return;
+    }
+    let reason = if fgio_model::module::is_loaded(&context.root) {
+        "no disk is under fgio"
+    } else {
+        "the module fgio is not loaded"
+    };
+    context.output.warning(
+        &format!("{what} has no effect in fgio yet: {reason}"),
+        "run `fgio enable DEV` as root",
+    );
+}

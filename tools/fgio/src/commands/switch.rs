@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fgio enable` and `fgio disable`.
+
+use fgio_model::scheduler::{self, Disabled, Enabled, Origin};
+use fgio_model::{Error, Root};
+use serde::Serialize;
+
+use crate::Context;
+use crate::failure::{self, Failure};
+
+#[derive(Serialize)]
+struct Answer<T> {
+    devices: Vec<T>,
+}
+
+pub fn enable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
+    each(context, devices, scheduler::enable, describe_enabled)
+}
+
+pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
+    each(context, devices, scheduler::disable, describe_disabled)
+}
+
+/// Does the same to each device. One that fails does not keep the others from
+/// being done; the exit status is that of the first failure.
+fn each<T: Serialize>(
+    context: &Context,
+    devices: &[String],
+    action: fn(&Root, &str) -> Result<T, Error>,
+    describe: fn(&T) -> String,
+) -> Result<u8, Failure> {
+    let mut status = failure::OK;
+    let mut done = Vec::new();
+    for device in devices {
+        match action(&context.root, device) {
+            Ok(outcome) => {
+                context.output.line(describe(&outcome))?;
+                done.push(outcome);
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                context.output.failure(&failure);
+                if status == failure::OK {
+                    status = failure.status;
+                }
+            }
+        }
+    }
+    context
+        .output
+        .answer(&Answer { devices: done }, String::new)?;
+    Ok(status)
+}
+
+fn partition_note(device: &str, partition: Option<&String>) -> String {
+    partition.map_or_else(String::new, |partition| {
+        format!("\n  {partition} is a partition: schedulers belong to the whole disk, {device}")
+    })
+}
+
+fn describe_enabled(enabled: &Enabled) -> String {
+    let Enabled {
+        device, previous, ..
+    } = enabled;
+    let mut text = match (enabled.changed, previous) {
+        (true, Some(previous)) => format!("{device}: under fgio now, was {previous}"),
+        (true, None) => format!("{device}: under fgio now"),
+        (false, _) => format!("{device}: under fgio already"),
+    };
+    text += &partition_note(device, enabled.partition.as_ref());
+    if enabled.module_loaded {
+        text += "\n  the module fgio was loaded";
+    }
+    text
+}
+
+fn describe_disabled(disabled: &Disabled) -> String {
+    let Disabled {
+        device, scheduler, ..
+    } = disabled;
+    let mut text = match disabled.origin {
+        Origin::Remembered => format!("{device}: back to {scheduler}"),
+        Origin::KernelDefault => format!("{device}: {scheduler} now, the kernel's own choice"),
+        Origin::Unchanged => format!("{device}: not under fgio, still {scheduler}"),
+    };
+    text += &partition_note(device, disabled.partition.as_ref());
+    text
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Failures and their exit statuses, which are stable.
+
+use std::io;
+
+use fgio_model::{Error, ErrorKind};
+use serde::Serialize;
+
+pub const OK: u8 = 0;
+pub const FAILED: u8 = 1;
+pub const USAGE: u8 = 2;
+pub const MODULE_UNAVAILABLE: u8 = 3;
+pub const PERMISSION_DENIED: u8 = 4;
+pub const NOT_FOUND: u8 = 5;
+/// `fgio run` itself failed, as with env(1).
+pub const RUN_FAILED: u8 = 125;
+/// The command of `fgio run` cannot be run, as with env(1).
+pub const COMMAND_NOT_RUNNABLE: u8 = 126;
+/// The command of `fgio run` does not exist, as with env(1).
+pub const COMMAND_NOT_FOUND: u8 = 127;
+
+/// What failed, what to do, and the exit status that says so.
+#[derive(Debug, Serialize)]
+pub struct Failure {
+    pub kind: &'static str,
+    pub message: String,
+    pub advice: String,
+    #[serde(rename = "exit_status")]
+    pub status: u8,
+    /// The reader of standard output has gone: nobody is there to be told.
+    #[serde(skip)]
+    pub silent: bool,
+}
+
+impl Failure {
+    pub fn new(
+        kind: &'static str,
+        status: u8,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            advice: advice.into(),
+            status,
+            silent: false,
+        }
+    }
+
+    /// The failure for arguments that clap refused.
+    pub fn usage(error: &clap::Error) -> Self {
+        let text = error.to_string();
+        let message: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+            .filter(|line| !line.is_empty())
+            .collect();
+        let message = message.join(" ");
+        let message = message.strip_prefix("error: ").unwrap_or(&message);
+        Self::new("usage", USAGE, message, "run `fgio --help`")
+    }
+
+    /// The failure to write the answer.
+    pub fn writing(source: &io::Error) -> Self {
+        let silent = source.kind() == io::ErrorKind::BrokenPipe;
+        let failure = Self::new(
+            ErrorKind::OperationFailed.name(),
+            if silent { OK } else { FAILED },
+            format!("cannot write the answer: {source}"),
+            "check where standard output goes, and whether there is room",
+        );
+        Self { silent, ..failure }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error.kind() {
+            ErrorKind::OperationFailed => FAILED,
+            ErrorKind::ModuleUnavailable => MODULE_UNAVAILABLE,
+            ErrorKind::PermissionDenied => PERMISSION_DENIED,
+            ErrorKind::NotFound => NOT_FOUND,
+        };
+        Self::new(
+            error.kind().name(),
+            status,
+            error.to_string(),
+            error.advice(),
+        )
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(source: io::Error) -> Self {
+        Self::writing(&source)
+    }
+}

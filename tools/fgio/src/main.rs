@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The fgio command: arguments in, text or JSON and an exit status out.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod failure;
+mod output;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use fgio_model::Root;
+
+use cli::{Arguments, Command};
+use failure::Failure;
+use output::Output;
+
+/// What every command works with.
+struct Context {
+    root: Root,
+    output: Output,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return report_usage(&error),
+    };
+    let context = Context {
+        root: arguments.root.map_or_else(Root::system, Root::at),
+        output: Output::new(arguments.json),
+    };
+    let status = dispatch(&context, arguments.command).unwrap_or_else(|failure| {
+        context.output.failure(&failure);
+        failure.status
+    });
+    ExitCode::from(status)
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Enable { devices } => commands::switch::enable(context, &devices),
+        Command::Disable { devices } => commands::switch::disable(context, &devices),
+        Command::Status { watch: None } => commands::status::once(context),
+        Command::Status {
+            watch: Some(interval),
+        } => commands::status::watch(context, interval),
+        Command::Tag(arguments) => commands::tag::tag(context, &arguments),
+        Command::Run(arguments) => commands::run::run(context, &arguments),
+        Command::Doctor => commands::doctor::doctor(context),
+        Command::Completions { shell } => commands::generate::completions(shell),
+        Command::Man { out } => commands::generate::man(context, &out),
+    }
+}
+
+/// Help and version go to standard output; wrong usage is an error like others.
+fn report_usage(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os()
+        .skip(1)
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
+    let is_answer = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if wants_json && !is_answer {
+        let failure = Failure::usage(error);
+        Output::new(true).failure(&failure);
+        return ExitCode::from(failure.status);
+    }
+    // Nothing is left to be done when even this cannot be printed.
+    let _ = error.print();
+    ExitCode::from(if is_answer { 0 } else { failure::USAGE })
+}

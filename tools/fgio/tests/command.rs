@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The command as users meet it, against an imitation of a system.
+
+#![allow(clippy::unwrap_used, reason = "a failure to prepare a test is a panic")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Stdio;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty};
+use serde_json::Value;
+
+/// A system with one disk, `sda`, its partition, and no module.
+struct System {
+    directory: tempfile::TempDir,
+}
+
+impl System {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let system = Self { directory };
+        let disk = "sys/devices/virtual/block/sda";
+        system.file(&format!("{disk}/queue/scheduler"), "none [kyber]\n");
+        system.file(&format!("{disk}/size"), "2048\n");
+        system.file(&format!("{disk}/sda1/partition"), "1\n");
+        system.link("sys/block/sda", "../devices/virtual/block/sda");
+        for (name, number, path) in [("sda", "8:0", "sda"), ("sda1", "8:1", "sda/sda1")] {
+            let target = format!("../../devices/virtual/block/{path}");
+            system.link(&format!("sys/class/block/{name}"), &target);
+            system.link(&format!("sys/dev/block/{number}"), &target);
+            system.file(&format!("dev/{name}"), &format!("block {number}\n"));
+        }
+        system.file("dev/null", "");
+        system.file("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+        system
+    }
+
+    /// The same with the module loaded, as far as sysfs tells.
+    fn with_module() -> Self {
+        let system = Self::new();
+        system.file("sys/module/fgio/version", "0.1.0\n");
+        system
+    }
+
+    fn path(&self, path: &str) -> std::path::PathBuf {
+        self.directory.path().join(path)
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn link(&self, path: &str, target: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    fn fgio(&self, arguments: &[&str]) -> Command {
+        let mut command = fgio();
+        command.arg("--root").arg(self.directory.path());
+        command.args(arguments);
+        command
+    }
+}
+
+fn fgio() -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fgio"));
+    command.env_remove("FGIO_TEST_ROOT");
+    command
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    for arguments in [
+        &[][..],
+        &["enable"],
+        &["tag"],
+        &["tag", "0"],
+        &["tag", "-1"],
+        &["tag", "x"],
+        &["tag", "1", "--none", "--background"],
+        &["run"],
+        &["run", "--foreground", "--background", "true"],
+        &["status", "--watch", "0"],
+        &["nonsense"],
+    ] {
+        fgio().args(arguments).assert().code(2).stdout(is_empty());
+    }
+}
+
+#[test]
+fn wrong_usage_in_json_is_an_error_document() {
+    let assert = fgio().args(["--json", "tag", "0"]).assert().code(2);
+    let error = &json(&assert.get_output().stderr)["error"];
+    assert_eq!(error["kind"], "usage");
+    assert_eq!(error["exit_status"], 2);
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    fgio()
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("Exit status"));
+    fgio()
+        .arg("--version")
+        .assert()
+        .success()
+        .stdout(contains("0.1.0"));
+    let help = fgio().args(["run", "--help"]).assert().success();
+    help.stdout(contains("children inherit"));
+}
+
+#[test]
+fn unknown_devices_are_5() {
+    let system = System::new();
+    for command in ["enable", "disable"] {
+        for device in ["sdx", "/dev/sdx"] {
+            let assert = system.fgio(&[command, device]).assert().code(5);
+            assert.stderr(contains("no such block device").and(contains("lsblk")));
+        }
+    }
+    let assert = system.fgio(&["enable", "/dev/null"]).assert().code(1);
+    assert.stderr(contains("not a block device"));
+}
+
+#[test]
+fn a_missing_module_is_3() {
+    let system = System::new();
+    let assert = system.fgio(&["enable", "sda"]).assert().code(3);
+    assert.stderr(contains("not loaded"));
+    let assert = system.fgio(&["tag", "1"]).assert().code(3);
+    assert.stderr(contains("fgio enable"));
+    assert!(!system.path("run/fgio/sda.scheduler").exists());
+}
+
+#[test]
+fn a_loaded_module_without_its_device_is_3() {
+    let system = System::with_module();
+    system
+        .fgio(&["tag", "1"])
+        .assert()
+        .code(3)
+        .stderr(contains("/dev/fgio"));
+    system.file("dev/fgio", "");
+    system
+        .fgio(&["tag", "1"])
+        .assert()
+        .code(3)
+        .stderr(contains("/dev/fgio"));
+}
+
+#[test]
+fn enable_and_disable_are_a_round_trip() {
+    let system = System::with_module();
+    let scheduler = "sys/block/sda/queue/scheduler";
+    let assert = system.fgio(&["enable", "/dev/sda1"]).assert().success();
+    assert.stdout(contains("was kyber").and(contains("sda1 is a partition")));
+    assert_eq!(system.text(scheduler), "fgio");
+    let assert = system.fgio(&["enable", "sda"]).assert().success();
+    assert.stdout(contains("already"));
+    let assert = system.fgio(&["disable", "sda"]).assert().success();
+    assert.stdout(contains("back to kyber"));
+    assert_eq!(system.text(scheduler), "kyber");
+    let assert = system.fgio(&["disable", "sda"]).assert().success();
+    assert.stdout(contains("not under fgio"));
+}
+
+#[test]
+fn one_bad_device_does_not_keep_the_others_from_being_done() {
+    let system = System::with_module();
+    let assert = system
+        .fgio(&["--json", "enable", "sdx", "sda"])
+        .assert()
+        .code(5);
+    let output = assert.get_output();
+    let answer = json(&output.stdout);
+    assert_eq!(answer["devices"][0]["device"], "sda");
+    assert_eq!(answer["devices"][0]["previous"], "kyber");
+    assert_eq!(answer["devices"][0]["changed"], true);
+    let error = &json(&output.stderr)["error"];
+    assert_eq!(error["kind"], "not-found");
+    assert_eq!(error["exit_status"], 5);
+    assert!(error["advice"].is_string());
+}
+
+#[test]
+fn no_permission_is_4() {
+    let system = System::with_module();
+    // Root may write files whatever their mode: become nobody, or skip.
+    if !Path::new("/usr/bin/setpriv").exists() {
+        eprintln!("skipped: no setpriv to become an unprivileged user with");
+        return;
+    }
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(system.directory.path(), open).unwrap();
+    let copy = system.path("fgio");
+    fs::copy(assert_cmd::cargo::cargo_bin!("fgio"), &copy).unwrap();
+    let mut command = Command::new("/usr/bin/setpriv");
+    if rustix::process::geteuid().is_root() {
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    } else {
+        let scheduler = system.path("sys/block/sda/queue/scheduler");
+        fs::set_permissions(scheduler, fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    command.arg(copy).arg("--root").arg(system.directory.path());
+    let assert = command.args(["enable", "sda"]).assert().code(4);
+    assert.stderr(contains("permission denied").and(contains("as root")));
+    assert!(!system.path("run/fgio/sda.scheduler").exists());
+}
+
+#[test]
+fn status_has_a_stable_shape() {
+    let system = System::with_module();
+    system.file("sys/block/sda/queue/scheduler", "none [fgio]\n");
+    system.file("sys/block/sda/queue/iosched/critical_slots", "128\n");
+    system.file(
+        "sys/kernel/debug/fgio/sda/counters",
+        "critical_completed 5\nstarvation_releases 1\n",
+    );
+    let assert = system.fgio(&["status", "--json"]).assert().success();
+    let status = json(&assert.get_output().stdout);
+    assert_eq!(status["module"]["version"], "0.1.0");
+    assert_eq!(status["module"]["info"], Value::Null);
+    let device = &status["devices"][0];
+    assert_eq!(device["device"], "sda");
+    assert_eq!(device["scheduler"], "fgio");
+    assert_eq!(device["enabled"], true);
+    assert_eq!(device["tunables"]["critical_slots"], 128);
+    assert_eq!(device["counters"]["critical_completed"], 5);
+    assert_eq!(status["tags"], Value::Null);
+    assert_eq!(status["notes"].as_array().unwrap().len(), 1);
+    let assert = system.fgio(&["status"]).assert().success();
+    assert.stdout(contains("sda under fgio").and(contains("starvation_releases 1")));
+}
+
+#[test]
+fn watch_ends_cleanly_at_interrupt() {
+    let system = System::new();
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("fgio"))
+        .arg("--root")
+        .arg(system.directory.path())
+        .args(["--json", "status", "--watch", "0.1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let sample = json(lines.next().unwrap().unwrap().as_bytes());
+    assert!(sample["seconds"].as_f64().unwrap() > 0.0);
+    assert!(sample["rates"].is_object());
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let system = System::new();
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("fgio"))
+        .arg("--root")
+        .arg(system.directory.path())
+        .args(["status", "--watch", "0.1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn run_is_transparent() {
+    let system = System::new();
+    let assert = system
+        .fgio(&["run", "--", "sh", "-c", "echo out; exit 7"])
+        .assert();
+    assert
+        .code(7)
+        .stdout("out\n")
+        .stderr(contains("not loaded"));
+    system.fgio(&["run", "/nonexistent"]).assert().code(127);
+    system.fgio(&["run", "/etc/passwd"]).assert().code(126);
+    let assert = system
+        .fgio(&["--json", "run", "/nonexistent"])
+        .assert()
+        .code(127);
+    let stderr = assert.get_output().stderr.clone();
+    let lines: Vec<Value> = stderr
+        .lines()
+        .map(|line| json(line.unwrap().as_bytes()))
+        .collect();
+    assert!(lines[0]["warning"]["message"].is_string());
+    assert_eq!(lines[1]["error"]["exit_status"], 127);
+}
+
+#[test]
+fn run_sets_the_priority_that_children_inherit() {
+    if !Path::new("/usr/bin/ionice").exists() {
+        eprintln!("skipped: no ionice to read the priority with");
+        return;
+    }
+    let system = System::with_module();
+    system.file("sys/block/sda/queue/scheduler", "none [fgio]\n");
+    for (class, expected) in [
+        ("--foreground", "best-effort: prio 0\n"),
+        ("--background", "idle\n"),
+    ] {
+        let arguments = ["run", class, "--", "sh", "-c", "ionice; true"];
+        let assert = system.fgio(&arguments).assert().success();
+        assert.stdout(expected).stderr(is_empty());
+    }
+}
+
+#[test]
+fn doctor_fails_for_errors_alone() {
+    let system = System::new();
+    let assert = system.fgio(&["--json", "doctor"]).assert().code(1);
+    let answer = json(&assert.get_output().stdout);
+    assert!(answer["errors"].as_u64().unwrap() >= 1);
+    for finding in answer["findings"].as_array().unwrap() {
+        assert!(finding["id"].is_string() && finding["found"].is_string());
+        let level = finding["level"].as_str().unwrap();
+        assert!(["ok", "info", "warning", "error"].contains(&level));
+        if ["warning", "error"].contains(&level) {
+            assert!(finding["advice"].is_string(), "{finding}");
+        }
+    }
+}
+
+#[test]
+fn doctor_names_the_file_and_line_of_a_conflict() {
+    let system = System::new();
+    system.file(
+        "etc/udev/rules.d/60-disks.rules",
+        "# disks\nACTION==\"add\", ATTR{queue/scheduler}=\"bfq\"\n",
+    );
+    let assert = system.fgio(&["doctor"]).assert().code(1);
+    assert.stdout(contains("/etc/udev/rules.d/60-disks.rules:2: "));
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    for shell in ["bash", "zsh", "fish"] {
+        let assert = fgio().args(["completions", shell]).assert().success();
+        assert.stdout(contains("doctor"));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    fgio().args(["man", "--out", out]).assert().success();
+    let page = fs::read_to_string(directory.path().join("fgio-run.1")).unwrap();
+    assert!(page.contains("I/O priority"));
+    fgio()
+        .args(["man", "--out", "/nonexistent"])
+        .assert()
+        .code(1);
+}
