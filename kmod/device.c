@@ -150,8 +150,8 @@ static int list_tags(void __user *user)
 		return -EFAULT;
 	if (request.capacity > LIST_MAX)
 		return -EINVAL;
-	/* No more than could be there: the caller does not size our memory. */
-	array.capacity = min(request.capacity, fgio_tag_count());
+	/* No more than can be there: the caller does not size our memory. */
+	array.capacity = min(request.capacity, fgio_tag_max());
 	array.tags = kvcalloc(array.capacity ?: 1, sizeof(*array.tags),
 			      GFP_KERNEL_ACCOUNT);
 	if (!array.tags)
