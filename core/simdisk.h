@@ -194,4 +194,7 @@ u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_complet
 /* Commands submitted and not yet returned by simdisk_advance(). */
 u32 simdisk_outstanding(const struct simdisk_model *model);
 
+/* Sectors in the write cache that a loss of power would lose now. 0 without a volatile cache. */
+u64 simdisk_volatile_sectors(const struct simdisk_model *model);
+
 #endif /* FGIO_CORE_SIMDISK_H */

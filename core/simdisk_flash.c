@@ -640,6 +640,13 @@ static void flash_event(struct simdisk_model *model, u32 kind, u32 index)
 	}
 }
 
+static u64 flash_cached_sectors(const struct simdisk_model *model)
+{
+	const struct flash_state *state = model->state;
+
+	return (u64)state->cached_pages * SIMDISK_PAGE_SECTORS;
+}
+
 const struct simdisk_engine simdisk_flash_engine = {
 	.bytes = flash_bytes,
 	.events = flash_events,
@@ -647,4 +654,5 @@ const struct simdisk_engine simdisk_flash_engine = {
 	.init = flash_init,
 	.submit = flash_submit,
 	.event = flash_event,
+	.cached_sectors = flash_cached_sectors,
 };

@@ -13,6 +13,7 @@
 #define HDD_EVENT_IDLE (SIMDISK_EVENT_ENGINE + 1)	/* look for something to destage */
 #define HDD_MAX_ZONES 64u
 #define HDD_MAX_QUEUE 32u
+#define HDD_ROOTS 256u
 /* Rounding of angles to nanoseconds must not cost a rotation. */
 #define HDD_ANGLE_SLACK_NS 64u
 
@@ -22,13 +23,25 @@ struct hdd_zone {
 	u64 track_sectors;
 };
 
+/* Where a sector is, worked out once: choosing looks at every candidate each time. */
+struct hdd_place {
+	u64 sector;
+	u64 track;
+	u64 angle;		/* in ns of rotation */
+};
+
+struct hdd_waiting {
+	struct hdd_place place;
+	u32 slot;
+};
+
 struct hdd_segment {
 	u64 start;
 	u64 end;
 };
 
 struct hdd_extent {
-	u64 sector;
+	struct hdd_place place;	/* of the first sector */
 	u64 time;		/* when its oldest data came */
 	u64 sequence;		/* of its oldest data */
 	u32 sectors;
@@ -38,6 +51,7 @@ struct hdd_extent {
 
 struct hdd_state {
 	struct hdd_zone zone[HDD_MAX_ZONES];
+	u32 root[HDD_ROOTS + 1];	/* of n / HDD_ROOTS, in 1/65536; the first quarter unused */
 	u64 zone_sectors;
 	u64 tracks;
 	u64 angle;		/* of the platter at time 0, in ns of rotation */
@@ -56,7 +70,7 @@ struct hdd_state {
 	struct hdd_segment segment[SIMDISK_HDD_SEGMENTS];
 	u32 active;		/* the segment the head reads into */
 
-	u32 queue[HDD_MAX_QUEUE];	/* commands for the media */
+	struct hdd_waiting queue[HDD_MAX_QUEUE];	/* commands for the media */
 	u32 queued;
 
 	struct hdd_extent extent[SIMDISK_HDD_DIRTY];
@@ -156,6 +170,21 @@ static const char *hdd_check(const struct simdisk_parameters *parameters, u64 ca
 	return NULL;
 }
 
+static u32 square_root(u64 value)
+{
+	u64 root = 0, bit;
+
+	for (bit = 1ull << 62; bit; bit >>= 2) {
+		if (value >= root + bit) {
+			value -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+	}
+	return (u32)root;
+}
+
 static void hdd_init(struct simdisk_model *model)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
@@ -171,6 +200,8 @@ static void hdd_init(struct simdisk_model *model)
 		tracks += state->zone_sectors / state->zone[i].track_sectors + 1;
 	}
 	state->tracks = tracks;
+	for (i = 0; i <= HDD_ROOTS; i++)
+		state->root[i] = square_root((u64)i << 24);
 	state->angle = simdisk_random(model) % hdd->rotation_ns;
 	simdisk_list_init(&state->writers);
 	simdisk_list_init(&state->flushes);
@@ -192,36 +223,45 @@ static u64 media_ns(const struct simdisk_model *model, u64 sector, u64 sectors)
 	return sectors * model->parameters.hdd.rotation_ns / zone_of(model, sector)->track_sectors;
 }
 
-static u32 square_root(u64 value)
+/*
+ * The square root of a 32-bit fraction, in 1/65536, from the table: a search over all candidates
+ * takes many, and the interrupt it runs in has better things to do.
+ */
+static u64 root_of(const struct hdd_state *state, u64 fraction)
 {
-	u64 root = 0, bit = 1ull << 62;
+	u32 shift = (u32)__builtin_clzll(fraction | 1) - 32;
+	u32 value, root, step;
 
-	if (value)
-		bit = 1ull << ((63 - (u32)__builtin_clzll(value)) & ~1u);
-	for (; bit; bit >>= 2) {
-		if (value >= root + bit) {
-			value -= root + bit;
-			root = (root >> 1) + bit;
-		} else {
-			root >>= 1;
-		}
-	}
-	return (u32)root;
+	shift &= ~1u;
+	value = (u32)fraction << shift;
+	root = state->root[value >> 24];
+	step = state->root[(value >> 24) + 1] - root;
+	return (root + ((u64)step * (value & 0xffffff) >> 24)) >> (shift / 2);
+}
+
+static struct hdd_place place_of(const struct simdisk_model *model, u64 sector)
+{
+	const struct hdd_zone *zone = zone_of(model, sector);
+	u64 inside = sector - zone->first_sector;
+
+	return (struct hdd_place) {
+		.sector = sector,
+		.track = zone->first_track + inside / zone->track_sectors,
+		.angle = inside % zone->track_sectors * model->parameters.hdd.rotation_ns /
+			 zone->track_sectors,
+	};
 }
 
 static u64 seek_ns(const struct simdisk_model *model, u64 from, u64 to)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	const struct hdd_state *state = model->state;
-	const struct hdd_zone *a = zone_of(model, from), *b = zone_of(model, to);
-	u64 from_track = a->first_track + (from - a->first_sector) / a->track_sectors;
-	u64 to_track = b->first_track + (to - b->first_sector) / b->track_sectors;
-	u64 distance = from_track < to_track ? to_track - from_track : from_track - to_track;
+	u64 distance = from < to ? to - from : from - to;
 
 	if (!distance)
 		return 0;
 	return hdd->seek_settle_ns +
-	       ((u64)hdd->seek_stroke_ns * square_root((distance << 32) / state->tracks) >> 16);
+	       (hdd->seek_stroke_ns * root_of(state, (distance << 32) / state->tracks) >> 16);
 }
 
 /* A reading head follows the spiral until it is read_ahead_sectors ahead of the host. */
@@ -262,35 +302,36 @@ static bool streams_into(const struct simdisk_model *model, u64 sector)
 	       (position < read_limit(model) || position == state->head_sector);
 }
 
-/* How long after @time the platter's angle is right for @sector. */
-static u64 rotation_wait_ns(const struct simdisk_model *model, u64 time, u64 sector)
+/* How long after @time the platter's angle is right for @place. */
+static u64 rotation_wait_ns(const struct simdisk_model *model, u64 time,
+			    const struct hdd_place *place)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	const struct hdd_state *state = model->state;
-	const struct hdd_zone *zone = zone_of(model, sector);
-	u64 target = (sector - zone->first_sector) % zone->track_sectors * hdd->rotation_ns /
-		     zone->track_sectors;
 	u64 angle = (time + state->angle) % hdd->rotation_ns;
-	u64 wait = (target + hdd->rotation_ns - angle) % hdd->rotation_ns;
+	u64 wait = place->angle - angle;
 
+	if (place->angle < angle)
+		wait += hdd->rotation_ns;
 	return hdd->rotation_ns - wait <= HDD_ANGLE_SLACK_NS ? 0 : wait;
 }
 
-/* From now until the head can start on @sector. */
-static u64 position_ns(const struct simdisk_model *model, u64 sector, bool write)
+/* From now, with the head on @track, until it can start on @place. */
+static u64 position_ns(const struct simdisk_model *model, u64 track,
+		       const struct hdd_place *place, bool write)
 {
 	const struct hdd_state *state = model->state;
 	u64 seek;
 
-	if (sector == state->head_sector && model->clock == state->head_time &&
+	if (place->sector == state->head_sector && model->clock == state->head_time &&
 	    write != state->head_reads)
 		return 0;
-	if (!write && streams_into(model, sector))
+	if (!write && streams_into(model, place->sector))
 		return 0;
-	seek = seek_ns(model, head_position(model), sector);
+	seek = seek_ns(model, track, place->track);
 	if (write)
 		seek += model->parameters.hdd.write_settle_ns;
-	return seek + rotation_wait_ns(model, model->clock + seek, sector);
+	return seek + rotation_wait_ns(model, model->clock + seek, place);
 }
 
 /* ---- read cache ---- */
@@ -308,8 +349,10 @@ static void consume(struct simdisk_model *model, u64 end)
 
 	if (position == read_limit(model)) {
 		/* It had stopped, and has to wait for the place where it did. */
+		struct hdd_place place = place_of(model, position);
+
 		state->head_sector = position;
-		state->head_time = model->clock + rotation_wait_ns(model, model->clock, position);
+		state->head_time = model->clock + rotation_wait_ns(model, model->clock, &place);
 		state->segment[state->active].end = position;
 	}
 	state->consumed = simdisk_max(state->consumed, end);
@@ -335,8 +378,8 @@ static bool cached(struct simdisk_model *model, const struct simdisk_request *re
 	for (i = 0; i < hdd->cache_entries; i++) {
 		const struct hdd_extent *extent = &state->extent[i];
 
-		if (extent->used && request->sector >= extent->sector &&
-		    end <= extent->sector + extent->sectors)
+		if (extent->used && request->sector >= extent->place.sector &&
+		    end <= extent->place.sector + extent->sectors)
 			return true;
 	}
 	return false;
@@ -422,12 +465,13 @@ static u64 pressure_ns(const struct simdisk_model *model)
 static void choose_command(const struct simdisk_model *model, struct hdd_choice *best)
 {
 	const struct hdd_state *state = model->state;
+	u64 track = state->queued ? place_of(model, head_position(model)).track : 0;
 	u32 i;
 
 	for (i = 0; i < state->queued; i++) {
-		const struct simdisk_slot *slot = &model->slot[state->queue[i]];
+		const struct simdisk_slot *slot = &model->slot[state->queue[i].slot];
 		bool write = slot->request.operation == SIMDISK_WRITE;
-		u64 position = position_ns(model, slot->request.sector, write);
+		u64 position = position_ns(model, track, &state->queue[i].place, write);
 		/*
 		 * Ageing keeps a far command from waiting for ever. NCQ priority will enter here:
 		 * slot->request.priority, as a class above the cost.
@@ -440,16 +484,33 @@ static void choose_command(const struct simdisk_model *model, struct hdd_choice 
 	}
 }
 
+/* @any: some reason to destage whatever is there. A flush narrows that to what it waits for. */
 static bool may_destage(const struct simdisk_model *model, const struct hdd_extent *extent,
 			bool any)
 {
+	const struct hdd_state *state = model->state;
+
+	if (!extent->used)
+		return false;
+	if (state->flushes.head != SIMDISK_NO_SLOT)
+		return extent->sequence < model->slot[state->flushes.head].mark;
 	return any || model->clock - extent->time >= model->parameters.hdd.destage_age_ns;
+}
+
+/* An old extent gets cheaper, lest newer ones nearby keep it in the cache for ever. */
+static s64 extent_bonus(const struct simdisk_model *model, const struct hdd_extent *extent)
+{
+	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
+	u64 age = model->clock - extent->time;
+
+	return age > hdd->destage_age_ns ? (s64)((age - hdd->destage_age_ns) / hdd->ageing) : 0;
 }
 
 static void choose_extent(const struct simdisk_model *model, struct hdd_choice *best, bool any)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	const struct hdd_state *state = model->state;
+	u64 track = place_of(model, head_position(model)).track;
 	s64 penalty = best->found ? (s64)hdd->destage_penalty_ns : 0;
 	u32 i;
 
@@ -459,10 +520,10 @@ static void choose_extent(const struct simdisk_model *model, struct hdd_choice *
 		u64 position;
 		s64 cost;
 
-		if (!extent->used || !may_destage(model, extent, any))
+		if (!may_destage(model, extent, any))
 			continue;
-		position = position_ns(model, extent->sector, true);
-		cost = (s64)position + penalty;
+		position = position_ns(model, track, &extent->place, true);
+		cost = (s64)position + penalty - extent_bonus(model, extent);
 		if (!best->found || cost < best->cost)
 			*best = (struct hdd_choice) { i, position, cost, true, true };
 	}
@@ -490,7 +551,7 @@ static u64 begin_command(struct simdisk_model *model, const struct simdisk_reque
 static void start_command(struct simdisk_model *model, const struct hdd_choice *choice)
 {
 	struct hdd_state *state = model->state;
-	u32 slot = state->queue[choice->index];
+	u32 slot = state->queue[choice->index].slot;
 	u64 end = begin_command(model, &model->slot[slot].request, choice->position_ns);
 
 	state->queue[choice->index] = state->queue[--state->queued];
@@ -509,7 +570,7 @@ static void start_destage(struct simdisk_model *model, const struct hdd_choice *
 	state->destaging = true;
 	state->current = choice->index;
 	simdisk_add_event(model, model->clock + choice->position_ns +
-			  media_ns(model, extent->sector, extent->sectors), HDD_EVENT_ARM, 0);
+			  media_ns(model, extent->place.sector, extent->sectors), HDD_EVENT_ARM, 0);
 }
 
 static void expect_idle(struct simdisk_model *model)
@@ -576,9 +637,9 @@ static bool join_extent(struct simdisk_model *model, const struct simdisk_reques
 		return false;
 	for (i = 0; i < hdd->cache_entries; i++) {
 		struct hdd_extent *extent = &state->extent[i];
-		u64 end = extent->sector + extent->sectors;
+		u64 end = extent->place.sector + extent->sectors;
 
-		if (!extent->used || extent->moving || request->sector < extent->sector ||
+		if (!extent->used || extent->moving || request->sector < extent->place.sector ||
 		    request->sector > end)
 			continue;
 		if (request->sector + request->sectors > end) {
@@ -606,7 +667,7 @@ static bool add_extent(struct simdisk_model *model, const struct simdisk_request
 		if (extent->used)
 			continue;
 		*extent = (struct hdd_extent) {
-			.sector = request->sector,
+			.place = place_of(model, request->sector),
 			.sectors = request->sectors,
 			.time = model->clock,
 			.sequence = state->sequence++,
@@ -668,6 +729,16 @@ static void finish_flushes(struct simdisk_model *model)
 
 /* ---- the engine ---- */
 
+static void add_command(struct simdisk_model *model, u32 slot)
+{
+	struct hdd_state *state = model->state;
+
+	state->queue[state->queued++] = (struct hdd_waiting) {
+		.place = place_of(model, model->slot[slot].request.sector),
+		.slot = slot,
+	};
+}
+
 static void hdd_submit(struct simdisk_model *model, u32 slot)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
@@ -681,12 +752,12 @@ static void hdd_submit(struct simdisk_model *model, u32 slot)
 			simdisk_complete_at(model, over_link(model, request->sectors), slot);
 			return;
 		}
-		state->queue[state->queued++] = slot;
+		add_command(model, slot);
 		break;
 	case SIMDISK_WRITE:
 		segments_forget(model, request->sector, request->sectors);
 		if (request->fua || !hdd->cache_entries)
-			state->queue[state->queued++] = slot;
+			add_command(model, slot);
 		else if (state->writers.head != SIMDISK_NO_SLOT || !cache_write(model, slot))
 			simdisk_list_add(model, &state->writers, slot);
 		break;
@@ -722,7 +793,7 @@ static void finish_destage(struct simdisk_model *model)
 	struct hdd_state *state = model->state;
 	struct hdd_extent *extent = &state->extent[state->current];
 
-	state->head_sector = extent->sector + extent->sectors;
+	state->head_sector = extent->place.sector + extent->sectors;
 	state->head_reads = false;
 	state->dirty_sectors -= extent->sectors;
 	state->extents--;
@@ -749,6 +820,13 @@ static void hdd_event(struct simdisk_model *model, u32 kind, u32 index)
 	move_arm(model);
 }
 
+static u64 hdd_cached_sectors(const struct simdisk_model *model)
+{
+	const struct hdd_state *state = model->state;
+
+	return state->dirty_sectors;
+}
+
 const struct simdisk_engine simdisk_hdd_engine = {
 	.bytes = hdd_bytes,
 	.events = hdd_events,
@@ -756,4 +834,5 @@ const struct simdisk_engine simdisk_hdd_engine = {
 	.init = hdd_init,
 	.submit = hdd_submit,
 	.event = hdd_event,
+	.cached_sectors = hdd_cached_sectors,
 };

@@ -48,6 +48,7 @@ struct simdisk_engine {
 	void (*init)(struct simdisk_model *model);
 	void (*submit)(struct simdisk_model *model, u32 slot);
 	void (*event)(struct simdisk_model *model, u32 kind, u32 index);
+	u64 (*cached_sectors)(const struct simdisk_model *model);
 };
 
 struct simdisk_model {

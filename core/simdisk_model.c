@@ -269,3 +269,8 @@ u32 simdisk_outstanding(const struct simdisk_model *model)
 {
 	return model->outstanding;
 }
+
+u64 simdisk_volatile_sectors(const struct simdisk_model *model)
+{
+	return model->parameters.volatile_cache ? model->engine->cached_sectors(model) : 0;
+}

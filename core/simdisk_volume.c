@@ -125,6 +125,12 @@ static void volume_event(struct simdisk_model *model, u32 kind, u32 index)
 	(void)index;
 }
 
+static u64 volume_cached_sectors(const struct simdisk_model *model)
+{
+	(void)model;
+	return 0;
+}
+
 const struct simdisk_engine simdisk_volume_engine = {
 	.bytes = volume_bytes,
 	.events = volume_events,
@@ -132,4 +138,5 @@ const struct simdisk_engine simdisk_volume_engine = {
 	.init = volume_init,
 	.submit = volume_submit,
 	.event = volume_event,
+	.cached_sectors = volume_cached_sectors,
 };

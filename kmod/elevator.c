@@ -12,6 +12,7 @@
 #include <linux/blkdev.h>
 #include <linux/module.h>
 #include <linux/sbitmap.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
@@ -390,7 +391,7 @@ static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
 	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
 	if (wanted <= domain->slot_count)
 		return;
-	slots = kvcalloc(wanted, sizeof(*slots), GFP_NOIO);
+	slots = kvcalloc(wanted, sizeof(*slots), GFP_KERNEL);
 	if (!slots) {
 		pr_warn_ratelimited("fgio: no memory to schedule %u requests, %u stay scheduled\n",
 				    wanted, domain->slot_count);
@@ -407,7 +408,10 @@ static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
 
 static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
+	unsigned int noio = memalloc_noio_save();
+
 	size_domain(hctx->sched_data, hctx);
+	memalloc_noio_restore(noio);
 }
 
 static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
@@ -439,13 +443,19 @@ static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
 	return domain;
 }
 
+/*
+ * The queue is frozen in what follows: memory must be found without I/O, which
+ * could be for this very disk.
+ */
 static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
 	struct fgio_domain *domain = shared_domain(fq, hctx);
+	unsigned int noio = memalloc_noio_save();
 
 	if (!domain)
 		domain = new_domain(fq, hctx);
+	memalloc_noio_restore(noio);
 	if (!domain)
 		return -ENOMEM;
 	domain->users++;
@@ -506,7 +516,7 @@ static void withdraw_queue(struct fgio_queue_data *fq)
 	mutex_unlock(&fgio_queues_lock);
 }
 
-static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
+static int init_sched(struct request_queue *q, struct elevator_type *type)
 {
 	struct elevator_queue *eq = elevator_alloc(q, type);
 	struct fgio_queue_data *fq;
@@ -526,6 +536,15 @@ static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
 	q->elevator = eq;
 	announce_queue(fq);
 	return 0;
+}
+
+static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
+{
+	unsigned int noio = memalloc_noio_save();
+	int error = init_sched(q, type);
+
+	memalloc_noio_restore(noio);
+	return error;
 }
 
 static void fgio_exit_sched(struct elevator_queue *eq)
