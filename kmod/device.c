@@ -170,6 +170,7 @@ static int list_tags(void __user *user)
 static int promote(void __user *user)
 {
 	struct fgio_promote request;
+	dev_t disk;
 	int error;
 
 	if (!capable(CAP_SYS_ADMIN))
@@ -178,8 +179,10 @@ static int promote(void __user *user)
 		return -EFAULT;
 	if (request.reserved)
 		return -EINVAL;
-	error = fgio_promote_sector(MKDEV(request.major, request.minor),
-				    request.sector, &request.promoted);
+	disk = MKDEV(request.major, request.minor);
+	if (MAJOR(disk) != request.major || MINOR(disk) != request.minor)
+		return -ENODEV;
+	error = fgio_promote_sector(disk, request.sector, &request.promoted);
 	if (error)
 		return error;
 	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
