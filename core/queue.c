@@ -108,11 +108,18 @@ static void plan_next_release(struct fgio_queue *queue, u64 now_ns)
 							       now_ns;
 }
 
-static struct fgio_request *hand_to_device(struct fgio_queue *queue,
-					   enum fgio_class class, u64 now_ns)
+static struct fgio_request *oldest(struct fgio_queue *queue,
+				   enum fgio_class class)
 {
-	struct fgio_request *request = fgio_container_of(
-		queue->fifo[class].next, struct fgio_request, link);
+	return fgio_container_of(queue->fifo[class].next, struct fgio_request,
+				 link);
+}
+
+static struct fgio_request *hand_to_device(struct fgio_queue *queue,
+					   struct fgio_request *request,
+					   u64 now_ns)
+{
+	u8 class = request->class;
 
 	take_out(queue, request);
 	request->state = FGIO_REQUEST_IN_DEVICE;
@@ -133,14 +140,31 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	if (noncritical && (!critical || now_ns >= queue->next_release_ns)) {
 		queue->counters.starvation_releases += critical;
 		plan_next_release(queue, now_ns);
-		return hand_to_device(queue, FGIO_NONCRITICAL, now_ns);
+		return hand_to_device(queue, oldest(queue, FGIO_NONCRITICAL),
+				      now_ns);
 	}
 	if (critical)
-		return hand_to_device(queue, FGIO_CRITICAL, now_ns);
+		return hand_to_device(queue, oldest(queue, FGIO_CRITICAL),
+				      now_ns);
 	return NULL;
 }
 
-struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns)
+static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
+					       struct fgio_request *cheapest)
+{
+	struct fgio_request *first = oldest(queue, FGIO_NONCRITICAL);
+
+	if (!cheapest || cheapest == first ||
+	    queue->passed_over >= FGIO_PASSED_OVER_MAX) {
+		queue->passed_over = 0;
+		return first;
+	}
+	queue->passed_over++;
+	return cheapest;
+}
+
+struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
+				     struct fgio_request *cheapest)
 {
 	struct fgio_request *request;
 
@@ -148,7 +172,8 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns)
 		return NULL;
 	if (!fgio_queue_critical_about(queue, now_ns)) {
 		fgio_store(&queue->critical_seen_ns, 0);
-		return hand_to_device(queue, FGIO_NONCRITICAL, now_ns);
+		request = cheapest_or_oldest(queue, cheapest);
+		return hand_to_device(queue, request, now_ns);
 	}
 
 	request = next_beside_critical(queue, now_ns);

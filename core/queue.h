@@ -8,7 +8,8 @@
  * them are in the device, because a device does not know whom to serve first;
  * and at least one goes in each `release_interval_ns`, whatever the critical
  * load, so that background work never stands still. While no critical I/O is
- * about, nothing is held back.
+ * about, nothing is held back, and a caller that knows which request costs the
+ * device least may have it served first.
  *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next() and _promote*() for one queue. fgio_queue_has_work(),
@@ -88,10 +89,18 @@ struct fgio_queue_counters {
 	u64 starvation_releases;
 };
 
+/*
+ * The oldest request is passed over for a cheaper one at most so many times: as
+ * many as a share of admission holds, so that one sweep over a disk with a full
+ * queue is not interrupted.
+ */
+#define FGIO_PASSED_OVER_MAX 128
+
 /* Only the functions below touch the members. */
 struct fgio_queue {
 	struct fgio_list fifo[FGIO_CLASSES];
 	u32 queued[FGIO_CLASSES];
+	u32 passed_over;
 	struct fgio_queue_config config;
 	u64 next_release_ns;
 	struct fgio_queue_counters counters;
@@ -140,11 +149,14 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
  * @queue: the queue
  * @now_ns: a clock that never goes back; any value while
  *	fgio_queue_needs_clock() says false
+ * @cheapest: queued non-critical request that costs the device least, or NULL;
+ *	it goes before older ones only while no critical I/O is about
  *
  * Return: the request, now in the device, or NULL when nothing may go. When
  * something was withheld, fgio_queue_left_device() will ask for another call.
  */
-struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns);
+struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
+				     struct fgio_request *cheapest);
 
 /**
  * fgio_queue_left_device() - a request completed, or the device gave it back

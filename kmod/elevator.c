@@ -86,7 +86,7 @@ static bool has_ranges(struct request *rq)
 	       queue_max_discard_segments(rq->q) > 1;
 }
 
-/* The order by sector and the hash by end are for merging alone. */
+/* The hash is by end, the order by begin: merging needs both. */
 static void make_mergeable(struct fgio_queue_data *fq, struct request *rq,
 			   enum fgio_class class)
 {
@@ -269,6 +269,43 @@ static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
 	}
 }
 
+/* The first request at or beyond a sector, or the first of all, or NULL. */
+static struct request *next_by_sector(struct rb_root *root, sector_t sector)
+{
+	struct rb_node *node = root->rb_node;
+	struct request *found = NULL;
+
+	while (node) {
+		struct request *rq = rb_entry(node, struct request, rb_node);
+
+		if (blk_rq_pos(rq) >= sector) {
+			found = rq;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	node = rb_first(root);
+	if (!found && node)
+		found = rb_entry(node, struct request, rb_node);
+	return found;
+}
+
+/* What costs a rotating disk least is what comes next in its way. */
+static struct fgio_request *cheapest_request(struct fgio_queue_data *fq)
+{
+	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
+	struct request *rq;
+
+	if (blk_queue_nonrot(fq->q))
+		return NULL;
+	rq = next_by_sector(&roots[fq->sweep_direction], fq->sweep_sector);
+	if (!rq)
+		rq = next_by_sector(&roots[!fq->sweep_direction],
+				    fq->sweep_sector);
+	return rq ? &slot_of(rq)->request : NULL;
+}
+
 static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
@@ -276,10 +313,13 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
-	request = fgio_queue_next(queue, fgio_clock_for(queue));
+	request = fgio_queue_next(queue, fgio_clock_for(queue),
+				  cheapest_request(fq));
 	if (!request)
 		return NULL;
 	rq = slot_of_request(request)->rq;
+	fq->sweep_sector = blk_rq_pos(rq) + blk_rq_sectors(rq);
+	fq->sweep_direction = rq_data_dir(rq);
 	make_unmergeable(fq, rq, request->class);
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)

@@ -91,7 +91,10 @@ struct fgio_domain {
  * @noncritical_slots: share of admission asked for
  * @lock: protects what follows; never taken in interrupt context
  * @queue: core's view of it
- * @sort: queued requests by sector, per class and direction, for merging
+ * @sort: queued requests by sector, per class and direction, for merging and
+ *	for sweeping over a rotating disk
+ * @sweep_sector: where the last request ended that the disk got
+ * @sweep_direction: its direction
  * @unscheduled: requests without a slot, which go first
  * @merged: bios and requests merged into queued requests, per class
  */
@@ -105,6 +108,8 @@ struct fgio_queue_data {
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
+	sector_t sweep_sector;
+	unsigned int sweep_direction;
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
 	struct fgio_queue queue;

@@ -29,6 +29,7 @@ struct play {
 	uint64_t critical_done_ns; /* 0: not lately */
 	uint64_t release_due_ns;
 	uint64_t promoted;
+	unsigned int passed_over;
 	bool told; /* the caller still owes a call of fgio_queue_next() */
 };
 
@@ -77,8 +78,20 @@ static void model_note_release(struct play *play)
 		play->release_due_ns = due_ns + interval_ns;
 }
 
+/* Without critical I/O about: the cheapest, unless the oldest waited enough. */
+static int model_next_calm(struct play *play, int oldest, int cheapest)
+{
+	if (cheapest < 0 || cheapest == oldest ||
+	    play->passed_over == FGIO_PASSED_OVER_MAX) {
+		play->passed_over = 0;
+		return oldest;
+	}
+	play->passed_over++;
+	return cheapest;
+}
+
 /* What the rules say goes next: an index, or -1. */
-static int model_next(struct play *play)
+static int model_next(struct play *play, int cheapest)
 {
 	int critical = first_in_line(play, true);
 	int noncritical = first_in_line(play, false);
@@ -87,7 +100,7 @@ static int model_next(struct play *play)
 		return -1;
 	if (!model_critical_about(play)) {
 		play->critical_done_ns = 0;
-		return noncritical;
+		return model_next_calm(play, noncritical, cheapest);
 	}
 	if ((uint32_t)count(play, SERVED, false) >=
 	    play->config.noncritical_in_device_max)
@@ -119,12 +132,19 @@ static void play_insert(struct play *play, int i, uint8_t how)
 	};
 }
 
-static void play_next(struct play *play)
+/* @cheapest: an index, or one out of range for none */
+static void play_next(struct play *play, int cheapest)
 {
 	struct fgio_request *request;
-	int expected = model_next(play);
+	int expected;
 
-	request = fgio_queue_next(&play->queue, play->now_ns);
+	if (cheapest >= REQUESTS || play->model[cheapest].where != WAITS ||
+	    play->model[cheapest].critical)
+		cheapest = -1;
+	expected = model_next(play, cheapest);
+	request = fgio_queue_next(&play->queue, play->now_ns,
+				  cheapest < 0 ? NULL :
+						 &play->requests[cheapest]);
 	play->told = false;
 	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
 	if (request) {
@@ -248,7 +268,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play_insert(play, operation / 16 % REQUESTS, value);
 		break;
 	case 4: case 5: case 6: case 7: case 8:
-		play_next(play);
+		play_next(play, value);
 		break;
 	case 9: case 10: case 11:
 		play_left_device(play, i);
@@ -276,7 +296,7 @@ static void drain(struct play *play)
 	for (int round = 0; round < 2 * REQUESTS; round++) {
 		for (int i = 0; i < REQUESTS; i++)
 			play_left_device(play, i);
-		play_next(play);
+		play_next(play, REQUESTS);
 	}
 	CHECK(!count(play, WAITS, true) && !count(play, WAITS, false));
 }

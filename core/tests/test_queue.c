@@ -35,10 +35,10 @@ static void test_critical_goes_first(void **state)
 	fgio_queue_insert(&queue, &background, false);
 	fgio_queue_insert(&queue, &first, false);
 	fgio_queue_insert(&queue, &second, false);
-	assert_ptr_equal(fgio_queue_next(&queue, 1), &first);
-	assert_ptr_equal(fgio_queue_next(&queue, 2), &second);
-	assert_ptr_equal(fgio_queue_next(&queue, 3), &background);
-	assert_null(fgio_queue_next(&queue, 4));
+	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &first);
+	assert_ptr_equal(fgio_queue_next(&queue, 2, NULL), &second);
+	assert_ptr_equal(fgio_queue_next(&queue, 3, NULL), &background);
+	assert_null(fgio_queue_next(&queue, 4, NULL));
 }
 
 static void test_nothing_held_back_without_foreground(void **state)
@@ -54,7 +54,7 @@ static void test_nothing_held_back_without_foreground(void **state)
 	}
 	assert_false(fgio_queue_needs_clock(&queue));
 	for (int i = 0; i < 64; i++)
-		assert_ptr_equal(fgio_queue_next(&queue, 0), &requests[i]);
+		assert_ptr_equal(fgio_queue_next(&queue, 0, NULL), &requests[i]);
 	assert_int_equal(queue.in_device[FGIO_NONCRITICAL], 64);
 }
 
@@ -68,19 +68,19 @@ static void test_one_in_device_while_critical_is_about(void **state)
 	(void)state;
 	fgio_queue_init(&queue);
 	fgio_queue_insert(&queue, &critical, false);
-	assert_ptr_equal(fgio_queue_next(&queue, 1), &critical);
+	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &critical);
 	fgio_queue_insert(&queue, &one, false);
 	fgio_queue_insert(&queue, &two, false);
-	assert_ptr_equal(fgio_queue_next(&queue, 2), &one);
-	assert_null(fgio_queue_next(&queue, 3));
+	assert_ptr_equal(fgio_queue_next(&queue, 2, NULL), &one);
+	assert_null(fgio_queue_next(&queue, 3, NULL));
 	assert_false(fgio_queue_has_work(&queue));
 	assert_true(fgio_queue_left_device(&queue, &one, 4));
-	assert_ptr_equal(fgio_queue_next(&queue, 5), &two);
+	assert_ptr_equal(fgio_queue_next(&queue, 5, NULL), &two);
 	fgio_queue_left_device(&queue, &critical, 6);
 	/* The window keeps the limit for a while, then all is let through. */
 	fgio_queue_insert(&queue, &one, false);
-	assert_null(fgio_queue_next(&queue, 7));
-	assert_ptr_equal(fgio_queue_next(&queue, 101 * MILLISECOND), &one);
+	assert_null(fgio_queue_next(&queue, 7, NULL));
+	assert_ptr_equal(fgio_queue_next(&queue, 101 * MILLISECOND, NULL), &one);
 }
 
 /*
@@ -104,7 +104,7 @@ static void test_background_never_starves(void **state)
 	}
 	fgio_queue_insert(&queue, &background, false);
 	while (now_ns < 10000 * MILLISECOND) {
-		struct fgio_request *request = fgio_queue_next(&queue, now_ns);
+		struct fgio_request *request = fgio_queue_next(&queue, now_ns, NULL);
 
 		assert_non_null(request);
 		now_ns += 700000;
@@ -133,10 +133,40 @@ static void test_promotion(void **state)
 	assert_null(fgio_queue_promote_sector(&queue, 108));
 	assert_ptr_equal(fgio_queue_promote_sector(&queue, 207), &two);
 	assert_false(fgio_queue_promote(&queue, &two));
-	assert_ptr_equal(fgio_queue_next(&queue, 1), &critical);
-	assert_ptr_equal(fgio_queue_next(&queue, 2), &two);
+	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &critical);
+	assert_ptr_equal(fgio_queue_next(&queue, 2, NULL), &two);
 	assert_false(fgio_queue_promote(&queue, &two));
 	assert_int_equal(queue.counters.promoted, 1);
+}
+
+/* A stream of cheap requests must not keep an old one waiting for ever. */
+static void test_the_oldest_is_passed_over_a_bounded_time(void **state)
+{
+	struct fgio_queue queue;
+	struct fgio_request old = new_request(FGIO_NONCRITICAL, 0);
+	struct fgio_request cheap = new_request(FGIO_NONCRITICAL, 8);
+	struct fgio_request critical = new_request(FGIO_CRITICAL, 16);
+	int passed_over = 0;
+
+	(void)state;
+	fgio_queue_init(&queue);
+	fgio_queue_insert(&queue, &old, false);
+	fgio_queue_insert(&queue, &cheap, false);
+	while (fgio_queue_next(&queue, 0, &cheap) == &cheap) {
+		fgio_queue_left_device(&queue, &cheap, 0);
+		fgio_queue_insert(&queue, &cheap, false);
+		passed_over++;
+	}
+	assert_int_equal(passed_over, FGIO_PASSED_OVER_MAX);
+	/* Beside critical I/O, age alone counts. */
+	fgio_queue_left_device(&queue, &old, 0);
+	fgio_queue_insert(&queue, &critical, false);
+	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &cheap);
+	fgio_queue_left_device(&queue, &cheap, 2);
+	fgio_queue_insert(&queue, &old, false);
+	fgio_queue_insert(&queue, &cheap, false);
+	assert_ptr_equal(fgio_queue_next(&queue, 3, &cheap), &critical);
+	assert_ptr_equal(fgio_queue_next(&queue, 4, &cheap), &old);
 }
 
 static void test_waiting_time_is_counted(void **state)
@@ -148,7 +178,7 @@ static void test_waiting_time_is_counted(void **state)
 	fgio_queue_init(&queue);
 	critical.queued_ns = 1000;
 	fgio_queue_insert(&queue, &critical, false);
-	fgio_queue_next(&queue, 3500);
+	fgio_queue_next(&queue, 3500, NULL);
 	assert_int_equal(queue.counters.waited_ns[FGIO_CRITICAL], 2500);
 }
 
@@ -173,6 +203,7 @@ int main(void)
 		cmocka_unit_test(test_one_in_device_while_critical_is_about),
 		cmocka_unit_test(test_background_never_starves),
 		cmocka_unit_test(test_promotion),
+		cmocka_unit_test(test_the_oldest_is_passed_over_a_bounded_time),
 		cmocka_unit_test(test_waiting_time_is_counted),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};
