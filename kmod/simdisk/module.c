@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/* simdisk: block devices with a real device's timing, for the lab. */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "disk.h"
+
+#define MAX_DISKS 16u
+
+static unsigned int devices = 1;
+module_param(devices, uint, 0444);
+MODULE_PARM_DESC(devices, "Number of disks, 1 to 16 (default 1)");
+
+static char *model = "volume";
+module_param(model, charp, 0444);
+MODULE_PARM_DESC(model, "Timing: hdd, ssd, volume or nvme (default volume)");
+
+static unsigned long size_mib = 1024;
+module_param(size_mib, ulong, 0444);
+MODULE_PARM_DESC(size_mib, "Size of a disk in guest memory in MiB, allocated as written (default 1024)");
+
+static char *backing = "";
+module_param(backing, charp, 0444);
+MODULE_PARM_DESC(backing, "Persistent-memory device that holds the data instead, for example /dev/pmem1");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Seed of everything random in the timing (default 1)");
+
+static unsigned int hw_queues;
+module_param(hw_queues, uint, 0444);
+MODULE_PARM_DESC(hw_queues, "Hardware queues, 1 to 64; hdd and ssd have one (default 0: the model's own)");
+
+static unsigned int queue_depth;
+module_param(queue_depth, uint, 0444);
+MODULE_PARM_DESC(queue_depth, "Commands per queue, 1 to 1024; hdd and ssd up to 32 (default 0: the model's own)");
+
+static struct disk *disks[MAX_DISKS];
+
+static int find_model(struct simdisk_parameters *parameters)
+{
+	int kind;
+
+	for (kind = 0; kind < SIMDISK_KINDS; kind++) {
+		if (!strcmp(model, simdisk_name(kind))) {
+			simdisk_defaults(parameters, kind);
+			return 0;
+		}
+	}
+	pr_err("simdisk: model=%s is not known; use hdd, ssd, volume or nvme\n", model);
+	return -EINVAL;
+}
+
+static int read_parameters(struct simdisk_parameters *parameters)
+{
+	if (devices < 1 || devices > MAX_DISKS) {
+		pr_err("simdisk: devices=%u is out of range; use 1 to %u\n", devices, MAX_DISKS);
+		return -EINVAL;
+	}
+	if (*backing && devices > 1) {
+		pr_err("simdisk: backing=%s serves one disk only; use devices=1\n", backing);
+		return -EINVAL;
+	}
+	if (size_mib < 1 || size_mib > 32ul * 1024 * 1024) {
+		pr_err("simdisk: size_mib=%lu is out of range; use 1 to 33554432\n", size_mib);
+		return -EINVAL;
+	}
+	if (find_model(parameters))
+		return -EINVAL;
+	if (hw_queues)
+		parameters->hw_queues = hw_queues;
+	if (queue_depth)
+		parameters->queue_depth = queue_depth;
+	return 0;
+}
+
+static void destroy_disks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_DISKS && disks[i]; i++)
+		disk_destroy(disks[i]);
+	/* Discarded pages are given back by RCU, in this module's code. */
+	rcu_barrier();
+	disk_stats_exit();
+}
+
+static int __init simdisk_init(void)
+{
+	struct simdisk_parameters parameters;
+	unsigned int i;
+	int error = read_parameters(&parameters);
+
+	if (error)
+		return error;
+	disk_stats_init();
+	for (i = 0; i < devices; i++) {
+		struct disk *disk = disk_create(i, &parameters, (u64)size_mib << 11,
+						*backing ? backing : NULL, seed + i);
+
+		if (IS_ERR(disk)) {
+			destroy_disks();
+			return PTR_ERR(disk);
+		}
+		disks[i] = disk;
+	}
+	return 0;
+}
+module_init(simdisk_init);
+
+static void __exit simdisk_exit(void)
+{
+	destroy_disks();
+}
+module_exit(simdisk_exit);
+
+MODULE_DESCRIPTION("Block devices with a real device's timing");
+MODULE_LICENSE("GPL");
