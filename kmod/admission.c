@@ -5,7 +5,7 @@
  * and may sleep there; prepare_request follows in the same task once it has
  * the tag, and finish_request when the tag goes back (block/blk-mq.c).
  *
- * limit_depth charges a slot and says so to prepare_request through a bit of
+ * limit_depth charges a slot and says so to prepare_request through bits of
  * rq_flags. A sleeper gets its slot from who frees one, so nothing is retried
  * and nobody is overtaken.
  */
@@ -139,14 +139,16 @@ static bool is_full(struct fgio_domain *domain, enum fgio_class class)
  * @data: the allocation
  *
  * Context: the submitter's; sleeps unless the allocation must not wait. Called
- * again for the same allocation when a hardware queue went away.
+ * again for the same allocation when a hardware queue went away: the charge
+ * stands.
  */
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fgio_domain *domain = data->hctx->sched_data;
 	enum fgio_class class = fgio_class_of_opf(opf);
 
-	if (data->rq_flags & FGIO_RQF_ADMITTED || !READ_ONCE(admission))
+	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged ||
+	    !READ_ONCE(admission))
 		return;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
 		/* One usable tag is as near to "no" as a depth can say. */
@@ -157,41 +159,66 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	if (may_not_wait(data->q, opf, class))
 		return;
 	wait_for_slot(domain, class);
-	data->rq_flags |= FGIO_RQF_ADMITTED;
+	data->rq_flags |= domain->charged;
 	/* The charge is for one request: no batch may share it. */
 	data->nr_tags = 1;
 }
 
-/* The slot has a request: it takes over the charge, or is charged now. */
+static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
+					  req_flags_t charged)
+{
+	struct fgio_domain *domain;
+
+	list_for_each_entry(domain, &fq->domains, list)
+		if (domain->charged == charged)
+			return domain;
+	return NULL;
+}
+
+static void release(struct fgio_domain *domain, enum fgio_class class)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&domain->lock, flags);
+	fgio_admission_release(&domain->admission, class);
+	wake_granted(domain);
+	spin_unlock_irqrestore(&domain->lock, flags);
+}
+
+/* What limit_depth charged for this request is not wanted. */
+void fgio_admission_return_charge(struct fgio_queue_data *fq,
+				  struct request *rq)
+{
+	struct fgio_domain *domain;
+	req_flags_t charged = rq->rq_flags & FGIO_RQF_CHARGED;
+
+	rq->rq_flags &= ~FGIO_RQF_CHARGED;
+	if (!charged)
+		return;
+	domain = charged_domain(fq, charged);
+	if (!WARN_ON_ONCE(!domain))
+		release(domain, fgio_class_of_opf(rq->cmd_flags));
+}
+
+/*
+ * The slot has a request: it takes over the charge, or is charged now. A charge
+ * elsewhere goes back: the tag came from another hardware queue in the end.
+ */
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 {
 	struct fgio_domain *domain = slot->domain;
 	unsigned long flags;
 
 	slot->charged_class = fgio_class_of_opf(rq->cmd_flags);
-	if (likely(rq->rq_flags & FGIO_RQF_ADMITTED)) {
-		rq->rq_flags &= ~FGIO_RQF_ADMITTED;
+	if (likely(domain->charged &&
+		   (rq->rq_flags & FGIO_RQF_CHARGED) == domain->charged)) {
+		rq->rq_flags &= ~FGIO_RQF_CHARGED;
 		return;
 	}
 	spin_lock_irqsave(&domain->lock, flags);
 	fgio_admission_charge(&domain->admission, slot->charged_class);
 	spin_unlock_irqrestore(&domain->lock, flags);
-}
-
-/* A request without a slot gives the charge back. */
-void fgio_admission_return_unused(struct fgio_domain *domain,
-				  struct request *rq)
-{
-	unsigned long flags;
-
-	if (!(rq->rq_flags & FGIO_RQF_ADMITTED))
-		return;
-	rq->rq_flags &= ~FGIO_RQF_ADMITTED;
-	spin_lock_irqsave(&domain->lock, flags);
-	fgio_admission_release(&domain->admission,
-			       fgio_class_of_opf(rq->cmd_flags));
-	wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+	fgio_admission_return_charge(domain->fq, rq);
 }
 
 /*
@@ -216,13 +243,7 @@ void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class)
 /* Context: any, interrupts included. */
 void fgio_admission_finish(struct fgio_slot *slot)
 {
-	struct fgio_domain *domain = slot->domain;
-	unsigned long flags;
-
-	spin_lock_irqsave(&domain->lock, flags);
-	fgio_admission_release(&domain->admission, slot->charged_class);
-	wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+	release(slot->domain, slot->charged_class);
 }
 
 /* The administrator chose other shares, or the queue has another depth. */

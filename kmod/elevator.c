@@ -205,7 +205,7 @@ static void fgio_prepare_request(struct request *rq)
 	struct fgio_slot *slot;
 
 	if (unlikely(rq->internal_tag >= domain->slot_count)) {
-		fgio_admission_return_unused(domain, rq);
+		fgio_admission_return_charge(domain->fq, rq);
 		rq->elv.priv[0] = NULL;
 		return;
 	}
@@ -463,6 +463,16 @@ static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
 					list);
 }
 
+/* Domains are made once, in order, and all removed before new ones are made. */
+static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
+{
+	size_t number = list_count_nodes(&fq->domains) + 1;
+
+	if (number > FGIO_CHARGED_MAX)
+		return 0;
+	return (__force req_flags_t)(number << FGIO_RQF_CHARGED_SHIFT);
+}
+
 static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
 				      struct blk_mq_hw_ctx *hctx)
 {
@@ -477,6 +487,7 @@ static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
 	fgio_admission_set_shares(&domain->admission, fq->critical_slots,
 				  fq->noncritical_slots);
 	size_domain(domain, hctx);
+	domain->charged = next_charged_mark(fq);
 	mutex_lock(&fgio_queues_lock);
 	list_add_tail(&domain->list, &fq->domains);
 	mutex_unlock(&fgio_queues_lock);
@@ -513,6 +524,8 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	list_del(&domain->list);
 	mutex_unlock(&fgio_queues_lock);
 	WARN_ON_ONCE(fgio_admission_somebody_waits(&domain->admission));
+	WARN_ON_ONCE(domain->admission.admitted[FGIO_CRITICAL] ||
+		     domain->admission.admitted[FGIO_NONCRITICAL]);
 	kvfree(domain->slots);
 	kfree(domain);
 }

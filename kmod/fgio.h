@@ -37,10 +37,15 @@ struct tracepoint;
 #define FGIO_REQ_CRITICAL ((__force blk_opf_t)(1U << 31))
 
 /*
- * In rq_flags between limit_depth and prepare_request, and never outside: this
- * allocation has been charged a slot (the build checks that it is unused).
+ * In rq_flags between limit_depth and prepare_request, and never outside: which
+ * domain charged a slot for this allocation, by its number from 1; 0 when none
+ * did. The block layer may move an allocation to another hardware queue while
+ * it sleeps for a tag. The build checks that the bits are unused.
  */
-#define FGIO_RQF_ADMITTED ((__force req_flags_t)(1U << 30))
+#define FGIO_RQF_CHARGED_SHIFT 24
+#define FGIO_CHARGED_MAX 127U
+#define FGIO_RQF_CHARGED \
+	((__force req_flags_t)(FGIO_CHARGED_MAX << FGIO_RQF_CHARGED_SHIFT))
 
 /**
  * struct fgio_slot - what fgio knows of one scheduler tag's request
@@ -61,6 +66,8 @@ struct fgio_slot {
  * @fq: queue that it belongs to
  * @list: in fgio_queue_data.domains
  * @users: hardware contexts that share the tags
+ * @charged: mark in rq_flags of what it charged, see FGIO_RQF_CHARGED; 0 when
+ *	numbers ran out: then nobody waits for its slots
  * @slot_count: length of @slots; tags beyond it pass unscheduled
  * @slots: one for each tag
  * @lock: protects what follows; irqsave, since completions take it
@@ -71,6 +78,7 @@ struct fgio_domain {
 	struct fgio_queue_data *fq;
 	struct list_head list;
 	unsigned int users;
+	req_flags_t charged;
 	unsigned int slot_count;
 	struct fgio_slot *slots;
 
@@ -142,7 +150,7 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
 void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class);
 void fgio_admission_finish(struct fgio_slot *slot);
-void fgio_admission_return_unused(struct fgio_domain *domain,
+void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq);
 void fgio_admission_configure(struct fgio_queue_data *fq);
 

@@ -83,6 +83,7 @@ static blk_status_t memory_wanted(struct disk_data *data, struct request *rq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&data->wanted_lock, flags);
+	data->waits++;
 	if (!data->wanted_count) {
 		data->wanted_first = first;
 		data->wanted_count = last - first + 1;

@@ -16,9 +16,10 @@ struct disk_data {
 	/* Guest memory: pages by their number on the disk; a hole reads as zeroes. */
 	struct xarray pages;
 	struct work_struct populate;
-	spinlock_t wanted_lock;		/* protects wanted_* */
+	spinlock_t wanted_lock;		/* protects wanted_* and waits */
 	pgoff_t wanted_first;
 	unsigned long wanted_count;
+	u64 waits;			/* requests turned away for want of memory */
 	struct request_queue *queue;	/* to run when populate has pages, or NULL */
 	/* Backing device: all of it in the kernel's address space. */
 	struct compat_bdev opened;

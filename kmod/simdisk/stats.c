@@ -40,6 +40,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	seq_printf(file, "depth %u\n", depth);
 	seq_printf(file, "depth_max %u\n", depth_max);
 	seq_printf(file, "write_cache_sectors %llu\n", dirty);
+	seq_printf(file, "memory_waits %llu\n", READ_ONCE(disk->data.waits));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
