@@ -41,7 +41,7 @@ demo: setup-lab command
 	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
 	@lab/run first-light --demo --out $(OUT)
 
-test: lint test-native test-lab
+test: test-native test-lab
 
 test-native: setup-lab
 	@$(MAKE) --no-print-directory -C core test
@@ -53,7 +53,8 @@ test-lab: setup-lab build
 	build/venv/bin/python -m pytest tests
 
 lint: setup-lab
-	@./scripts/lint
+	@./setup scripts
+	@scripts/lint
 
 fuzz: setup-build
 	@$(MAKE) --no-print-directory -C core fuzz SECONDS=$(SECONDS)
