@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`lab/run`: one experiment, its summary and its report."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from lab import configurations, experiments, host, kernel, report, runner, summary
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+class UsageError(host.LabError):
+    """A wrong option; the exit status says so."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lab/run",
+        description="Runs an experiment in virtual time on a stock kernel and writes "
+        "summary.json, report.html and the raw data.",
+    )
+    parser.add_argument("experiment", nargs="?", help="its name; see --list")
+    parser.add_argument("--list", action="store_true", help="describes every experiment in a line")
+    parser.add_argument("--configs", help="configurations, separated by commas")
+    parser.add_argument("--seeds", type=int, default=1, help="runs with seeds 1 to N (default 1)")
+    parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
+    parser.add_argument(
+        "--demo", action="store_true", help="the configurations that tell the story, and no more"
+    )
+    parser.add_argument("--out", type=Path, help="folder for what comes out")
+    return parser
+
+
+def list_experiments() -> None:
+    """Prints every experiment in a line."""
+    for experiment in experiments.ALL.values():
+        print(f"{experiment.name:<12} {experiment.description}")
+
+
+def measure(
+    experiment: experiments.Experiment,
+    chosen_configurations: list[configurations.Configuration],
+    seeds: int,
+    version: str,
+    out: Path,
+    command: str,
+) -> tuple[dict, list]:
+    """Runs an experiment and writes all of its output; returns summary and rows."""
+    console = Console(stderr=True)
+    chosen = kernel.locate(version)
+    out.mkdir(parents=True, exist_ok=True)
+    rows = runner.run(experiment, chosen_configurations, seeds, chosen, out, console)
+    content = summary.build(experiment, chosen, rows, command)
+    summary.write(content, out)
+    report.write(experiment, content, rows, out)
+    Console(width=None if sys.stdout.isatty() else 160).print(summary.table(experiment, rows))
+    print(f"summary: {out / 'summary.json'}\nreport:  {out / 'report.html'}")
+    return content, rows
+
+
+def _main(options: argparse.Namespace, command: str) -> None:
+    if options.list:
+        list_experiments()
+        return
+    if not options.experiment:
+        raise UsageError("which experiment? lab/run --list describes them")
+    try:
+        experiment = experiments.find(options.experiment)
+        names = options.configs.split(",") if options.configs else experiment.configurations
+        if options.demo:
+            names = experiment.demo_configurations or names
+        chosen = configurations.choose(names, experiment.valid())
+        if options.kernel not in kernel.VERSIONS:
+            raise host.LabError(
+                f"unknown kernel {options.kernel}; choose one of: {', '.join(kernel.VERSIONS)}"
+            )
+        if options.seeds < 1:
+            raise host.LabError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
+        if not options.out:
+            raise host.LabError("where to? give --out DIR, a folder for summary and report")
+    except host.LabError as error:
+        raise UsageError(str(error)) from error
+    measure(experiment, chosen, options.seeds, options.kernel, options.out, command)
+
+
+def guarded(what: str, work) -> int:
+    """Runs `work`; turns what went wrong into a message and an exit status."""
+    host.end_on_signals()
+    try:
+        work()
+        return 0
+    except UsageError as error:
+        host.tell(f"{what}: {error}")
+        return EXIT_USAGE
+    except host.LabError as error:
+        host.finish_all()
+        host.tell(f"{what}: {error}")
+        return EXIT_FAILED
+    except OSError as error:
+        host.finish_all()
+        where = f" ({error.filename})" if error.filename else ""
+        host.tell(f"{what}: {error.strerror}{where}")
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        host.finish_all()
+        host.tell(f"{what}: interrupted; nothing is left running")
+        return EXIT_INTERRUPTED
+
+
+def main() -> int:
+    """Entry of lab/run."""
+    options = _parser().parse_args()
+    command = shlex.join(["lab/run", *sys.argv[1:]])
+    return guarded("lab/run", lambda: _main(options, command))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The configurations that every experiment can be run under, and what each sets in the guest."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lab import host
+
+FOREGROUND_PRIORITY = (2, 0)
+IDLE_PRIORITY = (3, 0)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way to run an experiment.
+
+    elevator: the disk's I/O scheduler
+    foreground_priority, background_priority: I/O priority (class, level), None to leave it
+    has_foreground, has_background: which of the two loads run
+    """
+
+    name: str
+    description: str
+    elevator: str
+    foreground_priority: tuple[int, int] | None = None
+    background_priority: tuple[int, int] | None = None
+    has_foreground: bool = True
+    has_background: bool = True
+
+
+_ALL = (
+    Configuration("none", "no scheduler", "none"),
+    Configuration("mq-deadline", "mq-deadline as it comes", "mq-deadline"),
+    Configuration(
+        "mq-deadline-prio",
+        "mq-deadline; background in the idle class, foreground best-effort 0",
+        "mq-deadline",
+        FOREGROUND_PRIORITY,
+        IDLE_PRIORITY,
+    ),
+    Configuration("kyber", "kyber as it comes", "kyber"),
+    Configuration("bfq", "bfq as it comes", "bfq"),
+    Configuration(
+        "bfq-idle",
+        "bfq; background in the idle class, foreground best-effort 0",
+        "bfq",
+        FOREGROUND_PRIORITY,
+        IDLE_PRIORITY,
+    ),
+    Configuration("fgio", "fgio; foreground best-effort 0", "fgio", FOREGROUND_PRIORITY),
+    Configuration(
+        "alone", "bound: the foreground alone, no scheduler", "none", has_background=False
+    ),
+    Configuration(
+        "floor",
+        "bound: the same load without the storm, no scheduler",
+        "none",
+        has_background=False,
+    ),
+    Configuration(
+        "ceiling", "bound: the background alone, no scheduler", "none", has_foreground=False
+    ),
+)
+BY_NAME = {configuration.name: configuration for configuration in _ALL}
+
+
+def choose(names: Iterable[str], valid: Iterable[str]) -> list[Configuration]:
+    """The configurations of these names, in this order, each once.
+
+    Raises LabError for a name that is not among `valid`.
+    """
+    valid = list(valid)
+    chosen = []
+    for name in dict.fromkeys(names):
+        if name not in valid or name not in BY_NAME:
+            raise host.LabError(
+                f"unknown configuration {name or '(empty)'} for this experiment; "
+                f"choose from: {', '.join(valid)}"
+            )
+        chosen.append(BY_NAME[name])
+    return chosen

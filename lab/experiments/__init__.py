@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The experiments, by name."""
+
+from lab import host
+from lab.experiments.admission import Admission
+from lab.experiments.base import Experiment
+from lab.experiments.first_light import FirstLight
+from lab.experiments.idle_cost import IdleCost
+from lab.experiments.overhead import Overhead
+from lab.experiments.starvation import Starvation
+
+ALL: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (FirstLight(), Admission(), Starvation(), IdleCost(), Overhead())
+}
+
+
+def find(name: str) -> Experiment:
+    """The experiment of this name; LabError, which lists them all, when there is none."""
+    if name not in ALL:
+        raise host.LabError(f"unknown experiment {name}; choose one of: {', '.join(ALL)}")
+    return ALL[name]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What every experiment is: boots to make, and how to read what they leave."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lab import guest, host, kernel, paths
+from lab.configurations import Configuration
+from lab.figures import Requests
+
+STOCK = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
+FIO_BOUNDS = ("alone", "ceiling")
+DATABASE_BOUNDS = ("floor", "ceiling")
+SECTOR_BYTES = 512
+
+
+@dataclass
+class Row:
+    """One measured row of summary.json, with what the report draws beside it.
+
+    marks: (name, begin, end) in s from the start of measuring, drawn over the time line
+    """
+
+    config: str
+    seed: int
+    foreground: dict
+    background: dict
+    extra: dict = field(default_factory=dict)
+    requests: Requests = field(default_factory=Requests.none)
+    duration_s: float = 0
+    marks: list[tuple[str, float, float]] = field(default_factory=list)
+
+    def as_json(self) -> dict:
+        """The row as summary.json has it."""
+        return {
+            "config": self.config,
+            "seed": self.seed,
+            **self.extra,
+            "foreground": self.foreground,
+            "background": self.background,
+        }
+
+
+class Experiment:
+    """One experiment. Each (configuration, seed) is one boot, so that its data are fresh.
+
+    device: what the workload runs on, as make_disk in guest/functions.sh knows it
+    duration_s: virtual seconds measured in a boot; setup_s: virtual seconds before them
+    host_s: host seconds that a boot takes, roughly, for the estimate of the time left
+    variants: a boot is made for each; most experiments have one
+    units: meaning of the figures in rows
+    """
+
+    name = ""
+    description = ""
+    device = "volume"
+    configurations: tuple[str, ...] = ()
+    extra_configurations: tuple[str, ...] = ()
+    demo_configurations: tuple[str, ...] = ()
+    duration_s: float = 10
+    setup_s: float = 5
+    host_s: float = 60
+    limit_s: float = 1200
+    variants: tuple[str, ...] = ("",)
+    units: dict[str, str] = {}
+
+    def valid(self) -> list[str]:
+        """Every configuration that can be asked for."""
+        return list(dict.fromkeys((*self.configurations, *self.extra_configurations)))
+
+    def prepare(self) -> None:
+        """Builds what the boots share, such as data sets, before the first one."""
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        """The boot for one configuration, seed and variant."""
+        raise NotImplementedError
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        """The rows that a boot yields."""
+        raise NotImplementedError
+
+
+def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
+    """What every experiment takes along: our modules, as far as built, and guest scripts."""
+    taken: dict[str, Path | str] = {}
+    for name in ("functions.sh", *files):
+        taken[name] = paths.LAB / "guest" / name
+    folder = paths.modules_folder(chosen.release)
+    for name in ("fgio.ko", "simdisk.ko"):
+        if (folder / name).is_file():
+            taken[f"modules/{name}"] = folder / name
+    return taken
+
+
+def need_modules(chosen: kernel.Kernel, *names: str) -> None:
+    """Raises LabError when one of our modules has not been built for this kernel."""
+    for name in names:
+        if not (paths.modules_folder(chosen.release) / f"{name}.ko").is_file():
+            raise host.LabError(
+                f"{name}.ko has not been built for {chosen.release}: "
+                f"run make -C kmod KERNEL={chosen.version}"
+            )
+
+
+def check(outcome: guest.Outcome, what: str) -> None:
+    """Raises LabError when a guest's commands failed or the kernel complained."""
+    if outcome.status:
+        tail = "\n".join("  | " + line for line in outcome.output.splitlines()[-20:])
+        raise host.LabError(f"{what}: the guest's commands failed ({outcome.status}):\n{tail}")
+    trouble = outcome.kernel_trouble()
+    if trouble:
+        raise host.LabError(f"{what}: trouble in the kernel's log: {trouble[0]}")
+
+
+def counters(folder: Path, name: str) -> dict[str, int]:
+    """A snapshot of `name value` lines; empty when it was not taken."""
+    file = folder / name
+    if not file.is_file():
+        return {}
+    pairs = (line.split() for line in file.read_text().splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def grown(folder: Path, kind: str) -> dict[str, int]:
+    """How far counters of a kind (fgio, simdisk) rose between the two snapshots of a run."""
+    before, after = counters(folder, f"before.{kind}"), counters(folder, f"after.{kind}")
+    return {name: value - before.get(name, 0) for name, value in after.items()}
+
+
+def disk_use(folder: Path, before: str = "before", after: str = "after") -> dict:
+    """What a disk did between two snapshots: requests and their mean size after merging."""
+    first, last = (
+        np.array((folder / f"{name}.stat").read_text().split(), dtype=np.int64)
+        for name in (before, after)
+    )
+    delta = last - first
+    use = {}
+    for direction, at in (("read", 0), ("write", 4)):
+        count, merged, sectors = (int(value) for value in delta[at : at + 3])
+        use[direction] = {
+            "requests": count,
+            "merges": merged,
+            "mib": round(sectors * SECTOR_BYTES / host.MIB, 3),
+            "mean_kib": round(sectors * SECTOR_BYTES / 1024 / count, 3) if count else None,
+        }
+    use["flushes"] = int(delta[15]) if len(delta) > 15 else None
+    return use
+
+
+def background_io(requests: Requests, moved: int, duration_s: float) -> dict:
+    """The background's figures in an experiment with fio."""
+    return {
+        "iops": round(len(requests) / duration_s, 3),
+        "mib_s": round(moved / host.MIB / duration_s, 3),
+        "n": len(requests),
+    }

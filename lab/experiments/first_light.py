@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The demo: PostgreSQL on a cloud volume, and a storm in the middle."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from lab import figures, guest, kernel
+from lab.configurations import Configuration
+from lab.dataset import Database
+from lab.experiments.base import (
+    DATABASE_BOUNDS,
+    STOCK,
+    Experiment,
+    Row,
+    check,
+    disk_use,
+    grown,
+    need_modules,
+    payload,
+)
+from lab.figures import Requests
+
+DATABASE = Database(scale=40, shared_buffers_mib=240, room_mib=3000)
+# Updates one account of each page of the first part of the table, by its index: as many dirty
+# buffers as the buffer pool can hold, as after a long spell of uniform updates.
+ACCOUNTS_PER_PAGE = 61
+DIRTY_PAGES = 26_000
+DIRTY = f"""
+SET enable_seqscan = off;
+UPDATE pgbench_accounts SET abalance = abalance + 1
+  FROM generate_series(1, {ACCOUNTS_PER_PAGE * DIRTY_PAGES}, {ACCOUNTS_PER_PAGE}) AS chosen(aid)
+  WHERE pgbench_accounts.aid = chosen.aid;
+"""
+# What a nightly job does: 400 MB of documents come in while a checkpoint writes out the dirty
+# buffers. Both only what the server does by itself on its own settings.
+STORM = """
+psql -Xq -c 'CHECKPOINT' &
+psql -Xq -c "CREATE TABLE documents (id int, body text)" \
+  -c "ALTER TABLE documents ALTER body SET STORAGE PLAIN" \
+  -c "INSERT INTO documents SELECT n, body FROM generate_series(1, 200000) AS n,
+    (SELECT repeat(md5('body'), 60) AS body OFFSET 0) AS one"
+wait
+"""
+CLIENTS = 8
+# Transactions arrive at this rate (per second) whatever the server does, as users do: a stall is
+# felt by all who arrive in it, not by 8 clients once.
+RATE = 300
+CHECKPOINT_BEGIN = re.compile(r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint starting: (.*)$", re.M)
+CHECKPOINT_END = re.compile(
+    r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint complete: wrote (\d+) buffers", re.M
+)
+
+
+class FirstLight(Experiment):
+    """pgbench beside a checkpoint and a bulk load, as a nightly job brings them."""
+
+    name = "first-light"
+    description = (
+        "PostgreSQL, 300 pgbench transactions a second on the cloud volume; a checkpoint and a "
+        "bulk load storm"
+    )
+    device = "volume"
+    configurations = ("floor", *STOCK, "fgio")
+    extra_configurations = DATABASE_BOUNDS
+    demo_configurations = ("floor", "none", "bfq-idle", "fgio")
+    duration_s = 20
+    setup_s = 16
+    host_s = 240
+    limit_s = 1800
+    warm_s = 3
+    storm_after_s = 4
+    memory_mib = 1024
+    units = {
+        "foreground.throughput": "transactions per second",
+        "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
+        "background.checkpoint_s": "seconds of the longest checkpoint",
+        "background.written_mib": "MiB written to the disk while measuring",
+    }
+
+    def prepare(self) -> None:
+        DATABASE.image()
+
+    def _environment(self, configuration: Configuration, seed: int) -> str:
+        def priority(pair: tuple[int, int] | None) -> str:
+            return f"{pair[0]},{pair[1]}" if pair else ""
+
+        values = {
+            "DEVICE": self.device,
+            "SEED": seed,
+            "ELEVATOR": configuration.elevator,
+            "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
+            "BACKGROUND_PRIORITY": priority(configuration.background_priority),
+            "HAS_FOREGROUND": int(configuration.has_foreground),
+            "HAS_BACKGROUND": int(configuration.has_background),
+            "CLIENTS": CLIENTS,
+            "WARM_S": self.warm_s,
+            "DURATION_S": int(self.duration_s),
+            "STORM_AFTER_S": self.storm_after_s,
+            "RATE": RATE,
+        }
+        return "".join(f"{name}={value}\n" for name, value in values.items())
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+        taken = payload(chosen, "first-light.sh")
+        taken["first-light.env"] = self._environment(configuration, seed)
+        taken["dirty.sql"] = DIRTY
+        taken["storm.sh"] = STORM
+        return guest.Boot(
+            kernel=chosen,
+            commands="bash $PAYLOAD/first-light.sh",
+            payload=taken,
+            disks=(DATABASE.image(),),
+            memory_mib=self.memory_mib,
+            limit_s=self.limit_s,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        folder = outcome.results
+        moments = _moments(folder)
+        begin, end = moments["measure_begin"], moments["measure_end"]
+        requests = _transactions(folder, begin).between(0, end - begin)
+        checkpoints = _checkpoints(folder, begin)
+        marks = [(f"checkpoint, {wrote:,} buffers", a, b) for a, b, wrote in checkpoints]
+        disk = disk_use(folder)
+        background = {
+            "storm_s": None,
+            "checkpoint_s": max((b - a for a, b, _ in checkpoints), default=None),
+            "checkpoint_buffers": sum(wrote for *_, wrote in checkpoints),
+            "written_mib": disk["write"]["mib"],
+        }
+        if "storm_begin" in moments:
+            storm_end = moments.get("storm_end", end)
+            marks.insert(0, ("storm", moments["storm_begin"] - begin, storm_end - begin))
+            if "storm_end" in moments:
+                background["storm_s"] = round(storm_end - moments["storm_begin"], 3)
+        extra = {
+            "disk": disk,
+            "fgio_counters": grown(folder, "fgio"),
+            "simdisk_counters": grown(folder, "simdisk"),
+            "cpu_idle": _idle_share(folder),
+            "virtual_s": outcome.virtual_s,
+        }
+        summary = figures.summarize(requests, end - begin)
+        row = Row(configuration.name, seed, summary, background, extra, requests, end - begin)
+        row.marks = marks
+        return [row]
+
+
+def _moments(folder: Path) -> dict[str, float]:
+    pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
+    return {name: float(at) for name, at in pairs}
+
+
+def _transactions(folder: Path, begin: float) -> Requests:
+    parts = []
+    for file in sorted(folder.glob("pgbench.[0-9]*")):
+        if not file.stat().st_size:
+            continue
+        # client, transaction, latency in us, script, end in s, end in us within the second
+        table = np.loadtxt(file, usecols=(2, 4, 5), ndmin=2)
+        parts.append(Requests(table[:, 1] - begin + table[:, 2] / 1e6, table[:, 0] / 1e3))
+    return Requests.join(parts)
+
+
+def _clock(text: str) -> float:
+    return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp()
+
+
+def _checkpoints(folder: Path, begin: float) -> list[tuple[float, float, int]]:
+    """Begin, end (s from the start of measuring) and buffers of each that ended after it."""
+    log = (folder / "server" / "log").read_text()
+    begins = [_clock(found.group(1)) - begin for found in CHECKPOINT_BEGIN.finditer(log)]
+    ends = [
+        (_clock(found.group(1)) - begin, int(found.group(2)))
+        for found in CHECKPOINT_END.finditer(log)
+    ]
+    pairs = [(a, b, wrote) for a, (b, wrote) in zip(begins, ends, strict=False)]
+    return [(round(a, 3), round(b, 3), wrote) for a, b, wrote in pairs if b > 0]
+
+
+def _idle_share(folder: Path) -> float:
+    first, last = (
+        np.array((folder / f"{name}.cpu").read_text().split("\n", 1)[0].split()[1:], dtype=float)
+        for name in ("before", "after")
+    )
+    spent = last - first
+    # Columns 4 and 5: idle, and idle while a disk works.
+    return round(float((spent[3] + spent[4]) / spent.sum()), 3)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What does the elevator cost when nobody is foreground?"""
+
+from lab import figures, fio, guest, kernel
+from lab.configurations import Configuration
+from lab.experiments.base import (
+    STOCK,
+    Experiment,
+    Row,
+    check,
+    disk_use,
+    grown,
+    need_modules,
+    payload,
+)
+
+PREPARE = """
+. $PAYLOAD/functions.sh
+make_disk {device} {seed} 4096
+use_elevator {elevator}
+cd $RESULTS
+"""
+CELL = """
+phase {cell}
+snapshot before-{cell}
+fio --output={cell}.txt $PAYLOAD/{cell}.fio || {{ cat {cell}.txt; stop "fio failed"; }}
+sync
+snapshot after-{cell}
+"""
+# Sequential 4 KiB I/Os at depth 32 from one submitter are what merging is for; buffered writes
+# come through the page cache as everyday ones do.
+CELLS: dict[str, dict[str, object]] = {
+    "seq-read": {"rw": "read", "bs": "4k", "iodepth": 32, "iodepth_batch": 16},
+    "seq-write": {"rw": "write", "bs": "4k", "iodepth": 32, "iodepth_batch": 16},
+    "rand-read": {"rw": "randread", "bs": "4k", "iodepth": 32},
+    "rand-write": {"rw": "randwrite", "bs": "4k", "iodepth": 32},
+}
+
+
+class IdleCost(Experiment):
+    """Sequential and random reads and writes without any tag or priority."""
+
+    name = "idle-cost"
+    description = (
+        "fio without a foreground: sequential and random, read and write, sizes after merging"
+    )
+    device = "ssd"
+    configurations = ("none", "mq-deadline", "fgio")
+    extra_configurations = STOCK
+    duration_s = 1.0
+    setup_s = 5
+    host_s = 90
+    units = {"foreground.throughput": "I/Os per second", "disk.*.mean_kib": "KiB after merging"}
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+        taken = payload(chosen)
+        script = PREPARE.format(device=self.device, seed=seed, elevator=configuration.elevator)
+        for cell, options in CELLS.items():
+            job = fio.Job(cell, options)
+            taken[f"{cell}.fio"] = fio.job_file("simdisk0", seed, self.duration_s, [job])
+            script += CELL.format(cell=cell)
+        return guest.Boot(
+            kernel=chosen,
+            commands=script,
+            payload=taken,
+            memory_mib=2048,
+            limit_s=self.limit_s,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        rows = []
+        for cell in CELLS:
+            requests, _ = fio.read_log(outcome.results, cell)
+            extra = {
+                "cell": cell,
+                "disk": disk_use(outcome.results, f"before-{cell}", f"after-{cell}"),
+                "fgio_counters": grown(outcome.results, "fgio"),
+            }
+            foreground = figures.summarize(requests, self.duration_s)
+            rows.append(
+                Row(configuration.name, seed, foreground, {}, extra, requests, self.duration_s)
+            )
+        return rows

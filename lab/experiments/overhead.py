@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What does the elevator cost for each I/O, in instructions?
+
+The virtual clock counts the instructions of all CPUs together, one a nanosecond, so on a disk
+that answers at once the time between two I/Os is the number of instructions spent for each.
+With more CPUs it still is: one that waits for a lock executes instructions, and lowers IOPS.
+fio's own instructions are the same under every elevator: what an elevator adds is the
+difference to `none`.
+"""
+
+import json
+
+from lab import fio, guest, kernel
+from lab.configurations import Configuration
+from lab.experiments.base import STOCK, Experiment, Row, check, need_modules, payload
+
+DEPTHS = (1, 32)
+NS_PER_S = 1_000_000_000
+PREPARE = """
+. $PAYLOAD/functions.sh
+make_disk null {seed} 0
+use_elevator {elevator}
+cd $RESULTS
+"""
+CELL = """
+phase {cpus} CPUs, depth {depth}
+fio --output-format=json --output=depth-{depth}.json $PAYLOAD/depth-{depth}.fio ||
+  {{ cat depth-{depth}.json; stop "fio failed"; }}
+"""
+
+
+class Overhead(Experiment):
+    """4 KiB random reads from a disk that answers at once, one fio job a CPU."""
+
+    name = "overhead"
+    description = "fio on null_blk: instructions per I/O, and IOPS with 1, 2 and 4 CPUs"
+    device = "null"
+    configurations = ("none", "mq-deadline", "kyber", "bfq", "fgio")
+    extra_configurations = STOCK
+    duration_s = 0.5
+    setup_s = 5
+    host_s = 45
+    variants = ("1", "2", "4")
+    units = {
+        "foreground.throughput": "I/Os per second of virtual time, all CPUs together",
+        "foreground.p*_ms": "from fio's histogram (about 1 % wide bins)",
+        "instructions_per_io": "instructions of all CPUs, fio's own included, for each I/O",
+    }
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        if configuration.elevator == "fgio":
+            need_modules(chosen, "fgio")
+        cpus = int(variant)
+        taken = payload(chosen)
+        script = PREPARE.format(seed=seed, elevator=configuration.elevator)
+        for depth in DEPTHS:
+            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "numjobs": cpus}
+            options |= {"group_reporting": 1, "lat_percentiles": 1, "cpus_allowed_policy": "split"}
+            options |= {"cpus_allowed": f"0-{cpus - 1}"}
+            job = fio.Job("foreground", options, configuration.foreground_priority)
+            text = fio.job_file("nullb0", seed, self.duration_s, [job], logs=False)
+            taken[f"depth-{depth}.fio"] = text
+            script += CELL.format(cpus=cpus, depth=depth)
+        return guest.Boot(
+            kernel=chosen,
+            commands=script,
+            payload=taken,
+            cpus=cpus,
+            limit_s=self.limit_s,
+            heartbeat_s=0,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        rows = []
+        for depth in DEPTHS:
+            text = (outcome.results / f"depth-{depth}.json").read_text()
+            # fio may print notes before the JSON.
+            read = json.loads(text[text.index("{") :])["jobs"][0]["read"]
+            latency = read["lat_ns"]
+            at = latency.get("percentile", {})
+            figures = {
+                "throughput": round(read["iops"], 3),
+                "p50_ms": at.get("50.000000", 0) / 1e6,
+                "p99_ms": at.get("99.000000", 0) / 1e6,
+                "p999_ms": at.get("99.900000", 0) / 1e6,
+                "max_ms": latency["max"] / 1e6,
+                "n": read["total_ios"],
+            }
+            extra = {
+                "cell": f"{variant} CPU, depth {depth}",
+                "cpus": int(variant),
+                "iodepth": depth,
+                "instructions_per_io": round(NS_PER_S / read["iops"], 1),
+            }
+            rows.append(Row(configuration.name, seed, figures, {}, extra))
+        return rows

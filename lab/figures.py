@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Figures from per-request records: exact percentiles, distributions, rates over time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Completed requests: when each ended (s from the start of measuring) and how long it took."""
+
+    end_s: np.ndarray
+    latency_ms: np.ndarray
+
+    @staticmethod
+    def none() -> "Requests":
+        """No request at all."""
+        return Requests(np.empty(0), np.empty(0))
+
+    @staticmethod
+    def join(parts: list["Requests"]) -> "Requests":
+        """All requests of several recordings."""
+        if not parts:
+            return Requests.none()
+        return Requests(
+            np.concatenate([part.end_s for part in parts]),
+            np.concatenate([part.latency_ms for part in parts]),
+        )
+
+    def between(self, begin_s: float, end_s: float) -> "Requests":
+        """The requests that ended in a span of time."""
+        inside = (self.end_s >= begin_s) & (self.end_s < end_s)
+        return Requests(self.end_s[inside], self.latency_ms[inside])
+
+    def __len__(self) -> int:
+        return len(self.latency_ms)
+
+
+def percentile(sorted_values: np.ndarray, fraction: float) -> float:
+    """The nearest-rank percentile: the smallest value that `fraction` of all do not exceed."""
+    if not len(sorted_values):
+        return float("nan")
+    rank = int(np.ceil(fraction * len(sorted_values) - 1e-9))
+    return float(sorted_values[min(max(rank, 1), len(sorted_values)) - 1])
+
+
+def summarize(requests: Requests, duration_s: float) -> dict:
+    """Throughput (requests a second) and total-latency percentiles (ms); null without requests."""
+    ordered = np.sort(requests.latency_ms)
+    figures: dict = {"throughput": len(ordered) / duration_s if duration_s > 0 else None}
+    for key, fraction in (("p50_ms", 0.5), ("p99_ms", 0.99), ("p999_ms", 0.999), ("max_ms", 1.0)):
+        figures[key] = round(percentile(ordered, fraction), 6) if len(ordered) else None
+    figures["n"] = len(ordered)
+    if figures["throughput"] is not None:
+        figures["throughput"] = round(figures["throughput"], 3)
+    return figures
+
+
+def ccdf(requests: Requests, points: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Latencies (ms) and the fraction of requests that took longer, thinned for drawing."""
+    ordered = np.sort(requests.latency_ms)
+    count = len(ordered)
+    if not count:
+        return np.empty(0), np.empty(0)
+    # Even steps of the logarithm of the tail: the rare requests are what one looks at.
+    tail = np.unique(np.geomspace(1, count, min(points, count)).astype(int))
+    return ordered[count - tail], tail / count
+
+
+def rate(requests: Requests, duration_s: float, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Middle of each step (s) and requests a second in it."""
+    edges = np.arange(0, duration_s + step_s / 2, step_s)
+    counts, _ = np.histogram(requests.end_s, bins=edges)
+    return edges[:-1] + step_s / 2, counts / step_s

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""One boot of a guest: what goes in, what comes out, and its end within a time limit.
+
+With `counted_clock` the guest's clock counts instructions (QEMU's icount) and idle time is
+skipped, so that results do not depend on the host. Nothing of the host's time may leak in:
+disks are persistent memory, results leave through memory shared with a file, the real-time
+clock starts at a fixed date, and the random numbers of the machine are seeded.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import host, image, kernel, paths
+
+START_MARK = re.compile(r"^@lab ([0-9.]+) start$", re.MULTILINE)
+END_MARK = re.compile(r"^@lab ([0-9.]+) end (\d+)$", re.MULTILINE)
+ANY_MARK = re.compile(r"^@lab ([0-9.]+) (.*)$", re.MULTILINE)
+# Everything that QEMU emulates but byte-wise string moves: real processors make them fast, and
+# the counted clock would charge an instruction for each byte copied.
+CPU = "max,-erms,-fsrm"
+KERNEL_TROUBLE = re.compile(
+    r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"
+    r"rcu: INFO|soft lockup|hard LOCKUP|I/O error|list_(add|del) corruption|refcount_t:|UBSAN"
+)
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A boot to be made.
+
+    commands: shell script, run by bash as root; $PAYLOAD and $RESULTS are folders
+    payload: guest name below $PAYLOAD -> host file or folder, or text
+    disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
+        guest writes to them is forgotten at its end
+    counted_clock: virtual time; False is several times faster but its times mean nothing
+    limit_s: host seconds after which the guest is killed
+    results_mib: space for what the guest leaves in $RESULTS
+    heartbeat_s: virtual seconds between signs of life on the console, 0 for none
+    """
+
+    kernel: kernel.Kernel
+    commands: str
+    payload: Mapping[str, Path | str] = field(default_factory=dict)
+    disks: tuple[Path, ...] = ()
+    cpus: int = 1
+    memory_mib: int = 1536
+    counted_clock: bool = True
+    limit_s: float = 600
+    results_mib: int = 256
+    heartbeat_s: float = 1
+    append: str = ""
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a boot left.
+
+    status: exit status of the commands
+    output: their output, with the kernel's console messages in between
+    results: folder with what they left in $RESULTS
+    """
+
+    status: int
+    output: str
+    console: str
+    kernel_log: str
+    results: Path
+    virtual_s: float
+    host_s: float
+
+    def kernel_trouble(self) -> list[str]:
+        """Lines of the kernel's log that no healthy run has."""
+        lines = (self.kernel_log + "\n" + self.console).splitlines()
+        return [line for line in lines if KERNEL_TROUBLE.search(line)]
+
+
+class GuestError(host.LabError):
+    """A guest that did not come to its end: killed at its limit, crashed, or without results."""
+
+    def __init__(self, message: str, console: str):
+        tail = "\n".join("  | " + line for line in console.splitlines()[-40:])
+        super().__init__(f"{message}\nThe end of its console:\n{tail}")
+        self.console = console
+
+
+def _stage_payload(boot: Boot, folder: Path) -> Path:
+    tree = folder / "tree"
+    target = tree / "payload"
+    target.mkdir(parents=True)
+    shutil.copy(paths.LAB / "guest" / "init", target / "init")
+    (target / "commands").write_text(boot.commands + "\n")
+    (target / "boot.env").write_text(f"LAB_HEARTBEAT_S={boot.heartbeat_s}\n")
+    for name, source in boot.payload.items():
+        place = target / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(source, str):
+            place.write_text(source)
+        elif source.is_dir():
+            shutil.copytree(source, place, dirs_exist_ok=True)
+        else:
+            shutil.copy(source, place)
+    (target / "init").chmod(0o755)
+    archive = folder / "payload.cpio"
+    image.pack(tree, archive)
+    initrd = folder / "initrd"
+    with initrd.open("wb") as out:
+        for part in (image.initramfs(boot.kernel), archive):
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, out)
+    return initrd
+
+
+@dataclass(frozen=True)
+class _Region:
+    """A file that the guest sees as persistent memory at a physical address."""
+
+    file: Path
+    address: int
+    size: int
+    shared: bool
+
+    def options(self) -> list[str]:
+        """QEMU's options. Private mappings: what the guest writes never reaches the file."""
+        name = f"mem{self.address:x}"
+        share = "on" if self.shared else "off"
+        memory = (
+            f"memory-backend-file,id={name},mem-path={self.file},size={self.size},share={share}"
+        )
+        return ["-object", memory, "-device", f"nvdimm,memdev={name},addr={self.address:#x}"]
+
+    def parameter(self) -> str:
+        """The kernel parameter: as such a range, unlike as an NVDIMM, it has direct access."""
+        return f"memmap={self.size // host.MIB}M!{self.address // host.MIB}M"
+
+
+def _regions(boot: Boot, results: Path) -> list[_Region]:
+    # QEMU's q35 puts memory beyond 2 GiB above 4 GiB when it does not fit below 2.75 GiB, and
+    # memory devices after it, aligned to 1 GiB.
+    above = 0 if boot.memory_mib < 2816 else boot.memory_mib - 2048
+    address = -(-(4096 + above) // 1024) * 1024 * host.MIB
+    regions = []
+    for file, shared in (
+        (image.root_image(), False),
+        *((disk, False) for disk in boot.disks),
+        (results, True),
+    ):
+        size = file.stat().st_size
+        if size % image.ALIGNMENT:
+            raise host.LabError(f"{file}: its size has to be a multiple of 128 MiB")
+        regions.append(_Region(file, address, size, shared))
+        address += size
+    return regions
+
+
+def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str]:
+    regions = _regions(boot, results)
+    most_mib = boot.memory_mib + sum(one.size for one in regions) // host.MIB + 1024 * len(regions)
+    append = (
+        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable "
+        f"random.trust_cpu=on lab.regions={len(regions)} "
+    )
+    append += " ".join([*(region.parameter() for region in regions), boot.append])
+    command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on", "-cpu", CPU]
+    command += ["-m", f"{boot.memory_mib}M,slots={len(regions)},maxmem={most_mib}M"]
+    command += ["-smp", str(boot.cpus), "-kernel", str(boot.kernel.image), "-initrd", str(initrd)]
+    command += ["-append", append, "-seed", str(boot.seed), "-no-reboot", "-nic", "none"]
+    command += ["-display", "none", "-nodefaults", "-serial", f"file:{console}"]
+    if boot.counted_clock:
+        command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+        command += ["-rtc", "base=2024-01-01T00:00:00,clock=vm"]
+    else:
+        command += ["-accel", "tcg,thread=multi", "-rtc", "base=2024-01-01T00:00:00"]
+    for region in regions:
+        command += region.options()
+    return command
+
+
+def _read(console: Path) -> str:
+    if not console.exists():
+        return ""
+    return console.read_bytes().decode(errors="replace").replace("\r", "")
+
+
+def _wait(process, boot: Boot, console: Path, watch: Callable[[str], None] | None) -> None:
+    deadline = time.monotonic() + boot.limit_s
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            host.finish(process)
+            raise GuestError(
+                f"the guest was killed: no end after {boot.limit_s:.0f} s of host time",
+                _read(console),
+            )
+        if watch:
+            watch(_read(console))
+        with contextlib.suppress(host.subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+
+
+def _collect(boot: Boot, console: str, results: Path, folder: Path, host_s: float) -> Outcome:
+    end = END_MARK.search(console)
+    if not end or "saved" not in console[end.end() :]:
+        raise GuestError("the guest ended without handing over its results", console)
+    start = START_MARK.search(console)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(results) as archive:
+        members = [member for member in archive if member.isfile() or member.isdir()]
+        archive.extractall(folder, [m for m in members if ".." not in Path(m.name).parts])
+    folder.chmod(0o755)
+    if not (folder / "status").is_file():
+        raise GuestError("the guest's results did not arrive", console)
+    output = console[start.end() : end.start()] if start else ""
+    kept = [line for line in output.splitlines() if not line.startswith("@lab ")]
+    return Outcome(
+        status=int(end.group(2)),
+        output="\n".join(kept).strip("\n"),
+        console=console,
+        kernel_log=(folder / "kernel.log").read_text(errors="replace"),
+        results=folder,
+        virtual_s=float(end.group(1)),
+        host_s=host_s,
+    )
+
+
+def run(boot: Boot, results: Path, watch: Callable[[str], None] | None = None) -> Outcome:
+    """Boots, runs the commands, and returns what they left; `results` receives the files.
+
+    `watch` is called about twice a second with the console so far. Raises GuestError when the
+    guest hangs, crashes or cannot hand over its results; nothing is left running.
+    """
+    work = paths.BUILD / "run"
+    work.mkdir(parents=True, exist_ok=True)
+    host.need_space(work, boot.results_mib + 100, "a guest's results")
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="boot.", dir=work) as name:
+        folder = Path(name)
+        console, shared = folder / "console", folder / "results"
+        shared.touch()
+        os.truncate(shared, image.round_up(boot.results_mib * host.MIB))
+        command = _command(boot, _stage_payload(boot, folder), console, shared)
+        with (folder / "qemu.log").open("wb") as log:
+            process = host.start(command, stdin=host.subprocess.DEVNULL, stdout=log, stderr=log)
+            try:
+                _wait(process, boot, console, watch)
+            finally:
+                host.finish(process)
+        if process.returncode:
+            raise GuestError(
+                f"QEMU failed: {(folder / 'qemu.log').read_text().strip()}", _read(console)
+            )
+        return _collect(boot, _read(console), shared, results, time.monotonic() - begin)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# pgbench on PostgreSQL, with a storm in the middle. Settings come from first-light.env.
+# shellcheck shell=bash
+# shellcheck source=/dev/null
+. "$PAYLOAD/functions.sh"
+# shellcheck source=/dev/null
+. "$PAYLOAD/first-light.env"
+export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
+
+as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+
+moment() { # NAME: an event, by the clock that pgbench writes in its log
+  printf '%s %s\n' "$1" "$EPOCHREALTIME" >>"$RESULTS/moments"
+}
+
+pids_of() { # SQL_CONDITION: server processes
+  psql -XAtq -c "SELECT pid FROM pg_stat_activity WHERE $1"
+}
+
+set_priority() { # CLASS,LEVEL SQL_CONDITION
+  [[ -n $1 ]] || return 0
+  local pid
+  for pid in $(pids_of "$2"); do
+    ionice -c "${1%,*}" -n "${1#*,}" -p "$pid" || stop "no I/O priority for process $pid"
+  done
+}
+
+background() { # COMMAND...: runs at the background's priority
+  if [[ -n $BACKGROUND_PRIORITY ]]; then
+    ionice -c "${BACKGROUND_PRIORITY%,*}" -n "${BACKGROUND_PRIORITY#*,}" "$@"
+  else
+    "$@"
+  fi
+}
+
+idle_storm() { # the server processes that work for the storm, once they exist
+  [[ -n $BACKGROUND_PRIORITY ]] || return 0
+  local round
+  for round in 1 2 3; do
+    sleep "0.$round"
+    set_priority "$BACKGROUND_PRIORITY" "backend_type IN ('walsender', 'parallel worker',
+      'autovacuum worker') OR application_name = 'storm'"
+  done
+}
+
+storm() {
+  idle_storm &
+  moment storm_begin
+  # shellcheck source=/dev/null
+  PGAPPNAME=storm background bash -e "$PAYLOAD/storm.sh" >"$RESULTS/storm.log" 2>&1 ||
+    { cat "$RESULTS/storm.log"; echo storm >"$RESULTS/failed"; }
+  moment storm_end
+}
+
+phase starting PostgreSQL
+make_disk "$DEVICE" "$SEED" /dev/lab/disk1
+use_elevator "$ELEVATOR"
+mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
+install -d -o postgres -g postgres "$RESULTS/server"
+# Without the log collector the server writes its log where it was started.
+as_postgres pg_ctl -w -t 120 -D /data/pg -l "$RESULTS/server/log" start >/dev/null ||
+  { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
+
+phase dirtying buffers
+psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
+
+set_priority "$BACKGROUND_PRIORITY" "backend_type IN ('checkpointer', 'background writer',
+  'walwriter', 'autovacuum launcher')"
+cd "$RESULTS" || exit 1
+if [[ $HAS_FOREGROUND == 1 ]]; then
+  phase warming up
+  pgbench --no-vacuum --client="$CLIENTS" --jobs=1 --time=$((WARM_S + DURATION_S + 1)) \
+    --protocol=prepared --random-seed="$SEED" --rate="$RATE" --log --log-prefix=pgbench \
+    >pgbench.txt 2>&1 &
+  pgbench=$!
+  sleep 0.5
+  set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench'"
+  sleep "$(((WARM_S * 10 - 5) / 10)).5"
+fi
+phase measuring
+snapshot before
+cat /proc/stat >before.cpu
+moment measure_begin
+sleep "$STORM_AFTER_S"
+if [[ $HAS_BACKGROUND == 1 ]]; then
+  phase storm
+  storm &
+fi
+sleep $((DURATION_S - STORM_AFTER_S))
+moment measure_end
+snapshot after
+cat /proc/stat >after.cpu
+phase ending
+psql -XAtq -c "SELECT row_to_json(s) FROM pg_stat_bgwriter s" >bgwriter.json
+psql -XAtq -c "SELECT version()" >version.txt
+if [[ $HAS_FOREGROUND == 1 ]]; then
+  wait "$pgbench" || { cat pgbench.txt; stop "pgbench failed"; }
+fi
+cat moments
+[[ ! -e failed ]] || stop "the storm failed"
+exit 0

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Sourced by what runs in a guest: disks, elevators, counters.
+# shellcheck shell=bash
+
+stop() { # MESSAGE: ends the run; the host shows the message
+  printf 'lab: %s\n' "$*"
+  exit 3
+}
+
+phase() { # NAME: shown by the progress display
+  local uptime
+  read -r uptime _ </proc/uptime
+  printf '@lab %s phase %s\n' "$uptime" "$*"
+}
+
+load_module() { # NAME [PARAMETER...]: one of the project's own modules
+  local name=$1
+  shift
+  [[ ! -d /sys/module/$name ]] || return 0
+  [[ -f $PAYLOAD/modules/$name.ko ]] || stop "$name.ko has not been built: run make -C kmod"
+  insmod "$PAYLOAD/modules/$name.ko" "$@" || stop "$name.ko does not load"
+}
+
+make_disk() { # MODEL SEED SIZE_MIB|PATH: sets DISK
+  case $1 in
+  null)
+    # Timer-less and without data: what is left is the cost of the path to the disk.
+    modprobe null_blk queue_mode=2 irqmode=0 memory_backed=0 gb=16 submit_queues="$(nproc)" \
+      hw_queue_depth=256 || stop "null_blk does not load"
+    DISK=nullb0
+    ;;
+  *)
+    local where="size_mib=$3"
+    [[ $3 != /* ]] || where="backing=$3"
+    load_module simdisk devices=1 model="$1" seed="$2" "$where"
+    DISK=simdisk0
+    ;;
+  esac
+  local tries=0
+  while [[ ! -b /dev/$DISK && $tries -lt 200 ]]; do
+    sleep 0.01
+    tries=$((tries + 1))
+  done
+  [[ -b /dev/$DISK ]] || stop "/dev/$DISK did not appear"
+}
+
+use_elevator() { # NAME
+  case $1 in
+  bfq) modprobe bfq ;;
+  kyber) modprobe kyber-iosched ;;
+  fgio) load_module fgio ;;
+  esac
+  echo "$1" >"/sys/block/$DISK/queue/scheduler" || stop "elevator $1 does not take /dev/$DISK"
+  grep -qF "[$1]" "/sys/block/$DISK/queue/scheduler" || stop "elevator $1 is not in charge of $DISK"
+}
+
+snapshot() { # NAME: counters of the disk now, into $RESULTS/NAME.*
+  cat "/sys/block/$DISK/stat" >"$RESULTS/$1.stat"
+  cat "/sys/kernel/debug/fgio/$DISK/counters" >"$RESULTS/$1.fgio" 2>/dev/null ||
+    rm -f "$RESULTS/$1.fgio"
+  cat "/sys/kernel/debug/simdisk/$DISK/stats" >"$RESULTS/$1.simdisk" 2>/dev/null ||
+    rm -f "$RESULTS/$1.simdisk"
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the lab asks of the host: processes that never outlive it, disk space, whole files."""
+
+import atexit
+import contextlib
+import ctypes
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+MIB = 1 << 20
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_children: set[subprocess.Popen] = set()
+_children_lock = threading.Lock()
+_stopping = threading.Event()
+
+
+class LabError(Exception):
+    """Something the user can put right; the message says how."""
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def start(command: Sequence[str], **options) -> subprocess.Popen:
+    """Starts a process in its own group that ends when this one does, however this one ends.
+
+    The kernel ties the end to the calling *thread*: it has to outlive the process.
+    Raises LabError when the program is not installed.
+    """
+    try:
+        with _children_lock:
+            if _stopping.is_set():
+                raise LabError("the lab is stopping")
+            process = subprocess.Popen(
+                list(command), start_new_session=True, preexec_fn=_die_with_parent, **options
+            )
+            _children.add(process)
+    except FileNotFoundError as error:
+        raise LabError(f"{command[0]} is not installed: run lab/setup") from error
+    return process
+
+
+def finish(process: subprocess.Popen) -> None:
+    """Ends a process of start() with its whole group and reaps it."""
+    # The group can outlive its leader, so it is signalled even when the leader is gone.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    with _children_lock:
+        _children.discard(process)
+
+
+def finish_all() -> None:
+    """Ends every process of start() and lets no further one begin."""
+    _stopping.set()
+    with _children_lock:
+        left = list(_children)
+    for process in left:
+        finish(process)
+
+
+atexit.register(finish_all)
+
+
+def end_on_signals() -> None:
+    """Makes SIGTERM and SIGHUP end the program as Ctrl-C does, so that everything is cleaned up."""
+
+    def stop(number, _frame):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGHUP, stop)
+
+
+def run(command: Sequence[str], *, what: str, limit_s: float = 1800, **options) -> str:
+    """Runs a command to its end and returns its standard output.
+
+    Raises LabError, which begins with `what` and ends with the tail of the command's
+    standard error, when it fails or takes longer than `limit_s` host seconds.
+    """
+    process = start(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **options
+    )
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired as error:
+        raise LabError(f"{what}: no end after {limit_s:.0f} s: {shlex.join(command)}") from error
+    finally:
+        finish(process)
+    if process.returncode:
+        tail = "\n".join(err.decode(errors="replace").splitlines()[-15:])
+        raise LabError(
+            f"{what}: exit status {process.returncode} from {shlex.join(command)}\n{tail}"
+        )
+    return out.decode(errors="replace")
+
+
+def need_space(folder: Path, mib: int, what: str) -> None:
+    """Raises LabError unless `mib` MiB are free where `folder` is (or is going to be)."""
+    existing = folder
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free // MIB
+    if free < mib:
+        raise LabError(
+            f"{what} needs {mib} MiB in {folder}, and only {free} MiB are free there.\n"
+            "Make room, or set FGIO_CACHE to a folder on a larger disk."
+        )
+
+
+@contextlib.contextmanager
+def whole(target: Path) -> Iterator[Path]:
+    """A path beside `target` to build on; becomes `target` at the end, vanishes on an error."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield aside / target.name
+        remove(target)
+        (aside / target.name).rename(target)
+    finally:
+        remove(aside)
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a tree, whatever the permissions inside; nothing happens if absent."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def tell(message: str) -> None:
+    """A line for the person who waits, apart from results."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The stock Debian kernels that the lab boots."""
+
+import lzma
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import host, paths
+
+VERSIONS = ("6.12", "6.1")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One unpacked kernel: version as the user names it, full release, folder."""
+
+    version: str
+    release: str
+    folder: Path
+
+    @property
+    def image(self) -> Path:
+        """The bootable image."""
+        return self.folder / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def modules(self) -> Path:
+        """The folder of the kernel's own modules."""
+        return self.folder / "lib" / "modules" / self.release
+
+
+def locate(version: str) -> Kernel:
+    """The kernel of a version, downloaded and unpacked when it is not yet in the cache.
+
+    Raises LabError for a version that is not one of VERSIONS or a download that fails.
+    """
+    if version not in VERSIONS:
+        raise host.LabError(f"unknown kernel {version}; choose one of: {', '.join(VERSIONS)}")
+    folder = paths.CACHE / "kernel" / version
+    if not (folder / "release").is_file():
+        host.tell(f"lab: fetching the Debian kernel {version}")
+        fetch = paths.ROOT / "kmod" / "fetch-kernel"
+        host.run([str(fetch), version], what=f"fetching kernel {version}")
+    release = (folder / "release").read_text().strip()
+    kernel = Kernel(version, release, folder)
+    if not kernel.image.is_file():
+        raise host.LabError(
+            f"{kernel.image} is missing: remove {folder} and run again to fetch the kernel anew"
+        )
+    return kernel
+
+
+def _names_in(kernel: Kernel) -> dict[str, Path]:
+    files = {}
+    for file in (kernel.modules / "kernel").rglob("*.ko*"):
+        files[file.name.split(".ko")[0].replace("-", "_")] = file
+    return files
+
+
+def _needs(file: Path) -> list[str]:
+    depends = subprocess.run(
+        ["/sbin/modinfo", "-F", "depends", str(file)], capture_output=True, text=True, check=True
+    ).stdout
+    return [name.replace("-", "_") for name in depends.strip().split(",") if name]
+
+
+def unpack_modules(kernel: Kernel, names: Iterable[str], folder: Path) -> list[str]:
+    """Copies modules and what they need, uncompressed, into `folder`.
+
+    Modules that the kernel has built in are left out. Returns the copied names in an order
+    in which insmod can load them.
+    """
+    files = _names_in(kernel)
+    order: list[str] = []
+
+    def add(name: str) -> None:
+        if name in order or name not in files:
+            return
+        for needed in _needs(files[name]):
+            add(needed)
+        order.append(name)
+
+    for name in names:
+        add(name.replace("-", "_"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in order:
+        target = folder / f"{name}.ko"
+        if files[name].suffix == ".xz":
+            target.write_bytes(lzma.decompress(files[name].read_bytes()))
+        else:
+            shutil.copyfile(files[name], target)
+    return order

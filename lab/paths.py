@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Where the lab finds and keeps things."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LAB = ROOT / "lab"
+BUILD = Path(os.environ.get("FGIO_BUILD", ROOT / "build"))
+CACHE = Path(os.environ.get("FGIO_CACHE", BUILD / "cache"))
+
+
+def modules_folder(release: str) -> Path:
+    """The folder where kmod's build collects fgio.ko and simdisk.ko for a kernel release."""
+    return BUILD / "kmod" / release
