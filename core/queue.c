@@ -91,6 +91,14 @@ static bool device_has_room(const struct fgio_queue *queue)
 	       queue->config.noncritical_in_device_max;
 }
 
+static bool release_has_room(const struct fgio_queue *queue)
+{
+	return device_has_room(queue) ||
+	       fgio_load(&queue->in_device[FGIO_NONCRITICAL]) <
+		       fgio_load(&queue->in_device[FGIO_CRITICAL]) /
+			       FGIO_RELEASE_SHARE;
+}
+
 /*
  * A request that went late does not put off the next one: the intervals stay
  * on their grid, so that the promised rate is kept on average. But no more
@@ -102,10 +110,10 @@ static void plan_next_release(struct fgio_queue *queue, u64 now_ns)
 	u64 on_grid_ns = queue->next_release_ns + interval_ns;
 
 	if (now_ns < queue->next_release_ns)
-		queue->next_release_ns = now_ns + interval_ns;
-	else
-		queue->next_release_ns = on_grid_ns > now_ns ? on_grid_ns :
-							       now_ns;
+		on_grid_ns = now_ns + interval_ns;
+	else if (on_grid_ns < now_ns)
+		on_grid_ns = now_ns;
+	fgio_store(&queue->next_release_ns, on_grid_ns);
 }
 
 static struct fgio_request *oldest(struct fgio_queue *queue,
@@ -134,11 +142,12 @@ static struct fgio_request *
 next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 {
 	bool critical = queue->queued[FGIO_CRITICAL];
-	bool noncritical = queue->queued[FGIO_NONCRITICAL] &&
-			   device_has_room(queue);
+	bool noncritical = queue->queued[FGIO_NONCRITICAL];
+	bool in_turn = !critical && device_has_room(queue);
+	bool due = now_ns >= queue->next_release_ns && release_has_room(queue);
 
-	if (noncritical && (!critical || now_ns >= queue->next_release_ns)) {
-		queue->counters.starvation_releases += critical;
+	if (noncritical && (in_turn || due)) {
+		queue->counters.starvation_releases += !in_turn;
 		plan_next_release(queue, now_ns);
 		return hand_to_device(queue, oldest(queue, FGIO_NONCRITICAL),
 				      now_ns);
@@ -194,12 +203,12 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	u8 class = request->class;
 
 	request->state = FGIO_REQUEST_IDLE;
-	if (class == FGIO_CRITICAL) {
+	if (class == FGIO_CRITICAL)
 		fgio_store(&queue->critical_seen_ns, now_ns);
-		fgio_sub(&queue->in_device[class], 1);
-		return false;
-	}
 	fgio_sub(&queue->in_device[class], 1);
+	if (class == FGIO_CRITICAL &&
+	    now_ns < fgio_load(&queue->next_release_ns))
+		return false;
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);
 }

@@ -7,7 +7,9 @@
  * 4.3). While critical I/O is about, at most `noncritical_in_device_max` of
  * them are in the device, because a device does not know whom to serve first;
  * and at least one goes in each `release_interval_ns`, whatever the critical
- * load, so that background work never stands still. While no critical I/O is
+ * load, so that background work never stands still. A deep critical load makes
+ * each I/O take longer than the interval: releases may then exceed the limit,
+ * up to one non-critical request for eight critical ones in the device. While no critical I/O is
  * about, nothing is held back, and a caller that knows which request costs the
  * device least may have it served first.
  *
@@ -78,8 +80,8 @@ struct fgio_queue_config {
  * @waited_ns: time from insertion to dispatch, summed over the requests that
  *	went while critical I/O was about (otherwise nobody reads a clock)
  * @promoted: queued requests that changed to the critical class
- * @starvation_releases: non-critical requests that went before critical ones
- *	because the release interval had passed
+ * @starvation_releases: non-critical requests that went before critical ones,
+ *	or beyond the limit, because the release interval had passed
  */
 struct fgio_queue_counters {
 	u64 queued[FGIO_CLASSES];
@@ -88,6 +90,9 @@ struct fgio_queue_counters {
 	u64 promoted;
 	u64 starvation_releases;
 };
+
+/* A release may exceed the limit up to this share of the critical requests. */
+#define FGIO_RELEASE_SHARE 8
 
 /*
  * The oldest request is passed over for a cheaper one at most so many times: as
@@ -164,8 +169,9 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
  * @request: a request that fgio_queue_next() returned; idle afterwards
  * @now_ns: the time, on the clock of fgio_queue_next()
  *
- * Return: whether requests were withheld for want of room in the device, so
- * that the caller must see to it that fgio_queue_next() is called again.
+ * Return: whether requests were withheld for want of room in the device and
+ * may go now, so that the caller must see to it that fgio_queue_next() is
+ * called again.
  */
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns);

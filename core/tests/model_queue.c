@@ -95,6 +95,7 @@ static int model_next(struct play *play, int cheapest)
 {
 	int critical = first_in_line(play, true);
 	int noncritical = first_in_line(play, false);
+	bool room, in_turn, due;
 
 	if (critical < 0 && noncritical < 0)
 		return -1;
@@ -102,11 +103,13 @@ static int model_next(struct play *play, int cheapest)
 		play->critical_done_ns = 0;
 		return model_next_calm(play, noncritical, cheapest);
 	}
-	if ((uint32_t)count(play, SERVED, false) >=
-	    play->config.noncritical_in_device_max)
-		noncritical = -1;
-	if (noncritical >= 0 &&
-	    (critical < 0 || play->now_ns >= play->release_due_ns)) {
+	room = count(play, SERVED, false) <
+	       (int)play->config.noncritical_in_device_max;
+	in_turn = critical < 0 && room;
+	due = play->now_ns >= play->release_due_ns &&
+	      (room || count(play, SERVED, false) <
+			       count(play, SERVED, true) / FGIO_RELEASE_SHARE);
+	if (noncritical >= 0 && (in_turn || due)) {
 		model_note_release(play);
 		return noncritical;
 	}

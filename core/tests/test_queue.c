@@ -116,6 +116,47 @@ static void test_background_never_starves(void **state)
 	assert_int_equal(queue.counters.starvation_releases, served);
 }
 
+/*
+ * A deep device: 64 critical I/Os at a time, each served in order of arrival,
+ * 3,000 a second, so that an I/O takes more than two release intervals. One
+ * non-critical I/O in the device at a time would get 46 a second.
+ */
+static void test_background_never_starves_in_a_deep_device(void **state)
+{
+	struct fgio_request critical[64], background[32];
+	struct fgio_request *in_device[128];
+	unsigned int first = 0, last = 0;
+	struct fgio_queue queue;
+	uint64_t now_ns = 1;
+	int served = 0, most = 0;
+
+	(void)state;
+	fgio_queue_init(&queue);
+	for (int i = 0; i < 64; i++) {
+		critical[i] = new_request(FGIO_CRITICAL, 8);
+		fgio_queue_insert(&queue, &critical[i], false);
+	}
+	for (int i = 0; i < 32; i++) {
+		background[i] = new_request(FGIO_NONCRITICAL, 0);
+		fgio_queue_insert(&queue, &background[i], false);
+	}
+	while (now_ns < 10000 * MILLISECOND) {
+		struct fgio_request *request;
+
+		while ((request = fgio_queue_next(&queue, now_ns, NULL)))
+			in_device[last++ % 128] = request;
+		if ((int)queue.in_device[FGIO_NONCRITICAL] > most)
+			most = (int)queue.in_device[FGIO_NONCRITICAL];
+		now_ns += 1000 * MILLISECOND / 3000;
+		request = in_device[first++ % 128];
+		served += request->class == FGIO_NONCRITICAL;
+		fgio_queue_left_device(&queue, request, now_ns);
+		fgio_queue_insert(&queue, request, false);
+	}
+	assert_in_range(served, 995, 1010);
+	assert_in_range(most, 2, 64 / FGIO_RELEASE_SHARE);
+}
+
 static void test_promotion(void **state)
 {
 	struct fgio_queue queue;
@@ -202,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_held_back_without_foreground),
 		cmocka_unit_test(test_one_in_device_while_critical_is_about),
 		cmocka_unit_test(test_background_never_starves),
+		cmocka_unit_test(test_background_never_starves_in_a_deep_device),
 		cmocka_unit_test(test_promotion),
 		cmocka_unit_test(test_the_oldest_is_passed_over_a_bounded_time),
 		cmocka_unit_test(test_waiting_time_is_counted),

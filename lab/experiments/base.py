@@ -11,6 +11,7 @@ from lab.configurations import Configuration
 from lab.figures import Requests
 
 STOCK = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
+MODELS = ("hdd", "ssd", "volume", "nvme")
 FIO_BOUNDS = ("alone", "ceiling")
 DATABASE_BOUNDS = ("floor", "ceiling")
 SECTOR_BYTES = 512
@@ -69,6 +70,14 @@ class Experiment:
     def valid(self) -> list[str]:
         """Every configuration that can be asked for."""
         return list(dict.fromkeys((*self.configurations, *self.extra_configurations)))
+
+    def choose_device(self, name: str) -> None:
+        """Runs on another disk model. Raises LabError when there is none or it makes no sense."""
+        if self.device not in MODELS:
+            raise host.LabError(f"{self.name} runs on {self.device} and on nothing else")
+        if name not in MODELS:
+            raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
+        self.device = name
 
     def prepare(self) -> None:
         """Builds what the boots share, such as data sets, before the first one."""

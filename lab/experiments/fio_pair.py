@@ -33,7 +33,7 @@ phase done
 class FioPair(Experiment):
     """A foreground and a background fio job, run side by side for a fixed time."""
 
-    device = "ssd"
+    device = "volume"
     configurations = ("alone", *STOCK, "fgio")
     extra_configurations = FIO_BOUNDS
     size_mib = 4096

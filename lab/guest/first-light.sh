@@ -65,7 +65,7 @@ phase dirtying buffers
 psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
 
 set_priority "$BACKGROUND_PRIORITY" "backend_type IN ('checkpointer', 'background writer',
-  'walwriter', 'autovacuum launcher')"
+  'autovacuum launcher')"
 cd "$RESULTS" || exit 1
 if [[ $HAS_FOREGROUND == 1 ]]; then
   phase warming up
