@@ -10,7 +10,6 @@ from rich.console import Console
 
 from lab import configurations, experiments, host, kernel, report, runner, summary
 
-DEVICES = ("hdd", "ssd", "volume", "nvme")
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -31,7 +30,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--configs", help="configurations, separated by commas")
     parser.add_argument("--seeds", type=int, default=1, help="runs with seeds 1 to N (default 1)")
     parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
-    parser.add_argument("--device", help="another disk: " + ", ".join(DEVICES))
     parser.add_argument(
         "--device", help="another disk than the experiment's own: hdd, ssd, volume or nvme"
     )
@@ -87,19 +85,12 @@ def _main(options: argparse.Namespace, command: str) -> None:
             raise host.LabError(
                 f"unknown kernel {options.kernel}; choose one of: {', '.join(kernel.VERSIONS)}"
             )
-        if options.device and options.device not in DEVICES:
-            raise host.LabError(
-                f"unknown device {options.device}; choose one of: {', '.join(DEVICES)}"
-            )
-        if options.device and experiment.device == "null":
-            raise host.LabError(f"{experiment.name} runs on null_blk alone: leave out --device")
         if options.seeds < 1:
             raise host.LabError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
         if not options.out:
             raise host.LabError("where to? give --out DIR, a folder for summary and report")
     except host.LabError as error:
         raise UsageError(str(error)) from error
-    experiment.device = options.device or experiment.device
     measure(experiment, chosen, options.seeds, options.kernel, options.out, command)
 
 

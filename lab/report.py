@@ -98,6 +98,20 @@ def draw_rates(rows: list[Row]) -> str:
     return _svg(figure)
 
 
+def wait_table(rows: list[Row], most: int = 10) -> dict:
+    """Shares of wait events, one column a configuration (means over seeds), largest first."""
+    shares: dict[str, dict[str, float]] = defaultdict(dict)
+    configs = list(dict.fromkeys(row.config for row in rows if row.extra.get("waits")))
+    for config in configs:
+        members = [row.extra["waits"] for row in rows if row.config == config]
+        for event in {event for member in members for event in member}:
+            mean = sum(member.get(event, 0) for member in members) / len(members)
+            shares[event][config] = mean
+    ordered = sorted(shares, key=lambda event: -max(shares[event].values()))[:most]
+    events = [(event, [shares[event].get(config, 0) for config in configs]) for event in ordered]
+    return {"configs": configs, "events": events} if events else {}
+
+
 def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) -> Path:
     """Writes report.html into a folder, whole or not at all."""
     environment = jinja2.Environment(
@@ -117,6 +131,7 @@ def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) 
         seeds=sorted({row.seed for row in rows}),
         ccdf=draw_ccdf(rows) if drawn and single_cell else "",
         rates=draw_rates(rows) if drawn and single_cell else "",
+        waits=wait_table(rows),
         configurations=[BY_NAME[name] for name in dict.fromkeys(row.config for row in rows)],
     )
     target = folder / "report.html"

@@ -25,6 +25,12 @@ set_priority() { # CLASS,LEVEL SQL_CONDITION
   done
 }
 
+set_journal_priority() {
+  [[ -n $FOREGROUND_PRIORITY ]] || return 0
+  ionice -c "${FOREGROUND_PRIORITY%,*}" -n "${FOREGROUND_PRIORITY#*,}" \
+    -p "$(pgrep "^jbd2/$DISK")" || stop "no I/O priority for the journal"
+}
+
 background() { # COMMAND...: runs at the background's priority
   if [[ -n $BACKGROUND_PRIORITY ]]; then
     ionice -c "${BACKGROUND_PRIORITY%,*}" -n "${BACKGROUND_PRIORITY#*,}" "$@"
@@ -74,10 +80,18 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
     >pgbench.txt 2>&1 &
   pgbench=$!
   sleep 0.5
-  set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench'"
+  # Who commits waits for the WAL writer and for the journal of the file system as well.
+  set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
+  set_journal_priority
   sleep "$(((WARM_S * 10 - 5) / 10)).5"
 fi
 phase measuring
+# What the transactions wait for, ten times a second: where the time goes that is left.
+psql -XAtq >waits 2>/dev/null <<'SQL' &
+SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') FROM pg_stat_activity
+  WHERE application_name = 'pgbench' AND state <> 'idle' \watch 0.1
+SQL
+sampler=$!
 snapshot before
 cat /proc/stat >before.cpu
 moment measure_begin
@@ -88,6 +102,7 @@ if [[ $HAS_BACKGROUND == 1 ]]; then
 fi
 sleep $((DURATION_S - STORM_AFTER_S))
 moment measure_end
+kill $sampler
 snapshot after
 cat /proc/stat >after.cpu
 phase ending
