@@ -79,10 +79,20 @@ bool fgio_queue_holds_requests(const struct fgio_queue *queue)
 	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
 }
 
+bool fgio_queue_saw_critical(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->critical_seen_ns);
+}
+
+/* Without I/O of both classes there is nothing to weigh against each other. */
 bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
+	if (!fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
+	    !fgio_load(&queue->in_device[FGIO_NONCRITICAL]))
+		return false;
 	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	       fgio_load(&queue->critical_seen_ns);
+	       fgio_load(&queue->in_device[FGIO_CRITICAL]) ||
+	       fgio_queue_saw_critical(queue);
 }
 
 static bool device_has_room(const struct fgio_queue *queue)

@@ -78,7 +78,7 @@ struct fgio_queue_config {
  * @queued: requests inserted
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
- *	went while critical I/O was about (otherwise nobody reads a clock)
+ *	went while I/O of both classes was about (otherwise nobody reads a clock)
  * @promoted: queued requests that changed to the critical class
  * @starvation_releases: non-critical requests that went before critical ones,
  *	or beyond the limit, because the release interval had passed
@@ -189,8 +189,14 @@ bool fgio_queue_holds_requests(const struct fgio_queue *queue);
 /* Whether fgio_queue_next() will look at the clock. */
 bool fgio_queue_needs_clock(const struct fgio_queue *queue);
 
-/* Whether critical I/O is about: queued, in the device, or lately seen. */
+/*
+ * Whether critical I/O is about: queued, in the device, or lately seen. Looks at
+ * the clock only where fgio_queue_saw_critical() says true.
+ */
 bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
+
+/* Whether critical I/O completed, and was not yet found to be long ago. */
+bool fgio_queue_saw_critical(const struct fgio_queue *queue);
 
 /**
  * fgio_queue_promote() - move one request to the critical side

@@ -29,8 +29,9 @@ struct sleeper {
 static bool critical_about(struct fgio_domain *domain)
 {
 	const struct fgio_queue *queue = &domain->fq->queue;
+	u64 now_ns = fgio_queue_saw_critical(queue) ? ktime_get_ns() : 0;
 
-	return fgio_queue_critical_about(queue, fgio_clock_for(queue));
+	return fgio_queue_critical_about(queue, now_ns);
 }
 
 /*
@@ -53,12 +54,11 @@ static void wake_granted(struct fgio_domain *domain)
 
 static bool was_granted(struct fgio_domain *domain, struct sleeper *sleeper)
 {
-	unsigned long flags;
 	bool granted;
 
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irq(&domain->lock);
 	granted = sleeper->waiter.granted;
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_unlock_irq(&domain->lock);
 	return granted;
 }
 
@@ -79,24 +79,23 @@ static void wait_for_slot(struct fgio_domain *domain, enum fgio_class class)
 {
 	struct sleeper sleeper = { .task = current };
 	bool about = class == FGIO_NONCRITICAL && critical_about(domain);
-	unsigned long flags;
 	u64 since_ns, waited_ns;
 
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irq(&domain->lock);
 	if (likely(fgio_admission_try(&domain->admission, class, about))) {
-		spin_unlock_irqrestore(&domain->lock, flags);
+		spin_unlock_irq(&domain->lock);
 		return;
 	}
 	fgio_admission_wait(&domain->admission, &sleeper.waiter, class);
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_unlock_irq(&domain->lock);
 
 	since_ns = ktime_get_ns();
 	sleep_until_granted(domain, &sleeper);
 	waited_ns = ktime_get_ns() - since_ns;
 
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irq(&domain->lock);
 	domain->waited_ns[class] += waited_ns;
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_unlock_irq(&domain->lock);
 	trace_fgio_admission_wait(domain->fq->q, class, waited_ns);
 }
 

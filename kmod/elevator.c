@@ -44,12 +44,6 @@ unsigned int fgio_queue_count(void)
 	return READ_ONCE(queue_count);
 }
 
-/* The time, where core will look at it. */
-u64 fgio_clock_for(const struct fgio_queue *queue)
-{
-	return fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
-}
-
 static struct fgio_queue_data *queue_data(struct request_queue *q)
 {
 	return q->elevator->elevator_data;
@@ -309,12 +303,12 @@ static struct fgio_request *cheapest_request(struct fgio_queue_data *fq)
 static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
+	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
 	u64 releases = queue->counters.starvation_releases;
 	struct fgio_request *request;
 	struct request *rq;
 
-	request = fgio_queue_next(queue, fgio_clock_for(queue),
-				  cheapest_request(fq));
+	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
 	if (!request)
 		return NULL;
 	rq = slot_of_request(request)->rq;

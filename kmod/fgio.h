@@ -161,7 +161,6 @@ void fgio_elevator_exit(void);
 bool fgio_queues_exist(void);
 unsigned int fgio_queue_count(void);
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
-u64 fgio_clock_for(const struct fgio_queue *queue);
 
 /* tunables.c */
 

@@ -26,12 +26,11 @@ MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
 static bool ioprio_is_chosen(u16 ioprio)
 {
 	struct io_context *context = current->io_context;
-	u16 derived = IOPRIO_PRIO_VALUE(task_nice_ioclass(current),
-					task_nice_ioprio(current));
 
-	if (ioprio != derived)
+	if (context && IOPRIO_PRIO_CLASS(context->ioprio) != IOPRIO_CLASS_NONE)
 		return true;
-	return context && IOPRIO_PRIO_CLASS(context->ioprio) != IOPRIO_CLASS_NONE;
+	return ioprio != IOPRIO_PRIO_VALUE(task_nice_ioclass(current),
+					   task_nice_ioprio(current));
 }
 
 static void on_bio_queue(void *data, struct bio *bio)

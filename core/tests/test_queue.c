@@ -214,11 +214,16 @@ static void test_waiting_time_is_counted(void **state)
 {
 	struct fgio_queue queue;
 	struct fgio_request critical = new_request(FGIO_CRITICAL, 0);
+	struct fgio_request background = new_request(FGIO_NONCRITICAL, 8);
 
 	(void)state;
 	fgio_queue_init(&queue);
+	queue.next_release_ns = 10 * MILLISECOND;
 	critical.queued_ns = 1000;
 	fgio_queue_insert(&queue, &critical, false);
+	assert_false(fgio_queue_needs_clock(&queue));
+	fgio_queue_insert(&queue, &background, false);
+	assert_true(fgio_queue_needs_clock(&queue));
 	fgio_queue_next(&queue, 3500, NULL);
 	assert_int_equal(queue.counters.waited_ns[FGIO_CRITICAL], 2500);
 }
