@@ -36,7 +36,7 @@ def job_file(disk: str, seed: int, duration_s: float, jobs: list[Job], logs: boo
         "direct=1",
         f"filename=/dev/{disk}",
         "time_based=1",
-        f"runtime={duration_s:g}",
+        f"runtime={round(duration_s * 1000)}ms",
         f"randseed={1000 + seed}",
         "random_generator=tausworthe64",
         "norandommap=1",

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What tests that need a guest share."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from lab import guest as machine  # noqa: E402 (after the path to it)
+from lab import kernel, paths  # noqa: E402
+
+
+@pytest.fixture
+def guest(tmp_path: Path) -> Callable[..., machine.Outcome]:
+    """Boots a guest, runs a shell script as root, and returns what it left.
+
+    guest(script, version="6.12", counted_clock=False, cpus=2, healthy=True, **more): `more` are
+    fields of lab.guest.Boot. The modules that have been built are in $PAYLOAD/modules. With
+    `healthy`, the test fails when the kernel's log has a warning, an oops or a hung task.
+    """
+    boots = 0
+
+    def run(
+        script: str,
+        version: str = "6.12",
+        counted_clock: bool = False,
+        cpus: int = 2,
+        healthy: bool = True,
+        **more,
+    ) -> machine.Outcome:
+        nonlocal boots
+        boots += 1
+        chosen = kernel.locate(version)
+        payload = dict(more.pop("payload", {}))
+        for name in ("fgio.ko", "simdisk.ko"):
+            if (paths.modules_folder(chosen.release) / name).is_file():
+                payload[f"modules/{name}"] = paths.modules_folder(chosen.release) / name
+        more.setdefault("heartbeat_s", 0)
+        boot = machine.Boot(
+            kernel=chosen,
+            commands=script,
+            payload=payload,
+            counted_clock=counted_clock,
+            cpus=cpus,
+            **more,
+        )
+        outcome = machine.run(boot, tmp_path / f"guest-{boots}")
+        if healthy:
+            assert not outcome.kernel_trouble()
+        return outcome
+
+    return run

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Which I/O is critical: I/O priorities, tags, and what stacked devices make of them.
+# shellcheck shell=bash disable=SC2154
+
+prepare() { # a disk under fgio that counts what reaches it
+  need_fgio
+  parameter stamp Y
+  make_null classes size=64
+  use fgio
+}
+
+write_16() { dd if=/dev/zero "of=${1:-/dev/$DISK}" bs=4k count=16 oflag=direct status=none; }
+read_16() { dd "if=${1:-/dev/$DISK}" of=/dev/null bs=4k count=16 iflag=direct status=none; }
+# In a process of its own, so that what is said of that process is said of its I/O.
+under() { "$@" dd if=/dev/zero "of=/dev/$DISK" bs=4k count=16 oflag=direct status=none; }
+reads_under() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
+done_with() { remove_null classes; }
+
+check_io_priority_decides_without_tag() {
+  prepare
+  expect_noncritical write_16
+  expect_noncritical read_16
+  expect_critical under ionice -c1 -n0
+  expect_critical under ionice -c1 -n7
+  expect_critical reads_under ionice -c1
+  expect_critical under ionice -c2 -n0
+  expect_critical reads_under ionice -c2 -n0
+  expect_noncritical under ionice -c2 -n1
+  expect_noncritical under ionice -c2 -n4
+  expect_noncritical reads_under ionice -c3
+  expect_noncritical under ionice -c0
+  done_with
+}
+
+check_cpu_priority_says_nothing_about_io() {
+  prepare
+  expect_noncritical under nice -n -20
+  expect_noncritical reads_under nice -n -20
+  expect_noncritical under chrt -f 50
+  expect_noncritical reads_under chrt -r 1
+  # The control: what the kernel derives from these two is what ionice says explicitly.
+  expect_critical under nice -n -20 ionice -c2 -n0
+  expect_critical under chrt -f 50 ionice -c1 -n4
+  done_with
+}
+
+check_switched_off_stamp_leaves_all_noncritical() {
+  prepare
+  parameter stamp N
+  expect_noncritical under ionice -c1
+  expect_noncritical under tagged foreground
+  parameter stamp Y
+  expect_critical under ionice -c1
+  expect_critical under tagged foreground
+  done_with
+}
+
+share_of_priority() { # ENGINE PERCENTAGE ARGUMENT...: sets SHARE of critical I/O in percent
+  local engine=$1 percentage=$2
+  shift 2
+  count_classes run_fio --name=share "--filename=/dev/$DISK" --direct=1 --rw=randread --bs=4k \
+    --size=8m --number_ios=400 --iodepth=8 "--ioengine=$engine" \
+    "--cmdprio_percentage=$percentage" "$@"
+  expect "fio did its I/O" "$((CRITICAL + NONCRITICAL))" -ge 380
+  SHARE=$((CRITICAL * 100 / (CRITICAL + NONCRITICAL)))
+}
+
+check_priority_of_single_requests() {
+  local engine
+  prepare
+  for engine in libaio io_uring; do
+    share_of_priority $engine 50 --cmdprio_class=1
+    expect "$engine, half real-time" $SHARE -ge 40
+    expect "$engine, half real-time" $SHARE -le 60
+    share_of_priority $engine 100 --cmdprio_class=2 --cmdprio=0
+    expect "$engine, all best-effort 0" $SHARE -eq 100
+    share_of_priority $engine 100 --cmdprio_class=2 --cmdprio=3
+    expect "$engine, all best-effort 3" $SHARE -eq 0
+  done
+  done_with
+}
+
+check_tag_overrules_io_priority() {
+  prepare
+  expect_critical under tagged foreground
+  expect_critical reads_under tagged foreground
+  expect_critical under tagged foreground ionice -c3
+  expect_critical under tagged foreground ionice -c2 -n7
+  expect_noncritical under tagged background
+  expect_noncritical under tagged background ionice -c1
+  expect_noncritical reads_under tagged background ionice -c2 -n0
+  # Without the tag the priority counts again.
+  expect_critical under tagged none ionice -c1
+  done_with
+}
+
+check_buffered_writes_belong_to_who_syncs() {
+  local sync='dd if=/dev/zero bs=1M count=8 conv=fsync status=none'
+  prepare
+  echo 64 >"/sys/block/$DISK/queue/max_sectors_kb"
+  # shellcheck disable=SC2086
+  expect_critical tagged foreground $sync "of=/dev/$DISK"
+  # shellcheck disable=SC2086
+  expect_noncritical $sync "of=/dev/$DISK"
+  done_with
+}
+
+stack_checks() { # DEVICE: of which DISK is a leg
+  local device=$1
+  expect_critical tagged foreground dd if=/dev/zero "of=$device" bs=4k count=16 oflag=direct status=none
+  expect_critical tagged foreground dd "if=$device" of=/dev/null bs=4k count=64 iflag=direct status=none
+  expect_critical ionice -c1 dd if=/dev/zero "of=$device" bs=4k count=16 oflag=direct status=none
+  expect_noncritical dd if=/dev/zero "of=$device" bs=4k count=16 oflag=direct status=none
+  expect_noncritical tagged background ionice -c1 \
+    dd if=/dev/zero "of=$device" bs=4k count=16 oflag=direct status=none
+  expect_noncritical tagged background ionice -c2 -n0 \
+    dd "if=$device" of=/dev/null bs=4k count=64 iflag=direct status=none
+}
+
+check_class_survives_dm_linear() {
+  prepare
+  modprobe dm_mod
+  dmsetup create --noudevsync stacked --table "0 65536 linear /dev/$DISK 0"
+  dmsetup mknodes
+  stack_checks /dev/mapper/stacked
+  dmsetup remove --noudevsync stacked
+  done_with
+}
+
+# Its worker submits to the disk below: the tag of the thread is out of reach there.
+check_class_survives_dm_delay() {
+  prepare
+  modprobe dm_mod
+  extra_module dm-delay
+  dmsetup create --noudevsync delayed --table "0 65536 delay /dev/$DISK 0 2"
+  dmsetup mknodes
+  stack_checks /dev/mapper/delayed
+  dmsetup remove --noudevsync delayed
+  done_with
+}
+
+# A mirror without metadata, assembled through sysfs.
+make_mirror() { # DISK DISK: sets MIRROR
+  local md=/sys/block/md77/md disk slot=0
+  extra_module raid1
+  echo md77 >/sys/module/md_mod/parameters/new_array
+  echo none >$md/metadata_version
+  echo raid1 >$md/level
+  echo 2 >$md/raid_disks
+  echo 32768 >$md/component_size
+  for disk in "$@"; do
+    cat "/sys/block/$disk/dev" >$md/new_dev
+    echo $slot >"$md/dev-$disk/slot"
+    slot=$((slot + 1))
+  done
+  echo none >$md/resync_start
+  echo active >$md/array_state
+  MIRROR=/dev/md77
+  wait_for $MIRROR test -b $MIRROR
+}
+
+check_class_survives_md_mirror() {
+  local other
+  prepare
+  other=$DISK
+  make_null classes2 size=64
+  use fgio
+  make_mirror "$other" "$DISK"
+  wait_for "the mirror's resync" grep -q idle /sys/block/md77/md/sync_action
+  expect_critical tagged foreground dd if=/dev/zero of=$MIRROR bs=4k count=16 oflag=direct status=none
+  expect_noncritical dd if=/dev/zero of=$MIRROR bs=4k count=16 oflag=direct status=none
+  expect_noncritical tagged background ionice -c1 \
+    dd if=/dev/zero of=$MIRROR bs=4k count=16 oflag=direct status=none
+  echo clear >/sys/block/md77/md/array_state
+  remove_null classes2
+  done_with
+}

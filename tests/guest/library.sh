@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# What the checks share: modules, disks, elevators, counters, verdicts.
+# shellcheck shell=bash
+set -Eeuo pipefail
+export PATH=$PAYLOAD/tests/bin:$PATH
+WORK=$(mktemp -d)
+
+run_check() { # NAME
+  trap 'echo "line $LINENO: exit status $?: $BASH_COMMAND"' ERR
+  trap 'clean_up' EXIT
+  "check_$1"
+}
+
+fail() { # MESSAGE
+  printf 'FAILED: %s\n' "$*"
+  exit 1
+}
+
+skip() { # REASON
+  printf 'skipped: %s\n' "$*"
+  exit 77
+}
+
+expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$a -gt 3"
+  local what=$1
+  shift
+  # shellcheck disable=SC2086
+  [ $* ] || fail "$what: $*"
+  printf 'good: %s (%s)\n' "$what" "$*"
+}
+
+# Leaves the machine as a check found it, however the check ended.
+clean_up() {
+  set +eE
+  local jobs_left
+  jobs_left=$(jobs -p)
+  # shellcheck disable=SC2086
+  [[ -z $jobs_left ]] || kill $jobs_left 2>/dev/null
+  wait 2>/dev/null
+  ! mountpoint -q "$WORK/mount" || umount "$WORK/mount"
+  rm -rf "$WORK"
+}
+
+load_fgio() { # PARAMETER...
+  [[ ! -d /sys/module/fgio ]] || unload_fgio
+  insmod "$PAYLOAD/modules/fgio.ko" "$@"
+}
+
+unload_fgio() {
+  local queue
+  for queue in /sys/block/*/queue/scheduler; do
+    ! grep -qF '[fgio]' "$queue" || echo none >"$queue"
+  done
+  rmmod fgio
+}
+
+need_fgio() {
+  [[ -d /sys/module/fgio ]] || load_fgio
+}
+
+wait_for() { # WHAT COMMAND...: until it succeeds, at most 20 s
+  local what=$1 tries=0
+  shift
+  until "$@"; do
+    tries=$((tries + 1))
+    [[ $tries -lt 400 ]] || fail "in vain waited for $what"
+    sleep 0.05
+  done
+}
+
+extra_module() { # NAME
+  local each
+  modprobe -q "$1" 2>/dev/null && return
+  while read -r each; do
+    [[ -d /sys/module/$each ]] || insmod "$PAYLOAD/tests/extra/$each.ko" 2>/dev/null || true
+    [[ $each != "${1//-/_}" ]] || break
+  done <"$PAYLOAD/tests/extra.order"
+  [[ -d /sys/module/${1//-/_} ]] || fail "module $1 does not load"
+}
+
+# Sets DISK. Each device has its own parameters, which only configfs can say.
+make_null() { # NAME KEY=VALUE...
+  local name=$1 config=/sys/kernel/config/nullb pair
+  shift
+  [[ -d /sys/module/null_blk ]] || extra_module configfs
+  mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+  [[ -d /sys/module/null_blk ]] || modprobe null_blk nr_devices=0
+  mkdir "$config/$name"
+  echo 2 >"$config/$name/queue_mode"
+  for pair in memory_backed=1 blocksize=512 size=256 "$@"; do
+    echo "${pair#*=}" >"$config/$name/${pair%%=*}"
+  done
+  echo 1 >"$config/$name/power"
+  DISK=nullb$(cat "$config/$name/index")
+  [[ -b /dev/$DISK ]] || DISK=$name
+  wait_for "/dev/$DISK" test -b "/dev/$DISK"
+}
+
+remove_null() { # NAME
+  rmdir "/sys/kernel/config/nullb/$1"
+}
+
+make_simdisk() { # PARAMETER...: sets DISK to the first
+  [[ ! -d /sys/module/simdisk ]] || rmmod simdisk
+  insmod "$PAYLOAD/modules/simdisk.ko" "$@"
+  DISK=simdisk0
+  wait_for "/dev/$DISK" test -b "/dev/$DISK"
+}
+
+# Sets DISK.
+make_scsi() { # PARAMETER...
+  [[ ! -d /sys/module/scsi_debug ]] || rmmod scsi_debug
+  modprobe sd_mod
+  modprobe scsi_debug "$@"
+  wait_for "a SCSI disk" compgen -G "/sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/sd*"
+  DISK=$(basename /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/sd*)
+  wait_for "/dev/$DISK" test -b "/dev/$DISK"
+}
+
+use() { # ELEVATOR [DISK]
+  local disk=${2:-$DISK}
+  case $1 in
+  fgio) need_fgio ;;
+  bfq | kyber) modprobe "${1/kyber/kyber-iosched}" ;;
+  esac
+  echo "$1" >"/sys/block/$disk/queue/scheduler"
+  grep -qF "[$1]" "/sys/block/$disk/queue/scheduler" || fail "$disk is not under $1"
+}
+
+counter() { # NAME [DISK]
+  awk -v name="$1" '$1 == name { print $2; found = 1 } END { exit !found }' \
+    "/sys/kernel/debug/fgio/${2:-$DISK}/counters"
+}
+
+tunable() { # NAME VALUE [DISK]
+  echo "$2" >"/sys/block/${3:-$DISK}/queue/iosched/$1"
+}
+
+parameter() { # NAME VALUE: of the loaded module
+  echo "$2" >"/sys/module/fgio/parameters/$1"
+}
+
+# Sets CRITICAL and NONCRITICAL to the requests queued so far. Without a process: they are slow here.
+read_classes() {
+  local name value
+  while read -r name value; do
+    case $name in
+    critical_queued) CRITICAL=$value ;;
+    noncritical_queued) NONCRITICAL=$value ;;
+    esac
+  done <"/sys/kernel/debug/fgio/$DISK/counters"
+}
+
+# Runs a command and sets CRITICAL and NONCRITICAL to the requests that it queued.
+count_classes() { # COMMAND...
+  local critical noncritical
+  read_classes
+  critical=$CRITICAL
+  noncritical=$NONCRITICAL
+  "$@"
+  read_classes
+  CRITICAL=$((CRITICAL - critical))
+  NONCRITICAL=$((NONCRITICAL - noncritical))
+  printf '%s critical, %s non-critical: %s\n' "$CRITICAL" "$NONCRITICAL" "$*"
+}
+
+expect_critical() { # COMMAND...: 16 requests or more, all critical
+  count_classes "$@"
+  [[ $CRITICAL -ge 16 && $NONCRITICAL -eq 0 ]] || fail "not all of it was critical"
+}
+
+expect_noncritical() { # COMMAND...
+  count_classes "$@"
+  [[ $NONCRITICAL -ge 16 && $CRITICAL -eq 0 ]] || fail "not all of it was non-critical"
+}
+
+# Figures from fio's own report.
+fio_figure() { # FILE EXPRESSION: the expression is Python on `jobs`, a map by name
+  python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+
+text = open(sys.argv[1]).read()
+jobs = {job["jobname"]: job for job in json.loads(text[text.index("{"):])["jobs"]}
+print(eval(sys.argv[2]))
+PYTHON
+}
+
+run_fio() { # ARGUMENT...: any error that a job met is a failure
+  if ! fio --output="$WORK/fio.out" "$@"; then
+    cat "$WORK/fio.out"
+    fail "fio met an error"
+  fi
+  grep -q 'err= 0' "$WORK/fio.out" || { cat "$WORK/fio.out"; fail "fio reports no job"; }
+  ! grep -E 'err= *[1-9]|verify: bad' "$WORK/fio.out" || fail "fio reports an error"
+}
+
+# Two jobs of the two classes that write, then read back and compare, on halves of a device.
+verify_options() { # MIB_PER_JOB [DEVICE]
+  local device=${2:-/dev/$DISK} common
+  common="--filename=$device --direct=1 --rw=randwrite --bssplit=512/30:4k/40:16k/20:64k/10
+    --verify=crc32c --verify_fatal=1 --do_verify=1 --verify_backlog=512 --iodepth=32
+    --size=${1}m --randseed=7"
+  # shellcheck disable=SC2086
+  printf '%s\n' --name=critical $common --ioengine=libaio --offset=0 --prioclass=1 --prio=0 \
+    --name=noncritical $common --ioengine=io_uring "--offset=${1}m"
+}
+
+verify() { # MIB_PER_JOB [DEVICE] [ARGUMENT...]
+  local -a options
+  mapfile -t options < <(verify_options "$1" "${2:-/dev/$DISK}")
+  run_fio "${options[@]}" "${@:3}"
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Disks that go away, fail or hang, and memory that runs out, with sleepers in admission.
+# shellcheck shell=bash disable=SC2154
+
+both_classes_wait() {
+  [[ $(counter noncritical_waiting) -gt 0 && $(counter critical_waiting) -gt 0 ]]
+}
+
+# Threads of both classes that wait for slots. Their errors are none of ours: the disk goes away.
+crowd() { # RUNTIME ARGUMENT...
+  fio --filename="/dev/$DISK" --direct=1 --rw=randrw --bs=4k --ioengine=psync --thread \
+    --time_based "--runtime=$1" --group_reporting --output="$WORK/crowd.out" \
+    --name=critical --prioclass=1 --numjobs=12 --name=noncritical --prioclass=2 --prio=4 \
+    --numjobs=12 "${@:2}" >/dev/null 2>&1 &
+  CROWD=$!
+}
+
+check_removal_of_a_disk_with_sleepers() {
+  local config=/sys/kernel/config/nullb/removed
+  make_null removed size=64 irqmode=2 completion_nsec=100000000 hw_queue_depth=1 submit_queues=1
+  use fgio
+  echo 4 >"/sys/block/$DISK/queue/nr_requests"
+  crowd 60
+  wait_for "sleepers of both classes" both_classes_wait
+  echo 0 >$config/power
+  wait_for "the disk's end" test ! -e "/sys/block/$DISK"
+  wait $CROWD || true
+  [[ ! -e /sys/kernel/debug/fgio/$DISK ]] || fail "its counters stay"
+  remove_null removed
+  load_fgio
+}
+
+check_removal_of_a_scsi_disk_with_sleepers() {
+  make_scsi dev_size_mb=32 delay=0 ndelay=100000000 max_queue=2
+  use fgio
+  echo 4 >"/sys/block/$DISK/queue/nr_requests"
+  crowd 60
+  wait_for "sleepers of both classes" both_classes_wait
+  echo 1 >"/sys/block/$DISK/device/delete"
+  wait_for "the disk's end" test ! -e "/sys/block/$DISK"
+  wait $CROWD || true
+  [[ ! -e /sys/kernel/debug/fgio/$DISK ]] || fail "its counters stay"
+  rmmod scsi_debug
+  load_fgio
+}
+
+check_switch_with_sleepers() {
+  local times=0
+  make_null switched size=64 irqmode=2 completion_nsec=20000000 hw_queue_depth=1 submit_queues=1
+  use fgio
+  echo 4 >"/sys/block/$DISK/queue/nr_requests"
+  crowd 60
+  while [[ $times -lt 5 ]]; do
+    wait_for "sleepers of both classes" both_classes_wait
+    use none
+    use fgio
+    echo 4 >"/sys/block/$DISK/queue/nr_requests"
+    times=$((times + 1))
+  done
+  wait_for "sleepers of both classes" both_classes_wait
+  ! rmmod fgio 2>/dev/null || fail "the module went away under a queue"
+  kill $CROWD
+  wait $CROWD || true
+  use none
+  rmmod fgio
+  remove_null switched
+}
+
+# A command that times out is aborted and repeated by the SCSI error handler.
+# limit: 300
+check_timeouts_and_medium_errors() {
+  make_scsi dev_size_mb=32 delay=1 statistics=1
+  use fgio
+  echo 1 >"/sys/block/$DISK/device/timeout"
+  verify 1
+  echo 60 >/sys/bus/pseudo/drivers/scsi_debug/every_nth
+  echo 4 >/sys/bus/pseudo/drivers/scsi_debug/opts
+  verify 1 "/dev/$DISK" --verify_backlog=16
+  echo 0 >/sys/bus/pseudo/drivers/scsi_debug/opts
+  expect "requests left" "$(counter noncritical_in_device)" -eq 0
+  # Sectors 0x1234 to 0x123d cannot be read.
+  echo 2 >/sys/bus/pseudo/drivers/scsi_debug/opts
+  ! dd if="/dev/$DISK" of=/dev/null bs=4k iflag=direct skip=580 count=8 status=none 2>/dev/null ||
+    fail "the error was lost"
+  ! ionice -c1 dd if="/dev/$DISK" of=/dev/null bs=4k iflag=direct skip=580 count=8 status=none \
+    2>/dev/null || fail "the error was lost"
+  echo 0 >/sys/bus/pseudo/drivers/scsi_debug/opts
+  dd if="/dev/$DISK" of=/dev/null bs=4k iflag=direct skip=580 count=8 status=none
+  expect "requests left" "$(counter noncritical_in_device)" -eq 0
+  expect "requests left" "$(counter critical_in_device)" -eq 0
+  use none
+}
+
+# Swap and dirty pages of a file system share the slots, of which there are few.
+# limit: 300
+check_memory_runs_out_with_swap_under_fgio() {
+  local available swapped_before swapped_after writer
+  make_simdisk model=nvme backing=/dev/lab/disk1
+  use fgio
+  echo 8 >"/sys/block/$DISK/queue/nr_requests"
+  modprobe dm_mod
+  dmsetup create --noudevsync swap --table "0 1048576 linear /dev/$DISK 0"
+  dmsetup create --noudevsync files --table "0 1000000 linear /dev/$DISK 1048576"
+  dmsetup mknodes
+  mkswap -q /dev/mapper/swap 2>/dev/null || mkswap /dev/mapper/swap
+  swapon /dev/mapper/swap
+  mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/files
+  mkdir -p "$WORK/mount"
+  mount /dev/mapper/files "$WORK/mount"
+  (while [[ ! -e $WORK/stop ]]; do
+    dd if=/dev/zero "of=$WORK/mount/file" bs=1M count=200 conv=fsync,notrunc status=none || exit 1
+  done) &
+  writer=$!
+  available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+  swapped_before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
+  swapper $((available + 120)) 1
+  swapped_after=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
+  touch "$WORK/stop"
+  wait $writer || fail "the writer failed"
+  expect "pages swapped out" $((swapped_after - swapped_before)) -gt 10000
+  sync
+  swapoff /dev/mapper/swap
+  umount "$WORK/mount"
+  dmsetup remove --noudevsync swap
+  dmsetup remove --noudevsync files
+  use none
+}

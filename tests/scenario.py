@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Scenarios: batches of checks that share one boot of a stock kernel.
+
+The functions named check_* of the shell scripts in tests/guest/ are the checks. A guest runs those
+of a batch one after the other, each within a time limit, and says of each how it ended. A batch is
+booted once per session and kernel, when the first of its tests asks for it.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import guest, host, image, kernel, paths
+
+HERE = Path(__file__).resolve().parent
+GUEST = HERE / "guest"
+ONLY = os.environ.get("FGIO_CHECKS", "")
+CHECK = re.compile(r"^check_(\w+)\(\)", re.MULTILINE)
+SAID = re.compile(r"^@check (\w+) (begin|ok|FAILED|skipped|HUNG)(?: ([0-9.]+))?$", re.MULTILINE)
+EXTRA_MODULES = ("dm-delay", "raid1", "configfs", "null_blk", "scsi_debug")
+# What no healthy run has in the kernel's log. A batch that takes disks away names what it expects.
+TROUBLE = re.compile(
+    r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"
+    r"rcu: INFO|rcu_preempt detected|soft lockup|hard LOCKUP|I/O error|"
+    r"list_(add|del) corruption|refcount_t:|UBSAN|KASAN|lockdep|possible circular|"
+    r"inconsistent lock state|scheduling while atomic|sleeping function called"
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Scripts in tests/guest/ and the guest that they need.
+
+    expected: what their checks make the kernel say on purpose
+    """
+
+    name: str
+    scripts: tuple[str, ...]
+    cpus: int = 2
+    memory_mib: int = 1024
+    disk_mib: int = 0
+    counted_clock: bool = False
+    limit_s: float = 1200
+    expected: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def checks(self) -> list[str]:
+        """Names of the checks, in the order in which they run."""
+        files = [GUEST / f"{script}.sh" for script in self.scripts]
+        return [name for file in files for name in CHECK.findall(file.read_text())]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a check ended: ok, FAILED, skipped, HUNG, or begin when the guest never came back."""
+
+    status: str
+    seconds: float
+    log: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a boot of a batch brought.
+
+    died: why the guest did not come to its end, or nothing
+    """
+
+    verdicts: Mapping[str, Verdict]
+    kernel_log: str
+    results: Path
+    output: str
+    host_s: float
+    died: str = ""
+
+
+def helpers(folder: Path) -> dict[str, Path]:
+    """Builds the programs in tests/guest/*.c; guest name -> file."""
+    built: dict[str, Path] = {}
+    for source in sorted(GUEST.glob("*.c")):
+        target = folder / source.stem
+        command = ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-static", "-pthread"]
+        command += [f"-I{paths.ROOT}", "-o", str(target), str(source)]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        except FileNotFoundError as error:
+            raise host.LabError("gcc is not installed: apt-get install gcc libc6-dev") from error
+        except subprocess.CalledProcessError as error:
+            raise host.LabError(f"{source} does not compile:\n{error.stderr}") from error
+        built[f"tests/bin/{source.stem}"] = target
+    return built
+
+
+def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
+    """What a batch finds in $PAYLOAD: the modules, the scripts, the helper programs."""
+    content: dict[str, Path | str] = {}
+    for name in ("fgio.ko", "simdisk.ko"):
+        module = paths.modules_folder(chosen.release) / name
+        if not module.is_file():
+            raise host.LabError(f"{module} is missing: run make -C kmod KERNEL={chosen.version}")
+        content[f"modules/{name}"] = module
+    for script in GUEST.glob("*.sh"):
+        content[f"tests/{script.name}"] = script
+    content.update(helpers(folder))
+    extra = folder / "extra"
+    order = kernel.unpack_modules(chosen, EXTRA_MODULES, extra)
+    content["tests/extra"] = extra
+    content["tests/extra.order"] = "\n".join(order) + "\n"
+    return content
+
+
+def results_folder(name: str, version: str) -> Path:
+    """Where the last run of a batch leaves what it brought, for who looks into a failure."""
+    folder = paths.BUILD / "scenarios" / f"{name}-{version}"
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _verdicts(text: str, results: Path | None) -> dict[str, Verdict]:
+    found: dict[str, Verdict] = {}
+    for name, status, seconds in SAID.findall(text):
+        log = ""
+        if results and (results / "checks" / f"{name}.log").is_file():
+            log = (results / "checks" / f"{name}.log").read_text(errors="replace")
+        found[name] = Verdict(status, float(seconds or 0), log)
+    return found
+
+
+def boot(
+    batch: Batch,
+    version: str,
+    only: str = "",
+    watch: Callable[[str], None] | None = None,
+) -> Report:
+    """Boots a batch and returns what it brought; `only` is a pattern for names of checks.
+
+    `watch` is called about twice a second with the console so far.
+    """
+    chosen = kernel.locate(version)
+    with tempfile.TemporaryDirectory(prefix="fgio-scenario.") as name:
+        scratch = Path(name)
+        disks = []
+        if batch.disk_mib:
+            disk = scratch / "disk"
+            disk.touch()
+            os.truncate(disk, image.round_up(batch.disk_mib * host.MIB))
+            disks.append(disk)
+        exports = {"ONLY": only, "KERNEL_VERSION": version, **batch.environment}
+        lines = [f"export {key}='{value}'" for key, value in exports.items()]
+        lines.append(f"bash $PAYLOAD/tests/run_checks.sh {' '.join(batch.scripts)}")
+        plan = guest.Boot(
+            kernel=chosen,
+            commands="\n".join(lines),
+            payload=payload(chosen, scratch),
+            disks=tuple(disks),
+            cpus=batch.cpus,
+            memory_mib=batch.memory_mib,
+            counted_clock=batch.counted_clock,
+            limit_s=batch.limit_s,
+            heartbeat_s=0,
+        )
+        folder = results_folder(batch.name, version)
+        try:
+            outcome = guest.run(plan, folder, watch)
+        except guest.GuestError as error:
+            return Report(
+                _verdicts(error.console, None), error.console, folder, error.console, 0, str(error)
+            )
+        said = folder / "said"
+        text = said.read_text() if said.is_file() else outcome.output
+        return Report(
+            _verdicts(text, folder), outcome.kernel_log, folder, outcome.output, outcome.host_s
+        )
+
+
+@functools.cache
+def report(batch: Batch, version: str) -> Report:
+    """The one boot of a batch in this session (FGIO_CHECKS: run matching checks alone)."""
+    try:
+        return boot(batch, version, ONLY)
+    except host.LabError as error:
+        return Report({}, "", paths.BUILD, "", 0, str(error))
+
+
+def trouble(batch: Batch, log: str) -> list[str]:
+    """Lines of the kernel's log that the batch did not cause on purpose."""
+    lines = [line for line in log.splitlines() if TROUBLE.search(line)]
+    if batch.expected:
+        lines = [line for line in lines if not re.search(batch.expected, line)]
+    return lines

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The lab itself: its figures, its messages, and that it leaves nothing behind."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lab import configurations, experiments, figures, fio, host, kernel, paths, report, summary
+from lab import guest as machine
+from lab.experiments.base import Row
+from lab.figures import Requests
+
+RUN = paths.LAB / "run"
+BOOT = paths.LAB / "boot"
+USAGE = 2
+GUEST_FAILED = 125
+INTERRUPTED = 130
+
+
+def call(*command: object, limit_s: float = 200, **environment: str) -> subprocess.CompletedProcess:
+    """Runs one of the lab's commands to its end."""
+    return subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=limit_s,
+    )
+
+
+def guests_of(folder: Path) -> list[int]:
+    """Process ids of the QEMUs that use files below a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+        except OSError:
+            continue
+        if b"qemu-system" in line and str(folder).encode() in line:
+            found.append(int(entry.name))
+    return found
+
+
+def separate_build(folder: Path) -> dict[str, str]:
+    """An environment with a build folder of its own, so that only its own guests are seen."""
+    (folder / "build").mkdir()
+    for name in ("venv", "kmod"):
+        if (paths.BUILD / name).exists():
+            (folder / "build" / name).symlink_to(paths.BUILD / name)
+    return {"FGIO_BUILD": str(folder / "build"), "FGIO_CACHE": str(paths.CACHE)}
+
+
+def requests(count: int = 1000) -> Requests:
+    """Requests that took 1, 2, ... ms, one each ms."""
+    return Requests(np.arange(count) / 1000, np.arange(1, count + 1, dtype=float))
+
+
+# Figures
+
+
+def test_percentiles_are_nearest_rank():
+    figure = figures.summarize(requests(), 1.0)
+    assert figure == {
+        "throughput": 1000.0,
+        "p50_ms": 500.0,
+        "p99_ms": 990.0,
+        "p999_ms": 999.0,
+        "max_ms": 1000.0,
+        "n": 1000,
+    }
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 99, 101, 1001])
+def test_percentile_leaves_no_more_than_its_share_above(count):
+    values = np.sort(np.random.default_rng(count).exponential(size=count))
+    for fraction in (0.5, 0.9, 0.99, 0.999):
+        at = figures.percentile(values, fraction)
+        assert (values > at).sum() <= (1 - fraction) * count + 1e-6
+        assert (values >= at).sum() >= (1 - fraction) * count - 1e-6
+
+
+def test_no_requests_give_no_figures():
+    figure = figures.summarize(Requests.none(), 5.0)
+    assert figure["n"] == 0 and figure["throughput"] == 0
+    assert figure["p99_ms"] is None and figure["max_ms"] is None
+
+
+def test_ccdf_reaches_from_all_to_the_slowest():
+    latency, fraction = figures.ccdf(requests(5000))
+    assert fraction[0] == pytest.approx(1 / 5000) and latency[0] == 5000
+    assert fraction[-1] == 1 and latency[-1] == 1
+
+
+def test_rate_counts_every_request_once():
+    _, rate = figures.rate(requests(), 1.0, 0.1)
+    assert rate.sum() * 0.1 == pytest.approx(1000)
+
+
+def test_fio_log(tmp_path):
+    (tmp_path / "reader_lat.1.log").write_text(
+        "3, 1500000, 0, 4096, 0\n9, 2500000, 0, 4096, 8192\n"
+    )
+    (tmp_path / "reader_lat.2.log").write_text("5, 500000, 0, 8192, 0\n")
+    found, moved = fio.read_log(tmp_path, "reader")
+    assert sorted(found.latency_ms) == [0.5, 1.5, 2.5]
+    assert found.end_s.max() == pytest.approx(0.009)
+    assert moved == 16384
+
+
+# Summary and report
+
+
+def rows() -> list[Row]:
+    """Two rows as an experiment gives them."""
+    figure = figures.summarize(requests(), 1.0)
+    return [
+        Row(name, 1, figure, {"iops": 5.0}, {}, requests(), 1.0, [("storm", 0.2, 0.6)])
+        for name in ("none", "fgio")
+    ]
+
+
+def test_summary_has_the_promised_form(tmp_path):
+    chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
+    content = summary.build(experiments.find("admission"), chosen, rows(), "lab/run admission")
+    written = json.loads(summary.write(content, tmp_path).read_text())
+    assert {"experiment", "kernel", "device", "virtual_time", "rows"} <= written.keys()
+    assert written["virtual_time"] is True and written["kernel"] == "6.12"
+    for row in written["rows"]:
+        assert {"config", "seed", "foreground", "background"} <= row.keys()
+        assert set(row["foreground"]) == {
+            "throughput",
+            "p50_ms",
+            "p99_ms",
+            "p999_ms",
+            "max_ms",
+            "n",
+        }
+
+
+def test_report_needs_no_network(tmp_path):
+    chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
+    experiment = experiments.find("admission")
+    content = summary.build(experiment, chosen, rows(), "lab/run admission")
+    text = report.write(experiment, content, rows(), tmp_path).read_text()
+    assert text.count("<svg") == 2
+    # Names of XML vocabularies are not addresses that a reader would fetch.
+    assert not re.search(r"(src|href)=[\"']https?://|@import|url\(http", text)
+
+
+def test_every_experiment_names_known_configurations():
+    for experiment in experiments.ALL.values():
+        assert experiment.description and "\n" not in experiment.description
+        assert set(experiment.valid()) <= configurations.BY_NAME.keys()
+
+
+# Messages
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no-such"], "first-light, admission, starvation, idle-cost, overhead"),
+        (["admission", "--configs", "none,cfq", "--out", "x"], "cfq"),
+        (["admission", "--configs", "floor", "--out", "x"], "alone"),
+        (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),
+        (["admission", "--seeds", "0", "--out", "x"], "--seeds 0"),
+        (["admission"], "--out"),
+        ([], "--list"),
+    ],
+)
+def test_wrong_usage_is_explained(arguments, says, tmp_path):
+    done = subprocess.run(
+        [str(RUN), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == USAGE, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_list_has_a_line_for_each():
+    done = call(RUN, "--list")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == len(experiments.ALL)
+
+
+def test_full_disk_is_explained(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Full())
+    with pytest.raises(host.LabError, match="FGIO_CACHE"):
+        host.need_space(tmp_path / "cache", 3000, "the guest's root file system")
+
+
+class _Full:
+    free = 5 * host.MIB
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: needs root")
+def test_small_cache_leaves_nothing_half_made(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    # In a mount namespace of its own: nothing stays mounted whatever happens.
+    script = (
+        f"mount -t tmpfs -o size=200m none {small} && mkdir {small}/kernel && "
+        f"ln -s {paths.CACHE}/kernel/6.12 {small}/kernel/6.12 && "
+        f"{{ {BOOT} -- true; status=$?; ls -A {small}; exit $status; }}"
+    )
+    done = call("unshare", "--mount", "bash", "-c", script, FGIO_CACHE=str(small))
+    assert done.returncode == GUEST_FAILED
+    assert "needs 3000 MiB" in done.stderr and "FGIO_CACHE" in done.stderr
+    # What was finished may stay; half-made things have names with a dot, or "root".
+    assert all(name.startswith(("kernel", "initramfs-")) for name in done.stdout.split())
+
+
+def test_whole_leaves_nothing_on_error(tmp_path):
+    with pytest.raises(ZeroDivisionError), host.whole(tmp_path / "image") as fresh:
+        fresh.write_text("half")
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+
+
+# Guests
+
+
+def test_guest_hands_over_status_output_and_files(guest):
+    outcome = guest(
+        "uname -r; echo to the host >$RESULTS/file; cat $PAYLOAD/note; exit 7",
+        payload={"note": "from the host"},
+    )
+    assert outcome.status == 7
+    assert outcome.output.splitlines() == [kernel.locate("6.12").release, "from the host"]
+    assert (outcome.results / "file").read_text() == "to the host\n"
+
+
+def test_hanging_guest_is_killed_with_its_console_shown(tmp_path):
+    environment = separate_build(tmp_path)
+    begin = time.monotonic()
+    done = call(
+        BOOT, "--fast", "--timeout", 25, "--", "echo about to hang; sleep 1000000", **environment
+    )
+    assert done.returncode == GUEST_FAILED
+    assert "no end after 25 s" in done.stderr
+    assert "about to hang" in done.stderr
+    assert time.monotonic() - begin < 60
+    assert not guests_of(tmp_path)
+    assert not list((tmp_path / "build" / "run").iterdir())
+
+
+def test_crashing_guest_is_reported(tmp_path):
+    environment = separate_build(tmp_path)
+    done = call(BOOT, "--fast", "--", "echo c >/proc/sysrq-trigger; sleep 9", **environment)
+    assert done.returncode == GUEST_FAILED
+    assert "without handing over its results" in done.stderr
+    assert "sysrq" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interruption_leaves_nothing(number, tmp_path):
+    environment = separate_build(tmp_path)
+    mounts = Path("/proc/self/mounts").read_text()
+    process = subprocess.Popen(
+        [str(BOOT), "--fast", "--", "sleep 1000000"],
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not guests_of(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert guests_of(tmp_path), "no guest began"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    if number != signal.SIGKILL:
+        assert process.returncode == INTERRUPTED
+        assert "nothing is left running" in said and "Traceback" not in said
+        assert not list((tmp_path / "build" / "run").iterdir())
+    deadline = time.monotonic() + 10
+    while guests_of(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not guests_of(tmp_path)
+    assert Path("/proc/self/mounts").read_text() == mounts
+
+
+def test_counted_clock_repeats_to_the_instruction(guest):
+    script = (
+        "insmod $PAYLOAD/modules/simdisk.ko model=volume size_mib=256 && "
+        "fio --name=reader --filename=/dev/simdisk0 --direct=1 --rw=randread --bs=4k "
+        "--ioengine=libaio --iodepth=4 --number_ios=2000 --randseed=1 --output-format=terse "
+        ">/dev/null && cut -d' ' -f1 /proc/uptime"
+    )
+    if not (paths.modules_folder(kernel.locate("6.12").release) / "simdisk.ko").is_file():
+        pytest.skip("simdisk.ko has not been built")
+    times = [float(guest(script, counted_clock=True, cpus=1).output) for _ in range(2)]
+    assert times[1] == pytest.approx(times[0], rel=0.02)
+
+
+def test_trouble_is_seen_in_a_log():
+    text = "[1.0] fine\n[2.0] WARNING: CPU: 0 PID: 1 at block/blk-mq.c:1\n"
+    outcome = machine.Outcome(0, "", "", text, Path(), 0, 0)
+    assert len(outcome.kernel_trouble()) == 1
