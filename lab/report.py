@@ -127,7 +127,7 @@ def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) 
         lines=lines,
         background=list(dict.fromkeys(name for line in lines for name in line["background"])),
         cells=not single_cell,
-        per_io=any(line["per_io"] for line in lines),
+        extras={name: summary.EXTRAS[name] for name in summary.shown_extras(lines)},
         seeds=sorted({row.seed for row in rows}),
         ccdf=draw_ccdf(rows) if drawn and single_cell else "",
         rates=draw_rates(rows) if drawn and single_cell else "",

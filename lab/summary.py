@@ -12,6 +12,8 @@ from rich.table import Table
 from lab import host, kernel
 from lab.experiments.base import Experiment, Row
 
+# Figures beside the foreground's that tables show when rows have them: key -> heading.
+EXTRAS = {"instructions_per_io": "instructions per I/O", "request_kib": "request KiB"}
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 
@@ -71,7 +73,8 @@ def medians(rows: list[Row]) -> list[dict]:
             line[figure] = _median([member.foreground.get(figure) for member in members])
         for name in members[0].background:
             line["background"][name] = _median([m.background.get(name) for m in members])
-        line["per_io"] = _median([m.extra.get("instructions_per_io") for m in members])
+        for name in EXTRAS:
+            line[name] = _median([member.extra.get(name) for member in members])
         lines.append(line)
     return lines
 
@@ -81,16 +84,21 @@ def _median(values: list) -> float | None:
     return plain.median(known) if known else None
 
 
+def shown_extras(lines: list[dict]) -> list[str]:
+    """The keys of EXTRAS that any of the lines has."""
+    return [name for name in EXTRAS if any(line[name] is not None for line in lines)]
+
+
 def table(experiment: Experiment, rows: list[Row]) -> Table:
     """The figures as a table for the terminal."""
     lines = medians(rows)
     drawn = Table(title=f"{experiment.name}: {experiment.description}", title_justify="left")
     cells = any(line["cell"] for line in lines)
-    per_io = any(line["per_io"] for line in lines)
+    extras = shown_extras(lines)
     background = list(dict.fromkeys(name for line in lines for name in line["background"]))
     headings = (["cell"] if cells else []) + ["configuration", "per second"]
     headings += ["p50 ms", "p99 ms", "p99.9 ms", "max ms"]
-    headings += ["instructions per I/O"] if per_io else []
+    headings += [EXTRAS[name] for name in extras]
     headings += [name.replace("_", " ") for name in background]
     for heading in headings:
         left = heading in ("cell", "configuration")
@@ -98,7 +106,7 @@ def table(experiment: Experiment, rows: list[Row]) -> Table:
     for line in lines:
         texts = ([line["cell"]] if cells else []) + [line["config"]]
         texts += [number(line[figure]) for figure in FIGURES]
-        texts += [number(line["per_io"])] if per_io else []
+        texts += [number(line[name]) for name in extras]
         texts += [number(line["background"].get(name)) for name in background]
         drawn.add_row(*texts)
     return drawn

@@ -37,7 +37,7 @@ class FioPair(Experiment):
     configurations = ("alone", *STOCK, "fgio")
     extra_configurations = FIO_BOUNDS
     size_mib = 4096
-    duration_s = 5.0
+    duration_s = 10.0
     host_s = 90
     units = {
         "foreground.throughput": "I/Os per second",

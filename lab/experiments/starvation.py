@@ -9,6 +9,6 @@ class Starvation(FioPair):
 
     name = "starvation"
     description = "fio: readers that saturate the disk (64 I/Os at a time) beside a writer with 32"
-    duration_s = 3.0
+    duration_s = 10.0
     foreground_options = {"rw": "randread", "bs": "4k", "iodepth": 64}
     background_options = {"rw": "randwrite", "bs": "4k", "iodepth": 32}
