@@ -32,9 +32,10 @@ sync
 snapshot after-{cell}
 """
 # Sequential 4 KiB I/Os at depth 32 from one submitter, 16 a system call, are what merging is for.
+BATCHES = {"iodepth_batch": 16, "iodepth_batch_complete_min": 16}
 CELLS: dict[str, dict[str, object]] = {
-    "seq-read": {"rw": "read", "bs": "4k", "iodepth": 32, "iodepth_batch": 16},
-    "seq-write": {"rw": "write", "bs": "4k", "iodepth": 32, "iodepth_batch": 16},
+    "seq-read": {"rw": "read", "bs": "4k", "iodepth": 32, **BATCHES},
+    "seq-write": {"rw": "write", "bs": "4k", "iodepth": 32, **BATCHES},
     "rand-read": {"rw": "randread", "bs": "4k", "iodepth": 32},
     "rand-write": {"rw": "randwrite", "bs": "4k", "iodepth": 32},
 }
