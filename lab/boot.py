@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="several times faster, several threads; times mean nothing",
+        help="several times faster; times mean nothing",
     )
     parser.add_argument("--mem", type=int, default=1536, help="guest memory in MiB")
     parser.add_argument("--timeout", type=float, default=300, help="limit in host seconds")

@@ -53,8 +53,14 @@ def start(command: Sequence[str], **options) -> subprocess.Popen:
 def finish(process: subprocess.Popen) -> None:
     """Ends a process of start() with its whole group and reaps it."""
     # The group can outlive its leader, so it is signalled even when the leader is gone.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    try:
         os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        # A command under sudo: sudo passes the signal on and ends with its command.
+        group = f"-{process.pid}"
+        subprocess.run(["sudo", "-n", "kill", "-TERM", "--", group], check=False)
     process.wait()
     with _children_lock:
         _children.discard(process)

@@ -49,7 +49,6 @@ class Experiment:
 
     device: what the workload runs on, as make_disk in guest/functions.sh knows it
     duration_s: virtual seconds measured in a boot; setup_s: virtual seconds before them
-    host_s: host seconds that a boot takes, roughly, for the estimate of the time left
     variants: a boot is made for each; most experiments have one
     units: meaning of the figures in rows
     """
@@ -62,7 +61,6 @@ class Experiment:
     demo_configurations: tuple[str, ...] = ()
     duration_s: float = 10
     setup_s: float = 5
-    host_s: float = 60
     limit_s: float = 1200
     variants: tuple[str, ...] = ("",)
     units: dict[str, str] = {}

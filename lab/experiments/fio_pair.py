@@ -38,7 +38,6 @@ class FioPair(Experiment):
     extra_configurations = FIO_BOUNDS
     size_mib = 4096
     duration_s = 10.0
-    host_s = 90
     units = {
         "foreground.throughput": "I/Os per second",
         "background.iops": "I/Os per second",

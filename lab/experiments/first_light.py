@@ -64,7 +64,6 @@ class FirstLight(Experiment):
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
     duration_s = 22
     setup_s = 16
-    host_s = 240
     limit_s = 1800
     warm_s = 3
     storm_after_s = 4

@@ -53,7 +53,6 @@ class IdleCost(Experiment):
     extra_configurations = STOCK
     duration_s = 2.0
     setup_s = 5
-    host_s = 90
     units = {"foreground.throughput": "I/Os per second", "request_kib": "mean size after merging"}
 
     def boot(

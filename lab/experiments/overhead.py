@@ -39,7 +39,6 @@ class Overhead(Experiment):
     extra_configurations = STOCK
     duration_s = 0.5
     setup_s = 5
-    host_s = 45
     variants = ("1", "2", "4")
     units = {
         "foreground.throughput": "I/Os per second of virtual time, all CPUs together",
