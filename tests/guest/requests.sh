@@ -153,11 +153,11 @@ check_requeue() {
   count_requeues verify 2
   expect "requeues of what did not fit" $REQUEUES -gt 10
   expect_both_classes
-  # A full task set: taken, and given back with a status.
-  make_scsi dev_size_mb=32 ndelay=20000 max_queue=3 every_nth=5 statistics=1 opts=0x800
+  # A troubled link: taken, and given back with a status.
+  make_scsi dev_size_mb=32 ndelay=20000 every_nth=40 statistics=1 opts=0x10
   use fgio
   count_requeues verify 2
-  expect "requeues of what did not fit" $REQUEUES -gt 10
+  expect "requeues after transport errors" $REQUEUES -gt 3
   expect_both_classes
 }
 
