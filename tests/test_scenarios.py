@@ -52,3 +52,18 @@ def test_scenario(batch: Batch, version: str, check: str) -> None:
         pytest.skip(verdict.log.strip().splitlines()[-1])
     if verdict.status != GOOD:
         pytest.fail(f"{verdict.status} after {verdict.seconds} s\n{verdict.log}{report.died}")
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("[  7.1] WARNING: CPU: 0 PID: 9 at block/blk-mq.c:1 blk_mq_free_request", True),
+        ("[  7.1] INFO: task fio:77 blocked for more than 120 seconds.", True),
+        ("[  7.1] BUG: kernel NULL pointer dereference, address: 0000000000000008", True),
+        ("[  7.1] I/O error, dev sda, sector 8 op 0x1:(WRITE)", False),
+        ("[  7.1] fgio: loading out-of-tree module taints kernel.", False),
+    ],
+)
+def test_what_counts_as_trouble(line: str, seen: bool) -> None:
+    batch = Batch("none", (), expected="I/O error")
+    assert bool(scenario.trouble(batch, line)) is seen
