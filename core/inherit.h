@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The wait graph: who waits for what, and who becomes critical because a
+ * foreground task waits for it, directly or through others (FAST'17 paper,
+ * sections 4.2 and 4.4).
+ *
+ * A *node* is a task that waits or is boosted. Its waits nest: a task that
+ * waits for a journal commit may meet a lock on the way. A *boost* is a lease:
+ * it names the wait of the foreground task that it serves (the root) and the
+ * wait that leads to the boosted task (the edge), and it is worth nothing from
+ * the moment that either ends. Nobody has to take it back.
+ *
+ * A *walk* starts at every wait of every foreground task and follows blockers,
+ * breadth first. It is level-triggered: it looks at how things are, not at what
+ * changed, and is repeated while foreground tasks wait. An event that was
+ * missed costs one interval of the walk, never a lost or a stuck boost.
+ *
+ * Tasks and what they wait for are opaque numbers here, never dereferenced.
+ * Zero is no task.
+ *
+ * Locking: nodes live in buckets; the functions that take a bucket touch
+ * nothing else, and the caller serialises the calls for one bucket. A walk
+ * belongs to one thread; what it needs of the buckets it asks for through its
+ * operations. Nothing here sleeps or allocates.
+ */
+#ifndef FGIO_CORE_INHERIT_H
+#define FGIO_CORE_INHERIT_H
+
+#include "types.h"
+
+#define FGIO_WAITS_NESTED 4
+#define FGIO_LEASES 2
+#define FGIO_BUCKET_NODES 8
+#define FGIO_BUCKET_LEASES (FGIO_BUCKET_NODES * FGIO_LEASES)
+
+/* The longest chain that is followed; the paper saw four steps. */
+#define FGIO_WALK_DEPTH 8
+
+/**
+ * struct fgio_wait - one task waits for one thing
+ * @object: what for
+ * @detail: more about it, known to the layer that recorded the wait
+ * @since_ns: when it began
+ * @seq: names this wait among all that its task had and will have; never 0
+ * @kind: which layer can tell who is in the way
+ */
+struct fgio_wait {
+	u64 object;
+	u64 detail;
+	u64 since_ns;
+	u32 seq;
+	u8 kind;
+};
+
+/**
+ * struct fgio_lease - why a task is boosted
+ * @root: the foreground task that is served
+ * @root_seq: its wait
+ * @waiter: the task that waits for the boosted one; @root itself in a chain of
+ *	one step
+ * @waiter_seq: its wait
+ * @walk: number of the walk that renewed it last
+ */
+struct fgio_lease {
+	u64 root;
+	u64 waiter;
+	u32 root_seq;
+	u32 waiter_seq;
+	u32 walk;
+};
+
+/**
+ * struct fgio_node - a task that waits or is boosted; only the functions below
+ *	touch it
+ * @depth: waits in @waits, outermost first
+ * @foreground: whether its waits are roots
+ * @waits: nested waits
+ * @leases: why it is boosted; a lease without a root is none
+ */
+struct fgio_node {
+	u8 depth;
+	bool foreground;
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	struct fgio_lease leases[FGIO_LEASES];
+};
+
+/**
+ * struct fgio_bucket - the nodes whose tasks hash to one place
+ * @seq: the last sequence number given out
+ * @foreground_waiting: nodes of foreground tasks that wait
+ * @leased: nodes that have leases
+ * @tasks: whose nodes; 0 for a free one. Apart from the nodes, so that a task
+ *	is looked up in one or two cache lines
+ * @nodes: some of them free
+ *
+ * All zero is an empty bucket.
+ */
+struct fgio_bucket {
+	u32 seq;
+	u32 foreground_waiting;
+	u32 leased;
+	u64 tasks[FGIO_BUCKET_NODES];
+	struct fgio_node nodes[FGIO_BUCKET_NODES];
+};
+
+/**
+ * fgio_wait_begin() - a task begins to wait
+ * @bucket: of the task
+ * @task: who
+ * @foreground: whether requests wait for it; holds for the waits around this
+ *	one, too
+ * @wait: object, detail, since_ns and kind set; seq is set here
+ *
+ * In a full bucket, it takes the place of the node that was boosted longest ago
+ * among those that do not wait.
+ *
+ * Return: the wait's sequence number, or 0 when it could not be recorded
+ * because the bucket is full or the task's waits nest too deep: then nobody is
+ * boosted for it.
+ */
+u32 fgio_wait_begin(struct fgio_bucket *bucket, u64 task, bool foreground,
+		    struct fgio_wait *wait);
+
+/**
+ * fgio_wait_end() - a wait is over
+ * @bucket: of the task
+ * @task: who
+ * @seq: which wait; those nested in it are over, too
+ * @ended: what it was, or NULL
+ *
+ * Return: whether there was such a wait.
+ */
+bool fgio_wait_end(struct fgio_bucket *bucket, u64 task, u32 seq,
+		   struct fgio_wait *ended);
+
+/*
+ * The innermost wait of a task for an object; 0 when there is none. Safe
+ * without serialisation where a task asks for itself, as a hint: another task's
+ * number may be returned while the task has none, and ends nothing.
+ */
+u32 fgio_wait_seq(const struct fgio_bucket *bucket, u64 task, u64 object);
+
+/*
+ * Whether a task has waits at all. Safe without serialisation where a task asks
+ * for itself: true while it has, and but for a rare race, false while not.
+ */
+bool fgio_wait_any(const struct fgio_bucket *bucket, u64 task);
+
+/* Whether a wait is still going on. */
+bool fgio_wait_goes_on(const struct fgio_bucket *bucket, u64 task, u32 seq);
+
+/* Whether a task waits, and requests wait for it. */
+bool fgio_wait_foreground(const struct fgio_bucket *bucket, u64 task);
+
+/* Copies a task's waits, outermost first. Return: how many. */
+unsigned int fgio_wait_copy(const struct fgio_bucket *bucket, u64 task,
+			    struct fgio_wait waits[FGIO_WAITS_NESTED]);
+
+/* The task is gone: so are its waits and its leases. */
+void fgio_wait_forget(struct fgio_bucket *bucket, u64 task);
+
+/**
+ * fgio_lease_grant() - boost a task, or renew its boost
+ * @bucket: of the task
+ * @task: who
+ * @lease: why
+ * @renewed: out: whether it was boosted before, by this very lease or by as many
+ *	of the same walk as it can have
+ *
+ * Takes the place of the same lease, of a free one, or of the one that was
+ * renewed longest ago, if that was in another walk.
+ *
+ * Return: false when the bucket is full. Nothing gives way to a boost.
+ */
+bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
+		      const struct fgio_lease *lease, bool *renewed);
+
+/* Copies a task's leases. Return: how many. */
+unsigned int fgio_lease_copy(const struct fgio_bucket *bucket, u64 task,
+			     struct fgio_lease leases[FGIO_LEASES]);
+
+/* Copies the leases of all tasks of a bucket. Return: how many. */
+unsigned int fgio_bucket_leases(const struct fgio_bucket *bucket,
+				struct fgio_lease leases[FGIO_BUCKET_LEASES]);
+
+/**
+ * fgio_lease_expire() - drop the leases that were not renewed
+ * @bucket: any
+ * @walk: the walk that has just ended; leases of others go
+ *
+ * Return: how many went.
+ */
+unsigned int fgio_lease_expire(struct fgio_bucket *bucket, u32 walk);
+
+/*
+ * Calls @visit for each foreground task of the bucket that waits. Return: how
+ * many.
+ */
+unsigned int fgio_bucket_roots(const struct fgio_bucket *bucket,
+			       void (*visit)(void *context, u64 task),
+			       void *context);
+
+/*
+ * Forgets all tasks of a bucket. Sequence numbers go on, so that no wait that
+ * was forgotten seems to go on.
+ */
+void fgio_bucket_clear(struct fgio_bucket *bucket);
+
+/**
+ * struct fgio_link - a task that a walk came to
+ * @task: who
+ * @root: the foreground task where the walk set out; @task itself for a root
+ * @root_seq: the wait of @root that led here; 0 for a root
+ * @waiter_seq: the wait of the task before that led here; 0 for a root
+ * @parent: index of the link before; its own index for a root
+ * @child: index of the first link that was new to the walk and found from here;
+ *	its own when none
+ * @place: index in the walk's @visited
+ * @kind: kind of the wait that led here
+ * @depth: steps from the root
+ */
+struct fgio_link {
+	u64 task;
+	u64 root;
+	u32 root_seq;
+	u32 waiter_seq;
+	u32 parent;
+	u32 child;
+	u32 place;
+	u8 kind;
+	u8 depth;
+};
+
+struct fgio_walk;
+
+/**
+ * struct fgio_walk_operations - what a walk asks its caller
+ * @waits: copies the waits of a task, and says how many
+ * @blockers: calls fgio_walk_found() for each task that is in the way of a
+ *	wait; called once for each wait of each task that the walk comes to
+ * @boost: a task is in the way of a foreground task
+ */
+struct fgio_walk_operations {
+	unsigned int (*waits)(void *context, u64 task,
+			      struct fgio_wait waits[FGIO_WAITS_NESTED]);
+	void (*blockers)(void *context, struct fgio_walk *walk, u32 link,
+			 const struct fgio_wait *wait);
+	void (*boost)(void *context, u64 task, const struct fgio_lease *lease);
+};
+
+/**
+ * struct fgio_walk - one walk over the graph
+ * @operations: how to ask
+ * @context: passed to the operations
+ * @links: every task that the walk came to, in that order; the caller's memory
+ * @capacity: length of @links
+ * @count: links in use
+ * @next: links before this one have been followed
+ * @visited: link of each visited task by hash, 0 for none, else index + 1; the
+ *	caller's memory, all zero before the first walk
+ * @visited_bits: log2 of the length of @visited, which is at least twice
+ *	@capacity
+ * @depth_max: steps that are followed; 1 switches transitive waits off
+ * @number: of this walk; each walk has the next one
+ * @from: the link that waits for the task that was found last
+ * @from_seq: its wait
+ * @from_kind: its kind
+ * @overflowed: how often a task did not fit into @links, in all walks: it was
+ *	boosted, or is a root, but was not followed
+ * @cut: tasks that were not followed because of @depth_max, in all walks: they
+ *	were boosted, and are in @links
+ *
+ * The caller zeroes all, and sets @operations, @context, @links, @capacity,
+ * @visited and @visited_bits (1 to 31) once, @depth_max (1 to
+ * %FGIO_WALK_DEPTH) and @number before each walk.
+ */
+struct fgio_walk {
+	const struct fgio_walk_operations *operations;
+	void *context;
+	struct fgio_link *links;
+	u32 capacity;
+	u32 count;
+	u32 next;
+	u32 *visited;
+	u32 visited_bits;
+	u32 depth_max;
+	u32 number;
+	u32 from;
+	u32 from_seq;
+	u8 from_kind;
+	u64 overflowed;
+	u64 cut;
+};
+
+/* Starts a new walk: nothing is visited, nothing is to be followed. */
+void fgio_walk_begin(struct fgio_walk *walk);
+
+/*
+ * A foreground task that waits. All are to be there before fgio_walk_run().
+ * Return: false when there is no room.
+ */
+bool fgio_walk_root(struct fgio_walk *walk, u64 task);
+
+/*
+ * Follows all that is to be followed. May be called again after more was found
+ * with fgio_walk_found_from().
+ */
+void fgio_walk_run(struct fgio_walk *walk);
+
+/**
+ * fgio_walk_found() - a task is in the way; called by @blockers
+ * @walk: the walk
+ * @task: who; 0, the waiter itself and the root are ignored
+ *
+ * The task is boosted at once. It is followed if it is new to the walk: so
+ * cycles end.
+ */
+void fgio_walk_found(struct fgio_walk *walk, u64 task);
+
+/*
+ * The same outside of @blockers, when it took longer to find out: @link waits,
+ * with @wait, for @task.
+ */
+void fgio_walk_found_from(struct fgio_walk *walk, u32 link,
+			  const struct fgio_wait *wait, u64 task);
+
+#endif /* FGIO_CORE_INHERIT_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Plays a script of waits, owners, deaths and walks on the wait graph and on a
+ * plain model of it side by side, and aborts where they differ. The property
+ * test feeds it random scripts, libFuzzer feeds it whatever reaches new code.
+ *
+ * What it holds the graph to:
+ *
+ * - A boost is worth nothing once the wait of its root, or that of its waiter,
+ *   has ended, and is there for a true reason as long as it is worth something.
+ * - After a walk, each task that a waiting foreground task can reach over at
+ *   most depth_max steps is boosted, and nobody else is.
+ * - Counts are exact. What does not fit is refused, and only then; nothing but
+ *   a boost gives way, the oldest first, and only for a wait.
+ * - The same script gives the same results, whatever the memory held before.
+ */
+#ifndef FGIO_CORE_TESTS_MODEL_INHERIT_H
+#define FGIO_CORE_TESTS_MODEL_INHERIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct model_inherit_seen - what happened, so that a test can tell whether
+ *	its scripts reach what they are for
+ * @exact_walks: walks after which exactly the reachable tasks were boosted
+ * @loose_walks: walks in which a bound was met or the graph changed, so that
+ *	only tasks that could be reached were boosted, and not all of them
+ * @steps_max: longest chain
+ * @nested: waits within waits
+ * @refused_waits: waits that did not fit
+ * @refused_boosts: boosts that did not fit
+ * @evictions: boosts that gave way to waits
+ * @overflows: tasks that did not fit into a walk
+ * @cuts: tasks that were not followed because of the cap
+ */
+struct model_inherit_seen {
+	unsigned long exact_walks;
+	unsigned long loose_walks;
+	unsigned long steps_max;
+	unsigned long nested;
+	unsigned long refused_waits;
+	unsigned long refused_boosts;
+	unsigned long evictions;
+	unsigned long overflows;
+	unsigned long cuts;
+};
+
+/*
+ * Any bytes are a valid script. Aborts with a message on a difference. Adds to
+ * @seen.
+ */
+void model_inherit_play(const uint8_t *script, size_t length,
+			struct model_inherit_seen *seen);
+
+#endif
