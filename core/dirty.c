@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "dirty.h"
+
+#define MILLISECOND 1000000ULL
+#define SECOND (1000 * MILLISECOND)
+
+#define PAUSE_MIN_NS (MILLISECOND / 4)
+#define PAUSE_MAX_NS (10 * MILLISECOND)
+
+static u64 smaller(u64 one, u64 other)
+{
+	return one < other ? one : other;
+}
+
+static u64 larger(u64 one, u64 other)
+{
+	return one > other ? one : other;
+}
+
+static u64 total(const struct fgio_dirty_sample *sample)
+{
+	return sample->dirty + sample->writeback;
+}
+
+u64 fgio_dirty_limit(const struct fgio_dirty_config *config,
+		     const struct fgio_dirty_sample *sample)
+{
+	u64 share = sample->dirtyable * config->percent / 100;
+	u64 limit = share - smaller(share, sample->others);
+
+	if (config->milliseconds)
+		limit = smaller(limit, sample->bandwidth *
+					       config->milliseconds / 1000);
+	return larger(limit, FGIO_DIRTY_FLOOR);
+}
+
+/*
+ * Above the limit with half of it or less being written, more than half of it
+ * is there to be written.
+ */
+enum fgio_dirty_action
+fgio_dirty_next(u64 limit, const struct fgio_dirty_sample *sample)
+{
+	if (total(sample) <= limit)
+		return FGIO_DIRTY_GO;
+	if (sample->writeback <= limit / 2)
+		return FGIO_DIRTY_WRITE;
+	return FGIO_DIRTY_WAIT;
+}
+
+u64 fgio_dirty_batch(u64 limit, const struct fgio_dirty_sample *sample)
+{
+	return smaller(sample->dirty, limit - smaller(limit, sample->writeback));
+}
+
+/*
+ * Pages to be written until there is something to do: to go on, or to start
+ * writing more.
+ */
+static u64 pages_until_change(u64 limit, const struct fgio_dirty_sample *sample)
+{
+	u64 excess = total(sample) - smaller(limit, total(sample));
+
+	if (sample->writeback <= limit / 2)
+		return excess;
+	return smaller(excess, sample->writeback - limit / 2);
+}
+
+/* Half of the time for them: the speed may be underestimated. */
+u64 fgio_dirty_pause_ns(u64 limit, const struct fgio_dirty_sample *sample)
+{
+	u64 pages = pages_until_change(limit, sample);
+	u64 pause_ns = PAUSE_MAX_NS;
+
+	/* Compared first, so that the product cannot overflow. */
+	if (pages < sample->bandwidth)
+		pause_ns = pages * (SECOND / 2) / sample->bandwidth;
+	return smaller(larger(pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
+}
+
+u64 fgio_dirty_park_ns(const struct fgio_dirty_config *config, u64 limit,
+		       const struct fgio_dirty_sample *sample)
+{
+	u64 longest_ns = config->park_max_ms * MILLISECOND;
+	/* In sixteenths, as many as the square needs to reach the factor. */
+	u64 times = smaller(16 * total(sample) / limit,
+			    16 * FGIO_DIRTY_PARK_FACTOR);
+
+	if (times <= 16)
+		return longest_ns;
+	return smaller(longest_ns * times / 16 * times / 16,
+		       longest_ns * FGIO_DIRTY_PARK_FACTOR);
+}

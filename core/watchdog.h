@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The watchdog: whether I/O that is in fgio's hands moves.
+ *
+ * I/O can stand still in two places: asleep in admission, or queued. While
+ * there is some of a class in a place, some of it must go on from there within
+ * a bounded time, or something is wrong with fgio, and it must step aside.
+ *
+ * A device that has I/O and completes none is another matter: nothing can move
+ * then, and stepping aside would not help. Such time does not count. Neither
+ * does a jump of the clock, as after a pause of the virtual machine: between
+ * two looks passes at most half of the bounded time.
+ *
+ * Locking: the caller serialises the calls for one watchdog. Nothing here
+ * sleeps or allocates.
+ */
+#ifndef FGIO_CORE_WATCHDOG_H
+#define FGIO_CORE_WATCHDOG_H
+
+#include "class.h"
+#include "types.h"
+
+enum fgio_watchdog_place {
+	FGIO_PLACE_ADMISSION,
+	FGIO_PLACE_QUEUE,
+	FGIO_PLACES,
+};
+
+/**
+ * struct fgio_watchdog_sample - how things are on one device
+ * @held: I/O in each place, per class
+ * @moved: I/O that ever went on from there, per class; any number that changes
+ *	when some does
+ * @in_device: requests in the device
+ * @completed: requests that ever left it
+ */
+struct fgio_watchdog_sample {
+	u32 held[FGIO_PLACES][FGIO_CLASSES];
+	u64 moved[FGIO_PLACES][FGIO_CLASSES];
+	u32 in_device;
+	u64 completed;
+};
+
+/**
+ * struct fgio_watchdog - one device; all zero to begin with
+ * @last: the last sample
+ * @last_ns: when it was taken; 0 for never
+ * @still_ns: for how long nothing has moved, and could have
+ */
+struct fgio_watchdog {
+	struct fgio_watchdog_sample last;
+	u64 last_ns;
+	u64 still_ns[FGIO_PLACES][FGIO_CLASSES];
+};
+
+/**
+ * struct fgio_watchdog_finding - what stands still
+ * @place: enum fgio_watchdog_place
+ * @class: enum fgio_class
+ * @held: how much of it
+ * @still_ns: for how long
+ */
+struct fgio_watchdog_finding {
+	u8 place;
+	u8 class;
+	u32 held;
+	u64 still_ns;
+};
+
+/**
+ * fgio_watchdog_look() - look at a device
+ * @watchdog: of the device
+ * @sample: how it is
+ * @now_ns: the time; never 0, never goes back
+ * @limit_ns: how long I/O may stand still; look several times as often
+ * @finding: out: what stands still
+ *
+ * Return: whether something stands still.
+ */
+bool fgio_watchdog_look(struct fgio_watchdog *watchdog,
+			const struct fgio_watchdog_sample *sample, u64 now_ns,
+			u64 limit_ns, struct fgio_watchdog_finding *finding);
+
+#endif /* FGIO_CORE_WATCHDOG_H */
