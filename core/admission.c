@@ -14,6 +14,13 @@ static u32 at_least_one(u32 value)
 	return value ? value : 1;
 }
 
+static void set_shares(struct fgio_admission *admission, u32 critical,
+		       u32 noncritical)
+{
+	fgio_store(&admission->share[FGIO_CRITICAL], critical);
+	fgio_store(&admission->share[FGIO_NONCRITICAL], noncritical);
+}
+
 static void divide_slots(struct fgio_admission *admission)
 {
 	u64 critical = admission->wanted[FGIO_CRITICAL];
@@ -22,16 +29,14 @@ static void divide_slots(struct fgio_admission *admission)
 
 	admission->reserve = at_least_one(total / RESERVE_FRACTION);
 	if (wanted <= total) {
-		admission->share[FGIO_CRITICAL] = (u32)critical;
-		admission->share[FGIO_NONCRITICAL] =
-			admission->wanted[FGIO_NONCRITICAL];
+		set_shares(admission, (u32)critical,
+			   admission->wanted[FGIO_NONCRITICAL]);
 		return;
 	}
 	critical = at_least_one((u32)(critical * total / wanted));
 	if (critical >= total)
 		critical = total - 1;
-	admission->share[FGIO_CRITICAL] = (u32)critical;
-	admission->share[FGIO_NONCRITICAL] = total - (u32)critical;
+	set_shares(admission, (u32)critical, total - (u32)critical);
 }
 
 void fgio_admission_init(struct fgio_admission *admission, u32 total)
@@ -65,34 +70,48 @@ u32 fgio_admission_limit(const struct fgio_admission *admission,
 {
 	enum fgio_class other = other_class(class);
 
-	if (other_about || admission->admitted[other] ||
-	    admission->waiting[other])
-		return admission->share[class];
+	if (other_about || fgio_load(&admission->admitted[other]) ||
+	    fgio_load(&admission->waiting[other]))
+		return fgio_load(&admission->share[class]);
 	return admission->total - admission->reserve;
 }
 
 static bool has_room(const struct fgio_admission *admission,
 		     enum fgio_class class, bool other_about)
 {
-	return admission->admitted[class] <
+	return fgio_load(&admission->admitted[class]) <
 	       fgio_admission_limit(admission, class, other_about);
+}
+
+/* Return: slots taken by the class now, this one included. */
+static u32 charge(struct fgio_admission *admission, enum fgio_class class)
+{
+	fgio_add(&admission->granted[class], 1);
+	return fgio_add(&admission->admitted[class], 1);
 }
 
 void fgio_admission_charge(struct fgio_admission *admission,
 			   enum fgio_class class)
 {
-	admission->admitted[class]++;
-	admission->granted[class]++;
+	charge(admission, class);
 }
 
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_class class, bool other_about)
 {
-	if (admission->waiting[class] ||
+	u32 taken;
+
+	/* Who has no chance shall not make others step back. */
+	if (fgio_load(&admission->waiting[class]) ||
 	    !has_room(admission, class, other_about))
 		return false;
-	fgio_admission_charge(admission, class);
-	return true;
+	taken = charge(admission, class);
+	if (!fgio_load(&admission->waiting[class]) &&
+	    taken <= fgio_admission_limit(admission, class, other_about))
+		return true;
+	fgio_sub(&admission->granted[class], 1);
+	fgio_sub(&admission->admitted[class], 1);
+	return false;
 }
 
 void fgio_admission_wait(struct fgio_admission *admission,
@@ -101,43 +120,58 @@ void fgio_admission_wait(struct fgio_admission *admission,
 	waiter->class = class;
 	waiter->granted = false;
 	fgio_list_add_tail(&admission->waiters[class], &waiter->link);
-	admission->waiting[class]++;
+	fgio_add(&admission->waiting[class], 1);
 }
 
 void fgio_admission_release(struct fgio_admission *admission,
 			    enum fgio_class class)
 {
-	admission->admitted[class]--;
+	fgio_sub(&admission->admitted[class], 1);
 }
 
 void fgio_admission_reclassify(struct fgio_admission *admission,
 			       enum fgio_class from, enum fgio_class to)
 {
-	admission->admitted[from]--;
-	admission->admitted[to]++;
+	fgio_add(&admission->admitted[to], 1);
+	fgio_sub(&admission->admitted[from], 1);
 }
 
 static void stop_waiting(struct fgio_admission *admission,
 			 struct fgio_waiter *waiter)
 {
 	fgio_list_remove(&waiter->link);
-	admission->waiting[waiter->class]--;
+	fgio_sub(&admission->waiting[waiter->class], 1);
+}
+
+static struct fgio_waiter *grant_first(struct fgio_admission *admission,
+				       enum fgio_class class)
+{
+	struct fgio_waiter *waiter;
+
+	if (!admission->waiting[class])
+		return NULL;
+	waiter = fgio_container_of(admission->waiters[class].next,
+				   struct fgio_waiter, link);
+	charge(admission, class);
+	stop_waiting(admission, waiter);
+	waiter->granted = true;
+	return waiter;
 }
 
 static struct fgio_waiter *grant_class(struct fgio_admission *admission,
 				       enum fgio_class class, bool other_about)
 {
-	struct fgio_waiter *waiter;
-
-	if (!admission->waiting[class] ||
-	    !has_room(admission, class, other_about))
+	if (!has_room(admission, class, other_about))
 		return NULL;
-	waiter = fgio_container_of(admission->waiters[class].next,
-				   struct fgio_waiter, link);
-	stop_waiting(admission, waiter);
-	fgio_admission_charge(admission, class);
-	waiter->granted = true;
-	return waiter;
+	return grant_first(admission, class);
+}
+
+struct fgio_waiter *
+fgio_admission_grant_anyway(struct fgio_admission *admission)
+{
+	struct fgio_waiter *waiter = grant_first(admission, FGIO_CRITICAL);
+
+	return waiter ? waiter : grant_first(admission, FGIO_NONCRITICAL);
 }
 
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,

@@ -11,12 +11,32 @@
  * Waiting is first come, first served within a class. A slot is handed to a
  * waiter by whoever frees one: a woken waiter never competes again.
  *
- * Locking: the caller serialises all calls for one admission. Nothing here
- * sleeps, allocates or loops.
+ * Locking: the caller serialises fgio_admission_wait(), _grant*(), _promote(),
+ * _resize() and _set_shares() for one admission. fgio_admission_try(),
+ * _charge(), _release(), _reclassify() and _limit() may run at any time, in any
+ * context, beside them and beside each other, but for _resize(), which wants no
+ * slot to be taken. Nothing here sleeps, allocates or loops.
+ *
+ * Why nobody waits in vain although slots are taken and given back without a
+ * lock. Who lines up says so in @waiting first, then looks for room
+ * (fgio_admission_grant()); who gives a slot back counts down @admitted first,
+ * then looks at @waiting. Both are full barriers: either the waiter sees the
+ * room, or the other sees the waiter and calls fgio_admission_grant() itself.
+ *
+ * Why nobody overtakes and no limit is exceeded. Who takes a slot counts up
+ * @admitted first, then looks at @waiting, at the other class and at the limit,
+ * and gives the slot back where it was not entitled to it. So of two that take
+ * the last slot, or of one in each class that both found the other absent, at
+ * most one keeps it; and of one that takes a slot and one that lines up, either
+ * the first sees the second and steps back, or the second counts the first. A
+ * waiter that is granted a slot is charged before it leaves the line, so that
+ * there is no gap in between. Who steps back may have made another one wait for
+ * nothing, and so looks at @waiting as after any slot given back.
  */
 #ifndef FGIO_CORE_ADMISSION_H
 #define FGIO_CORE_ADMISSION_H
 
+#include "atomic.h"
 #include "class.h"
 #include "list.h"
 #include "types.h"
@@ -83,7 +103,8 @@ u32 fgio_admission_limit(const struct fgio_admission *admission,
  * fgio_admission_try() - take a slot if there is one for this class
  *
  * Return: whether a slot was charged. Never when somebody of the same class
- * waits already: they were first.
+ * waits already: they were first. Where it says no, call fgio_admission_wait(),
+ * or fgio_admission_grant() until NULL when somebody waits.
  */
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_class class, bool other_about);
@@ -92,17 +113,24 @@ bool fgio_admission_try(struct fgio_admission *admission,
 void fgio_admission_charge(struct fgio_admission *admission,
 			   enum fgio_class class);
 
-/* Lines up for a slot, after fgio_admission_try() said no. */
+/*
+ * Lines up for a slot. Call fgio_admission_grant() until NULL afterwards: it may
+ * be the turn of this very waiter.
+ */
 void fgio_admission_wait(struct fgio_admission *admission,
 			 struct fgio_waiter *waiter, enum fgio_class class);
 
-/* Gives a slot back. Call fgio_admission_grant() until NULL afterwards. */
+/*
+ * Gives a slot back. Call fgio_admission_grant() until NULL afterwards when
+ * fgio_admission_somebody_waits().
+ */
 void fgio_admission_release(struct fgio_admission *admission,
 			    enum fgio_class class);
 
 /*
  * A request turned out to be of the other class: its slot goes with it. Call
- * fgio_admission_grant() until NULL afterwards.
+ * fgio_admission_grant() until NULL afterwards when
+ * fgio_admission_somebody_waits().
  */
 void fgio_admission_reclassify(struct fgio_admission *admission,
 			       enum fgio_class from, enum fgio_class to);
@@ -118,6 +146,13 @@ void fgio_admission_reclassify(struct fgio_admission *admission,
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 					 bool critical_about);
 
+/*
+ * Hands a slot to who waited longest, critical ones first, whatever the limits.
+ * Return: as fgio_admission_grant(), NULL when nobody waits.
+ */
+struct fgio_waiter *
+fgio_admission_grant_anyway(struct fgio_admission *admission);
+
 /**
  * fgio_admission_promote() - a waiter became critical
  *
@@ -131,8 +166,8 @@ bool fgio_admission_promote(struct fgio_admission *admission,
 static inline bool
 fgio_admission_somebody_waits(const struct fgio_admission *admission)
 {
-	return admission->waiting[FGIO_NONCRITICAL] ||
-	       admission->waiting[FGIO_CRITICAL];
+	return fgio_load(&admission->waiting[FGIO_NONCRITICAL]) ||
+	       fgio_load(&admission->waiting[FGIO_CRITICAL]);
 }
 
 #endif /* FGIO_CORE_ADMISSION_H */

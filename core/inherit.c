@@ -295,6 +295,21 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 	return true;
 }
 
+void fgio_lease_drop(struct fgio_bucket *bucket, u64 task)
+{
+	unsigned int place = place_of(bucket, task);
+	struct fgio_node *node;
+	unsigned int i;
+
+	if (place == NO_PLACE)
+		return;
+	node = &bucket->nodes[place];
+	set_leased(bucket, leases_of(node), false);
+	for (i = 0; i < FGIO_LEASES; i++)
+		node->leases[i].root = 0;
+	free_when_idle(bucket, place);
+}
+
 static unsigned int copy_leases(const struct fgio_node *node,
 				struct fgio_lease *leases)
 {

@@ -15,6 +15,23 @@ void fgio_queue_configure(struct fgio_queue *queue,
 	queue->config = *config;
 }
 
+void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class)
+{
+	fgio_store(&queue->one_class, one_class);
+	fgio_exchange(&queue->withheld, 0);
+}
+
+static void set_state(struct fgio_request *request,
+		      enum fgio_request_state state)
+{
+	fgio_store(&request->state, (u8)state);
+}
+
+bool fgio_request_is_in_device(const struct fgio_request *request)
+{
+	return fgio_load(&request->state) == FGIO_REQUEST_IN_DEVICE;
+}
+
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head)
 {
@@ -24,7 +41,7 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		fgio_list_add_head(&queue->fifo[class], &request->link);
 	else
 		fgio_list_add_tail(&queue->fifo[class], &request->link);
-	request->state = FGIO_REQUEST_QUEUED;
+	set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&queue->queued[class], queue->queued[class] + 1);
 	queue->counters.queued[class]++;
 }
@@ -34,7 +51,7 @@ static void take_out(struct fgio_queue *queue, struct fgio_request *request)
 	u8 class = request->class;
 
 	fgio_list_remove(&request->link);
-	request->state = FGIO_REQUEST_IDLE;
+	set_state(request, FGIO_REQUEST_IDLE);
 	fgio_store(&queue->queued[class], queue->queued[class] - 1);
 }
 
@@ -87,6 +104,8 @@ bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 /* Without I/O of both classes there is nothing to weigh against each other. */
 bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
+	if (fgio_load(&queue->one_class))
+		return false;
 	if (!fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
 	    !fgio_load(&queue->in_device[FGIO_NONCRITICAL]))
 		return false;
@@ -140,7 +159,7 @@ static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 	u8 class = request->class;
 
 	take_out(queue, request);
-	request->state = FGIO_REQUEST_IN_DEVICE;
+	set_state(request, FGIO_REQUEST_IN_DEVICE);
 	fgio_add(&queue->in_device[class], 1);
 	queue->counters.dispatched[class]++;
 	if (request->queued_ns && now_ns > request->queued_ns)
@@ -171,8 +190,11 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
 					       struct fgio_request *cheapest)
 {
-	struct fgio_request *first = oldest(queue, FGIO_NONCRITICAL);
+	struct fgio_request *first;
 
+	if (queue->queued[FGIO_CRITICAL])
+		return oldest(queue, FGIO_CRITICAL);
+	first = oldest(queue, FGIO_NONCRITICAL);
 	if (!cheapest || cheapest == first ||
 	    queue->passed_over >= FGIO_PASSED_OVER_MAX) {
 		queue->passed_over = 0;
@@ -189,7 +211,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
-	if (!fgio_queue_critical_about(queue, now_ns)) {
+	if (queue->one_class || !fgio_queue_critical_about(queue, now_ns)) {
 		fgio_store(&queue->critical_seen_ns, 0);
 		request = cheapest_or_oldest(queue, cheapest);
 		return hand_to_device(queue, request, now_ns);
@@ -212,7 +234,7 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 {
 	u8 class = request->class;
 
-	request->state = FGIO_REQUEST_IDLE;
+	set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
 		fgio_store(&queue->critical_seen_ns, now_ns);
 	fgio_sub(&queue->in_device[class], 1);
@@ -239,11 +261,32 @@ bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
 	take_out(queue, request);
 	request->class = FGIO_CRITICAL;
 	fgio_list_add_tail(&queue->fifo[FGIO_CRITICAL], &request->link);
-	request->state = FGIO_REQUEST_QUEUED;
+	set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&queue->queued[FGIO_CRITICAL],
 		   queue->queued[FGIO_CRITICAL] + 1);
 	queue->counters.promoted++;
 	return true;
+}
+
+static struct fgio_request *queued_at(struct fgio_queue *queue,
+				      enum fgio_class class,
+				      struct fgio_list *node)
+{
+	if (node == &queue->fifo[class])
+		return NULL;
+	return fgio_container_of(node, struct fgio_request, link);
+}
+
+struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
+				      enum fgio_class class)
+{
+	return queued_at(queue, class, queue->fifo[class].next);
+}
+
+struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
+				      struct fgio_request *request)
+{
+	return queued_at(queue, request->class, request->link.next);
 }
 
 static bool covers(const struct fgio_request *request, u64 sector)
@@ -255,13 +298,9 @@ static bool covers(const struct fgio_request *request, u64 sector)
 struct fgio_request *fgio_queue_promote_sector(struct fgio_queue *queue,
 					       u64 sector)
 {
-	struct fgio_list *fifo = &queue->fifo[FGIO_NONCRITICAL];
-	struct fgio_list *node;
+	struct fgio_request *request, *next;
 
-	for (node = fifo->next; node != fifo; node = node->next) {
-		struct fgio_request *request = fgio_container_of(
-			node, struct fgio_request, link);
-
+	fgio_queue_for_each(queue, FGIO_NONCRITICAL, request, next) {
 		if (covers(request, sector)) {
 			fgio_queue_promote(queue, request);
 			return request;

@@ -14,10 +14,10 @@
  * device least may have it served first.
  *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
- * _next() and _promote*() for one queue. fgio_queue_has_work(),
- * _left_device() and _needs_clock() may run at any time, in any context,
- * beside them and beside each other. Nothing here sleeps, allocates or loops,
- * except that _promote_sector() walks the non-critical FIFO.
+ * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
+ * fgio_queue_has_work(), _left_device() and _needs_clock() may run at any time,
+ * in any context, beside them and beside each other. Nothing here sleeps,
+ * allocates or loops, except that _promote_sector() walks the non-critical FIFO.
  */
 #ifndef FGIO_CORE_QUEUE_H
 #define FGIO_CORE_QUEUE_H
@@ -38,7 +38,7 @@ enum fgio_request_state {
  * @sector: first sector (512 bytes)
  * @sectors: length
  * @class: enum fgio_class
- * @state: enum fgio_request_state
+ * @state: enum fgio_request_state; see fgio_request_is_in_device()
  * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
  *	unknown
  */
@@ -106,6 +106,7 @@ struct fgio_queue {
 	struct fgio_list fifo[FGIO_CLASSES];
 	u32 queued[FGIO_CLASSES];
 	u32 passed_over;
+	bool one_class;
 	struct fgio_queue_config config;
 	u64 next_release_ns;
 	struct fgio_queue_counters counters;
@@ -124,6 +125,18 @@ void fgio_queue_init(struct fgio_queue *queue);
 /* Takes effect with the next call. @config->noncritical_in_device_max >= 1. */
 void fgio_queue_configure(struct fgio_queue *queue,
 			  const struct fgio_queue_config *config);
+
+/**
+ * fgio_queue_set_one_class() - tell classes apart no more, or again
+ * @queue: the queue
+ * @one_class: nothing is withheld, and requests go in the order of arrival, or
+ *	the cheapest first; the caller inserts all of them as non-critical.
+ *	Critical ones that are queued go first
+ *
+ * Takes effect at once: the caller must see to it that fgio_queue_next() is
+ * called.
+ */
+void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class);
 
 /**
  * fgio_queue_insert() - queue an idle request
@@ -197,6 +210,28 @@ bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
 
 /* Whether critical I/O completed, and was not yet found to be long ago. */
 bool fgio_queue_saw_critical(const struct fgio_queue *queue);
+
+/*
+ * The queued request of a class that goes first, and the one that goes after
+ * another. NULL: there is none.
+ */
+struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
+				      enum fgio_class class);
+struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
+				      struct fgio_request *request);
+
+/* Visits the queued requests of a class in order; @request may leave. */
+#define fgio_queue_for_each(queue, in_class, request, following)        \
+	for ((request) = fgio_queue_first(queue, in_class);             \
+	     (request) &&                                               \
+	     ((following) = fgio_queue_after(queue, request), true);    \
+	     (request) = (following))
+
+/*
+ * Whether a request is in the device. It may have completed when the caller
+ * knows, unless the caller rules that out.
+ */
+bool fgio_request_is_in_device(const struct fgio_request *request);
 
 /**
  * fgio_queue_promote() - move one request to the critical side

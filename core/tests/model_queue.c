@@ -30,6 +30,7 @@ struct play {
 	uint64_t release_due_ns;
 	uint64_t promoted;
 	unsigned int passed_over;
+	bool one_class;
 	bool told; /* the caller still owes a call of fgio_queue_next() */
 };
 
@@ -78,9 +79,13 @@ static void model_note_release(struct play *play)
 		play->release_due_ns = due_ns + interval_ns;
 }
 
-/* Without critical I/O about: the cheapest, unless the oldest waited enough. */
+/* Without critical I/O about, or with one class: the cheapest, unless the oldest waited enough. */
 static int model_next_calm(struct play *play, int oldest, int cheapest)
 {
+	int leftover = first_in_line(play, true);
+
+	if (leftover >= 0)
+		return leftover;
 	if (cheapest < 0 || cheapest == oldest ||
 	    play->passed_over == FGIO_PASSED_OVER_MAX) {
 		play->passed_over = 0;
@@ -99,7 +104,7 @@ static int model_next(struct play *play, int cheapest)
 
 	if (critical < 0 && noncritical < 0)
 		return -1;
-	if (!model_critical_about(play)) {
+	if (play->one_class || !model_critical_about(play)) {
 		play->critical_done_ns = 0;
 		return model_next_calm(play, noncritical, cheapest);
 	}
@@ -123,6 +128,8 @@ static void play_insert(struct play *play, int i, uint8_t how)
 
 	if (play->model[i].where != AWAY)
 		return;
+	if (play->one_class)
+		how &= ~1;
 	request->class = how & 1 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
 	request->sector = (uint64_t)(how >> 2) * 8;
 	request->sectors = 16;
@@ -244,6 +251,29 @@ static void play_configure(struct play *play, uint8_t how)
 	play->told = true;
 }
 
+static void play_one_class(struct play *play)
+{
+	play->one_class = !play->one_class;
+	fgio_queue_set_one_class(&play->queue, play->one_class);
+	play->told = true;
+}
+
+/* The lines, request by request. */
+static void check_lines(struct play *play, int class)
+{
+	struct fgio_request *request, *next;
+	struct play rest = *play;
+
+	fgio_queue_for_each(&play->queue, class, request, next) {
+		int expected = first_in_line(&rest, class);
+
+		CHECK(expected >= 0 && request == &play->requests[expected]);
+		CHECK(!fgio_request_is_in_device(request));
+		rest.model[expected].where = AWAY;
+	}
+	CHECK(first_in_line(&rest, class) < 0);
+}
+
 /* What must be true between any two operations. */
 static void check_always(const struct play *play)
 {
@@ -263,6 +293,8 @@ static void check_always(const struct play *play)
 		CHECK(play->told || count(play, SERVED, false));
 	if (!waiting)
 		CHECK(!fgio_queue_has_work(&play->queue));
+	if (play->one_class)
+		CHECK(fgio_queue_has_work(&play->queue) == waiting);
 }
 
 static void play_operation(struct play *play, uint8_t operation, uint8_t value)
@@ -290,6 +322,10 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 			play_promote_sector(play, value);
 		else if (value % 16 == 0)
 			play_configure(play, value / 16);
+		else if (value % 16 == 2)
+			play_one_class(play);
+		else if (value % 16 == 4)
+			check_lines(play, value / 16 % 2);
 		break;
 	default:
 		play->now_ns += (uint64_t)value * value * 1000;

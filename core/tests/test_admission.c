@@ -88,6 +88,27 @@ static void test_a_promoted_waiter_uses_the_critical_share(void **state)
 	assert_int_equal(admission.admitted[FGIO_CRITICAL], 1);
 }
 
+static void test_all_get_in_when_limits_do_not_count(void **state)
+{
+	struct fgio_admission admission;
+	struct fgio_waiter waiters[3];
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	fill(&admission, FGIO_NONCRITICAL, true);
+	fill(&admission, FGIO_CRITICAL, true);
+	fgio_admission_wait(&admission, &waiters[0], FGIO_NONCRITICAL);
+	fgio_admission_wait(&admission, &waiters[1], FGIO_CRITICAL);
+	fgio_admission_wait(&admission, &waiters[2], FGIO_NONCRITICAL);
+	assert_null(fgio_admission_grant(&admission, true));
+	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[1]);
+	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[0]);
+	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[2]);
+	assert_null(fgio_admission_grant_anyway(&admission));
+	assert_int_equal(admission.admitted[FGIO_NONCRITICAL], 130);
+	assert_int_equal(admission.admitted[FGIO_CRITICAL], 129);
+}
+
 static void test_nobody_overtakes_within_a_class(void **state)
 {
 	struct fgio_admission admission;
@@ -122,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_a_class_alone_leaves_only_the_reserve),
 		cmocka_unit_test(test_shares_follow_the_real_depth),
 		cmocka_unit_test(test_a_promoted_waiter_uses_the_critical_share),
+		cmocka_unit_test(test_all_get_in_when_limits_do_not_count),
 		cmocka_unit_test(test_nobody_overtakes_within_a_class),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};

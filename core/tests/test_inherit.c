@@ -212,6 +212,27 @@ static void test_a_broken_chain_ends_with_the_next_walk(void **state)
 	assert_int_equal(bucket_of(graph, HANDLE)->leased, 0);
 }
 
+/* Who gave its boost back has none until the next walk, and none is leaked. */
+static void test_a_boost_given_back(void **state)
+{
+	enum { INODE };
+	struct graph *graph = *state;
+
+	graph->owners[INODE][0] = WRITER;
+	begin(graph, FOREGROUND, INODE);
+	walk(graph);
+	assert_true(is_boosted(graph, WRITER));
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER);
+	assert_false(is_boosted(graph, WRITER));
+	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER);
+	fgio_lease_drop(bucket_of(graph, JBD2), JBD2);
+	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
+	walk(graph);
+	assert_true(is_boosted(graph, WRITER));
+	assert_int_equal(bucket_of(graph, WRITER)->leased, 1);
+}
+
 static void test_a_cycle_ends(void **state)
 {
 	struct graph *graph = *state;
@@ -541,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		GRAPH_TEST(test_four_steps),
 		GRAPH_TEST(test_a_broken_chain_ends_with_the_next_walk),
+		GRAPH_TEST(test_a_boost_given_back),
 		GRAPH_TEST(test_a_cycle_ends),
 		GRAPH_TEST(test_the_cap),
 		GRAPH_TEST(test_two_roots_on_one_blocker),

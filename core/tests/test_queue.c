@@ -228,6 +228,62 @@ static void test_waiting_time_is_counted(void **state)
 	assert_int_equal(queue.counters.waited_ns[FGIO_CRITICAL], 2500);
 }
 
+static void test_one_class_withholds_nothing(void **state)
+{
+	struct fgio_queue queue;
+	struct fgio_request critical = new_request(FGIO_CRITICAL, 0);
+	struct fgio_request requests[8];
+
+	(void)state;
+	fgio_queue_init(&queue);
+	fgio_queue_insert(&queue, &critical, false);
+	for (int i = 0; i < 8; i++) {
+		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);
+		fgio_queue_insert(&queue, &requests[i], false);
+	}
+	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &requests[0]);
+	assert_ptr_equal(fgio_queue_next(&queue, 2, NULL), &critical);
+	assert_null(fgio_queue_next(&queue, 3, NULL));
+	assert_false(fgio_queue_has_work(&queue));
+	fgio_queue_set_one_class(&queue, true);
+	assert_true(fgio_queue_has_work(&queue));
+	assert_false(fgio_queue_needs_clock(&queue));
+	for (int i = 1; i < 5; i++)
+		assert_ptr_equal(fgio_queue_next(&queue, 0, NULL), &requests[i]);
+	/* The critical one is still in the device: it is about again. */
+	fgio_queue_set_one_class(&queue, false);
+	assert_null(fgio_queue_next(&queue, 4, NULL));
+}
+
+static void test_requests_may_leave_while_they_are_visited(void **state)
+{
+	struct fgio_queue queue;
+	struct fgio_request requests[8];
+	struct fgio_request *request, *next;
+	int i = 0;
+
+	(void)state;
+	fgio_queue_init(&queue);
+	assert_null(fgio_queue_first(&queue, FGIO_NONCRITICAL));
+	for (i = 0; i < 8; i++) {
+		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);
+		fgio_queue_insert(&queue, &requests[i], false);
+	}
+	i = 0;
+	fgio_queue_for_each(&queue, FGIO_NONCRITICAL, request, next) {
+		assert_ptr_equal(request, &requests[i++]);
+		if (i % 2)
+			fgio_queue_promote(&queue, request);
+	}
+	assert_int_equal(i, 8);
+	i = 0;
+	fgio_queue_for_each(&queue, FGIO_CRITICAL, request, next) {
+		assert_ptr_equal(request, &requests[i]);
+		i += 2;
+	}
+	assert_int_equal(i, 8);
+}
+
 static void test_random_scripts_agree_with_the_model(void **state)
 {
 	uint8_t script[SCRIPT_BYTES];
@@ -252,6 +308,8 @@ int main(void)
 		cmocka_unit_test(test_promotion),
 		cmocka_unit_test(test_the_oldest_is_passed_over_a_bounded_time),
 		cmocka_unit_test(test_waiting_time_is_counted),
+		cmocka_unit_test(test_one_class_withholds_nothing),
+		cmocka_unit_test(test_requests_may_leave_while_they_are_visited),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};
 

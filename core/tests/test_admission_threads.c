@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Admission by several threads at once, which take the lock only where a
+ * caller must: limits hold, nobody waits in vain, and the counts end at zero.
+ * An alarm ends a test in which somebody waits for ever.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../admission.h"
+#include "check.h"
+
+#define THREADS 8
+#define ROUNDS 40000
+#define LIMIT_S 120
+
+/* How a test is played: what the threads do beside taking and giving back. */
+struct game {
+	struct fgio_admission admission;
+	pthread_mutex_t lock;
+	uint32_t holders[FGIO_CLASSES];
+	uint32_t most[FGIO_CLASSES];
+	bool other_about;
+	bool changes; /* slots change their class, and waiters are promoted */
+};
+
+struct player {
+	struct game *game;
+	uint64_t random;
+	pthread_t thread;
+};
+
+static void grant_all(struct game *game)
+{
+	while (fgio_admission_grant(&game->admission, game->other_about))
+		;
+}
+
+static void look_after_waiters(struct game *game)
+{
+	if (!fgio_admission_somebody_waits(&game->admission))
+		return;
+	pthread_mutex_lock(&game->lock);
+	grant_all(game);
+	pthread_mutex_unlock(&game->lock);
+}
+
+static bool was_granted(struct game *game, struct fgio_waiter *waiter,
+			bool promote)
+{
+	bool granted;
+
+	pthread_mutex_lock(&game->lock);
+	if (promote && fgio_admission_promote(&game->admission, waiter))
+		grant_all(game);
+	granted = waiter->granted;
+	pthread_mutex_unlock(&game->lock);
+	return granted;
+}
+
+static enum fgio_class take(struct player *player, enum fgio_class class)
+{
+	struct game *game = player->game;
+	bool about = game->other_about;
+	bool promote = game->changes && next_random(&player->random) % 4 == 0;
+	struct fgio_waiter waiter;
+
+	if (fgio_admission_try(&game->admission, class, about))
+		return class;
+	pthread_mutex_lock(&game->lock);
+	fgio_admission_wait(&game->admission, &waiter, class);
+	grant_all(game);
+	pthread_mutex_unlock(&game->lock);
+	while (!was_granted(game, &waiter, promote))
+		sched_yield();
+	return waiter.class;
+}
+
+static void hold(struct player *player, enum fgio_class class)
+{
+	struct game *game = player->game;
+	uint32_t holders = fgio_add(&game->holders[class], 1);
+	uint32_t spins = (uint32_t)(next_random(&player->random) % 64);
+
+	if (!game->changes)
+		CHECK(holders <= game->most[class]);
+	if (spins == 0)
+		sched_yield();
+	while (spins--)
+		(void)fgio_load(&game->admission.total);
+	fgio_sub(&game->holders[class], 1);
+}
+
+static void *play(void *data)
+{
+	struct player *player = data;
+	struct game *game = player->game;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t random = next_random(&player->random);
+		enum fgio_class class = random & 1 ? FGIO_CRITICAL :
+						     FGIO_NONCRITICAL;
+
+		class = take(player, class);
+		hold(player, class);
+		if (game->changes && random % 8 == 0) {
+			fgio_admission_reclassify(&game->admission, class,
+						  !class);
+			look_after_waiters(game);
+			class = !class;
+		}
+		fgio_admission_release(&game->admission, class);
+		look_after_waiters(game);
+	}
+	return NULL;
+}
+
+static void play_game(struct game *game)
+{
+	struct player players[THREADS];
+
+	alarm(LIMIT_S);
+	pthread_mutex_init(&game->lock, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		players[i] = (struct player){ .game = game,
+					      .random = (uint64_t)i + 1 };
+		assert_int_equal(pthread_create(&players[i].thread, NULL, play,
+						&players[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(players[i].thread, NULL);
+	alarm(0);
+	assert_false(fgio_admission_somebody_waits(&game->admission));
+	assert_int_equal(game->admission.admitted[FGIO_CRITICAL], 0);
+	assert_int_equal(game->admission.admitted[FGIO_NONCRITICAL], 0);
+	assert_int_equal(game->admission.granted[FGIO_CRITICAL] +
+			 game->admission.granted[FGIO_NONCRITICAL],
+			 THREADS * ROUNDS);
+}
+
+static void test_shares_hold(void **state)
+{
+	struct game game = { .other_about = true };
+
+	(void)state;
+	fgio_admission_init(&game.admission, 16);
+	fgio_admission_set_shares(&game.admission, 2, 3);
+	/* Critical ones alone may have all but the reserve. */
+	game.most[FGIO_CRITICAL] = 15;
+	game.most[FGIO_NONCRITICAL] = 3;
+	play_game(&game);
+}
+
+static void test_nobody_waits_in_vain(void **state)
+{
+	struct game game = { .changes = true };
+
+	(void)state;
+	fgio_admission_init(&game.admission, 4);
+	fgio_admission_set_shares(&game.admission, 1, 1);
+	play_game(&game);
+}
+
+static void test_one_slot_each(void **state)
+{
+	struct game game = { .changes = false };
+
+	(void)state;
+	fgio_admission_init(&game.admission, 2);
+	game.most[FGIO_CRITICAL] = 1;
+	game.most[FGIO_NONCRITICAL] = 1;
+	play_game(&game);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shares_hold),
+		cmocka_unit_test(test_nobody_waits_in_vain),
+		cmocka_unit_test(test_one_slot_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
