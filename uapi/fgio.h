@@ -100,6 +100,191 @@ struct fgio_promote {
 	__u32 reserved;
 };
 
+/* Values of fgio_blame_entry.kind and fgio_blame_step.kind: what was waited for. */
+enum fgio_wait_kind {
+	FGIO_WAIT_NONE = 0,
+	FGIO_WAIT_MUTEX = 1,
+	FGIO_WAIT_RWSEM_READ = 2,
+	FGIO_WAIT_RWSEM_WRITE = 3,
+	FGIO_WAIT_SEMAPHORE = 4,
+	FGIO_WAIT_PERCPU_RWSEM = 5,
+	FGIO_WAIT_JOURNAL_COMMIT = 6,	/* a transaction to be committed */
+	FGIO_WAIT_JOURNAL_LOCKED = 7,	/* a locked transaction to go away */
+	FGIO_WAIT_JOURNAL_UPDATES = 8,	/* open handles to be closed */
+	FGIO_WAIT_JOURNAL_SPACE = 9,	/* room in the log */
+	FGIO_WAIT_JOURNAL_FAST = 10,	/* a fast commit */
+	FGIO_WAIT_JOURNAL_SHADOW = 11,	/* a buffer that is being journalled */
+	FGIO_WAIT_XFS_LOG = 12,
+	FGIO_WAIT_XFS_BUFFER = 13,
+	FGIO_WAIT_PAGE_LOCK = 14,
+	FGIO_WAIT_PAGE_WRITEBACK = 15,
+	FGIO_WAIT_BUFFER = 16,
+	FGIO_WAIT_FILE_WRITEBACK = 17,	/* a range of a file to be written */
+	FGIO_WAIT_FUTEX = 18,		/* a lock in user space, its owner known */
+	FGIO_WAIT_CONDITION = 19,	/* in user space, helpers by history */
+	FGIO_WAIT_SYSV_SEMAPHORE = 20,
+	FGIO_WAIT_THREAD = 21,		/* as the application said */
+	FGIO_WAIT_ADMISSION = 22,	/* a slot of the block layer's queue */
+	FGIO_WAIT_DIRTY = 23,		/* fewer dirty pages */
+	FGIO_WAIT_IO = 24,		/* a device, not further known */
+	FGIO_WAIT_KINDS,
+};
+
+/**
+ * struct fgio_wait_for - the calling thread waits for another
+ * @tid: the thread in the caller's pid namespace that it waits for; 0 ends the
+ *	hint
+ * @reserved: zero
+ */
+struct fgio_wait_for {
+	__s32 tid;
+	__u32 reserved;
+};
+
+/* Bits of fgio_hook.state. */
+#define FGIO_HOOK_WORKS    (1U << 0) /* it could be attached when last tried */
+#define FGIO_HOOK_ATTACHED (1U << 1) /* it is attached now */
+#define FGIO_HOOK_OPTIONAL (1U << 2) /* some kernels do not have it */
+
+/**
+ * struct fgio_hook_state - a place in the kernel where the module looks on
+ * @name: function or tracepoint, ends with a NUL
+ * @mechanism: name of the switch that it serves, ends with a NUL
+ * @state: FGIO_HOOK_* bits
+ * @error: positive error number why it cannot be attached, or 0
+ * @missed: calls that were missed because too many tasks were inside
+ */
+struct fgio_hook_state {
+	char name[48];
+	char mechanism[16];
+	__u32 state;
+	__u32 error;
+	__u64 missed;
+};
+
+/**
+ * struct fgio_hook_list - the hooks of this module
+ * @hooks: user address of an array of struct fgio_hook_state
+ * @capacity: in: length of the array
+ * @count: out: hooks there are; at most @capacity of them were written
+ */
+struct fgio_hook_list {
+	__u64 hooks;
+	__u32 capacity;
+	__u32 count;
+};
+
+/**
+ * struct fgio_state - what inheritance and the watchdog do; totals since the
+ *	module was loaded unless said otherwise
+ * @foreground_waiting: foreground tasks that wait now
+ * @boosted: tasks that are boosted now
+ * @walks: walks over the wait graph
+ * @walk_ns: time that they took
+ * @boosts: leases granted, renewals not counted
+ * @boosted_ns: task time under a boost
+ * @boosted_in_vain_ns: the part of it that served no wait, at most
+ * @promoted_requests: queued requests made critical
+ * @promoted_sleepers: tasks made critical that slept for a slot
+ * @promoted_writers: tasks let go that were parked at the dirty limit
+ * @parked_ns: time that writers were parked there
+ * @waits_lost: waits that were not recorded because tables were full
+ * @walk_overflows: tasks that a walk had no room for
+ * @blame_lost: entries of the blame ring that were overwritten, read or not
+ * @watchdog_tripped: whether everything is let through, 0 or 1
+ * @reserved: zero
+ * @watchdog_at_ns: when it tripped, CLOCK_REALTIME
+ * @watchdog_reason: why, ends with a NUL
+ */
+struct fgio_state {
+	__u32 foreground_waiting;
+	__u32 boosted;
+	__u64 walks;
+	__u64 walk_ns;
+	__u64 boosts;
+	__u64 boosted_ns;
+	__u64 boosted_in_vain_ns;
+	__u64 promoted_requests;
+	__u64 promoted_sleepers;
+	__u64 promoted_writers;
+	__u64 parked_ns;
+	__u64 waits_lost;
+	__u64 walk_overflows;
+	__u64 blame_lost;
+	__u32 watchdog_tripped;
+	__u32 reserved;
+	__u64 watchdog_at_ns;
+	char watchdog_reason[128];
+};
+
+#define FGIO_BLAME_STEPS 8
+
+/**
+ * struct fgio_blame_step - a task on the way from a wait to its cause
+ * @tid: thread in the initial pid namespace; 0 when it is not known
+ * @kind: what this task itself waited for, enum fgio_wait_kind; FGIO_WAIT_NONE
+ *	when it was running, or waited for something that is not followed
+ * @comm: its name, ends with a NUL
+ */
+struct fgio_blame_step {
+	__s32 tid;
+	__u32 kind;
+	char comm[16];
+};
+
+/* Bits of fgio_blame_entry.actions: what the module did about the wait. */
+#define FGIO_BLAME_BOOSTED           (1U << 0) /* somebody on the way */
+#define FGIO_BLAME_PROMOTED_REQUEST  (1U << 1)
+#define FGIO_BLAME_PROMOTED_SLEEPER  (1U << 2)
+#define FGIO_BLAME_PROMOTED_WRITER   (1U << 3)
+
+/**
+ * struct fgio_blame_entry - a wait of a foreground task beyond the threshold
+ * @end_ns: when it ended, CLOCK_MONOTONIC
+ * @waited_ns: how long it took
+ * @object: what was waited for, a number without a meaning but equality
+ * @tid: who waited, thread in the initial pid namespace
+ * @kind: what for, enum fgio_wait_kind
+ * @inner_kind: what the last task of the chain waited for, as far as it is
+ *	known; else what the task itself waited for in the end
+ * @actions: FGIO_BLAME_* bits
+ * @steps: length of @step
+ * @reserved: zero
+ * @comm: name of who waited, ends with a NUL
+ * @step: the longest chain seen: who was waited for, whom that one waited for,
+ *	and so on
+ */
+struct fgio_blame_entry {
+	__u64 end_ns;
+	__u64 waited_ns;
+	__u64 object;
+	__s32 tid;
+	__u32 kind;
+	__u32 inner_kind;
+	__u32 actions;
+	__u32 steps;
+	__u32 reserved;
+	char comm[16];
+	struct fgio_blame_step step[FGIO_BLAME_STEPS];
+};
+
+/**
+ * struct fgio_blame - read what foreground tasks waited for
+ * @cursor: in: where to go on, 0 for the oldest there is; out: where to go on
+ *	next time
+ * @entries: user address of an array of struct fgio_blame_entry
+ * @capacity: in: length of the array, at most 65,536
+ * @count: out: entries written
+ * @lost: out: entries between the two cursors that were overwritten
+ */
+struct fgio_blame {
+	__u64 cursor;
+	__u64 entries;
+	__u32 capacity;
+	__u32 count;
+	__u64 lost;
+};
+
 #define FGIO_IOC_MAGIC 0xF6
 
 /* No permission needed. */
@@ -125,5 +310,32 @@ struct fgio_promote {
  * disk, or its queue is not under the fgio elevator.
  */
 #define FGIO_IOC_PROMOTE _IOWR(FGIO_IOC_MAGIC, 4, struct fgio_promote)
+
+/*
+ * Says that the calling thread waits for another one, for locks that the
+ * kernel cannot see. It holds until it is ended, or either thread ends. Waiting
+ * threads whose requests are waited for lend their class to who they wait for.
+ * A thread of another user needs CAP_SYS_NICE. EINVAL: tid below 0, or the
+ * calling thread itself. ESRCH: no such thread. EPERM.
+ */
+#define FGIO_IOC_WAIT_FOR _IOW(FGIO_IOC_MAGIC, 5, struct fgio_wait_for)
+
+/* Lists hooks. No permission needed. */
+#define FGIO_IOC_HOOKS _IOWR(FGIO_IOC_MAGIC, 6, struct fgio_hook_list)
+
+/* No permission needed. */
+#define FGIO_IOC_STATE _IOR(FGIO_IOC_MAGIC, 7, struct fgio_state)
+
+/*
+ * Takes up work again after the watchdog let everything through. Needs
+ * CAP_SYS_ADMIN.
+ */
+#define FGIO_IOC_REARM _IO(FGIO_IOC_MAGIC, 8)
+
+/*
+ * Reads the blame ring. Needs CAP_SYS_ADMIN, since it names threads of all
+ * users. EINVAL: capacity too large. Never waits.
+ */
+#define FGIO_IOC_BLAME _IOWR(FGIO_IOC_MAGIC, 9, struct fgio_blame)
 
 #endif /* _UAPI_FGIO_H */
