@@ -10,21 +10,90 @@
  * and nobody is overtaken.
  */
 #include <linux/backing-dev.h>
+#include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
 #include "fgio.h"
+#include "inherit.h"
 #include "trace.h"
 
+static int set_admission(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	if (!error)
+		fgio_queues_reconsider();
+	return error;
+}
+
+static const struct kernel_param_ops admission_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = set_admission,
+	.get = param_get_bool,
+};
+
 static bool admission = true;
-module_param(admission, bool, 0644);
+module_param_cb(admission, &admission_ops, &admission, 0644);
+__MODULE_PARM_TYPE(admission, "bool");
 MODULE_PARM_DESC(admission, "keep the slots of the two classes apart (Y)");
+
+static bool is_on(void)
+{
+	return READ_ONCE(admission) && !fgio_watchdog_tripped();
+}
+
+/* What a task wants to submit: its last bio, when it is not critical. */
+struct noted_bio {
+	u64 task;
+	u64 buffer;
+	struct fgio_contents contents;
+};
+
+/*
+ * limit_depth does not get the bio, so it is noted before. A task that moved to
+ * another CPU in between has lost its note.
+ */
+static DEFINE_PER_CPU(struct noted_bio, noted_bios);
 
 struct sleeper {
 	struct fgio_waiter waiter;
 	struct task_struct *task;
+	struct hlist_node by_task;
+	struct hlist_node by_object;
+	struct noted_bio bio;
 };
+
+static u64 object_of(const struct noted_bio *bio)
+{
+	return bio->buffer ? bio->buffer : bio->contents.mapping;
+}
+
+static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
+{
+	return &heads[hash_64(key, FGIO_SLEEPER_BITS)];
+}
+
+/* The current task is about to submit this. Context: a task's. */
+void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer)
+{
+	*get_cpu_ptr(&noted_bios) = (struct noted_bio){
+		.task = (u64)current,
+		.buffer = buffer,
+		.contents = *contents,
+	};
+	put_cpu_ptr(&noted_bios);
+}
+
+static void look_up_note(struct noted_bio *bio)
+{
+	const struct noted_bio *note = get_cpu_ptr(&noted_bios);
+
+	if (note->task == (u64)current)
+		*bio = *note;
+	put_cpu_ptr(&noted_bios);
+}
 
 static bool critical_about(struct fgio_domain *domain)
 {
@@ -32,6 +101,26 @@ static bool critical_about(struct fgio_domain *domain)
 	u64 now_ns = fgio_queue_saw_critical(queue) ? ktime_get_ns() : 0;
 
 	return fgio_queue_critical_about(queue, now_ns);
+}
+
+static void line_up(struct fgio_domain *domain, struct sleeper *sleeper,
+		    enum fgio_class class)
+{
+	lockdep_assert_held(&domain->lock);
+	fgio_admission_wait(&domain->admission, &sleeper->waiter, class);
+	hlist_add_head(&sleeper->by_task,
+		       head_of(domain->by_task, (u64)sleeper->task));
+	hlist_add_head(&sleeper->by_object,
+		       head_of(domain->by_object, object_of(&sleeper->bio)));
+}
+
+static void wake(struct fgio_waiter *waiter)
+{
+	struct sleeper *sleeper = container_of(waiter, struct sleeper, waiter);
+
+	hlist_del(&sleeper->by_task);
+	hlist_del(&sleeper->by_object);
+	wake_up_process(sleeper->task);
 }
 
 /*
@@ -48,8 +137,17 @@ static void wake_granted(struct fgio_domain *domain)
 		return;
 	about = critical_about(domain);
 	while ((waiter = fgio_admission_grant(&domain->admission, about)))
-		wake_up_process(container_of(waiter, struct sleeper,
-					     waiter)->task);
+		wake(waiter);
+}
+
+/* Whatever the limits. */
+static void let_all_in(struct fgio_domain *domain)
+{
+	struct fgio_waiter *waiter;
+
+	lockdep_assert_held(&domain->lock);
+	while ((waiter = fgio_admission_grant_anyway(&domain->admission)))
+		wake(waiter);
 }
 
 static bool was_granted(struct fgio_domain *domain, struct sleeper *sleeper)
@@ -75,28 +173,48 @@ static void sleep_until_granted(struct fgio_domain *domain,
 	__set_current_state(TASK_RUNNING);
 }
 
-static void wait_for_slot(struct fgio_domain *domain, enum fgio_class class)
+static bool try(struct fgio_domain *domain, enum fgio_class class)
+{
+	bool about = class == FGIO_NONCRITICAL && critical_about(domain);
+
+	return fgio_admission_try(&domain->admission, class, about);
+}
+
+/*
+ * Waits in line, behind who came first. Between the attempt before and now all
+ * who would have woken us may have left: hence another one.
+ *
+ * Return: the class to which the slot is charged: @class, or critical when
+ * the sleeper was promoted.
+ */
+static noinline enum fgio_class sleep_for_slot(struct fgio_domain *domain,
+					       enum fgio_class class)
 {
 	struct sleeper sleeper = { .task = current };
-	bool about = class == FGIO_NONCRITICAL && critical_about(domain);
 	u64 since_ns, waited_ns;
+	u32 wait = 0;
 
+	look_up_note(&sleeper.bio);
 	spin_lock_irq(&domain->lock);
-	if (likely(fgio_admission_try(&domain->admission, class, about))) {
-		spin_unlock_irq(&domain->lock);
-		return;
-	}
-	fgio_admission_wait(&domain->admission, &sleeper.waiter, class);
+	line_up(domain, &sleeper, class);
+	if (likely(is_on()))
+		wake_granted(domain);
+	else
+		let_all_in(domain);
 	spin_unlock_irq(&domain->lock);
 
+	if (fgio_waits_matter())
+		wait = fgio_wait_enter(FGIO_WAIT_ADMISSION, (u64)domain, class);
 	since_ns = ktime_get_ns();
 	sleep_until_granted(domain, &sleeper);
 	waited_ns = ktime_get_ns() - since_ns;
+	fgio_wait_leave(wait);
 
 	spin_lock_irq(&domain->lock);
 	domain->waited_ns[class] += waited_ns;
 	spin_unlock_irq(&domain->lock);
 	trace_fgio_admission_wait(domain->fq->q, class, waited_ns);
+	return sleeper.waiter.class;
 }
 
 /* The flusher runs as a work item of the disk's own writeback. */
@@ -146,8 +264,7 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	struct fgio_domain *domain = data->hctx->sched_data;
 	enum fgio_class class = fgio_class_of_opf(opf);
 
-	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged ||
-	    !READ_ONCE(admission))
+	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged || !is_on())
 		return;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
 		/* One usable tag is as near to "no" as a depth can say. */
@@ -157,7 +274,11 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	}
 	if (may_not_wait(data->q, opf, class))
 		return;
-	wait_for_slot(domain, class);
+	if (unlikely(!try(domain, class)))
+		class = sleep_for_slot(domain, class);
+	/* The request gets its class from here; the bio has the old one. */
+	if (class == FGIO_CRITICAL)
+		data->cmd_flags |= FGIO_REQ_CRITICAL;
 	data->rq_flags |= domain->charged;
 	/* The charge is for one request: no batch may share it. */
 	data->nr_tags = 1;
@@ -174,14 +295,22 @@ static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
 	return NULL;
 }
 
-static void release(struct fgio_domain *domain, enum fgio_class class)
+/* Slots were given back, or changed their class. The lock is for waiters. */
+static void look_after_sleepers(struct fgio_domain *domain)
 {
 	unsigned long flags;
 
+	if (likely(!fgio_admission_somebody_waits(&domain->admission)))
+		return;
 	spin_lock_irqsave(&domain->lock, flags);
-	fgio_admission_release(&domain->admission, class);
 	wake_granted(domain);
 	spin_unlock_irqrestore(&domain->lock, flags);
+}
+
+static void release(struct fgio_domain *domain, enum fgio_class class)
+{
+	fgio_admission_release(&domain->admission, class);
+	look_after_sleepers(domain);
 }
 
 /* What limit_depth charged for this request is not wanted. */
@@ -206,7 +335,6 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 {
 	struct fgio_domain *domain = slot->domain;
-	unsigned long flags;
 
 	slot->charged_class = fgio_class_of_opf(rq->cmd_flags);
 	if (likely(domain->charged &&
@@ -214,9 +342,7 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 		rq->rq_flags &= ~FGIO_RQF_CHARGED;
 		return;
 	}
-	spin_lock_irqsave(&domain->lock, flags);
 	fgio_admission_charge(&domain->admission, slot->charged_class);
-	spin_unlock_irqrestore(&domain->lock, flags);
 	fgio_admission_return_charge(domain->fq, rq);
 }
 
@@ -227,16 +353,13 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class)
 {
 	struct fgio_domain *domain = slot->domain;
-	unsigned long flags;
 
 	if (likely(slot->charged_class == class))
 		return;
-	spin_lock_irqsave(&domain->lock, flags);
 	fgio_admission_reclassify(&domain->admission, slot->charged_class,
 				  class);
 	slot->charged_class = class;
-	wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+	look_after_sleepers(domain);
 }
 
 /* Context: any, interrupts included. */
@@ -259,4 +382,117 @@ void fgio_admission_configure(struct fgio_queue_data *fq)
 		wake_granted(domain);
 		spin_unlock_irqrestore(&domain->lock, flags);
 	}
+}
+
+/*
+ * Whether there is admission may have changed. Who lines up from now on looks
+ * again, under the lock. Context: fgio_queues_lock is held, so that the domains
+ * stay.
+ */
+void fgio_admission_reconsider(struct fgio_queue_data *fq)
+{
+	struct fgio_domain *domain;
+	unsigned long flags;
+
+	if (is_on())
+		return;
+	list_for_each_entry(domain, &fq->domains, list) {
+		spin_lock_irqsave(&domain->lock, flags);
+		let_all_in(domain);
+		spin_unlock_irqrestore(&domain->lock, flags);
+	}
+}
+
+/* A hint; takes no lock. */
+bool fgio_admission_has_sleepers(const struct fgio_domain *domain)
+{
+	const struct fgio_admission *slots = &domain->admission;
+
+	return READ_ONCE(slots->waiting[FGIO_NONCRITICAL]) ||
+	       READ_ONCE(slots->waiting[FGIO_CRITICAL]);
+}
+
+static bool promote(struct fgio_domain *domain, struct sleeper *sleeper)
+{
+	if (!fgio_admission_promote(&domain->admission, &sleeper->waiter))
+		return false;
+	domain->promoted++;
+	trace_fgio_admission_promote(domain->fq->q, sleeper->task->pid);
+	return true;
+}
+
+/**
+ * fgio_admission_promote_task() - a task that may sleep here became critical
+ * @domain: where
+ * @task: who
+ *
+ * Return: whether it slept and was not critical. Context: fgio_queues_lock is
+ * held, so that the domain stays.
+ */
+bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task)
+{
+	struct hlist_head *head = head_of(domain->by_task, task);
+	struct sleeper *sleeper;
+	bool promoted = false;
+	unsigned long flags;
+
+	if (hlist_empty(head))
+		return false;
+	spin_lock_irqsave(&domain->lock, flags);
+	hlist_for_each_entry(sleeper, head, by_task)
+		if ((u64)sleeper->task == task)
+			promoted |= promote(domain, sleeper);
+	if (promoted)
+		wake_granted(domain);
+	spin_unlock_irqrestore(&domain->lock, flags);
+	return promoted;
+}
+
+static bool carries(const struct noted_bio *bio,
+		    const struct fgio_target *target)
+{
+	if (target->kind == FGIO_TARGET_PRIVATE)
+		return bio->buffer == target->object;
+	return target->kind == FGIO_TARGET_PAGES &&
+	       bio->contents.mapping == target->object &&
+	       bio->contents.first <= target->last &&
+	       bio->contents.last >= target->first;
+}
+
+/**
+ * fgio_admission_promote_owners() - somebody waits for what sleepers would
+ *	submit
+ * @domain: where they sleep
+ * @target: what is waited for
+ * @may_promote: whether to promote them, or only to count
+ * @promoted: out: how many were promoted
+ *
+ * Return: how many sleep with it, critical or not. Context: fgio_queues_lock
+ * is held, so that the domain stays.
+ */
+unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
+					   const struct fgio_target *target,
+					   bool may_promote,
+					   unsigned int *promoted)
+{
+	struct hlist_head *head = head_of(domain->by_object, target->object);
+	struct sleeper *sleeper;
+	unsigned int count = 0;
+	unsigned long flags;
+
+	*promoted = 0;
+	if (hlist_empty(head))
+		return 0;
+	spin_lock_irqsave(&domain->lock, flags);
+	hlist_for_each_entry(sleeper, head, by_object) {
+		if (!carries(&sleeper->bio, target))
+			continue;
+		count++;
+		if (may_promote)
+			*promoted += promote(domain, sleeper);
+	}
+	if (*promoted)
+		wake_granted(domain);
+	spin_unlock_irqrestore(&domain->lock, flags);
+	return count;
 }

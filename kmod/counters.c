@@ -14,6 +14,7 @@ struct admission_totals {
 	u64 admitted[FGIO_CLASSES];
 	u64 waited_ns[FGIO_CLASSES];
 	u32 waiting[FGIO_CLASSES];
+	u64 promoted;
 };
 
 static struct admission_totals sum_domains(struct fgio_queue_data *fq)
@@ -33,6 +34,7 @@ static struct admission_totals sum_domains(struct fgio_queue_data *fq)
 			totals.waiting[class] +=
 				domain->admission.waiting[class];
 		}
+		totals.promoted += domain->promoted;
 		spin_unlock_irqrestore(&domain->lock, flags);
 	}
 	mutex_unlock(&fgio_queues_lock);
@@ -82,6 +84,7 @@ static int counters_show(struct seq_file *file, void *data)
 		   merged[FGIO_NONCRITICAL]);
 	seq_printf(file, "starvation_releases %llu\n",
 		   queue.counters.starvation_releases);
+	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(counters);
@@ -100,9 +103,10 @@ void fgio_counters_remove_queue(struct fgio_queue_data *fq)
 	debugfs_remove_recursive(fq->debugfs);
 }
 
-void fgio_counters_init(void)
+int fgio_counters_init(void)
 {
 	root = debugfs_create_dir("fgio", NULL);
+	return 0;
 }
 
 void fgio_counters_exit(void)

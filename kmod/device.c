@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "fgio.h"
+#include "inherit.h"
 #include "uapi/fgio.h"
 
 #define LIST_MAX (1U << 20)
@@ -51,8 +52,8 @@ static struct task_struct *find_thread(pid_t tid)
 	return task;
 }
 
-/* The rule of ioprio_set(2), block/blk-ioc.c. */
-static bool may_tag(struct task_struct *task)
+/* The rule of ioprio_set(2), block/blk-ioc.c. Context: a system call. */
+bool fgio_may_tag(struct task_struct *task)
 {
 	const struct cred *mine = current_cred();
 	bool same_user;
@@ -94,7 +95,7 @@ static int set_tag(void __user *user)
 	task = find_thread(request.tid);
 	if (!task)
 		return -ESRCH;
-	error = may_tag(task) ? fgio_tag_set(task, tag) : -EPERM;
+	error = fgio_may_tag(task) ? fgio_tag_set(task, tag) : -EPERM;
 	put_task_struct(task);
 	return error;
 }
@@ -188,6 +189,75 @@ static int promote(void __user *user)
 	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
 }
 
+static int wait_for(void __user *user)
+{
+	struct fgio_wait_for request;
+
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.reserved || request.tid < 0)
+		return -EINVAL;
+	return fgio_hint_set(request.tid);
+}
+
+static int list_hooks(void __user *user)
+{
+	struct fgio_hook_state *states;
+	struct fgio_hook_list request;
+	unsigned int count;
+	int error = 0;
+
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	count = fgio_probe_list(NULL, 0);
+	states = kcalloc(count, sizeof(*states), GFP_KERNEL_ACCOUNT);
+	if (!states)
+		return -ENOMEM;
+	fgio_probe_list(states, count);
+	request.count = count;
+	if (copy_to_user(u64_to_user_ptr(request.hooks), states,
+			 min(count, request.capacity) * sizeof(*states)) ||
+	    copy_to_user(user, &request, sizeof(request)))
+		error = -EFAULT;
+	kfree(states);
+	return error;
+}
+
+static int get_state(void __user *user)
+{
+	struct fgio_state state = {};
+
+	fgio_walk_state(&state);
+	fgio_promote_state(&state);
+	fgio_pagecache_totals(&state.parked_ns, &state.promoted_writers);
+	fgio_watchdog_state(&state);
+	state.blame_lost = fgio_blame_lost();
+	return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
+}
+
+static int rearm(void)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	fgio_watchdog_rearm();
+	return 0;
+}
+
+static int read_blame(void __user *user)
+{
+	struct fgio_blame request;
+	int error;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	error = fgio_blame_read(&request);
+	if (error)
+		return error;
+	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
+}
+
 static long fgio_ioctl(struct file *file, unsigned int command,
 		       unsigned long argument)
 {
@@ -204,6 +274,16 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return list_tags(user);
 	case FGIO_IOC_PROMOTE:
 		return promote(user);
+	case FGIO_IOC_WAIT_FOR:
+		return wait_for(user);
+	case FGIO_IOC_HOOKS:
+		return list_hooks(user);
+	case FGIO_IOC_STATE:
+		return get_state(user);
+	case FGIO_IOC_REARM:
+		return rearm();
+	case FGIO_IOC_BLAME:
+		return read_blame(user);
 	default:
 		return -ENOTTY;
 	}

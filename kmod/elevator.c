@@ -17,6 +17,7 @@
 #include <trace/events/block.h>
 
 #include "fgio.h"
+#include "inherit.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -26,8 +27,32 @@ module_param(max_slots, uint, 0444);
 MODULE_PARM_DESC(max_slots,
 		 "requests scheduled per set of tags, the rest pass in order of arrival (no limit)");
 
+static int set_two_classes(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	if (!error)
+		fgio_queues_reconsider();
+	return error;
+}
+
+static const struct kernel_param_ops two_classes_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = set_two_classes,
+	.get = param_get_bool,
+};
+
+static bool two_classes = true;
+module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
+__MODULE_PARM_TYPE(queue, "bool");
+MODULE_PARM_DESC(queue, "critical requests go first, and few others beside them (Y)");
+
+static bool fault_withhold;
+module_param(fault_withhold, bool, 0644);
+MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
+
 /*
- * Every queue under the elevator, for promotion by disk and sector. The lock
+ * Every queue under the elevator, for promotion; read under RCU, too. The lock
  * also keeps each queue's list of domains still for who reads the counters.
  */
 static LIST_HEAD(queues);
@@ -106,11 +131,20 @@ static void note_extent(struct request *rq)
 {
 	struct fgio_slot *slot = slot_of(rq);
 
-	if (slot)
-		fgio_queue_resize(&slot->request, blk_rq_pos(rq),
-				  blk_rq_sectors(rq));
+	if (!slot)
+		return;
+	fgio_queue_resize(&slot->request, blk_rq_pos(rq), blk_rq_sectors(rq));
+	slot->contents.known = false;
 }
 
+/* The class by which a request is queued. */
+static enum fgio_class queue_class(struct fgio_queue_data *fq,
+				   enum fgio_class class)
+{
+	return fq->queue.one_class ? FGIO_NONCRITICAL : class;
+}
+
+/* A request that core moved to the critical side. */
 static void promote(struct fgio_queue_data *fq, struct request *rq)
 {
 	struct fgio_slot *slot = slot_of(rq);
@@ -148,7 +182,8 @@ static int fgio_request_merge(struct request_queue *q, struct request **found,
 			      struct bio *bio)
 {
 	struct fgio_queue_data *fq = queue_data(q);
-	enum fgio_class class = fgio_class_of_opf(bio->bi_opf);
+	enum fgio_class class =
+		queue_class(fq, fgio_class_of_opf(bio->bi_opf));
 	struct request *rq = elv_rb_find(&fq->sort[class][bio_data_dir(bio)],
 					 bio_end_sector(bio));
 
@@ -206,6 +241,7 @@ static void fgio_prepare_request(struct request *rq)
 	slot = &domain->slots[rq->internal_tag];
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
+	slot->submitter = (u64)current;
 	fgio_admission_prepare(slot, rq);
 	rq->elv.priv[0] = slot;
 }
@@ -228,8 +264,15 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 		return;
 	}
 	class = class_of_rq(rq);
-	slot->request.class = class;
 	fgio_admission_settle(slot, class);
+	/* Its submitter became critical after its bio got a class. */
+	if (class == FGIO_CRITICAL && rq->bio &&
+	    !(rq->bio->bi_opf & FGIO_REQ_CRITICAL))
+		fgio_stamp_critical(rq);
+	class = queue_class(fq, class);
+	slot->request.class = class;
+	slot->contents.known = false;
+	slot->wanted = false;
 	if (blk_mq_sched_try_insert_merge(fq->q, rq, free))
 		return;
 
@@ -300,6 +343,23 @@ static struct fgio_request *cheapest_request(struct fgio_queue_data *fq)
 	return rq ? &slot_of(rq)->request : NULL;
 }
 
+/* From here on its bios may complete at any time: keep what they carry. */
+static void remember_contents(struct request *rq)
+{
+	struct fgio_contents *contents = &slot_of(rq)->contents;
+
+	if (fgio_waits_matter() && !contents->known)
+		fgio_contents_of_request(contents, rq);
+}
+
+/* As a bug of ours would: only the watchdog ends it. */
+static bool withholds_by_fault(const struct fgio_queue *queue)
+{
+	return unlikely(READ_ONCE(fault_withhold)) &&
+	       !fgio_watchdog_tripped() &&
+	       !READ_ONCE(queue->queued[FGIO_CRITICAL]);
+}
+
 static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
@@ -308,6 +368,8 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
+	if (withholds_by_fault(queue))
+		return NULL;
 	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
 	if (!request)
 		return NULL;
@@ -315,6 +377,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	fq->sweep_sector = blk_rq_pos(rq) + blk_rq_sectors(rq);
 	fq->sweep_direction = rq_data_dir(rq);
 	make_unmergeable(fq, rq, request->class);
+	remember_contents(rq);
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
@@ -343,7 +406,8 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
 
-	return fgio_queue_has_work(&fq->queue) ||
+	return (fgio_queue_has_work(&fq->queue) &&
+		!withholds_by_fault(&fq->queue)) ||
 	       !list_empty_careful(&fq->unscheduled);
 }
 
@@ -380,6 +444,85 @@ static void fgio_finish_request(struct request *rq)
 	fgio_admission_finish(slot);
 }
 
+/* Calls @visit for each queue; its domains stay, too. Context: may sleep. */
+void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq))
+{
+	struct fgio_queue_data *fq;
+
+	mutex_lock(&fgio_queues_lock);
+	list_for_each_entry(fq, &queues, list)
+		visit(fq);
+	mutex_unlock(&fgio_queues_lock);
+}
+
+/* Whether a queue is under the elevator. Context: any. */
+bool fgio_schedules(const struct request_queue *q)
+{
+	struct fgio_queue_data *fq;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(fq, &queues, list) {
+		if (fq->q != q)
+			continue;
+		found = true;
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* Return: whether it moved. Context: the queue's lock is held. */
+bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
+{
+	if (!fgio_queue_promote(&fq->queue, &slot->request))
+		return false;
+	promote(fq, slot->rq);
+	return true;
+}
+
+/* Critical requests that were queued as the others were. */
+static void promote_critical(struct fgio_queue_data *fq)
+{
+	struct fgio_request *request, *next;
+
+	fgio_queue_for_each(&fq->queue, FGIO_NONCRITICAL, request, next) {
+		struct fgio_slot *slot = slot_of_request(request);
+
+		if (class_of_rq(slot->rq) == FGIO_CRITICAL)
+			fgio_elevator_promote(fq, slot);
+	}
+}
+
+static void choose_classes(struct fgio_queue_data *fq)
+{
+	bool one_class = !READ_ONCE(two_classes) || fgio_watchdog_tripped();
+
+	spin_lock(&fq->lock);
+	if (one_class != fq->queue.one_class) {
+		fgio_queue_set_one_class(&fq->queue, one_class);
+		if (!one_class)
+			promote_critical(fq);
+	}
+	spin_unlock(&fq->lock);
+}
+
+static void reconsider(struct fgio_queue_data *fq)
+{
+	choose_classes(fq);
+	fgio_admission_reconsider(fq);
+	blk_mq_run_hw_queues(fq->q, true);
+}
+
+/*
+ * Somebody changed whether the two classes are told apart: a switch, or the
+ * watchdog. Context: may sleep.
+ */
+void fgio_queues_reconsider(void)
+{
+	fgio_visit_queues(reconsider);
+}
+
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
 {
 	struct fgio_queue_data *fq;
@@ -411,6 +554,19 @@ static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
 	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
 }
 
+/* Requests do not use them now, but somebody may look through them. */
+static void replace_slots(struct fgio_domain *domain, struct fgio_slot *slots,
+			  unsigned int count)
+{
+	struct fgio_slot *old = domain->slots;
+
+	spin_lock(&domain->fq->lock);
+	domain->slots = slots;
+	domain->slot_count = count;
+	spin_unlock(&domain->fq->lock);
+	kvfree(old);
+}
+
 /*
  * The queue is frozen: no slot is in use. Without memory the old slots stay,
  * and requests with higher tags pass in order of arrival.
@@ -435,9 +591,7 @@ static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
 		slots[i].domain = domain;
 		fgio_list_init(&slots[i].request.link);
 	}
-	kvfree(domain->slots);
-	domain->slots = slots;
-	domain->slot_count = wanted;
+	replace_slots(domain, slots, wanted);
 }
 
 static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
@@ -548,19 +702,22 @@ static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 static void announce_queue(struct fgio_queue_data *fq)
 {
 	mutex_lock(&fgio_queues_lock);
-	list_add_tail(&fq->list, &queues);
+	list_add_tail_rcu(&fq->list, &queues);
 	WRITE_ONCE(queue_count, queue_count + 1);
+	choose_classes(fq);
 	mutex_unlock(&fgio_queues_lock);
 	fgio_counters_add_queue(fq);
+	fgio_watchdog_queue_came();
 }
 
 static void withdraw_queue(struct fgio_queue_data *fq)
 {
 	fgio_counters_remove_queue(fq);
 	mutex_lock(&fgio_queues_lock);
-	list_del(&fq->list);
+	list_del_rcu(&fq->list);
 	WRITE_ONCE(queue_count, queue_count - 1);
 	mutex_unlock(&fgio_queues_lock);
+	synchronize_rcu();
 }
 
 static int init_sched(struct request_queue *q, struct elevator_type *type)

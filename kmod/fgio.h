@@ -6,6 +6,8 @@
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and what the device gets
+ *	contents.c   which pages and buffers it carries
+ *	promote.c    making it critical when somebody turns out to wait for it
  *
  * device.c is /dev/fgio, tunables.c is queue/iosched/, counters.c is debugfs,
  * hook.c finds tracepoints by name, main.c loads and unloads it all.
@@ -15,6 +17,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -24,9 +27,11 @@
 #include "core/admission.h"
 #include "core/class.h"
 #include "core/queue.h"
+#include "core/watchdog.h"
 
 #define FGIO_VERSION "0.1.0"
 
+struct fgio_target;
 struct tracepoint;
 
 /*
@@ -47,19 +52,59 @@ struct tracepoint;
 #define FGIO_RQF_CHARGED \
 	((__force req_flags_t)(FGIO_CHARGED_MAX << FGIO_RQF_CHARGED_SHIFT))
 
+/* The largest buffer of a file system: a block of XFS. */
+#define FGIO_BUFFER_BYTES_MAX 65536
+
+/**
+ * struct fgio_contents - which pages and buffers an I/O carries, in short
+ * @mapping: file of the first page that has one, or 0; a number, not to be
+ *	followed
+ * @first: lowest index of a page of that file
+ * @last: highest index
+ * @privates: a bit for each bi_private, see fgio_private_bit()
+ * @several: pages of other files are there, too
+ * @log_write: it may write an XFS log
+ * @known: whether all this was looked up
+ */
+struct fgio_contents {
+	u64 mapping;
+	u64 first;
+	u64 last;
+	u64 privates;
+	bool several;
+	bool log_write;
+	bool known;
+};
+
+/* Different ones may share a bit. */
+static inline u64 fgio_private_bit(u64 bi_private)
+{
+	return 1ULL << hash_64(bi_private, 6);
+}
+
 /**
  * struct fgio_slot - what fgio knows of one scheduler tag's request
  * @request: core's view of it
  * @rq: the request that has the tag now
  * @domain: where its slot is charged
+ * @submitter: the task that allocated it; a number, not to be followed
+ * @contents: what it carries, for the queue's lock; known while it is queued
+ *	when somebody asked, and in the device when foreground tasks are about
+ * @wanted: used by promote.c under the queue's lock
  * @charged_class: class that the slot is charged to
  */
 struct fgio_slot {
 	struct fgio_request request;
 	struct request *rq;
 	struct fgio_domain *domain;
+	u64 submitter;
+	struct fgio_contents contents;
+	bool wanted;
 	u8 charged_class;
 };
+
+/* Hash of who sleeps for a slot: by task, and by what it wants to submit. */
+#define FGIO_SLEEPER_BITS 6
 
 /**
  * struct fgio_domain - one set of scheduler tags: its admission, its slots
@@ -69,10 +114,14 @@ struct fgio_slot {
  * @charged: mark in rq_flags of what it charged, see FGIO_RQF_CHARGED; 0 when
  *	numbers ran out: then nobody waits for its slots
  * @slot_count: length of @slots; tags beyond it pass unscheduled
- * @slots: one for each tag
+ * @slots: one for each tag; replaced under the queue's lock
  * @lock: protects what follows; irqsave, since completions take it
- * @admission: who may take a tag
+ * @admission: who may take a tag; slots are taken and given back without the
+ *	lock, see core/admission.h
  * @waited_ns: time slept in admission, per class
+ * @promoted: sleepers that became critical
+ * @by_task: who sleeps in admission
+ * @by_object: the same, by file or buffer
  */
 struct fgio_domain {
 	struct fgio_queue_data *fq;
@@ -85,6 +134,9 @@ struct fgio_domain {
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct fgio_admission admission;
 	u64 waited_ns[FGIO_CLASSES];
+	u64 promoted;
+	struct hlist_head by_task[1 << FGIO_SLEEPER_BITS];
+	struct hlist_head by_object[1 << FGIO_SLEEPER_BITS];
 };
 
 #define FGIO_DIRECTIONS 2
@@ -95,6 +147,7 @@ struct fgio_domain {
  * @list: in the list of all such queues
  * @domains: its fgio_domain's
  * @debugfs: folder of its counters
+ * @watchdog: whether I/O moves; the watchdog's own
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @lock: protects what follows; never taken in interrupt context
@@ -111,6 +164,7 @@ struct fgio_queue_data {
 	struct list_head list;
 	struct list_head domains;
 	struct dentry *debugfs;
+	struct fgio_watchdog watchdog;
 	u32 critical_slots;
 	u32 noncritical_slots;
 
@@ -128,6 +182,7 @@ enum fgio_thread_tag fgio_tag_of_current(void);
 enum fgio_thread_tag fgio_tag_of(struct task_struct *task);
 int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag);
 unsigned int fgio_tag_count(void);
+unsigned int fgio_foreground_count(void);
 unsigned int fgio_tag_max(void);
 unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
 					 enum fgio_thread_tag tag, void *data),
@@ -153,6 +208,14 @@ void fgio_admission_finish(struct fgio_slot *slot);
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq);
 void fgio_admission_configure(struct fgio_queue_data *fq);
+void fgio_admission_reconsider(struct fgio_queue_data *fq);
+void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer);
+bool fgio_admission_has_sleepers(const struct fgio_domain *domain);
+bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task);
+unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
+					   const struct fgio_target *target,
+					   bool may_promote,
+					   unsigned int *promoted);
 
 /* elevator.c */
 extern struct mutex fgio_queues_lock;
@@ -161,20 +224,41 @@ void fgio_elevator_exit(void);
 bool fgio_queues_exist(void);
 unsigned int fgio_queue_count(void);
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
+void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
+bool fgio_schedules(const struct request_queue *q);
+bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
+void fgio_queues_reconsider(void);
+
+/* contents.c */
+void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio);
+void fgio_contents_of_request(struct fgio_contents *contents,
+			      struct request *rq);
+u64 fgio_buffer_of_bio(struct bio *bio);
 
 /* tunables.c */
 
 extern struct elv_fs_entry fgio_tunables[];
 
 /* counters.c */
-void fgio_counters_init(void);
+int fgio_counters_init(void);
 void fgio_counters_exit(void);
 void fgio_counters_add_queue(struct fgio_queue_data *fq);
 void fgio_counters_remove_queue(struct fgio_queue_data *fq);
 
 /* device.c */
+bool fgio_may_tag(struct task_struct *task);
 int fgio_device_init(void);
 void fgio_device_exit(void);
+
+/* watchdog.c */
+extern bool fgio_let_through;
+void fgio_watchdog_queue_came(void);
+
+/* Whether everything passes, as if no foreground task existed. Context: any. */
+static inline bool fgio_watchdog_tripped(void)
+{
+	return READ_ONCE(fgio_let_through);
+}
 
 /* hook.c */
 struct tracepoint *fgio_find_tracepoint(const char *name);

@@ -11,7 +11,9 @@
 #include <linux/module.h>
 
 #include "fgio.h"
+#include "inherit.h"
 #include "uapi/fgio.h"
+#include "wait.h"
 
 static u32 hooks_live;
 
@@ -20,7 +22,7 @@ u32 fgio_hooks_live(void)
 	return hooks_live;
 }
 
-static void attach_hooks(void)
+static int attach_hooks(void)
 {
 	if (fgio_stamp_init())
 		hooks_live |= FGIO_HOOK_BLOCK_BIO_QUEUE;
@@ -30,6 +32,7 @@ static void attach_hooks(void)
 		hooks_live |= FGIO_HOOK_SCHED_PROCESS_EXIT;
 	else
 		pr_warn("cannot attach to sched_process_exit: threads cannot be tagged, I/O priorities still count\n");
+	return 0;
 }
 
 static void detach_hooks(void)
@@ -38,35 +41,48 @@ static void detach_hooks(void)
 	fgio_tag_exit();
 }
 
+/* In this order, and undone in the other: each may use those before it. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} parts[] = {
+	{ fgio_counters_init, fgio_counters_exit },
+	{ fgio_wait_init, fgio_wait_exit },
+	{ fgio_blame_init, fgio_blame_exit },
+	{ fgio_helper_init, fgio_helper_exit },
+	{ fgio_promote_init, fgio_promote_exit },
+	{ fgio_pagecache_init, fgio_pagecache_exit },
+	{ fgio_walk_init, fgio_walk_exit },
+	{ fgio_probe_init, fgio_probe_exit },
+	{ attach_hooks, detach_hooks },
+	{ fgio_watchdog_init, fgio_watchdog_exit },
+	{ fgio_elevator_init, fgio_elevator_exit },
+	{ fgio_device_init, fgio_device_exit },
+};
+
 static int __init fgio_init(void)
 {
+	unsigned int i;
 	int error;
 
-	fgio_counters_init();
-	attach_hooks();
-	error = fgio_elevator_init();
-	if (error)
-		goto detach;
-	error = fgio_device_init();
-	if (error)
-		goto unregister;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		error = parts[i].init();
+		if (!error)
+			continue;
+		pr_err("cannot load: error %d\n", error);
+		while (i--)
+			parts[i].exit();
+		return error;
+	}
 	return 0;
-
-unregister:
-	fgio_elevator_exit();
-detach:
-	detach_hooks();
-	fgio_counters_exit();
-	pr_err("cannot load: error %d\n", error);
-	return error;
 }
 
 static void __exit fgio_exit(void)
 {
-	fgio_device_exit();
-	fgio_elevator_exit();
-	detach_hooks();
-	fgio_counters_exit();
+	unsigned int i = ARRAY_SIZE(parts);
+
+	while (i--)
+		parts[i].exit();
 }
 
 module_init(fgio_init);

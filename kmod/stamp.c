@@ -10,6 +10,7 @@
 #include <linux/tracepoint.h>
 
 #include "fgio.h"
+#include "inherit.h"
 
 static struct tracepoint *bio_queue_tracepoint;
 
@@ -33,23 +34,61 @@ static bool ioprio_is_chosen(u16 ioprio)
 					   task_nice_ioprio(current));
 }
 
+/* The class by who submits an I/O, or by what was decided higher up. */
+static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
+{
+	enum fgio_class class = fgio_classify(tag, ioprio, true);
+
+	if (class == FGIO_NONCRITICAL || tag != FGIO_THREAD_UNTAGGED ||
+	    ioprio & FGIO_IOPRIO_CRITICAL)
+		return class;
+	if (!ioprio_is_chosen(ioprio))
+		return FGIO_NONCRITICAL;
+	if (!(current->flags & PF_KTHREAD))
+		fgio_saw_foreground_ioprio();
+	return class;
+}
+
+/*
+ * Somebody may come to wait for this: note that the current task is the one to
+ * be hurried then, be it with this I/O or with what it has yet to submit.
+ */
+static void note_noncritical(struct bio *bio)
+{
+	struct fgio_contents contents;
+	u64 buffer;
+
+	if (!in_task() || !fgio_mechanism_on(FGIO_MECHANISM_IO))
+		return;
+	buffer = fgio_buffer_of_bio(bio);
+	fgio_contents_of_bio(&contents, bio);
+	fgio_admission_note_bio(&contents, buffer);
+	if (contents.mapping)
+		fgio_helper_note(contents.mapping, true);
+	if (buffer)
+		fgio_helper_note(buffer, true);
+}
+
+/*
+ * Whoever a foreground task waits for is as good as one, whatever the tag. Such
+ * a boost ends soon: the task is noted as if it had none.
+ */
 static void on_bio_queue(void *data, struct bio *bio)
 {
 	enum fgio_thread_tag tag;
 	enum fgio_class class;
-	u16 ioprio;
 
 	if (!fgio_queues_exist() || !READ_ONCE(stamp))
 		return;
 	tag = fgio_tag_of_current();
-	ioprio = bio->bi_ioprio;
-	class = fgio_classify(tag, ioprio, true);
-	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)
-		return;
-	if (tag == FGIO_THREAD_UNTAGGED &&
-	    !(ioprio & (FGIO_IOPRIO_CRITICAL | FGIO_IOPRIO_NONCRITICAL)))
-		class = fgio_classify(tag, ioprio, ioprio_is_chosen(ioprio));
-	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, ioprio);
+	class = classify(tag, bio->bi_ioprio);
+	if (class == FGIO_NONCRITICAL) {
+		if (fgio_waits_matter())
+			note_noncritical(bio);
+		if (fgio_task_is_boosted((u64)current))
+			class = FGIO_CRITICAL;
+	}
+	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, bio->bi_ioprio);
 	if (class == FGIO_CRITICAL)
 		bio->bi_opf |= FGIO_REQ_CRITICAL;
 }

@@ -14,6 +14,8 @@
 #include <linux/tracepoint.h>
 
 #include "fgio.h"
+#include "inherit.h"
+#include "wait.h"
 
 #define TAG_BITS 12
 
@@ -28,6 +30,7 @@ static DEFINE_HASHTABLE(tags, TAG_BITS);
 /* Writers only; readers are under RCU. Taken with interrupts on. */
 static DEFINE_SPINLOCK(tags_lock);
 static unsigned int tag_count;
+static unsigned int foreground_count;
 static struct tracepoint *exit_tracepoint;
 
 static unsigned int tags_max = 65536;
@@ -66,8 +69,17 @@ enum fgio_thread_tag fgio_tag_of_current(void)
 	return fgio_tag_of(current);
 }
 
+/* The lock is held, or nobody else is left. */
+static void count_foreground(enum fgio_thread_tag was, enum fgio_thread_tag is)
+{
+	WRITE_ONCE(foreground_count, foreground_count +
+				     (is == FGIO_THREAD_FOREGROUND) -
+				     (was == FGIO_THREAD_FOREGROUND));
+}
+
 static void remove_entry(struct tag_entry *entry)
 {
+	count_foreground(entry->tag, FGIO_THREAD_UNTAGGED);
 	hash_del_rcu(&entry->node);
 	WRITE_ONCE(tag_count, tag_count - 1);
 	kfree_rcu(entry, rcu);
@@ -82,6 +94,7 @@ static void clear_tag(struct task_struct *task)
 	if (entry)
 		remove_entry(entry);
 	spin_unlock(&tags_lock);
+	fgio_foreground_vanished();
 }
 
 /*
@@ -99,6 +112,7 @@ static int insert_tag(struct task_struct *task, enum fgio_thread_tag tag,
 	if (READ_ONCE(task->flags) & PF_EXITING) {
 		error = -ESRCH;
 	} else if (entry) {
+		count_foreground(entry->tag, tag);
 		WRITE_ONCE(entry->tag, tag);
 		error = -EEXIST;
 	} else if (tag_count >= tags_max) {
@@ -106,6 +120,7 @@ static int insert_tag(struct task_struct *task, enum fgio_thread_tag tag,
 	} else {
 		new->task = task;
 		new->tag = tag;
+		count_foreground(FGIO_THREAD_UNTAGGED, tag);
 		hash_add_rcu(tags, &new->node, (unsigned long)task);
 		WRITE_ONCE(tag_count, tag_count + 1);
 	}
@@ -139,12 +154,23 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 	error = insert_tag(task, tag, new);
 	if (error)
 		kfree(new);
-	return error == -EEXIST ? 0 : error;
+	if (error && error != -EEXIST)
+		return error;
+	if (tag == FGIO_THREAD_FOREGROUND)
+		fgio_foreground_appeared();
+	else
+		fgio_foreground_vanished();
+	return 0;
 }
 
 unsigned int fgio_tag_count(void)
 {
 	return READ_ONCE(tag_count);
+}
+
+unsigned int fgio_foreground_count(void)
+{
+	return READ_ONCE(foreground_count);
 }
 
 unsigned int fgio_tag_max(void)
@@ -177,6 +203,7 @@ static void on_exit(void *data, struct task_struct *task)
 {
 	if (fgio_tag_of(task) != FGIO_THREAD_UNTAGGED)
 		clear_tag(task);
+	fgio_wait_forget_current();
 }
 
 /* Return: whether tags can be used. */

@@ -9,6 +9,7 @@
 #include <linux/tracepoint.h>
 
 #include "core/class.h"
+#include "core/inherit.h"
 
 #define fgio_disk_of(q) ((q)->disk ? disk_devt((q)->disk) : 0)
 #define fgio_show_class(class)                          \
@@ -33,6 +34,22 @@ TRACE_EVENT(fgio_admission_wait,
 	TP_printk("%d,%d %s waited_ns=%llu", MAJOR(__entry->dev),
 		  MINOR(__entry->dev), fgio_show_class(__entry->class),
 		  __entry->waited_ns)
+);
+
+/* A task that sleeps for a slot became critical. */
+TRACE_EVENT(fgio_admission_promote,
+	TP_PROTO(struct request_queue *q, pid_t tid),
+	TP_ARGS(q, tid),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(pid_t, tid)
+	),
+	TP_fast_assign(
+		__entry->dev = fgio_disk_of(q);
+		__entry->tid = tid;
+	),
+	TP_printk("%d,%d tid=%d", MAJOR(__entry->dev), MINOR(__entry->dev),
+		  __entry->tid)
 );
 
 DECLARE_EVENT_CLASS(fgio_request,
@@ -74,6 +91,43 @@ DEFINE_EVENT(fgio_request, fgio_promote,
 DEFINE_EVENT(fgio_request, fgio_starvation_release,
 	TP_PROTO(struct request *rq, unsigned int class),
 	TP_ARGS(rq, class));
+
+/* A task was boosted, because a foreground task waits for it. */
+TRACE_EVENT(fgio_boost,
+	TP_PROTO(s32 tid, const char *name, u32 kind, u64 root, u32 steps),
+	TP_ARGS(tid, name, kind, root, steps),
+	TP_STRUCT__entry(
+		__field(s32, tid)
+		__array(char, name, TASK_COMM_LEN)
+		__field(u32, kind)
+		__field(u64, root)
+		__field(u32, steps)
+	),
+	TP_fast_assign(
+		__entry->tid = tid;
+		strscpy(__entry->name, name, TASK_COMM_LEN);
+		__entry->kind = kind;
+		__entry->root = root;
+		__entry->steps = steps;
+	),
+	TP_printk("%s/%d kind=%u root=%llx steps=%u", __entry->name,
+		  __entry->tid, __entry->kind, __entry->root, __entry->steps)
+);
+
+/* A foreground task waited longer than blame_threshold_us. */
+TRACE_EVENT(fgio_blame,
+	TP_PROTO(u32 kind, u64 waited_ns),
+	TP_ARGS(kind, waited_ns),
+	TP_STRUCT__entry(
+		__field(u32, kind)
+		__field(u64, waited_ns)
+	),
+	TP_fast_assign(
+		__entry->kind = kind;
+		__entry->waited_ns = waited_ns;
+	),
+	TP_printk("kind=%u waited_ns=%llu", __entry->kind, __entry->waited_ns)
+);
 
 #endif /* FGIO_TRACE_H */
 

@@ -9,6 +9,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/hrtimer.h>
 #include <linux/ioprio.h>
 #include <linux/version.h>
 
@@ -68,6 +69,18 @@ static inline void fgio_mark_wbt_unwanted(struct elevator_queue *eq, bool yes)
 		set_bit(ELEVATOR_FLAG_DISABLE_WBT, &eq->flags);
 	else
 		clear_bit(ELEVATOR_FLAG_DISABLE_WBT, &eq->flags);
+#endif
+}
+
+static inline void
+fgio_hrtimer_setup(struct hrtimer *timer,
+		   enum hrtimer_restart (*function)(struct hrtimer *timer))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = function;
 #endif
 }
 

@@ -147,6 +147,17 @@ def check(kernel: Btf, expected: dict, symvers: Path) -> set[str]:
     return findings.macros
 
 
+def changed_functions(kernel: Btf, expected: dict) -> list[str]:
+    """Probed functions whose prototypes this kernel is known to have changed."""
+    changed = []
+    for name, accepted in expected["probed"].items():
+        function = kernel.named("FUNC", name)
+        found = kernel.prototype(function["id"]) if function else None
+        if found and canonical(found) not in map(canonical, accepted):
+            changed.append(name)
+    return changed
+
+
 class PublicHeaders:
     """What the headers package declares itself, and the private header must leave alone."""
 
@@ -220,6 +231,11 @@ def forward_declarations(lines: list[str]) -> list[str]:
     return [f"{tag};" for tag in sorted(tags)]
 
 
+def names_in_c(names: list[str]) -> str:
+    """An initialiser of an array of strings that ends with an empty one."""
+    return ", ".join([f'"{name}"' for name in names] + ['""'])
+
+
 INCLUDES = (
     "generated/utsrelease.h",
     "linux/blk-mq.h",
@@ -270,6 +286,7 @@ def render(
             f'FGIO_LAYOUT(__builtin_strcmp(UTS_RELEASE, "{release}") == 0);',
         ],
         [f"#define {macro} 1" for macro in sorted(macros)],
+        ["#define FGIO_CHANGED_FUNCTIONS " + names_in_c(changed_functions(kernel, expected))],
         constants(kernel, expected, macros),
         forward_declarations(types + functions),
         types[:-1],

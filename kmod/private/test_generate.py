@@ -323,3 +323,15 @@ def test_members_of_unnamed_members_count() -> None:
 def test_prototypes_compare_whatever_their_spaces() -> None:
     assert canonical("struct a * ( struct b*,int )") == canonical("struct a *(struct b *, int)")
     assert canonical("unsigned  int") != canonical("unsignedint")
+
+
+def test_probed_functions_are_as_expected(kernel: Btf) -> None:
+    assert generate.changed_functions(kernel, EXPECTED) == []
+    present = [name for name in EXPECTED["probed"] if kernel.named("FUNC", name)]
+    assert len(present) > len(EXPECTED["probed"]) // 2
+
+
+def test_a_probed_function_that_changed_is_named(kernel: Btf) -> None:
+    expected = EXPECTED | {"probed": {"futex_wake": ["int (void)"], "no_such": ["int (void)"]}}
+    assert generate.changed_functions(kernel, expected) == ["futex_wake"]
+    assert generate.names_in_c(["futex_wake"]) == '"futex_wake", ""'

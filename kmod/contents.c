@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an I/O carries, so that whoever waits for a page or a buffer can be told
+ * which request it waits for. Pages and buffers are named by numbers that are
+ * compared and never followed: a page's file may be gone by then.
+ *
+ * Pages that are not of a file are of no interest here, and neither are copies
+ * (dm-crypt, bounce buffers, compression): those carry nothing that could be
+ * recognised.
+ */
+#include <linux/bio.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+
+#include "fgio.h"
+
+/*
+ * Reads what may change meanwhile where the page is not locked (direct I/O
+ * from a mapped file), which does no harm to a number.
+ *
+ * Return: the page's file, or 0.
+ */
+static u64 mapping_of(struct page *page, u64 *index)
+{
+	struct folio *folio = page_folio(page);
+	unsigned long mapping;
+
+	if (folio_test_slab(folio))
+		return 0;
+	mapping = (unsigned long)READ_ONCE(folio->mapping);
+	if (mapping & PAGE_MAPPING_FLAGS)
+		return 0;
+	*index = folio->index + folio_page_idx(folio, page);
+	return mapping;
+}
+
+/* The end of a clone does not show in its bio_vecs, which are its parent's. */
+static struct bio_vec last_bvec(struct bio *bio)
+{
+	struct bio_vec bvec, last = {};
+	struct bvec_iter iter;
+
+	if (!bio_flagged(bio, BIO_CLONED) && bio->bi_vcnt)
+		return bio->bi_io_vec[bio->bi_vcnt - 1];
+	bio_for_each_bvec(bvec, bio, iter)
+		last = bvec;
+	return last;
+}
+
+static struct page *last_page(struct bio *bio)
+{
+	struct bio_vec last = last_bvec(bio);
+
+	if (!last.bv_len)
+		return bio_page(bio);
+	return last.bv_page + (last.bv_offset + last.bv_len - 1) / PAGE_SIZE;
+}
+
+static void hold_pages(struct fgio_contents *contents, u64 mapping, u64 first,
+		      u64 last)
+{
+	if (!mapping)
+		return;
+	if (!contents->mapping) {
+		contents->mapping = mapping;
+		contents->first = first;
+		contents->last = last;
+	} else if (contents->mapping != mapping) {
+		contents->several = true;
+	} else {
+		contents->first = min(contents->first, first);
+		contents->last = max(contents->last, last);
+	}
+}
+
+static void add_bio(struct fgio_contents *contents, struct bio *bio)
+{
+	u64 mapping, first, last_mapping, last;
+
+	contents->privates |= fgio_private_bit((u64)bio->bi_private);
+	if (!bio_has_data(bio))
+		return;
+	mapping = mapping_of(bio_page(bio), &first);
+	last_mapping = mapping_of(last_page(bio), &last);
+	if (mapping && mapping == last_mapping) {
+		hold_pages(contents, mapping, min(first, last),
+			  max(first, last));
+		return;
+	}
+	hold_pages(contents, mapping, first, first);
+	hold_pages(contents, last_mapping, last, last);
+}
+
+/*
+ * The pages between the first and the last are taken to lie between them in
+ * the file, too. Context: any; the bio cannot complete.
+ */
+void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
+{
+	*contents = (struct fgio_contents){ .known = true };
+	add_bio(contents, bio);
+}
+
+/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
+static bool is_log_write(struct request *rq)
+{
+	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
+
+	return req_op(rq) == REQ_OP_WRITE && (rq->cmd_flags & flags) == flags;
+}
+
+/* Context: the queue's lock is held, and the request is queued. */
+void fgio_contents_of_request(struct fgio_contents *contents,
+			      struct request *rq)
+{
+	struct bio *bio;
+
+	*contents = (struct fgio_contents){
+		.known = true,
+		.log_write = is_log_write(rq),
+	};
+	__rq_for_each_bio(bio, rq)
+		add_bio(contents, bio);
+}
+
+/* Buffers (fs/buffer.c, fs/xfs/xfs_buf.c) are known by their bi_private. */
+u64 fgio_buffer_of_bio(struct bio *bio)
+{
+	if (!(bio->bi_opf & REQ_META) ||
+	    bio->bi_iter.bi_size > FGIO_BUFFER_BYTES_MAX)
+		return 0;
+	return (u64)bio->bi_private;
+}

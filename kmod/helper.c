@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who acted on what lately: the locks around core/history.c.
+ *
+ * A condition has no owner, but who signalled it lately will do so again; a
+ * counting lock does not say who holds it, but who took it last may.
+ *
+ * The table outlives the tasks in it. It therefore holds no addresses of tasks
+ * but identities (thread id and time of birth): one that leads to no living
+ * task helps nobody, and no other task is ever taken for it. So nothing has to
+ * be cleaned up when a task ends.
+ */
+#include <linux/hash.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+
+#include "helper.h"
+#include "inherit.h"
+
+#define SET_BITS 9
+
+/* The locks are leaves, like those of wait.c and for the same reasons. */
+struct locked_set {
+	raw_spinlock_t lock;
+	struct fgio_history_set set;
+};
+
+static struct locked_set *sets;
+
+#define WINDOW_MAX_MS 60000
+
+static int set_window(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 1, WINDOW_MAX_MS);
+}
+
+static const struct kernel_param_ops window_ops = {
+	.set = set_window,
+	.get = param_get_uint,
+};
+
+static unsigned int helper_window_ms = 1000;
+module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
+MODULE_PARM_DESC(helper_window_ms, "who signalled a condition within this time is taken for who will do so next (1000)");
+
+u64 fgio_identity_of(const struct task_struct *task)
+{
+	return (u64)task->pid << 32 | lower_32_bits(task->start_time);
+}
+
+u64 fgio_walk_name_identity(u64 identity)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(identity >> 32, &init_pid_ns), PIDTYPE_PID);
+	if (task && fgio_identity_of(task) != identity)
+		task = NULL;
+	if (task)
+		fgio_walk_name((u64)task, task);
+	rcu_read_unlock();
+	return (u64)task;
+}
+
+static struct locked_set *set_of(u64 object)
+{
+	return &sets[hash_64(object, SET_BITS)];
+}
+
+void fgio_helper_watch(u64 object)
+{
+	struct locked_set *locked = set_of(object);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	fgio_history_watch(&locked->set, object, ktime_get_mono_fast_ns());
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+/* Who is about to end will not act again. */
+void fgio_helper_note(u64 object, bool always)
+{
+	struct locked_set *locked = set_of(object);
+	unsigned long flags;
+
+	if (!always && !fgio_history_watched(&locked->set, object))
+		return;
+	if (current->flags & PF_EXITING)
+		return;
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	fgio_history_note(&locked->set, object, fgio_identity_of(current),
+			  ktime_get_mono_fast_ns(), !always);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+unsigned int fgio_helper_list(u64 object, u64 window_ns,
+			      u64 identities[FGIO_HELPERS])
+{
+	struct locked_set *locked = set_of(object);
+	unsigned long flags;
+	unsigned int count;
+
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	count = fgio_history_helpers(&locked->set, object,
+				     ktime_get_mono_fast_ns(), window_ns,
+				     identities);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+	return count;
+}
+
+u64 fgio_helper_window_ns(void)
+{
+	return (u64)READ_ONCE(helper_window_ms) * NSEC_PER_MSEC;
+}
+
+void fgio_helper_found(const struct fgio_walk_step *step, u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+	unsigned int count, i;
+
+	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	for (i = 0; i < count; i++)
+		fgio_walk_found(step->walk,
+				fgio_walk_name_identity(identities[i]));
+}
+
+u64 fgio_helper_last(u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+
+	if (!fgio_helper_list(object, U64_MAX, identities))
+		return 0;
+	return identities[0];
+}
+
+int fgio_helper_init(void)
+{
+	unsigned int index;
+
+	sets = vzalloc(sizeof(*sets) << SET_BITS);
+	if (!sets)
+		return -ENOMEM;
+	for (index = 0; index < 1U << SET_BITS; index++)
+		raw_spin_lock_init(&sets[index].lock);
+	return 0;
+}
+
+/* No hook is attached and nobody walks any more. */
+void fgio_helper_exit(void)
+{
+	vfree(sets);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hints: a thread says that it waits for another one (FGIO_IOC_WAIT_FOR), for
+ * locks that the kernel cannot see.
+ *
+ * A hint is the outermost wait of the thread that gave it, and lasts over
+ * system calls: waits inside of them nest in it, and the walk follows all of
+ * them. It ends with the thread, as all waits do. Of the other thread it keeps
+ * the identity: when that thread has ended, the hint leads nowhere.
+ */
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "fgio.h"
+#include "helper.h"
+#include "inherit.h"
+
+/* Return: the thread with a reference, or NULL. */
+static struct task_struct *find_living_thread(pid_t tid)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (task && READ_ONCE(task->flags) & PF_EXITING)
+		task = NULL;
+	if (task)
+		get_task_struct(task);
+	rcu_read_unlock();
+	return task;
+}
+
+/*
+ * Waits are forgotten when the last foreground task went, and are not recorded
+ * after that: here, a hint that was given at that very moment must not stay.
+ */
+static void wait_for_thread(const struct task_struct *task)
+{
+	u32 seq;
+
+	if (!fgio_waits_matter())
+		return;
+	seq = fgio_wait_enter(FGIO_WAIT_THREAD, (u64)task,
+			      fgio_identity_of(task));
+	if (!fgio_waits_matter())
+		fgio_wait_leave(seq);
+}
+
+/*
+ * While there are no foreground tasks a hint is accepted and has no effect: who
+ * gave it has to give it again when it next waits, as for all waits.
+ */
+int fgio_hint_set(pid_t tid)
+{
+	struct task_struct *task;
+	int error = 0;
+
+	if (!tid) {
+		fgio_wait_leave_kind(FGIO_WAIT_THREAD);
+		return 0;
+	}
+	task = find_living_thread(tid);
+	if (!task)
+		return -ESRCH;
+	if (task == current)
+		error = -EINVAL;
+	else if (!fgio_may_tag(task))
+		error = -EPERM;
+	if (!error) {
+		fgio_wait_leave_kind(FGIO_WAIT_THREAD);
+		wait_for_thread(task);
+	}
+	put_task_struct(task);
+	return error;
+}
+
+void fgio_hint_blockers(const struct fgio_walk_step *step)
+{
+	fgio_walk_found(step->walk, fgio_walk_name_identity(step->wait->detail));
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files that follow waits share:
+ *
+ *	wait.c       who waits for what, who is boosted (around core/inherit.c)
+ *	walk.c       the thread that walks the graph
+ *	helper.c     who acted on what lately (around core/history.c)
+ *	probe.c      attaches hooks while foreground tasks exist
+ *	blame.c      what foreground tasks waited for
+ *
+ * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c,
+ * sysvsem.c, hint.c, pagecache.c. A layer has hooks that record waits, and a
+ * function that says who is in the way of one.
+ *
+ * Hooks run in the context of the task that waits, with preemption off and
+ * perhaps with interrupts off and locks of the kernel held: they record, and
+ * neither sleep nor wake nor allocate. The walk runs in a thread and may sleep
+ * where it holds no wait.
+ */
+#ifndef FGIO_INHERIT_H
+#define FGIO_INHERIT_H
+
+#include <linux/kprobes.h>
+#include <linux/types.h>
+
+#include "core/history.h"
+#include "core/inherit.h"
+#include "uapi/fgio.h"
+
+struct task_struct;
+struct tracepoint;
+
+/* Switches of one mechanism each; also what a hook belongs to. */
+enum fgio_mechanism {
+	FGIO_MECHANISM_LOCKS,
+	FGIO_MECHANISM_JOURNAL,
+	FGIO_MECHANISM_IO,
+	FGIO_MECHANISM_USER,
+	FGIO_MECHANISM_PAGECACHE,
+	FGIO_MECHANISM_BLAME,
+	FGIO_MECHANISMS,
+};
+
+bool fgio_mechanism_on(enum fgio_mechanism mechanism);
+
+/* Kinds of waits are FGIO_WAIT_* of uapi/fgio.h, since blame reports them. */
+
+/* --- wait.c ----------------------------------------------------------- */
+
+extern bool fgio_waits_matter_now;
+
+/*
+ * Whether waits are recorded at all: while foreground tasks exist. One load:
+ * every hook asks this first.
+ */
+static inline bool fgio_waits_matter(void)
+{
+	return READ_ONCE(fgio_waits_matter_now);
+}
+
+/**
+ * fgio_wait_enter() - the current task begins to wait
+ * @kind: FGIO_WAIT_*
+ * @object: what for, usually its address
+ * @detail: whatever fgio_blockers_of_*() of that kind wants to know
+ *
+ * Return: to be passed to fgio_wait_leave(); 0 when the wait was not recorded.
+ * Context: any but NMI.
+ */
+u32 fgio_wait_enter(u8 kind, u64 object, u64 detail);
+
+/* The wait is over. Zero is ignored. Context: any but NMI. */
+void fgio_wait_leave(u32 seq);
+
+/* The current task's innermost wait for an object is over, if it has one. */
+void fgio_wait_leave_object(u64 object);
+
+/*
+ * The current task's outermost wait of a kind is over, if it has one. Context:
+ * as fgio_wait_leave().
+ */
+void fgio_wait_leave_kind(u8 kind);
+
+/* Whether the current task waits for an object; for anything. */
+bool fgio_wait_has(u64 object);
+bool fgio_wait_has_any(void);
+
+/* Whether requests wait for the current task itself: by its tag or priority. */
+bool fgio_current_is_foreground(void);
+
+/* Whether I/O of the current task is critical: foreground, or boosted. */
+bool fgio_current_is_critical(void);
+
+/* Whether a task has a valid boost. Context: any but NMI. */
+bool fgio_task_is_boosted(u64 task);
+
+/*
+ * The current task may have got out of the way of others: it is boosted again
+ * soon if it has not. Context: any but NMI.
+ */
+void fgio_boost_give_back(void);
+
+/**
+ * fgio_wait_hold() - keep a wait from ending
+ * @task: who waits
+ * @seq: which wait
+ * @flags: for fgio_wait_release()
+ *
+ * While it is held, what the task waits for exists (a lock, a journal), and so
+ * does the task: both outlive the wait.
+ *
+ * Return: false, with nothing held, when the wait is over.
+ * Context: interrupts are off until fgio_wait_release(); no spinlock_t may be
+ * taken in between.
+ */
+bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags);
+void fgio_wait_release(u64 task, unsigned long flags);
+
+/* --- walk.c ----------------------------------------------------------- */
+
+/**
+ * struct fgio_walk_step - a wait that the walk came to
+ * @walk: the walk, for fgio_walk_found() in core/inherit.h
+ * @link: index of the waiting task in it
+ * @task: who waits
+ * @wait: its wait, a copy
+ */
+struct fgio_walk_step {
+	struct fgio_walk *walk;
+	u32 link;
+	u64 task;
+	const struct fgio_wait *wait;
+};
+
+/*
+ * Says who is in the way of a wait: calls fgio_walk_found() for each task, and
+ * fgio_target_add() for I/O. Context: the walk's thread; may sleep.
+ */
+typedef void (*fgio_blockers_fn)(const struct fgio_walk_step *step);
+
+/* Whether things may be boosted and promoted, or only be blamed. */
+bool fgio_may_boost(void);
+
+/* Names a task that was found, for blame: the caller knows that it exists. */
+void fgio_walk_name(u64 task, const struct task_struct *of);
+
+/* What was done about the wait that led to a link: FGIO_BLAME_*. */
+void fgio_walk_note_action(u32 link, u32 action);
+
+void fgio_walk_state(struct fgio_state *state);
+
+void fgio_lock_blockers(const struct fgio_walk_step *step);
+void fgio_journal_blockers(const struct fgio_walk_step *step);
+void fgio_xfs_blockers(const struct fgio_walk_step *step);
+void fgio_io_blockers(const struct fgio_walk_step *step);
+void fgio_futex_blockers(const struct fgio_walk_step *step);
+void fgio_sysvsem_blockers(const struct fgio_walk_step *step);
+void fgio_hint_blockers(const struct fgio_walk_step *step);
+
+/* --- promote.c -------------------------------------------------------- */
+
+enum fgio_target_kind {
+	FGIO_TARGET_PAGES,   /* pages of a file: object is its mapping */
+	FGIO_TARGET_PRIVATE, /* a bio by its bi_private: object is that */
+	FGIO_TARGET_XFS_LOG, /* any write of an XFS log */
+};
+
+/**
+ * struct fgio_target - I/O that somebody waits for
+ * @kind: how to recognise it
+ * @link: index of the waiting task in the walk
+ * @object: see enum fgio_target_kind
+ * @first: index of the first page, for FGIO_TARGET_PAGES
+ * @last: index of the last page
+ * @wait: the wait
+ * @found: out: how many requests were found queued
+ */
+struct fgio_target {
+	enum fgio_target_kind kind;
+	u32 link;
+	u64 object;
+	u64 first;
+	u64 last;
+	struct fgio_wait wait;
+	u32 found;
+};
+
+/* Remembers I/O to be looked for when the walk is done. Context: the walk's. */
+void fgio_target_add(const struct fgio_walk_step *step,
+		     enum fgio_target_kind kind, u64 object, u64 first,
+		     u64 last);
+
+/**
+ * fgio_promote_all() - promote what the walk found
+ * @targets: I/O that is waited for; @found is set
+ * @count: how many
+ * @walk: tasks that were boosted
+ *
+ * One pass over each queue: queued requests that carry a target, and queued
+ * synchronous requests whose submitter is boosted, become critical; boosted
+ * tasks that sleep in admission are admitted as critical.
+ *
+ * Context: the walk's thread; sleeps.
+ */
+void fgio_promote_all(struct fgio_target *targets, unsigned int count,
+		      struct fgio_walk *walk);
+
+/*
+ * io.c: I/O that is neither queued nor in the device waits for who is to submit
+ * it: calls fgio_walk_found_from(). Context: the walk's thread.
+ */
+void fgio_io_not_found(struct fgio_walk *walk,
+		       const struct fgio_target *target);
+
+/* journal.c: the journal that the current task waits for at BH_Shadow, or 0. */
+u64 fgio_journal_of_shadow(int bit);
+
+/* The totals of promotion in FGIO_IOC_STATE. */
+void fgio_promote_state(struct fgio_state *state);
+int fgio_promote_init(void);
+void fgio_promote_exit(void);
+
+/* --- helper.c --------------------------------------------------------- */
+
+/* Somebody waits for an object: note from now on who acts on it. */
+void fgio_helper_watch(u64 object);
+
+/*
+ * The current task acts on an object. Does nothing, cheaply, when nobody
+ * watches it, unless @always. Context: any but NMI.
+ */
+void fgio_helper_note(u64 object, bool always);
+
+/* Calls fgio_walk_found() for who acted on an object within helper_window_ms. */
+void fgio_helper_found(const struct fgio_walk_step *step, u64 object);
+
+int fgio_helper_init(void);
+void fgio_helper_exit(void);
+
+/* --- hint.c ----------------------------------------------------------- */
+
+/* FGIO_IOC_WAIT_FOR. Return: 0, -EINVAL, -ESRCH, -EPERM. Context: ioctl. */
+int fgio_hint_set(pid_t tid);
+
+/* --- blame.c ---------------------------------------------------------- */
+
+int fgio_blame_read(struct fgio_blame *request);
+u64 fgio_blame_lost(void);
+
+/* --- pagecache.c ------------------------------------------------------ */
+
+/* A parked writer became critical: it goes on. Context: may not sleep. */
+void fgio_pagecache_promote(u64 task);
+
+void fgio_pagecache_totals(u64 *parked_ns, u64 *promoted);
+int fgio_pagecache_init(void);
+void fgio_pagecache_exit(void);
+
+/* --- watchdog.c ------------------------------------------------------- */
+
+void fgio_watchdog_state(struct fgio_state *state);
+void fgio_watchdog_rearm(void);
+int fgio_watchdog_init(void);
+void fgio_watchdog_exit(void);
+
+/* --- probe.c ---------------------------------------------------------- */
+
+/**
+ * struct fgio_hook - a place in the kernel where fgio looks on
+ * @name: of a function (with "module:" before it where it is in a module) or
+ *	of a tracepoint
+ * @mechanism: what it is for
+ * @entry: called before a function; arguments by regs_get_kernel_argument();
+ *	its result other than 0 means that @exit need not be called
+ * @exit: called after it, or NULL; a @seq left in hook_data() comes along
+ * @tracepoint: called instead at a tracepoint, with NULL as first argument
+ * @optional: the kernel may well not have it; no warning
+ * @fallback: attached only where the entry before it cannot be
+ * @sleepers_max: tasks that may be inside the function at once with @exit
+ *	outstanding; others are missed, and counted
+ * @kretprobe: kept by probe.c, as are the members below
+ * @found: the tracepoint
+ * @error: why it cannot be attached, or 0
+ * @attached: whether it is
+ */
+struct fgio_hook {
+	const char *name;
+	enum fgio_mechanism mechanism;
+	int (*entry)(struct kretprobe_instance *instance, struct pt_regs *regs);
+	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
+	void *tracepoint;
+	bool optional;
+	bool fallback;
+	unsigned int sleepers_max;
+
+	struct kretprobe kretprobe;
+	struct tracepoint *found;
+	int error;
+	bool attached;
+};
+
+/* Bytes that entry may leave for exit in instance->data. */
+#define FGIO_HOOK_DATA 32
+
+/* What most hooks leave there: what fgio_wait_enter() returned. */
+static inline u32 *fgio_hook_seq(struct kretprobe_instance *instance)
+{
+	return (u32 *)instance->data;
+}
+
+/* The exit that most hooks want: the wait that entry left is over. */
+int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs);
+
+/*
+ * Tasks by I/O priority count as foreground tasks, too, but nobody says when
+ * they are there: one was seen to submit critical I/O. Context: any.
+ */
+void fgio_saw_foreground_ioprio(void);
+
+/* tag.c: a task became a foreground task (may sleep), or is one no more. */
+void fgio_foreground_appeared(void);
+void fgio_foreground_vanished(void);
+
+int fgio_probe_init(void);
+void fgio_probe_exit(void);
+int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity);
+
+/* Arrays that end with an entry without a name. */
+extern struct fgio_hook fgio_lock_hooks[];
+extern struct fgio_hook fgio_journal_hooks[];
+extern struct fgio_hook fgio_xfs_hooks[];
+extern struct fgio_hook fgio_io_hooks[];
+extern struct fgio_hook fgio_futex_hooks[];
+extern struct fgio_hook fgio_sysvsem_hooks[];
+extern struct fgio_hook fgio_pagecache_hooks[];
+
+#endif /* FGIO_INHERIT_H */

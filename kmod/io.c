@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Outstanding I/O: who waits for a page, a buffer or a range of a file.
+ *
+ *	folio_wait_bit_common		a page that is locked or under writeback
+ *					(all such waits come through here)
+ *	__filemap_fdatawait_range	a range of a file to be written: fsync,
+ *					and journals that write data first
+ *	out_of_line_wait_on_bit(_lock)	a buffer that is locked, or journalled
+ *	inode_wait_for_writeback and	a file that somebody is submitting
+ *	its kin
+ *	io_schedule(_timeout)		for blame alone: a foreground task that
+ *					waits for nothing known
+ *
+ * The I/O is looked for by promote.c, in the queues and where tasks wait for a
+ * slot. What is in neither, nor in the device, is yet to be submitted, by who
+ * submitted I/O of that kind lately; or it is done, and a worker has yet to
+ * account for it before the page is said to be written:
+ *
+ *	ext4_convert_unwritten_extents	such a worker, for extents that were
+ *	xfs_end_ioend			allocated ahead of their data; it
+ *					may wait for locks and the journal
+ *
+ * A buffer is known by its address alone, since other subsystems wait for bits
+ * in the same way: it is compared with bi_private, and never followed.
+ *
+ * Left out:
+ *	wb_wait_for_completion (sync(2)): for all of a disk's dirty data.
+ *	submit_bio_wait: for I/O that is never queued (flushes), or that its
+ *		submitter's class decides.
+ *	PG_private_2: of network file systems.
+ */
+#include <linux/buffer_head.h>
+#include <linux/fs.h>
+#include <linux/iomap.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/wait_bit.h>
+
+#include "fgio.h"
+#include "helper.h"
+#include "inherit.h"
+#include "wait.h"
+
+/* In the detail of waits for a page: its index, and above it its order. */
+#define ORDER_SHIFT 56
+#define INDEX_MASK ((1ULL << ORDER_SHIFT) - 1)
+
+/*
+ * In the detail of waits for a range: the first page above, the last below.
+ * Ranges beyond 2^32 pages (16 TiB) are taken to reach to the end.
+ */
+#define FIRST_SHIFT 32
+#define BEYOND U32_MAX
+
+/* The same: for the file's writer to be through, not for any page. */
+#define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
+
+static int enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		 u64 detail)
+{
+	*fgio_hook_seq(instance) = fgio_wait_enter(kind, object, detail);
+	return !*fgio_hook_seq(instance);
+}
+
+static u8 kind_of_page_bit(int bit)
+{
+	switch (bit) {
+	case PG_locked:
+		return FGIO_WAIT_PAGE_LOCK;
+	case PG_writeback:
+		return FGIO_WAIT_PAGE_WRITEBACK;
+	default:
+		return FGIO_WAIT_NONE;
+	}
+}
+
+/*
+ * The caller has a reference to the folio up to here at least. A page that is
+ * of no file by now, or never was, is an object that no I/O is found for.
+ */
+static int on_wait_page(struct kretprobe_instance *instance,
+			struct pt_regs *regs)
+{
+	const struct folio *folio;
+	u64 object, detail;
+	u8 kind;
+
+	if (!fgio_waits_matter())
+		return 1;
+	kind = kind_of_page_bit(regs_get_kernel_argument(regs, 1));
+	if (kind == FGIO_WAIT_NONE)
+		return 1;
+	folio = (const struct folio *)regs_get_kernel_argument(regs, 0);
+	object = (u64)READ_ONCE(folio->mapping);
+	if (!object || object & PAGE_MAPPING_FLAGS)
+		object = (u64)folio | PAGE_MAPPING_FLAGS;
+	detail = (folio->index & INDEX_MASK) |
+		 (u64)folio_order((struct folio *)folio) << ORDER_SHIFT;
+	return enter(instance, kind, object, detail);
+}
+
+static u64 page_at(loff_t byte)
+{
+	return min_t(u64, (u64)max_t(loff_t, byte, 0) >> PAGE_SHIFT, BEYOND);
+}
+
+/* Called whether there is writeback or not. The file exists as the caller's. */
+static int on_wait_range(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	struct address_space *mapping;
+	u64 first, last;
+
+	if (!fgio_waits_matter())
+		return 1;
+	mapping = (struct address_space *)regs_get_kernel_argument(regs, 0);
+	if (!mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK))
+		return 1;
+	first = page_at(regs_get_kernel_argument(regs, 1));
+	last = page_at(regs_get_kernel_argument(regs, 2));
+	if (first > last)
+		return 1;
+	return enter(instance, FGIO_WAIT_FILE_WRITEBACK, (u64)mapping,
+		     first << FIRST_SHIFT | last);
+}
+
+/* Buffers are waited for in bit_wait_io, others rarely are. */
+static int on_wait_bit(struct kretprobe_instance *instance,
+		       struct pt_regs *regs)
+{
+	int bit;
+	u64 journal;
+
+	if (!fgio_waits_matter() ||
+	    regs_get_kernel_argument(regs, 2) != (unsigned long)bit_wait_io)
+		return 1;
+	bit = regs_get_kernel_argument(regs, 1);
+	if (bit == BH_Lock)
+		return enter(instance, FGIO_WAIT_BUFFER,
+			     regs_get_kernel_argument(regs, 0), 0);
+	journal = fgio_journal_of_shadow(bit);
+	if (!journal)
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_SHADOW, journal, 0);
+}
+
+/* Context: the inode's i_lock may be held. One of them calls another. */
+static int on_wait_inode(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	const struct inode *inode;
+	u64 mapping;
+
+	if (!fgio_waits_matter())
+		return 1;
+	inode = (const struct inode *)regs_get_kernel_argument(regs, 0);
+	mapping = (u64)inode->i_mapping;
+	if (!(READ_ONCE(inode->i_state) & I_SYNC) || fgio_wait_has(mapping))
+		return 1;
+	return enter(instance, FGIO_WAIT_FILE_WRITEBACK, mapping,
+		     BEING_WRITTEN);
+}
+
+static void note_worker(const struct inode *inode)
+{
+	fgio_helper_note((u64)inode->i_mapping, true);
+}
+
+static int on_ext4_convert(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (fgio_waits_matter())
+		note_worker((const struct inode *)
+				    regs_get_kernel_argument(regs, 1));
+	return 1;
+}
+
+static int on_xfs_end(struct kretprobe_instance *instance,
+		      struct pt_regs *regs)
+{
+	const struct iomap_ioend *done;
+
+	if (!fgio_waits_matter())
+		return 1;
+	done = (const struct iomap_ioend *)regs_get_kernel_argument(regs, 0);
+	note_worker(done->io_inode);
+	return 1;
+}
+
+/* Most who come here said before what they wait for. */
+static int on_io_schedule(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	if (!fgio_waits_matter() || fgio_wait_has_any() ||
+	    !fgio_current_is_foreground())
+		return 1;
+	return enter(instance, FGIO_WAIT_IO, 0, 0);
+}
+
+#define HOOK(function, which, on_entry, ...) \
+	{                                    \
+		.name = function,            \
+		.mechanism = which,          \
+		.entry = on_entry,           \
+		.exit = fgio_hook_leave,     \
+		##__VA_ARGS__                \
+	}
+
+struct fgio_hook fgio_io_hooks[] = {
+	HOOK("folio_wait_bit_common", FGIO_MECHANISM_IO, on_wait_page),
+	HOOK("__filemap_fdatawait_range", FGIO_MECHANISM_IO, on_wait_range),
+	HOOK("out_of_line_wait_on_bit", FGIO_MECHANISM_IO, on_wait_bit),
+	HOOK("out_of_line_wait_on_bit_lock", FGIO_MECHANISM_IO, on_wait_bit),
+	HOOK("inode_wait_for_writeback", FGIO_MECHANISM_IO, on_wait_inode),
+	/* 6.1 only; later kernels have one function for both. */
+	HOOK("__inode_wait_for_writeback", FGIO_MECHANISM_IO, on_wait_inode,
+	     .optional = true),
+	HOOK("inode_sleep_on_writeback", FGIO_MECHANISM_IO, on_wait_inode),
+	{
+		.name = "ext4:ext4_convert_unwritten_extents",
+		.mechanism = FGIO_MECHANISM_IO,
+		.entry = on_ext4_convert,
+	},
+	{
+		.name = "xfs:xfs_end_ioend",
+		.mechanism = FGIO_MECHANISM_IO,
+		.entry = on_xfs_end,
+	},
+	HOOK("io_schedule", FGIO_MECHANISM_BLAME, on_io_schedule),
+	HOOK("io_schedule_timeout", FGIO_MECHANISM_BLAME, on_io_schedule),
+	{}
+};
+
+static void target_page(const struct fgio_walk_step *step)
+{
+	u64 first = step->wait->detail & INDEX_MASK;
+	u64 pages = 1ULL << (step->wait->detail >> ORDER_SHIFT);
+
+	if (step->wait->object & PAGE_MAPPING_FLAGS)
+		return;
+	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+			first + pages - 1);
+}
+
+static void target_range(const struct fgio_walk_step *step)
+{
+	u64 first = step->wait->detail >> FIRST_SHIFT;
+	u64 last = step->wait->detail & BEYOND;
+
+	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+			last == BEYOND ? U64_MAX : last);
+}
+
+/*
+ * Who runs will submit what it prepared, or wait before it does, until the next
+ * walk; to boost it would be in vain most of the time. Once boosted, it stays so
+ * until the I/O is found.
+ */
+static bool is_held_up(u64 task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+
+	return task && (fgio_wait_copy_of(task, waits, NULL, NULL) ||
+			fgio_task_is_boosted(task));
+}
+
+/* Who acted on a file or buffer lately, and is held up. */
+static void find_helpers(const struct fgio_walk_step *step, u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+	unsigned int count, i;
+	u64 task;
+
+	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	for (i = 0; i < count; i++) {
+		task = fgio_walk_name_identity(identities[i]);
+		if (is_held_up(task))
+			fgio_walk_found(step->walk, task);
+	}
+}
+
+/**
+ * fgio_io_blockers() - which I/O is in the way
+ * @step: the wait
+ *
+ * Context: the walk's thread.
+ */
+void fgio_io_blockers(const struct fgio_walk_step *step)
+{
+	switch (step->wait->kind) {
+	case FGIO_WAIT_PAGE_LOCK:
+	case FGIO_WAIT_PAGE_WRITEBACK:
+		target_page(step);
+		break;
+	case FGIO_WAIT_BUFFER:
+		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
+				0, 0);
+		break;
+	case FGIO_WAIT_FILE_WRITEBACK:
+		if (step->wait->detail == BEING_WRITTEN)
+			find_helpers(step, step->wait->object);
+		else
+			target_range(step);
+		break;
+	}
+}
+
+/*
+ * Whether a range that is waited for has pages left to be written. Who waits
+ * for a range keeps the file.
+ */
+static bool is_outstanding(u64 task, const struct fgio_target *target)
+{
+	struct address_space *mapping = (struct address_space *)target->object;
+	unsigned long flags;
+	bool tagged;
+
+	if (target->wait.kind != FGIO_WAIT_FILE_WRITEBACK)
+		return true;
+	if (!fgio_wait_hold(task, target->wait.seq, &flags))
+		return false;
+	tagged = mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK);
+	fgio_wait_release(task, flags);
+	return tagged;
+}
+
+/**
+ * fgio_io_not_found() - I/O is neither queued nor in the device
+ * @walk: the walk
+ * @target: what was looked for
+ *
+ * Somebody prepared it and is held up before submitting it: pages are locked or
+ * marked before. Or somebody is held up in accounting for it. Who did either for
+ * the same file or buffer lately is taken to be the one.
+ *
+ * Context: the walk's thread.
+ */
+void fgio_io_not_found(struct fgio_walk *walk,
+		       const struct fgio_target *target)
+{
+	struct fgio_walk_step step = {
+		.walk = walk,
+		.link = target->link,
+		.task = walk->links[target->link].task,
+		.wait = &target->wait,
+	};
+
+	if (!is_outstanding(step.task, target))
+		return;
+	/* Nobody yet: it makes the wait the one that helpers are found for. */
+	fgio_walk_found_from(walk, step.link, step.wait, 0);
+	find_helpers(&step, target->object);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * jbd2, the journal of ext4 and ocfs2: who waits for it, and who is in the way.
+ * Nearly always that is the journal's own thread; that one in turn waits for
+ * the tasks that have a handle open in the transaction that it commits.
+ *
+ *	jbd2_log_wait_commit		a transaction to be committed
+ *	wait_transaction_locked		a transaction that is being committed,
+ *					to take no more handles
+ *	start_this_handle		a barrier to be lifted (a fast commit,
+ *					a freeze); nothing is recorded without
+ *	jbd2_journal_wait_updates	open handles to be closed
+ *	__jbd2_log_wait_for_space	the log to have room
+ *	jbd2_fc_begin_commit		a fast or a full commit that goes on
+ *	BH_Shadow			a buffer that is being journalled; seen
+ *					by io.c, which hooks waits for bits
+ *
+ * Left out:
+ *	jbd2_complete_transaction, jbd2_log_do_checkpoint: they wait in
+ *		functions that are hooked here and in io.c.
+ *	j_wait_reserved (add_transaction_credits, jbd2_journal_lock_updates):
+ *		credits are reserved by writeback that is on its way, one task
+ *		for each, and come back with its I/O; no stock kernel tells
+ *		whose they are. It takes half of the log to get there.
+ *	wait_transaction_switching: inlined, and over as soon as the journal's
+ *		thread runs.
+ *	ext4_fc_wait_committing_inode: has an inode, whose journal is in ext4's
+ *		private types. A fast commit holds the barrier, where handles
+ *		wait before they get there.
+ *	the commit's own wait for a fast commit: inlined; the walk looks at the
+ *		journal's flags instead.
+ */
+#include <linux/jbd2.h>
+#include <linux/ktime.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "fgio.h"
+#include "helper.h"
+#include "inherit.h"
+
+/* In the detail of FGIO_WAIT_JOURNAL_LOCKED: it is the barrier. */
+#define BARRIER 1
+
+/* Flags in the low bits of a mutex' owner word: kernel/locking/mutex.c. */
+#define OWNER_FLAGS 0x7UL
+
+static const journal_t *journal_argument(struct pt_regs *regs)
+{
+	return (const journal_t *)regs_get_kernel_argument(regs, 0);
+}
+
+static int enter(struct kretprobe_instance *instance, u8 kind,
+		 const journal_t *journal, u64 detail)
+{
+	*fgio_hook_seq(instance) = fgio_wait_enter(kind, (u64)journal, detail);
+	return !*fgio_hook_seq(instance);
+}
+
+static int on_wait_commit(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	const journal_t *journal = journal_argument(regs);
+	tid_t tid = regs_get_kernel_argument(regs, 1);
+
+	if (!fgio_waits_matter() ||
+	    tid_geq(READ_ONCE(journal->j_commit_sequence), tid))
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_COMMIT, journal, tid);
+}
+
+/* Context: j_state_lock is held, as in the next two. */
+static int on_wait_locked(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+		     journal_argument(regs), 0);
+}
+
+static int on_wait_updates(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_UPDATES,
+		     journal_argument(regs), 0);
+}
+
+static int on_wait_space(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_SPACE, journal_argument(regs),
+		     0);
+}
+
+/* Called for every handle; a reserved one passes the barrier. */
+static int on_start_handle(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	const journal_t *journal = journal_argument(regs);
+	const handle_t *handle;
+
+	if (!fgio_waits_matter() || !READ_ONCE(journal->j_barrier_count))
+		return 1;
+	handle = (const handle_t *)regs_get_kernel_argument(regs, 1);
+	if (handle->h_reserved)
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_LOCKED, journal, BARRIER);
+}
+
+/* Who has put up, or is about to put up, the barrier of a journal. */
+static u64 barrier_key(const journal_t *journal)
+{
+	return (u64)&journal->j_barrier;
+}
+
+/*
+ * A fast commit puts up the barrier, too: jbd2_fc_begin_commit() calls this
+ * once it has its turn. So this notes fast committers as well.
+ */
+static int on_lock_updates(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (fgio_waits_matter())
+		fgio_helper_note(barrier_key(journal_argument(regs)), true);
+	return 1;
+}
+
+static int on_begin_fast_commit(struct kretprobe_instance *instance,
+				struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_JOURNAL_FAST, journal_argument(regs),
+		     0);
+}
+
+#define HOOK(function, on_entry, ...)                   \
+	{                                               \
+		.name = "jbd2:" function,               \
+		.mechanism = FGIO_MECHANISM_JOURNAL,    \
+		.entry = on_entry,                      \
+		.exit = fgio_hook_leave,                \
+		##__VA_ARGS__                           \
+	}
+
+struct fgio_hook fgio_journal_hooks[] = {
+	HOOK("jbd2_log_wait_commit", on_wait_commit),
+	HOOK("wait_transaction_locked", on_wait_locked),
+	HOOK("start_this_handle", on_start_handle),
+	HOOK("jbd2_journal_wait_updates", on_wait_updates),
+	HOOK("__jbd2_log_wait_for_space", on_wait_space),
+	HOOK("jbd2_fc_begin_commit", on_begin_fast_commit),
+	{
+		.name = "jbd2:jbd2_journal_lock_updates",
+		.mechanism = FGIO_MECHANISM_JOURNAL,
+		.entry = on_lock_updates,
+	},
+	{}
+};
+
+/*
+ * Whether the current task waits for a buffer's BH_Shadow: jbd2 does so with a
+ * handle open (do_get_write_access() in fs/jbd2/transaction.c). Others use
+ * journal_info for types of their own, so nothing in it is believed unless the
+ * transaction that it leads to is one of the journal that it names.
+ *
+ * Return: the journal, or 0. Context: a hook's.
+ */
+u64 fgio_journal_of_shadow(int bit)
+{
+	const handle_t *handle = current->journal_info;
+	transaction_t *transaction, *running;
+	journal_t *journal;
+
+	if (bit != BH_Shadow || !handle)
+		return 0;
+	if (get_kernel_nofault(transaction, &handle->h_transaction) ||
+	    !transaction ||
+	    get_kernel_nofault(journal, &transaction->t_journal) || !journal ||
+	    get_kernel_nofault(running, &journal->j_running_transaction))
+		return 0;
+	return running == transaction ? (u64)journal : 0;
+}
+
+/* --- who is in the way ------------------------------------------------- */
+
+/* What the walk wants to know of a journal, read while a task waits for it. */
+struct view {
+	u64 thread;
+	u64 barrier_owner;
+	u64 barrier;
+	u64 running;
+	unsigned long flags;
+	bool barred;
+};
+
+static u64 name_task(const struct task_struct *task)
+{
+	if (task)
+		fgio_walk_name((u64)task, task);
+	return (u64)task;
+}
+
+/* As lock.c: who holds a mutex exists, for an RCU grace period at least. */
+static const struct task_struct *mutex_owner(const struct mutex *mutex)
+{
+	unsigned long owner = atomic_long_read(&mutex->owner);
+
+	return (const struct task_struct *)(owner & ~OWNER_FLAGS);
+}
+
+/*
+ * A task that waits for a journal keeps its file system mounted, and with it
+ * the journal and its thread.
+ */
+static bool look_at_journal(const struct fgio_walk_step *step,
+			    struct view *view)
+{
+	const journal_t *journal = (const journal_t *)step->wait->object;
+	unsigned long flags;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return false;
+	rcu_read_lock();
+	view->thread = name_task(READ_ONCE(journal->j_task));
+	view->barred = READ_ONCE(journal->j_barrier_count);
+	view->barrier = barrier_key(journal);
+	view->barrier_owner = view->barred ?
+		name_task(mutex_owner(&journal->j_barrier)) : 0;
+	view->running = (u64)READ_ONCE(journal->j_running_transaction);
+	view->flags = READ_ONCE(journal->j_flags);
+	rcu_read_unlock();
+	fgio_wait_release(step->task, flags);
+	return true;
+}
+
+/*
+ * The barrier's mutex has an owner as soon as it is complete; before that, its
+ * owner-to-be waits for open handles, and is who called for the barrier last.
+ */
+static void find_barrier(const struct fgio_walk_step *step,
+			 const struct view *view)
+{
+	u64 task = view->barrier_owner;
+
+	if (!view->barred)
+		return;
+	if (!task)
+		task = fgio_walk_name_identity(fgio_helper_last(view->barrier));
+	fgio_walk_found(step->walk, task);
+}
+
+/* A full commit begins by waiting for the fast one that goes on. */
+static void find_committer(const struct fgio_walk_step *step,
+			   const struct view *view)
+{
+	fgio_walk_found(step->walk, view->thread);
+	if (view->flags & JBD2_FAST_COMMIT_ONGOING)
+		find_barrier(step, view);
+}
+
+static void find_fast_committer(const struct fgio_walk_step *step,
+				const struct view *view)
+{
+	if (view->flags & JBD2_FULL_COMMIT_ONGOING)
+		fgio_walk_found(step->walk, view->thread);
+	if (view->flags & JBD2_FAST_COMMIT_ONGOING)
+		find_barrier(step, view);
+}
+
+/* --- open handles ------------------------------------------------------ */
+
+#define HOLDERS_MAX 64
+#define SCANS 4
+/* Of the time, at most one part in so many goes into looking at all threads. */
+#define SCAN_SHARE 10
+
+struct holder {
+	u64 task;
+	pid_t tid;
+};
+
+/**
+ * struct scan - who has handles open in a transaction that somebody waits to
+ *	be closed
+ * @task: who waits
+ * @seq: its wait
+ * @transaction: which
+ * @next_ns: not to be repeated before; until then those found are looked at
+ * @count: length of @holders
+ * @holders: who
+ */
+struct scan {
+	u64 task;
+	u32 seq;
+	u64 transaction;
+	u64 next_ns;
+	unsigned int count;
+	struct holder holders[HOLDERS_MAX];
+};
+
+/* The walk's thread's own. */
+static struct scan scans[SCANS];
+
+/*
+ * journal_info of a task that runs changes at any time, and what it led to may
+ * be gone: it is read without faults, and compared only. Other file systems
+ * keep other things there, which differ from the transaction.
+ */
+static bool has_handle(const struct task_struct *task, u64 transaction)
+{
+	const handle_t *handle = READ_ONCE(task->journal_info);
+	transaction_t *of;
+
+	if (!handle || get_kernel_nofault(of, &handle->h_transaction))
+		return false;
+	return (u64)of == transaction;
+}
+
+/* Context: RCU. */
+static void scan_threads(struct scan *scan)
+{
+	struct task_struct *process, *task;
+
+	scan->count = 0;
+	for_each_process_thread(process, task) {
+		if (likely(!READ_ONCE(task->journal_info)) ||
+		    !has_handle(task, scan->transaction))
+			continue;
+		scan->holders[scan->count++] = (struct holder){
+			.task = (u64)task,
+			.tid = task->pid,
+		};
+		if (scan->count == HOLDERS_MAX)
+			return;
+	}
+}
+
+/* Context: RCU. Return: whether the task lives and still has its handle. */
+static bool still_holds(const struct holder *holder, u64 transaction)
+{
+	struct task_struct *task =
+		pid_task(find_pid_ns(holder->tid, &init_pid_ns), PIDTYPE_PID);
+
+	if ((u64)task != holder->task || !has_handle(task, transaction))
+		return false;
+	fgio_walk_name(holder->task, task);
+	return true;
+}
+
+/* The scan of this wait, or the one whose turn came longest ago, reset. */
+static struct scan *scan_of(const struct fgio_walk_step *step)
+{
+	struct scan *oldest = scans;
+	struct scan *scan;
+
+	for (scan = scans; scan < scans + SCANS; scan++) {
+		if (scan->task == step->task && scan->seq == step->wait->seq)
+			return scan;
+		if (scan->next_ns < oldest->next_ns)
+			oldest = scan;
+	}
+	*oldest = (struct scan){
+		.task = step->task,
+		.seq = step->wait->seq,
+	};
+	return oldest;
+}
+
+/*
+ * A transaction that is waited for takes no new handles but reserved ones, so
+ * that what an old scan found only shrinks, nearly.
+ */
+static void update_scan(struct scan *scan, u64 transaction)
+{
+	u64 began_ns = ktime_get_ns();
+
+	if (scan->transaction == transaction && began_ns < scan->next_ns)
+		return;
+	scan->transaction = transaction;
+	rcu_read_lock();
+	scan_threads(scan);
+	rcu_read_unlock();
+	scan->next_ns = ktime_get_ns();
+	scan->next_ns += SCAN_SHARE * (scan->next_ns - began_ns);
+}
+
+static void find_holders(const struct fgio_walk_step *step,
+			 const struct view *view)
+{
+	struct scan *scan = scan_of(step);
+	unsigned int i;
+	bool holds;
+
+	if (!view->running)
+		return;
+	update_scan(scan, view->running);
+	for (i = 0; i < scan->count; i++) {
+		rcu_read_lock();
+		holds = still_holds(&scan->holders[i], scan->transaction);
+		rcu_read_unlock();
+		if (holds)
+			fgio_walk_found(step->walk, scan->holders[i].task);
+	}
+}
+
+/**
+ * fgio_journal_blockers() - who is in the way of a wait for a journal
+ * @step: the wait
+ *
+ * Nobody for FGIO_WAIT_JOURNAL_SPACE: who waits for room makes it, behind a
+ * mutex, by writing buffers and waiting for commits; each of these is a wait of
+ * its own.
+ *
+ * Context: the walk's thread.
+ */
+void fgio_journal_blockers(const struct fgio_walk_step *step)
+{
+	struct view view;
+
+	if (!look_at_journal(step, &view))
+		return;
+	switch (step->wait->kind) {
+	case FGIO_WAIT_JOURNAL_COMMIT:
+		find_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_LOCKED:
+		if (step->wait->detail == BARRIER)
+			find_barrier(step, &view);
+		else
+			find_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_UPDATES:
+		find_holders(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_FAST:
+		find_fast_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_SHADOW:
+		fgio_walk_found(step->walk, view.thread);
+		break;
+	}
+}

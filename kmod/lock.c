@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel locks: who sleeps for one (contention_begin and _end, which all
+ * sleeping locks emit when they cannot be had at once), and who holds it.
+ *
+ *	mutex			the owner, exactly
+ *	rw_semaphore		its writer exactly; of its readers the last one that
+ *				came, which the kernel remembers as a hint
+ *	semaphore		who took it last, by probes: exact where one can
+ *				hold it at a time
+ *	percpu_rw_semaphore	the last writer, by a probe; readers are counted
+ *				per CPU and cannot be told
+ */
+#include <linux/mutex.h>
+#include <linux/percpu-rwsem.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <trace/events/lock.h>
+
+#include "fgio.h"
+#include "helper.h"
+#include "inherit.h"
+
+/* Flags in the low bits of owner words: kernel/locking/mutex.c, rwsem.c. */
+#define OWNER_FLAGS 0x7UL
+#define RWSEM_OWNED_BY_READER 0x1UL
+#define RWSEM_LOCKED_BY_WRITER 0x1L
+
+static u8 kind_of(unsigned int flags)
+{
+	if (flags & (LCB_F_SPIN | LCB_F_RT))
+		return FGIO_WAIT_NONE;
+	if (flags & LCB_F_MUTEX)
+		return FGIO_WAIT_MUTEX;
+	if (flags & LCB_F_PERCPU)
+		return FGIO_WAIT_PERCPU_RWSEM;
+	if (flags & LCB_F_READ)
+		return FGIO_WAIT_RWSEM_READ;
+	if (flags & LCB_F_WRITE)
+		return FGIO_WAIT_RWSEM_WRITE;
+	return FGIO_WAIT_SEMAPHORE;
+}
+
+/*
+ * A mutex that is not handed over says so again each time. Spinning locks say
+ * so, too, fgio's own among them.
+ */
+static void on_contention_begin(void *data, void *lock, unsigned int flags)
+{
+	u8 kind = kind_of(flags);
+
+	if (kind == FGIO_WAIT_NONE || !fgio_waits_matter())
+		return;
+	if (!fgio_wait_has((u64)lock))
+		fgio_wait_enter(kind, (u64)lock, 0);
+}
+
+static void on_contention_end(void *data, void *lock, int error)
+{
+	if (fgio_waits_matter() && fgio_wait_has((u64)lock))
+		fgio_wait_leave_object((u64)lock);
+}
+
+/* down() and its kin: who comes out with 0 holds the semaphore now. */
+static int remember_semaphore(struct kretprobe_instance *instance,
+			      struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	*(u64 *)instance->data = regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+static int note_holder(struct kretprobe_instance *instance,
+		       struct pt_regs *regs)
+{
+	if (!regs_return_value(regs))
+		fgio_helper_note(*(u64 *)instance->data, true);
+	return 0;
+}
+
+/* void down(): whatever is left in the register is no result. */
+static int note_any_holder(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	fgio_helper_note(*(u64 *)instance->data, true);
+	return 0;
+}
+
+static int note_writer(struct kretprobe_instance *instance,
+		       struct pt_regs *regs)
+{
+	if (fgio_waits_matter())
+		fgio_helper_note(regs_get_kernel_argument(regs, 0), true);
+	return 1;
+}
+
+struct fgio_hook fgio_lock_hooks[] = {
+	{
+		.name = "contention_begin",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.tracepoint = on_contention_begin,
+	},
+	{
+		.name = "contention_end",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.tracepoint = on_contention_end,
+	},
+	{
+		.name = "down",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.entry = remember_semaphore,
+		.exit = note_any_holder,
+	},
+	{
+		.name = "down_interruptible",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.entry = remember_semaphore,
+		.exit = note_holder,
+	},
+	{
+		.name = "down_killable",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.entry = remember_semaphore,
+		.exit = note_holder,
+	},
+	{
+		.name = "down_timeout",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.entry = remember_semaphore,
+		.exit = note_holder,
+	},
+	{
+		.name = "percpu_down_write",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.entry = note_writer,
+	},
+	{}
+};
+
+/*
+ * Who holds a lock exists: the lock was seen held a moment ago, with interrupts
+ * off, and a task_struct outlives its task by an RCU grace period.
+ */
+static u64 name_holder(unsigned long owner)
+{
+	struct task_struct *task =
+		(struct task_struct *)(owner & ~OWNER_FLAGS);
+
+	if (!task)
+		return 0;
+	fgio_walk_name((u64)task, task);
+	return (u64)task;
+}
+
+static u64 mutex_holder(u64 object)
+{
+	struct mutex *lock = (struct mutex *)object;
+
+	return name_holder(atomic_long_read(&lock->owner));
+}
+
+/*
+ * The last reader may have left long ago, and ended: it is believed when the
+ * thread id that its memory holds leads back to it.
+ */
+static u64 reader_if_alive(unsigned long owner)
+{
+	struct task_struct *reader =
+		(struct task_struct *)(owner & ~OWNER_FLAGS);
+	struct task_struct *task;
+	pid_t tid;
+
+	if (!reader ||
+	    copy_from_kernel_nofault(&tid, &reader->pid, sizeof(tid)))
+		return 0;
+	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
+	if (task != reader)
+		return 0;
+	fgio_walk_name((u64)task, task);
+	return (u64)task;
+}
+
+static u64 rwsem_holder(u64 object)
+{
+	struct rw_semaphore *lock = (struct rw_semaphore *)object;
+	unsigned long owner = atomic_long_read(&lock->owner);
+
+	if (owner & RWSEM_OWNED_BY_READER)
+		return reader_if_alive(owner);
+	if (atomic_long_read(&lock->count) & RWSEM_LOCKED_BY_WRITER)
+		return name_holder(owner);
+	return 0;
+}
+
+static u64 holder(const struct fgio_walk_step *step)
+{
+	unsigned long flags;
+	u64 task;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return 0;
+	rcu_read_lock();
+	if (step->wait->kind == FGIO_WAIT_MUTEX)
+		task = mutex_holder(step->wait->object);
+	else
+		task = rwsem_holder(step->wait->object);
+	rcu_read_unlock();
+	fgio_wait_release(step->task, flags);
+	return task;
+}
+
+void fgio_lock_blockers(const struct fgio_walk_step *step)
+{
+	u64 identity;
+
+	switch (step->wait->kind) {
+	case FGIO_WAIT_MUTEX:
+	case FGIO_WAIT_RWSEM_READ:
+	case FGIO_WAIT_RWSEM_WRITE:
+		fgio_walk_found(step->walk, holder(step));
+		break;
+	default:
+		identity = fgio_helper_last(step->wait->object);
+		fgio_walk_found(step->walk, fgio_walk_name_identity(identity));
+	}
+}

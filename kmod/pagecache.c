@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Room in the page cache. The kernel makes all writers wait alike when much is
+ * dirty, and in the middle of a write, with the file locked. Here non-critical
+ * writers wait much earlier (core/dirty.c says when), and at the boundary of
+ * the system call, where no lock of the kernel is held: whoever is parked
+ * keeps nobody from an inode or a journal. Critical writers meet the kernel's
+ * limit alone.
+ *
+ * Whoever is parked also writes back, as the flusher would much later, and as
+ * the non-critical task that it is. So nothing waits for the age at which the
+ * flusher takes notice.
+ *
+ * What counts as a device is a bdi_writeback: a disk, or the part of it that
+ * one cgroup writes to. Its speed is what the kernel sees it write
+ * (wb->avg_write_bandwidth, mm/page-writeback.c): smoothed over some seconds,
+ * and lower while foreground I/O takes its share, which is as it should be.
+ *
+ * task_work_add() is exported by Debian's kernels, not by others; there this
+ * mechanism stays off.
+ */
+#include <linux/backing-dev.h>
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/wait_bit.h>
+#include <linux/writeback.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "fgio.h"
+#include "inherit.h"
+
+#include "core/dirty.h"
+
+/* Other files are looked at, and written, at most so many at a time. */
+#define SCAN_MAX 256
+#define FILES_MAX 64
+/* Who was parked is looked at again after so many pages, at most. */
+#define POLL_PAGES 256
+
+#ifndef PF_USER_WORKER
+#define PF_USER_WORKER 0
+#endif
+
+static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
+
+static int set_percent(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, 100);
+}
+
+static int set_milliseconds(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, 60000);
+}
+
+static const struct kernel_param_ops percent_ops = {
+	.set = set_percent,
+	.get = param_get_uint,
+};
+
+static const struct kernel_param_ops milliseconds_ops = {
+	.set = set_milliseconds,
+	.get = param_get_uint,
+};
+
+module_param_cb(dirty_limit_percent, &percent_ops, &config.percent, 0644);
+MODULE_PARM_DESC(dirty_limit_percent, "dirty pages of non-critical writers, at most so much of memory (1)");
+module_param_cb(dirty_limit_ms, &milliseconds_ops, &config.milliseconds, 0644);
+MODULE_PARM_DESC(dirty_limit_ms, "and at most what the device writes in this time; 0: no such limit (100)");
+module_param_cb(dirty_park_max_ms, &milliseconds_ops, &config.park_max_ms,
+		0644);
+MODULE_PARM_DESC(dirty_park_max_ms, "a writer at the limit waits at most so long (200)");
+
+/**
+ * struct writer - a task that is parked, or will be at the end of its call
+ * @work: what runs there
+ * @node: in its bucket
+ * @task: who
+ * @wb: what it wrote to; referenced
+ * @promoted: it became critical
+ */
+struct writer {
+	struct callback_head work;
+	struct hlist_node node;
+	struct task_struct *task;
+	struct bdi_writeback *wb;
+	bool promoted;
+};
+
+#define BUCKET_BITS 6
+
+/* Taken in a hook, thus raw; a leaf but for the scheduler's own locks. */
+static struct bucket {
+	raw_spinlock_t lock;
+	struct hlist_head writers;
+} buckets[1 << BUCKET_BITS];
+
+/* Writers that exist: the module must not go before them. */
+static atomic_t pending;
+static bool stopping;
+/* Devices, by hash, for which somebody is about to write. */
+static unsigned long writing;
+
+static atomic64_t parked_ns;
+static atomic64_t promoted_writers;
+
+static struct bucket *bucket_of(u64 task)
+{
+	return &buckets[hash_64(task, BUCKET_BITS)];
+}
+
+static struct writer *find_writer(struct bucket *bucket, u64 task)
+{
+	struct writer *writer;
+
+	lockdep_assert_held(&bucket->lock);
+	hlist_for_each_entry(writer, &bucket->writers, node)
+		if ((u64)writer->task == task)
+			return writer;
+	return NULL;
+}
+
+/* A writer is in its bucket as long as its task cannot go away. */
+void fgio_pagecache_promote(u64 task)
+{
+	struct bucket *bucket = bucket_of(task);
+	struct writer *writer;
+
+	if (!atomic_read(&pending))
+		return;
+	raw_spin_lock(&bucket->lock);
+	writer = find_writer(bucket, task);
+	if (writer && !writer->promoted) {
+		WRITE_ONCE(writer->promoted, true);
+		atomic64_inc(&promoted_writers);
+		wake_up_process(writer->task);
+	}
+	raw_spin_unlock(&bucket->lock);
+}
+
+void fgio_pagecache_totals(u64 *parked, u64 *promoted)
+{
+	*parked = atomic64_read(&parked_ns);
+	*promoted = atomic64_read(&promoted_writers);
+}
+
+/* --- How things are --------------------------------------------------- */
+
+static u64 pages_of(struct bdi_writeback *wb, enum wb_stat_item item,
+		    bool exactly)
+{
+	return exactly ? wb_stat_sum(wb, item) : wb_stat(wb, item);
+}
+
+/*
+ * The kernel adds totalreserve_pages to what cannot be dirty, which modules do
+ * not see: a hundredth or so of memory, of which one percent counts here.
+ */
+static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
+					    bool exactly)
+{
+	struct fgio_dirty_sample sample = {
+		.dirty = pages_of(wb, WB_RECLAIMABLE, exactly),
+		.writeback = pages_of(wb, WB_WRITEBACK, exactly),
+		.others = global_node_page_state(NR_FILE_DIRTY) +
+			  global_node_page_state(NR_WRITEBACK),
+		.dirtyable = global_zone_page_state(NR_FREE_PAGES) +
+			     global_node_page_state(NR_INACTIVE_FILE) +
+			     global_node_page_state(NR_ACTIVE_FILE),
+		.bandwidth = READ_ONCE(wb->avg_write_bandwidth),
+	};
+
+	sample.others -= min(sample.others, sample.dirty + sample.writeback);
+	return sample;
+}
+
+/* Sums over CPUs are read where their error matters, as the kernel does. */
+static u64 limit_of(struct bdi_writeback *wb, struct fgio_dirty_sample *sample)
+{
+	u64 limit;
+
+	*sample = take_sample(wb, false);
+	limit = fgio_dirty_limit(&config, sample);
+	if (limit < 2 * wb_stat_error())
+		*sample = take_sample(wb, true);
+	return limit;
+}
+
+static bool may_go(struct bdi_writeback *wb)
+{
+	struct fgio_dirty_sample sample;
+	u64 limit = limit_of(wb, &sample);
+
+	return fgio_dirty_next(limit, &sample) == FGIO_DIRTY_GO;
+}
+
+/* --- Writing back ----------------------------------------------------- */
+
+/*
+ * As the flusher writes: what is dirty, from where the last one stopped. The
+ * file system may wait for locks of pages and for its journal, but not for
+ * I/O, except for a slot of the block layer's queue.
+ *
+ * Return: pages that were submitted.
+ */
+static u64 write_mapping(struct address_space *mapping, u64 pages)
+{
+	struct writeback_control control = {
+		.sync_mode = WB_SYNC_NONE,
+		.nr_to_write = pages,
+		.range_end = LLONG_MAX,
+		.range_cyclic = 1,
+	};
+
+	filemap_fdatawrite_wbc(mapping, &control);
+	return pages - clamp_t(s64, control.nr_to_write, 0, pages);
+}
+
+/* The argument that is the file a system call writes to, or -1. */
+static int written_argument(void)
+{
+	if (in_compat_syscall())
+		return -1;
+	switch (syscall_get_nr(current, task_pt_regs(current))) {
+	case __NR_write:
+	case __NR_pwrite64:
+	case __NR_writev:
+	case __NR_pwritev:
+	case __NR_pwritev2:
+	case __NR_fallocate:
+	case __NR_ftruncate:
+	case __NR_sendfile:
+		return 0;
+	case __NR_splice:
+	case __NR_copy_file_range:
+		return 2;
+	default:
+		return -1;
+	}
+}
+
+/*
+ * The registers still hold the call that is about to return. Its file keeps
+ * the file system mounted, which a reference to the inode alone would not.
+ * Another thread may have closed it, and opened another one by that number:
+ * then that one is written.
+ */
+static u64 write_own(struct bdi_writeback *wb, u64 pages)
+{
+	int argument = written_argument();
+	unsigned long arguments[6];
+	struct file *file;
+	u64 written = 0;
+
+	if (argument < 0)
+		return 0;
+	syscall_get_arguments(current, task_pt_regs(current), arguments);
+	file = fget(arguments[argument]);
+	if (!file)
+		return 0;
+	if (inode_to_bdi(file->f_mapping->host) == wb->bdi)
+		written = write_mapping(file->f_mapping, pages);
+	fput(file);
+	return written;
+}
+
+/*
+ * Held for reading, as by the flusher, s_umount keeps the file system mounted,
+ * and keeps a freeze from beginning: so dropping the last reference to an inode
+ * under it cannot wait for a thaw, which would wait for s_umount.
+ */
+static bool enter_superblock(struct super_block *sb)
+{
+	if (!down_read_trylock(&sb->s_umount))
+		return false;
+	if (sb->s_root && sb->s_flags & SB_BORN && sb->s_flags & SB_ACTIVE &&
+	    READ_ONCE(sb->s_writers.frozen) == SB_UNFROZEN)
+		return true;
+	up_read(&sb->s_umount);
+	return false;
+}
+
+/*
+ * An inode with dirty pages, referenced, in an entered superblock. The newest
+ * come first: old ones are still in the list when their pages were written.
+ * What is in the list cannot go away while it is locked.
+ */
+static struct inode *find_dirty_inode(struct bdi_writeback *wb)
+{
+	struct inode *inode, *found = NULL;
+	unsigned int seen = 0;
+
+	spin_lock(&wb->list_lock);
+	list_for_each_entry(inode, &wb->b_dirty, i_io_list) {
+		if (seen++ == SCAN_MAX)
+			break;
+		if (!mapping_tagged(inode->i_mapping, PAGECACHE_TAG_DIRTY) ||
+		    !enter_superblock(inode->i_sb))
+			continue;
+		found = igrab(inode);
+		if (found)
+			break;
+		up_read(&inode->i_sb->s_umount);
+	}
+	spin_unlock(&wb->list_lock);
+	return found;
+}
+
+/*
+ * For writers of many small files, and where the system call does not say
+ * which file it was: a page fault, another file's data.
+ */
+static u64 write_others(struct bdi_writeback *wb, u64 pages)
+{
+	struct super_block *sb;
+	struct inode *inode;
+	u64 written = 0;
+	int files;
+
+	for (files = 0; files < FILES_MAX && written < pages; files++) {
+		inode = find_dirty_inode(wb);
+		if (!inode)
+			break;
+		sb = inode->i_sb;
+		written += write_mapping(inode->i_mapping, pages - written);
+		iput(inode);
+		up_read(&sb->s_umount);
+	}
+	return written;
+}
+
+/*
+ * One at a time for each device: or all would start at once what one does.
+ * Return: whether something was submitted.
+ */
+static bool write_back(struct bdi_writeback *wb, u64 pages)
+{
+	unsigned int bit = hash_ptr(wb, ilog2(BITS_PER_LONG));
+	struct blk_plug plug;
+	bool written;
+
+	if (test_and_set_bit(bit, &writing))
+		return false;
+	blk_start_plug(&plug);
+	written = write_own(wb, pages) || write_others(wb, pages);
+	blk_finish_plug(&plug);
+	clear_bit(bit, &writing);
+	return written;
+}
+
+/* --- At the boundary of the system call ------------------------------- */
+
+/* Any signal ends it: nothing is lost, the call has done its work. */
+static bool must_stay(struct writer *writer)
+{
+	return !READ_ONCE(stopping) && !READ_ONCE(writer->promoted) &&
+	       !signal_pending(current) &&
+	       fgio_mechanism_on(FGIO_MECHANISM_PAGECACHE) &&
+	       fgio_waits_matter() && !fgio_watchdog_tripped() &&
+	       !fgio_current_is_critical();
+}
+
+static void sleep_for(struct writer *writer, u64 pause_ns)
+{
+	ktime_t pause = ns_to_ktime(pause_ns);
+
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (must_stay(writer))
+		schedule_hrtimeout_range(&pause, pause_ns / 4,
+					 HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
+}
+
+static void stay(struct writer *writer, u64 since_ns)
+{
+	struct bdi_writeback *wb = writer->wb;
+	struct fgio_dirty_sample sample;
+	enum fgio_dirty_action action;
+	u64 limit;
+
+	while (must_stay(writer)) {
+		limit = limit_of(wb, &sample);
+		action = fgio_dirty_next(limit, &sample);
+		if (action == FGIO_DIRTY_GO ||
+		    ktime_get_ns() - since_ns >=
+			    fgio_dirty_park_ns(&config, limit, &sample))
+			break;
+		if (action == FGIO_DIRTY_WRITE &&
+		    write_back(wb, fgio_dirty_batch(limit, &sample)))
+			continue;
+		sleep_for(writer, fgio_dirty_pause_ns(limit, &sample));
+	}
+}
+
+/* nr_dirtied_pause is how the kernel spaces its own looks at a writer. */
+static void park(struct writer *writer)
+{
+	u64 since_ns;
+	u32 seq;
+
+	if (!must_stay(writer) || may_go(writer->wb))
+		return;
+	since_ns = ktime_get_ns();
+	seq = fgio_wait_enter(FGIO_WAIT_DIRTY, (u64)writer->wb->bdi, 0);
+	stay(writer, since_ns);
+	fgio_wait_leave(seq);
+	atomic64_add(ktime_get_ns() - since_ns, &parked_ns);
+	current->nr_dirtied_pause = min(current->nr_dirtied_pause, POLL_PAGES);
+}
+
+/*
+ * Once the writer is not counted any more the module may go, as soon as all
+ * tasks have left its code: fgio_pagecache_exit() waits for that, too.
+ */
+static void drop_writer(struct writer *writer)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+	struct backing_dev_info *bdi = writer->wb->bdi;
+
+	raw_spin_lock(&bucket->lock);
+	hlist_del(&writer->node);
+	raw_spin_unlock(&bucket->lock);
+	wb_put(writer->wb);
+	bdi_put(bdi);
+	kfree(writer);
+	if (atomic_dec_and_test(&pending))
+		wake_up_var(&pending);
+}
+
+/* Context: the task's, about to return to user space or to exit. */
+static void at_boundary(struct callback_head *work)
+{
+	struct writer *writer = container_of(work, struct writer, work);
+
+	if (!(current->flags & PF_EXITING))
+		park(writer);
+	drop_writer(writer);
+}
+
+/* --- In the middle of a write ----------------------------------------- */
+
+/* Reads what the hook's own write keeps alive: the disk cannot go meanwhile. */
+static bool is_ours(struct bdi_writeback *wb)
+{
+	struct device *owner = READ_ONCE(wb->bdi->owner);
+	struct gendisk *disk;
+
+	/* Network, FUSE, btrfs: what disks there are is not known here. */
+	if (!owner)
+		return false;
+	disk = dev_to_disk(owner);
+	/* Stacked: most likely on disks that are ours, if there are any. */
+	if (disk->fops->submit_bio)
+		return fgio_queues_exist();
+	return fgio_schedules(disk->queue);
+}
+
+/*
+ * Who does not return to user space, must not be held up (memory reclaim, loop
+ * and NFS servers, a ring's workers), or asked not to wait.
+ */
+static bool may_be_parked(unsigned int flags)
+{
+	return !(current->flags &
+		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
+		  PF_MEMALLOC | PF_LOCAL_THROTTLE)) &&
+	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
+	       !fgio_watchdog_tripped() && !fgio_current_is_critical();
+}
+
+/* Only a task itself adds its writer: between both looks comes no other. */
+static bool has_writer(void)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+	struct writer *found;
+
+	raw_spin_lock(&bucket->lock);
+	found = find_writer(bucket, (u64)current);
+	raw_spin_unlock(&bucket->lock);
+	return found;
+}
+
+static void add_writer(struct writer *writer)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+
+	raw_spin_lock(&bucket->lock);
+	hlist_add_head(&writer->node, &bucket->writers);
+	raw_spin_unlock(&bucket->lock);
+}
+
+#ifdef FGIO_HAVE_TASK_WORK_ADD
+
+/*
+ * Allocating is allowed: this is never called by the allocator, and in no
+ * interrupt. Without memory the writer goes on, as without fgio. Adding fails
+ * for tasks that exit alone, which do not get here.
+ */
+static void park_at_boundary(struct bdi_writeback *wb)
+{
+	struct writer *writer = kzalloc(sizeof(*writer),
+					GFP_NOWAIT | __GFP_NOWARN);
+
+	if (!writer)
+		return;
+	if (!wb_tryget(wb)) {
+		kfree(writer);
+		return;
+	}
+	bdi_get(wb->bdi);
+	writer->task = current;
+	writer->wb = wb;
+	init_task_work(&writer->work, at_boundary);
+	atomic_inc(&pending);
+	add_writer(writer);
+	if (WARN_ON_ONCE(task_work_add(current, &writer->work, TWA_RESUME)))
+		drop_writer(writer);
+}
+
+static int on_balance_dirty_pages(struct kretprobe_instance *instance,
+				  struct pt_regs *regs)
+{
+	struct bdi_writeback *wb = (void *)regs_get_kernel_argument(regs, 0);
+	unsigned int flags = regs_get_kernel_argument(regs, 2);
+
+	if (may_be_parked(flags) && is_ours(wb) && !has_writer() &&
+	    !may_go(wb))
+		park_at_boundary(wb);
+	return 1;
+}
+
+#endif
+
+struct fgio_hook fgio_pagecache_hooks[] = {
+#ifdef FGIO_HAVE_TASK_WORK_ADD
+	{
+		.name = "balance_dirty_pages",
+		.mechanism = FGIO_MECHANISM_PAGECACHE,
+		.entry = on_balance_dirty_pages,
+	},
+#else
+	/* No such function: listed as what cannot be attached, with a reason. */
+	{
+		.name = "task_work_add is not exported",
+		.mechanism = FGIO_MECHANISM_PAGECACHE,
+	},
+#endif
+	{}
+};
+
+int fgio_pagecache_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		raw_spin_lock_init(&buckets[i].lock);
+	return 0;
+}
+
+static void wake_all(void)
+{
+	struct writer *writer;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
+		raw_spin_lock(&buckets[i].lock);
+		hlist_for_each_entry(writer, &buckets[i].writers, node)
+			wake_up_process(writer->task);
+		raw_spin_unlock(&buckets[i].lock);
+	}
+}
+
+/*
+ * The hook is gone: no writer comes any more. A task in a system call that
+ * takes long keeps its writer for as long, since nothing that modules may call
+ * takes back what task_work_add() added.
+ */
+void fgio_pagecache_exit(void)
+{
+	WRITE_ONCE(stopping, true);
+	wake_all();
+	wait_var_event(&pending, !atomic_read(&pending));
+	synchronize_rcu_tasks();
+}

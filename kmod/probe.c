@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Attaches the hooks that follow waits while foreground tasks exist, and only
+ * then: where nobody is foreground they cost nothing at all.
+ *
+ * At load every hook is attached for a moment, so that what cannot be attached
+ * is known before it is missed. A hook in a module that comes later is tried
+ * again when that module is there.
+ *
+ * Functions are probed by kretprobes, which all kernels have and which need no
+ * prototype. A task may sleep in a probed function while its hook goes: it
+ * returns through code of the kernel, which finds the handler gone.
+ */
+#define pr_fmt(fmt) "fgio: " fmt
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include "fgio.h"
+#include "inherit.h"
+#include "wait.h"
+
+/* Hooks stay so long after the last foreground task went. */
+#define LINGER (5 * HZ)
+
+static unsigned int hook_sleepers_max = 4096;
+module_param(hook_sleepers_max, uint, 0444);
+MODULE_PARM_DESC(hook_sleepers_max, "tasks that can be inside a hooked function at once (4096)");
+
+static char *fail_hook = "";
+module_param(fail_hook, charp, 0444);
+MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached");
+
+static struct fgio_hook *const tables[] = {
+	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
+	fgio_io_hooks,	    fgio_futex_hooks,	fgio_sysvsem_hooks,
+	fgio_pagecache_hooks,
+};
+
+static const char *const mechanism_names[FGIO_MECHANISMS] = {
+	[FGIO_MECHANISM_LOCKS] = "locks",
+	[FGIO_MECHANISM_JOURNAL] = "journal",
+	[FGIO_MECHANISM_IO] = "io",
+	[FGIO_MECHANISM_USER] = "user",
+	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
+	[FGIO_MECHANISM_BLAME] = "blame",
+};
+
+static bool mechanisms[FGIO_MECHANISMS] = {
+	true, true, true, true, true, true,
+};
+
+static void reconsider(struct work_struct *unused);
+static DECLARE_DELAYED_WORK(work, reconsider);
+
+static bool initialised;
+/* Serialises attaching, and protects the members of hooks that it sets. */
+static DEFINE_MUTEX(hooks_lock);
+
+/* Jiffies when foreground I/O by priority was seen last; 0 for never. */
+static unsigned long foreground_ioprio_at;
+
+bool fgio_mechanism_on(enum fgio_mechanism mechanism)
+{
+	return READ_ONCE(mechanisms[mechanism]);
+}
+
+static int set_mechanism(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	mutex_lock(&hooks_lock);
+	if (!error && initialised)
+		mod_delayed_work(system_long_wq, &work, 0);
+	mutex_unlock(&hooks_lock);
+	return error;
+}
+
+static const struct kernel_param_ops mechanism_ops = {
+	.set = set_mechanism,
+	.get = param_get_bool,
+};
+
+#define MECHANISM(name, which, what)                                       \
+	module_param_cb(name, &mechanism_ops, &mechanisms[which], 0644);   \
+	MODULE_PARM_DESC(name, what)
+
+MECHANISM(locks, FGIO_MECHANISM_LOCKS, "follow waits for kernel locks (Y)");
+MECHANISM(journal, FGIO_MECHANISM_JOURNAL,
+	  "follow waits for file system journals (Y)");
+MECHANISM(io, FGIO_MECHANISM_IO, "follow waits for outstanding I/O (Y)");
+MECHANISM(user, FGIO_MECHANISM_USER,
+	  "follow waits for locks and conditions in user space (Y)");
+MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
+	  "keep room in the page cache for foreground tasks (Y)");
+
+int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	fgio_wait_leave(*fgio_hook_seq(instance));
+	return 0;
+}
+
+/* Its arguments are not what its hook takes them for. */
+static bool is_changed(const char *name)
+{
+	static const char *const changed[] = { FGIO_CHANGED_FUNCTIONS };
+	unsigned int i;
+
+	for (i = 0; changed[i][0]; i++)
+		if (!strcmp(changed[i], name))
+			return true;
+	return false;
+}
+
+static int attach_function(struct fgio_hook *hook)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+	unsigned long missed = probe->nmissed + probe->kp.nmissed;
+	int error;
+
+	memset(probe, 0, sizeof(*probe));
+	probe->kp.symbol_name = hook->name;
+	probe->entry_handler = hook->entry;
+	probe->handler = hook->exit;
+	probe->data_size = FGIO_HOOK_DATA;
+	probe->maxactive = hook->exit ? max(hook->sleepers_max,
+					    hook_sleepers_max) :
+					(int)(2 * num_possible_cpus());
+	error = register_kretprobe(probe);
+	probe->nmissed = missed;
+	return error;
+}
+
+static int attach_tracepoint(struct fgio_hook *hook)
+{
+	if (!hook->found)
+		hook->found = fgio_find_tracepoint(hook->name);
+	if (!hook->found)
+		return -ENOENT;
+	return tracepoint_probe_register(hook->found, hook->tracepoint, NULL);
+}
+
+static void attach(struct fgio_hook *hook)
+{
+	if (hook->attached)
+		return;
+	if (hook->fallback && !hook[-1].error)
+		return;
+	if (!strcmp(hook->name, fail_hook))
+		hook->error = -EINVAL;
+	else if (is_changed(hook->name))
+		hook->error = -EPROTOTYPE;
+	else if (hook->tracepoint)
+		hook->error = attach_tracepoint(hook);
+	else
+		hook->error = attach_function(hook);
+	hook->attached = !hook->error;
+}
+
+static void detach(struct fgio_hook *hook)
+{
+	if (!hook->attached)
+		return;
+	if (hook->tracepoint)
+		tracepoint_probe_unregister(hook->found, hook->tracepoint,
+					    NULL);
+	else
+		unregister_kretprobe(&hook->kretprobe);
+	hook->attached = false;
+}
+
+static void visit_hooks(void (*visit)(struct fgio_hook *hook))
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		for (hook = tables[i]; hook->name; hook++)
+			visit(hook);
+}
+
+static void attach_if_on(struct fgio_hook *hook)
+{
+	if (fgio_mechanism_on(hook->mechanism))
+		attach(hook);
+}
+
+static bool some_attached_in_vain;
+
+static void detach_if_off(struct fgio_hook *hook)
+{
+	if (!hook->attached || fgio_mechanism_on(hook->mechanism))
+		return;
+	detach(hook);
+	some_attached_in_vain = true;
+}
+
+static bool foreground_exists(void)
+{
+	unsigned long seen = READ_ONCE(foreground_ioprio_at);
+
+	return fgio_foreground_count() ||
+	       (seen && time_before(jiffies, seen + LINGER));
+}
+
+/* Waits that were recorded by hooks which are gone would never end. */
+static void forget_waits(void)
+{
+	tracepoint_synchronize_unregister();
+	fgio_wait_forget_all();
+}
+
+static void follow_waits(void)
+{
+	some_attached_in_vain = false;
+	visit_hooks(detach_if_off);
+	if (some_attached_in_vain)
+		forget_waits();
+	visit_hooks(attach_if_on);
+	WRITE_ONCE(fgio_waits_matter_now, true);
+}
+
+static void ignore_waits(void)
+{
+	WRITE_ONCE(fgio_waits_matter_now, false);
+	visit_hooks(detach);
+	forget_waits();
+}
+
+static void reconsider(struct work_struct *unused)
+{
+	mutex_lock(&hooks_lock);
+	if (foreground_exists()) {
+		follow_waits();
+		/* Nobody says when the last one by priority is gone. */
+		if (!fgio_foreground_count())
+			mod_delayed_work(system_long_wq, &work, LINGER);
+	} else if (READ_ONCE(fgio_waits_matter_now)) {
+		ignore_waits();
+	}
+	mutex_unlock(&hooks_lock);
+}
+
+void fgio_saw_foreground_ioprio(void)
+{
+	unsigned long now = jiffies ?: 1;
+
+	if (READ_ONCE(foreground_ioprio_at) == now)
+		return;
+	WRITE_ONCE(foreground_ioprio_at, now);
+	if (!fgio_waits_matter() && READ_ONCE(initialised))
+		queue_delayed_work(system_long_wq, &work, 0);
+}
+
+/* Returns when waits are followed, so that a thread's first one is. */
+void fgio_foreground_appeared(void)
+{
+	if (fgio_waits_matter())
+		return;
+	mod_delayed_work(system_long_wq, &work, 0);
+	flush_delayed_work(&work);
+}
+
+/* A foreground task is one no more, perhaps the last. Context: any. */
+void fgio_foreground_vanished(void)
+{
+	if (fgio_waits_matter() && !fgio_foreground_count())
+		mod_delayed_work(system_long_wq, &work, LINGER);
+}
+
+static bool belongs_to(const struct fgio_hook *hook, const char *module)
+{
+	size_t length = strlen(module);
+
+	return !strncmp(hook->name, module, length) &&
+	       hook->name[length] == ':';
+}
+
+static const char *going_module;
+
+static void detach_going(struct fgio_hook *hook)
+{
+	if (!belongs_to(hook, going_module))
+		return;
+	detach(hook);
+	hook->error = -ENOENT;
+}
+
+static int on_module(struct notifier_block *block, unsigned long state,
+		     void *data)
+{
+	struct module *module = data;
+
+	if (state == MODULE_STATE_LIVE && fgio_waits_matter())
+		mod_delayed_work(system_long_wq, &work, 0);
+	if (state == MODULE_STATE_GOING) {
+		mutex_lock(&hooks_lock);
+		going_module = module->name;
+		visit_hooks(detach_going);
+		mutex_unlock(&hooks_lock);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+};
+
+static struct fgio_hook_state *listed;
+static unsigned int list_room, list_count;
+
+static void list_hook(struct fgio_hook *hook)
+{
+	struct fgio_hook_state *state = &listed[list_count];
+
+	if (list_count++ >= list_room)
+		return;
+	memset(state, 0, sizeof(*state));
+	strscpy(state->name, hook->name, sizeof(state->name));
+	strscpy(state->mechanism, mechanism_names[hook->mechanism],
+		sizeof(state->mechanism));
+	state->error = -hook->error;
+	state->missed = hook->kretprobe.nmissed + hook->kretprobe.kp.nmissed;
+	state->state = (hook->error ? 0 : FGIO_HOOK_WORKS) |
+		       (hook->attached ? FGIO_HOOK_ATTACHED : 0) |
+		       (hook->optional ? FGIO_HOOK_OPTIONAL : 0);
+}
+
+/* Return: how many hooks there are; at most @capacity were listed. */
+int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity)
+{
+	int count;
+
+	mutex_lock(&hooks_lock);
+	listed = states;
+	list_room = capacity;
+	list_count = 0;
+	visit_hooks(list_hook);
+	count = list_count;
+	mutex_unlock(&hooks_lock);
+	return count;
+}
+
+static void warn_if_broken(struct fgio_hook *hook)
+{
+	/* A function of a module that is not loaded says nothing yet. */
+	if (!hook->error || hook->optional || strchr(hook->name, ':'))
+		return;
+	pr_warn("cannot attach to %s: error %d; see fgio doctor\n", hook->name,
+		hook->error);
+}
+
+int fgio_probe_init(void)
+{
+	int error = register_module_notifier(&module_notifier);
+
+	if (error)
+		return error;
+	mutex_lock(&hooks_lock);
+	visit_hooks(attach);
+	visit_hooks(warn_if_broken);
+	visit_hooks(detach);
+	mutex_unlock(&hooks_lock);
+	tracepoint_synchronize_unregister();
+	WRITE_ONCE(initialised, true);
+	return 0;
+}
+
+void fgio_probe_exit(void)
+{
+	unregister_module_notifier(&module_notifier);
+	/* Under the lock, so that no switch queues the work after this. */
+	mutex_lock(&hooks_lock);
+	WRITE_ONCE(initialised, false);
+	mutex_unlock(&hooks_lock);
+	cancel_delayed_work_sync(&work);
+	mutex_lock(&hooks_lock);
+	if (READ_ONCE(fgio_waits_matter_now))
+		ignore_waits();
+	mutex_unlock(&hooks_lock);
+}

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who waits for what, and who is boosted: the locks around core/inherit.c.
+ *
+ * Every task that blocks at a hook is recorded, foreground or not, since those
+ * between are the links of a chain. Tasks are keys: the address of their
+ * task_struct, which nobody dereferences unless the task is known to wait,
+ * since a task that waits exists.
+ *
+ * The locks are leaves: nothing else is taken under them. They are raw and
+ * interrupt-safe because hooks run under all kinds of locks of the kernel.
+ */
+#include <linux/bitmap.h>
+#include <linux/hash.h>
+#include <linux/ioprio.h>
+#include <linux/iocontext.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+
+#include "fgio.h"
+#include "inherit.h"
+#include "wait.h"
+
+static unsigned int waits_max = 16384;
+module_param(waits_max, uint, 0444);
+MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)");
+
+struct locked_bucket {
+	raw_spinlock_t lock;
+	struct fgio_bucket bucket;
+} ____cacheline_aligned_in_smp;
+
+bool fgio_waits_matter_now;
+
+static struct locked_bucket *buckets;
+static unsigned int bucket_bits;
+static atomic_long_t waits_lost;
+/* Buckets with foreground tasks that wait, and with leases. */
+static unsigned long *rooted;
+static unsigned long *leased;
+static atomic_t leased_tasks;
+
+static unsigned int bucket_count(void)
+{
+	return 1U << bucket_bits;
+}
+
+static unsigned int index_of(u64 task)
+{
+	return hash_64(task, bucket_bits);
+}
+
+/*
+ * sparse cannot follow a lock from function to function through a pointer, nor
+ * one that is kept or not: it is told that the two ends balance.
+ */
+static struct locked_bucket *lock_bucket(u64 task, unsigned long *flags)
+{
+	struct locked_bucket *locked = &buckets[index_of(task)];
+
+	raw_spin_lock_irqsave(&locked->lock, *flags);
+	__release(&locked->lock);
+	return locked;
+}
+
+static void unlock_bucket(struct locked_bucket *locked, unsigned long flags)
+{
+	__acquire(&locked->lock);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+/*
+ * Whether a bucket is of interest for the walk shows in a bit, so that the
+ * walk does not look at all buckets. Context: the bucket is locked, @before is
+ * how it was when it was locked.
+ */
+static void note_roots(struct locked_bucket *locked, u32 before)
+{
+	u32 now = locked->bucket.foreground_waiting;
+
+	if (!before && now)
+		set_bit(locked - buckets, rooted);
+	else if (before && !now)
+		clear_bit(locked - buckets, rooted);
+}
+
+static void note_leases(struct locked_bucket *locked, u32 before)
+{
+	u32 now = locked->bucket.leased;
+
+	if (now == before)
+		return;
+	atomic_add((int)now - (int)before, &leased_tasks);
+	if (!before)
+		set_bit(locked - buckets, leased);
+	else if (!now)
+		clear_bit(locked - buckets, leased);
+}
+
+/* A user's task that an administrator gave a foreground I/O priority. */
+static bool has_foreground_ioprio(void)
+{
+	struct io_context *context = current->io_context;
+
+	if (!context || current->flags & PF_KTHREAD)
+		return false;
+	return fgio_classify(FGIO_THREAD_UNTAGGED, context->ioprio, true) ==
+	       FGIO_CRITICAL;
+}
+
+bool fgio_current_is_foreground(void)
+{
+	enum fgio_thread_tag tag = fgio_tag_of_current();
+
+	if (tag == FGIO_THREAD_UNTAGGED)
+		return has_foreground_ioprio();
+	return tag == FGIO_THREAD_FOREGROUND;
+}
+
+bool fgio_current_is_critical(void)
+{
+	return fgio_current_is_foreground() ||
+	       fgio_task_is_boosted((u64)current);
+}
+
+u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
+{
+	struct fgio_wait wait = {
+		.object = object,
+		.detail = detail,
+		.since_ns = ktime_get_mono_fast_ns(),
+		.kind = kind,
+	};
+	u64 task = (u64)current;
+	bool foreground = fgio_current_is_foreground();
+	struct locked_bucket *locked;
+	unsigned long flags;
+	u32 roots, leases, seq;
+
+	locked = lock_bucket(task, &flags);
+	roots = locked->bucket.foreground_waiting;
+	leases = locked->bucket.leased;
+	seq = fgio_wait_begin(&locked->bucket, task, foreground, &wait);
+	note_roots(locked, roots);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+
+	if (!seq)
+		atomic_long_inc(&waits_lost);
+	else if (foreground)
+		fgio_walk_wanted();
+	return seq;
+}
+
+/* The bucket is unlocked here. */
+static void end_wait(struct locked_bucket *locked, unsigned long flags, u32 seq)
+{
+	u32 roots = locked->bucket.foreground_waiting;
+	u64 task = (u64)current;
+	struct fgio_wait ended;
+	bool was_root;
+
+	if (!fgio_wait_end(&locked->bucket, task, seq, &ended)) {
+		unlock_bucket(locked, flags);
+		return;
+	}
+	note_roots(locked, roots);
+	was_root = locked->bucket.foreground_waiting < roots;
+	unlock_bucket(locked, flags);
+	if (was_root || fgio_wait_is_blamed_alone(task))
+		fgio_blame_wait(&ended);
+}
+
+void fgio_wait_leave(u32 seq)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+
+	if (!seq)
+		return;
+	locked = lock_bucket((u64)current, &flags);
+	end_wait(locked, flags, seq);
+}
+
+/* Only a task itself begins its waits, so it can look for them unlocked. */
+static struct fgio_bucket *own_bucket(void)
+{
+	return &buckets[index_of((u64)current)].bucket;
+}
+
+bool fgio_wait_has(u64 object)
+{
+	return fgio_wait_seq(own_bucket(), (u64)current, object);
+}
+
+bool fgio_wait_has_any(void)
+{
+	return fgio_wait_any(own_bucket(), (u64)current);
+}
+
+void fgio_wait_leave_object(u64 object)
+{
+	fgio_wait_leave(fgio_wait_seq(own_bucket(), (u64)current, object));
+	/* A lock went to another owner, for whom others may wait now. */
+	if (atomic_read(&leased_tasks))
+		fgio_walk_soon();
+}
+
+void fgio_wait_leave_kind(u8 kind)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count, i;
+	unsigned long flags;
+
+	count = fgio_wait_copy_of((u64)current, waits, NULL, NULL);
+	for (i = 0; i < count; i++) {
+		if (waits[i].kind != kind)
+			continue;
+		end_wait(lock_bucket((u64)current, &flags), flags,
+			 waits[i].seq);
+		return;
+	}
+}
+
+/*
+ * A hint may last for ever: what a foreground task waits for meanwhile is
+ * blamed by itself.
+ */
+bool fgio_wait_is_blamed_alone(u64 task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	bool foreground = false;
+
+	return fgio_wait_copy_of(task, waits, &foreground, NULL) == 1 &&
+	       foreground && waits[0].kind == FGIO_WAIT_THREAD;
+}
+
+/**
+ * fgio_wait_copy_of() - the waits of a task
+ * @task: who
+ * @waits: out: outermost first
+ * @foreground: out: whether it is a foreground task; may be NULL
+ * @named: called under the lock when it waits, so that it exists; may be NULL
+ *
+ * Return: how many.
+ */
+unsigned int fgio_wait_copy_of(u64 task,
+			       struct fgio_wait waits[FGIO_WAITS_NESTED],
+			       bool *foreground,
+			       void (*named)(u64 task,
+					     const struct task_struct *of))
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+	unsigned int count;
+
+	locked = lock_bucket(task, &flags);
+	count = fgio_wait_copy(&locked->bucket, task, waits);
+	if (count && named)
+		named(task, (const struct task_struct *)task);
+	if (foreground)
+		*foreground = fgio_wait_foreground(&locked->bucket, task);
+	unlock_bucket(locked, flags);
+	return count;
+}
+
+bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags)
+{
+	struct locked_bucket *locked = lock_bucket(task, flags);
+
+	if (fgio_wait_goes_on(&locked->bucket, task, seq))
+		return true;
+	unlock_bucket(locked, *flags);
+	return false;
+}
+
+void fgio_wait_release(u64 task, unsigned long flags)
+{
+	unlock_bucket(&buckets[index_of(task)], flags);
+}
+
+static bool goes_on(u64 task, u32 seq)
+{
+	unsigned long flags;
+
+	if (!fgio_wait_hold(task, seq, &flags))
+		return false;
+	fgio_wait_release(task, flags);
+	return true;
+}
+
+bool fgio_lease_is_valid(const struct fgio_lease *lease)
+{
+	return goes_on(lease->root, lease->root_seq) &&
+	       (lease->waiter == lease->root ||
+		goes_on(lease->waiter, lease->waiter_seq));
+}
+
+bool fgio_task_is_boosted(u64 task)
+{
+	struct fgio_lease leases[FGIO_LEASES];
+	struct locked_bucket *locked;
+	unsigned int count, i;
+	unsigned long flags;
+
+	if (likely(!atomic_read(&leased_tasks)) || !fgio_may_boost())
+		return false;
+	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
+		return false;
+	locked = lock_bucket(task, &flags);
+	count = fgio_lease_copy(&locked->bucket, task, leases);
+	unlock_bucket(locked, flags);
+	for (i = 0; i < count; i++)
+		if (fgio_lease_is_valid(&leases[i]))
+			return true;
+	return false;
+}
+
+/* Return: whether it is a boost that the task did not have before. */
+bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
+{
+	struct locked_bucket *locked;
+	bool granted, renewed = false;
+	unsigned long flags;
+	u32 leases;
+
+	locked = lock_bucket(task, &flags);
+	leases = locked->bucket.leased;
+	granted = fgio_lease_grant(&locked->bucket, task, lease, &renewed);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+	if (!granted)
+		atomic_long_inc(&waits_lost);
+	return granted && !renewed;
+}
+
+/**
+ * fgio_boost_give_back() - the current task may have got out of the way
+ *
+ * It woke somebody, or let go of a lock: its boosts end, and the walk looks
+ * soon whether anybody still waits for it. Does nothing, cheaply, when it has
+ * none. Context: any but NMI.
+ */
+void fgio_boost_give_back(void)
+{
+	struct locked_bucket *locked;
+	u64 task = (u64)current;
+	unsigned long flags;
+	u32 leases;
+
+	if (likely(!atomic_read(&leased_tasks)))
+		return;
+	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
+		return;
+	locked = lock_bucket(task, &flags);
+	leases = locked->bucket.leased;
+	fgio_lease_drop(&locked->bucket, task);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+	if (locked->bucket.leased < leases)
+		fgio_walk_soon();
+}
+
+struct task_list {
+	u64 tasks[FGIO_BUCKET_NODES];
+	unsigned int count;
+};
+
+static void collect_task(void *context, u64 task)
+{
+	struct task_list *list = context;
+
+	list->tasks[list->count++] = task;
+}
+
+/* Calls @visit for the foreground tasks that wait, with nothing locked. */
+void fgio_wait_visit_roots(void (*visit)(u64 task))
+{
+	struct task_list list;
+	unsigned int index, i;
+	unsigned long flags;
+
+	for_each_set_bit(index, rooted, bucket_count()) {
+		list.count = 0;
+		raw_spin_lock_irqsave(&buckets[index].lock, flags);
+		fgio_bucket_roots(&buckets[index].bucket, collect_task, &list);
+		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+		for (i = 0; i < list.count; i++)
+			visit(list.tasks[i]);
+	}
+}
+
+/*
+ * Calls @visit for each lease, with nothing locked, then drops those that the
+ * walk did not renew.
+ */
+void fgio_wait_settle_leases(u32 walk,
+			     void (*visit)(const struct fgio_lease *lease))
+{
+	struct fgio_lease leases[FGIO_BUCKET_LEASES];
+	struct fgio_bucket *bucket;
+	unsigned int index, count, i;
+	unsigned long flags;
+	u32 before;
+
+	for_each_set_bit(index, leased, bucket_count()) {
+		bucket = &buckets[index].bucket;
+		raw_spin_lock_irqsave(&buckets[index].lock, flags);
+		count = fgio_bucket_leases(bucket, leases);
+		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+		for (i = 0; i < count; i++)
+			visit(&leases[i]);
+		raw_spin_lock_irqsave(&buckets[index].lock, flags);
+		before = bucket->leased;
+		fgio_lease_expire(bucket, walk);
+		note_leases(&buckets[index], before);
+		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+	}
+}
+
+bool fgio_wait_roots_exist(void)
+{
+	return !bitmap_empty(rooted, bucket_count());
+}
+
+bool fgio_wait_leases_exist(void)
+{
+	return atomic_read(&leased_tasks);
+}
+
+unsigned int fgio_wait_boosted(void)
+{
+	return max(atomic_read(&leased_tasks), 0);
+}
+
+u64 fgio_wait_lost(void)
+{
+	return atomic_long_read(&waits_lost);
+}
+
+unsigned int fgio_wait_foreground_waiting(void)
+{
+	unsigned int index, sum = 0;
+
+	for_each_set_bit(index, rooted, bucket_count())
+		sum += READ_ONCE(buckets[index].bucket.foreground_waiting);
+	return sum;
+}
+
+/* A thread ends. Context: its own, in sched_process_exit. */
+void fgio_wait_forget_current(void)
+{
+	struct locked_bucket *locked;
+	u64 task = (u64)current;
+	unsigned long flags;
+	u32 roots, leases;
+
+	if (!fgio_waits_matter())
+		return;
+	locked = lock_bucket(task, &flags);
+	roots = locked->bucket.foreground_waiting;
+	leases = locked->bucket.leased;
+	fgio_wait_forget(&locked->bucket, task);
+	note_roots(locked, roots);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+}
+
+/*
+ * Hooks went away, and with them the news of waits that end: forget all. Tasks
+ * that wait on are recorded when they wait next.
+ */
+void fgio_wait_forget_all(void)
+{
+	struct locked_bucket *locked;
+	unsigned int index;
+	unsigned long flags;
+	u32 roots, leases;
+
+	for (index = 0; index < bucket_count(); index++) {
+		locked = &buckets[index];
+		raw_spin_lock_irqsave(&locked->lock, flags);
+		roots = locked->bucket.foreground_waiting;
+		leases = locked->bucket.leased;
+		fgio_bucket_clear(&locked->bucket);
+		note_roots(locked, roots);
+		note_leases(locked, leases);
+		raw_spin_unlock_irqrestore(&locked->lock, flags);
+		cond_resched();
+	}
+}
+
+int fgio_wait_init(void)
+{
+	unsigned int index;
+
+	bucket_bits = clamp(order_base_2(waits_max / FGIO_BUCKET_NODES), 6, 17);
+	buckets = vzalloc(array_size(bucket_count(), sizeof(*buckets)));
+	rooted = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	leased = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	if (!buckets || !rooted || !leased) {
+		fgio_wait_exit();
+		return -ENOMEM;
+	}
+	for (index = 0; index < bucket_count(); index++)
+		raw_spin_lock_init(&buckets[index].lock);
+	return 0;
+}
+
+void fgio_wait_exit(void)
+{
+	vfree(buckets);
+	bitmap_free(rooted);
+	bitmap_free(leased);
+}

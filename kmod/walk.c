@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The thread that walks the wait graph (core/inherit.c) while foreground tasks
+ * wait: it finds who is in the way, boosts them, and has their I/O promoted.
+ *
+ * Most waits are short. A wait is looked at when it has lasted walk_delay_us,
+ * then again and again every walk_interval_us: so owners that change, events
+ * that were missed and chains that grow need no care of their own.
+ */
+#define pr_fmt(fmt) "fgio: " fmt
+
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+
+#include "fgio.h"
+#include "inherit.h"
+#include "trace.h"
+#include "wait.h"
+
+#define LINKS_MAX 4096U
+#define VISITED_BITS 13
+#define NAME_BITS 12
+#define TARGETS_MAX 1024U
+/* How often one walk goes on from what the block layer answered. */
+#define ROUNDS_MAX 3
+
+static bool boost = true;
+module_param(boost, bool, 0644);
+MODULE_PARM_DESC(boost, "boost and promote what foreground tasks wait for; N: only blame it (Y)");
+
+static bool transitive = true;
+module_param(transitive, bool, 0644);
+MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
+
+/* Bounds: below, the walk would be all that a CPU does. */
+static int set_interval(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 50, 1000000);
+}
+
+static const struct kernel_param_ops interval_ops = {
+	.set = set_interval,
+	.get = param_get_uint,
+};
+
+static unsigned int walk_interval_us = 2000;
+module_param_cb(walk_interval_us, &interval_ops, &walk_interval_us, 0644);
+MODULE_PARM_DESC(walk_interval_us, "time between walks while foreground tasks wait (2000)");
+
+static unsigned int walk_delay_us = 100;
+module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
+MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)");
+
+struct name {
+	u64 task;
+	u32 walk;
+	s32 tid;
+	char comm[TASK_COMM_LEN];
+};
+
+/* The state of the walk that is going on; the thread's own. */
+static struct {
+	struct fgio_walk walk;
+	struct fgio_target *targets;
+	unsigned int target_count;
+	struct name *names;
+	/* By link: what the task itself waits for, and what was done. */
+	u8 *kinds;
+	u32 *actions;
+	u32 *root_seqs;
+} now;
+
+static struct task_struct *thread;
+static struct hrtimer timer;
+static atomic_t armed;
+static atomic_t soon;
+static u64 last_walk_ns;
+static u64 last_duration_ns;
+
+static struct {
+	u64 walks;
+	u64 walk_ns;
+	u64 boosts;
+	u64 boosted_ns;
+	u64 in_vain_ns;
+} totals;
+
+bool fgio_may_boost(void)
+{
+	return READ_ONCE(boost) && !fgio_watchdog_tripped();
+}
+
+/* However large the graph is, walks take at most a tenth of a CPU. */
+#define PAUSE_SHARE 10
+
+static ktime_t pause(unsigned int wanted_us)
+{
+	return ns_to_ktime(max((u64)wanted_us * NSEC_PER_USEC,
+			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
+}
+
+static void start_timer(unsigned int delay_us)
+{
+	if (!atomic_xchg(&armed, 1))
+		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+}
+
+/*
+ * A foreground task began to wait. Context: a hook's; starting a timer takes
+ * the timer's own lock alone, and wakes nobody.
+ */
+void fgio_walk_wanted(void)
+{
+	if (!atomic_read(&armed))
+		start_timer(READ_ONCE(walk_delay_us));
+}
+
+/*
+ * Somebody who is boosted may have got out of the way: the next walk comes
+ * earlier than planned. Context: as fgio_walk_wanted().
+ */
+void fgio_walk_soon(void)
+{
+	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
+		return;
+	atomic_set(&armed, 1);
+	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
+		      HRTIMER_MODE_REL);
+}
+
+static bool walk_is_needed(void)
+{
+	return fgio_wait_roots_exist() || fgio_wait_leases_exist();
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *unused)
+{
+	atomic_set(&soon, 0);
+	atomic_set(&armed, 0);
+	/* Who begins to wait after the look finds it disarmed, and arms it. */
+	smp_mb__after_atomic();
+	if (walk_is_needed())
+		wake_up_process(thread);
+	return HRTIMER_NORESTART;
+}
+
+static struct name *name_of(u64 task)
+{
+	return &now.names[hash_64(task, NAME_BITS)];
+}
+
+void fgio_walk_name(u64 task, const struct task_struct *of)
+{
+	struct name *name = name_of(task);
+
+	name->task = task;
+	name->walk = now.walk.number;
+	name->tid = of->pid;
+	strscpy(name->comm, of->comm, sizeof(name->comm));
+}
+
+static u32 root_link(u32 link)
+{
+	while (now.walk.links[link].parent != link)
+		link = now.walk.links[link].parent;
+	return link;
+}
+
+void fgio_walk_note_action(u32 link, u32 action)
+{
+	now.actions[root_link(link)] |= action;
+}
+
+void fgio_target_add(const struct fgio_walk_step *step,
+		     enum fgio_target_kind kind, u64 object, u64 first,
+		     u64 last)
+{
+	if (now.target_count == TARGETS_MAX)
+		return;
+	now.targets[now.target_count++] = (struct fgio_target){
+		.kind = kind,
+		.link = step->link,
+		.object = object,
+		.first = first,
+		.last = last,
+		.wait = *step->wait,
+	};
+}
+
+static unsigned int copy_waits(void *context, u64 task,
+			       struct fgio_wait waits[FGIO_WAITS_NESTED])
+{
+	return fgio_wait_copy_of(task, waits, NULL, fgio_walk_name);
+}
+
+static enum fgio_mechanism mechanism_of(u8 kind)
+{
+	switch (kind) {
+	case FGIO_WAIT_MUTEX ... FGIO_WAIT_PERCPU_RWSEM:
+		return FGIO_MECHANISM_LOCKS;
+	case FGIO_WAIT_JOURNAL_COMMIT ... FGIO_WAIT_XFS_LOG:
+		return FGIO_MECHANISM_JOURNAL;
+	case FGIO_WAIT_FUTEX ... FGIO_WAIT_THREAD:
+		return FGIO_MECHANISM_USER;
+	default:
+		return FGIO_MECHANISM_IO;
+	}
+}
+
+static fgio_blockers_fn blockers_of(u8 kind)
+{
+	switch (kind) {
+	case FGIO_WAIT_MUTEX ... FGIO_WAIT_PERCPU_RWSEM:
+		return fgio_lock_blockers;
+	case FGIO_WAIT_JOURNAL_COMMIT ... FGIO_WAIT_JOURNAL_SHADOW:
+		return fgio_journal_blockers;
+	case FGIO_WAIT_XFS_LOG:
+	case FGIO_WAIT_XFS_BUFFER:
+		return fgio_xfs_blockers;
+	case FGIO_WAIT_PAGE_LOCK ... FGIO_WAIT_FILE_WRITEBACK:
+		return fgio_io_blockers;
+	case FGIO_WAIT_FUTEX:
+	case FGIO_WAIT_CONDITION:
+		return fgio_futex_blockers;
+	case FGIO_WAIT_SYSV_SEMAPHORE:
+		return fgio_sysvsem_blockers;
+	case FGIO_WAIT_THREAD:
+		return fgio_hint_blockers;
+	default:
+		return NULL;
+	}
+}
+
+static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
+			 const struct fgio_wait *wait)
+{
+	fgio_blockers_fn blockers = blockers_of(wait->kind);
+	struct fgio_walk_step step = {
+		.walk = walk,
+		.link = link,
+		.task = walk->links[link].task,
+		.wait = wait,
+	};
+
+	now.kinds[link] = wait->kind;
+	/* The outermost wait that is not a hint is the one that is blamed. */
+	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
+		now.root_seqs[link] = wait->seq;
+	if (blockers && fgio_mechanism_on(mechanism_of(wait->kind)))
+		blockers(&step);
+}
+
+static void trace_boost(u64 task, const struct fgio_lease *lease)
+{
+	const struct name *name = name_of(task);
+	bool is_known = name->task == task && name->walk == now.walk.number;
+
+	trace_fgio_boost(is_known ? name->tid : 0, is_known ? name->comm : "?",
+			 now.walk.from_kind, lease->root,
+			 now.walk.links[now.walk.from].depth + 1);
+}
+
+static void boost_task(void *context, u64 task, const struct fgio_lease *lease)
+{
+	if (!fgio_may_boost())
+		return;
+	fgio_walk_note_action(now.walk.from, FGIO_BLAME_BOOSTED);
+	if (!fgio_wait_boost(task, lease))
+		return;
+	totals.boosts++;
+	trace_boost(task, lease);
+}
+
+static const struct fgio_walk_operations operations = {
+	.waits = copy_waits,
+	.blockers = ask_blockers,
+	.boost = boost_task,
+};
+
+static void add_root(u64 task)
+{
+	fgio_walk_root(&now.walk, task);
+}
+
+/* What was not found in the block layer waits for who is to submit it. */
+static void follow_lost_targets(unsigned int from)
+{
+	unsigned int i;
+
+	for (i = from; i < now.target_count; i++)
+		if (!now.targets[i].found)
+			fgio_io_not_found(&now.walk, &now.targets[i]);
+}
+
+static void follow(void)
+{
+	unsigned int done = 0;
+	unsigned int round;
+	u32 links;
+
+	for (round = 0; round < ROUNDS_MAX; round++) {
+		links = now.walk.count;
+		fgio_walk_run(&now.walk);
+		fgio_promote_all(now.targets + done, now.target_count - done,
+				 &now.walk);
+		follow_lost_targets(done);
+		done = now.target_count;
+		if (round && now.walk.count == links)
+			break;
+	}
+}
+
+/* What the last walk noted. */
+static void clear_link_notes(void)
+{
+	u32 count = now.walk.count;
+
+	memset(now.kinds, 0, count * sizeof(*now.kinds));
+	memset(now.actions, 0, count * sizeof(*now.actions));
+	memset(now.root_seqs, 0, count * sizeof(*now.root_seqs));
+}
+
+static void blame_step(struct fgio_chain *chain, u32 link)
+{
+	struct fgio_blame_step *step = &chain->step[chain->steps++];
+	u64 task = now.walk.links[link].task;
+	const struct name *name = name_of(task);
+
+	step->kind = now.kinds[link];
+	if (name->task != task || name->walk != now.walk.number)
+		return;
+	step->tid = name->tid;
+	memcpy(step->comm, name->comm, sizeof(step->comm));
+}
+
+/* The first blocker of each task is taken for the one that matters. */
+static void blame_root(u32 root)
+{
+	struct fgio_chain chain = {
+		.task = now.walk.links[root].task,
+		.seq = now.root_seqs[root],
+		.inner_kind = now.kinds[root],
+		.actions = now.actions[root],
+	};
+	u32 link = root;
+
+	while (now.walk.links[link].child != link &&
+	       chain.steps < FGIO_BLAME_STEPS) {
+		link = now.walk.links[link].child;
+		blame_step(&chain, link);
+		if (now.kinds[link])
+			chain.inner_kind = now.kinds[link];
+	}
+	fgio_blame_chain(&chain);
+}
+
+static void blame_roots(void)
+{
+	u32 link;
+
+	for (link = 0; link < now.walk.count; link++)
+		if (now.walk.links[link].parent == link &&
+		    now.root_seqs[link])
+			blame_root(link);
+}
+
+/*
+ * A lease that was renewed served a wait since the last walk. One that is still
+ * valid but was not renewed did not, or not for all of that time. Of one whose
+ * wait ended nothing is counted: the boost ended with it.
+ */
+static void account_lease(const struct fgio_lease *lease)
+{
+	u64 elapsed_ns = ktime_get_ns() - last_walk_ns;
+
+	if (lease->walk == now.walk.number) {
+		totals.boosted_ns += elapsed_ns;
+	} else if (fgio_lease_is_valid(lease)) {
+		totals.boosted_ns += elapsed_ns;
+		totals.in_vain_ns += elapsed_ns;
+	}
+}
+
+static void walk_once(void)
+{
+	u64 began_ns = ktime_get_ns();
+
+	if (!last_walk_ns)
+		last_walk_ns = began_ns;
+	clear_link_notes();
+	now.target_count = 0;
+	now.walk.number++;
+	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
+	fgio_walk_begin(&now.walk);
+	fgio_wait_visit_roots(add_root);
+	follow();
+	blame_roots();
+	fgio_wait_settle_leases(now.walk.number, account_lease);
+	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
+	totals.walks++;
+	WRITE_ONCE(last_duration_ns, ktime_get_ns() - began_ns);
+	totals.walk_ns += last_duration_ns;
+}
+
+static int walk_thread(void *unused)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+		__set_current_state(TASK_RUNNING);
+		if (kthread_should_stop())
+			break;
+		walk_once();
+		if (walk_is_needed())
+			start_timer(READ_ONCE(walk_interval_us));
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+void fgio_walk_state(struct fgio_state *state)
+{
+	state->foreground_waiting = fgio_wait_foreground_waiting();
+	state->boosted = fgio_wait_boosted();
+	state->walks = totals.walks;
+	state->walk_ns = totals.walk_ns;
+	state->boosts = totals.boosts;
+	state->boosted_ns = totals.boosted_ns;
+	state->boosted_in_vain_ns = totals.in_vain_ns;
+	state->waits_lost = fgio_wait_lost();
+	state->walk_overflows = now.walk.overflowed;
+}
+
+static void free_walk(void)
+{
+	vfree(now.walk.links);
+	vfree(now.walk.visited);
+	vfree(now.targets);
+	vfree(now.names);
+	vfree(now.kinds);
+	vfree(now.actions);
+	vfree(now.root_seqs);
+}
+
+static bool allocate_walk(void)
+{
+	now.walk.operations = &operations;
+	now.walk.capacity = LINKS_MAX;
+	now.walk.visited_bits = VISITED_BITS;
+	now.walk.links = vcalloc(LINKS_MAX, sizeof(*now.walk.links));
+	now.walk.visited = vcalloc(1U << VISITED_BITS,
+				   sizeof(*now.walk.visited));
+	now.targets = vcalloc(TARGETS_MAX, sizeof(*now.targets));
+	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
+	now.kinds = vcalloc(LINKS_MAX, sizeof(*now.kinds));
+	now.actions = vcalloc(LINKS_MAX, sizeof(*now.actions));
+	now.root_seqs = vcalloc(LINKS_MAX, sizeof(*now.root_seqs));
+	return now.walk.links && now.walk.visited && now.targets &&
+	       now.names && now.kinds && now.actions && now.root_seqs;
+}
+
+int fgio_walk_init(void)
+{
+	if (!allocate_walk()) {
+		free_walk();
+		return -ENOMEM;
+	}
+	fgio_hrtimer_setup(&timer, on_timer);
+	thread = kthread_run(walk_thread, NULL, "fgio_walk");
+	if (IS_ERR(thread)) {
+		free_walk();
+		return PTR_ERR(thread);
+	}
+	/* What it is late with, requests wait for. */
+	set_user_nice(thread, MIN_NICE);
+	return 0;
+}
+
+/* No hook is attached any more. */
+void fgio_walk_exit(void)
+{
+	hrtimer_cancel(&timer);
+	kthread_stop(thread);
+	hrtimer_cancel(&timer);
+	free_walk();
+}

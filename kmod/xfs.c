@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * XFS: who waits for its log or for a metadata buffer, and what is in the way.
+ *
+ *	xlog_cil_force_seq		a checkpoint to be written to the log
+ *					(fsync): by a worker
+ *	xlog_force_lsn			log buffers to reach the disk, the
+ *	xlog_wait_on_iclog		earlier ones first
+ *	xlog_state_get_iclog_space	a free log buffer
+ *	xlog_cil_order_write		earlier checkpoints, in a worker
+ *	xlog_grant_head_wait		room in the log, which xfsaild makes by
+ *					writing buffers back
+ *	xfs_buf_lock, __xfs_buf_submit	a buffer under I/O
+ *
+ * All are real functions in 6.1 and 6.12. A worker writes a checkpoint: it is
+ * known by history, as who ordered its writes to the log last. Its
+ * xlog_cil_push_work() itself does not show whose log it works on; the first
+ * thing that it may wait for, and that is not a lock, is hooked.
+ *
+ * Left out:
+ *	xfs_log_force(_seq): they wait in functions that are hooked.
+ *	xlog_cil_commit, where a transaction may wait for a checkpoint that has
+ *		grown too large: the wait is inlined into the path of every
+ *		transaction and cannot be told from it.
+ *	xfs_buf_wait_unpin, __xfs_iunpin_wait: for the log, but which one is in
+ *		XFS' private types. Writeback of metadata waits there, and
+ *		xfsaild forces the log before it does.
+ *	busy extents: wait for discards and for the log, likewise.
+ */
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+#include "fgio.h"
+#include "inherit.h"
+
+/*
+ * How XFS' private types begin, the same in 6.1 and 6.12 (fs/xfs/xfs_log_priv.h
+ * and xfs_trans_priv.h). They refer to each other, which is checked before
+ * anything is believed: a kernel where they differ has no helpers here, and no
+ * harm is done.
+ */
+struct log_start {
+	void *mount;
+	struct ail_start *ail;
+	struct cil_start *cil;
+};
+
+struct ail_start {
+	struct log_start *log;
+	struct task_struct *task;
+};
+
+struct cil_start {
+	struct log_start *log;
+};
+
+struct log_buffer_start {
+	wait_queue_head_t force_wait;
+	wait_queue_head_t write_wait;
+	struct log_buffer_start *next;
+	struct log_buffer_start *previous;
+	struct log_start *log;
+};
+
+/* In the detail of FGIO_WAIT_XFS_LOG: who or what makes it end. */
+enum log_wait {
+	LOG_WRITES,
+	LOG_WORKER,
+	LOG_SPACE,
+};
+
+/* Whether a log and its list of committed items belong together. */
+static bool is_log(const struct log_start *log)
+{
+	struct log_start *back;
+	struct cil_start *cil;
+
+	return !get_kernel_nofault(cil, &log->cil) &&
+	       !get_kernel_nofault(back, &cil->log) && back == log;
+}
+
+static u64 log_of_cil(const struct cil_start *cil)
+{
+	struct cil_start *back;
+	struct log_start *log;
+
+	if (get_kernel_nofault(log, &cil->log) ||
+	    get_kernel_nofault(back, &log->cil))
+		return 0;
+	return back == cil ? (u64)log : 0;
+}
+
+static u64 log_of_buffer(const struct log_buffer_start *buffer)
+{
+	struct log_buffer_start *next, *back;
+	struct log_start *log;
+
+	if (get_kernel_nofault(next, &buffer->next) ||
+	    get_kernel_nofault(back, &next->previous) || back != buffer ||
+	    get_kernel_nofault(log, &buffer->log))
+		return 0;
+	return is_log(log) ? (u64)log : 0;
+}
+
+static int enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		 u64 detail)
+{
+	*fgio_hook_seq(instance) = object ?
+		fgio_wait_enter(kind, object, detail) : 0;
+	return !*fgio_hook_seq(instance);
+}
+
+static int on_force_checkpoint(struct kretprobe_instance *instance,
+			       struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_LOG,
+		     regs_get_kernel_argument(regs, 0), LOG_WORKER);
+}
+
+static int on_force_writes(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_LOG,
+		     regs_get_kernel_argument(regs, 0), LOG_WRITES);
+}
+
+/* Context: l_icloglock is held. Often inside of a wait for the same log. */
+static int on_wait_on_buffer(struct kretprobe_instance *instance,
+			     struct pt_regs *regs)
+{
+	u64 log;
+
+	if (!fgio_waits_matter())
+		return 1;
+	log = log_of_buffer((const struct log_buffer_start *)
+				    regs_get_kernel_argument(regs, 0));
+	if (log && fgio_wait_has(log))
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
+}
+
+static int on_get_space_in_buffer(struct kretprobe_instance *instance,
+				  struct pt_regs *regs)
+{
+	u64 log = regs_get_kernel_argument(regs, 0);
+
+	if (!fgio_waits_matter())
+		return 1;
+	fgio_helper_note(log, true);
+	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
+}
+
+static int on_order_checkpoints(struct kretprobe_instance *instance,
+				struct pt_regs *regs)
+{
+	u64 log;
+
+	if (!fgio_waits_matter())
+		return 1;
+	log = log_of_cil((const struct cil_start *)
+				 regs_get_kernel_argument(regs, 0));
+	if (log)
+		fgio_helper_note(log, true);
+	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WORKER);
+}
+
+/* Context: the grant head's lock is held. */
+static int on_wait_for_space(struct kretprobe_instance *instance,
+			     struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_LOG,
+		     regs_get_kernel_argument(regs, 0), LOG_SPACE);
+}
+
+/*
+ * Recorded whether the buffer is free or not: where its lock is cannot be known
+ * without XFS' private types.
+ */
+static int on_lock_buffer(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_BUFFER,
+		     regs_get_kernel_argument(regs, 0), 0);
+}
+
+static int on_submit_buffer(struct kretprobe_instance *instance,
+			    struct pt_regs *regs)
+{
+	bool waits = regs_get_kernel_argument(regs, 1) & 0xff;
+
+	if (!fgio_waits_matter() || !waits)
+		return 1;
+	return enter(instance, FGIO_WAIT_XFS_BUFFER,
+		     regs_get_kernel_argument(regs, 0), 0);
+}
+
+#define HOOK(function, on_entry, which)           \
+	{                                         \
+		.name = "xfs:" function,          \
+		.mechanism = which,               \
+		.entry = on_entry,                \
+		.exit = fgio_hook_leave,          \
+	}
+
+struct fgio_hook fgio_xfs_hooks[] = {
+	HOOK("xlog_cil_force_seq", on_force_checkpoint,
+	     FGIO_MECHANISM_JOURNAL),
+	HOOK("xlog_force_lsn", on_force_writes, FGIO_MECHANISM_JOURNAL),
+	HOOK("xlog_wait_on_iclog", on_wait_on_buffer, FGIO_MECHANISM_JOURNAL),
+	HOOK("xlog_state_get_iclog_space", on_get_space_in_buffer,
+	     FGIO_MECHANISM_JOURNAL),
+	HOOK("xlog_cil_order_write", on_order_checkpoints,
+	     FGIO_MECHANISM_JOURNAL),
+	HOOK("xlog_grant_head_wait", on_wait_for_space,
+	     FGIO_MECHANISM_JOURNAL),
+	HOOK("xfs_buf_lock", on_lock_buffer, FGIO_MECHANISM_IO),
+	HOOK("__xfs_buf_submit", on_submit_buffer, FGIO_MECHANISM_IO),
+	{}
+};
+
+/*
+ * The thread that pushes a log's tail lives as long as the file system is
+ * mounted, which a task that waits for the log keeps so.
+ */
+static u64 pusher_of(const struct log_start *log)
+{
+	struct task_struct *task;
+	struct log_start *back;
+	struct ail_start *ail;
+
+	if (!is_log(log) || get_kernel_nofault(ail, &log->ail) ||
+	    get_kernel_nofault(back, &ail->log) || back != log ||
+	    get_kernel_nofault(task, &ail->task) || !task)
+		return 0;
+	fgio_walk_name((u64)task, task);
+	return (u64)task;
+}
+
+static void find_pusher(const struct fgio_walk_step *step)
+{
+	unsigned long flags;
+	u64 task;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return;
+	task = pusher_of((const struct log_start *)step->wait->object);
+	fgio_wait_release(step->task, flags);
+	fgio_walk_found(step->walk, task);
+}
+
+static void log_blockers(const struct fgio_walk_step *step)
+{
+	u64 log = step->wait->object;
+
+	if (step->wait->detail == LOG_SPACE) {
+		find_pusher(step);
+		return;
+	}
+	fgio_target_add(step, FGIO_TARGET_XFS_LOG, log, 0, 0);
+	if (step->wait->detail == LOG_WORKER)
+		fgio_helper_found(step, log);
+}
+
+/**
+ * fgio_xfs_blockers() - who or what is in the way of a wait in XFS
+ * @step: the wait
+ *
+ * A buffer's lock is a semaphore: lock.c knows who took it. Here it is the I/O
+ * that holds it, whose bi_private is the buffer (fs/xfs/xfs_buf.c,
+ * xfs_buf_ioapply_map()).
+ *
+ * Context: the walk's thread.
+ */
+void fgio_xfs_blockers(const struct fgio_walk_step *step)
+{
+	if (step->wait->kind == FGIO_WAIT_XFS_BUFFER)
+		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
+				0, 0);
+	else
+		log_blockers(step);
+}
