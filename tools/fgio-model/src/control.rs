@@ -7,8 +7,10 @@ use std::io;
 use rustix::io::Errno;
 use serde::Serialize;
 
+use crate::blame::{Page, Wait};
+use crate::inheritance::{HookState, State};
 use crate::tag::Class;
-use crate::uapi::{self, FgioInfo, FgioTag};
+use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioTag};
 use crate::{Error, Result, Root, module, sys};
 
 /// A hook that the module attaches to the kernel.
@@ -37,10 +39,8 @@ pub struct Info {
 
 impl Info {
     fn from_kernel(info: &FgioInfo) -> Self {
-        let end = info.version.iter().position(|&byte| byte == 0);
-        let version = &info.version[..end.unwrap_or(info.version.len())];
         Self {
-            version: String::from_utf8_lossy(version).into_owned(),
+            version: uapi::text(&info.version),
             abi: info.abi,
             hooks: hooks(info.hooks_expected, info.hooks_live),
             tags: info.tags,
@@ -86,6 +86,22 @@ pub trait Control {
 
     /// The tags that exist, in no order, as thread id and class.
     fn list_tags(&self) -> Result<Vec<(i32, Class)>>;
+}
+
+/// The calls of the module that tell what inheritance does; older modules
+/// have none of them, and answer with [`Error::ModuleOlder`].
+pub trait Diagnosis {
+    /// The places in the kernel where the module looks on.
+    fn hooks(&self) -> Result<Vec<HookState>>;
+
+    /// What inheritance and the watchdog do.
+    fn state(&self) -> Result<State>;
+
+    /// Takes up work again after the watchdog let everything through.
+    fn rearm(&self) -> Result<()>;
+
+    /// Waits of foreground tasks from `cursor` on, at most `capacity`.
+    fn blame(&self, cursor: u64, capacity: u32) -> Result<Page>;
 }
 
 /// `/dev/fgio`, open.
@@ -194,6 +210,80 @@ impl Control for DeviceFile {
     }
 }
 
+/// For calls that came later than [`Control::info`], which `device` answered
+/// when it was opened: the module is fgio, if it does not know a call it is old.
+fn later_call_failed(call: &'static str, errno: Errno) -> Error {
+    match errno {
+        Errno::NOTTY => Error::ModuleOlder { call },
+        errno => call_failed(call, errno),
+    }
+}
+
+impl Diagnosis for DeviceFile {
+    fn hooks(&self) -> Result<Vec<HookState>> {
+        let mut capacity = 128;
+        loop {
+            let mut hooks = vec![FgioHookState::default(); capacity];
+            let count = sys::hooks(&self.file, &mut hooks)
+                .map_err(|errno| later_call_failed("HOOKS", errno))?
+                as usize;
+            if count <= capacity {
+                hooks.truncate(count);
+                return Ok(hooks.iter().map(HookState::from_kernel).collect());
+            }
+            capacity = count;
+        }
+    }
+
+    fn state(&self) -> Result<State> {
+        let state = sys::state(&self.file).map_err(|errno| later_call_failed("STATE", errno))?;
+        Ok(State::from_kernel(&state))
+    }
+
+    fn rearm(&self) -> Result<()> {
+        sys::rearm(&self.file).map_err(|errno| later_call_failed("REARM", errno))
+    }
+
+    fn blame(&self, cursor: u64, capacity: u32) -> Result<Page> {
+        let capacity = capacity.min(uapi::BLAME_CAPACITY_MAX);
+        let mut entries = vec![FgioBlameEntry::default(); capacity as usize];
+        let answer = sys::blame(&self.file, cursor, &mut entries)
+            .map_err(|errno| later_call_failed("BLAME", errno))?;
+        entries.truncate(answer.count as usize);
+        Ok(Page {
+            waits: entries.iter().map(Wait::from_kernel).collect(),
+            cursor: answer.cursor,
+            lost: answer.lost,
+        })
+    }
+}
+
+impl DeviceFile {
+    /// Says that the calling thread waits for thread `tid`, for locks that the
+    /// kernel cannot see; [`DeviceFile::wait_for_nobody`] ends it.
+    pub fn wait_for(&self, tid: i32) -> Result<()> {
+        sys::wait_for(&self.file, tid).map_err(|errno| match errno {
+            Errno::SRCH => Error::NoSuchTask { id: tid },
+            Errno::PERM | Errno::ACCESS => Error::TagNotAllowed { tid, tagged: 0 },
+            errno => later_call_failed("WAIT_FOR", errno),
+        })
+    }
+
+    /// Ends what [`DeviceFile::wait_for`] said.
+    pub fn wait_for_nobody(&self) -> Result<()> {
+        sys::wait_for(&self.file, 0).map_err(|errno| later_call_failed("WAIT_FOR", errno))
+    }
+
+    /// Makes the requests critical that are queued at `sector` of the disk
+    /// `major`:`minor`; returns how many those were.
+    pub fn promote(&self, major: u32, minor: u32, sector: u64) -> Result<u32> {
+        sys::promote(&self.file, major, minor, sector).map_err(|errno| match errno {
+            Errno::NODEV => Error::NotUnderFgio { major, minor },
+            errno => call_failed("PROMOTE", errno),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +325,29 @@ mod tests {
         assert!(matches!(error, Error::DeviceFileMissing));
         fixture.file("/dev/fgio", "");
         let error = DeviceFile::open(fixture.root()).unwrap_err();
+        assert!(matches!(error, Error::DeviceFileForeign { .. }));
+    }
+
+    #[test]
+    fn calls_that_an_old_module_lacks_are_told_from_a_foreign_device() {
+        let fixture = Fixture::new();
+        fixture.file("/dev/fgio", "");
+        let file = File::open(fixture.root().path("/dev/fgio")).unwrap();
+        let device = DeviceFile { file };
+        let errors = [
+            Diagnosis::hooks(&device).unwrap_err(),
+            device.state().unwrap_err(),
+            device.rearm().unwrap_err(),
+            device.blame(0, 16).unwrap_err(),
+            device.wait_for(1).unwrap_err(),
+            device.wait_for_nobody().unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, Error::ModuleOlder { .. }), "{error}");
+            assert_eq!(error.kind(), crate::ErrorKind::ModuleUnavailable);
+            assert!(error.to_string().contains("older"));
+        }
+        let error = device.promote(8, 0, 0).unwrap_err();
         assert!(matches!(error, Error::DeviceFileForeign { .. }));
     }
 }

@@ -19,8 +19,10 @@ pub enum ErrorKind {
     ModuleUnavailable,
     /// The caller is not allowed to do this.
     PermissionDenied,
-    /// No such device or task.
+    /// No such device, task or setting.
     NotFound,
+    /// What was asked for makes no sense.
+    Usage,
 }
 
 impl ErrorKind {
@@ -31,6 +33,7 @@ impl ErrorKind {
             Self::ModuleUnavailable => "module-unavailable",
             Self::PermissionDenied => "permission-denied",
             Self::NotFound => "not-found",
+            Self::Usage => "usage",
         }
     }
 }
@@ -113,11 +116,48 @@ pub enum Error {
     #[error("the module cannot keep tags on this kernel: its hook on thread exit did not attach")]
     TagsUnsupported,
 
+    #[error("no disk {major}:{minor} is under fgio")]
+    NotUnderFgio { major: u32, minor: u32 },
+
     #[error("the module refused the call {call}: {source}")]
     Call {
         call: &'static str,
         source: io::Error,
     },
+
+    #[error("the loaded module is older than this command: it does not know the call {call}")]
+    ModuleOlder { call: &'static str },
+
+    #[error("the loaded module is older than this command: it has no setting {name}")]
+    SettingMissing { name: String },
+
+    #[error("the module has no setting {name}{}", suggestion(.near))]
+    NoSuchSetting { name: String, near: Vec<String> },
+
+    #[error("{text:?} is no value for {name}, which {}", sort(.is_switch))]
+    SettingValue {
+        name: String,
+        text: String,
+        is_switch: bool,
+    },
+
+    #[error("the module refused {value} for {name}{}: {source}", bounds(.range))]
+    SettingRefused {
+        name: String,
+        value: String,
+        range: Option<(u64, u64)>,
+        source: io::Error,
+    },
+
+    #[error("{name} is {found}, although {wanted} was written to it without an error")]
+    SettingNotTaken {
+        name: String,
+        wanted: String,
+        found: String,
+    },
+
+    #[error("{name} can only be set when the module is loaded")]
+    SettingAtLoad { name: String },
 
     #[error("cannot set the I/O priority: {source}")]
     SetPriority { source: io::Error },
@@ -135,6 +175,27 @@ fn progress(tagged: &usize) -> String {
         1 => " (1 thread of the process was done before)".to_owned(),
         count => format!(" ({count} threads of the process were done before)"),
     }
+}
+
+fn suggestion(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    }
+}
+
+fn sort(is_switch: &bool) -> &'static str {
+    if *is_switch {
+        "is on or off"
+    } else {
+        "is a whole number"
+    }
+}
+
+fn bounds(range: &Option<(u64, u64)>) -> String {
+    range.map_or_else(String::new, |(low, high)| {
+        format!(", which is from {low} to {high}")
+    })
 }
 
 impl Error {
@@ -165,11 +226,17 @@ impl Error {
     /// What sort of failure this is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoSuchDevice { .. } | Self::NoSuchTask { .. } => ErrorKind::NotFound,
+            Self::NoSuchDevice { .. }
+            | Self::NotUnderFgio { .. }
+            | Self::NoSuchTask { .. }
+            | Self::NoSuchSetting { .. } => ErrorKind::NotFound,
+            Self::SettingValue { .. } => ErrorKind::Usage,
             Self::ModuleNotLoaded
             | Self::ModuleLoad { .. }
             | Self::DeviceFileMissing
             | Self::DeviceFileForeign { .. }
+            | Self::ModuleOlder { .. }
+            | Self::SettingMissing { .. }
             | Self::AbiMismatch { .. } => ErrorKind::ModuleUnavailable,
             Self::Permission { .. } | Self::TagNotAllowed { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::OperationFailed,
@@ -179,6 +246,7 @@ impl Error {
     /// What the user can do about it, in one line.
     pub fn advice(&self) -> String {
         match self {
+            Self::NotUnderFgio { .. } => "run `fgio enable DEV` as root".into(),
             Self::NoSuchDevice { .. } => "run `lsblk -d` to see the disks of this system".into(),
             Self::NotBlockDevice { .. } => {
                 "name a disk, such as sda or /dev/nvme0n1; `lsblk -d` lists them".into()
@@ -209,6 +277,25 @@ impl Error {
             Self::DeviceFileForeign { .. } => {
                 format!("remove {} and load the module again", uapi::DEVICE_PATH)
             }
+            Self::ModuleOlder { .. } | Self::SettingMissing { .. } => {
+                "install module and tools of the same release, then reload the module (`modprobe -r fgio`, `modprobe fgio`)".into()
+            }
+            Self::NoSuchSetting { .. } => "run `fgio set` to see all settings".into(),
+            Self::SettingValue {
+                name, is_switch, ..
+            } => {
+                let value = if *is_switch { "on|off" } else { "NUMBER" };
+                format!("run `fgio set {name} {value}`")
+            }
+            Self::SettingRefused { name, .. } => {
+                format!("run `fgio set {name}` to see what it is now, and `fgio set` for its default")
+            }
+            Self::SettingNotTaken { .. } => {
+                "another program may have changed it back: run `fgio set` again".into()
+            }
+            Self::SettingAtLoad { name } => format!(
+                "run `fgio set {name} VALUE --persist`, then reload the module (`modprobe -r fgio`, `modprobe fgio`)"
+            ),
             Self::AbiMismatch { .. } => {
                 "install the module and the tools of the same release".into()
             }

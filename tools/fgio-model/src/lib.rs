@@ -7,16 +7,20 @@
 
 #![deny(unsafe_code)]
 
+pub mod blame;
 pub mod block;
+pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod doctor;
 pub mod error;
 mod files;
+pub mod inheritance;
 pub mod module;
 pub mod priority;
 pub mod root;
 pub mod scheduler;
+pub mod setting;
 pub mod status;
 #[allow(unsafe_code)]
 mod sys;

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The module: is it loaded, is it installed, can it be loaded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use serde::Serialize;
-
+use crate::setting::{self, Value};
 use crate::{Error, FGIO, Result, Root, files};
 
-/// Run-time switches of the module. `None`: this module has no such switch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Switches {
-    /// Classes are stamped on I/O as it enters the block layer.
-    pub stamp: Option<bool>,
-    /// The two classes are admitted to the block layer separately.
-    pub admission: Option<bool>,
-}
+/// Run-time switches of the module by name. `None`: this module has no such
+/// switch.
+pub type Switches = BTreeMap<&'static str, Option<bool>>;
 
 /// Why the module could not be loaded, as far as modprobe's words tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,21 +69,31 @@ pub fn is_loaded(root: &Root) -> bool {
     root.path("/sys/module/fgio").is_dir()
 }
 
+/// Whether the kernel has the module `name`, loaded or built in.
+pub fn is_present(root: &Root, name: &str) -> bool {
+    root.path("/sys/module").join(name).is_dir()
+}
+
 /// The version of the loaded module; `None` when it is not loaded.
 pub fn version(root: &Root) -> Option<String> {
     files::read_optional(&root.path("/sys/module/fgio/version"))
 }
 
-/// The run-time switches of the loaded module.
+/// The run-time switches of the loaded module, of those that the tools know.
 pub fn switches(root: &Root) -> Switches {
-    let read = |name: &str| {
-        let path = root.path(format!("/sys/module/fgio/parameters/{name}"));
-        files::read_optional(&path).map(|text| matches!(text.as_str(), "Y" | "y" | "1"))
+    let settings = setting::all(root).unwrap_or_default();
+    let state = |name: &str| {
+        let setting = settings.iter().find(|setting| setting.name == name)?;
+        match setting.value {
+            Value::Switch(on) => Some(on),
+            _ => None,
+        }
     };
-    Switches {
-        stamp: read("stamp"),
-        admission: read("admission"),
-    }
+    setting::KNOWN
+        .iter()
+        .filter(|known| known.is_switch())
+        .map(|known| (known.name, state(known.name)))
+        .collect()
 }
 
 /// The running kernel's release, such as `6.12.117+deb12-amd64`.
@@ -218,10 +223,15 @@ mod tests {
     #[test]
     fn switches_are_read() {
         let fixture = Fixture::new();
-        assert_eq!(switches(fixture.root()), Switches::default());
+        let found = switches(fixture.root());
+        assert!(found.contains_key("journal") && !found.contains_key("watchdog_ms"));
+        assert!(found.values().all(Option::is_none));
         fixture.file("/sys/module/fgio/parameters/stamp", "Y\n");
         fixture.file("/sys/module/fgio/parameters/admission", "N\n");
         let found = switches(fixture.root());
-        assert_eq!((found.stamp, found.admission), (Some(true), Some(false)));
+        assert_eq!(
+            (found["stamp"], found["admission"], found["boost"]),
+            (Some(true), Some(false), None)
+        );
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::block::{self, Disk};
-use crate::control::{Control, DeviceFile, Info};
+use crate::control::{Control, DeviceFile, Diagnosis, Info};
 use crate::counters::{self, Counters};
+use crate::inheritance::State;
 use crate::module::{self, Switches};
 use crate::tag::Class;
 use crate::{Error, Result, Root, files, task};
@@ -19,6 +20,9 @@ pub struct ModuleStatus {
     pub switches: Switches,
     /// `None` when `/dev/fgio` does not answer; the notes say why.
     pub info: Option<Info>,
+    /// `None` when `/dev/fgio` does not answer, or the module is too old; the
+    /// notes say why.
+    pub state: Option<State>,
 }
 
 /// A disk.
@@ -68,20 +72,21 @@ pub fn read(root: &Root) -> Result<Status> {
             devices.push(device);
         }
     }
-    let (info, tags) = if module::is_loaded(root) {
-        answers(root, &mut notes)
+    let answers = if module::is_loaded(root) {
+        ask(root, &mut notes)
     } else {
-        (None, None)
+        Answers::default()
     };
     let module = module::is_loaded(root).then(|| ModuleStatus {
         version: module::version(root),
         switches: module::switches(root),
-        info,
+        info: answers.info,
+        state: answers.state,
     });
     Ok(Status {
         module,
         devices,
-        tags,
+        tags: answers.tags,
         notes,
     })
 }
@@ -92,22 +97,40 @@ fn note(notes: &mut Vec<String>, text: String) {
     }
 }
 
-fn answers(root: &Root, notes: &mut Vec<String>) -> (Option<Info>, Option<Vec<TagStatus>>) {
-    let unchecked = DeviceFile::open_unchecked(root).and_then(|device| device.info());
-    let info = match unchecked {
-        Ok(info) => info,
+/// What `/dev/fgio` says.
+#[derive(Default)]
+struct Answers {
+    info: Option<Info>,
+    state: Option<State>,
+    tags: Option<Vec<TagStatus>>,
+}
+
+fn ask(root: &Root, notes: &mut Vec<String>) -> Answers {
+    let mut answers = Answers::default();
+    let mut failed = |error: Error| note(notes, format!("{error}: {}", error.advice()));
+    match DeviceFile::open_unchecked(root).and_then(|device| device.info()) {
+        Ok(info) => answers.info = Some(info),
         Err(error) => {
-            note(notes, format!("{error}: {}", error.advice()));
-            return (None, None);
-        }
-    };
-    match DeviceFile::open(root).and_then(|device| device.list_tags()) {
-        Ok(tags) => (Some(info), Some(describe_tags(root, tags))),
-        Err(error) => {
-            note(notes, format!("{error}: {}", error.advice()));
-            (Some(info), None)
+            failed(error);
+            return answers;
         }
     }
+    let device = match DeviceFile::open(root) {
+        Ok(device) => device,
+        Err(error) => {
+            failed(error);
+            return answers;
+        }
+    };
+    match device.list_tags() {
+        Ok(tags) => answers.tags = Some(describe_tags(root, tags)),
+        Err(error) => failed(error),
+    }
+    match device.state() {
+        Ok(state) => answers.state = Some(state),
+        Err(error) => failed(error),
+    }
+    answers
 }
 
 fn describe_tags(root: &Root, mut tags: Vec<(i32, Class)>) -> Vec<TagStatus> {

@@ -5,9 +5,12 @@ use std::fs::File;
 use std::io;
 
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Setter, Updater, ioctl};
+use rustix::ioctl::{Getter, NoArg, Setter, Updater, ioctl};
 
-use crate::uapi::{self, FgioInfo, FgioTag, FgioTagList};
+use crate::uapi::{
+    self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioState,
+    FgioTag, FgioTagList, FgioWaitFor,
+};
 
 /// `FGIO_IOC_INFO`
 pub fn info(device: &File) -> Result<FgioInfo, Errno> {
@@ -55,6 +58,130 @@ pub fn list_tags(device: &File, tags: &mut [FgioTag]) -> Result<u32, Errno> {
         )
     }?;
     Ok(list.count)
+}
+
+/// `FGIO_IOC_PROMOTE`; returns how many requests were moved.
+pub fn promote(device: &File, major: u32, minor: u32, sector: u64) -> Result<u32, Errno> {
+    let mut promote = FgioPromote {
+        sector,
+        major,
+        minor,
+        ..FgioPromote::default()
+    };
+    // SAFETY: the driver reads and writes one struct fgio_promote, of which
+    // FgioPromote is the exact layout; every bit pattern is a valid one.
+    unsafe {
+        ioctl(
+            device,
+            Updater::<{ uapi::IOC_PROMOTE }, FgioPromote>::new(&mut promote),
+        )
+    }?;
+    Ok(promote.promoted)
+}
+
+/// `FGIO_IOC_WAIT_FOR`
+pub fn wait_for(device: &File, tid: i32) -> Result<(), Errno> {
+    let hint = FgioWaitFor { tid, reserved: 0 };
+    // SAFETY: the driver reads one struct fgio_wait_for, of which FgioWaitFor
+    // is the exact layout, and writes nothing.
+    unsafe {
+        ioctl(
+            device,
+            Setter::<{ uapi::IOC_WAIT_FOR }, FgioWaitFor>::new(hint),
+        )
+    }
+}
+
+/// `FGIO_IOC_HOOKS` into `hooks`; returns how many hooks there are, which can
+/// be more than fit.
+pub fn hooks(device: &File, hooks: &mut [FgioHookState]) -> Result<u32, Errno> {
+    let mut list = FgioHookList {
+        hooks: hooks.as_mut_ptr() as u64,
+        capacity: u32::try_from(hooks.len()).map_err(|_| Errno::INVAL)?,
+        count: 0,
+    };
+    // SAFETY: the driver reads and writes one struct fgio_hook_list, of which
+    // FgioHookList is the exact layout, and writes at most `capacity` entries
+    // through `list.hooks`, which `hooks` borrows mutably for the whole call.
+    unsafe {
+        ioctl(
+            device,
+            Updater::<{ uapi::IOC_HOOKS }, FgioHookList>::new(&mut list),
+        )
+    }?;
+    Ok(list.count)
+}
+
+/// `FGIO_IOC_STATE`
+pub fn state(device: &File) -> Result<FgioState, Errno> {
+    // SAFETY: the driver writes one struct fgio_state, of which FgioState is
+    // the exact layout; every bit pattern is a valid FgioState.
+    unsafe { ioctl(device, Getter::<{ uapi::IOC_STATE }, FgioState>::new()) }
+}
+
+/// `FGIO_IOC_REARM`
+pub fn rearm(device: &File) -> Result<(), Errno> {
+    // SAFETY: the call takes no argument and touches no user memory.
+    unsafe { ioctl(device, NoArg::<{ uapi::IOC_REARM }>::new()) }
+}
+
+/// `FGIO_IOC_BLAME` from `cursor` on into `entries`; in the answer `cursor`,
+/// `count` and `lost` have a meaning.
+pub fn blame(
+    device: &File,
+    cursor: u64,
+    entries: &mut [FgioBlameEntry],
+) -> Result<FgioBlame, Errno> {
+    let mut blame = FgioBlame {
+        cursor,
+        entries: entries.as_mut_ptr() as u64,
+        capacity: u32::try_from(entries.len()).map_err(|_| Errno::INVAL)?,
+        ..FgioBlame::default()
+    };
+    // SAFETY: the driver reads and writes one struct fgio_blame, of which
+    // FgioBlame is the exact layout, and writes at most `capacity` entries
+    // through `blame.entries`, which `entries` borrows mutably for the whole
+    // call.
+    unsafe {
+        ioctl(
+            device,
+            Updater::<{ uapi::IOC_BLAME }, FgioBlame>::new(&mut blame),
+        )
+    }?;
+    Ok(blame)
+}
+
+/// Hour, minute and second of the system's time zone at `seconds` of the Unix
+/// epoch; `None` when the C library knows none.
+pub fn local_time(seconds: i64) -> Option<LocalTime> {
+    let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: localtime_r reads one time_t and writes one struct tm, both
+    // alive for the whole call; a zeroed struct tm is a valid one.
+    let parts = unsafe {
+        if libc::localtime_r(&seconds, parts.as_mut_ptr()).is_null() {
+            return None;
+        }
+        parts.assume_init()
+    };
+    Some(LocalTime {
+        year: parts.tm_year + 1900,
+        month: parts.tm_mon + 1,
+        day: parts.tm_mday,
+        hour: parts.tm_hour,
+        minute: parts.tm_min,
+        second: parts.tm_sec,
+    })
+}
+
+/// A moment as the system's time zone has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalTime {
+    pub year: i32,
+    pub month: i32,
+    pub day: i32,
+    pub hour: i32,
+    pub minute: i32,
+    pub second: i32,
 }
 
 /// `ioprio_set(2)` on the calling thread.

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use fgio_model::uapi::*;
 
-const CONSTANTS: [(&str, u64); 13] = [
+const CONSTANTS: [(&str, u64); 52] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -30,6 +30,45 @@ const CONSTANTS: [(&str, u64); 13] = [
     ("FGIO_IOC_GET_TAG", IOC_GET_TAG as u64),
     ("FGIO_IOC_LIST_TAGS", IOC_LIST_TAGS as u64),
     ("FGIO_IOC_PROMOTE", IOC_PROMOTE as u64),
+    ("FGIO_WAIT_NONE", wait::NONE as u64),
+    ("FGIO_WAIT_MUTEX", wait::MUTEX as u64),
+    ("FGIO_WAIT_RWSEM_READ", wait::RWSEM_READ as u64),
+    ("FGIO_WAIT_RWSEM_WRITE", wait::RWSEM_WRITE as u64),
+    ("FGIO_WAIT_SEMAPHORE", wait::SEMAPHORE as u64),
+    ("FGIO_WAIT_PERCPU_RWSEM", wait::PERCPU_RWSEM as u64),
+    ("FGIO_WAIT_JOURNAL_COMMIT", wait::JOURNAL_COMMIT as u64),
+    ("FGIO_WAIT_JOURNAL_LOCKED", wait::JOURNAL_LOCKED as u64),
+    ("FGIO_WAIT_JOURNAL_UPDATES", wait::JOURNAL_UPDATES as u64),
+    ("FGIO_WAIT_JOURNAL_SPACE", wait::JOURNAL_SPACE as u64),
+    ("FGIO_WAIT_JOURNAL_FAST", wait::JOURNAL_FAST as u64),
+    ("FGIO_WAIT_JOURNAL_SHADOW", wait::JOURNAL_SHADOW as u64),
+    ("FGIO_WAIT_XFS_LOG", wait::XFS_LOG as u64),
+    ("FGIO_WAIT_XFS_BUFFER", wait::XFS_BUFFER as u64),
+    ("FGIO_WAIT_PAGE_LOCK", wait::PAGE_LOCK as u64),
+    ("FGIO_WAIT_PAGE_WRITEBACK", wait::PAGE_WRITEBACK as u64),
+    ("FGIO_WAIT_BUFFER", wait::BUFFER as u64),
+    ("FGIO_WAIT_FILE_WRITEBACK", wait::FILE_WRITEBACK as u64),
+    ("FGIO_WAIT_FUTEX", wait::FUTEX as u64),
+    ("FGIO_WAIT_CONDITION", wait::CONDITION as u64),
+    ("FGIO_WAIT_SYSV_SEMAPHORE", wait::SYSV_SEMAPHORE as u64),
+    ("FGIO_WAIT_THREAD", wait::THREAD as u64),
+    ("FGIO_WAIT_ADMISSION", wait::ADMISSION as u64),
+    ("FGIO_WAIT_DIRTY", wait::DIRTY as u64),
+    ("FGIO_WAIT_IO", wait::IO as u64),
+    ("FGIO_WAIT_KINDS", wait::KINDS as u64),
+    ("FGIO_HOOK_WORKS", HOOK_WORKS as u64),
+    ("FGIO_HOOK_ATTACHED", HOOK_ATTACHED as u64),
+    ("FGIO_HOOK_OPTIONAL", HOOK_OPTIONAL as u64),
+    ("FGIO_BLAME_STEPS", BLAME_STEPS as u64),
+    ("FGIO_BLAME_BOOSTED", BLAME_BOOSTED as u64),
+    ("FGIO_BLAME_PROMOTED_REQUEST", BLAME_PROMOTED_REQUEST as u64),
+    ("FGIO_BLAME_PROMOTED_SLEEPER", BLAME_PROMOTED_SLEEPER as u64),
+    ("FGIO_BLAME_PROMOTED_WRITER", BLAME_PROMOTED_WRITER as u64),
+    ("FGIO_IOC_WAIT_FOR", IOC_WAIT_FOR as u64),
+    ("FGIO_IOC_HOOKS", IOC_HOOKS as u64),
+    ("FGIO_IOC_STATE", IOC_STATE as u64),
+    ("FGIO_IOC_REARM", IOC_REARM as u64),
+    ("FGIO_IOC_BLAME", IOC_BLAME as u64),
     ("sizeof(FGIO_DEVICE_PATH) - 1", DEVICE_PATH.len() as u64),
 ];
 
@@ -53,6 +92,20 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_tag" => FgioTag { tid, class }
         "fgio_tag_list" => FgioTagList { tags, capacity, count }
         "fgio_promote" => FgioPromote { sector, major, minor, promoted, reserved }
+        "fgio_wait_for" => FgioWaitFor { tid, reserved }
+        "fgio_hook_state" => FgioHookState { name, mechanism, state, error, missed }
+        "fgio_hook_list" => FgioHookList { hooks, capacity, count }
+        "fgio_state" => FgioState {
+            foreground_waiting, boosted, walks, walk_ns, boosts, boosted_ns, boosted_in_vain_ns,
+            promoted_requests, promoted_sleepers, promoted_writers, parked_ns, waits_lost,
+            walk_overflows, blame_lost, watchdog_tripped, reserved, watchdog_at_ns,
+            watchdog_reason,
+        }
+        "fgio_blame_step" => FgioBlameStep { tid, kind, comm }
+        "fgio_blame_entry" => FgioBlameEntry {
+            end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reserved, comm, step,
+        }
+        "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
     };
     let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value));
     constants.into_iter().chain(layouts).collect()

@@ -5,8 +5,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fgio_model::blame::By;
+use fgio_model::setting;
 use fgio_model::tag::Class;
 
 const DETAILS: &str = "\
@@ -15,6 +18,8 @@ Examples:
   fgio tag $(pidof -s redis-server)   requests wait for this process
   fgio run --background -- pg_dump app
   fgio status --watch                 what goes on, every second
+  fgio blame                          what foreground tasks waited for
+  fgio set boost off                  look on, but do not interfere
   fgio disable sda                    and back
 
 Exit status:
@@ -23,7 +28,7 @@ Exit status:
   2  wrong usage
   3  the module is not loaded, cannot be loaded or does not match
   4  no permission
-  5  no such device or task
+  5  no such device, task or setting
   `fgio run` exits as its command does; 125 when fgio itself failed,
   126 when the command cannot be run, 127 when it does not exist.
 
@@ -109,6 +114,28 @@ pub enum Command {
     /// command runs all the same, and other schedulers heed the priority too.
     Run(RunArguments),
 
+    /// Show what foreground tasks waited for
+    ///
+    /// The module remembers every wait of a foreground task from
+    /// blame_threshold_us on (see `fgio set`): who was waited for, whom that one
+    /// waited for, and so on down to the cause, and what fgio did about it. It does
+    /// so while the switch boost is off, too: then it only looks on. Needs root.
+    Blame(BlameArguments),
+
+    /// Show and change the switches and numbers of the module
+    ///
+    /// Without a name, lists all with what they are for. Changes take effect at
+    /// once and last until the module is unloaded, unless --persist is given; they
+    /// need root.
+    Set(SetArguments),
+
+    /// Take up work again after the watchdog let everything through
+    ///
+    /// When I/O does not move for watchdog_ms (see `fgio set`), the module lets
+    /// everything through as if there were no foreground tasks, until it is told
+    /// to take up work again. `fgio status` says why it did. Needs root.
+    Rearm,
+
     /// Find what hinders fgio on this system, and say what to do
     ///
     /// Exits with 1 when a finding is an error; warnings do not count.
@@ -192,6 +219,117 @@ impl RunArguments {
     }
 }
 
+#[derive(Debug, Args)]
+pub struct BlameArguments {
+    /// Show waits as they end, one a line, until Ctrl-C
+    #[arg(short, long, conflicts_with_all = ["period", "by", "top"])]
+    pub follow: bool,
+
+    /// Only waits that ended in the last so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = period, conflicts_with = "period")]
+    pub since: Option<Duration>,
+
+    /// Wait for so long (or until Ctrl-C), and sum up what came meanwhile
+    #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
+    pub period: Option<Duration>,
+
+    /// What waits are counted together
+    #[arg(long, value_enum, default_value = "cause")]
+    pub by: Grouping,
+
+    /// How many causes are shown
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+
+    /// Only waits of so many milliseconds and longer
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    pub min: Option<f64>,
+}
+
+/// What waits are counted together.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Grouping {
+    /// What was waited for, and the last task on the way
+    Cause,
+    /// What was waited for
+    Kind,
+    /// Who waited
+    Task,
+    /// The whole way from who waited to the cause
+    Chain,
+}
+
+impl From<Grouping> for By {
+    fn from(grouping: Grouping) -> Self {
+        match grouping {
+            Grouping::Cause => Self::Cause,
+            Grouping::Kind => Self::Kind,
+            Grouping::Task => Self::Task,
+            Grouping::Chain => Self::Chain,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("change"))]
+pub struct SetArguments {
+    /// Switch or number
+    #[arg(value_name = "NAME", value_parser = SettingName, hide_possible_values = true)]
+    pub name: Option<String>,
+
+    /// on or off for a switch, a whole number for others
+    #[arg(value_name = "VALUE", group = "change")]
+    pub value: Option<String>,
+
+    /// Give every switch and number its default back
+    #[arg(long, group = "change", conflicts_with = "name")]
+    pub reset: bool,
+
+    /// Also for when the module is loaded again, in /etc/modprobe.d/fgio.conf
+    #[arg(long, requires = "change")]
+    pub persist: bool,
+}
+
+/// Takes any name, since the module may have settings that this command does not
+/// know, and completes those that it knows.
+#[derive(Clone)]
+struct SettingName;
+
+impl TypedValueParser for SettingName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = setting::KNOWN.iter();
+        Some(Box::new(names.map(|known| {
+            PossibleValue::new(known.name).help(known.purpose)
+        })))
+    }
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    const RANGE: std::ops::RangeInclusive<f64> = 0.1..=31_536_000.0;
+    match text.parse::<f64>() {
+        Ok(seconds) if RANGE.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds from 0.1 on".to_owned()),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(milliseconds) if milliseconds >= 0.0 => Ok(milliseconds),
+        _ => Err("give milliseconds".to_owned()),
+    }
+}
+
 fn interval(text: &str) -> Result<Duration, String> {
     const RANGE: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
     match text.parse::<f64>() {
@@ -223,6 +361,27 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn settings_that_are_not_known_are_let_through() {
+        let parsed = Arguments::try_parse_from(["fgio", "set", "novelty", "1", "--persist"]);
+        assert!(parsed.is_ok());
+        for arguments in [
+            &["set", "--persist"][..],
+            &["set", "boost", "--persist"],
+            &["set", "boost", "--reset"],
+            &["blame", "--follow", "--for", "1"],
+            &["blame", "--min", "-1"],
+            &["blame", "--by", "nonsense"],
+        ] {
+            let arguments = std::iter::once(&"fgio").chain(arguments);
+            assert!(
+                Arguments::try_parse_from(arguments.clone()).is_err(),
+                "{arguments:?}"
+            );
+        }
+        assert!(Arguments::try_parse_from(["fgio", "set", "--reset", "--persist"]).is_ok());
     }
 
     #[test]

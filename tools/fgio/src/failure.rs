@@ -82,6 +82,7 @@ impl From<Error> for Failure {
             ErrorKind::ModuleUnavailable => MODULE_UNAVAILABLE,
             ErrorKind::PermissionDenied => PERMISSION_DENIED,
             ErrorKind::NotFound => NOT_FOUND,
+            ErrorKind::Usage => USAGE,
         };
         Self::new(
             error.kind().name(),

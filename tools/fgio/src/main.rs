@@ -8,6 +8,7 @@ mod commands;
 mod failure;
 mod output;
 mod render;
+mod signal;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,9 @@ fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
         } => commands::status::watch(context, interval),
         Command::Tag(arguments) => commands::tag::tag(context, &arguments),
         Command::Run(arguments) => commands::run::run(context, &arguments),
+        Command::Blame(arguments) => commands::blame::blame(context, &arguments),
+        Command::Set(arguments) => commands::set::set(context, &arguments),
+        Command::Rearm => commands::rearm::rearm(context),
         Command::Doctor => commands::doctor::doctor(context),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { out } => commands::generate::man(context, &out),

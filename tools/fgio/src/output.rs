@@ -50,6 +50,14 @@ impl Output {
         self.print(&format!("{text}\n"))
     }
 
+    /// Columns that text may take; `None` when standard output is no terminal.
+    pub fn width(self) -> Option<u16> {
+        // What serial consoles have that do not know their size.
+        const USUAL: u16 = 80;
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(if size.ws_col == 0 { USUAL } else { size.ws_col })
+    }
+
     /// Prints text as it is; colours vanish where they cannot be shown.
     pub fn print(self, text: &str) -> Result<(), Failure> {
         let mut stdout = anstream::stdout().lock();

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Answers as text.
 
+pub mod blame;
+pub mod setting;
+
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use fgio_model::clock;
 use fgio_model::counters::{ClassRates, Counters, Rates};
 use fgio_model::doctor::{Finding, Level};
+use fgio_model::inheritance::{State, Watchdog};
+use fgio_model::module::Switches;
 use fgio_model::status::{DeviceStatus, ModuleStatus, Status, TagStatus};
 
 const BOLD: Style = Style::new().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// A table without lines, with figures to the right from column `figures` on.
 fn table(header: &[&str], rows: Vec<Vec<String>>, figures: usize) -> String {
@@ -29,6 +36,63 @@ fn table(header: &[&str], rows: Vec<Vec<String>>, figures: usize) -> String {
     }
     let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
     lines.collect()
+}
+
+/// A table like that of [`table`], but with `figures` columns of figures first and
+/// words after them; the last column is wrapped where `width` ends.
+fn wrapped_table(
+    header: &[&str],
+    mut rows: Vec<Vec<String>>,
+    figures: usize,
+    width: Option<u16>,
+) -> String {
+    const PADDING: usize = 2;
+    /// Even where nothing is left, so that words can be read.
+    const LEAST: usize = 20;
+    let last = header.len() - 1;
+    if let Some(width) = width {
+        let widest = |column: usize| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            let widest = cells.max().unwrap_or(0);
+            widest.max(header[column].chars().count()) + PADDING
+        };
+        let taken: usize = (0..last).map(widest).sum();
+        let left = usize::from(width).saturating_sub(taken).max(LEAST);
+        for row in &mut rows {
+            row[last] = wrap(&row[last], left);
+        }
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
+    table.add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, PADDING as u16));
+        if index < figures {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// Breaks `text` between words into lines of at most `width` characters.
+fn wrap(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.len() - 1;
+        let used = lines[line].chars().count();
+        if used == 0 {
+            lines[line] += word;
+        } else if used + 1 + word.chars().count() <= width {
+            lines[line] += &format!(" {word}");
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n")
 }
 
 fn or_unknown<T: Display>(value: Option<T>) -> String {
@@ -90,12 +154,7 @@ fn module(module: Option<&ModuleStatus>) -> String {
     };
     let version = or_unknown(module.version.as_ref());
     let mut text = format!("Module fgio: version {version}\n");
-    let state = |on: Option<bool>| or_unknown(on.map(|on| if on { "on" } else { "off" }));
-    text += &format!(
-        "  switches  stamp {}, admission {}\n",
-        state(module.switches.stamp),
-        state(module.switches.admission)
-    );
+    text += &format!("  switches  {}\n", switches(&module.switches));
     if let Some(info) = &module.info {
         let hooks = info.hooks.iter().map(|hook| {
             let state = if hook.live { "live" } else { "NOT LIVE" };
@@ -106,7 +165,71 @@ fn module(module: Option<&ModuleStatus>) -> String {
         text += &format!("  tags      {} of {}\n", info.tags, info.tags_max);
         text += &format!("  queues    {}\n", info.queues);
     }
+    text += &module.state.as_ref().map_or_else(String::new, state);
     text
+}
+
+fn switches(switches: &Switches) -> String {
+    let off: Vec<&str> = switches
+        .iter()
+        .filter(|(_, on)| **on == Some(false))
+        .map(|(name, _)| *name)
+        .collect();
+    match off.as_slice() {
+        [] if switches.values().all(Option::is_none) => "?".to_owned(),
+        [] => "all on".to_owned(),
+        off => format!("OFF: {} (`fgio set` says what for)", off.join(", ")),
+    }
+}
+
+/// What inheritance and the watchdog do.
+fn state(state: &State) -> String {
+    let mut text = format!(
+        "  waiting   {} now, {} boosted for them\n",
+        counted(state.foreground_waiting as usize, "foreground task"),
+        counted(state.boosted as usize, "task")
+    );
+    let vain = state.in_vain().map_or_else(String::new, |share| {
+        format!(", at most {:.1} % of it in vain", share * 100.0)
+    });
+    text += &format!(
+        "  boosts    {}, {:.1} s in all{vain}\n",
+        state.boosts,
+        state.boosted_ms / 1000.0
+    );
+    text += &format!(
+        "  promoted  {} requests, {} tasks that slept for a slot, {} parked writers\n",
+        state.promoted_requests, state.promoted_sleepers, state.promoted_writers
+    );
+    text += &format!(
+        "  parked    writers for {:.1} s in all\n",
+        state.parked_ms / 1000.0
+    );
+    let mean = state.mean_walk_us();
+    let mean = mean.map_or_else(String::new, |mean| format!(", {mean:.1} us each"));
+    text += &format!("  walks     {}{mean}\n", state.walks);
+    if state.waits_lost + state.walk_overflows > 0 {
+        text += &format!(
+            "  LOST      {} waits, {} tasks that walks had no room for (`fgio doctor`)\n",
+            state.waits_lost, state.walk_overflows
+        );
+    }
+    text += &watchdog(&state.watchdog);
+    text
+}
+
+fn watchdog(watchdog: &Watchdog) -> String {
+    if !watchdog.tripped {
+        return "  watchdog  has not tripped\n".to_owned();
+    }
+    let at = watchdog.at_ns.map_or_else(String::new, |at| {
+        format!(" at {}", clock::date_and_time(at.cast_signed()))
+    });
+    let reason = watchdog.reason.as_deref().unwrap_or("no reason given");
+    format!(
+        "  watchdog  {RED}TRIPPED{RED:#}{at}: {reason}\n            \
+         everything is let through until you run `fgio rearm` as root\n"
+    )
 }
 
 fn devices(devices: &[DeviceStatus]) -> String {
@@ -256,5 +379,86 @@ fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    fn module_of(state: Option<State>, switches: Switches) -> String {
+        plain(&module(Some(&ModuleStatus {
+            version: Some("0.1.0".into()),
+            switches,
+            info: None,
+            state,
+        })))
+    }
+
+    #[test]
+    fn switches_that_are_off_are_told() {
+        let text = module_of(None, Switches::from([("boost", None)]));
+        assert!(text.contains("switches  ?"), "{text}");
+        let text = module_of(None, Switches::from([("boost", Some(true)), ("io", None)]));
+        assert!(text.contains("switches  all on"), "{text}");
+        let text = module_of(
+            None,
+            Switches::from([("boost", Some(false)), ("io", Some(false))]),
+        );
+        assert!(text.contains("OFF: boost, io"), "{text}");
+    }
+
+    #[test]
+    fn the_state_is_told_within_80_columns() {
+        let busy = State {
+            foreground_waiting: 1,
+            boosted: 12,
+            walks: 1_000_000,
+            walk_ms: 12_345.6,
+            boosts: 100_000,
+            boosted_ms: 5_000_000.0,
+            boosted_in_vain_ms: 10_000.0,
+            promoted_requests: 123_456,
+            promoted_sleepers: 1234,
+            promoted_writers: 12,
+            parked_ms: 60_000.0,
+            waits_lost: 3,
+            ..State::default()
+        };
+        let text = module_of(Some(busy), Switches::new());
+        assert!(
+            text.contains("1 foreground task now, 12 tasks boosted"),
+            "{text}"
+        );
+        assert!(text.contains("at most 0.2 % of it in vain"), "{text}");
+        assert!(text.contains("12.3 us each"), "{text}");
+        assert!(text.contains("LOST      3 waits"), "{text}");
+        assert!(text.contains("has not tripped"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let text = module_of(Some(State::default()), Switches::new());
+        assert!(!text.contains("LOST") && !text.contains("vain"), "{text}");
+    }
+
+    #[test]
+    fn a_watchdog_that_tripped_says_why_and_what_to_do() {
+        let state = State {
+            watchdog: Watchdog {
+                tripped: true,
+                at_ns: Some(1_700_000_000_000_000_000),
+                reason: Some("sda: critical I/O has not moved for 30 s".into()),
+            },
+            ..State::default()
+        };
+        let text = module_of(Some(state), Switches::new());
+        assert!(text.contains("TRIPPED at 2023-11-1"), "{text}");
+        assert!(text.contains("sda: critical I/O"), "{text}");
+        assert!(text.contains("`fgio rearm`"), "{text}");
     }
 }

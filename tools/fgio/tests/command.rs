@@ -97,6 +97,10 @@ fn wrong_usage_is_2() {
         &["run"],
         &["run", "--foreground", "--background", "true"],
         &["status", "--watch", "0"],
+        &["set", "--persist"],
+        &["set", "boost", "--reset"],
+        &["blame", "--follow", "--for", "1"],
+        &["blame", "--since", "0"],
         &["nonsense"],
     ] {
         fgio().args(arguments).assert().code(2).stdout(is_empty());
@@ -238,6 +242,10 @@ fn status_has_a_stable_shape() {
     let status = json(&assert.get_output().stdout);
     assert_eq!(status["module"]["version"], "0.1.0");
     assert_eq!(status["module"]["info"], Value::Null);
+    assert_eq!(status["module"]["state"], Value::Null);
+    for switch in ["stamp", "admission", "boost"] {
+        assert_eq!(status["module"]["switches"][switch], Value::Null);
+    }
     let device = &status["devices"][0];
     assert_eq!(device["device"], "sda");
     assert_eq!(device["scheduler"], "fgio");
@@ -248,6 +256,78 @@ fn status_has_a_stable_shape() {
     assert_eq!(status["notes"].as_array().unwrap().len(), 1);
     let assert = system.fgio(&["status"]).assert().success();
     assert.stdout(contains("sda under fgio").and(contains("starvation_releases 1")));
+}
+
+#[test]
+fn settings_are_shown_and_changed() {
+    let system = System::with_module();
+    let boost = "sys/module/fgio/parameters/boost";
+    system.file(boost, "Y\n");
+    system.file("sys/module/fgio/parameters/watchdog_ms", "30000\n");
+    let assert = system.fgio(&["set"]).assert().success();
+    assert.stdout(contains("Switches").and(contains("diagnosis only")));
+    let assert = system.fgio(&["set", "boost"]).assert().success();
+    assert.stdout("on\n");
+    let assert = system.fgio(&["set", "boost", "off"]).assert().success();
+    assert.stdout("boost: off now, was on\n");
+    assert_eq!(system.text(boost), "N");
+    let assert = system.fgio(&["--json", "set"]).assert().success();
+    let settings = &json(&assert.get_output().stdout)["settings"];
+    assert_eq!(settings[0]["name"], "boost");
+    assert_eq!(settings[0]["value"], false);
+    assert_eq!(settings[0]["default"], true);
+    assert_eq!(settings[1]["value"], 30_000);
+    let assert = system
+        .fgio(&["--json", "set", "--reset"])
+        .assert()
+        .success();
+    let answer = json(&assert.get_output().stdout);
+    assert_eq!(answer["changes"][0]["name"], "boost");
+    assert_eq!(system.text(boost), "Y");
+}
+
+#[test]
+fn settings_are_kept_for_the_next_load() {
+    let system = System::with_module();
+    system.file("sys/module/fgio/parameters/watchdog_ms", "30000\n");
+    let arguments = ["--json", "set", "watchdog_ms", "5000", "--persist"];
+    let assert = system.fgio(&arguments).assert().success();
+    let answer = json(&assert.get_output().stdout);
+    assert_eq!(
+        (&answer["value"], &answer["persisted"]),
+        (&5000.into(), &5000.into())
+    );
+    let file = "etc/modprobe.d/fgio.conf";
+    assert_eq!(system.text(file), "options fgio watchdog_ms=5000\n");
+    let arguments = ["set", "--reset", "--persist"];
+    system.fgio(&arguments).assert().success();
+    assert_eq!(system.text(file), "");
+}
+
+#[test]
+fn settings_that_cannot_be_changed_say_why() {
+    let system = System::new();
+    system.fgio(&["set"]).assert().code(3);
+    let system = System::with_module();
+    system.file("sys/module/fgio/parameters/boost", "Y\n");
+    let assert = system.fgio(&["set", "bost", "on"]).assert().code(5);
+    assert.stderr(contains("did you mean boost?"));
+    let assert = system.fgio(&["set", "boost", "maybe"]).assert().code(2);
+    assert.stderr(contains("is on or off"));
+    let assert = system.fgio(&["set", "journal"]).assert().code(3);
+    assert.stderr(contains("older than this command"));
+}
+
+#[test]
+fn blame_and_rearm_need_the_module() {
+    let system = System::new();
+    for command in [&["blame"][..], &["blame", "-f"], &["rearm"]] {
+        system
+            .fgio(command)
+            .assert()
+            .code(3)
+            .stderr(contains("not loaded"));
+    }
 }
 
 #[test]
@@ -360,7 +440,8 @@ fn doctor_names_the_file_and_line_of_a_conflict() {
 fn completions_and_manual_pages_are_generated() {
     for shell in ["bash", "zsh", "fish"] {
         let assert = fgio().args(["completions", shell]).assert().success();
-        assert.stdout(contains("doctor"));
+        let names = contains("doctor").and(contains("rearm"));
+        assert.stdout(names.and(contains("walk_interval_us")));
     }
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();

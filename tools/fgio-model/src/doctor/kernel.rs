@@ -17,6 +17,7 @@ const SECURE_BOOT: &str =
 pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     let release = module::kernel_release(root)?;
     findings.push(series(&release));
+    findings.extend(limits(&release));
     findings.extend(realtime(root, &release));
     findings.push(headers(root, &release));
     findings.push(type_information(root));
@@ -53,6 +54,22 @@ fn series(release: &str) -> Finding {
             format!("the kernel release {release:?} has no version number"),
             ADVICE,
         ),
+    }
+}
+
+/// What fgio cannot do on a kernel, however well everything is set up.
+fn limits(release: &str) -> Vec<Finding> {
+    const ID: &str = "kernel-limits";
+    const UP_TO_6_1: [&str; 2] = [
+        "on 6.1, writes with a flush or FUA (the last block of a journal commit, for one) pass every I/O scheduler by: fgio can neither hold nor promote them; 6.12 schedules them",
+        "on 6.1, zoned disks need a scheduler that orders writes by zone, and fgio refuses them; 6.12 does so by itself",
+    ];
+    match version(release) {
+        Some((6, 1)) => UP_TO_6_1
+            .iter()
+            .map(|limit| Finding::info(ID, *limit))
+            .collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -181,6 +198,14 @@ mod tests {
             assert_eq!(levels(&findings, "kernel-release"), [level], "{release}");
             assert!(levels(&findings, "kernel-realtime").is_empty());
         }
+    }
+
+    #[test]
+    fn limits_of_old_kernels_are_told() {
+        let findings = examined("6.1.0-56-amd64", |_| {});
+        assert_eq!(levels(&findings, "kernel-limits"), [Level::Info; 2]);
+        let findings = examined("6.12.117+deb12-amd64", |_| {});
+        assert!(levels(&findings, "kernel-limits").is_empty());
     }
 
     #[test]

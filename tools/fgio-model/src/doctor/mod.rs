@@ -3,6 +3,7 @@
 
 mod cgroups;
 mod devices;
+mod inheritance;
 mod kernel;
 mod modules;
 mod tuned;
@@ -96,6 +97,7 @@ pub fn examine(root: &Root) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     kernel::examine(root, &mut findings)?;
     modules::examine(root, &mut findings)?;
+    inheritance::examine(root, &mut findings);
     let disks = crate::block::disks(root)?;
     devices::examine(root, &disks, &mut findings);
     tuned::examine(root, &mut findings)?;

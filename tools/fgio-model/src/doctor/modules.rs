@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::Finding;
 use crate::control::{Control, DeviceFile, Info};
-use crate::{Error, Result, Root, VERSION, module, uapi};
+use crate::{Error, Result, Root, VERSION, module, setting, uapi};
 
 pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     if !module::is_loaded(root) {
@@ -68,20 +68,21 @@ fn version(found: Option<String>) -> Finding {
 
 fn switches(root: &Root, findings: &mut Vec<Finding>) {
     const ID: &str = "module-switches";
-    let switches = module::switches(root);
-    let all = [("stamp", switches.stamp), ("admission", switches.admission)];
-    let off = all.iter().filter(|(_, state)| *state == Some(false));
     let before = findings.len();
-    findings.extend(off.map(|(name, _)| {
-        Finding::warning(
-            ID,
-            "switched off",
-            format!(
-                "run `echo Y > /sys/module/fgio/parameters/{name}` as root, unless that is meant"
-            ),
-        )
-        .about(*name)
-    }));
+    for (name, state) in module::switches(root) {
+        if state != Some(false) {
+            continue;
+        }
+        let effect = setting::description(name).map_or("", |known| known.when_off);
+        findings.push(
+            Finding::warning(
+                ID,
+                format!("switched off: {effect}"),
+                format!("run `fgio set {name} on` as root, unless that is meant"),
+            )
+            .about(name),
+        );
+    }
     if findings.len() == before {
         findings.push(Finding::ok(ID, "no part of the module is switched off"));
     }
@@ -188,6 +189,11 @@ mod tests {
         assert_eq!(levels(&findings, "module-loaded"), [Level::Ok]);
         assert_eq!(levels(&findings, "module-version"), [Level::Warning]);
         assert_eq!(levels(&findings, "module-switches"), [Level::Warning]);
+        let switch = findings
+            .iter()
+            .find(|finding| finding.id == "module-switches");
+        let advice = switch.unwrap().advice.as_deref().unwrap();
+        assert!(advice.contains("`fgio set stamp on`"), "{advice}");
         assert_eq!(levels(&findings, "device-file"), [Level::Error]);
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use fgio_model::setting;
 
 use crate::Context;
 use crate::cli::Arguments;
@@ -15,9 +16,21 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     let mut command = Arguments::command();
     clap_complete::generate(shell, &mut command, "fgio", &mut script);
+    if shell == Shell::Fish {
+        script.extend(setting_names_for_fish().bytes());
+    }
     // A script is the answer whatever form answers have.
     Output::new(false).print(&String::from_utf8_lossy(&script))?;
     Ok(failure::OK)
+}
+
+/// The generator for fish leaves out what stands without an option.
+fn setting_names_for_fish() -> String {
+    let names: Vec<&str> = setting::KNOWN.iter().map(|known| known.name).collect();
+    format!(
+        "complete -c fgio -n \"__fish_fgio_using_subcommand set\" -f -a \"{}\"\n",
+        names.join(" ")
+    )
 }
 
 pub fn man(context: &Context, out: &Path) -> Result<u8, Failure> {

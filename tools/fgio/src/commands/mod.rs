@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One file per command.
 
+pub mod blame;
 pub mod doctor;
 pub mod generate;
+pub mod rearm;
 pub mod run;
+pub mod set;
 pub mod status;
 pub mod switch;
 pub mod tag;

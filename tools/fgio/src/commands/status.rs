@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use fgio_model::counters::{self, Rates};
@@ -14,6 +14,7 @@ use crate::Context;
 use crate::failure::{self, Failure};
 use crate::output::Output;
 use crate::render;
+use crate::signal::on_signal;
 
 pub fn once(context: &Context) -> Result<u8, Failure> {
     let status = status::read(&context.root)?;
@@ -32,7 +33,7 @@ struct Sample<'a> {
 }
 
 pub fn watch(context: &Context, interval: Duration) -> Result<u8, Failure> {
-    let stop = on_signal()?;
+    let stop = on_signal("run `fgio status` without --watch")?;
     let screen = Screen::open(context.output)?;
     let mut before = status::read(&context.root)?;
     let mut read_at = Instant::now();
@@ -70,24 +71,6 @@ fn rates<'a>(before: &Status, now: &'a Status, elapsed: Duration) -> BTreeMap<&'
             Some((device.device.as_str(), rates))
         })
         .collect()
-}
-
-/// Tells of Ctrl-C, and of the other signals that ask a program to end.
-fn on_signal() -> Result<Receiver<()>, Failure> {
-    let (sender, receiver) = channel();
-    let tell = move || {
-        // Sending fails once the receiver has gone, when the end has come.
-        let _ = sender.send(());
-    };
-    ctrlc::set_handler(tell).map_err(|error| {
-        Failure::new(
-            fgio_model::ErrorKind::OperationFailed.name(),
-            failure::FAILED,
-            format!("cannot wait for signals: {error}"),
-            "run `fgio status` without --watch",
-        )
-    })?;
-    Ok(receiver)
 }
 
 /// A terminal that is redrawn, and left as it was; or any other standard

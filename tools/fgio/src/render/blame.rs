@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Waits of foreground tasks as text.
+
+use fgio_model::blame::{Actions, Cause, Wait};
+use fgio_model::clock;
+
+use super::{counted, wrapped_table};
+use crate::commands::blame::Answer;
+
+/// `fgio blame`
+pub fn summary(answer: &Answer, width: Option<u16>) -> String {
+    let mut text = heading(answer);
+    for note in &answer.notes {
+        text += &format!("Note: {note}\n");
+    }
+    if answer.causes.is_empty() {
+        return text;
+    }
+    let rows = answer.causes.iter().map(row).collect();
+    let header = [
+        "COUNT", "TOTAL ms", "MEAN ms", "MAX ms", "SHARE", "FGIO", "CAUSE",
+    ];
+    text += &format!("\n{}", wrapped_table(&header, rows, 5, width));
+    if answer.omitted > 0 {
+        text += &format!(
+            "and {}; --top N shows more\n",
+            counted(answer.omitted, "other cause")
+        );
+    }
+    text += "\nFGIO: b boosted who was in the way, r promoted a request, s promoted a task\n      that slept for a slot, w let a writer go, - nothing\n";
+    text
+}
+
+fn heading(answer: &Answer) -> String {
+    let from = answer.threshold_us.map_or_else(String::new, |threshold| {
+        format!(" of {} ms and longer", threshold as f64 / 1000.0)
+    });
+    let Some(period) = &answer.period else {
+        return format!("No wait of a foreground task{from} is remembered.\n");
+    };
+    let offset = clock::wall_offset_ns();
+    let at = |ns: u64| clock::date_and_time(ns.cast_signed().saturating_add(offset));
+    format!(
+        "Waits of foreground tasks{from}: {} in {:.1} s of waiting,\nfrom {} to {}\n",
+        answer.waits,
+        answer.total_ms / 1000.0,
+        at(period.first_end_ns),
+        at(period.last_end_ns)
+    )
+}
+
+fn row(cause: &Cause) -> Vec<String> {
+    vec![
+        cause.count.to_string(),
+        format!("{:.1}", cause.total_ms),
+        format!("{:.1}", cause.mean_ms),
+        format!("{:.1}", cause.max_ms),
+        format!("{:.0}%", cause.share * 100.0),
+        letters(cause),
+        cause.cause.clone(),
+    ]
+}
+
+fn letters(cause: &Cause) -> String {
+    let done = [
+        (cause.boosted, 'b'),
+        (cause.promoted_request, 'r'),
+        (cause.promoted_sleeper, 's'),
+        (cause.promoted_writer, 'w'),
+    ];
+    let done = done.iter().filter(|(count, _)| *count > 0);
+    let letters: String = done.map(|(_, letter)| letter).collect();
+    if letters.is_empty() {
+        return "-".to_owned();
+    }
+    letters
+}
+
+/// A line of `fgio blame --follow`.
+pub fn line(wait: &Wait, epoch_ns: i64) -> String {
+    let time = clock::time_of_day(epoch_ns);
+    let mut text = format!("{time} {:>9.1} ms  {}", wait.waited_ms, wait.chain());
+    let done = actions(wait.actions);
+    if !done.is_empty() {
+        text += &format!("  ({})", done.join(", "));
+    }
+    text
+}
+
+fn actions(actions: Actions) -> Vec<&'static str> {
+    let all = [
+        (actions.boosted, "boosted"),
+        (actions.promoted_request, "request promoted"),
+        (actions.promoted_sleeper, "sleeper promoted"),
+        (actions.promoted_writer, "writer let go"),
+    ];
+    let done = all.into_iter().filter(|(done, _)| *done);
+    done.map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::blame::Period;
+    use fgio_model::blame::{By, Kind, Step, Summary};
+
+    const JOURNAL_COMMIT: u32 = 6;
+    const IO: u32 = 24;
+
+    fn wait(comm: &str, waited_ms: f64) -> Wait {
+        Wait {
+            end_ns: 1_000_000_000,
+            waited_ms,
+            tid: 123,
+            comm: comm.into(),
+            kind: Kind::new(JOURNAL_COMMIT),
+            inner_kind: Kind::new(JOURNAL_COMMIT),
+            object: 1,
+            steps: vec![Step {
+                tid: Some(50),
+                comm: Some("jbd2/sda-8".into()),
+                kind: Some(Kind::new(IO)),
+            }],
+            actions: Actions {
+                boosted: true,
+                promoted_request: true,
+                ..Actions::default()
+            },
+        }
+    }
+
+    fn answer(by: By, waits: &[Wait]) -> Answer {
+        let mut summary = Summary::new(by);
+        waits.iter().for_each(|wait| summary.add(wait));
+        Answer {
+            by,
+            waits: summary.waits,
+            total_ms: summary.total_ms,
+            period: (!waits.is_empty()).then_some(Period {
+                first_end_ns: 1,
+                last_end_ns: 2,
+            }),
+            lost: 0,
+            threshold_us: Some(10_000),
+            boost: Some(true),
+            causes: summary.causes(),
+            omitted: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_summary_fits_80_columns() {
+        let waits = [wait("postgres", 1_234_567.8), wait("a-name-of-15-ch", 10.0)];
+        for by in [By::Cause, By::Kind, By::Task, By::Chain] {
+            let text = summary(&answer(by, &waits), Some(80));
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            assert!(text.contains("1234567.8"), "{text}");
+            assert!(text.contains("br"), "{text}");
+        }
+        let text = summary(&answer(By::Cause, &waits), None);
+        assert!(
+            text.contains("100%  br    journal commit, by jbd2/sda-8\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("of 10 ms and longer: 2 in 1234.6 s"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn notes_and_what_is_left_out_are_told() {
+        let mut answer = answer(By::Cause, &[wait("postgres", 20.0)]);
+        answer.omitted = 1;
+        answer.notes.push("diagnosis only".into());
+        let text = summary(&answer, None);
+        assert!(text.contains("Note: diagnosis only\n"), "{text}");
+        assert!(text.contains("and 1 other cause; --top N"), "{text}");
+    }
+
+    #[test]
+    fn nothing_to_show_is_said() {
+        let text = summary(&answer(By::Cause, &[]), Some(80));
+        assert_eq!(
+            text,
+            "No wait of a foreground task of 10 ms and longer is remembered.\n"
+        );
+    }
+
+    #[test]
+    fn a_line_tells_the_whole_story() {
+        let text = line(&wait("postgres", 15.25), 1_700_000_056_789_000_000);
+        assert!(
+            text.ends_with(":16.789      15.2 ms  postgres[123] -> journal commit -> jbd2/sda-8[50] -> device I/O  (boosted, request promoted)"),
+            "{text}"
+        );
+    }
+}
