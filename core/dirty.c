@@ -78,16 +78,29 @@ u64 fgio_dirty_pause_ns(u64 limit, const struct fgio_dirty_sample *sample)
 	return smaller(larger(pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
 }
 
+/* Beyond so many pages a product with a second would overflow. */
+#define PAGES_MAX (1ULL << 33)
+
+/* How long the device is busy with the pages. */
+static u64 time_of(u64 pages, u64 bandwidth, u64 longest_ns)
+{
+	if (pages >= PAGES_MAX || !bandwidth)
+		return longest_ns;
+	return smaller(pages * SECOND / bandwidth, longest_ns);
+}
+
 u64 fgio_dirty_park_ns(const struct fgio_dirty_config *config, u64 limit,
-		       const struct fgio_dirty_sample *sample)
+		       const struct fgio_dirty_sample *sample, u64 pages)
 {
 	u64 longest_ns = config->park_max_ms * MILLISECOND;
-	/* In sixteenths, as many as the square needs to reach the factor. */
+	u64 share = smaller(pages, PAGES_MAX) * FGIO_DIRTY_PARK_SHARE;
+	u64 fair_ns = time_of(share, sample->bandwidth, longest_ns);
+	/* In sixteenths, far beyond what the cube needs to reach the factor. */
 	u64 times = smaller(16 * total(sample) / limit,
 			    16 * FGIO_DIRTY_PARK_FACTOR);
 
 	if (times <= 16)
-		return longest_ns;
-	return smaller(longest_ns * times / 16 * times / 16,
+		return fair_ns;
+	return smaller(fair_ns * times / 16 * times / 16 * times / 16,
 		       longest_ns * FGIO_DIRTY_PARK_FACTOR);
 }

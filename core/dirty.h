@@ -26,16 +26,19 @@
  */
 #define FGIO_DIRTY_FLOOR 512
 
-/* How much longer than the longest park a park may be, far above the limit. */
+/* How much longer than at the limit a park may be, far above it. */
 #define FGIO_DIRTY_PARK_FACTOR 50
+
+/* At the limit, a park is as long as the device takes for so many times more. */
+#define FGIO_DIRTY_PARK_SHARE 2
 
 /**
  * struct fgio_dirty_config - what an administrator may choose
  * @percent: limit in percent of the memory that can be dirty, 0 to 100
  * @milliseconds: limit in what the device writes in that time, at most 60,000;
  *	0: @percent alone, as in the paper
- * @park_max_ms: longest time that a writer is parked at the limit, at most
- *	60,000
+ * @park_max_ms: longest time that a writer is parked at the limit, whatever
+ *	it dirtied, at most 60,000
  */
 struct fgio_dirty_config {
 	u32 percent;
@@ -95,13 +98,15 @@ u64 fgio_dirty_pause_ns(u64 limit, const struct fgio_dirty_sample *sample);
  * @config: what was chosen
  * @limit: what fgio_dirty_limit() said
  * @sample: how things are
+ * @pages: how many pages the writer made dirty since it was looked at last
  *
- * Someone may wait for the writer who is not seen to do so, thus the time is
- * short at the limit. It grows with the square of how far above the limit the
- * device is: or many writers, each of them let go after a short time, would get
- * ever farther above it.
+ * Someone may wait for the writer who is not seen to do so (a lock in user
+ * space that it holds), thus who dirtied little is parked for little: for twice
+ * the time that the device takes for as much. It grows with the cube of how far
+ * above the limit the device is: or many writers, each of them let go after a
+ * short time, would get ever farther above it.
  */
 u64 fgio_dirty_park_ns(const struct fgio_dirty_config *config, u64 limit,
-		       const struct fgio_dirty_sample *sample);
+		       const struct fgio_dirty_sample *sample, u64 pages);
 
 #endif /* FGIO_CORE_DIRTY_H */

@@ -488,6 +488,7 @@ void fgio_walk_found(struct fgio_walk *walk, u64 task)
 		.waiter = link->task,
 		.waiter_seq = walk->from_seq,
 		.walk = walk->number,
+		.kind = walk->from_kind,
 	};
 
 	/* A cycle leads back to the root, which is foreground as it is. */

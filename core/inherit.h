@@ -60,6 +60,7 @@ struct fgio_wait {
  *	one step
  * @waiter_seq: its wait
  * @walk: number of the walk that renewed it last
+ * @kind: kind of the wait of @waiter
  */
 struct fgio_lease {
 	u64 root;
@@ -67,6 +68,7 @@ struct fgio_lease {
 	u32 root_seq;
 	u32 waiter_seq;
 	u32 walk;
+	u8 kind;
 };
 
 /**

@@ -453,10 +453,31 @@ static bool carries(const struct noted_bio *bio,
 {
 	if (target->kind == FGIO_TARGET_PRIVATE)
 		return bio->buffer == target->object;
+	if (target->kind == FGIO_TARGET_XFS_LOG)
+		return bio->contents.log_write;
 	return target->kind == FGIO_TARGET_PAGES &&
 	       bio->contents.mapping == target->object &&
 	       bio->contents.first <= target->last &&
 	       bio->contents.last >= target->first;
+}
+
+/* Return: how many of a chain of sleepers carry a target. */
+static unsigned int promote_chain(struct fgio_domain *domain,
+				  struct hlist_head *head,
+				  const struct fgio_target *target,
+				  bool may_promote, unsigned int *promoted)
+{
+	struct sleeper *sleeper;
+	unsigned int count = 0;
+
+	hlist_for_each_entry(sleeper, head, by_object) {
+		if (!carries(&sleeper->bio, target))
+			continue;
+		count++;
+		if (may_promote)
+			*promoted += promote(domain, sleeper);
+	}
+	return count;
 }
 
 /**
@@ -475,22 +496,23 @@ unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
 					   bool may_promote,
 					   unsigned int *promoted)
 {
-	struct hlist_head *head = head_of(domain->by_object, target->object);
-	struct sleeper *sleeper;
+	struct hlist_head *first = domain->by_object;
+	struct hlist_head *end = first + ARRAY_SIZE(domain->by_object);
 	unsigned int count = 0;
 	unsigned long flags;
 
 	*promoted = 0;
-	if (hlist_empty(head))
-		return 0;
-	spin_lock_irqsave(&domain->lock, flags);
-	hlist_for_each_entry(sleeper, head, by_object) {
-		if (!carries(&sleeper->bio, target))
-			continue;
-		count++;
-		if (may_promote)
-			*promoted += promote(domain, sleeper);
+	/* Log writes have no object of their own: they are in any chain. */
+	if (target->kind != FGIO_TARGET_XFS_LOG) {
+		first = head_of(domain->by_object, target->object);
+		end = first + 1;
+		if (hlist_empty(first))
+			return 0;
 	}
+	spin_lock_irqsave(&domain->lock, flags);
+	for (; first < end; first++)
+		count += promote_chain(domain, first, target, may_promote,
+				       promoted);
 	if (*promoted)
 		wake_granted(domain);
 	spin_unlock_irqrestore(&domain->lock, flags);

@@ -91,22 +91,25 @@ static void add_bio(struct fgio_contents *contents, struct bio *bio)
 	hold_pages(contents, last_mapping, last, last);
 }
 
+/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
+static bool is_log_write(blk_opf_t opf)
+{
+	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
+
+	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
+}
+
 /*
  * The pages between the first and the last are taken to lie between them in
  * the file, too. Context: any; the bio cannot complete.
  */
 void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
 {
-	*contents = (struct fgio_contents){ .known = true };
+	*contents = (struct fgio_contents){
+		.known = true,
+		.log_write = is_log_write(bio->bi_opf),
+	};
 	add_bio(contents, bio);
-}
-
-/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
-static bool is_log_write(struct request *rq)
-{
-	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
-
-	return req_op(rq) == REQ_OP_WRITE && (rq->cmd_flags & flags) == flags;
 }
 
 /* Context: the queue's lock is held, and the request is queued. */
@@ -117,7 +120,7 @@ void fgio_contents_of_request(struct fgio_contents *contents,
 
 	*contents = (struct fgio_contents){
 		.known = true,
-		.log_write = is_log_write(rq),
+		.log_write = is_log_write(rq->cmd_flags),
 	};
 	__rq_for_each_bio(bio, rq)
 		add_bio(contents, bio);

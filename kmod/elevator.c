@@ -242,6 +242,8 @@ static void fgio_prepare_request(struct request *rq)
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
 	slot->submitter = (u64)current;
+	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
+			  PF_KTHREAD;
 	fgio_admission_prepare(slot, rq);
 	rq->elv.priv[0] = slot;
 }

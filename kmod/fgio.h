@@ -88,6 +88,7 @@ static inline u64 fgio_private_bit(u64 bi_private)
  * @rq: the request that has the tag now
  * @domain: where its slot is charged
  * @submitter: the task that allocated it; a number, not to be followed
+ * @by_daemon: that is a kernel thread, but not the flusher
  * @contents: what it carries, for the queue's lock; known while it is queued
  *	when somebody asked, and in the device when foreground tasks are about
  * @wanted: used by promote.c under the queue's lock
@@ -98,6 +99,7 @@ struct fgio_slot {
 	struct request *rq;
 	struct fgio_domain *domain;
 	u64 submitter;
+	bool by_daemon;
 	struct fgio_contents contents;
 	bool wanted;
 	u8 charged_class;

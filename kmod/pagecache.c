@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 #include <linux/writeback.h>
 
 #include <asm/syscall.h>
@@ -43,11 +44,10 @@
 
 #include "core/dirty.h"
 
-/* Other files are looked at, and written, at most so many at a time. */
+/* So many dirty inodes are looked at to find a file system to be written. */
 #define SCAN_MAX 256
-#define FILES_MAX 64
 /* Who was parked is looked at again after so many pages, at most. */
-#define POLL_PAGES 256
+#define POLL_PAGES 64
 
 #ifndef PF_USER_WORKER
 #define PF_USER_WORKER 0
@@ -89,6 +89,7 @@ MODULE_PARM_DESC(dirty_park_max_ms, "a writer at the limit waits at most so long
  * @node: in its bucket
  * @task: who
  * @wb: what it wrote to; referenced
+ * @pages: pages that it dirtied, as far as the kernel counted
  * @promoted: it became critical
  */
 struct writer {
@@ -96,6 +97,7 @@ struct writer {
 	struct hlist_node node;
 	struct task_struct *task;
 	struct bdi_writeback *wb;
+	unsigned long pages;
 	bool promoted;
 };
 
@@ -110,7 +112,21 @@ static struct bucket {
 /* Writers that exist: the module must not go before them. */
 static atomic_t pending;
 static bool stopping;
-/* Devices, by hash, for which somebody is about to write. */
+
+/**
+ * struct cleaner - has the flusher write to one device, by hash
+ * @work: runs in @workqueue
+ * @wb: the device; referenced
+ * @pages: how many
+ */
+static struct cleaner {
+	struct work_struct work;
+	struct bdi_writeback *wb;
+	u64 pages;
+} cleaners[BITS_PER_LONG];
+
+static struct workqueue_struct *workqueue;
+/* Cleaners that are at work, or whose device a parked writer writes to. */
 static unsigned long writing;
 
 static atomic64_t parked_ns;
@@ -292,12 +308,18 @@ static bool enter_superblock(struct super_block *sb)
 	return false;
 }
 
+static bool is_dirty_device(const struct inode *inode)
+{
+	return S_ISBLK(inode->i_mode) &&
+	       mapping_tagged(inode->i_mapping, PAGECACHE_TAG_DIRTY);
+}
+
 /*
- * An inode with dirty pages, referenced, in an entered superblock. The newest
- * come first: old ones are still in the list when their pages were written.
- * What is in the list cannot go away while it is locked.
+ * A file of a file system on this device, or the device itself with dirty
+ * pages: referenced, its superblock entered. What is in the list cannot go
+ * away while it is locked.
  */
-static struct inode *find_dirty_inode(struct bdi_writeback *wb)
+static struct inode *find_inode(struct bdi_writeback *wb)
 {
 	struct inode *inode, *found = NULL;
 	unsigned int seen = 0;
@@ -306,7 +328,7 @@ static struct inode *find_dirty_inode(struct bdi_writeback *wb)
 	list_for_each_entry(inode, &wb->b_dirty, i_io_list) {
 		if (seen++ == SCAN_MAX)
 			break;
-		if (!mapping_tagged(inode->i_mapping, PAGECACHE_TAG_DIRTY) ||
+		if ((inode->i_sb->s_bdi != wb->bdi && !is_dirty_device(inode)) ||
 		    !enter_superblock(inode->i_sb))
 			continue;
 		found = igrab(inode);
@@ -319,44 +341,82 @@ static struct inode *find_dirty_inode(struct bdi_writeback *wb)
 }
 
 /*
- * For writers of many small files, and where the system call does not say
- * which file it was: a page fault, another file's data.
+ * The flusher takes the oldest files first, and waits until they are submitted.
+ * Metadata that a journal is done with belongs to the device, not to the file
+ * system. It comes when files did not suffice.
  */
-static u64 write_others(struct bdi_writeback *wb, u64 pages)
+static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
+			     u64 pages)
 {
-	struct super_block *sb;
-	struct inode *inode;
-	u64 written = 0;
-	int files;
+	u64 before = wb_stat_sum(wb, WB_RECLAIMABLE);
+	u64 written;
 
-	for (files = 0; files < FILES_MAX && written < pages; files++) {
-		inode = find_dirty_inode(wb);
-		if (!inode)
-			break;
+	writeback_inodes_sb_nr(sb, pages, WB_REASON_BACKGROUND);
+	written = before - min_t(u64, before, wb_stat_sum(wb, WB_RECLAIMABLE));
+	if (written < pages && sb->s_bdev)
+		write_mapping(fgio_bdev_mapping(sb->s_bdev), pages - written);
+}
+
+static void get_wb(struct bdi_writeback *wb)
+{
+	bdi_get(wb->bdi);
+	wb_get(wb);
+}
+
+static void put_wb(struct bdi_writeback *wb)
+{
+	struct backing_dev_info *bdi = wb->bdi;
+
+	wb_put(wb);
+	bdi_put(bdi);
+}
+
+static void clean(struct work_struct *work)
+{
+	struct cleaner *cleaner = container_of(work, struct cleaner, work);
+	struct inode *inode = find_inode(cleaner->wb);
+	struct super_block *sb;
+
+	if (inode) {
 		sb = inode->i_sb;
-		written += write_mapping(inode->i_mapping, pages - written);
+		if (S_ISBLK(inode->i_mode))
+			write_mapping(inode->i_mapping, cleaner->pages);
+		else
+			write_superblock(cleaner->wb, sb, cleaner->pages);
 		iput(inode);
 		up_read(&sb->s_umount);
 	}
-	return written;
+	put_wb(cleaner->wb);
+	clear_bit_unlock(cleaner - cleaners, &writing);
 }
 
 /*
- * One at a time for each device: or all would start at once what one does.
- * Return: whether something was submitted.
+ * One at a time for each device: or all would start at once what one does. A
+ * writer's own file is written by itself, in its own name. For many small
+ * files, and where the system call does not say which file it was (a page
+ * fault), the flusher is called, from a thread that may wait for it.
+ *
+ * Return: whether something was submitted by now.
  */
 static bool write_back(struct bdi_writeback *wb, u64 pages)
 {
-	unsigned int bit = hash_ptr(wb, ilog2(BITS_PER_LONG));
+	struct cleaner *cleaner = &cleaners[hash_ptr(wb, ilog2(BITS_PER_LONG))];
 	struct blk_plug plug;
-	bool written;
+	u64 written;
 
-	if (test_and_set_bit(bit, &writing))
+	if (test_and_set_bit_lock(cleaner - cleaners, &writing))
 		return false;
 	blk_start_plug(&plug);
-	written = write_own(wb, pages) || write_others(wb, pages);
+	written = write_own(wb, pages);
 	blk_finish_plug(&plug);
-	clear_bit(bit, &writing);
+	if (written >= pages) {
+		clear_bit_unlock(cleaner - cleaners, &writing);
+		return true;
+	}
+	get_wb(wb);
+	cleaner->wb = wb;
+	cleaner->pages = pages - written;
+	queue_work(workqueue, &cleaner->work);
 	return written;
 }
 
@@ -395,7 +455,8 @@ static void stay(struct writer *writer, u64 since_ns)
 		action = fgio_dirty_next(limit, &sample);
 		if (action == FGIO_DIRTY_GO ||
 		    ktime_get_ns() - since_ns >=
-			    fgio_dirty_park_ns(&config, limit, &sample))
+			    fgio_dirty_park_ns(&config, limit, &sample,
+					       writer->pages))
 			break;
 		if (action == FGIO_DIRTY_WRITE &&
 		    write_back(wb, fgio_dirty_batch(limit, &sample)))
@@ -427,13 +488,11 @@ static void park(struct writer *writer)
 static void drop_writer(struct writer *writer)
 {
 	struct bucket *bucket = bucket_of((u64)current);
-	struct backing_dev_info *bdi = writer->wb->bdi;
 
 	raw_spin_lock(&bucket->lock);
 	hlist_del(&writer->node);
 	raw_spin_unlock(&bucket->lock);
-	wb_put(writer->wb);
-	bdi_put(bdi);
+	put_wb(writer->wb);
 	kfree(writer);
 	if (atomic_dec_and_test(&pending))
 		wake_up_var(&pending);
@@ -481,13 +540,15 @@ static bool may_be_parked(unsigned int flags)
 }
 
 /* Only a task itself adds its writer: between both looks comes no other. */
-static bool has_writer(void)
+static bool has_writer(unsigned long pages)
 {
 	struct bucket *bucket = bucket_of((u64)current);
 	struct writer *found;
 
 	raw_spin_lock(&bucket->lock);
 	found = find_writer(bucket, (u64)current);
+	if (found)
+		found->pages += pages;
 	raw_spin_unlock(&bucket->lock);
 	return found;
 }
@@ -508,7 +569,7 @@ static void add_writer(struct writer *writer)
  * interrupt. Without memory the writer goes on, as without fgio. Adding fails
  * for tasks that exit alone, which do not get here.
  */
-static void park_at_boundary(struct bdi_writeback *wb)
+static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
 {
 	struct writer *writer = kzalloc(sizeof(*writer),
 					GFP_NOWAIT | __GFP_NOWARN);
@@ -522,6 +583,7 @@ static void park_at_boundary(struct bdi_writeback *wb)
 	bdi_get(wb->bdi);
 	writer->task = current;
 	writer->wb = wb;
+	writer->pages = pages;
 	init_task_work(&writer->work, at_boundary);
 	atomic_inc(&pending);
 	add_writer(writer);
@@ -529,15 +591,36 @@ static void park_at_boundary(struct bdi_writeback *wb)
 		drop_writer(writer);
 }
 
+static void consider(struct bdi_writeback *wb, unsigned long pages,
+		     unsigned int flags)
+{
+	if (may_be_parked(flags) && is_ours(wb) && !has_writer(pages) &&
+	    !may_go(wb))
+		park_at_boundary(wb, pages);
+}
+
 static int on_balance_dirty_pages(struct kretprobe_instance *instance,
 				  struct pt_regs *regs)
 {
 	struct bdi_writeback *wb = (void *)regs_get_kernel_argument(regs, 0);
+	unsigned long pages = regs_get_kernel_argument(regs, 1);
 	unsigned int flags = regs_get_kernel_argument(regs, 2);
 
-	if (may_be_parked(flags) && is_ours(wb) && !has_writer() &&
-	    !may_go(wb))
-		park_at_boundary(wb);
+	consider(wb, pages, flags);
+	return 1;
+}
+
+/* Called for each page or folio: only the kernel's own pace is looked at. */
+static int on_ratelimited(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	struct address_space *mapping =
+		(void *)regs_get_kernel_argument(regs, 0);
+	unsigned int flags = regs_get_kernel_argument(regs, 1);
+
+	if (current->nr_dirtied >= current->nr_dirtied_pause)
+		consider(&inode_to_bdi(mapping->host)->wb,
+			 current->nr_dirtied, flags);
 	return 1;
 }
 
@@ -549,6 +632,13 @@ struct fgio_hook fgio_pagecache_hooks[] = {
 		.name = "balance_dirty_pages",
 		.mechanism = FGIO_MECHANISM_PAGECACHE,
 		.entry = on_balance_dirty_pages,
+	},
+	/* Exported, so never inlined; of cgroups' writeback it knows nothing. */
+	{
+		.name = "balance_dirty_pages_ratelimited_flags",
+		.mechanism = FGIO_MECHANISM_PAGECACHE,
+		.entry = on_ratelimited,
+		.fallback = true,
 	},
 #else
 	/* No such function: listed as what cannot be attached, with a reason. */
@@ -566,7 +656,10 @@ int fgio_pagecache_init(void)
 
 	for (i = 0; i < ARRAY_SIZE(buckets); i++)
 		raw_spin_lock_init(&buckets[i].lock);
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(cleaners); i++)
+		INIT_WORK(&cleaners[i].work, clean);
+	workqueue = alloc_workqueue("fgio_pagecache", WQ_UNBOUND, 0);
+	return workqueue ? 0 : -ENOMEM;
 }
 
 static void wake_all(void)
@@ -593,4 +686,5 @@ void fgio_pagecache_exit(void)
 	wake_all();
 	wait_var_event(&pending, !atomic_read(&pending));
 	synchronize_rcu_tasks();
+	destroy_workqueue(workqueue);
 }

@@ -162,16 +162,33 @@ static void attach(struct fgio_hook *hook)
 	hook->attached = !hook->error;
 }
 
+#define FUNCTIONS_MAX 96
+
+/* Functions whose hooks go together: each unregistering waits for all CPUs. */
+static struct kretprobe *detached[FUNCTIONS_MAX];
+static int detached_count;
+
+static void unregister_detached(void)
+{
+	if (detached_count)
+		unregister_kretprobes(detached, detached_count);
+	detached_count = 0;
+}
+
+/* Done when unregister_detached() has been called. */
 static void detach(struct fgio_hook *hook)
 {
 	if (!hook->attached)
 		return;
-	if (hook->tracepoint)
+	hook->attached = false;
+	if (hook->tracepoint) {
 		tracepoint_probe_unregister(hook->found, hook->tracepoint,
 					    NULL);
-	else
-		unregister_kretprobe(&hook->kretprobe);
-	hook->attached = false;
+		return;
+	}
+	detached[detached_count++] = &hook->kretprobe;
+	if (detached_count == FUNCTIONS_MAX)
+		unregister_detached();
 }
 
 static void visit_hooks(void (*visit)(struct fgio_hook *hook))
@@ -219,6 +236,7 @@ static void follow_waits(void)
 {
 	some_attached_in_vain = false;
 	visit_hooks(detach_if_off);
+	unregister_detached();
 	if (some_attached_in_vain)
 		forget_waits();
 	visit_hooks(attach_if_on);
@@ -229,6 +247,7 @@ static void ignore_waits(void)
 {
 	WRITE_ONCE(fgio_waits_matter_now, false);
 	visit_hooks(detach);
+	unregister_detached();
 	forget_waits();
 }
 
@@ -302,6 +321,7 @@ static int on_module(struct notifier_block *block, unsigned long state,
 		mutex_lock(&hooks_lock);
 		going_module = module->name;
 		visit_hooks(detach_going);
+		unregister_detached();
 		mutex_unlock(&hooks_lock);
 	}
 	return NOTIFY_OK;
@@ -365,6 +385,7 @@ int fgio_probe_init(void)
 	visit_hooks(attach);
 	visit_hooks(warn_if_broken);
 	visit_hooks(detach);
+	unregister_detached();
 	mutex_unlock(&hooks_lock);
 	tracepoint_synchronize_unregister();
 	WRITE_ONCE(initialised, true);

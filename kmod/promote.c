@@ -330,12 +330,16 @@ static struct fgio_slot *slot_of_request(struct fgio_request *request)
 	return container_of(request, struct fgio_slot, request);
 }
 
-/* Return: whether its submitter is waited for, and waits for the request. */
+/*
+ * Return: whether its submitter is waited for, and waits for the request. Who
+ * waits for a write says so, but for threads of file systems (ext4lazyinit,
+ * xfsaild).
+ */
 static bool submitter_waits(const struct fgio_slot *slot)
 {
 	u32 link;
 
-	if (!op_is_sync(slot->rq->cmd_flags))
+	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
 		return false;
 	link = *link_place(slot->submitter);
 	if (link == NONE)

@@ -114,6 +114,22 @@ TRACE_EVENT(fgio_boost,
 		  __entry->tid, __entry->kind, __entry->root, __entry->steps)
 );
 
+/* A boost served nobody for some or all of this time, and ends. */
+TRACE_EVENT(fgio_boost_in_vain,
+	TP_PROTO(u32 kind, u64 elapsed_ns),
+	TP_ARGS(kind, elapsed_ns),
+	TP_STRUCT__entry(
+		__field(u32, kind)
+		__field(u64, elapsed_ns)
+	),
+	TP_fast_assign(
+		__entry->kind = kind;
+		__entry->elapsed_ns = elapsed_ns;
+	),
+	TP_printk("kind=%u elapsed_ns=%llu", __entry->kind,
+		  __entry->elapsed_ns)
+);
+
 /* A foreground task waited longer than blame_threshold_us. */
 TRACE_EVENT(fgio_blame,
 	TP_PROTO(u32 kind, u64 waited_ns),

@@ -298,6 +298,16 @@ bool fgio_lease_is_valid(const struct fgio_lease *lease)
 		goes_on(lease->waiter, lease->waiter_seq));
 }
 
+/*
+ * Who was boosted for its open handle is not boosted without one. Only the task
+ * itself can tell, and only its own I/O matters.
+ */
+static bool has_reason(u64 task, const struct fgio_lease *lease)
+{
+	return lease->kind != FGIO_WAIT_JOURNAL_UPDATES ||
+	       task != (u64)current || current->journal_info;
+}
+
 bool fgio_task_is_boosted(u64 task)
 {
 	struct fgio_lease leases[FGIO_LEASES];
@@ -313,7 +323,8 @@ bool fgio_task_is_boosted(u64 task)
 	count = fgio_lease_copy(&locked->bucket, task, leases);
 	unlock_bucket(locked, flags);
 	for (i = 0; i < count; i++)
-		if (fgio_lease_is_valid(&leases[i]))
+		if (has_reason(task, &leases[i]) &&
+		    fgio_lease_is_valid(&leases[i]))
 			return true;
 	return false;
 }

@@ -25,6 +25,11 @@
 #define VISITED_BITS 13
 #define NAME_BITS 12
 #define TARGETS_MAX 1024U
+/*
+ * While walks find nobody in the way (threads of a pool wait for work), they
+ * come less often, by up to so many doublings.
+ */
+#define CALM_MAX 4
 /* How often one walk goes on from what the block layer answered. */
 #define ROUNDS_MAX 3
 
@@ -78,6 +83,7 @@ static struct task_struct *thread;
 static struct hrtimer timer;
 static atomic_t armed;
 static atomic_t soon;
+static unsigned int calm;
 static u64 last_walk_ns;
 static u64 last_duration_ns;
 
@@ -110,16 +116,6 @@ static void start_timer(unsigned int delay_us)
 }
 
 /*
- * A foreground task began to wait. Context: a hook's; starting a timer takes
- * the timer's own lock alone, and wakes nobody.
- */
-void fgio_walk_wanted(void)
-{
-	if (!atomic_read(&armed))
-		start_timer(READ_ONCE(walk_delay_us));
-}
-
-/*
  * Somebody who is boosted may have got out of the way: the next walk comes
  * earlier than planned. Context: as fgio_walk_wanted().
  */
@@ -130,6 +126,18 @@ void fgio_walk_soon(void)
 	atomic_set(&armed, 1);
 	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
 		      HRTIMER_MODE_REL);
+}
+
+/*
+ * A foreground task began to wait. Context: a hook's; starting a timer takes
+ * the timer's own lock alone, and wakes nobody.
+ */
+void fgio_walk_wanted(void)
+{
+	if (!atomic_read(&armed))
+		start_timer(READ_ONCE(walk_delay_us));
+	else if (READ_ONCE(calm))
+		fgio_walk_soon();
 }
 
 static bool walk_is_needed(void)
@@ -371,7 +379,8 @@ static void blame_roots(void)
 /*
  * A lease that was renewed served a wait since the last walk. One that is still
  * valid but was not renewed did not, or not for all of that time. Of one whose
- * wait ended nothing is counted: the boost ended with it.
+ * wait ended, or whose task closed the handle that it was boosted for, nothing
+ * is counted: the boost ended with it.
  */
 static void account_lease(const struct fgio_lease *lease)
 {
@@ -379,15 +388,23 @@ static void account_lease(const struct fgio_lease *lease)
 
 	if (lease->walk == now.walk.number) {
 		totals.boosted_ns += elapsed_ns;
-	} else if (fgio_lease_is_valid(lease)) {
+	} else if (lease->kind != FGIO_WAIT_JOURNAL_UPDATES &&
+		   fgio_lease_is_valid(lease)) {
 		totals.boosted_ns += elapsed_ns;
 		totals.in_vain_ns += elapsed_ns;
+		trace_fgio_boost_in_vain(lease->kind, elapsed_ns);
 	}
+}
+
+static void note_calm(bool is_calm)
+{
+	WRITE_ONCE(calm, is_calm ? min(calm + 1, CALM_MAX) : 0);
 }
 
 static void walk_once(void)
 {
 	u64 began_ns = ktime_get_ns();
+	u32 roots;
 
 	if (!last_walk_ns)
 		last_walk_ns = began_ns;
@@ -397,7 +414,9 @@ static void walk_once(void)
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
 	fgio_walk_begin(&now.walk);
 	fgio_wait_visit_roots(add_root);
+	roots = now.walk.count;
 	follow();
+	note_calm(now.walk.count == roots && !now.target_count);
 	blame_roots();
 	fgio_wait_settle_leases(now.walk.number, account_lease);
 	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
@@ -418,7 +437,7 @@ static int walk_thread(void *unused)
 			break;
 		walk_once();
 		if (walk_is_needed())
-			start_timer(READ_ONCE(walk_interval_us));
+			start_timer(READ_ONCE(walk_interval_us) << calm);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;

@@ -128,7 +128,30 @@ static void test_what_a_writer_does(void **state)
 	}
 }
 
-static void test_parks_are_short_at_the_limit(void **state)
+/* Twice as long as the device takes for what the writer dirtied. */
+static void test_parks_at_the_limit_are_fair(void **state)
+{
+	struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
+	struct fgio_dirty_sample sample = { .bandwidth = 25000 };
+	u64 limit = 2500;
+
+	(void)state;
+	sample.dirty = limit + limit / 32;
+	assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample, 2),
+			 160000);
+	assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample, 250),
+			 20 * MILLISECOND);
+	assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample, 250000),
+			 200 * MILLISECOND);
+	sample.dirty = 2 * limit;
+	assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample, 250),
+			 160 * MILLISECOND);
+	sample.dirty = 800 * limit;
+	assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample, 250000),
+			 FGIO_DIRTY_PARK_FACTOR * 200 * MILLISECOND);
+}
+
+static void test_parks_are_bounded(void **state)
 {
 	uint64_t random = 3;
 
@@ -137,21 +160,17 @@ static void test_parks_are_short_at_the_limit(void **state)
 		struct fgio_dirty_config config = random_config(&random);
 		struct fgio_dirty_sample sample = random_sample(&random);
 		u64 limit = fgio_dirty_limit(&config, &sample);
-		u64 park_ns = fgio_dirty_park_ns(&config, limit, &sample);
+		u64 pages = next_random(&random) >> next_random(&random) % 64;
+		u64 park_ns = fgio_dirty_park_ns(&config, limit, &sample,
+						 pages / 4);
 		u64 longest_ns = config.park_max_ms * MILLISECOND;
 
-		assert_true(park_ns >= longest_ns);
 		assert_true(park_ns <= longest_ns * FGIO_DIRTY_PARK_FACTOR);
-		sample.dirty = limit + limit / 32;
-		sample.writeback = 0;
-		assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample),
-				 longest_ns);
-		sample.dirty = 2 * limit;
-		assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample),
-				 4 * longest_ns);
-		sample.dirty = 8 * limit;
-		assert_int_equal(fgio_dirty_park_ns(&config, limit, &sample),
-				 FGIO_DIRTY_PARK_FACTOR * longest_ns);
+		assert_true(park_ns <= fgio_dirty_park_ns(&config, limit,
+							  &sample, pages / 2));
+		sample.dirty += limit;
+		assert_true(park_ns <= fgio_dirty_park_ns(&config, limit,
+							  &sample, pages / 4));
 	}
 }
 
@@ -223,7 +242,8 @@ static void run_writer(struct model *model, unsigned int writer)
 		*since_ns = model->now_ns;
 	if (action == FGIO_DIRTY_GO ||
 	    model->now_ns - *since_ns >=
-		    fgio_dirty_park_ns(&model->config, limit, sample)) {
+		    fgio_dirty_park_ns(&model->config, limit, sample,
+				       model->chunk)) {
 		dirty_more(model, writer);
 		return;
 	}
@@ -315,7 +335,8 @@ int main(void)
 		cmocka_unit_test(test_smaller_of_both_limits),
 		cmocka_unit_test(test_limit_keeps_its_bounds),
 		cmocka_unit_test(test_what_a_writer_does),
-		cmocka_unit_test(test_parks_are_short_at_the_limit),
+		cmocka_unit_test(test_parks_at_the_limit_are_fair),
+		cmocka_unit_test(test_parks_are_bounded),
 		cmocka_unit_test(test_device_is_busy_and_room_is_kept),
 	};
 

@@ -84,4 +84,14 @@ fgio_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
+static inline struct address_space *
+fgio_bdev_mapping(const struct block_device *bdev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	return bdev->bd_mapping;
+#else
+	return bdev->bd_inode->i_mapping;
+#endif
+}
+
 #endif /* FGIO_COMPAT_H */
