@@ -8,17 +8,21 @@
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
+#   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
+#   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
 #   make clean     all output but the cache of downloads; make distclean: that too
 
 KERNELS ?= 6.12 6.1
+KERNEL ?= 6.12
 PREFIX ?= /usr/local
 OUT ?= build/demo
 SECONDS ?= 20
 CARGO := cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
 
-.PHONY: all build modules command demo test test-native test-lab lint fuzz stress results install \
+.PHONY: all build modules command demo test test-native test-lab scenarios ablation lint fuzz stress \
+	results install \
 	clean distclean setup-build setup-lab
 
 all: build
@@ -51,6 +55,12 @@ test-native: setup-lab
 
 test-lab: setup-lab build
 	build/venv/bin/python -m pytest tests
+
+scenarios: setup-lab build
+	@lab/run scenarios --kernel $(KERNEL) --out build/results/scenarios-$(KERNEL)
+
+ablation: setup-lab build
+	@lab/run ablation --out build/results/ablation
 
 lint: setup-lab
 	@./setup scripts

@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--demo", action="store_true", help="the configurations that tell the story, and no more"
     )
+    parser.add_argument("--only", help="pattern for the names of scenarios: those alone")
     parser.add_argument("--out", type=Path, help="folder for what comes out")
     return parser
 
@@ -61,9 +62,9 @@ def measure(
     rows = runner.run(experiment, chosen_configurations, seeds, chosen, out, console)
     content = summary.build(experiment, chosen, rows, command)
     summary.write(content, out)
-    report.write(experiment, content, rows, out)
+    written = report.write(experiment, content, rows, out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(experiment, rows))
-    print(f"summary: {out / 'summary.json'}\nreport:  {out / 'report.html'}")
+    print(f"summary: {out / 'summary.json'}\nreport:  {written}")
     return content, rows
 
 
@@ -77,6 +78,8 @@ def _main(options: argparse.Namespace, command: str) -> None:
         experiment = experiments.find(options.experiment)
         if options.device:
             experiment.choose_device(options.device)
+        if options.only:
+            experiment.choose_part(options.only)
         names = options.configs.split(",") if options.configs else experiment.configurations
         if options.demo:
             names = experiment.demo_configurations or names

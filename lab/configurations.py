@@ -16,6 +16,7 @@ class Configuration:
 
     elevator: the disk's I/O scheduler
     foreground_priority, background_priority: I/O priority (class, level), None to leave it
+    off: switches of fgio that are off
     has_foreground, has_background: which of the two loads run
     """
 
@@ -26,6 +27,25 @@ class Configuration:
     background_priority: tuple[int, int] | None = None
     has_foreground: bool = True
     has_background: bool = True
+    off: tuple[str, ...] = ()
+
+
+# What each switch of fgio is for, as the ablation switches them off one after the other.
+SWITCHES = {
+    "pagecache": "no room kept in the page cache",
+    "admission": "no slots kept in the block layer",
+    "queue": "no order in the queue",
+    "locks": "kernel locks not followed",
+    "journal": "the journal not followed",
+    "io": "outstanding I/O not followed",
+    "user": "user-level locks not followed",
+    "transitive": "waits followed for one step only",
+}
+INHERITANCE = ("locks", "journal", "io", "user", "pagecache")
+
+
+def _without(name: str, description: str, *off: str) -> Configuration:
+    return Configuration(name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, off=off)
 
 
 _ALL = (
@@ -47,7 +67,9 @@ _ALL = (
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
     ),
-    Configuration("fgio", "fgio; foreground best-effort 0", "fgio", FOREGROUND_PRIORITY),
+    Configuration("fgio", "fgio; only the foreground is named", "fgio", FOREGROUND_PRIORITY),
+    _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
+    *(_without(f"fgio-no-{name}", what, name) for name, what in SWITCHES.items()),
     Configuration(
         "alone", "bound: the foreground alone, no scheduler", "none", has_background=False
     ),

@@ -20,6 +20,7 @@ PACKAGES = (
     "util-linux",
     "kmod",
     "e2fsprogs",
+    "xfsprogs",
 )
 MINIMUM_PARTS_REMOVED = (
     "usr/share/doc",

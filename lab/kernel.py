@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The stock Debian kernels that the lab boots."""
+"""The kernels that the lab boots: Debian's stock ones, and one built with checks."""
 
 import lzma
 import shutil
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from lab import host, paths
 
-VERSIONS = ("6.12", "6.1")
+DEBUG = "6.12-debug"
+VERSIONS = ("6.12", "6.1", DEBUG)
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,19 @@ class Kernel:
 
 
 def locate(version: str) -> Kernel:
-    """The kernel of a version, downloaded and unpacked when it is not yet in the cache.
+    """The kernel of a version; a stock one is downloaded when it is not yet in the cache.
 
-    Raises LabError for a version that is not one of VERSIONS or a download that fails.
+    Raises LabError for a version that is not one of VERSIONS, a download that fails, or a debug
+    kernel that nobody has built yet.
     """
     if version not in VERSIONS:
         raise host.LabError(f"unknown kernel {version}; choose one of: {', '.join(VERSIONS)}")
     folder = paths.CACHE / "kernel" / version
     if not (folder / "release").is_file():
+        if version == DEBUG:
+            raise host.LabError(
+                f"the kernel {DEBUG} is built, not fetched: run lab/debug-kernel (half an hour)"
+            )
         host.tell(f"lab: fetching the Debian kernel {version}")
         fetch = paths.ROOT / "kmod" / "fetch-kernel"
         host.run([str(fetch), version], what=f"fetching kernel {version}")

@@ -28,6 +28,16 @@ COLOURS = {
     "floor": "#27ae60",
     "ceiling": "#7f8c8d",
 }
+MORE_COLOURS = plt.get_cmap("tab20").colors
+
+
+def colour(config: str):
+    """Every configuration's own, the same in every drawing."""
+    if config in COLOURS:
+        return COLOURS[config]
+    return MORE_COLOURS[sum(config.encode()) % len(MORE_COLOURS)]
+
+
 # Small and stable files: text stays text, and names inside do not change from run to run.
 plt.rcParams.update(
     {
@@ -64,7 +74,7 @@ def draw_ccdf(rows: list[Row]) -> str:
         latency, fraction = figures.ccdf(requests)
         width = 2.2 if config == "fgio" else 1.4
         style = "--" if config in ("alone", "floor") else "-"
-        axes.plot(latency, fraction, style, color=COLOURS[config], label=config, linewidth=width)
+        axes.plot(latency, fraction, style, color=colour(config), label=config, linewidth=width)
     axes.set(xscale="log", yscale="log", xlabel="total latency, ms")
     axes.set_ylabel("requests that took longer")
     axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
@@ -82,7 +92,7 @@ def draw_rates(rows: list[Row]) -> str:
     for row, axes in zip(shown, panels[:, 0], strict=True):
         step = 0.5 if row.duration_s > 10 else max(row.duration_s / 40, 0.05)
         middle, value = figures.rate(row.requests, row.duration_s, step)
-        axes.fill_between(middle, value, step="mid", color=COLOURS[row.config], alpha=0.75)
+        axes.fill_between(middle, value, step="mid", color=colour(row.config), alpha=0.75)
         for number, (name, begin, end) in enumerate(row.marks):
             axes.axvspan(begin, end, color="#000000", alpha=0.09, linewidth=0)
             axes.text(
@@ -113,7 +123,12 @@ def wait_table(rows: list[Row], most: int = 10) -> dict:
 
 
 def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) -> Path:
-    """Writes report.html into a folder, whole or not at all."""
+    """Writes report.html (or report.md) into a folder, whole or not at all."""
+    own = experiment.markdown(content, rows)
+    if own:
+        with host.whole(folder / "report.md") as fresh:
+            fresh.write_text(own)
+        return folder / "report.md"
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(paths.LAB), autoescape=True, trim_blocks=True
     )

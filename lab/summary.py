@@ -91,6 +91,9 @@ def shown_extras(lines: list[dict]) -> list[str]:
 
 def table(experiment: Experiment, rows: list[Row]) -> Table:
     """The figures as a table for the terminal."""
+    own = experiment.table(rows)
+    if own:
+        return own
     lines = medians(rows)
     drawn = Table(title=f"{experiment.name}: {experiment.description}", title_justify="left")
     cells = any(line["cell"] for line in lines)

@@ -219,6 +219,22 @@ def test_small_cache_leaves_nothing_half_made(tmp_path):
     assert all(name.startswith(("kernel", "initramfs-")) for name in done.stdout.split())
 
 
+def test_debug_kernel_that_nobody_built_is_explained(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    with pytest.raises(host.LabError, match="run lab/debug-kernel"):
+        kernel.locate(kernel.DEBUG)
+
+
+def test_built_debug_kernel_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    boot = tmp_path / "kernel" / kernel.DEBUG / "boot"
+    boot.mkdir(parents=True)
+    (boot / "vmlinuz-6.12.1-debug").touch()
+    (boot.parent / "release").write_text("6.12.1-debug\n")
+    chosen = kernel.locate(kernel.DEBUG)
+    assert chosen.release == "6.12.1-debug" and chosen.image.parent == boot
+
+
 def test_whole_leaves_nothing_on_error(tmp_path):
     with pytest.raises(ZeroDivisionError), host.whole(tmp_path / "image") as fresh:
         fresh.write_text("half")

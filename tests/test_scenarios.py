@@ -23,6 +23,8 @@ BATCHES = (
         expected=r"I/O error|critical medium error",
     ),
     Batch("timing", ("timing",), cpus=1, counted_clock=True),
+    Batch("precision", ("precision",), cpus=1, counted_clock=True),
+    Batch("abuse", ("abuse",), memory_mib=2048),
 )
 GOOD = "ok"
 

@@ -4,14 +4,25 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
-from lab.experiments.first_light import FirstLight
+from lab.experiments.first_light import Ablation, FirstLight
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
+from lab.experiments.scenarios import Scenarios
 from lab.experiments.starvation import Starvation
+from lab.experiments.wait_cost import WaitCost
 
 ALL: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (FirstLight(), Admission(), Starvation(), IdleCost(), Overhead())
+    for experiment in (
+        FirstLight(),
+        Ablation(),
+        Admission(),
+        Starvation(),
+        IdleCost(),
+        Overhead(),
+        WaitCost(),
+        Scenarios(),
+    )
 }
 
 

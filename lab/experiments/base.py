@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from rich.table import Table
 
 from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
@@ -77,6 +78,10 @@ class Experiment:
             raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
         self.device = name
 
+    def choose_part(self, only: str) -> None:
+        """Runs the part alone whose names match a pattern. Raises LabError when it has no parts."""
+        raise host.LabError(f"{self.name} has no parts: --only {only} makes no sense")
+
     def prepare(self) -> None:
         """Builds what the boots share, such as data sets, before the first one."""
 
@@ -91,6 +96,14 @@ class Experiment:
     ) -> list[Row]:
         """The rows that a boot yields."""
         raise NotImplementedError
+
+    def table(self, rows: list[Row]) -> Table | None:
+        """The figures as a table for the terminal; None for the usual one."""
+        return None
+
+    def markdown(self, content: dict, rows: list[Row]) -> str | None:
+        """A report of the experiment's own, instead of the usual one with drawings."""
+        return None
 
 
 def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
@@ -113,6 +126,14 @@ def need_modules(chosen: kernel.Kernel, *names: str) -> None:
                 f"{name}.ko has not been built for {chosen.release}: "
                 f"run make -C kmod KERNEL={chosen.version}"
             )
+
+
+def fgio_command() -> Path:
+    """The fgio command. Raises LabError when it has not been built."""
+    built = paths.BUILD / "cargo" / "release" / "fgio"
+    if not built.is_file():
+        raise host.LabError("the fgio command has not been built: run make command")
+    return built
 
 
 def check(outcome: guest.Outcome, what: str) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The demo: PostgreSQL on a cloud volume, and a storm in the middle."""
 
+import json
 import re
 from collections import Counter
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from lab import figures, guest, kernel
-from lab.configurations import Configuration
+from lab.configurations import SWITCHES, Configuration
 from lab.dataset import Database
 from lab.experiments.base import (
     DATABASE_BOUNDS,
@@ -18,6 +19,7 @@ from lab.experiments.base import (
     Row,
     check,
     disk_use,
+    fgio_command,
     grown,
     need_modules,
     payload,
@@ -41,6 +43,8 @@ STORM = """
 pg_basebackup --pgdata=/data/backup --checkpoint=fast
 """
 CLIENTS = 8
+# Causes of waiting that a row keeps.
+BLAMED = 12
 # Transactions arrive at this rate (per second) whatever the server does, as users do: a stall is
 # felt by all who arrive in it, not by 8 clients once.
 RATE = 300
@@ -60,7 +64,7 @@ class FirstLight(Experiment):
     )
     device = "volume"
     configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = DATABASE_BOUNDS
+    extra_configurations = (*DATABASE_BOUNDS, "fgio-block")
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
     duration_s = 22
     setup_s = 16
@@ -87,6 +91,7 @@ class FirstLight(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
+            "SWITCHED_OFF": f"'{' '.join(configuration.off)}'",
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),
@@ -106,6 +111,8 @@ class FirstLight(Experiment):
         taken["first-light.env"] = self._environment(configuration, seed)
         taken["dirty.sql"] = DIRTY
         taken["storm.sh"] = STORM
+        if configuration.elevator == "fgio":
+            taken["bin/fgio"] = fgio_command()
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/first-light.sh",
@@ -144,6 +151,7 @@ class FirstLight(Experiment):
             "simdisk_counters": grown(folder, "simdisk"),
             "cpu_idle": _idle_share(folder),
             "waits": _waits(folder),
+            "blame": _blame(folder),
             "virtual_s": outcome.virtual_s,
         }
         summary = figures.summarize(requests, end - begin)
@@ -174,6 +182,14 @@ def _waits(folder: Path) -> dict[str, float]:
     return {event: round(count / seen.total(), 4) for event, count in seen.most_common()}
 
 
+def _blame(folder: Path) -> list[dict]:
+    """The longest waits of foreground tasks by cause, as `fgio blame` sums them up."""
+    file = folder / "blame.json"
+    if not file.is_file():
+        return []
+    return json.loads(file.read_text())["causes"][:BLAMED]
+
+
 def _clock(text: str) -> float:
     return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp()
 
@@ -198,3 +214,19 @@ def _idle_share(folder: Path) -> float:
     spent = last - first
     # Columns 4 and 5: idle, and idle while a disk works.
     return round(float((spent[3] + spent[4]) / spent.sum()), 3)
+
+
+class Ablation(FirstLight):
+    """first-light with each mechanism of fgio switched off in turn."""
+
+    name = "ablation"
+    description = "first-light, with each mechanism of fgio switched off in turn"
+    configurations = (
+        "floor",
+        "mq-deadline",
+        "fgio",
+        *(f"fgio-no-{name}" for name in SWITCHES),
+        "fgio-block",
+    )
+    extra_configurations = ()
+    demo_configurations = ()

@@ -25,6 +25,13 @@ set_priority() { # CLASS,LEVEL SQL_CONDITION
   done
 }
 
+tag_foreground() { # SQL_CONDITION: says to fgio who serves requests, and no more
+  local pid
+  for pid in $(pids_of "$1"); do
+    "$PAYLOAD/bin/fgio" tag --foreground "$pid" || stop "fgio does not tag process $pid"
+  done
+}
+
 set_journal_priority() {
   [[ -n $FOREGROUND_PRIORITY ]] || return 0
   ionice -c "${FOREGROUND_PRIORITY%,*}" -n "${FOREGROUND_PRIORITY#*,}" \
@@ -61,6 +68,9 @@ storm() {
 phase starting PostgreSQL
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
+for switch in $SWITCHED_OFF; do
+  echo N >"/sys/module/fgio/parameters/$switch" || stop "fgio has no switch $switch"
+done
 mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
 install -d -o postgres -g postgres "$RESULTS/server"
 # Without the log collector the server writes its log where it was started.
@@ -80,9 +90,13 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
     >pgbench.txt 2>&1 &
   pgbench=$!
   sleep 0.5
-  # Who commits waits for the WAL writer and for the journal of the file system as well.
-  set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
-  set_journal_priority
+  if [[ $ELEVATOR == fgio ]]; then
+    tag_foreground "application_name = 'pgbench'"
+  else
+    # Who commits waits for the WAL writer and for the journal of the file system as well.
+    set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
+    set_journal_priority
+  fi
   sleep "$(((WARM_S * 10 - 5) / 10)).5"
 fi
 phase measuring
@@ -105,6 +119,10 @@ moment measure_end
 kill $sampler
 snapshot after
 cat /proc/stat >after.cpu
+if [[ $ELEVATOR == fgio ]]; then
+  "$PAYLOAD/bin/fgio" --json blame >blame.json || stop "fgio blame failed"
+  "$PAYLOAD/bin/fgio" --json status >status.json || stop "fgio status failed"
+fi
 phase ending
 psql -XAtq -c "SELECT row_to_json(s) FROM pg_stat_bgwriter s" >bgwriter.json
 psql -XAtq -c "SELECT version()" >version.txt

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * Nothing but waiting for each other: how many rounds in a time?
+ *
+ *	contend pingpong|mutex|inode SECONDS [foreground]
+ *
+ * pingpong	two threads hand a POSIX semaphore to and fro: a futex wait and
+ *		a wake each round
+ * mutex	four threads take a pthread mutex in turn and give up the CPU
+ *		while they hold it, so that the others must sleep
+ * inode	four threads write to one file of a memory file system, whose inode
+ *		lock is the kernel's rw_semaphore
+ *
+ * Prints "ROUNDS NANOSECONDS". With `foreground`, the threads are foreground
+ * tasks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "uapi/fgio.h"
+
+#define THREADS 4
+#define BYTES 65536
+
+static atomic_bool over;
+static atomic_ulong rounds;
+static bool is_foreground;
+
+static void stop(const char *what)
+{
+	fprintf(stderr, "contend: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void tag_thread(void)
+{
+	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
+	int device;
+
+	if (!is_foreground)
+		return;
+	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	if (device < 0 || ioctl(device, FGIO_IOC_SET_TAG, &tag))
+		stop(FGIO_DEVICE_PATH);
+	close(device);
+}
+
+static sem_t to, fro;
+
+static void *echo(void *unused)
+{
+	tag_thread();
+	while (!over) {
+		sem_wait(&to);
+		sem_post(&fro);
+	}
+	return unused;
+}
+
+static void *call(void *unused)
+{
+	tag_thread();
+	while (!over) {
+		sem_post(&to);
+		sem_wait(&fro);
+		rounds++;
+	}
+	sem_post(&to);
+	return unused;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_mutex(void *unused)
+{
+	tag_thread();
+	while (!over) {
+		pthread_mutex_lock(&mutex);
+		sched_yield();
+		pthread_mutex_unlock(&mutex);
+		rounds++;
+	}
+	return unused;
+}
+
+static int file;
+
+static void *write_file(void *unused)
+{
+	static const char bytes[BYTES];
+
+	tag_thread();
+	while (!over) {
+		if (pwrite(file, bytes, BYTES, 0) != BYTES)
+			stop("write");
+		rounds++;
+	}
+	return unused;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void measure(void *(*const run[])(void *), unsigned int count,
+		    unsigned int seconds)
+{
+	pthread_t threads[THREADS];
+	uint64_t begin, first;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, run[i], NULL))
+			stop("pthread_create");
+	usleep(100000);
+	first = rounds;
+	begin = now_ns();
+	sleep(seconds);
+	printf("%lu %llu\n", rounds - first,
+	       (unsigned long long)(now_ns() - begin));
+	over = true;
+	for (i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(int count, char **arguments)
+{
+	static void *(*const pingpong[])(void *) = { echo, call };
+	static void *(*const mutexes[])(void *) = { take_mutex, take_mutex,
+						    take_mutex, take_mutex };
+	static void *(*const files[])(void *) = { write_file, write_file,
+						  write_file, write_file };
+	const char *mode = count > 2 ? arguments[1] : "";
+	unsigned int seconds = count > 2 ? atoi(arguments[2]) : 0;
+
+	is_foreground = count > 3 && !strcmp(arguments[3], "foreground");
+	sem_init(&to, 0, 0);
+	sem_init(&fro, 0, 0);
+	file = open("/dev/shm/contend", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (file < 0)
+		stop("/dev/shm/contend");
+	if (!strcmp(mode, "pingpong"))
+		measure(pingpong, 2, seconds);
+	else if (!strcmp(mode, "mutex"))
+		measure(mutexes, THREADS, seconds);
+	else if (!strcmp(mode, "inode"))
+		measure(files, THREADS, seconds);
+	else
+		return fprintf(stderr, "contend pingpong|mutex|inode SECONDS [foreground]\n"), 2;
+	return 0;
+}

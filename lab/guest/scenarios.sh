@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Runs scenarios of a group, each under its conditions, and leaves $RESULTS/scenarios.txt with a
+# line for each: NAME CONDITION us TIME... The environment of the run is in scenarios.env.
+# shellcheck source=/dev/null
+. "$PAYLOAD/functions.sh"
+# shellcheck source=/dev/null
+. "$PAYLOAD/scenarios.env"
+FILES_MIB=512
+DISK_MIB=640
+# Virtual seconds for one condition of a scenario; the program itself ends earlier.
+LIMIT_S=40
+PARAMETERS=/sys/module/fgio/parameters
+program=$PAYLOAD/scenarios
+out=$RESULTS/scenarios.txt
+export FILES=/mnt/scenarios
+
+switch() { # Y|N SWITCH...: those that the module has
+  local value=$1 name
+  shift
+  for name in "$@"; do
+    [[ ! -f $PARAMETERS/$name ]] || echo "$value" >"$PARAMETERS/$name" || stop "no switch $name"
+  done
+  "$program" settle >>"$RESULTS/log"
+}
+
+files() { # makes the file system of the group; sets FILES_ON
+  local features=()
+  mkdir -p "$FILES"
+  # Pages under writeback are not changed, as on any volume with checksums.
+  echo 1 >"/sys/block/$disk/queue/stable_writes"
+  export FILES_ON=/dev/$disk
+  case $GROUP in
+  dm)
+    modprobe dm_mod
+    dmsetup create --noudevsync scenarios --table "0 $((FILES_MIB * 2048)) linear /dev/$disk 0" &&
+      dmsetup mknodes || stop "no dm-linear"
+    FILES_ON=/dev/mapper/scenarios
+    ;;
+  fast) features=(-O fast_commit) ;;
+  esac
+  if [[ $GROUP == xfs ]]; then
+    insmod_extra
+    mkfs.xfs -q -f -K -d "size=${FILES_MIB}m" "$FILES_ON" || stop "mkfs.xfs failed"
+    mount -t xfs "$FILES_ON" "$FILES" || stop "xfs does not mount"
+  else
+    mke2fs -q -t ext4 -b 4096 -I 256 -N 16384 -J size=32 "${features[@]}" \
+      -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$FILES_ON" "${FILES_MIB}M" ||
+      stop "mke2fs failed"
+    # Without reading inodes ahead, a scenario knows which of them are in memory.
+    mount -t ext4 -o noinit_itable,inode_readahead_blks=0 "$FILES_ON" "$FILES" ||
+      stop "ext4 does not mount"
+  fi
+}
+
+insmod_extra() {
+  local each
+  while read -r each; do
+    [[ -d /sys/module/$each ]] || insmod "$PAYLOAD/extra/$each.ko" || stop "$each.ko does not load"
+  done <"$PAYLOAD/extra.order"
+}
+
+# What does not end holds the file system: nothing after it would be worth saying.
+give_up() { # NAME CONDITION
+  local task
+  echo "$1 $2 failed hung" >>"$out"
+  for task in /proc/[0-9]*/task/[0-9]*; do
+    grep -q '^State:.D' "$task/status" 2>/dev/null || continue
+    printf '%s %s\n' "$task" "$(cat "$task/comm")"
+    cat "$task/stack"
+  done >"$RESULTS/hung"
+  tail -n 1 "$out"
+  exit 0
+}
+
+run() { # NAME CONDITION [ROUNDS]
+  local condition=$2 load=load name=$1 process sleeper ended status
+  [[ $condition != floor ]] || load=floor
+  phase "$name $condition"
+  "$program" run "$name" $load "${@:3}" >"$RESULTS/raw" 2>&1 &
+  process=$!
+  sleep "$LIMIT_S" &
+  sleeper=$!
+  wait -n -p ended $process $sleeper
+  status=$?
+  [[ $ended == "$process" ]] || give_up "$name" "$condition"
+  kill $sleeper
+  sed "s/^/$name $condition /" "$RESULTS/raw" >>"$RESULTS/log"
+  if [[ $status == 0 ]]; then
+    echo "$name $condition $(grep '^us ' "$RESULTS/raw")"
+  else
+    echo "$name $condition failed status $status: $(grep -v ^state "$RESULTS/raw" | tr '\n' ' ')"
+  fi >>"$out"
+  tail -n 1 "$out"
+}
+
+phase preparing
+make_disk "$DEVICE" "$SEED" $DISK_MIB
+use_elevator fgio
+disk=$DISK
+export DISK=/dev/$disk
+insmod "$PAYLOAD/modules/fgio_test.ko" || stop "fgio_test.ko does not load"
+"$program" service >"$RESULTS/service" || stop "the device cannot be measured"
+files
+"$program" stay &
+stays=$!
+# shellcheck disable=SC2086
+while IFS=$'\t' read -r name group off _; do
+  [[ $group == "$GROUP" && $name =~ $ONLY ]] || continue
+  switch Y $ALL
+  run "$name" floor
+  switch N ${off//,/ }
+  run "$name" off 4
+  switch Y $ALL
+  run "$name" on
+done < <("$program" list)
+kill $stays
+rm -f "$RESULTS/raw"
+phase "done"

@@ -1,0 +1,795 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * What no sane program does, with foreground tasks in the middle of it:
+ *
+ *	abuse crowd THREADS FOREGROUND SECONDS
+ *	abuse chain mutex|hint STEPS
+ *	abuse cycle mutex|hint
+ *	abuse dying ROUNDS
+ *	abuse exiting ROUNDS
+ *	abuse namespace
+ *	abuse unprivileged
+ *	abuse sleepers THREADS SECONDS
+ *	abuse hook NAME		prints "works attached error" of a hook
+ *	abuse state NAME	prints a figure of FGIO_IOC_STATE
+ *
+ * Files are in the current folder. Exit status 0 when all went as it should.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "uapi/fgio.h"
+
+#define STACK_BYTES 32768
+#define THREADS_IN_PROCESS 500
+#define LOCKS 64
+#define STEPS_MAX 64
+#define HOOKS_MAX 128
+#define SOMEBODY 1234
+
+#define CHECK(condition)                                                  \
+	do {                                                              \
+		if (!(condition)) {                                       \
+			printf("line %d: %s is false (errno %s)\n",       \
+			       __LINE__, #condition,                      \
+			       strerrorname_np(errno));                   \
+			fflush(stdout);                                   \
+			_exit(1);                                         \
+		}                                                         \
+	} while (0)
+
+static void open_and_call(unsigned long call, void *argument)
+{
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	CHECK(device >= 0);
+	CHECK(!ioctl(device, call, argument));
+	close(device);
+}
+
+/* The device is not kept open: it would keep the module from being unloaded. */
+static void become_foreground(void)
+{
+	struct fgio_tag tag = { .tid = 0, .class = FGIO_TAG_FOREGROUND };
+
+	open_and_call(FGIO_IOC_SET_TAG, &tag);
+}
+
+static int try_hint(pid_t tid)
+{
+	struct fgio_wait_for wait = { .tid = tid };
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int result, error;
+
+	CHECK(device >= 0);
+	result = ioctl(device, FGIO_IOC_WAIT_FOR, &wait);
+	error = errno;
+	close(device);
+	errno = error;
+	return result;
+}
+
+static struct fgio_state state(void)
+{
+	struct fgio_state now = { 0 };
+
+	open_and_call(FGIO_IOC_STATE, &now);
+	return now;
+}
+
+static void pause_ms(unsigned int ms)
+{
+	struct timespec time = { .tv_sec = ms / 1000,
+				 .tv_nsec = ms % 1000 * 1000000L };
+
+	while (nanosleep(&time, &time))
+		;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000ULL + time.tv_nsec / 1000000;
+}
+
+/* Nothing is waited for any more: boosts end within a walk or two. */
+static void check_no_boost_is_left(void)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 100; tries++) {
+		struct fgio_state now = state();
+
+		if (!now.boosted && !now.foreground_waiting)
+			return;
+		pause_ms(20);
+	}
+	printf("%u tasks boosted, %u foreground tasks waiting\n",
+	       state().boosted, state().foreground_waiting);
+	_exit(1);
+}
+
+static pthread_t begin_thread(void *(*function)(void *), uintptr_t argument)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	CHECK(!pthread_create(&thread, &attributes, function,
+			      (void *)argument));
+	pthread_attr_destroy(&attributes);
+	return thread;
+}
+
+static void *shared(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	return memory;
+}
+
+static void make_mutex(pthread_mutex_t *mutex, int robust)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, robust);
+	CHECK(!pthread_mutex_init(mutex, &attributes));
+	pthread_mutexattr_destroy(&attributes);
+}
+
+static pid_t child(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+static void expect_success(pid_t pid)
+{
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static struct fgio_hook_state hook_states[HOOKS_MAX];
+
+static unsigned int read_hooks(void)
+{
+	struct fgio_hook_list hooks = {
+		.hooks = (uintptr_t)hook_states,
+		.capacity = HOOKS_MAX,
+	};
+
+	open_and_call(FGIO_IOC_HOOKS, &hooks);
+	return hooks.count < HOOKS_MAX ? hooks.count : HOOKS_MAX;
+}
+
+/*
+ * A wait is seen when it begins with the hooks attached: this gives fgio a
+ * foreground task, which stays, and time to attach them.
+ */
+static void await_hooks(void)
+{
+	unsigned int i, attached, before = 0, unchanged = 0;
+
+	if (!child()) {
+		become_foreground();
+		for (;;)
+			pause_ms(1000);
+	}
+	while (unchanged < 5) {
+		unsigned int count = read_hooks();
+
+		for (i = 0, attached = 0; i < count; i++)
+			if (hook_states[i].state & FGIO_HOOK_ATTACHED)
+				attached++;
+		unchanged = attached && attached == before ? unchanged + 1 : 0;
+		before = attached;
+		pause_ms(100);
+	}
+}
+
+/* ---- crowd ---- */
+
+static struct crowd {
+	pthread_mutex_t locks[LOCKS];
+	sem_t semaphore;
+	_Atomic unsigned int begun;
+	_Atomic unsigned int foreground;
+	_Atomic bool over;
+} *crowd;
+
+static void take_a_lock(unsigned int *seed)
+{
+	pthread_mutex_t *lock = &crowd->locks[rand_r(seed) % LOCKS];
+
+	CHECK(!pthread_mutex_lock(lock));
+	if (rand_r(seed) % 4 == 0)
+		pause_ms(1);
+	CHECK(!pthread_mutex_unlock(lock));
+}
+
+static void use_semaphore(unsigned int *seed)
+{
+	struct timespec until;
+
+	if (rand_r(seed) % 2) {
+		CHECK(!sem_post(&crowd->semaphore));
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	sem_timedwait(&crowd->semaphore, &until);
+}
+
+static void write_a_little(unsigned int *seed, unsigned int number)
+{
+	char name[32];
+	int file;
+
+	snprintf(name, sizeof(name), "crowd%u", number % 50);
+	file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(file >= 0);
+	CHECK(pwrite(file, name, sizeof(name), rand_r(seed) % 65536) ==
+	      sizeof(name));
+	if (rand_r(seed) % 4 == 0)
+		fdatasync(file);
+	close(file);
+}
+
+static void *crowd_thread(void *argument)
+{
+	unsigned int number = (uintptr_t)argument, seed = number;
+
+	if (number % 10 == 0 && crowd->foreground) {
+		crowd->foreground--;
+		become_foreground();
+	}
+	crowd->begun++;
+	while (!crowd->over) {
+		switch (rand_r(&seed) % 16) {
+		case 0:
+			write_a_little(&seed, number);
+			break;
+		case 1 ... 4:
+			use_semaphore(&seed);
+			break;
+		default:
+			take_a_lock(&seed);
+		}
+		pause_ms(4000 + rand_r(&seed) % 8000);
+	}
+	return NULL;
+}
+
+static void crowd_process(unsigned int first, unsigned int threads)
+{
+	pthread_t thread[THREADS_IN_PROCESS];
+	unsigned int i;
+
+	for (i = 0; i < threads; i++)
+		thread[i] = begin_thread(crowd_thread, first + i);
+	for (i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	_exit(0);
+}
+
+static void run_crowd(unsigned int threads, unsigned int foreground,
+		      unsigned int seconds)
+{
+	unsigned int i, processes = 0;
+	pid_t pids[64];
+
+	crowd = shared(sizeof(*crowd));
+	for (i = 0; i < LOCKS; i++)
+		make_mutex(&crowd->locks[i], PTHREAD_MUTEX_STALLED);
+	CHECK(!sem_init(&crowd->semaphore, 1, 0));
+	crowd->foreground = foreground;
+	for (i = 0; i < threads; i += THREADS_IN_PROCESS) {
+		CHECK(processes < 64);
+		pids[processes] = child();
+		if (!pids[processes++])
+			crowd_process(i, THREADS_IN_PROCESS);
+	}
+	while (crowd->begun < threads)
+		pause_ms(100);
+	printf("%u threads, %u foreground\n", threads,
+	       foreground - crowd->foreground);
+	pause_ms(seconds * 1000);
+	crowd->over = true;
+	for (i = 0; i < processes; i++)
+		expect_success(pids[i]);
+	printf("boosts %llu, walks %llu, lost %llu, overflows %llu\n",
+	       state().boosts, state().walks, state().waits_lost,
+	       state().walk_overflows);
+	CHECK(state().boosts > 0);
+	check_no_boost_is_left();
+}
+
+/* ---- chains and cycles ---- */
+
+static struct {
+	pthread_mutex_t locks[STEPS_MAX + 1];
+	_Atomic pid_t tids[STEPS_MAX + 1];
+	_Atomic bool over;
+	bool hint;
+	bool cyclic;
+	unsigned int steps;
+} chain;
+
+static pid_t tid_of(unsigned int step)
+{
+	while (!chain.tids[step])
+		pause_ms(1);
+	return chain.tids[step];
+}
+
+/* Each waits for the one before; the first, in a cycle, for the last. */
+static void *chain_thread(void *argument)
+{
+	unsigned int step = (uintptr_t)argument;
+	unsigned int next = step ? step - 1 : chain.steps;
+	bool last = step == 0 && !chain.cyclic;
+
+	if (step == chain.steps || (chain.cyclic && step == 0))
+		become_foreground();
+	if (!chain.hint)
+		CHECK(!pthread_mutex_lock(&chain.locks[step]));
+	chain.tids[step] = syscall(SYS_gettid);
+	tid_of(next);
+	if (last) {
+		while (!chain.over)
+			pause_ms(5);
+	} else if (chain.hint) {
+		CHECK(!try_hint(tid_of(next)));
+		while (!chain.over)
+			pause_ms(5);
+		CHECK(!try_hint(0));
+	} else {
+		CHECK(!pthread_mutex_lock(&chain.locks[next]));
+		CHECK(!pthread_mutex_unlock(&chain.locks[next]));
+	}
+	if (!chain.hint)
+		CHECK(!pthread_mutex_unlock(&chain.locks[step]));
+	return NULL;
+}
+
+static void begin_chain(bool hint, unsigned int steps,
+			pthread_t threads[STEPS_MAX + 1])
+{
+	unsigned int i;
+
+	CHECK(steps >= 1 && steps <= STEPS_MAX);
+	chain.hint = hint;
+	chain.steps = steps;
+	for (i = 0; i <= steps; i++)
+		make_mutex(&chain.locks[i], PTHREAD_MUTEX_STALLED);
+	for (i = 0; i <= steps; i++)
+		threads[i] = begin_thread(chain_thread, i);
+	for (i = 0; i <= steps; i++)
+		tid_of(i);
+	/* All of them sleep, and some walks have seen them. */
+	pause_ms(500);
+}
+
+static void run_chain(bool hint, unsigned int steps)
+{
+	pthread_t threads[STEPS_MAX + 1];
+	struct fgio_state now;
+	unsigned int i;
+
+	begin_chain(hint, steps, threads);
+	now = state();
+	printf("%u steps: %u boosted, %u waiting\n", steps, now.boosted,
+	       now.foreground_waiting);
+	/* As deep as chains are followed, and no deeper. */
+	if (hint)
+		CHECK(now.boosted >= 1 && now.boosted <= 8);
+	chain.over = true;
+	for (i = 0; i <= steps; i++)
+		pthread_join(threads[i], NULL);
+	check_no_boost_is_left();
+}
+
+/* A cycle of mutexes never ends by itself. */
+static void run_cycle(bool hint)
+{
+	pthread_t threads[STEPS_MAX + 1];
+	struct fgio_state before, now;
+	pid_t pid = child();
+
+	if (!pid) {
+		chain.cyclic = true;
+		begin_chain(hint, 2, threads);
+		pause();
+	}
+	pause_ms(2000);
+	before = state();
+	pause_ms(200);
+	now = state();
+	printf("%llu walks in 200 ms, %u boosted, %u waiting\n",
+	       now.walks - before.walks, now.boosted, now.foreground_waiting);
+	CHECK(now.walks - before.walks < 1000);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check_no_boost_is_left();
+}
+
+/* ---- ends of life ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic unsigned int held;
+} *life;
+
+static void *hold_for_ever(void *argument)
+{
+	(void)argument;
+	CHECK(!pthread_mutex_lock(&life->lock));
+	life->held++;
+	for (;;)
+		pause_ms(1000);
+}
+
+/* The lock tells that its owner died while it was being helped. */
+static void *outlive(void *rounds)
+{
+	uintptr_t round;
+	pid_t pid;
+
+	become_foreground();
+	for (round = 0; round < (uintptr_t)rounds; round++) {
+		pid = child();
+		if (!pid)
+			hold_for_ever(NULL);
+		while (life->held <= round)
+			pause_ms(1);
+		if (!fork()) {
+			pause_ms(5 + round % 5);
+			kill(pid, SIGKILL);
+			_exit(0);
+		}
+		CHECK(pthread_mutex_lock(&life->lock) == EOWNERDEAD);
+		CHECK(!pthread_mutex_consistent(&life->lock));
+		CHECK(!pthread_mutex_unlock(&life->lock));
+		CHECK(wait(NULL) > 0 && wait(NULL) > 0);
+	}
+	return NULL;
+}
+
+static void run_dying(unsigned int rounds)
+{
+	uint64_t boosts = state().boosts;
+
+	life = shared(sizeof(*life));
+	make_mutex(&life->lock, PTHREAD_MUTEX_ROBUST);
+	pthread_join(begin_thread(outlive, rounds), NULL);
+	printf("%llu boosts in %u deaths\n", state().boosts - boosts, rounds);
+	CHECK(state().boosts > boosts);
+	check_no_boost_is_left();
+}
+
+static void *hold_and_end(void *lock)
+{
+	CHECK(!pthread_mutex_lock(lock));
+	return NULL;
+}
+
+/* An owner that is no more owns the lock for ever; its number is used again. */
+static void *wait_for_nobody(void *rounds)
+{
+	uintptr_t round;
+
+	become_foreground();
+	for (round = 0; round < (uintptr_t)rounds; round++) {
+		pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		struct timespec until;
+
+		pthread_join(begin_thread(hold_and_end, (uintptr_t)&lock),
+			     NULL);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 20000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		CHECK(pthread_mutex_timedlock(&lock, &until) == ETIMEDOUT);
+	}
+	return NULL;
+}
+
+static void run_exiting(unsigned int rounds)
+{
+	pthread_join(begin_thread(wait_for_nobody, rounds), NULL);
+	check_no_boost_is_left();
+}
+
+/* ---- who may, and from where ---- */
+
+static void *contend(void *unused)
+{
+	(void)unused;
+	become_foreground();
+	CHECK(!pthread_mutex_lock(&chain.locks[0]));
+	CHECK(!pthread_mutex_unlock(&chain.locks[0]));
+	return NULL;
+}
+
+static void in_namespace(pid_t outside)
+{
+	uint64_t boosts = state().boosts;
+	pthread_t thread;
+
+	CHECK(getpid() == 1);
+	errno = 0;
+	CHECK(try_hint(outside) && errno == ESRCH);
+	make_mutex(&chain.locks[0], PTHREAD_MUTEX_STALLED);
+	CHECK(!pthread_mutex_lock(&chain.locks[0]));
+	thread = begin_thread(contend, 0);
+	pause_ms(1000);
+	/* Numbers of threads in locks are those of this namespace. */
+	CHECK(state().boosts > boosts);
+	CHECK(!try_hint(2));
+	CHECK(!try_hint(0));
+	CHECK(!pthread_mutex_unlock(&chain.locks[0]));
+	pthread_join(thread, NULL);
+	_exit(0);
+}
+
+static void run_namespace(void)
+{
+	pid_t outside = getpid(), pid = child();
+
+	if (!pid) {
+		CHECK(!unshare(CLONE_NEWPID));
+		pid = child();
+		if (!pid)
+			in_namespace(outside);
+		expect_success(pid);
+		_exit(0);
+	}
+	expect_success(pid);
+	check_no_boost_is_left();
+}
+
+static void *linger(void *tid)
+{
+	*(_Atomic pid_t *)tid = syscall(SYS_gettid);
+	for (;;)
+		pause_ms(1000);
+	return NULL;
+}
+
+static void as_somebody(pid_t roots)
+{
+	struct fgio_blame blame = { 0 };
+	static _Atomic pid_t own;
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	CHECK(device >= 0);
+	CHECK(!setresgid(SOMEBODY, SOMEBODY, SOMEBODY));
+	CHECK(!setresuid(SOMEBODY, SOMEBODY, SOMEBODY));
+	errno = 0;
+	CHECK(ioctl(device, FGIO_IOC_WAIT_FOR,
+		    &(struct fgio_wait_for){ .tid = roots }) == -1);
+	CHECK(errno == EPERM);
+	CHECK(ioctl(device, FGIO_IOC_REARM) == -1 && errno == EPERM);
+	errno = 0;
+	CHECK(ioctl(device, FGIO_IOC_BLAME, &blame) == -1 && errno == EPERM);
+	begin_thread(linger, (uintptr_t)&own);
+	while (!own)
+		pause_ms(1);
+	CHECK(!ioctl(device, FGIO_IOC_WAIT_FOR,
+		     &(struct fgio_wait_for){ .tid = own }));
+	CHECK(!ioctl(device, FGIO_IOC_WAIT_FOR,
+		     &(struct fgio_wait_for){ .tid = 0 }));
+	_exit(0);
+}
+
+static void run_unprivileged(void)
+{
+	pid_t roots = getpid(), pid = child();
+
+	if (!pid)
+		as_somebody(roots);
+	expect_success(pid);
+}
+
+/* ---- asleep in hooked functions ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	sem_t semaphore;
+	int file;
+	int sysv;
+	_Atomic unsigned int begun;
+	_Atomic unsigned int ended;
+} sleepers;
+
+static void sleep_on_file(unsigned int number)
+{
+	char name[32], byte;
+	int file;
+
+	snprintf(name, sizeof(name), "sleeper%u", number);
+	file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(file >= 0);
+	if (number % 2)
+		CHECK(pread(sleepers.file, &byte, 1,
+			    (off_t)number * 4096) == 1);
+	else
+		CHECK(!fsync(file));
+	close(file);
+}
+
+static void *sleeper(void *argument)
+{
+	struct sembuf lower = { .sem_op = -1 };
+	unsigned int number = (uintptr_t)argument;
+	int file;
+
+	become_foreground();
+	sleepers.begun++;
+	switch (number % 6) {
+	case 0:
+		CHECK(!pthread_mutex_lock(&sleepers.lock));
+		CHECK(!pthread_mutex_unlock(&sleepers.lock));
+		break;
+	case 1:
+		CHECK(!sem_wait(&sleepers.semaphore));
+		break;
+	case 2:
+		while (semop(sleepers.sysv, &lower, 1))
+			CHECK(errno == EINTR);
+		break;
+	case 3:
+		file = open("/tmp/sleepers", O_RDWR | O_CLOEXEC);
+		CHECK(file >= 0 && !flock(file, LOCK_EX));
+		close(file);
+		break;
+	default:
+		sleep_on_file(number);
+	}
+	sleepers.ended++;
+	return NULL;
+}
+
+/* Says when they sleep, and wakes them after some seconds. */
+static void run_sleepers(unsigned int threads, unsigned int seconds)
+{
+	struct sembuf raise = { .sem_op = 1 };
+	unsigned int i;
+	int file = open("/tmp/sleepers", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	sleepers.file = open("data", O_RDONLY | O_CLOEXEC);
+	CHECK(sleepers.file >= 0 && file >= 0 && !flock(file, LOCK_EX));
+	sleepers.sysv = semget(IPC_PRIVATE, 1, 0600);
+	make_mutex(&sleepers.lock, PTHREAD_MUTEX_STALLED);
+	CHECK(!sem_init(&sleepers.semaphore, 0, 0));
+	CHECK(!pthread_mutex_lock(&sleepers.lock));
+	for (i = 0; i < threads; i++)
+		begin_thread(sleeper, i);
+	while (sleepers.begun < threads)
+		pause_ms(10);
+	pause_ms(3000);
+	printf("asleep %u\n", threads - sleepers.ended);
+	fflush(stdout);
+	pause_ms(seconds * 1000);
+	CHECK(!pthread_mutex_unlock(&sleepers.lock));
+	for (i = 0; i < threads; i++) {
+		CHECK(!sem_post(&sleepers.semaphore));
+		CHECK(!semop(sleepers.sysv, &raise, 1));
+	}
+	close(file);
+	while (sleepers.ended < threads)
+		pause_ms(10);
+	printf("awake\n");
+}
+
+/* ---- what the module says ---- */
+
+static void say_hook(const char *name)
+{
+	unsigned int i, count = read_hooks();
+
+	for (i = 0; i < count; i++) {
+		struct fgio_hook_state *hook = &hook_states[i];
+
+		if (strcmp(hook->name, name))
+			continue;
+		printf("%d %d %u\n", !!(hook->state & FGIO_HOOK_WORKS),
+		       !!(hook->state & FGIO_HOOK_ATTACHED), hook->error);
+		return;
+	}
+	_exit(1);
+}
+
+static void say_state(const char *name)
+{
+	struct fgio_state now = state();
+
+	if (!strcmp(name, "waits_lost"))
+		printf("%llu\n", now.waits_lost);
+	else if (!strcmp(name, "foreground_waiting"))
+		printf("%u\n", now.foreground_waiting);
+	else if (!strcmp(name, "boosted"))
+		printf("%u\n", now.boosted);
+	else if (!strcmp(name, "boosts"))
+		printf("%llu\n", now.boosts);
+	else
+		_exit(2);
+}
+
+static unsigned int number(const char *text)
+{
+	return text ? atoi(text) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	const char *first = argc > 2 ? argv[2] : "";
+	uint64_t begin = now_ms();
+
+	if (strcmp(what, "hook") && strcmp(what, "state") &&
+	    strcmp(what, "unprivileged"))
+		await_hooks();
+	if (!strcmp(what, "crowd") && argc == 5)
+		run_crowd(number(first), number(argv[3]), number(argv[4]));
+	else if (!strcmp(what, "chain") && argc == 4)
+		run_chain(!strcmp(first, "hint"), number(argv[3]));
+	else if (!strcmp(what, "cycle"))
+		run_cycle(!strcmp(first, "hint"));
+	else if (!strcmp(what, "dying"))
+		run_dying(number(first));
+	else if (!strcmp(what, "exiting"))
+		run_exiting(number(first));
+	else if (!strcmp(what, "namespace"))
+		run_namespace();
+	else if (!strcmp(what, "unprivileged"))
+		run_unprivileged();
+	else if (!strcmp(what, "sleepers") && argc == 4)
+		run_sleepers(number(first), number(argv[3]));
+	else if (!strcmp(what, "hook"))
+		say_hook(first);
+	else if (!strcmp(what, "state"))
+		say_state(first);
+	else
+		return 2;
+	if (strcmp(what, "hook") && strcmp(what, "state"))
+		printf("%s: %llu ms\n", what,
+		       (unsigned long long)(now_ms() - begin));
+	return 0;
+}

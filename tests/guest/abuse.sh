@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Crowds, chains, cycles, deaths and departures while foreground tasks wait.
+# shellcheck shell=bash disable=SC2154
+
+mounted() { # an ext4 on a disk under fgio
+  make_null abuse size=512
+  use fgio
+  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+}
+
+unmounted() {
+  umount "$WORK/mount"
+  echo none >"/sys/block/$DISK/queue/scheduler"
+  remove_null abuse
+}
+
+# limit: 400
+check_ten_thousand_threads() {
+  mounted
+  (cd "$WORK/mount" && abuse crowd 10000 1000 20)
+  expect "no waiting foreground task is left" "$(abuse state foreground_waiting)" -eq 0
+  unmounted
+}
+
+check_deep_chains() {
+  need_fgio
+  abuse chain mutex 20
+  abuse chain hint 20
+  abuse chain hint 63
+}
+
+check_cyclic_chains() {
+  need_fgio
+  abuse cycle mutex
+  abuse cycle hint
+}
+
+check_death_while_boosted() {
+  need_fgio
+  abuse dying 100
+}
+
+check_owners_that_are_gone() {
+  need_fgio
+  abuse exiting 100
+}
+
+check_another_pid_namespace() {
+  need_fgio
+  abuse namespace
+}
+
+check_unprivileged_callers() {
+  need_fgio
+  abuse unprivileged
+}
+
+check_overflow_is_counted() {
+  local sleepers
+  load_fgio waits_max=512
+  dd if=/dev/zero of="$WORK/data" bs=4k count=2000 status=none
+  (cd "$WORK" && exec abuse sleepers 2000 10) >"$WORK/sleepers" &
+  sleepers=$!
+  wait_for "sleepers" grep -q ^asleep "$WORK/sleepers"
+  expect "waits without room" "$(abuse state waits_lost)" -gt 0
+  expect "waits recorded" "$(abuse state foreground_waiting)" -gt 100
+  expect "no more than there is room for" "$(abuse state foreground_waiting)" -le 512
+  wait $sleepers
+  expect "waits that are left" "$(abuse state foreground_waiting)" -eq 0
+  unload_fgio
+}
+
+# The disk below stands still, so that hundreds sleep in the journal and on pages.
+# limit: 300
+check_unload_while_hundreds_sleep() {
+  local sleepers round
+  modprobe dm_mod
+  make_null abuse size=512
+  dmsetup create --noudevsync stopped --table "0 1048576 linear /dev/$DISK 0"
+  trap 'dmsetup resume --noudevsync stopped; clean_up' EXIT
+  dmsetup mknodes
+  mke2fs -q -t ext4 -E nodiscard /dev/mapper/stopped
+  mkdir -p "$WORK/mount"
+  mount /dev/mapper/stopped "$WORK/mount"
+  for round in 1 2 3; do
+    load_fgio
+    dd if=/dev/zero of="$WORK/mount/data" bs=4k count=700 status=none conv=fsync
+    sync
+    echo 1 >/proc/sys/vm/drop_caches
+    dmsetup suspend --nolockfs --noudevsync stopped
+    (cd "$WORK/mount" && exec abuse sleepers 600 5) >"$WORK/sleepers" &
+    sleepers=$!
+    wait_for "sleepers" grep -q ^asleep "$WORK/sleepers"
+    cat "$WORK/sleepers"
+    expect "asleep" "$(sed -n 's/^asleep //p' "$WORK/sleepers")" -gt 500
+    expect "seen by fgio" "$(abuse state foreground_waiting)" -gt 400
+    timeout 20 rmmod fgio || fail "the module does not go"
+    [[ $round == 1 ]] || load_fgio
+    dmsetup resume --noudevsync stopped
+    wait $sleepers
+    cat "$WORK/sleepers"
+    [[ ! -d /sys/module/fgio ]] || unload_fgio
+  done
+  umount "$WORK/mount"
+  dmsetup remove --noudevsync stopped
+  remove_null abuse
+}
+
+read_hook() { # NAME: sets WORKS, ATTACHED and ERROR
+  local said
+  said=$(abuse hook "$1") || fail "there is no hook $1: $said"
+  read -r WORKS ATTACHED ERROR <<<"$said"
+}
+
+check_a_hook_that_cannot_be_attached() {
+  local name
+  for name in folio_wait_bit_common contention_begin futex_lock_pi jbd2:jbd2_log_wait_commit; do
+    load_fgio
+    read_hook "$name"
+    expect "$name works, the control" "$WORKS" -eq 1
+    unload_fgio
+    load_fgio "fail_hook=$name"
+    read_hook "$name"
+    expect "$name does not work" "$WORKS" -eq 0
+    expect "it is not attached" "$ATTACHED" -eq 0
+    expect "and it says why" "$ERROR" -ne 0
+    # The rest does.
+    abuse exiting 5
+    abuse dying 5 || echo "nobody was boosted without $name"
+    unload_fgio
+  done
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/* A file's lock, and its pages while their I/O is under way. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+#define PAGES 1024
+#define READAHEAD_PAGES 32
+
+static int file;
+static int direct;
+static const volatile char *mapped;
+
+static void prepare_file(void)
+{
+	file = written_file("file", PAGES);
+	direct = open_file("file", O_RDWR | O_DIRECT);
+}
+
+/* The first page stays: the foreground writes to it. */
+static void prepare_uncached(void)
+{
+	prepare_file();
+	forget_pages(file);
+	write_block(file, 0, BLOCK);
+	NEED(!fsync(file));
+}
+
+/* The ends of rounds are apart: what one reads ahead is not the next one's. */
+static unsigned int page_of(unsigned int round)
+{
+	return (round + 1) * 2 * READAHEAD_PAGES;
+}
+
+/* A direct write beyond the end holds the file's lock until it is through. */
+static void append_directly(unsigned int round)
+{
+	off_t place = (off_t)(PAGES + round) * BLOCK;
+
+	NEED(pwrite(direct, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+static void read_directly(unsigned int round)
+{
+	off_t place = (off_t)page_of(round) * BLOCK;
+
+	NEED(pread(direct, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+/* A write of a part of a page reads the rest of it with the lock held. */
+static void write_partly(unsigned int round)
+{
+	write_block(file, page_of(round), 100);
+}
+
+static void write_first_page(unsigned int round)
+{
+	(void)round;
+	write_block(file, 0, 100);
+}
+
+/* ---- pages ---- */
+
+static void write_back_page(unsigned int round)
+{
+	off_t place = (off_t)page_of(round) * BLOCK;
+
+	write_block(file, page_of(round), BLOCK);
+	NEED(!sync_file_range(file, place, BLOCK, SYNC_FILE_RANGE_WRITE));
+}
+
+static void rewrite_page(unsigned int round)
+{
+	write_block(file, page_of(round), 100);
+}
+
+static void sync_data(unsigned int round)
+{
+	(void)round;
+	NEED(!fdatasync(file));
+}
+
+static void cut_off(unsigned int round)
+{
+	(void)round;
+	NEED(!ftruncate(file, (off_t)page_of(round) * BLOCK + 100));
+}
+
+/* From the end to the begin, since each round cuts off what is behind. */
+static void write_back_from_end(unsigned int round)
+{
+	write_back_page(rounds() - round);
+}
+
+static void cut_off_from_end(unsigned int round)
+{
+	cut_off(rounds() - round);
+}
+
+static void read_ahead(unsigned int round)
+{
+	off_t place = (off_t)page_of(round) * BLOCK;
+
+	NEED(!posix_fadvise(file, place, READAHEAD_PAGES * BLOCK,
+			    POSIX_FADV_WILLNEED));
+}
+
+static void read_page(unsigned int round)
+{
+	off_t place = (off_t)(page_of(round) + 1) * BLOCK;
+
+	NEED(pread(file, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+static void prepare_mapping(void)
+{
+	prepare_uncached();
+	mapped = mmap(NULL, PAGES * BLOCK, PROT_READ, MAP_SHARED, file, 0);
+	NEED(mapped != MAP_FAILED);
+	NEED(!madvise((void *)mapped, PAGES * BLOCK, MADV_RANDOM));
+}
+
+static void touch_page(unsigned int round)
+{
+	(void)mapped[(page_of(round) + 1) * BLOCK];
+}
+
+#define SCENARIO(_group, _name, _title, _off, _prepare, _background,           \
+		 _foreground)                                                  \
+	{                                                                      \
+		.name = _name, .group = _group, .title = _title, .off = _off,  \
+		.prepare = _prepare,                                           \
+		.background = { _background }, .foreground = _foreground,      \
+	}
+
+const struct scenario file_scenarios[] = {
+	SCENARIO("file", "inode-lock", "inode lock, held by a direct append",
+		      "boost,locks", prepare_file, append_directly,
+		      write_first_page),
+	SCENARIO("file", "inode-lock-shared",
+		 "inode lock, held by a direct read",
+		      "boost,locks", prepare_uncached, read_directly,
+		      write_first_page),
+	SCENARIO("file", "inode-lock-partial-write",
+		      "inode lock, held by a buffered write that has to read",
+		      "boost,locks", prepare_uncached, write_partly,
+		      write_first_page),
+	SCENARIO("file", "rewrite", "rewriting a page under writeback",
+		      "boost,io", prepare_file, write_back_page, rewrite_page),
+	SCENARIO("file", "fdatasync", "fdatasync of a page under writeback",
+		      "boost,io", prepare_file, write_back_page, sync_data),
+	SCENARIO("file", "truncate", "cutting off a page under writeback",
+		      "boost,io", prepare_file, write_back_from_end,
+		      cut_off_from_end),
+	SCENARIO("file", "readahead", "reading a page that readahead holds",
+		      "boost,io", prepare_uncached, read_ahead, read_page),
+	SCENARIO("file", "fault", "page fault on a page that readahead holds",
+		      "boost,io", prepare_mapping, read_ahead, touch_page),
+	SCENARIO("dm", "dm-rewrite",
+		 "rewriting a page under writeback, on dm-linear", "boost,io",
+		 prepare_file, write_back_page, rewrite_page),
+	SCENARIO("dm", "dm-readahead",
+		 "reading a page that readahead holds, on dm-linear",
+		 "boost,io", prepare_uncached, read_ahead, read_page),
+	SCENARIO("xfs", "xfs-inode-lock",
+		 "XFS: inode lock, held by a direct read",
+		 "boost,locks", prepare_uncached, read_directly,
+		 write_first_page),
+	SCENARIO("xfs", "xfs-rewrite", "XFS: rewriting a page under writeback",
+		 "boost,io", prepare_file, write_back_page, rewrite_page),
+	SCENARIO("xfs", "xfs-readahead",
+		 "XFS: reading a page that readahead holds", "boost,io",
+		 prepare_uncached, read_ahead, read_page),
+	{ 0 },
+};

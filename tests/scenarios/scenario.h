@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * What a scenario is, and what main.c gives it.
+ *
+ * A scenario has a foreground task that does one thing, and background tasks
+ * that got in its way just before. A round goes like this: before() runs, the
+ * background tasks begin one after the other, each when the one before it
+ * sleeps in the kernel, and then the foreground begins. What it took is the
+ * result of the round. A scenario never lets its foreground wait for anything
+ * but the thing that it is about: tasks are started by polling.
+ */
+#ifndef SCENARIO_H
+#define SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BACKGROUND_TASKS 3
+#define BLOCK 4096
+
+/* Background I/O that has nothing to do with the scenario. */
+enum flood {
+	FLOOD_DEEP,   /* more than there are slots: they are waited for */
+	FLOOD_QUEUED, /* fewer than there are slots, but a long queue */
+	FLOOD_NONE,
+};
+
+/**
+ * struct scenario - one of them
+ * @name: as --only and the results know it
+ * @group: scenarios of a group share a boot
+ * @title: for people
+ * @off: switches of the module that are off in the control, with commas
+ * @flood: background I/O at the device
+ * @rounds: how many rounds, the first included, whose result does not count:
+ *	it teaches who helps whom
+ * @processes: background tasks are processes, not threads of the foreground's
+ * @journal: after so many background tasks the journal's thread has to sleep
+ *	as well before it goes on; 0: it does not matter
+ * @settle_ms: how long the load works before the first round
+ * @prepare: while the device is idle
+ * @load: further background load, in a process of its own; does not return
+ * @loads: how many such processes
+ * @before: at the begin of each round, by a task that nobody waits for
+ * @background: what the background tasks do in a round
+ * @foreground: what the foreground does in a round
+ */
+struct scenario {
+	const char *name;
+	const char *group;
+	const char *title;
+	const char *off;
+	enum flood flood;
+	unsigned int rounds;
+	bool processes;
+	unsigned int journal;
+	unsigned int settle_ms;
+	void (*prepare)(void);
+	void (*load)(unsigned int number);
+	unsigned int loads;
+	void (*before)(unsigned int round);
+	void (*background[BACKGROUND_TASKS])(unsigned int round);
+	void (*foreground)(unsigned int round);
+};
+
+/* Each file's scenarios end with one without a name. */
+extern const struct scenario user_scenarios[];
+extern const struct scenario kernel_scenarios[];
+extern const struct scenario file_scenarios[];
+extern const struct scenario journal_scenarios[];
+extern const struct scenario cache_scenarios[];
+extern const struct scenario xfs_scenarios[];
+
+/* Ends the program with a message when the condition is false. */
+#define NEED(condition) need(condition, #condition, __FILE__, __LINE__)
+void need(bool condition, const char *what, const char *file, int line);
+
+/* Memory that the tasks share, zeroed, whether threads or processes. */
+void *shared(size_t bytes);
+
+/* A buffer for direct I/O, of this thread. */
+void *buffer(size_t bytes);
+
+/* The disk itself, for direct I/O beyond the end of the file system. */
+int disk(void);
+
+/* Where on the disk a scenario may read and write a block. */
+off_t own_place(unsigned int number);
+
+/* Reads a block of the disk beyond the file system: one I/O. */
+void read_disk(unsigned int round);
+
+/* A file in the scenario's own folder. */
+int open_file(const char *name, int flags);
+
+/* A file with @blocks written blocks, none of them dirty. */
+int written_file(const char *name, unsigned int blocks);
+
+/* Drops clean pages of a file from the cache. */
+void forget_pages(int file);
+
+void write_block(int file, unsigned int block, size_t bytes);
+void pause_us(unsigned int us);
+
+/*
+ * A background task is about to sleep for something else than I/O: when it
+ * does, the next one begins.
+ */
+void about_to_wait(void);
+
+/* Number of rounds of the scenario that runs. */
+unsigned int rounds(void);
+
+/* The foreground waits for the background task @number: FGIO_IOC_WAIT_FOR. */
+void hint_begin(unsigned int number);
+void hint_end(void);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/* Locks and conditions in user space, held or signalled across an I/O. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/ipc.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+#define OFF "boost,user"
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	pthread_rwlock_t rwlock;
+	sem_t semaphore;
+	unsigned int ready;
+	_Atomic uint32_t words[2];
+} *state;
+static int sysv;
+static int event;
+
+static void make_mutex(int protocol, int robust, int process)
+{
+	pthread_mutexattr_t attributes;
+
+	state = shared(sizeof(*state));
+	NEED(!pthread_mutexattr_init(&attributes));
+	NEED(!pthread_mutexattr_setprotocol(&attributes, protocol));
+	NEED(!pthread_mutexattr_setrobust(&attributes, robust));
+	NEED(!pthread_mutexattr_setpshared(&attributes, process));
+	NEED(!pthread_mutex_init(&state->mutex, &attributes));
+}
+
+static void prepare_mutex(void)
+{
+	make_mutex(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED,
+		   PTHREAD_PROCESS_PRIVATE);
+}
+
+static void prepare_mutex_pi(void)
+{
+	make_mutex(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED,
+		   PTHREAD_PROCESS_PRIVATE);
+}
+
+static void prepare_mutex_robust(void)
+{
+	make_mutex(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST,
+		   PTHREAD_PROCESS_PRIVATE);
+}
+
+static void prepare_mutex_shared(void)
+{
+	make_mutex(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED,
+		   PTHREAD_PROCESS_SHARED);
+}
+
+static void prepare_mutex_robust_shared(void)
+{
+	make_mutex(PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST,
+		   PTHREAD_PROCESS_SHARED);
+}
+
+static void hold_mutex(unsigned int round)
+{
+	NEED(!pthread_mutex_lock(&state->mutex));
+	read_disk(round);
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
+static void take_mutex(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_mutex_lock(&state->mutex));
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
+/* The second thread waits for the first one's lock, and holds another. */
+static struct {
+	pthread_mutex_t first, second;
+} chain = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+
+static void chain_first(unsigned int round)
+{
+	NEED(!pthread_mutex_lock(&chain.first));
+	read_disk(round);
+	NEED(!pthread_mutex_unlock(&chain.first));
+}
+
+static void chain_second(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_mutex_lock(&chain.second));
+	about_to_wait();
+	NEED(!pthread_mutex_lock(&chain.first));
+	NEED(!pthread_mutex_unlock(&chain.first));
+	NEED(!pthread_mutex_unlock(&chain.second));
+}
+
+static void chain_take(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_mutex_lock(&chain.second));
+	NEED(!pthread_mutex_unlock(&chain.second));
+}
+
+static void prepare_rwlock(void)
+{
+	state = shared(sizeof(*state));
+	NEED(!pthread_rwlock_init(&state->rwlock, NULL));
+}
+
+static void hold_rwlock(unsigned int round)
+{
+	NEED(!pthread_rwlock_wrlock(&state->rwlock));
+	read_disk(round);
+	NEED(!pthread_rwlock_unlock(&state->rwlock));
+}
+
+static void take_rwlock(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_rwlock_rdlock(&state->rwlock));
+	NEED(!pthread_rwlock_unlock(&state->rwlock));
+}
+
+static void prepare_condition(void)
+{
+	prepare_mutex();
+	NEED(!pthread_cond_init(&state->condition, NULL));
+}
+
+static void signal_condition(unsigned int round)
+{
+	read_disk(round);
+	NEED(!pthread_mutex_lock(&state->mutex));
+	state->ready = round + 1;
+	NEED(!pthread_cond_signal(&state->condition));
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
+static void await_condition(unsigned int round)
+{
+	NEED(!pthread_mutex_lock(&state->mutex));
+	while (state->ready <= round)
+		NEED(!pthread_cond_wait(&state->condition, &state->mutex));
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
+static void prepare_semaphore(void)
+{
+	state = shared(sizeof(*state));
+	NEED(!sem_init(&state->semaphore, 1, 0));
+}
+
+static void post_semaphore(unsigned int round)
+{
+	read_disk(round);
+	NEED(!sem_post(&state->semaphore));
+}
+
+static void await_semaphore(unsigned int round)
+{
+	(void)round;
+	while (sem_wait(&state->semaphore))
+		NEED(errno == EINTR);
+}
+
+static void change_sysv(int by)
+{
+	struct sembuf operation = { .sem_num = 0, .sem_op = by };
+
+	while (semop(sysv, &operation, 1))
+		NEED(errno == EINTR);
+}
+
+static void prepare_sysv(void)
+{
+	sysv = semget(IPC_PRIVATE, 1, 0600);
+	NEED(sysv >= 0);
+}
+
+static void post_sysv(unsigned int round)
+{
+	read_disk(round);
+	change_sysv(1);
+}
+
+static void await_sysv(unsigned int round)
+{
+	(void)round;
+	change_sysv(-1);
+}
+
+static void prepare_words(void)
+{
+	state = shared(sizeof(*state));
+}
+
+static void wake_words(unsigned int round)
+{
+	read_disk(round);
+	state->words[1] = round + 1;
+	syscall(SYS_futex, &state->words[1], FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void await_words(unsigned int round)
+{
+	struct futex_waitv waiters[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		waiters[i] = (struct futex_waitv){
+			.uaddr = (uintptr_t)&state->words[i],
+			.flags = FUTEX_32 | FUTEX_PRIVATE_FLAG,
+		};
+	for (;;) {
+		waiters[1].val = state->words[1];
+		if (waiters[1].val > round)
+			return;
+		syscall(SYS_futex_waitv, waiters, 2, 0, NULL, CLOCK_MONOTONIC);
+	}
+}
+
+static void prepare_event(void)
+{
+	event = eventfd(0, EFD_CLOEXEC);
+	NEED(event >= 0);
+}
+
+static void send_event(unsigned int round)
+{
+	uint64_t one = 1;
+
+	read_disk(round);
+	NEED(write(event, &one, sizeof(one)) == sizeof(one));
+}
+
+static void await_event(unsigned int round)
+{
+	uint64_t count;
+
+	(void)round;
+	hint_begin(0);
+	NEED(read(event, &count, sizeof(count)) == sizeof(count));
+	hint_end();
+}
+
+#define USER(_name, _title, _prepare, _background, _foreground, ...)  \
+	{                                                             \
+		.name = _name, .group = "user", .title = _title,      \
+		.off = OFF, .prepare = _prepare,                      \
+		.background = { _background },                        \
+		.foreground = _foreground, __VA_ARGS__                \
+	}
+
+const struct scenario user_scenarios[] = {
+	USER("admission", "the holder of a mutex sleeps in admission",
+	     prepare_mutex, hold_mutex, take_mutex, ),
+	USER("queued", "the holder of a mutex has its I/O in the queue",
+	     prepare_mutex, hold_mutex, take_mutex, .flood = FLOOD_QUEUED),
+	USER("mutex-pi", "pthread mutex with priority inheritance",
+	     prepare_mutex_pi, hold_mutex, take_mutex, ),
+	USER("mutex-robust", "robust pthread mutex", prepare_mutex_robust,
+	     hold_mutex, take_mutex, ),
+	USER("mutex-shared", "pthread mutex between processes",
+	     prepare_mutex_shared, hold_mutex, take_mutex, .processes = true),
+	USER("mutex-robust-shared", "robust pthread mutex between processes",
+	     prepare_mutex_robust_shared, hold_mutex, take_mutex,
+	     .processes = true),
+	{
+		.name = "mutex-chain",
+		.group = "user",
+		.title = "pthread mutex, whose holder waits for another",
+		.off = OFF,
+		.background = { chain_first, chain_second },
+		.foreground = chain_take,
+	},
+	USER("rwlock", "pthread rwlock, held by a writer", prepare_rwlock,
+	     hold_rwlock, take_rwlock, ),
+	USER("condition", "condition variable, signalled after an I/O",
+	     prepare_condition, signal_condition, await_condition, ),
+	USER("posix-semaphore", "POSIX semaphore, posted after an I/O",
+	     prepare_semaphore, post_semaphore, await_semaphore, ),
+	USER("sysv-semaphore", "System V semaphore, raised after an I/O",
+	     prepare_sysv, post_sysv, await_sysv, ),
+	USER("futex-waitv", "futex_waitv on two words, one woken after an I/O",
+	     prepare_words, wake_words, await_words, ),
+	USER("hint", "eventfd, with an owner hint", prepare_event, send_event,
+	     await_event, ),
+	{ 0 },
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/* XFS: its log, and its buffers. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+#define OFF "boost,journal"
+/* Inodes are allocated by so many at once: one buffer holds all or half. */
+#define INODES_IN_CHUNK 64
+
+static int file[2];
+
+static void prepare(void)
+{
+	file[0] = written_file("file0", 1);
+	file[1] = written_file("file1", 1);
+}
+
+/* Any change will do that is a different one each time. */
+static void change_and_sync(int fd, unsigned int round)
+{
+	NEED(!fchmod(fd, round % 2 ? 0600 : 0640));
+	NEED(!fsync(fd));
+}
+
+static void sync_file0(unsigned int round)
+{
+	change_and_sync(file[0], round);
+}
+
+static void sync_file1(unsigned int round)
+{
+	change_and_sync(file[1], round);
+}
+
+static void name_inode(char name[32], unsigned int number)
+{
+	snprintf(name, 32, "inode%u", number);
+}
+
+/* Mounted anew, no inode is in memory. */
+static void forget_inodes(void)
+{
+	const char *top = getenv("FILES");
+	char folder[256];
+	struct dirent *entry;
+	DIR *names;
+
+	NEED(getcwd(folder, sizeof(folder)));
+	NEED(!chdir("/") && !umount(top));
+	NEED(!mount(getenv("FILES_ON"), top, "xfs", 0, NULL));
+	NEED(!chdir(folder));
+	/* Names are looked up without I/O from now on. */
+	names = opendir(".");
+	NEED(names);
+	do
+		entry = readdir(names);
+	while (entry);
+	closedir(names);
+}
+
+static void prepare_inodes(void)
+{
+	unsigned int i;
+	char name[32];
+
+	for (i = 0; i < (rounds() + 2) * INODES_IN_CHUNK; i++) {
+		name_inode(name, i);
+		close(open_file(name, O_RDWR));
+	}
+	forget_inodes();
+}
+
+static void look_at(unsigned int number)
+{
+	struct stat found;
+	char name[32];
+
+	name_inode(name, number);
+	NEED(!stat(name, &found));
+}
+
+static void look_at_first(unsigned int round)
+{
+	look_at((round + 1) * INODES_IN_CHUNK);
+}
+
+static void look_at_second(unsigned int round)
+{
+	look_at((round + 1) * INODES_IN_CHUNK + 1);
+}
+
+#define XFS(_name, _title, _prepare, _background, _foreground)            \
+	{                                                                 \
+		.name = _name, .group = "xfs", .title = _title,           \
+		.off = OFF, .rounds = 5, .prepare = _prepare,             \
+		.background = { _background }, .foreground = _foreground, \
+	}
+
+const struct scenario xfs_scenarios[] = {
+	XFS("xfs-log", "XFS: fsync, while the log is written for others",
+	    prepare, sync_file0, sync_file1),
+	XFS("xfs-buffer", "XFS: looking at an inode whose neighbour is read",
+	    prepare_inodes, look_at_first, look_at_second),
+	{ 0 },
+};

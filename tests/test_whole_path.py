@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Every scenario of tests/scenarios/ in virtual time: what fgio is for, one wait at a time.
+
+With the mechanism on, a foreground task waits at most three device service times longer than with
+the device to itself; and at most a tenth of what it waits with the mechanism off, which proves that
+the scenario can fail. FGIO_KERNELS chooses kernels ("6.12,6.1" by default), FGIO_SCENARIOS, a
+regular expression, single scenarios. The table is in build/scenarios/whole-path-KERNEL/.
+"""
+
+import functools
+import os
+
+import pytest
+from rich.console import Console
+
+from lab import configurations, host, kernel, paths, report, runner, summary
+from lab.experiments import scenarios
+
+KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
+ONLY = os.environ.get("FGIO_SCENARIOS", "")
+# (kernel, scenario) -> why it cannot be kept there.
+LIMITS: dict[tuple[str, str], str] = {}
+
+
+@functools.cache
+def _rows(version: str) -> dict[str, scenarios.ScenarioRow] | str:
+    """Every scenario's row by name, or why there are none; one run of all for each session."""
+    experiment = scenarios.Scenarios()
+    chosen = kernel.locate(version)
+    out = paths.BUILD / "scenarios" / f"whole-path-{version}"
+    try:
+        if ONLY:
+            experiment.choose_part(ONLY)
+        out.mkdir(parents=True, exist_ok=True)
+        fgio = configurations.choose(experiment.configurations, experiment.valid())
+        rows = runner.run(experiment, fgio, 1, chosen, out, Console(stderr=True))
+    except host.LabError as error:
+        return str(error)
+    content = summary.build(experiment, chosen, rows, "tests/test_whole_path.py")
+    summary.write(content, out)
+    report.write(experiment, content, rows, out)
+    return {row.scenario.name: row for row in rows}
+
+
+def _every() -> list:
+    found = []
+    for version in KERNELS:
+        for one in scenarios.every():
+            limit = LIMITS.get((version, one.name))
+            marks = [pytest.mark.xfail(reason=limit, strict=True)] if limit else []
+            found.append(pytest.param(version, one.name, id=f"{version}-{one.name}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("version", "name"), _every())
+def test_scenario(version: str, name: str) -> None:
+    rows = _rows(version)
+    if isinstance(rows, str):
+        pytest.fail(rows)
+    if name not in rows:
+        pytest.skip("FGIO_SCENARIOS leaves it out")
+    row = rows[name]
+    floor, off, on = (row.median(condition) for condition in ("floor", "off", "on"))
+    assert not row.failures
+    bound = floor + scenarios.SERVICES * row.service_ms
+    assert off > bound, f"the control hardly waits: {off} ms, floor {floor} ms"
+    assert off >= scenarios.GAIN * on, f"off {off} ms, on {on} ms: not a tenth"
+    assert on <= bound, f"on {on} ms, floor {floor} ms, service time {row.service_ms} ms"
