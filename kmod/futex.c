@@ -345,7 +345,7 @@ static int enter_wait_multiple(struct kretprobe_instance *instance,
 static void note(u64 address, bool shared)
 {
 	if (!shared || READ_ONCE(shared_watched))
-		fgio_helper_note(object_of(address, shared), false);
+		fgio_helper_signal(object_of(address, shared));
 	fgio_boost_give_back();
 }
 

@@ -83,19 +83,33 @@ void fgio_helper_watch(u64 object)
 }
 
 /* Who is about to end will not act again. */
-void fgio_helper_note(u64 object, bool always)
+static void note(struct locked_set *locked, u64 object, bool always)
 {
-	struct locked_set *locked = set_of(object);
 	unsigned long flags;
 
-	if (!always && !fgio_history_watched(&locked->set, object))
-		return;
 	if (current->flags & PF_EXITING)
 		return;
 	raw_spin_lock_irqsave(&locked->lock, flags);
 	fgio_history_note(&locked->set, object, fgio_identity_of(current),
 			  ktime_get_mono_fast_ns(), !always);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+void fgio_helper_note(u64 object, bool always)
+{
+	struct locked_set *locked = set_of(object);
+
+	if (always || fgio_history_watched(&locked->set, object))
+		note(locked, object, always);
+}
+
+void fgio_helper_signal(u64 object)
+{
+	struct locked_set *locked = set_of(object);
+
+	if (fgio_history_watched(&locked->set, object) &&
+	    !fgio_current_is_foreground())
+		note(locked, object, false);
 }
 
 unsigned int fgio_helper_list(u64 object, u64 window_ns,

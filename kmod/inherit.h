@@ -231,6 +231,13 @@ void fgio_helper_watch(u64 object);
  */
 void fgio_helper_note(u64 object, bool always);
 
+/*
+ * The same for a condition, where anybody may act: a foreground task is not
+ * noted. It needs no boost, what it waits for is followed anyway, and it would
+ * take the place of who does.
+ */
+void fgio_helper_signal(u64 object);
+
 /* Calls fgio_walk_found() for who acted on an object within helper_window_ms. */
 void fgio_helper_found(const struct fgio_walk_step *step, u64 object);
 

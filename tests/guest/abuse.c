@@ -650,7 +650,8 @@ static void sleep_on_file(unsigned int number)
 		CHECK(pread(sleepers.file, &byte, 1,
 			    (off_t)number * 4096) == 1);
 	else
-		CHECK(!fsync(file));
+		CHECK(write(file, name, sizeof(name)) == sizeof(name) &&
+		      !fsync(file));
 	close(file);
 }
 
