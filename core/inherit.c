@@ -471,6 +471,7 @@ static void follow_later(struct fgio_walk *walk, const struct fgio_lease *lease,
 		.child = walk->count,
 		.kind = walk->from_kind,
 		.depth = (u8)(parent->depth + 1),
+		.guess = lease->guess,
 	};
 
 	if (*visited || !append_link(walk, visited, &link))
@@ -489,6 +490,7 @@ void fgio_walk_found(struct fgio_walk *walk, u64 task)
 		.waiter_seq = walk->from_seq,
 		.walk = walk->number,
 		.kind = walk->from_kind,
+		.guess = link->guess || walk->guesses,
 	};
 
 	/* A cycle leads back to the root, which is foreground as it is. */
@@ -497,6 +499,13 @@ void fgio_walk_found(struct fgio_walk *walk, u64 task)
 		return;
 	walk->operations->boost(walk->context, task, &lease);
 	follow_later(walk, &lease, task);
+}
+
+void fgio_walk_guessed(struct fgio_walk *walk, u64 task)
+{
+	walk->guesses = true;
+	fgio_walk_found(walk, task);
+	walk->guesses = false;
 }
 
 void fgio_walk_found_from(struct fgio_walk *walk, u32 link,

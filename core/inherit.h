@@ -61,6 +61,8 @@ struct fgio_wait {
  * @waiter_seq: its wait
  * @walk: number of the walk that renewed it last
  * @kind: kind of the wait of @waiter
+ * @guess: whether the task is only likely to be in the way, or was found by way
+ *	of one that is
  */
 struct fgio_lease {
 	u64 root;
@@ -69,6 +71,7 @@ struct fgio_lease {
 	u32 waiter_seq;
 	u32 walk;
 	u8 kind;
+	bool guess;
 };
 
 /**
@@ -223,6 +226,7 @@ void fgio_bucket_clear(struct fgio_bucket *bucket);
  * @place: index in the walk's @visited
  * @kind: kind of the wait that led here
  * @depth: steps from the root
+ * @guess: whether a guess is among the steps
  */
 struct fgio_link {
 	u64 task;
@@ -234,6 +238,7 @@ struct fgio_link {
 	u32 place;
 	u8 kind;
 	u8 depth;
+	bool guess;
 };
 
 struct fgio_walk;
@@ -270,6 +275,7 @@ struct fgio_walk_operations {
  * @from: the link that waits for the task that was found last
  * @from_seq: its wait
  * @from_kind: its kind
+ * @guesses: whether what is found now is a guess
  * @overflowed: how often a task did not fit into @links, in all walks: it was
  *	boosted, or is a root, but was not followed
  * @cut: tasks that were not followed because of @depth_max, in all walks: they
@@ -293,6 +299,7 @@ struct fgio_walk {
 	u32 from;
 	u32 from_seq;
 	u8 from_kind;
+	bool guesses;
 	u64 overflowed;
 	u64 cut;
 };
@@ -321,6 +328,9 @@ void fgio_walk_run(struct fgio_walk *walk);
  * cycles end.
  */
 void fgio_walk_found(struct fgio_walk *walk, u64 task);
+
+/* The same for a task that is only likely to be in the way. */
+void fgio_walk_guessed(struct fgio_walk *walk, u64 task);
 
 /*
  * The same outside of @blockers, when it took longer to find out: @link waits,

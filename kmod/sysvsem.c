@@ -161,5 +161,6 @@ void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
 	if (is_among(lowered, raised, count))
 		return;
 	for (i = 0; i < count; i++)
-		find(step, raised[i]);
+		fgio_walk_guessed(step->walk,
+				  fgio_walk_name_identity(raised[i]));
 }

@@ -299,11 +299,16 @@ bool fgio_lease_is_valid(const struct fgio_lease *lease)
 }
 
 /*
- * Who was boosted for its open handle is not boosted without one. Only the task
- * itself can tell, and only its own I/O matters.
+ * Whether a boost counts for whatever its task does. One that rests on a guess
+ * does not: what such a task waits for is promoted each time that the walk
+ * comes, which helps if it is the right one, and costs little if it is a
+ * checkpointer that happened to wake somebody. Nor does that of a task which
+ * was boosted for its open handle, and closed it: only the task itself can tell.
  */
 static bool has_reason(u64 task, const struct fgio_lease *lease)
 {
+	if (lease->guess)
+		return false;
 	return lease->kind != FGIO_WAIT_JOURNAL_UPDATES ||
 	       task != (u64)current || current->journal_info;
 }
