@@ -189,6 +189,10 @@ void fgio_target_add(const struct fgio_walk_step *step,
 {
 	if (now.target_count == TARGETS_MAX)
 		return;
+	/* A guess is worth the page that is waited for, not the whole file. */
+	if (now.walk.links[step->link].guess &&
+	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
+		return;
 	now.targets[now.target_count++] = (struct fgio_target){
 		.kind = kind,
 		.link = step->link,

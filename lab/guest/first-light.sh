@@ -90,10 +90,11 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
     >pgbench.txt 2>&1 &
   pgbench=$!
   sleep 0.5
+  # Who commits waits for the WAL writer as well, and for the journal of the file system, which
+  # fgio finds out by itself. Whom the WAL writer keeps waiting the kernel cannot see.
   if [[ $ELEVATOR == fgio ]]; then
-    tag_foreground "application_name = 'pgbench'"
+    tag_foreground "application_name = 'pgbench' OR backend_type = 'walwriter'"
   else
-    # Who commits waits for the WAL writer and for the journal of the file system as well.
     set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
     set_journal_priority
   fi
