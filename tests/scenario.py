@@ -28,7 +28,7 @@ EXTRA_MODULES = ("dm-delay", "raid1", "configfs", "null_blk", "scsi_debug")
 TROUBLE = re.compile(
     r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"
     r"rcu: INFO|rcu_preempt detected|soft lockup|hard LOCKUP|I/O error|"
-    r"list_(add|del) corruption|refcount_t:|UBSAN|KASAN|lockdep|possible circular|"
+    r"list_(add|del) corruption|refcount_t:|UBSAN|KASAN|possible circular|"
     r"inconsistent lock state|scheduling while atomic|sleeping function called"
 )
 
