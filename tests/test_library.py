@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Section words on stock kernels.
+"""Section words, and libfgio on top of them, on stock kernels.
 
 FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py.
 """
@@ -8,7 +8,7 @@ import pytest
 import scenario
 import test_scenarios
 
-BATCHES = (scenario.Batch("library", ("words",)),)
+BATCHES = (scenario.Batch("library", ("words", "sections")),)
 
 
 @pytest.mark.parametrize(("batch", "version", "check"), test_scenarios.each_check(BATCHES))
