@@ -16,6 +16,7 @@
 static enum section_class now = SECTION_NONE;
 static bool attached;
 static bool labelled;
+static bool walwriter_seen;
 static instr_time begun;
 static bool timed;
 
@@ -31,7 +32,6 @@ static void attach(void)
 		return;
 	for (int i = 0; i < FILES; i++)
 		ReserveExternalFD();
-	walwriter_label();
 }
 
 static void end_section(void)
@@ -53,6 +53,8 @@ static void begin_section(enum section_class class)
 {
 	if (!attached)
 		attach();
+	if (labelled && !walwriter_seen)
+		walwriter_seen = walwriter_label();
 	if (class == SECTION_FOREGROUND)
 		fgio_foreground_begin();
 	else

@@ -27,17 +27,21 @@ static pid_t walwriter_pid(void)
 #endif
 }
 
-void walwriter_label(void)
+bool walwriter_label(void)
 {
-	struct fgio_tag tag = { .tid = walwriter_pid(), .class = FGIO_TAG_FOREGROUND };
+	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
 	int device;
 
-	if (!walwriter_foreground || tag.tid == 0)
-		return;
+	if (!walwriter_foreground)
+		return true;
+	tag.tid = walwriter_pid();
+	if (tag.tid == 0)
+		return false;
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	if (device < 0)
-		return;
+		return true;
 	if (ioctl(device, FGIO_IOC_SET_TAG, &tag) != 0)
 		ereport(DEBUG1, (errmsg_internal("fgio: cannot tag the WAL writer: %m")));
 	close(device);
+	return true;
 }

@@ -11,9 +11,11 @@
 extern bool walwriter_foreground;
 
 /*
- * Tags the WAL writer as foreground, if there is one, and it should be. Called once in each
- * backend: after a reload of the module the next connection heals it.
+ * Tags the WAL writer as foreground, if it should be. Each backend does so once: after a reload of
+ * the module, or a restart of the WAL writer, the next connection heals it.
+ *
+ * Return: whether there is no more to do; false while there is no WAL writer yet.
  */
-extern void walwriter_label(void);
+extern bool walwriter_label(void);
 
 #endif
