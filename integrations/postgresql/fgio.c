@@ -93,6 +93,13 @@ static bool frame_begin(enum section_class class)
 	return true;
 }
 
+/* Deferred triggers and the flush are still to come; the end of the transaction follows. */
+static bool commits(CommandTag tag)
+{
+	return (tag == CMDTAG_COMMIT || tag == CMDTAG_PREPARE_TRANSACTION) &&
+	       !IsAbortedTransactionBlockState();
+}
+
 static void frame_end(void)
 {
 	running = false;
@@ -187,11 +194,12 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only_
 		       QueryEnvironment *environment, DestReceiver *destination,
 		       QueryCompletion *completion)
 {
+	CommandTag tag = CreateCommandTag(statement->utilityStmt);
 	enum section_class class = SECTION_NONE, before = section_now();
-	bool outer = false;
+	bool ends = commits(tag), outer = false;
 
 	if (serves_client()) {
-		class = settings_class(CreateCommandTag(statement->utilityStmt));
+		class = settings_class(tag);
 		outer = frame_begin(class);
 		if (outer)
 			stats_count_statement(class);
@@ -204,7 +212,9 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only_
 	else
 		standard_ProcessUtility(statement, text, read_only_tree, context, parameters,
 					environment, destination, completion);
-	if (outer)
+	if (outer && ends)
+		running = false;
+	else if (outer)
 		frame_end();
 	else if (class == SECTION_BACKGROUND)
 		section_become(before);

@@ -63,6 +63,19 @@ SET fgio.class = 'foreground';
 REINDEX INDEX regress_fgio_index;
 RESET fgio.class;
 
+-- A commit is part of the statement, deferred triggers and all.
+CREATE FUNCTION regress_fgio_deferred() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE 'at the commit: %', fgio_class();
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER deferred AFTER INSERT ON regress_fgio_one
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION regress_fgio_deferred();
+INSERT INTO regress_fgio_one VALUES (2);
+BEGIN;
+INSERT INTO regress_fgio_one VALUES (3);
+COMMIT;
+
 -- Another session, seen from here: what it is between its statements.
 CREATE EXTENSION dblink;
 SELECT dblink_connect('other', 'dbname=' || current_database());
@@ -81,8 +94,8 @@ SELECT dblink_exec('other', 'ROLLBACK TO SAVEPOINT here');
 SELECT regress_fgio_other(:other) AS idle_after_savepoint;
 SELECT dblink_exec('other', 'SELECT 1 / 0', false);
 SELECT regress_fgio_other(:other) AS idle_after_error;
-SELECT dblink_exec('other', 'ROLLBACK');
-SELECT regress_fgio_other(:other) AS idle;
+SELECT dblink_exec('other', 'COMMIT');
+SELECT regress_fgio_other(:other) AS idle_after_failed_commit;
 SELECT dblink_exec('other', 'CALL regress_fgio_batches()');
 SELECT regress_fgio_other(:other) AS idle_after_procedure;
 SELECT dblink_exec('other', 'SET fgio.scope = transaction');
@@ -130,4 +143,4 @@ DROP EXTENSION dblink;
 DROP TABLE regress_fgio_one;
 DROP PROCEDURE regress_fgio_batches;
 DROP FUNCTION regress_fgio_survivor, regress_fgio_tell, regress_fgio_maintain, regress_fgio_fail,
-  regress_fgio_maintain_in_vain, regress_fgio_other;
+  regress_fgio_maintain_in_vain, regress_fgio_deferred, regress_fgio_other;
