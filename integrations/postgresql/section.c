@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "postgres.h"
 
+#include <time.h>
+
 #include <fgio.h>
 
-#include "portability/instr_time.h"
 #include "storage/fd.h"
 
 #include "section.h"
@@ -12,13 +13,14 @@
 
 /* Files that libfgio keeps open: one for calls, one for this thread's word. */
 #define FILES 2
+#define NS_PER_S 1000000000ULL
 
 static enum section_class now = SECTION_NONE;
 static bool attached;
 static bool labelled;
 static bool walwriter_seen;
-static instr_time begun;
-static bool timed;
+/* 0 when it is not measured. */
+static uint64 begun_ns;
 
 /*
  * Before the first section of this process. A session that began before the module came stays
@@ -34,15 +36,18 @@ static void attach(void)
 		ReserveExternalFD();
 }
 
+static uint64 clock_ns(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return at.tv_sec * NS_PER_S + at.tv_nsec;
+}
+
 static void end_section(void)
 {
-	if (timed) {
-		instr_time took;
-
-		INSTR_TIME_SET_CURRENT(took);
-		INSTR_TIME_SUBTRACT(took, begun);
-		stats_add_time(now, INSTR_TIME_GET_MICROSEC(took));
-	}
+	if (begun_ns)
+		stats_add_time(now, clock_ns() - begun_ns);
 	if (now == SECTION_FOREGROUND)
 		fgio_foreground_end();
 	else
@@ -59,9 +64,7 @@ static void begin_section(enum section_class class)
 		fgio_foreground_begin();
 	else
 		fgio_background_begin();
-	timed = stats_track_time;
-	if (timed)
-		INSTR_TIME_SET_CURRENT(begun);
+	begun_ns = stats_track_time ? clock_ns() : 0;
 }
 
 void section_become(enum section_class class)

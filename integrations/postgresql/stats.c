@@ -14,12 +14,12 @@
 #include "stats.h"
 
 #define VIEW_COLUMNS 7
-#define US_PER_MS 1000.0
+#define NS_PER_MS 1e6
 
 /* Sums by class. */
 struct sums {
 	pg_atomic_uint64 statements[SECTION_CLASSES];
-	pg_atomic_uint64 us[SECTION_CLASSES];
+	pg_atomic_uint64 ns[SECTION_CLASSES];
 };
 
 /**
@@ -75,7 +75,7 @@ static void clear(struct sums *sums)
 {
 	for (int class = 0; class < SECTION_CLASSES; class++) {
 		pg_atomic_write_u64(&sums->statements[class], 0);
-		pg_atomic_write_u64(&sums->us[class], 0);
+		pg_atomic_write_u64(&sums->ns[class], 0);
 	}
 }
 
@@ -84,7 +84,7 @@ static void copy(struct sums *to, struct sums *from)
 	for (int class = 0; class < SECTION_CLASSES; class++) {
 		pg_atomic_write_u64(&to->statements[class],
 				    pg_atomic_read_u64(&from->statements[class]));
-		pg_atomic_write_u64(&to->us[class], pg_atomic_read_u64(&from->us[class]));
+		pg_atomic_write_u64(&to->ns[class], pg_atomic_read_u64(&from->ns[class]));
 	}
 }
 
@@ -92,7 +92,7 @@ static void init_sums(struct sums *sums)
 {
 	for (int class = 0; class < SECTION_CLASSES; class++) {
 		pg_atomic_init_u64(&sums->statements[class], 0);
-		pg_atomic_init_u64(&sums->us[class], 0);
+		pg_atomic_init_u64(&sums->ns[class], 0);
 	}
 }
 
@@ -144,9 +144,9 @@ static void bequeath(struct sums *to, struct sums *did, struct sums *since)
 		pg_atomic_fetch_add_u64(&to->statements[class],
 					pg_atomic_read_u64(&did->statements[class]) -
 					pg_atomic_read_u64(&since->statements[class]));
-		pg_atomic_fetch_add_u64(&to->us[class],
-					pg_atomic_read_u64(&did->us[class]) -
-					pg_atomic_read_u64(&since->us[class]));
+		pg_atomic_fetch_add_u64(&to->ns[class],
+					pg_atomic_read_u64(&did->ns[class]) -
+					pg_atomic_read_u64(&since->ns[class]));
 	}
 }
 
@@ -198,10 +198,10 @@ void stats_count_statement(enum section_class class)
 		add(&mine->did.statements[class], 1);
 }
 
-void stats_add_time(enum section_class class, uint64 us)
+void stats_add_time(enum section_class class, uint64 ns)
 {
 	if (mine)
-		add(&mine->did.us[class], us);
+		add(&mine->did.ns[class], ns);
 }
 
 bool stats_exist(void)
@@ -226,9 +226,9 @@ static Datum statements_of(struct sums *did, struct sums *since, enum section_cl
 
 static Datum ms_of(struct sums *did, struct sums *since, enum section_class class)
 {
-	uint64 us = pg_atomic_read_u64(&did->us[class]) - pg_atomic_read_u64(&since->us[class]);
+	uint64 ns = pg_atomic_read_u64(&did->ns[class]) - pg_atomic_read_u64(&since->ns[class]);
 
-	return Float8GetDatum(us / US_PER_MS);
+	return Float8GetDatum(ns / NS_PER_MS);
 }
 
 static void put_sums(Datum *values, struct sums *did, struct sums *since)

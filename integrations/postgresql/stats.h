@@ -21,7 +21,7 @@ extern void stats_enlist(void);
 extern void stats_set_class(enum section_class class, bool labelled);
 
 extern void stats_count_statement(enum section_class class);
-extern void stats_add_time(enum section_class class, uint64 us);
+extern void stats_add_time(enum section_class class, uint64 ns);
 
 /* Whether there is shared memory. */
 extern bool stats_exist(void);

@@ -18,7 +18,7 @@ make_data() { # NAME
 # All threads of processes with a name, with the class that the kernel knows and the title.
 show_classes() { # NAME
   labels >"$WORK/labels"
-  ps -eLo lwp=,comm=,args= | awk -v name="$1" 'NR == FNR { class[$1] = $2; next }
+  ps -eLo lwp=,comm=,args= | awk -v name="$1" 'FILENAME != "-" { class[$1] = $2; next }
     $3 ~ name || $2 ~ name { sub(/^ */, ""); print ($1 in class ? class[$1] : "-"), $0 }' \
     "$WORK/labels" - | tee "$WORK/classes"
 }
@@ -83,7 +83,7 @@ check_postgresql_sessions() {
   make_data sessions
   start_postgres
   psql -Xqc 'CREATE TABLE numbers AS SELECT generate_series(1, 1000) AS n' \
-    -c 'ALTER TABLE numbers SET (parallel_workers = 1)'
+    -c 'ALTER TABLE numbers SET (parallel_workers = 2)'
   session idle 'SELECT 1;'
   session open 'BEGIN; SELECT txid_current();'
   session busy 'SELECT pg_sleep(1000);'
@@ -125,6 +125,8 @@ check_postgresql_sessions() {
   expect_classes background
   as_postgres pg_ctl -w -m fast -D $DATA/pg stop >/dev/null
   expect "labels after the server's end" "$(labels | wc -l) -eq 0"
+  umount $DATA
+  remove_null sessions
 }
 
 no_redis() { [[ -z $(pgrep redis) ]]; }
@@ -140,10 +142,10 @@ check_redis_threads() {
   make_data threads
   install -d -o redis -g redis $DATA/redis
   setpriv --reuid=redis --regid=redis --init-groups redis-server --port 0 --unixsocket /tmp/redis \
-    --unixsocketperm 777 --dir $DATA/redis --save '' --appendonly yes --appendfsync everysec \
+    --unixsocketperm 777 --dir $DATA/redis --save '' --appendonly yes --enable-debug-command local \
     --loadmodule "$PAYLOAD/redis/fgio.so" >"$WORK/redis.log" &
   wait_for "Redis" ask PING
-  ask DEBUG POPULATE 1000 >/dev/null || ask SET key value
+  ask DEBUG POPULATE 1000
   wait_for "its threads" info_has fgio 'background_threads:[1-9]'
   ask INFO fgio
   count_classes bash -c 'for key in 1 2 3; do redis-cli -s /tmp/redis SET $key value; done; sleep 2'
@@ -153,7 +155,7 @@ check_redis_threads() {
   ask BGSAVE
   wait_for "a snapshot" info_has persistence rdb_bgsave_in_progress:1
   show_classes redis
-  expect_classes foreground 'redis-server redis-server'
+  expect_classes foreground 'redis-server +[^ ]*redis-server '
   expect_classes background 'redis-rdb-bgsave' 'bio_' 'jemalloc'
   grep -q '^background .*redis-rdb-bgsave' "$WORK/classes" || fail "the snapshot is not background"
   ask CONFIG SET rdb-key-save-delay 0
@@ -169,10 +171,12 @@ check_redis_threads() {
   expect_classes foreground
   ask CONFIG SET fgio.enabled yes
   show_classes redis
-  expect_classes foreground 'redis-server redis-server'
+  expect_classes foreground 'redis-server +[^ ]*redis-server '
   ask SHUTDOWN NOSAVE FORCE NOW || true
   wait %%
   pkill -KILL redis || true
   wait_for "the end of all" no_redis
   expect "labels after the server's end" "$(labels | wc -l) -eq 0"
+  umount $DATA
+  remove_null threads
 }
