@@ -46,6 +46,7 @@ class Boot:
     counted_clock: virtual time; False is several times faster but its times mean nothing
     limit_s: host seconds after which the guest is killed
     results_mib: space for what the guest leaves in $RESULTS
+    host_mib: memory that it takes here, where it never touches most of its own; 0: memory_mib
     heartbeat_s: virtual seconds between signs of life on the console, 0 for none
     """
 
@@ -58,6 +59,7 @@ class Boot:
     counted_clock: bool = True
     limit_s: float = 600
     results_mib: int = 256
+    host_mib: int = 0
     heartbeat_s: float = 1
     append: str = ""
     seed: int = 1
@@ -172,7 +174,9 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         f"random.trust_cpu=on lab.regions={len(regions)} "
     )
     append += " ".join([*(region.parameter() for region in regions), boot.append])
-    command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on", "-cpu", CPU]
+    command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on,memory-backend=ram", "-cpu", CPU]
+    # Not reserved: a guest may have more memory than the host, as long as it does not touch it.
+    command += ["-object", f"memory-backend-ram,id=ram,size={boot.memory_mib}M,reserve=off"]
     command += ["-m", f"{boot.memory_mib}M,slots={len(regions)},maxmem={most_mib}M"]
     command += ["-smp", str(boot.cpus), "-kernel", str(boot.kernel.image), "-initrd", str(initrd)]
     command += ["-append", append, "-seed", str(boot.seed), "-no-reboot", "-nic", "none"]

@@ -4,6 +4,7 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
+from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.first_light import Ablation, FirstLight
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
@@ -21,6 +22,7 @@ ALL: dict[str, Experiment] = {
         IdleCost(),
         Overhead(),
         WaitCost(),
+        DirtyLimit(),
         Scenarios(),
     )
 }
