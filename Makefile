@@ -8,6 +8,7 @@
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
+#   make debug-check all scenarios, abuse and trouble on a debug kernel: KASAN, lockdep, leaks (long)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
@@ -22,7 +23,7 @@ CARGO := cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
 
 .PHONY: all build modules command demo test test-native test-lab scenarios ablation lint fuzz stress \
-	results install \
+	debug-check results install \
 	clean distclean setup-build setup-lab
 
 all: build
@@ -74,6 +75,11 @@ stress: setup-lab modules
 		tests/stress --switches 1000 --cycles 100 --kernel $$kernel \
 			--out docs/results/stress-$$kernel || exit; \
 	done
+
+debug-check: setup-lab
+	@lab/debug-kernel >/dev/null
+	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12-debug
+	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12
 
 results: setup-lab build
 	@scripts/results
