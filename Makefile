@@ -3,8 +3,9 @@
 #   make demo      see fgio work on a real PostgreSQL (about 15 minutes after the downloads)
 #   make test      all tests, native and in the lab
 #
-#   make build     the modules for both kernels, and the fgio command
-#   make install   on this host: the module for the running kernel, and the fgio command
+#   make build     the modules for both kernels, the fgio command, and libfgio
+#   make lib       libfgio alone
+#   make install   on this host: the module for the running kernel, the fgio command, and libfgio
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
@@ -22,14 +23,14 @@ SECONDS ?= 20
 CARGO := cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
 
-.PHONY: all build modules command demo test test-native test-lab scenarios ablation lint fuzz stress \
+.PHONY: all build modules command lib demo test test-native test-lab scenarios ablation lint fuzz stress \
 	debug-check results install \
 	clean distclean setup-build setup-lab
 
 all: build
 
 setup-build:
-	@./setup core kmod tools
+	@./setup core kmod lib tools
 
 setup-lab: setup-build
 	@lab/setup
@@ -40,7 +41,10 @@ modules: setup-build
 command: setup-build
 	$(CARGO) build --release $(CARGO_FLAGS)
 
-build: modules command
+lib: setup-build
+	@$(MAKE) --no-print-directory -C lib
+
+build: modules command lib
 
 demo: setup-lab command
 	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
@@ -50,6 +54,7 @@ test: test-native test-lab
 
 test-native: setup-lab
 	@$(MAKE) --no-print-directory -C core test
+	@$(MAKE) --no-print-directory -C lib test test-bindings
 	@for kernel in $(KERNELS); do kmod/fetch-kernel $$kernel >/dev/null || exit; done
 	build/venv/bin/python -m pytest -q kmod/private
 	$(CARGO) test $(CARGO_FLAGS)
@@ -89,10 +94,11 @@ install: command
 	install -D -m 0644 build/kmod/$$(uname -r)/fgio.ko \
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
 	install -D build/cargo/release/fgio $(DESTDIR)$(PREFIX)/bin/fgio
+	$(MAKE) -C lib install
 	$(if $(DESTDIR),,depmod)
 
 clean:
-	rm -rf build/core build/kmod build/cargo build/demo
+	rm -rf build/core build/lib build/kmod build/cargo build/demo
 
 distclean:
 	rm -rf build

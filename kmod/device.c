@@ -13,6 +13,7 @@
 #include "fgio.h"
 #include "inherit.h"
 #include "uapi/fgio.h"
+#include "word.h"
 
 #define LIST_MAX (1U << 20)
 
@@ -200,6 +201,15 @@ static int wait_for(void __user *user)
 	return fgio_hint_set(request.tid);
 }
 
+static int set_word(struct file *file, void __user *user)
+{
+	struct fgio_word_slot slot;
+
+	if (copy_from_user(&slot, user, sizeof(slot)))
+		return -EFAULT;
+	return fgio_words_set(file, &slot);
+}
+
 static int list_hooks(void __user *user)
 {
 	struct fgio_hook_state *states;
@@ -284,6 +294,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return rearm();
 	case FGIO_IOC_BLAME:
 		return read_blame(user);
+	case FGIO_IOC_SET_WORD:
+		return set_word(file, user);
 	default:
 		return -ENOTTY;
 	}
@@ -291,7 +303,9 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 
 static const struct file_operations fgio_file_operations = {
 	.owner = THIS_MODULE,
-	.open = nonseekable_open,
+	.open = fgio_words_open,
+	.release = fgio_words_release,
+	.mmap = fgio_words_mmap,
 	.unlocked_ioctl = fgio_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

@@ -3,6 +3,7 @@
  * What the files of the module share. An I/O meets them in this order:
  *
  *	tag.c        who is a foreground task
+ *	word.c       the memory in which threads say so themselves
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and what the device gets

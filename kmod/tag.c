@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is a foreground task: the table of tagged threads.
+ * Who is a foreground task: the table of threads that have a tag, or a section
+ * word (word.c), or both.
  *
  * An entry belongs to a thread (its task_struct, which execve() keeps and
  * fork() does not share) and ends with it, at sched_process_exit. The table
@@ -16,13 +17,25 @@
 #include "fgio.h"
 #include "inherit.h"
 #include "wait.h"
+#include "word.h"
 
 #define TAG_BITS 12
 
+/**
+ * struct tag_entry - what somebody said of a thread
+ * @node: in tags
+ * @task: the thread
+ * @tag: its tag
+ * @word: its section word, or NULL
+ * @tied: in fgio_words.tied, when it has a word
+ * @rcu: frees it
+ */
 struct tag_entry {
 	struct hlist_node node;
 	struct task_struct *task;
 	enum fgio_thread_tag tag;
+	const struct fgio_word __rcu *word;
+	struct hlist_node tied;
 	struct rcu_head rcu;
 };
 
@@ -48,6 +61,17 @@ static struct tag_entry *find_entry(struct task_struct *task)
 	return NULL;
 }
 
+/* A word that says something counts before the tag. Context: under RCU. */
+static enum fgio_thread_tag judge(const struct tag_entry *entry)
+{
+	const struct fgio_word *word = rcu_dereference(entry->word);
+	enum fgio_thread_tag said = FGIO_THREAD_UNTAGGED;
+
+	if (word)
+		said = fgio_word_says(word);
+	return said != FGIO_THREAD_UNTAGGED ? said : READ_ONCE(entry->tag);
+}
+
 /* Context: any. */
 enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 {
@@ -59,7 +83,7 @@ enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 	rcu_read_lock();
 	entry = find_entry(task);
 	if (entry)
-		tag = READ_ONCE(entry->tag);
+		tag = judge(entry);
 	rcu_read_unlock();
 	return tag;
 }
@@ -69,20 +93,79 @@ enum fgio_thread_tag fgio_tag_of_current(void)
 	return fgio_tag_of(current);
 }
 
-/* The lock is held, or nobody else is left. */
-static void count_foreground(enum fgio_thread_tag was, enum fgio_thread_tag is)
+/*
+ * What follows, up to fgio_tag_set(), runs under the lock, or when nobody else
+ * is left.
+ */
+
+/* Nobody says when a word changes: its thread may be one at any moment. */
+static bool may_be_foreground(const struct tag_entry *entry)
 {
-	WRITE_ONCE(foreground_count, foreground_count +
-				     (is == FGIO_THREAD_FOREGROUND) -
-				     (was == FGIO_THREAD_FOREGROUND));
+	return rcu_access_pointer(entry->word) ||
+	       entry->tag == FGIO_THREAD_FOREGROUND;
+}
+
+static void count_foreground(bool was, bool is)
+{
+	WRITE_ONCE(foreground_count, foreground_count + is - was);
+}
+
+static void set_entry(struct tag_entry *entry, enum fgio_thread_tag tag,
+		      const struct fgio_word *word)
+{
+	bool was = may_be_foreground(entry);
+
+	WRITE_ONCE(entry->tag, tag);
+	rcu_assign_pointer(entry->word, word);
+	count_foreground(was, may_be_foreground(entry));
+}
+
+static const struct fgio_word *word_of(const struct tag_entry *entry)
+{
+	return rcu_dereference_protected(entry->word,
+					 lockdep_is_held(&tags_lock));
 }
 
 static void remove_entry(struct tag_entry *entry)
 {
-	count_foreground(entry->tag, FGIO_THREAD_UNTAGGED);
+	count_foreground(may_be_foreground(entry), false);
+	if (!hlist_unhashed(&entry->tied))
+		hlist_del_init(&entry->tied);
 	hash_del_rcu(&entry->node);
 	WRITE_ONCE(tag_count, tag_count - 1);
 	kfree_rcu(entry, rcu);
+}
+
+static void untie(struct tag_entry *entry)
+{
+	hlist_del_init(&entry->tied);
+	set_entry(entry, entry->tag, NULL);
+	if (entry->tag == FGIO_THREAD_UNTAGGED)
+		remove_entry(entry);
+}
+
+/*
+ * The entry of a thread; *@new when it has none yet, which is used up then. A
+ * thread sets PF_EXITING before it reaches sched_process_exit: either we see
+ * the flag here, or on_exit() comes after us and removes what we add.
+ */
+static struct tag_entry *obtain_entry(struct task_struct *task,
+				      struct tag_entry **new)
+{
+	struct tag_entry *entry = find_entry(task);
+
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		return ERR_PTR(-ESRCH);
+	if (entry)
+		return entry;
+	if (tag_count >= tags_max)
+		return ERR_PTR(-ENOSPC);
+	entry = *new;
+	*new = NULL;
+	entry->task = task;
+	hash_add_rcu(tags, &entry->node, (unsigned long)task);
+	WRITE_ONCE(tag_count, tag_count + 1);
+	return entry;
 }
 
 static void clear_tag(struct task_struct *task)
@@ -91,41 +174,12 @@ static void clear_tag(struct task_struct *task)
 
 	spin_lock(&tags_lock);
 	entry = find_entry(task);
-	if (entry)
+	if (entry && word_of(entry))
+		set_entry(entry, FGIO_THREAD_UNTAGGED, word_of(entry));
+	else if (entry)
 		remove_entry(entry);
 	spin_unlock(&tags_lock);
 	fgio_foreground_vanished();
-}
-
-/*
- * A thread sets PF_EXITING before it reaches sched_process_exit: either we see
- * the flag here, or on_exit() comes after us and removes what we add.
- */
-static int insert_tag(struct task_struct *task, enum fgio_thread_tag tag,
-		      struct tag_entry *new)
-{
-	struct tag_entry *entry;
-	int error = 0;
-
-	spin_lock(&tags_lock);
-	entry = find_entry(task);
-	if (READ_ONCE(task->flags) & PF_EXITING) {
-		error = -ESRCH;
-	} else if (entry) {
-		count_foreground(entry->tag, tag);
-		WRITE_ONCE(entry->tag, tag);
-		error = -EEXIST;
-	} else if (tag_count >= tags_max) {
-		error = -ENOSPC;
-	} else {
-		new->task = task;
-		new->tag = tag;
-		count_foreground(FGIO_THREAD_UNTAGGED, tag);
-		hash_add_rcu(tags, &new->node, (unsigned long)task);
-		WRITE_ONCE(tag_count, tag_count + 1);
-	}
-	spin_unlock(&tags_lock);
-	return error;
 }
 
 /**
@@ -139,8 +193,7 @@ static int insert_tag(struct task_struct *task, enum fgio_thread_tag tag,
  */
 int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 {
-	struct tag_entry *new;
-	int error;
+	struct tag_entry *entry, *new;
 
 	if (!exit_tracepoint)
 		return -EOPNOTSUPP;
@@ -148,19 +201,108 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 		clear_tag(task);
 		return 0;
 	}
-	new = kmalloc(sizeof(*new), GFP_KERNEL);
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return -ENOMEM;
-	error = insert_tag(task, tag, new);
-	if (error)
-		kfree(new);
-	if (error && error != -EEXIST)
-		return error;
+	spin_lock(&tags_lock);
+	entry = obtain_entry(task, &new);
+	if (!IS_ERR(entry))
+		set_entry(entry, tag, word_of(entry));
+	spin_unlock(&tags_lock);
+	kfree(new);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
 	if (tag == FGIO_THREAD_FOREGROUND)
 		fgio_foreground_appeared();
 	else
 		fgio_foreground_vanished();
 	return 0;
+}
+
+static int tie_current(struct fgio_words *words, u32 index,
+		       struct tag_entry **new)
+{
+	struct tag_entry *entry;
+
+	if (!atomic_read(&words->maps))
+		return -EINVAL;
+	entry = obtain_entry(current, new);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	if (!hlist_unhashed(&entry->tied))
+		hlist_del_init(&entry->tied);
+	hlist_add_head(&entry->tied, &words->tied);
+	set_entry(entry, entry->tag, &words->word[index]);
+	return 0;
+}
+
+/**
+ * fgio_tag_tie() - give the current thread a section word
+ * @words: where; of a file that the caller holds
+ * @index: which one; there is such a one
+ *
+ * It takes the place of the one that the thread had. Every thread may: it could
+ * tag itself as well.
+ *
+ * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_set().
+ * Context: may sleep.
+ */
+int fgio_tag_tie(struct fgio_words *words, u32 index)
+{
+	struct tag_entry *new;
+	int error;
+
+	if (!exit_tracepoint)
+		return -EOPNOTSUPP;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	spin_lock(&tags_lock);
+	error = tie_current(words, index, &new);
+	spin_unlock(&tags_lock);
+	kfree(new);
+	if (!error)
+		fgio_foreground_appeared();
+	return error;
+}
+
+static void forget(struct task_struct *task)
+{
+	struct tag_entry *entry;
+
+	spin_lock(&tags_lock);
+	entry = find_entry(task);
+	if (entry)
+		remove_entry(entry);
+	spin_unlock(&tags_lock);
+	fgio_foreground_vanished();
+}
+
+/* The current thread has no section word any more. Context: may sleep. */
+void fgio_tag_untie_current(void)
+{
+	struct tag_entry *entry;
+
+	spin_lock(&tags_lock);
+	entry = find_entry(current);
+	if (entry && word_of(entry))
+		untie(entry);
+	spin_unlock(&tags_lock);
+	fgio_foreground_vanished();
+}
+
+/* Nor has any thread one of these, unless they were mapped again meanwhile. */
+void fgio_tag_untie_all(struct fgio_words *words)
+{
+	struct hlist_node *next;
+	struct tag_entry *entry;
+
+	spin_lock(&tags_lock);
+	if (!atomic_read(&words->maps))
+		hlist_for_each_entry_safe(entry, next, &words->tied, tied)
+			untie(entry);
+	spin_unlock(&tags_lock);
+	fgio_foreground_vanished();
 }
 
 unsigned int fgio_tag_count(void)
@@ -179,30 +321,44 @@ unsigned int fgio_tag_max(void)
 }
 
 /*
- * Calls @visit for each tag, under RCU: it must not sleep, and the task may be
- * exiting. Return: the number of visits.
+ * Calls @visit for each thread that has a class now, by tag or word, under RCU:
+ * it must not sleep, and the task may be exiting. Return: the number of visits.
  */
 unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
 					 enum fgio_thread_tag tag, void *data),
 			   void *data)
 {
 	struct tag_entry *entry;
+	enum fgio_thread_tag tag;
 	unsigned int visits = 0;
 	int bucket;
 
 	rcu_read_lock();
 	hash_for_each_rcu(tags, bucket, entry, node) {
-		visit(entry->task, READ_ONCE(entry->tag), data);
+		tag = judge(entry);
+		if (tag == FGIO_THREAD_UNTAGGED)
+			continue;
+		visit(entry->task, tag, data);
 		visits++;
 	}
 	rcu_read_unlock();
 	return visits;
 }
 
+static bool has_entry(struct task_struct *task)
+{
+	bool has;
+
+	rcu_read_lock();
+	has = READ_ONCE(tag_count) && find_entry(task);
+	rcu_read_unlock();
+	return has;
+}
+
 static void on_exit(void *data, struct task_struct *task)
 {
-	if (fgio_tag_of(task) != FGIO_THREAD_UNTAGGED)
-		clear_tag(task);
+	if (has_entry(task))
+		forget(task);
 	fgio_wait_forget_current();
 }
 

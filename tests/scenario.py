@@ -20,6 +20,7 @@ from lab import guest, host, image, kernel, paths
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE / "guest"
+LIBRARY = paths.ROOT / "lib"
 ONLY = os.environ.get("FGIO_CHECKS", "")
 CHECK = re.compile(r"^check_(\w+)\(\)", re.MULTILINE)
 SAID = re.compile(r"^@check (\w+) (begin|ok|FAILED|skipped|HUNG)(?: ([0-9.]+))?$", re.MULTILINE)
@@ -87,6 +88,8 @@ def helpers(folder: Path) -> dict[str, Path]:
         target = folder / source.stem
         command = ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-static", "-pthread"]
         command += [f"-I{paths.ROOT}", "-o", str(target), str(source)]
+        if '"lib/include/fgio.h"' in source.read_text():
+            command += [f"-I{LIBRARY}", *map(str, sorted(LIBRARY.glob("*.c")))]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
         except FileNotFoundError as error:

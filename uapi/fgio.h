@@ -7,6 +7,10 @@
  * survive execve(), and they end with the thread. A thread without a tag is
  * judged by its I/O priority (see docs/classes.md).
  *
+ * A *section word* says the same for as long as a section of code runs: memory
+ * that the thread writes without a system call, and that the module reads when
+ * it matters.
+ *
  * Every structure is passed by pointer and has the same layout for 32-bit and
  * 64-bit callers. Reserved fields must be zero: the module answers EINVAL when
  * they are not, so that they can be given a meaning later.
@@ -24,7 +28,7 @@
 /* Raised when a call changes its meaning; new calls do not raise it. */
 #define FGIO_ABI_VERSION 1
 
-/* Values of fgio_tag.class. */
+/* Values of fgio_tag.class and fgio_word.class. */
 enum fgio_tag_class {
 	/* No tag: the thread's I/O priority decides. */
 	FGIO_TAG_NONE = 0,
@@ -43,8 +47,8 @@ enum fgio_tag_class {
  * @abi: FGIO_ABI_VERSION of the module
  * @hooks_expected: hooks this module has on this kernel
  * @hooks_live: the ones that attached
- * @tags: threads tagged now
- * @tags_max: threads that can be tagged at once
+ * @tags: threads now that are tagged or have a section word
+ * @tags_max: how many there can be at once
  * @queues: block device queues under the fgio elevator now
  * @reserved: zero
  * @version: module version, a string that ends with a NUL
@@ -285,6 +289,55 @@ struct fgio_blame {
 	__u64 lost;
 };
 
+/*
+ * Section words: an open file of /dev/fgio can be mapped by mmap(2), at offset
+ * 0, with MAP_SHARED, readable or writable or both, opened for reading and
+ * writing. The map is an array of struct fgio_word, zero at first. The first
+ * map of a file, rounded up to pages, says how many there are; later ones may
+ * be as large or smaller.
+ * EINVAL: larger than FGIO_WORDS_BYTES_MAX, or than the first; another offset;
+ * not shared; not opened for writing. EPERM: executable. ENOMEM: no memory, or
+ * more than RLIMIT_MEMLOCK allows the user (CAP_IPC_LOCK lifts that).
+ *
+ * Children of fork(2) do not get the map, and are not tied to its words. What
+ * is left in the words after the last map of a file went (munmap(2), execve(2),
+ * exit(2)) counts for nobody: the ties of threads go with it.
+ */
+#define FGIO_WORDS_BYTES_MAX (1U << 20)
+
+/**
+ * struct fgio_word - what a thread says of the section of code that it runs
+ * @class: enum fgio_tag_class; with FGIO_TAG_NONE, or a number that is no class,
+ *	the thread's tag decides. Written by the thread itself, at any time, as
+ *	one aligned store. It holds for I/O that is submitted and for waits that
+ *	begin from then on.
+ * @reserved: zero
+ * @request: number of the request that the section serves, 0 for none; a note
+ *	for who debugs the program, the module does not read it
+ * @reserved_more: zero
+ *
+ * As long as a cache line, so that threads do not disturb each other.
+ */
+struct fgio_word {
+	__u32 class;
+	__u32 reserved;
+	__u64 request;
+	__u64 reserved_more[6];
+};
+
+/* Bits of fgio_word_slot.flags. */
+#define FGIO_WORD_CLEAR (1U << 0) /* the thread has no word any more */
+
+/**
+ * struct fgio_word_slot - which word is the calling thread's
+ * @index: of the file's words, from 0; ignored with FGIO_WORD_CLEAR
+ * @flags: FGIO_WORD_* bits
+ */
+struct fgio_word_slot {
+	__u32 index;
+	__u32 flags;
+};
+
 #define FGIO_IOC_MAGIC 0xF6
 
 /* No permission needed. */
@@ -294,15 +347,21 @@ struct fgio_blame {
  * Sets (or, with FGIO_TAG_NONE, clears) a thread's tag. A thread of another
  * user needs CAP_SYS_NICE, as with ioprio_set(2).
  * EINVAL: no such class, or tid below 0. ESRCH: no such thread. EPERM.
- * ENOSPC: tags_max threads are tagged already. EOPNOTSUPP: the module could
- * not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
+ * ENOSPC: tags_max threads are tagged, or have a word, already. EOPNOTSUPP: the
+ * module could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
  */
 #define FGIO_IOC_SET_TAG _IOW(FGIO_IOC_MAGIC, 1, struct fgio_tag)
 
-/* Reads a thread's tag. ESRCH: no such thread. No permission needed. */
+/*
+ * Reads what counts for a thread now: its word, if it says something, else its
+ * tag. ESRCH: no such thread. No permission needed.
+ */
 #define FGIO_IOC_GET_TAG _IOWR(FGIO_IOC_MAGIC, 2, struct fgio_tag)
 
-/* Lists tags, in no order. EINVAL: capacity too large. No permission needed. */
+/*
+ * Lists the threads that have a class now, by tag or word, in no order. EINVAL:
+ * capacity too large. No permission needed.
+ */
 #define FGIO_IOC_LIST_TAGS _IOWR(FGIO_IOC_MAGIC, 3, struct fgio_tag_list)
 
 /*
@@ -338,5 +397,15 @@ struct fgio_blame {
  * users. EINVAL: capacity too large. Never waits.
  */
 #define FGIO_IOC_BLAME _IOWR(FGIO_IOC_MAGIC, 9, struct fgio_blame)
+
+/*
+ * Ties the calling thread to a word of this file, instead of the one it had,
+ * until it says otherwise, it ends, or the last map of the file goes. As long
+ * as a thread has a word it counts as a possible foreground task: waits are
+ * followed, and it counts toward tags_max. No permission needed, since every
+ * thread may tag itself. EINVAL: no such word or flag, or the words are not
+ * mapped. ENOSPC and EOPNOTSUPP: as for FGIO_IOC_SET_TAG.
+ */
+#define FGIO_IOC_SET_WORD _IOW(FGIO_IOC_MAGIC, 10, struct fgio_word_slot)
 
 #endif /* _UAPI_FGIO_H */

@@ -11,6 +11,7 @@
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/version.h>
 #include <uapi/linux/futex.h>
@@ -83,6 +84,16 @@ fgio_hrtimer_setup(struct hrtimer *timer,
 #else
 	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	timer->function = function;
+#endif
+}
+
+static inline void fgio_vm_flags_mod(struct vm_area_struct *vma,
+				     unsigned long set, unsigned long clear)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #endif
 }
 

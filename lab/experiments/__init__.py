@@ -9,6 +9,7 @@ from lab.experiments.first_light import Ablation, FirstLight
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
 from lab.experiments.scenarios import Scenarios
+from lab.experiments.section_cost import SectionCost
 from lab.experiments.starvation import Starvation
 from lab.experiments.wait_cost import WaitCost
 
@@ -23,6 +24,7 @@ ALL: dict[str, Experiment] = {
         Overhead(),
         WaitCost(),
         DirtyLimit(),
+        SectionCost(),
         Scenarios(),
     )
 }

@@ -246,6 +246,29 @@ pub struct FgioBlame {
     pub lost: u64,
 }
 
+/// `FGIO_WORDS_BYTES_MAX`
+pub const WORDS_BYTES_MAX: usize = 1 << 20;
+/// `FGIO_WORD_CLEAR`
+pub const WORD_CLEAR: u32 = 1 << 0;
+
+/// `struct fgio_word`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioWord {
+    pub class: u32,
+    pub reserved: u32,
+    pub request: u64,
+    pub reserved_more: [u64; 6],
+}
+
+/// `struct fgio_word_slot`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioWordSlot {
+    pub index: u32,
+    pub flags: u32,
+}
+
 /// `FGIO_IOC_MAGIC`
 pub const IOC_MAGIC: u8 = 0xF6;
 /// `FGIO_IOC_INFO`
@@ -268,6 +291,8 @@ pub const IOC_STATE: Opcode = opcode::read::<FgioState>(IOC_MAGIC, 7);
 pub const IOC_REARM: Opcode = opcode::none(IOC_MAGIC, 8);
 /// `FGIO_IOC_BLAME`
 pub const IOC_BLAME: Opcode = opcode::read_write::<FgioBlame>(IOC_MAGIC, 9);
+/// `FGIO_IOC_SET_WORD`
+pub const IOC_SET_WORD: Opcode = opcode::write::<FgioWordSlot>(IOC_MAGIC, 10);
 
 /// The text of a field that ends with a NUL.
 pub(crate) fn text(field: &[u8]) -> String {

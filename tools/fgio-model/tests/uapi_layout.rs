@@ -14,7 +14,7 @@ use std::process::Command;
 
 use fgio_model::uapi::*;
 
-const CONSTANTS: [(&str, u64); 52] = [
+const CONSTANTS: [(&str, u64); 55] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -69,6 +69,9 @@ const CONSTANTS: [(&str, u64); 52] = [
     ("FGIO_IOC_STATE", IOC_STATE as u64),
     ("FGIO_IOC_REARM", IOC_REARM as u64),
     ("FGIO_IOC_BLAME", IOC_BLAME as u64),
+    ("FGIO_IOC_SET_WORD", IOC_SET_WORD as u64),
+    ("FGIO_WORDS_BYTES_MAX", WORDS_BYTES_MAX as u64),
+    ("FGIO_WORD_CLEAR", WORD_CLEAR as u64),
     ("sizeof(FGIO_DEVICE_PATH) - 1", DEVICE_PATH.len() as u64),
 ];
 
@@ -106,6 +109,8 @@ fn expected() -> BTreeMap<String, u64> {
             end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reserved, comm, step,
         }
         "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
+        "fgio_word" => FgioWord { class, reserved, request, reserved_more }
+        "fgio_word_slot" => FgioWordSlot { index, flags }
     };
     let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value));
     constants.into_iter().chain(layouts).collect()

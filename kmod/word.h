@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Between tag.c, word.c and device.c: section words. */
+#ifndef FGIO_WORD_H
+#define FGIO_WORD_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+
+#include "core/class.h"
+#include "uapi/fgio.h"
+
+struct file;
+struct inode;
+struct user_struct;
+struct vm_area_struct;
+
+/**
+ * struct fgio_words - the section words of one open file of /dev/fgio
+ * @word: the words, which user space writes whenever it likes
+ * @bytes: their size, whole pages
+ * @maps: how often they are mapped now
+ * @tied: entries of threads that have one of them; tag.c's, under its lock
+ * @user: who pays for the memory, or NULL when nobody need
+ * @rcu: frees them
+ *
+ * The last map goes before the file does, and takes the ties with it. Who read
+ * a tie under RCU before that may use it to the end: freeing waits for RCU.
+ */
+struct fgio_words {
+	const struct fgio_word *word;
+	size_t bytes;
+	atomic_t maps;
+	struct hlist_head tied;
+	struct user_struct *user;
+	struct rcu_head rcu;
+};
+
+/*
+ * What a word says, where it says something. Anything may be in it: a class
+ * that does not exist says nothing. Context: any.
+ */
+static inline enum fgio_thread_tag fgio_word_says(const struct fgio_word *word)
+{
+	switch (READ_ONCE(word->class)) {
+	case FGIO_TAG_FOREGROUND:
+		return FGIO_THREAD_FOREGROUND;
+	case FGIO_TAG_BACKGROUND:
+		return FGIO_THREAD_BACKGROUND;
+	default:
+		return FGIO_THREAD_UNTAGGED;
+	}
+}
+
+/* tag.c */
+int fgio_tag_tie(struct fgio_words *words, u32 index);
+void fgio_tag_untie_current(void);
+void fgio_tag_untie_all(struct fgio_words *words);
+
+/* word.c */
+int fgio_words_open(struct inode *inode, struct file *file);
+int fgio_words_release(struct inode *inode, struct file *file);
+int fgio_words_mmap(struct file *file, struct vm_area_struct *vma);
+int fgio_words_set(struct file *file, const struct fgio_word_slot *slot);
+
+#endif /* FGIO_WORD_H */

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What does it cost to say that a request begins and ends, in instructions?
+
+The virtual clock counts instructions, one a nanosecond. Pairs of libfgio's calls, through the
+shared library as programs use it, beside the tag by ioctl(2) and beside ioprio_set(2).
+"""
+
+from lab import guest, host, kernel, paths
+from lab.configurations import Configuration
+from lab.experiments.base import Experiment, Row, check, need_modules, payload
+
+# none: without the module; fgio: with it.
+WAYS = {
+    "none": ("nothing", "section", "request", "ioprio"),
+    "fgio": ("nothing", "section", "request", "tag", "ioprio"),
+}
+PAIRS = {"nothing": 1_000_000, "section": 1_000_000, "request": 1_000_000}
+PAIRS_BY_CALL = 100_000
+LIBRARY = "libfgio.so.1"
+SCRIPT = """
+. $PAYLOAD/functions.sh
+cd $RESULTS
+"""
+CELL = """
+phase {way}
+LD_LIBRARY_PATH=$PAYLOAD/lib $PAYLOAD/bin/section-cost {way} {pairs} >{way} || stop "{way} failed"
+"""
+
+
+class SectionCost(Experiment):
+    """Beginning and ending a section, with the module and without."""
+
+    name = "section-cost"
+    description = "to begin and end a section: instructions per pair"
+    configurations = tuple(WAYS)
+    duration_s = 1
+    setup_s = 2
+    units = {
+        "foreground.throughput": "pairs per second of virtual time",
+        "instructions_per_io": "instructions for each pair of begin and end",
+    }
+
+    def prepare(self) -> None:
+        library = paths.BUILD / "lib"
+        command = ["make", "-s", "-C", str(paths.ROOT / "lib"), f"BUILD={library}"]
+        host.run(command, what="building libfgio")
+        folder = paths.BUILD / "guest"
+        folder.mkdir(parents=True, exist_ok=True)
+        source = paths.LAB / "guest" / "section-cost.c"
+        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
+        command += ["-o", str(folder / "section-cost"), str(source)]
+        command += [f"-L{library}", "-lfgio"]
+        host.run(command, what="compiling section-cost.c")
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        taken = payload(chosen)
+        taken["bin/section-cost"] = paths.BUILD / "guest" / "section-cost"
+        taken[f"lib/{LIBRARY}"] = paths.BUILD / "lib" / LIBRARY
+        script = SCRIPT
+        if configuration.elevator == "fgio":
+            need_modules(chosen, "fgio")
+            script += "load_module fgio\n"
+        for way in WAYS[configuration.name]:
+            script += CELL.format(way=way, pairs=PAIRS.get(way, PAIRS_BY_CALL))
+        return guest.Boot(
+            kernel=chosen,
+            commands=script,
+            payload=taken,
+            cpus=1,
+            limit_s=self.limit_s,
+            heartbeat_s=0,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        rows = []
+        for way in WAYS[configuration.name]:
+            pairs, elapsed_ns = (int(word) for word in (outcome.results / way).read_text().split())
+            figures = {"throughput": round(pairs * 1e9 / elapsed_ns, 1), "n": pairs}
+            extra = {"cell": way, "instructions_per_io": round(elapsed_ns / pairs, 1)}
+            rows.append(Row(configuration.name, seed, figures, {}, extra))
+        return rows

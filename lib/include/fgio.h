@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * libfgio: a program says which of its work requests wait for.
+ *
+ * The disk I/O of a thread inside a *foreground section* is critical: it
+ * overtakes all that nobody waits for, and so does whatever the thread comes to
+ * wait for (a lock, a journal commit, another thread). See libfgio(3).
+ *
+ *	fgio_foreground_begin();
+ *	answer(request);
+ *	fgio_foreground_end();
+ *
+ * Sections belong to the calling thread and nest; the innermost one counts. To
+ * begin and to end one takes a few nanoseconds and no system call, but for the
+ * first one of each thread. Without the fgio module all calls are harmless and
+ * cost the same.
+ *
+ * After fork(2) the child has no section. All functions may be called by any
+ * thread at any time; none but those that only begin or end a section after a
+ * thread's first one are safe in signal handlers.
+ */
+#ifndef LIBFGIO_H
+#define LIBFGIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the work of a thread is worth. */
+enum fgio_class {
+	/* Nothing was said: the thread's tag, then its I/O priority decides. */
+	FGIO_CLASS_NONE = 0,
+	/* A request waits for it. */
+	FGIO_CLASS_FOREGROUND = 1,
+	/* Nobody waits for it. */
+	FGIO_CLASS_BACKGROUND = 2,
+};
+
+/* Sections that are kept for a thread; in deeper ones the last of these counts. */
+#define FGIO_SECTIONS_MAX 32
+
+/**
+ * fgio_init() - open the device
+ *
+ * Need not be called: the first section or the first hint does so. It tells
+ * whether the module is there, and looks for it again when it was not.
+ *
+ * Return: 0; or a negative error number: -ENOENT (the module is not loaded),
+ * -EACCES, -EPROTO (the module speaks another version of the contract), or what
+ * else open(2) met.
+ */
+int fgio_init(void);
+
+/* Whether the module is there. Calls fgio_init() if need be. */
+bool fgio_available(void);
+
+/* Begins a section on which a request waits, and ends the innermost section. */
+void fgio_foreground_begin(void);
+void fgio_foreground_end(void);
+
+/* Begins a section for which nobody waits, and ends the innermost section. */
+void fgio_background_begin(void);
+void fgio_background_end(void);
+
+/**
+ * fgio_request_begin() - begin a foreground section that serves a request
+ * @id: number of the request, 0 for none; shown to who debugs the program
+ */
+void fgio_request_begin(uint64_t id);
+void fgio_request_end(void);
+
+/**
+ * fgio_wait_for() - say which thread holds what the calling thread waits for
+ * @tid: thread id (gettid(2)), not the calling thread's own
+ *
+ * For locks that the kernel cannot see the owner of. Call it before the wait,
+ * and fgio_wait_done() after it; a later call takes the place of an earlier
+ * one. A system call each: only for waits that sleep anyway.
+ *
+ * Return: 0, also without the module; or -EINVAL, -ESRCH (no such thread),
+ * -EPERM (another user's, without CAP_SYS_NICE), -EOPNOTSUPP.
+ */
+int fgio_wait_for(pid_t tid);
+void fgio_wait_done(void);
+
+/**
+ * struct fgio_status - what is known of fgio, and of the calling thread
+ * @available: whether the module is there, 0 or 1; where not, all but
+ *	@class_ and @sections is zero
+ * @class_: the class by the innermost section, enum fgio_class
+ * @sections: sections that the calling thread is in
+ * @without_calls: whether sections of the calling thread take no system call,
+ *	0 or 1. Where the module has no section words, or RLIMIT_MEMLOCK is used
+ *	up, they tag the thread instead, at a system call each.
+ * @threads: threads in the system that are tagged or have begun a section
+ * @threads_max: how many there can be
+ * @queues: block device queues that fgio schedules
+ * @foreground_waiting: foreground tasks in the system that wait now
+ * @boosted: tasks in the system that are boosted now
+ * @watchdog_tripped: whether all I/O is let through for safety, 0 or 1
+ * @version: the module's, ends with a NUL
+ * @reserved: zero
+ */
+struct fgio_status {
+	uint32_t available;
+	uint32_t class_;
+	uint32_t sections;
+	uint32_t without_calls;
+	uint32_t threads;
+	uint32_t threads_max;
+	uint32_t queues;
+	uint32_t foreground_waiting;
+	uint32_t boosted;
+	uint32_t watchdog_tripped;
+	char version[32];
+	uint32_t reserved[22];
+};
+
+/* Return: 0, also without the module; or a negative error number. */
+int fgio_status(struct fgio_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LIBFGIO_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * What the files of libfgio share:
+ *
+ *	section.c    begin and end: the hot path
+ *	thread.c     a thread's state, and its word in memory shared with the module
+ *	device.c     /dev/fgio itself: status, hints, tags
+ */
+#ifndef LIBFGIO_INTERNAL_H
+#define LIBFGIO_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "include/fgio.h"
+#include "uapi/fgio.h"
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define PUBLIC __attribute__((visibility("default")))
+
+/**
+ * struct thread - what is known of a thread
+ * @word: where its class is said: shared with the module, or @own; NULL when
+ *	the process is a copy of the one that set it up
+ * @depth: sections that it is in
+ * @tags: say it by a system call, since there is no shared word
+ * @hinted: it gave an owner hint that holds
+ * @tag: class of the thread when it is in no section; only with @tags
+ * @area: where it belongs
+ * @next: in a list of those that no thread has
+ * @section: what was said by each section
+ * @own: stands in for a shared word
+ *
+ * Threads' states are in memory that fork() leaves as zeros in the child, since
+ * the shared words are not there: a section begun in a child, however that was
+ * made, finds no word and sets up anew.
+ */
+struct thread {
+	struct fgio_word *word;
+	uint32_t depth;
+	bool tags;
+	bool hinted;
+	uint32_t tag;
+	struct area *area;
+	struct thread *next;
+	struct {
+		uint32_t class_;
+		uint64_t request;
+	} section[FGIO_SECTIONS_MAX];
+	struct fgio_word own;
+};
+
+/* The calling thread's; NULL before its first section. One load by its model. */
+extern _Thread_local struct thread *fgio_self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* --- thread.c --- */
+
+/* Return: the calling thread's state, or NULL when there is no memory. */
+struct thread *fgio_thread_set_up(void);
+
+static inline struct thread *fgio_thread(void)
+{
+	struct thread *self = fgio_self;
+
+	if (LIKELY(self && self->word))
+		return self;
+	return fgio_thread_set_up();
+}
+
+/* --- device.c --- */
+
+/**
+ * struct fgio_calls - the system calls that libfgio makes on the device
+ *
+ * Tests put a device of their own here.
+ */
+struct fgio_calls {
+	int (*open)(const char *path, int flags);
+	int (*ioctl)(int file, unsigned long command, void *argument);
+	void *(*map)(int file, size_t bytes);
+};
+
+extern struct fgio_calls fgio_calls;
+
+/* Return: an open file of the device, or a negative error number. */
+int fgio_device_open(void);
+
+/* Return: 0 or a negative error number. */
+int fgio_device_call(int file, unsigned long command, void *argument);
+
+/* The process's file for calls; opened if need be, negative error if not. */
+int fgio_device(void);
+void fgio_device_forget(void);
+
+/*
+ * A file of ours that a program may have closed behind our back, and its number
+ * used again since.
+ */
+struct own_file {
+	int number;
+	dev_t device;
+	ino_t inode;
+};
+
+struct own_file fgio_own_file(int number);
+bool fgio_own_file_is_ours(const struct own_file *file);
+void fgio_own_file_close(struct own_file *file);
+
+/* Says the class of a thread by its tag. */
+void fgio_device_tag(uint32_t class_);
+uint32_t fgio_device_tag_now(void);
+
+#endif /* LIBFGIO_INTERNAL_H */

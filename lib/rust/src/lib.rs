@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A program says which of its work requests wait for, and fgio, a module for stock Linux kernels,
+//! lets the disk I/O of that work overtake all other.
+//!
+//! ```
+//! fn answer(id: u64) {
+//!     let _section = fgio::request(id);
+//!     // What is read and written here is critical, and so is what it comes to wait for.
+//! }
+//! # answer(1);
+//! ```
+//!
+//! A section belongs to the thread that began it, and ends when its guard is dropped. Sections
+//! nest, the innermost one counts: drop guards in the opposite order of their making, as the end
+//! of a scope does. In asynchronous code, do not hold a guard over an `.await`: the thread would
+//! go on with other tasks inside the section. Guards are not `Send`, so most executors refuse that.
+//!
+//! To begin and end a section takes a few nanoseconds and no system call, but for the first one of
+//! a thread. Where the module is not loaded everything is harmless and costs the same.
+//!
+//! This crate is a cover of libfgio, by its C interface: a thread has one state, whatever languages
+//! the code is written in that runs on it.
+
+#![warn(missing_docs)]
+
+use std::ffi::CStr;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::os::raw::{c_char, c_int};
+
+mod sys {
+    use super::{c_char, c_int};
+
+    /// `struct fgio_status`
+    #[repr(C)]
+    pub struct Status {
+        pub available: u32,
+        pub class: u32,
+        pub sections: u32,
+        pub without_calls: u32,
+        pub threads: u32,
+        pub threads_max: u32,
+        pub queues: u32,
+        pub foreground_waiting: u32,
+        pub boosted: u32,
+        pub watchdog_tripped: u32,
+        pub version: [c_char; 32],
+        pub reserved: [u32; 22],
+    }
+
+    const _: () = assert!(std::mem::size_of::<Status>() == 160);
+
+    extern "C" {
+        pub fn fgio_init() -> c_int;
+        pub fn fgio_available() -> bool;
+        pub fn fgio_foreground_begin();
+        pub fn fgio_foreground_end();
+        pub fn fgio_background_begin();
+        pub fn fgio_background_end();
+        pub fn fgio_request_begin(id: u64);
+        pub fn fgio_request_end();
+        pub fn fgio_wait_for(tid: i32) -> c_int;
+        pub fn fgio_wait_done();
+        pub fn fgio_status(status: *mut Status) -> c_int;
+    }
+}
+
+/// What the work of a thread is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Nothing was said: the thread's tag, then its I/O priority decides.
+    Undecided,
+    /// A request waits for it.
+    Foreground,
+    /// Nobody waits for it.
+    Background,
+}
+
+/// What is known of fgio, and of the calling thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// The class by the innermost section of the calling thread.
+    pub class: Class,
+    /// Sections that the calling thread is in.
+    pub sections: u32,
+    /// Whether sections of the calling thread take no system call.
+    pub without_calls: bool,
+    /// What the module says, where it is loaded.
+    pub module: Option<Module>,
+}
+
+/// What the module says of the whole system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Module {
+    /// Its version.
+    pub version: String,
+    /// Threads that are tagged or have begun a section.
+    pub threads: u32,
+    /// How many there can be.
+    pub threads_max: u32,
+    /// Block device queues that fgio schedules.
+    pub queues: u32,
+    /// Foreground tasks that wait now.
+    pub foreground_waiting: u32,
+    /// Tasks that are boosted now.
+    pub boosted: u32,
+    /// Whether all I/O is let through for safety.
+    pub watchdog_tripped: bool,
+}
+
+fn outcome(result: c_int) -> io::Result<()> {
+    if result < 0 {
+        Err(io::Error::from_raw_os_error(-result))
+    } else {
+        Ok(())
+    }
+}
+
+/// Opens the device, which the first section does otherwise.
+///
+/// # Errors
+///
+/// `NotFound` when the module is not loaded, `PermissionDenied`, or what else opening it met.
+pub fn init() -> io::Result<()> {
+    // SAFETY: it takes nothing.
+    outcome(unsafe { sys::fgio_init() })
+}
+
+/// Whether the module is there.
+#[must_use]
+pub fn available() -> bool {
+    // SAFETY: it takes nothing.
+    unsafe { sys::fgio_available() }
+}
+
+/// Not `Send`, since a section belongs to its thread.
+type OfThisThread = PhantomData<*const ()>;
+
+/// A section, which ends when this is dropped.
+#[must_use = "the section ends when its guard is dropped"]
+pub struct Section {
+    end: unsafe extern "C" fn(),
+    thread: OfThisThread,
+}
+
+impl Section {
+    fn that_ends_by(end: unsafe extern "C" fn()) -> Self {
+        Self {
+            end,
+            thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for Section {
+    fn drop(&mut self) {
+        // SAFETY: one of the functions that end a section; they take nothing and may be called by
+        // any thread, and this is the thread that began it, since the guard is not Send.
+        unsafe { (self.end)() }
+    }
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Section")
+    }
+}
+
+/// Begins a section on which a request waits.
+///
+/// ```compile_fail
+/// let section = fgio::foreground();
+/// std::thread::spawn(move || drop(section));
+/// ```
+pub fn foreground() -> Section {
+    // SAFETY: it takes nothing.
+    unsafe { sys::fgio_foreground_begin() };
+    Section::that_ends_by(sys::fgio_foreground_end)
+}
+
+/// Begins a section for which nobody waits.
+pub fn background() -> Section {
+    // SAFETY: it takes nothing.
+    unsafe { sys::fgio_background_begin() };
+    Section::that_ends_by(sys::fgio_background_end)
+}
+
+/// Begins a foreground section that serves the request of this number; 0 for none.
+pub fn request(id: u64) -> Section {
+    // SAFETY: any number will do.
+    unsafe { sys::fgio_request_begin(id) };
+    Section::that_ends_by(sys::fgio_request_end)
+}
+
+/// An owner hint, which holds until this is dropped.
+#[must_use = "the hint ends when its guard is dropped"]
+#[derive(Debug)]
+pub struct Hint {
+    thread: OfThisThread,
+}
+
+impl Drop for Hint {
+    fn drop(&mut self) {
+        // SAFETY: it takes nothing.
+        unsafe { sys::fgio_wait_done() }
+    }
+}
+
+/// Says which thread (by its thread id) holds what the calling thread is going to wait for.
+///
+/// For locks whose owner the kernel cannot see. A later hint takes the place of an earlier one.
+/// This is a system call, and so is its end: only for waits that sleep anyway.
+///
+/// # Errors
+///
+/// `InvalidInput` for a thread id below 1 and for the calling thread's own; `ESRCH` when there is no
+/// such thread; `PermissionDenied` for one of another user. None without the module.
+pub fn wait_for(tid: i32) -> io::Result<Hint> {
+    // SAFETY: any number will do.
+    outcome(unsafe { sys::fgio_wait_for(tid) })?;
+    Ok(Hint {
+        thread: PhantomData,
+    })
+}
+
+/// What is known of fgio, and of the calling thread.
+///
+/// # Errors
+///
+/// What the device answers, if that is an error.
+pub fn status() -> io::Result<Status> {
+    // SAFETY: a number of integers, for which zero is a value.
+    let mut raw: sys::Status = unsafe { std::mem::zeroed() };
+    // SAFETY: it points to a structure of the kind that is filled in.
+    outcome(unsafe { sys::fgio_status(&mut raw) })?;
+    Ok(Status {
+        class: match raw.class {
+            1 => Class::Foreground,
+            2 => Class::Background,
+            _ => Class::Undecided,
+        },
+        sections: raw.sections,
+        without_calls: raw.without_calls != 0,
+        module: (raw.available != 0).then(|| module(&raw)),
+    })
+}
+
+fn module(raw: &sys::Status) -> Module {
+    // SAFETY: libfgio ends it with a NUL inside of the array.
+    let version = unsafe { CStr::from_ptr(raw.version.as_ptr()) };
+    Module {
+        version: version.to_string_lossy().into_owned(),
+        threads: raw.threads,
+        threads_max: raw.threads_max,
+        queues: raw.queues,
+        foreground_waiting: raw.foreground_waiting,
+        boosted: raw.boosted,
+        watchdog_tripped: raw.watchdog_tripped != 0,
+    }
+}

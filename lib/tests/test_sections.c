@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * libfgio on a device of the test's own: a file in memory for each time that it
+ * is opened, and a record of who is tied to what.
+ *
+ * Every test runs in a child of its own, in which the library is fresh.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "internal.h"
+
+#define THREADS 200
+#define WAVES 3
+#define ROUNDS 200
+#define TIES_MAX (4 * THREADS)
+
+#define EXPECT(condition)                                                 \
+	do {                                                              \
+		if (!(condition)) {                                       \
+			fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
+			_exit(1);                                         \
+		}                                                         \
+	} while (0)
+
+/* --- the device --- */
+
+struct tie {
+	pid_t tid;
+	int file;
+	ino_t inode;
+	uint32_t index;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	int open_error;
+	int map_error;
+	int call_error;
+	uint32_t abi;
+	int opened;
+	unsigned long calls;
+	struct tie ties[TIES_MAX];
+	uint32_t tag;
+	pid_t waits_for;
+} device = { .lock = PTHREAD_MUTEX_INITIALIZER, .abi = FGIO_ABI_VERSION };
+
+static ino_t inode_of(int file)
+{
+	struct stat status;
+
+	return fstat(file, &status) ? 0 : status.st_ino;
+}
+
+static int device_open(const char *path, int flags)
+{
+	int file;
+
+	EXPECT(!strcmp(path, "/dev/fgio") && flags == (O_RDWR | O_CLOEXEC));
+	if (device.open_error) {
+		errno = device.open_error;
+		return -1;
+	}
+	file = memfd_create("fgio", MFD_CLOEXEC);
+	EXPECT(file >= 0 && !ftruncate(file, FGIO_WORDS_BYTES_MAX));
+	__atomic_add_fetch(&device.opened, 1, __ATOMIC_RELAXED);
+	return file;
+}
+
+static void *device_map(int file, size_t bytes)
+{
+	void *memory;
+
+	EXPECT(bytes <= FGIO_WORDS_BYTES_MAX && bytes % 4096 == 0);
+	if (device.map_error) {
+		errno = device.map_error;
+		return MAP_FAILED;
+	}
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	EXPECT(memory != MAP_FAILED && !madvise(memory, bytes, MADV_DONTFORK));
+	return memory;
+}
+
+/* The tie of a thread, or with 0 one that nobody has. */
+static struct tie *find_tie(pid_t tid)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIES_MAX; i++)
+		if (device.ties[i].tid == tid)
+			return &device.ties[i];
+	return NULL;
+}
+
+static void set_word(int file, const struct fgio_word_slot *slot)
+{
+	struct tie *tie = find_tie(gettid());
+	unsigned int i;
+
+	if (slot->flags & FGIO_WORD_CLEAR) {
+		EXPECT(tie);
+		tie->tid = 0;
+		return;
+	}
+	for (i = 0; i < TIES_MAX; i++)
+		EXPECT(!device.ties[i].tid || device.ties[i].inode != inode_of(file) ||
+		       device.ties[i].index != slot->index);
+	if (!tie)
+		tie = find_tie(0);
+	*tie = (struct tie){
+		.tid = gettid(), .file = file, .inode = inode_of(file), .index = slot->index,
+	};
+}
+
+static void answer(int file, unsigned long command, void *argument)
+{
+	struct fgio_info *info = argument;
+	struct fgio_state *state = argument;
+
+	switch (command) {
+	case FGIO_IOC_INFO:
+		*info = (struct fgio_info){
+			.abi = device.abi, .tags = 3, .tags_max = 9, .version = "1.2.3",
+		};
+		break;
+	case FGIO_IOC_STATE:
+		*state = (struct fgio_state){ .boosted = 5 };
+		break;
+	case FGIO_IOC_SET_WORD:
+		set_word(file, argument);
+		break;
+	case FGIO_IOC_SET_TAG:
+		device.tag = ((struct fgio_tag *)argument)->class;
+		break;
+	case FGIO_IOC_GET_TAG:
+		((struct fgio_tag *)argument)->class = device.tag;
+		break;
+	case FGIO_IOC_WAIT_FOR:
+		device.waits_for = ((struct fgio_wait_for *)argument)->tid;
+		break;
+	default:
+		EXPECT(!"a call that the device has");
+	}
+}
+
+static int device_ioctl(int file, unsigned long command, void *argument)
+{
+	EXPECT(inode_of(file));
+	pthread_mutex_lock(&device.lock);
+	device.calls++;
+	if (!device.call_error)
+		answer(file, command, argument);
+	pthread_mutex_unlock(&device.lock);
+	errno = device.call_error;
+	return device.call_error ? -1 : 0;
+}
+
+/* The calling thread's word, as the module sees it; all zero if it has none. */
+static struct fgio_word seen(void)
+{
+	struct fgio_word word = { 0 };
+	struct tie *tie;
+
+	pthread_mutex_lock(&device.lock);
+	tie = find_tie(gettid());
+	if (tie)
+		EXPECT(pread(tie->file, &word, sizeof(word),
+			     (off_t)(tie->index * sizeof(word))) == sizeof(word));
+	pthread_mutex_unlock(&device.lock);
+	return word;
+}
+
+static unsigned int tied_threads(void)
+{
+	unsigned int count = 0, i;
+
+	pthread_mutex_lock(&device.lock);
+	for (i = 0; i < TIES_MAX; i++)
+		count += device.ties[i].tid != 0;
+	pthread_mutex_unlock(&device.lock);
+	return count;
+}
+
+/* --- sections --- */
+
+static void sections_nest(void)
+{
+	EXPECT(!seen().class);
+	fgio_foreground_begin();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && !seen().request);
+	fgio_request_begin(77);
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && seen().request == 77);
+	fgio_background_begin();
+	EXPECT(seen().class == FGIO_TAG_BACKGROUND && !seen().request);
+	fgio_background_end();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && seen().request == 77);
+	fgio_request_end();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && !seen().request);
+	fgio_foreground_end();
+	EXPECT(!seen().class);
+	fgio_foreground_end();
+	fgio_background_begin();
+	EXPECT(seen().class == FGIO_TAG_BACKGROUND);
+	fgio_background_end();
+	EXPECT(!seen().class);
+}
+
+static void deep_sections_end_as_they_began(void)
+{
+	unsigned int i;
+
+	fgio_background_begin();
+	for (i = 1; i < FGIO_SECTIONS_MAX; i++)
+		fgio_foreground_begin();
+	for (i = 0; i < 100; i++) {
+		fgio_background_begin();
+		EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+	}
+	for (i = 0; i < 100; i++)
+		fgio_background_end();
+	for (i = 1; i < FGIO_SECTIONS_MAX; i++) {
+		EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+		fgio_foreground_end();
+	}
+	EXPECT(seen().class == FGIO_TAG_BACKGROUND);
+	fgio_background_end();
+	EXPECT(!seen().class);
+}
+
+static void sections_make_no_calls(void)
+{
+	unsigned long calls;
+	unsigned int i;
+
+	fgio_foreground_begin();
+	calls = device.calls;
+	for (i = 0; i < 1000; i++) {
+		fgio_request_begin(i);
+		fgio_request_end();
+	}
+	fgio_foreground_end();
+	EXPECT(device.calls == calls);
+}
+
+/* --- threads --- */
+
+static void *work(void *unused)
+{
+	unsigned int i;
+
+	(void)unused;
+	for (i = 0; i < ROUNDS; i++) {
+		fgio_request_begin(i);
+		EXPECT(fgio_self->word->class == FGIO_TAG_FOREGROUND);
+		EXPECT(fgio_self->word->request == i);
+		if (i % 50 == 0) {
+			EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+			EXPECT(seen().request == i);
+			sched_yield();
+		}
+		/* The last one ends inside its section. */
+		if (i + 1 < ROUNDS)
+			fgio_request_end();
+	}
+	return NULL;
+}
+
+static void run_wave(void)
+{
+	pthread_t threads[THREADS];
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, work, NULL));
+	for (i = 0; i < THREADS; i++)
+		EXPECT(!pthread_join(threads[i], NULL));
+}
+
+static void threads_give_their_words_back(void)
+{
+	unsigned int wave;
+
+	for (wave = 0; wave < WAVES; wave++) {
+		run_wave();
+		EXPECT(tied_threads() == 0);
+		/* At most so many at once: 64 and 128 and 256, and the file for calls. */
+		EXPECT(device.opened <= 4);
+	}
+}
+
+static void *begin_nothing(void *unused)
+{
+	return unused;
+}
+
+static void threads_without_sections_cost_nothing(void)
+{
+	pthread_t thread;
+
+	EXPECT(!pthread_create(&thread, NULL, begin_nothing, NULL));
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT(!device.opened && !device.calls);
+}
+
+/* --- fork --- */
+
+static void expect_good_child(pid_t child)
+{
+	int status;
+
+	EXPECT(child > 0 && waitpid(child, &status, 0) == child);
+	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void act_as_child(void)
+{
+	struct fgio_status status;
+
+	memset(device.ties, 0, sizeof(device.ties));
+	fgio_foreground_end();
+	fgio_wait_done();
+	EXPECT(!fgio_status(&status) && !status.sections && !status.class_);
+	fgio_background_begin();
+	EXPECT(seen().class == FGIO_TAG_BACKGROUND);
+	run_wave();
+	_exit(0);
+}
+
+static void fork_with(pid_t (*fork_like)(void))
+{
+	pid_t child;
+
+	fgio_foreground_begin();
+	fgio_request_begin(5);
+	EXPECT(!fgio_wait_for(getppid()));
+	child = fork_like();
+	if (!child)
+		act_as_child();
+	expect_good_child(child);
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && seen().request == 5);
+	fgio_request_end();
+	fgio_foreground_end();
+	EXPECT(!seen().class && !fgio_self->depth);
+}
+
+static void child_of_fork_begins_anew(void)
+{
+	fork_with(fork);
+}
+
+/* No handler runs here. */
+static void child_without_handlers_begins_anew(void)
+{
+	fork_with(_Fork);
+}
+
+static void *fork_in_a_loop(void *unused)
+{
+	unsigned int i;
+	pid_t child;
+
+	(void)unused;
+	for (i = 0; i < 20; i++) {
+		fgio_foreground_begin();
+		child = fork();
+		if (!child) {
+			fgio_foreground_begin();
+			_exit(fgio_self->depth != 1);
+		}
+		expect_good_child(child);
+		fgio_foreground_end();
+	}
+	return NULL;
+}
+
+/* Threads begin and end meanwhile: no child may find the lock taken. */
+static void forks_while_threads_come_and_go(void)
+{
+	pthread_t forking;
+
+	EXPECT(!pthread_create(&forking, NULL, fork_in_a_loop, NULL));
+	run_wave();
+	EXPECT(!pthread_join(forking, NULL));
+}
+
+/* --- what may be missing --- */
+
+static void *expect_a_word(void *unused)
+{
+	fgio_foreground_begin();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+	fgio_foreground_end();
+	return unused;
+}
+
+static void module_absent_then_there(void)
+{
+	struct fgio_status status;
+	pthread_t thread;
+
+	device.open_error = ENOENT;
+	EXPECT(fgio_init() == -ENOENT && !fgio_available());
+	sections_make_no_calls();
+	EXPECT(!device.calls);
+	EXPECT(!fgio_wait_for(1));
+	fgio_wait_done();
+	fgio_request_begin(1);
+	EXPECT(!fgio_status(&status) && !status.available && status.sections == 1);
+	EXPECT(status.class_ == FGIO_CLASS_FOREGROUND && !status.without_calls);
+	device.open_error = 0;
+	EXPECT(!pthread_create(&thread, NULL, expect_a_word, NULL));
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT(fgio_available());
+	fgio_request_end();
+}
+
+static void another_version_is_refused(void)
+{
+	device.abi = FGIO_ABI_VERSION + 1;
+	EXPECT(fgio_init() == -EPROTO && !fgio_available());
+	fgio_foreground_begin();
+	EXPECT(!tied_threads());
+	fgio_foreground_end();
+}
+
+/* ENODEV: a module without words. ENOMEM: RLIMIT_MEMLOCK. */
+static void without_words_threads_are_tagged(void)
+{
+	struct fgio_status status;
+
+	device.map_error = ENODEV;
+	device.tag = FGIO_TAG_BACKGROUND;
+	fgio_foreground_begin();
+	EXPECT(device.tag == FGIO_TAG_FOREGROUND);
+	EXPECT(!fgio_status(&status) && status.available && !status.without_calls);
+	fgio_background_begin();
+	EXPECT(device.tag == FGIO_TAG_BACKGROUND);
+	fgio_background_end();
+	EXPECT(device.tag == FGIO_TAG_FOREGROUND);
+	fgio_foreground_end();
+	/* Its tag from before, which somebody else may have given it. */
+	EXPECT(device.tag == FGIO_TAG_BACKGROUND);
+}
+
+static void *begin_in_vain(void *unused)
+{
+	fgio_foreground_begin();
+	EXPECT(fgio_self->depth == 1 && !seen().class);
+	fgio_foreground_end();
+	return unused;
+}
+
+static void device_fails_every_call(void)
+{
+	pthread_t thread;
+
+	fgio_foreground_begin();
+	device.call_error = ENODEV;
+	EXPECT(fgio_wait_for(1) == -ENODEV);
+	EXPECT(!pthread_create(&thread, NULL, begin_in_vain, NULL));
+	EXPECT(!pthread_join(thread, NULL));
+	fgio_foreground_end();
+	EXPECT(!seen().class);
+	device.call_error = 0;
+}
+
+/* As daemons do. The numbers are then used for other files. */
+static void program_closes_all_files(void)
+{
+	int null, number, i;
+	pthread_t thread;
+
+	fgio_foreground_begin();
+	number = device.ties[0].file;
+	EXPECT(number > 2);
+	null = open("/dev/null", O_RDWR);
+	for (i = 3; i <= number; i++)
+		if (i != null)
+			dup2(null, i);
+	EXPECT(fgio_self->word->class == FGIO_TAG_FOREGROUND);
+	EXPECT(!pthread_create(&thread, NULL, expect_a_word, NULL));
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT(!fgio_wait_for(1) && device.waits_for == 1);
+	if (!fork()) {
+		/* Nobody closed what is not ours. */
+		EXPECT(inode_of(number) == inode_of(null));
+		_exit(0);
+	}
+	EXPECT(wait(&i) > 0 && !i);
+	fgio_foreground_end();
+}
+
+/* --- the rest --- */
+
+static void hints(void)
+{
+	unsigned long calls;
+
+	EXPECT(fgio_wait_for(0) == -EINVAL && fgio_wait_for(-5) == -EINVAL);
+	EXPECT(!fgio_wait_for(4711) && device.waits_for == 4711);
+	fgio_wait_done();
+	EXPECT(!device.waits_for);
+	calls = device.calls;
+	fgio_wait_done();
+	EXPECT(device.calls == calls);
+}
+
+static void status_tells_all(void)
+{
+	struct fgio_status status;
+
+	fgio_request_begin(3);
+	fgio_background_begin();
+	memset(&status, 0xff, sizeof(status));
+	EXPECT(!fgio_status(&status));
+	EXPECT(status.available == 1 && status.without_calls == 1 && status.sections == 2);
+	EXPECT(status.class_ == FGIO_CLASS_BACKGROUND && status.boosted == 5);
+	EXPECT(status.threads == 3 && status.threads_max == 9);
+	EXPECT(!strcmp(status.version, "1.2.3") && !status.reserved[0]);
+	fgio_background_end();
+	fgio_request_end();
+	device.call_error = EIO;
+	EXPECT(fgio_status(&status) == -EIO && !status.available);
+}
+
+static void errno_is_left_alone(void)
+{
+	device.open_error = EACCES;
+	errno = 4711;
+	fgio_foreground_begin();
+	fgio_foreground_end();
+	fgio_wait_for(1);
+	EXPECT(errno == 4711);
+}
+
+/* --- running them --- */
+
+static void run_in_child(void **state)
+{
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		fgio_calls = (struct fgio_calls){ device_open, device_ioctl, device_map };
+		((void (*)(void))*state)();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+#define TEST(function) { #function, run_in_child, NULL, NULL, (void *)(function) }
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sections_nest),
+		TEST(deep_sections_end_as_they_began),
+		TEST(sections_make_no_calls),
+		TEST(threads_give_their_words_back),
+		TEST(threads_without_sections_cost_nothing),
+		TEST(child_of_fork_begins_anew),
+		TEST(child_without_handlers_begins_anew),
+		TEST(forks_while_threads_come_and_go),
+		TEST(module_absent_then_there),
+		TEST(another_version_is_refused),
+		TEST(without_words_threads_are_tagged),
+		TEST(device_fails_every_call),
+		TEST(program_closes_all_files),
+		TEST(hints),
+		TEST(status_tells_all),
+		TEST(errno_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

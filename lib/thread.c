@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * A thread's state, made when it begins its first section and given back when
+ * it ends: by a destructor of thread-specific data.
+ *
+ * States are made by areas of many, each with as many words in a map of the
+ * device, if there is one. An area is never given back but in a child of
+ * fork(), where all are: the words' maps are not there, the states are zero.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define AREA_THREADS_MIN 64
+#define AREA_THREADS_MAX (FGIO_WORDS_BYTES_MAX / sizeof(struct fgio_word))
+
+/**
+ * struct area - states of threads, and their words
+ * @next: the area that was made before it
+ * @file: of the device; its number is -1 when there are no words
+ * @words: shared with the module, or NULL
+ * @threads: as many states
+ * @count: how many
+ */
+struct area {
+	struct area *next;
+	struct own_file file;
+	struct fgio_word *words;
+	struct thread *threads;
+	size_t count;
+};
+
+_Thread_local struct thread *fgio_self;
+
+/* Protects what follows. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct area *areas;
+/* States that no thread has: with a word, and without. */
+static struct thread *free_with_word, *free_without;
+/* In memory that is zero in a child, however it was made; 1 once it is set up. */
+static uint32_t *here;
+static pthread_key_t key;
+static bool has_key;
+
+static void *map_wiped_on_fork(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* Before Linux 4.14 the handler of fork() has to do. */
+	madvise(memory, bytes, MADV_WIPEONFORK);
+	return memory;
+}
+
+/* --- areas --- */
+
+static void map_words(struct area *area)
+{
+	int number = fgio_device_open();
+	void *words;
+
+	if (number < 0)
+		return;
+	words = fgio_calls.map(number, area->count * sizeof(*area->words));
+	if (words == MAP_FAILED) {
+		close(number);
+		return;
+	}
+	area->words = words;
+	area->file = fgio_own_file(number);
+}
+
+/* Twice as many as in the last one: a process of one thread needs little. */
+static size_t size_of_next_area(bool with_words)
+{
+	const struct area *area;
+
+	for (area = areas; area; area = area->next)
+		if (!area->words == !with_words)
+			return area->count < AREA_THREADS_MAX ? 2 * area->count :
+								AREA_THREADS_MAX;
+	return AREA_THREADS_MIN;
+}
+
+static void offer(struct thread *thread)
+{
+	struct thread **list = thread->area->words ? &free_with_word : &free_without;
+
+	thread->next = *list;
+	*list = thread;
+}
+
+/* Adds to the lists of those that are free, if it can. */
+static void add_area(bool with_words)
+{
+	struct area *area = calloc(1, sizeof(*area));
+	size_t index;
+
+	if (!area)
+		return;
+	area->count = size_of_next_area(with_words);
+	area->file.number = -1;
+	if (with_words)
+		map_words(area);
+	if (!with_words || area->words)
+		area->threads = map_wiped_on_fork(area->count * sizeof(*area->threads));
+	if (!area->threads) {
+		if (area->words)
+			munmap(area->words, area->count * sizeof(*area->words));
+		fgio_own_file_close(&area->file);
+		free(area);
+		return;
+	}
+	for (index = area->count; index-- > 0;) {
+		area->threads[index].area = area;
+		offer(&area->threads[index]);
+	}
+	area->next = areas;
+	areas = area;
+}
+
+static struct thread *take(bool with_word)
+{
+	struct thread **list = with_word ? &free_with_word : &free_without;
+	struct thread *thread;
+
+	if (!*list)
+		add_area(with_word);
+	thread = *list;
+	if (thread)
+		*list = thread->next;
+	return thread;
+}
+
+/* The program closed our file: its words cannot be given to threads any more. */
+static void abandon(const struct area *area)
+{
+	struct thread **at = &free_with_word;
+
+	while (*at)
+		if ((*at)->area == area)
+			*at = (*at)->next;
+		else
+			at = &(*at)->next;
+}
+
+/* --- fork --- */
+
+/*
+ * All is gone that the parent had, but for what says where it was. Words' maps
+ * are not unmapped: something else may be there by now.
+ */
+static void forget_parent(void)
+{
+	struct area *area, *next;
+
+	fgio_self = NULL;
+	if (has_key)
+		pthread_setspecific(key, NULL);
+	for (area = areas; area; area = next) {
+		next = area->next;
+		fgio_own_file_close(&area->file);
+		munmap(area->threads, area->count * sizeof(*area->threads));
+		free(area);
+	}
+	areas = NULL;
+	free_with_word = NULL;
+	free_without = NULL;
+	fgio_device_forget();
+	if (here)
+		*here = 1;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_in_child(void)
+{
+	forget_parent();
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- threads --- */
+
+static int tie(const struct thread *thread, uint32_t flags)
+{
+	struct fgio_word_slot slot = {
+		.index = (uint32_t)(thread - thread->area->threads),
+		.flags = flags,
+	};
+
+	return fgio_device_call(thread->area->file.number, FGIO_IOC_SET_WORD, &slot);
+}
+
+/* A thread ends, perhaps inside a section. */
+static void give_back(void *ended)
+{
+	struct thread *thread = ended;
+	int saved = errno;
+
+	fgio_self = NULL;
+	/* It never began a section in this child. */
+	if (!thread->word)
+		return;
+	__atomic_store_n(&thread->word->class, FGIO_TAG_NONE, __ATOMIC_RELEASE);
+	thread->word->request = 0;
+	pthread_mutex_lock(&lock);
+	/* Before another thread gets it. If our file is gone, none does. */
+	if (!thread->area->words)
+		offer(thread);
+	else if (fgio_own_file_is_ours(&thread->area->file) && !tie(thread, FGIO_WORD_CLEAR))
+		offer(thread);
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}
+
+/* Runs under the lock. */
+static bool is_prepared(void)
+{
+	if (here && *here)
+		return has_key;
+	if (here)
+		forget_parent();
+	else
+		here = map_wiped_on_fork(sizeof(*here));
+	if (!here)
+		return false;
+	*here = 1;
+	if (!has_key)
+		has_key = !pthread_key_create(&key, give_back) &&
+			  !pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	return has_key;
+}
+
+static struct thread *take_with_word(void)
+{
+	struct thread *thread = take(true);
+	int error = -EBADF;
+
+	if (!thread)
+		return NULL;
+	if (fgio_own_file_is_ours(&thread->area->file))
+		error = tie(thread, 0);
+	if (!error) {
+		thread->word = &thread->area->words[thread - thread->area->threads];
+		return thread;
+	}
+	offer(thread);
+	if (error == -EBADF)
+		abandon(thread->area);
+	return NULL;
+}
+
+static struct thread *take_without_word(bool available)
+{
+	struct thread *thread = take(false);
+
+	if (!thread)
+		return NULL;
+	thread->word = &thread->own;
+	thread->tags = available;
+	thread->tag = available ? fgio_device_tag_now() : FGIO_TAG_NONE;
+	return thread;
+}
+
+static struct thread *take_thread(void)
+{
+	/* The module may have come since a thread began its first section. */
+	bool available = !fgio_init();
+	struct thread *thread = NULL;
+
+	if (available)
+		thread = take_with_word();
+	/* The program may have closed a file: then another one does. */
+	if (available && !thread)
+		thread = take_with_word();
+	return thread ? thread : take_without_word(available);
+}
+
+struct thread *fgio_thread_set_up(void)
+{
+	struct thread *thread = NULL;
+	int saved = errno;
+
+	pthread_mutex_lock(&lock);
+	if (is_prepared())
+		thread = take_thread();
+	if (thread) {
+		thread->depth = 0;
+		thread->hinted = false;
+	}
+	pthread_mutex_unlock(&lock);
+	if (thread && pthread_setspecific(key, thread)) {
+		give_back(thread);
+		thread = NULL;
+	}
+	fgio_self = thread;
+	errno = saved;
+	return thread;
+}

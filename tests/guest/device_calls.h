@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* What programs share that call /dev/fgio and check its answers. */
+#ifndef DEVICE_CALLS_H
+#define DEVICE_CALLS_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "uapi/fgio.h"
+
+#define NOBODY 65534
+
+/* The open /dev/fgio. */
+static int device;
+
+#define CHECK(what, condition)                                            \
+	do {                                                              \
+		if (!(condition)) {                                       \
+			printf("line %d: %s: %s is false (errno %s)\n",   \
+			       __LINE__, what, #condition,                \
+			       strerrorname_np(errno));                   \
+			fflush(stdout);                                   \
+			_exit(1);                                         \
+		}                                                         \
+	} while (0)
+
+/* The call fails, and with this error. */
+#define FAILS_WITH(error, call)                                           \
+	do {                                                              \
+		errno = 0;                                                \
+		CHECK("must fail with " #error, (call) == -1);            \
+		CHECK("must fail with " #error, errno == (error));        \
+	} while (0)
+
+static inline int set_tag(pid_t tid, __u32 class)
+{
+	struct fgio_tag tag = { .tid = tid, .class = class };
+
+	return ioctl(device, FGIO_IOC_SET_TAG, &tag);
+}
+
+/* Return: the class, or -1. */
+static inline int get_tag(pid_t tid)
+{
+	struct fgio_tag tag = { .tid = tid, .class = 77 };
+
+	if (ioctl(device, FGIO_IOC_GET_TAG, &tag))
+		return -1;
+	CHECK("the thread id comes back as it was", tag.tid == tid);
+	return (int)tag.class;
+}
+
+static inline struct fgio_info info(void)
+{
+	struct fgio_info info;
+
+	memset(&info, 0xff, sizeof(info));
+	CHECK("info", !ioctl(device, FGIO_IOC_INFO, &info));
+	return info;
+}
+
+static inline void wait_for_tags(unsigned int wanted)
+{
+	int tries;
+
+	for (tries = 0; tries < 1000 && info().tags != wanted; tries++)
+		usleep(10000);
+	CHECK("tags end with their threads", info().tags == wanted);
+}
+
+/* Runs a function in a child and expects it to exit with a status. */
+static inline void in_child(void (*function)(void), int status)
+{
+	int got;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		function();
+		_exit(status);
+	}
+	CHECK("fork", child > 0);
+	CHECK("wait", waitpid(child, &got, 0) == child);
+	CHECK("the child succeeded", WIFEXITED(got) && WEXITSTATUS(got) == status);
+}
+
+static inline void become(uid_t uid)
+{
+	CHECK("setgid", !setresgid(uid, uid, uid));
+	CHECK("setuid", !setresuid(uid, uid, uid));
+}
+
+#endif
