@@ -3,9 +3,9 @@
 #   make demo      see fgio work on a real PostgreSQL (about 15 minutes after the downloads)
 #   make test      all tests, native and in the lab
 #
-#   make build     the modules for both kernels, the fgio command, and libfgio
+#   make build     the modules for both kernels, fgio, fgiod and libfgio
 #   make lib       libfgio alone
-#   make install   on this host: the module for the running kernel, the fgio command, and libfgio
+#   make install   on this host: the module for the running kernel, fgio, fgiod and its profiles, libfgio
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
@@ -95,6 +95,11 @@ install: command
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
 	install -D build/cargo/release/fgio $(DESTDIR)$(PREFIX)/bin/fgio
 	$(MAKE) -C lib install
+	install -D build/cargo/release/fgiod $(DESTDIR)$(PREFIX)/bin/fgiod
+	install -D -m 0644 -t $(DESTDIR)/usr/lib/fgio/profiles profiles/*.toml
+	install -d $(DESTDIR)/usr/lib/systemd/system
+	sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/fgiod.service \
+		>$(DESTDIR)/usr/lib/systemd/system/fgiod.service
 	$(if $(DESTDIR),,depmod)
 
 clean:
