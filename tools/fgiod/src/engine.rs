@@ -514,6 +514,11 @@ impl<S: System, C: Control> Engine<S, C> {
         }
     }
 
+    /// Whether there is any title that a rule looks at.
+    pub fn has_titles(&self) -> bool {
+        self.processes.values().any(|process| process.titled)
+    }
+
     /// Looks at all titles that rules look at.
     pub fn look_at_all(&mut self) {
         let titled = self.processes.iter().filter(|(_, process)| process.titled);

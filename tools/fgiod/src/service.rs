@@ -202,7 +202,10 @@ impl Service {
     }
 
     fn due(&self) -> Duration {
-        let due = self.next_rescan.min(self.next_titles);
+        let due = match self.engine.has_titles() {
+            true => self.next_rescan.min(self.next_titles),
+            false => self.next_rescan,
+        };
         self.engine.next_look().map_or(due, |look| due.min(look))
     }
 
