@@ -5,6 +5,7 @@
 #
 #   make build     the modules for both kernels, fgio, fgiod and libfgio
 #   make lib       libfgio alone
+#   make integrations  the PostgreSQL extension and the Redis module
 #   make install   on this host: the module for the running kernel, fgio, fgiod and its profiles, libfgio
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
@@ -23,8 +24,8 @@ SECONDS ?= 20
 CARGO := cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
 
-.PHONY: all build modules command lib demo test test-native test-lab scenarios ablation lint fuzz stress \
-	debug-check results install \
+.PHONY: all build modules command lib integrations demo test test-native test-lab scenarios ablation \
+	lint fuzz stress debug-check results install \
 	clean distclean setup-build setup-lab
 
 all: build
@@ -44,7 +45,13 @@ command: setup-build
 lib: setup-build
 	@$(MAKE) --no-print-directory -C lib
 
-build: modules command lib
+integrations: lib
+	@./setup integrations
+	@mkdir -p build/postgresql
+	@$(MAKE) --no-print-directory -C build/postgresql -f $(CURDIR)/integrations/postgresql/Makefile
+	@$(MAKE) --no-print-directory -C integrations/redis
+
+build: modules command lib integrations
 
 demo: setup-lab command
 	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
@@ -52,11 +59,11 @@ demo: setup-lab command
 
 test: test-native test-lab
 
-test-native: setup-lab
+test-native: setup-lab integrations
 	@$(MAKE) --no-print-directory -C core test
 	@$(MAKE) --no-print-directory -C lib test test-bindings
 	@for kernel in $(KERNELS); do kmod/fetch-kernel $$kernel >/dev/null || exit; done
-	build/venv/bin/python -m pytest -q kmod/private
+	build/venv/bin/python -m pytest -q kmod/private integrations
 	$(CARGO) test $(CARGO_FLAGS)
 
 test-lab: setup-lab build
@@ -103,7 +110,7 @@ install: command
 	$(if $(DESTDIR),,depmod)
 
 clean:
-	rm -rf build/core build/lib build/kmod build/cargo build/demo
+	rm -rf build/core build/lib build/postgresql build/redis build/kmod build/cargo build/demo
 
 distclean:
 	rm -rf build

@@ -17,6 +17,7 @@ PACKAGES = (
     "postgresql-15",
     "fio",
     "procps",
+    "redis-server",
     "util-linux",
     "kmod",
     "e2fsprogs",

@@ -39,6 +39,8 @@ class Batch:
     """Scripts in tests/guest/ and the guest that they need.
 
     expected: what their checks make the kernel say on purpose
+    files: builds what the checks need beside the modules; guest name -> file
+    images: makes disks that are not empty; they come before the empty one
     """
 
     name: str
@@ -50,6 +52,8 @@ class Batch:
     limit_s: float = 1200
     expected: str = ""
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    files: Callable[[], Mapping[str, Path]] = dict
+    images: Callable[[], tuple[Path, ...]] = tuple
 
     def checks(self) -> list[str]:
         """Names of the checks, in the order in which they run."""
@@ -150,7 +154,7 @@ def boot(
     chosen = kernel.locate(version)
     with tempfile.TemporaryDirectory(prefix="fgio-scenario.") as name:
         scratch = Path(name)
-        disks = []
+        disks = [*batch.images()]
         if batch.disk_mib:
             disk = scratch / "disk"
             disk.touch()
@@ -162,7 +166,7 @@ def boot(
         plan = guest.Boot(
             kernel=chosen,
             commands="\n".join(lines),
-            payload=payload(chosen, scratch),
+            payload={**payload(chosen, scratch), **batch.files()},
             disks=tuple(disks),
             cpus=batch.cpus,
             memory_mib=batch.memory_mib,

@@ -5,6 +5,7 @@ from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
 from lab.experiments.dirty_limit import DirtyLimit
+from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
@@ -25,6 +26,7 @@ ALL: dict[str, Experiment] = {
         WaitCost(),
         DirtyLimit(),
         SectionCost(),
+        ExtensionCost(),
         Scenarios(),
     )
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+\echo Use "CREATE EXTENSION fgio" to load this file. \quit
+
+CREATE FUNCTION fgio_class() RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION fgio_class() IS
+'what the calling process is now: foreground, background, or NULL';
+
+CREATE FUNCTION pg_stat_fgio(
+	OUT pid integer,
+	OUT class text,
+	OUT labelled boolean,
+	OUT foreground_statements bigint,
+	OUT foreground_time double precision,
+	OUT background_statements bigint,
+	OUT background_time double precision
+) RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW pg_stat_fgio AS SELECT * FROM pg_stat_fgio();
+COMMENT ON VIEW pg_stat_fgio IS
+'sessions and what fgio took them for; the row without a pid sums up those that have ended';
+
+CREATE FUNCTION pg_stat_fgio_reset() RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+REVOKE ALL ON FUNCTION pg_stat_fgio_reset() FROM PUBLIC;
+
+CREATE FUNCTION fgio_module(
+	OUT available boolean,
+	OUT version text,
+	OUT devices integer,
+	OUT foreground_waiting integer,
+	OUT boosted integer,
+	OUT boosts bigint,
+	OUT boosted_time double precision,
+	OUT promoted_requests bigint,
+	OUT promoted_sleepers bigint,
+	OUT promoted_writers bigint,
+	OUT waits_lost bigint,
+	OUT stopped_because text
+) RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW pg_stat_fgio_module AS SELECT * FROM fgio_module();
+COMMENT ON VIEW pg_stat_fgio_module IS
+'what the kernel module did on this machine, for all programs together';
+GRANT SELECT ON pg_stat_fgio, pg_stat_fgio_module TO PUBLIC;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "settings.h"
+#include "stats.h"
+#include "walwriter.h"
+
+/* What nobody waits for at a terminal or behind a page: maintenance that may take hours. */
+#define MAINTENANCE "ANALYZE, CLUSTER, CREATE INDEX, REFRESH MATERIALIZED VIEW, REINDEX, VACUUM"
+
+static const struct config_enum_entry scope_values[] = {
+	{ "statement", SCOPE_STATEMENT, false },
+	{ "transaction", SCOPE_TRANSACTION, false },
+	{ "session", SCOPE_SESSION, false },
+	{ "never", SCOPE_NEVER, false },
+	{ NULL, 0, false },
+};
+
+static const struct config_enum_entry class_values[] = {
+	{ "default", CLASS_BY_COMMAND, false },
+	{ "foreground", CLASS_FOREGROUND, false },
+	{ "background", CLASS_BACKGROUND, false },
+	{ NULL, 0, false },
+};
+
+struct settings settings;
+
+/* Of each command tag, whether it is among fgio.background_commands. */
+static bool in_background[COMMAND_TAG_NEXTTAG];
+
+enum section_class settings_class(CommandTag tag)
+{
+	if (settings.scope == SCOPE_NEVER)
+		return SECTION_NONE;
+	if (settings.class == CLASS_BACKGROUND)
+		return SECTION_BACKGROUND;
+	if (settings.class == CLASS_BY_COMMAND && in_background[tag])
+		return SECTION_BACKGROUND;
+	return SECTION_FOREGROUND;
+}
+
+/* Takes the next name off a list: sets *name to it, without the space around it. */
+static bool next_command(char **list, char **name)
+{
+	char *end;
+
+	if (!*list)
+		return false;
+	*name = *list;
+	*list = strchr(*name, ',');
+	if (*list)
+		*(*list)++ = '\0';
+	while (isspace((unsigned char)**name))
+		(*name)++;
+	end = *name + strlen(*name);
+	while (end > *name && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return true;
+}
+
+static bool parse_commands(char *list, bool *found)
+{
+	char *name;
+
+	while (next_command(&list, &name)) {
+		CommandTag tag;
+
+		/* An empty list, or one that ends with a comma. */
+		if (!*name && !list)
+			break;
+		tag = GetCommandTagEnum(name);
+		if (tag == CMDTAG_UNKNOWN) {
+			GUC_check_errdetail("There is no command \"%s\".", name);
+			return false;
+		}
+		found[tag] = true;
+	}
+	return true;
+}
+
+/* Memory that the server frees. */
+static void *guc_extra(size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+	return guc_malloc(LOG, size);
+#else
+	return malloc(size);
+#endif
+}
+
+static bool check_background_commands(char **value, void **extra, GucSource source)
+{
+	bool found[COMMAND_TAG_NEXTTAG] = { 0 };
+	char *list = pstrdup(*value);
+	bool good = parse_commands(list, found);
+
+	pfree(list);
+	if (!good)
+		return false;
+	*extra = guc_extra(sizeof(found));
+	if (!*extra)
+		return false;
+	memcpy(*extra, found, sizeof(found));
+	return true;
+}
+
+static void assign_background_commands(const char *value, void *extra)
+{
+	memcpy(in_background, extra, sizeof(in_background));
+}
+
+static void define_choices(void)
+{
+	DefineCustomEnumVariable("fgio.scope",
+				 "How long a session is labelled.",
+				 "During statements, whole transactions, always, or never.",
+				 &settings.scope, SCOPE_STATEMENT, scope_values, PGC_SUSET, 0, NULL, NULL,
+				 NULL);
+	DefineCustomEnumVariable("fgio.class",
+				 "What the statements of a session are to fgio.",
+				 "By default all but fgio.background_commands are foreground.",
+				 &settings.class, CLASS_BY_COMMAND, class_values, PGC_USERSET, 0, NULL,
+				 NULL, NULL);
+	DefineCustomStringVariable("fgio.background_commands",
+				   "Commands that nobody waits for, by their command tags.",
+				   NULL, &settings.background_commands, MAINTENANCE, PGC_USERSET, 0,
+				   check_background_commands, assign_background_commands, NULL);
+}
+
+static void define_switches(void)
+{
+	DefineCustomBoolVariable("fgio.track_time",
+				 "Measures how long sessions are foreground and background.",
+				 NULL, &stats_track_time, true, PGC_SUSET, 0, NULL, NULL, NULL);
+	if (process_shared_preload_libraries_in_progress)
+		DefineCustomBoolVariable("fgio.wal_writer",
+					 "Makes the WAL writer foreground, since commits wait for it.",
+					 NULL, &walwriter_foreground, true, PGC_POSTMASTER, 0, NULL,
+					 NULL, NULL);
+}
+
+void settings_define(void)
+{
+	define_choices();
+	define_switches();
+	MarkGUCPrefixReserved("fgio");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* The extension's settings, and what they say of a command. */
+#ifndef FGIO_SETTINGS_H
+#define FGIO_SETTINGS_H
+
+#include "tcop/cmdtag.h"
+
+#include "section.h"
+
+/* fgio.scope: how long a section lasts. */
+enum settings_scope {
+	SCOPE_STATEMENT,
+	SCOPE_TRANSACTION,
+	SCOPE_SESSION,
+	SCOPE_NEVER,
+};
+
+/* fgio.class: what statements are. */
+enum settings_class_of {
+	CLASS_BY_COMMAND,
+	CLASS_FOREGROUND,
+	CLASS_BACKGROUND,
+};
+
+struct settings {
+	int scope;
+	int class;
+	char *background_commands;
+};
+
+extern struct settings settings;
+
+/* Defines the GUCs; in _PG_init(). */
+extern void settings_define(void);
+
+/* What a statement with this tag is. */
+extern enum section_class settings_class(CommandTag tag);
+
+#endif

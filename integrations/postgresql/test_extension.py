@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The extension in a throwaway server of an unprivileged user, without the kernel's module.
+
+The server finds the extension where it was built (Debian's servers have extension_destdir), so
+nothing is installed. What it tells the kernel is tested in the lab: tests/test_integrations.py.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+BUILD = Path(os.environ.get("FGIO_BUILD", HERE.parent.parent / "build")) / "postgresql"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def call(*command: object, limit_s: float = 300, **options) -> str:
+    """Runs a command to its end and returns what it printed; fails with it when it failed."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=limit_s,
+        **options,
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}"
+    return done.stdout
+
+
+def asked(option: str) -> str:
+    """What pg_config says."""
+    return call("pg_config", option).strip()
+
+
+def make(*targets: object, **options) -> str:
+    """The extension's Makefile, in a folder of its own."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    settings = [f"LIBFGIO={os.environ['LIBFGIO']}"] if "LIBFGIO" in os.environ else []
+    options = {"limit_s": 600, **options}
+    return call("make", "-s", "-f", HERE / "Makefile", *settings, *targets, cwd=BUILD, **options)
+
+
+def wait_for(question: Callable[[], str], limit_s: float = 60) -> str:
+    """The first answer that is not empty."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if answer := question():
+            return answer
+        time.sleep(0.05)
+    pytest.fail("waited in vain")
+
+
+class Server:
+    """A cluster in a folder: listens on a socket there, and on no network."""
+
+    def __init__(self, folder: Path, **settings: str):
+        self.folder = folder
+        self.data = folder / "data"
+        self.as_user = NOBODY if os.geteuid() == 0 else []
+        self.bin = Path(asked("--bindir"))
+        self.environment = {
+            **os.environ,
+            "PGHOST": str(folder),
+            "PGUSER": "postgres",
+            "LC_ALL": "C",
+        }
+        self.environment |= {"PGDATABASE": "postgres", "HOME": str(folder)}
+        make("install", f"DESTDIR={folder}/installed")
+        if self.as_user:
+            shutil.chown(folder, 65534, 65534)
+        self.run("initdb", f"--pgdata={self.data}", "--auth=trust", "-N", "--username=postgres")
+        self.settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(folder),
+            "extension_destdir": f"{folder}/installed",
+            "dynamic_library_path": f"{folder}/installed{asked('--pkglibdir')}:$libdir",
+            "fsync": "off",
+            **settings,
+        }
+
+    def run(self, program: str, *arguments: object, **options) -> str:
+        """One of the server's programs, as the user that the server runs as."""
+        command = [*self.as_user, self.bin / program, *arguments]
+        return call(*command, env=self.environment, cwd=self.folder, **options)
+
+    def start(self) -> None:
+        options = " ".join(f"-c {name}='{value}'" for name, value in self.settings.items())
+        log = self.folder / "log"
+        # The server must not keep the pipe that run() reads to its end.
+        with contextlib.suppress(FileNotFoundError):
+            log.unlink()
+        self.run("pg_ctl", "-w", "-D", self.data, "-l", log, "-o", options, "start")
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "-w", "-m", "immediate", "-D", self.data, "stop")
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def sql(self, text: str, *options: str) -> str:
+        """What psql prints, bare."""
+        return self.run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", *options, "-c", text).strip()
+
+
+@contextlib.contextmanager
+def running(**settings: str) -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp(prefix="fgio-pg."))
+    try:
+        server = Server(folder, **settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running(shared_preload_libraries="fgio") as one:
+        one.sql("CREATE EXTENSION fgio")
+        yield one
+
+
+def test_installcheck(server):
+    shutil.rmtree(BUILD / "results", ignore_errors=True)
+    try:
+        make("installcheck", env=server.environment)
+    except AssertionError as error:
+        differences = BUILD / "regression.diffs"
+        raise AssertionError(differences.read_text() if differences.exists() else error) from None
+
+
+def test_absent_module_is_one_line_in_the_log(server):
+    if server.sql("SELECT available FROM pg_stat_fgio_module") == "t":
+        pytest.skip("the module is loaded")
+    for _ in range(3):
+        server.sql("SELECT 1")
+    lines = [line for line in server.log().splitlines() if "fgio:" in line]
+    assert len(lines) == 1 and "no access to /dev/fgio" in lines[0]
+
+
+# Each step pauses long enough to be seen from another session.
+PAUSES = """
+BEGIN;
+SELECT abalance FROM pgbench_accounts WHERE aid = 1;
+\\sleep 3 s
+END;
+"""
+PIPELINE = """
+\\startpipeline
+SELECT abalance FROM pgbench_accounts WHERE aid = 1;
+UPDATE pgbench_accounts SET abalance = 0 WHERE aid = 1;
+SELECT abalance FROM pgbench_accounts WHERE aid = 1;
+\\endpipeline
+\\sleep 3 s
+"""
+
+
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        pytest.param(PAUSES, "idle in transaction", id="transaction"),
+        pytest.param(PIPELINE, "idle", id="pipeline"),
+    ],
+)
+def test_waiting_for_the_client_is_not_foreground(server, protocol, script, state):
+    if script is PIPELINE and protocol == "simple":
+        pytest.skip("pipelines need the extended protocol")
+    if server.sql("SELECT to_regclass('pgbench_accounts')") == "":
+        server.run("pgbench", "-i", "-q", "-s", "1")
+    (server.folder / "script").write_text(script)
+    command = [*server.as_user, server.bin / "pgbench", "-n", "-t", "1", "-M", protocol]
+    environment = {**server.environment, "PGAPPNAME": "client"}
+    client = subprocess.Popen(
+        [*map(str, command), "-f", str(server.folder / "script")],
+        env=environment,
+        cwd=server.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    question = f"""SELECT coalesce(class, 'not labelled') FROM pg_stat_fgio
+      JOIN pg_stat_activity USING (pid) WHERE application_name = 'client' AND state = '{state}'
+      AND query ~ 'abalance' AND foreground_statements >= 2"""
+    try:
+        assert wait_for(lambda: server.sql(question)) == "not labelled"
+    finally:
+        output, _ = client.communicate(timeout=60)
+    assert client.returncode == 0, output
+
+
+def test_role_and_database_choose(server):
+    server.sql("CREATE ROLE batch LOGIN; ALTER ROLE batch SET fgio.class = 'background'")
+    server.sql("CREATE ROLE quiet LOGIN; ALTER ROLE quiet SET fgio.scope = 'never'")
+    server.sql("CREATE DATABASE reports")
+    server.sql("ALTER DATABASE reports SET fgio.class = 'background'")
+    server.sql("CREATE EXTENSION fgio", "-d", "reports")
+    question = "SELECT fgio_class()"
+    assert server.sql(question) == "foreground"
+    assert server.sql(question, "-U", "batch") == "background"
+    assert server.sql(question, "-U", "quiet") == ""
+    assert server.sql(question, "-d", "reports") == "background"
+
+
+def test_parallel_index_build_is_background(server):
+    server.sql("CREATE TABLE wide AS SELECT generate_series(1, 200000) AS value")
+    server.sql(
+        """CREATE FUNCTION tell(value int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+          AS $$ BEGIN
+            IF value % 20000 = 0 THEN
+              RAISE LOG 'indexing: % as %', fgio_class(), (SELECT backend_type
+                FROM pg_stat_activity WHERE pid = pg_backend_pid());
+            END IF;
+            RETURN value;
+          END $$"""
+    )
+    server.sql("ALTER TABLE wide SET (parallel_workers = 2)")
+    server.sql("SET min_parallel_table_scan_size = 0; CREATE INDEX ON wide (tell(value))")
+    told = set(re.findall("indexing: (.*)", server.log()))
+    assert told >= {"background as parallel worker"}
+    assert all(line.startswith("background as ") for line in told)
+
+
+def test_session_preload_labels_and_counts_nothing():
+    with running(session_preload_libraries="fgio") as server:
+        server.sql("CREATE EXTENSION fgio")
+        assert server.sql("SELECT fgio_class()") == "foreground"
+        with pytest.raises(AssertionError, match="Add fgio to shared_preload_libraries"):
+            server.sql("SELECT * FROM pg_stat_fgio")
+        with pytest.raises(AssertionError, match="fgio counts nothing"):
+            server.sql("SELECT pg_stat_fgio_reset()")
+        many = "SELECT count(*) FROM generate_series(1, 10) WHERE fgio_class() = 'foreground'"
+        assert server.sql(f"SET force_parallel_mode = on; {many}") == "10"
+
+
+def test_crash_of_a_backend_leaves_no_row(server):
+    victim = subprocess.Popen(
+        [*server.as_user, str(server.bin / "psql"), "-XAtqc", "SELECT pg_sleep(30)"],
+        env={**server.environment, "PGAPPNAME": "victim"},
+        stderr=subprocess.DEVNULL,
+    )
+    question = "SELECT pid FROM pg_stat_activity WHERE application_name = 'victim'"
+    pid = wait_for(lambda: server.sql(question))
+    os.kill(int(pid), signal.SIGKILL)
+    victim.wait(timeout=60)
+
+    def rows() -> str:
+        with contextlib.suppress(AssertionError):
+            return server.sql("SELECT count(*) FROM pg_stat_fgio WHERE pid IS NOT NULL")
+        return ""
+
+    assert wait_for(rows) == "1"

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Databases that label themselves: PostgreSQL with the extension, Redis with the module.
+
+In one boot: which threads are foreground in the kernel's eyes, beside the list of all threads.
+FGIO_KERNELS ("6.12" by default: what labels does not differ between kernels) and FGIO_CHECKS choose
+as in test_scenarios.py.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+import scenario
+import test_scenarios
+
+from lab import host, paths
+from lab.experiments.extension_cost import DATABASE
+
+KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
+
+
+def built() -> dict[str, Path]:
+    """The extension and the module, built here; guest name -> file."""
+    folder = paths.ROOT / "integrations"
+    for command, where in (
+        (["make", "-s", "-C", "lib"], paths.ROOT),
+        (["make", "-s", "-f", str(folder / "postgresql" / "Makefile")], paths.BUILD / "postgresql"),
+        (["make", "-s", "-C", str(folder / "redis")], paths.ROOT),
+    ):
+        where.mkdir(parents=True, exist_ok=True)
+        host.run(command, what=f"building with {' '.join(command)}", cwd=where)
+    files = {
+        "postgresql/fgio.so": paths.BUILD / "postgresql" / "fgio.so",
+        "redis/fgio.so": paths.BUILD / "redis" / "fgio.so",
+    }
+    for name in ("fgio.control", "fgio--1.0.sql"):
+        files[f"postgresql/{name}"] = folder / "postgresql" / name
+    return files
+
+
+def data_set() -> tuple[Path, ...]:
+    """A cluster to be copied: initdb takes minutes in a guest."""
+    return (DATABASE.image(),)
+
+
+BATCH = scenario.Batch(
+    "integrations", ("integrations",), memory_mib=2048, files=built, images=data_set
+)
+
+
+@pytest.mark.parametrize(
+    ("batch", "version", "check"), test_scenarios.each_check((BATCH,), KERNELS)
+)
+def test_check(batch: scenario.Batch, version: str, check: str) -> None:
+    test_scenarios.judge(batch, version, check)
