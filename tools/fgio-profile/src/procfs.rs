@@ -115,20 +115,16 @@ impl Status {
 }
 
 /// The path of a process's control group: that of the unified hierarchy, or, on
-/// systems without one, of systemd's.
-fn cgroup(root: &Root, pid: i32) -> Option<String> {
-    let text = read(path(root, pid, "cgroup"))?;
-    let of = |prefix: &str| text.lines().find_map(|line| line.strip_prefix(prefix));
+/// systems without one, of systemd's. `/` where there are no control groups.
+fn cgroup(root: &Root, pid: i32) -> String {
+    let text = read(path(root, pid, "cgroup")).unwrap_or_default();
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
     let systemd = || {
         let mut lines = text.lines();
         lines.find_map(|line| Some(line.split_once(":name=systemd:")?.1))
     };
-    let unified = of("0::");
-    let path = match unified {
-        Some("/") | None => systemd().or(unified),
-        path => path,
-    };
-    path.map(str::to_owned)
+    let path = unified.filter(|path| *path != "/").or_else(systemd);
+    path.unwrap_or("/").to_owned()
 }
 
 /// Names of users, from /etc/passwd. Users that only a directory service knows go
@@ -178,7 +174,7 @@ pub fn facts_besides_comm(
         facts.title = title(root, pid)?;
     }
     if needs.cgroup {
-        facts.cgroup = cgroup(root, pid)?;
+        facts.cgroup = cgroup(root, pid);
         facts.unit = unit_of(&facts.cgroup).to_owned();
     }
     if needs.user || needs.parent || needs.ancestors {
@@ -286,10 +282,6 @@ mod tests {
                 user: true,
                 ..Needs::default()
             },
-            Needs {
-                cgroup: true,
-                ..Needs::default()
-            },
         ];
         for needs in needs {
             assert!(
@@ -297,6 +289,13 @@ mod tests {
                 "{needs:?}"
             );
         }
+        // A kernel may have no control groups, or nobody has mounted them.
+        let cgroup = Needs {
+            cgroup: true,
+            ..Needs::default()
+        };
+        let facts = process_facts(&root, &users, 7, cgroup).unwrap();
+        assert_eq!((facts.cgroup.as_str(), facts.unit.as_str()), ("/", ""));
         assert!(process_facts(&root, &users, 8, Needs::default()).is_none());
         assert_eq!(
             (start_time(&root, 7, 7), process_of(&root, 7)),

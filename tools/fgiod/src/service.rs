@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::thread;
 use std::time::Duration;
 
 use fgio_model::Root;
@@ -27,6 +28,9 @@ use crate::system::{Procfs, System, time_of};
 const OVERRUN_INTERVAL: Duration = Duration::from_secs(1);
 /// Without events, /proc is looked through at least so often.
 const BLIND_INTERVAL: Duration = Duration::from_secs(1);
+/// Under churn, events are taken by the handful: to wake up for each of them would
+/// cost more than to follow it.
+const GATHER: Duration = Duration::from_millis(1);
 /// Events read before anything else gets its turn.
 const BATCH: usize = 1024;
 
@@ -198,6 +202,9 @@ impl Service {
             self.report();
             // It must not stand in the way of unloading the module.
             self.engine.control().release();
+            if ready.events {
+                thread::sleep(GATHER);
+            }
         }
     }
 
