@@ -3,13 +3,14 @@
 #   make demo      see fgio work on a real PostgreSQL (about 15 minutes after the downloads)
 #   make test      all tests, native and in the lab
 #
-#   make build     the modules for both kernels, the fgio command, and libfgio
+#   make build     the modules for both kernels, fgio, fgiod and libfgio
 #   make lib       libfgio alone
 #   make integrations  the PostgreSQL extension and the Redis module
-#   make install   on this host: the module for the running kernel, the fgio command, and libfgio
+#   make install   on this host: the module for the running kernel, fgio, fgiod and its profiles, libfgio
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
+#   make debug-check all scenarios, abuse and trouble on a debug kernel: KASAN, lockdep, leaks (long)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
@@ -24,7 +25,7 @@ CARGO := cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
 
 .PHONY: all build modules command lib integrations demo test test-native test-lab scenarios ablation \
-	lint fuzz stress results install \
+	lint fuzz stress debug-check results install \
 	clean distclean setup-build setup-lab
 
 all: build
@@ -87,6 +88,11 @@ stress: setup-lab modules
 			--out docs/results/stress-$$kernel || exit; \
 	done
 
+debug-check: setup-lab
+	@lab/debug-kernel >/dev/null
+	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12-debug
+	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12
+
 results: setup-lab build
 	@scripts/results
 
@@ -96,6 +102,11 @@ install: command
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
 	install -D build/cargo/release/fgio $(DESTDIR)$(PREFIX)/bin/fgio
 	$(MAKE) -C lib install
+	install -D build/cargo/release/fgiod $(DESTDIR)$(PREFIX)/bin/fgiod
+	install -D -m 0644 -t $(DESTDIR)/usr/lib/fgio/profiles profiles/*.toml
+	install -d $(DESTDIR)/usr/lib/systemd/system
+	sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/fgiod.service \
+		>$(DESTDIR)/usr/lib/systemd/system/fgiod.service
 	$(if $(DESTDIR),,depmod)
 
 clean:

@@ -6,6 +6,8 @@
 
 #define PAUSE_MIN_NS (MILLISECOND / 4)
 #define PAUSE_MAX_NS (10 * MILLISECOND)
+/* A part of a second: who writes sees in between that it may go on. */
+#define BATCHES_A_SECOND 20
 
 static u64 smaller(u64 one, u64 other)
 {
@@ -50,7 +52,10 @@ fgio_dirty_next(u64 limit, const struct fgio_dirty_sample *sample)
 
 u64 fgio_dirty_batch(u64 limit, const struct fgio_dirty_sample *sample)
 {
-	return smaller(sample->dirty, limit - smaller(limit, sample->writeback));
+	u64 room = limit - smaller(limit, sample->writeback);
+	u64 share = larger(sample->bandwidth / BATCHES_A_SECOND, 1);
+
+	return smaller(smaller(sample->dirty, room), share);
 }
 
 /*

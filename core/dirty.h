@@ -87,7 +87,10 @@ u64 fgio_dirty_limit(const struct fgio_dirty_config *config,
 enum fgio_dirty_action
 fgio_dirty_next(u64 limit, const struct fgio_dirty_sample *sample);
 
-/* Pages to start writing after FGIO_DIRTY_WRITE; at least 1. */
+/*
+ * Pages to start writing after FGIO_DIRTY_WRITE, at least 1: no more than the
+ * device writes in 50 ms, however large the limit.
+ */
 u64 fgio_dirty_batch(u64 limit, const struct fgio_dirty_sample *sample);
 
 /* How long to wait until things may have changed, 0.25 ms to 10 ms. */

@@ -403,15 +403,6 @@ void fgio_admission_reconsider(struct fgio_queue_data *fq)
 	}
 }
 
-/* A hint; takes no lock. */
-bool fgio_admission_has_sleepers(const struct fgio_domain *domain)
-{
-	const struct fgio_admission *slots = &domain->admission;
-
-	return READ_ONCE(slots->waiting[FGIO_NONCRITICAL]) ||
-	       READ_ONCE(slots->waiting[FGIO_CRITICAL]);
-}
-
 static bool promote(struct fgio_domain *domain, struct sleeper *sleeper)
 {
 	if (!fgio_admission_promote(&domain->admission, &sleeper->waiter))

@@ -213,7 +213,6 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 void fgio_admission_configure(struct fgio_queue_data *fq);
 void fgio_admission_reconsider(struct fgio_queue_data *fq);
 void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer);
-bool fgio_admission_has_sleepers(const struct fgio_domain *domain);
 bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task);
 unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
 					   const struct fgio_target *target,

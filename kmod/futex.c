@@ -34,17 +34,8 @@
 #include <asm/unistd.h>
 #include <uapi/linux/futex.h>
 
+#include "compat/compat.h"
 #include "inherit.h"
-
-/*
- * FLAGS_SHARED of kernel/futex/futex.h. Since futex_wait(2) came (6.7) flags
- * hold a size, too.
- */
-#ifdef FUTEX2_SIZE_MASK
-#define KERNEL_FLAGS_SHARED 0x10U
-#else
-#define KERNEL_FLAGS_SHARED 0x01U
-#endif
 
 /* What the memory at an address may be; found out in the order of danger. */
 enum shape {
@@ -262,14 +253,14 @@ static enum shape shape_of_value(u32 value, bool shared)
 }
 
 /*
- * int __futex_wait(u32 __user *uaddr, unsigned int flags, u32 val, ...), and
- * futex_wait() before 6.7: so begins futex_wait_requeue_pi(), too.
+ * int FGIO_FUTEX_WAIT(u32 __user *uaddr, unsigned int flags, u32 val, ...): so
+ * begins futex_wait_requeue_pi(), too.
  */
 static int enter_wait(struct kretprobe_instance *instance,
 		      struct pt_regs *regs)
 {
 	u64 address = regs_get_kernel_argument(regs, 0);
-	bool shared = regs_get_kernel_argument(regs, 1) & KERNEL_FLAGS_SHARED;
+	bool shared = regs_get_kernel_argument(regs, 1) & FGIO_FUTEX_SHARED;
 	u32 value = regs_get_kernel_argument(regs, 2);
 
 	if (!fgio_waits_matter())
@@ -283,7 +274,7 @@ static int enter_wait_requeue_pi(struct kretprobe_instance *instance,
 				 struct pt_regs *regs)
 {
 	u64 address = regs_get_kernel_argument(regs, 0);
-	bool shared = regs_get_kernel_argument(regs, 1) & KERNEL_FLAGS_SHARED;
+	bool shared = regs_get_kernel_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
 	if (!fgio_waits_matter())
 		return 1;
@@ -296,7 +287,7 @@ static int enter_lock_pi(struct kretprobe_instance *instance,
 			 struct pt_regs *regs)
 {
 	u64 address = regs_get_kernel_argument(regs, 0);
-	bool shared = regs_get_kernel_argument(regs, 1) & KERNEL_FLAGS_SHARED;
+	bool shared = regs_get_kernel_argument(regs, 1) & FGIO_FUTEX_SHARED;
 	bool only_try = (u32)regs_get_kernel_argument(regs, 3);
 
 	if (!fgio_waits_matter() || only_try)
@@ -352,7 +343,7 @@ static void note(u64 address, bool shared)
 /* int futex_wake(u32 __user *uaddr, unsigned int flags, ...) */
 static int note_wake(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	bool shared = regs_get_kernel_argument(regs, 1) & KERNEL_FLAGS_SHARED;
+	bool shared = regs_get_kernel_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
 	/* A thread that ends wakes who joins it. */
 	if (fgio_waits_matter() && !(current->flags & PF_EXITING))
@@ -367,7 +358,7 @@ static int note_wake(struct kretprobe_instance *instance, struct pt_regs *regs)
 static int note_wake_two(struct kretprobe_instance *instance,
 			 struct pt_regs *regs)
 {
-	bool shared = regs_get_kernel_argument(regs, 1) & KERNEL_FLAGS_SHARED;
+	bool shared = regs_get_kernel_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
 	if (!fgio_waits_matter())
 		return 1;
@@ -377,51 +368,17 @@ static int note_wake_two(struct kretprobe_instance *instance,
 }
 
 struct fgio_hook fgio_futex_hooks[] = {
-	{
-#ifdef FUTEX2_SIZE_MASK
-		.name = "__futex_wait",
-#else
-		.name = "futex_wait",
-#endif
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = enter_wait,
-		.exit = fgio_hook_leave,
-		/* Whole pools of threads sleep there. */
-		.sleepers_max = 8192,
-	},
-	{
-		.name = "futex_wait_multiple",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = enter_wait_multiple,
-		.exit = fgio_hook_leave,
-	},
-	{
-		.name = "futex_wait_requeue_pi",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = enter_wait_requeue_pi,
-		.exit = fgio_hook_leave,
-	},
-	{
-		.name = "futex_lock_pi",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = enter_lock_pi,
-		.exit = fgio_hook_leave,
-	},
-	{
-		.name = "futex_wake",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = note_wake,
-	},
-	{
-		.name = "futex_wake_op",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = note_wake_two,
-	},
-	{
-		.name = "futex_requeue",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = note_wake_two,
-	},
+	/* Whole pools of threads sleep there. */
+	FGIO_HOOK(FGIO_FUTEX_WAIT, USER, enter_wait, fgio_hook_leave,
+		  .sleepers_max = 8192),
+	FGIO_HOOK("futex_wait_multiple", USER, enter_wait_multiple,
+		  fgio_hook_leave),
+	FGIO_HOOK("futex_wait_requeue_pi", USER, enter_wait_requeue_pi,
+		  fgio_hook_leave),
+	FGIO_HOOK("futex_lock_pi", USER, enter_lock_pi, fgio_hook_leave),
+	FGIO_HOOK("futex_wake", USER, note_wake, NULL),
+	FGIO_HOOK("futex_wake_op", USER, note_wake_two, NULL),
+	FGIO_HOOK("futex_requeue", USER, note_wake_two, NULL),
 	{}
 };
 
@@ -459,13 +416,11 @@ static bool find_owner(struct task_struct *waiter, u64 detail, u64 *found)
 
 	rcu_read_lock();
 	owner = owner_of(waiter, mm, detail, tid);
-	if (owner)
-		fgio_walk_name((u64)owner, owner);
+	*found = fgio_walk_name(owner);
 	rcu_read_unlock();
 	/* The last one to put it frees it all, which takes its time. */
 	mmput_async(mm);
-	*found = (u64)owner;
-	return owner || !tid;
+	return *found || !tid;
 }
 
 static bool find_current_owner(const struct fgio_walk_step *step, u64 *found)
@@ -492,5 +447,5 @@ void fgio_futex_blockers(const struct fgio_walk_step *step)
 		return;
 	}
 	watch(step->wait->object, step->wait->detail);
-	fgio_helper_found(step, step->wait->object);
+	fgio_helper_found(step, step->wait->object, NULL);
 }

@@ -53,18 +53,22 @@ u64 fgio_identity_of(const struct task_struct *task)
 	return (u64)task->pid << 32 | lower_32_bits(task->start_time);
 }
 
+struct task_struct *fgio_thread_of(pid_t tid)
+{
+	return pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
+}
+
 u64 fgio_walk_name_identity(u64 identity)
 {
 	struct task_struct *task;
+	u64 key = 0;
 
 	rcu_read_lock();
-	task = pid_task(find_pid_ns(identity >> 32, &init_pid_ns), PIDTYPE_PID);
-	if (task && fgio_identity_of(task) != identity)
-		task = NULL;
-	if (task)
-		fgio_walk_name((u64)task, task);
+	task = fgio_thread_of(identity >> 32);
+	if (task && fgio_identity_of(task) == identity)
+		key = fgio_walk_name(task);
 	rcu_read_unlock();
-	return (u64)task;
+	return key;
 }
 
 static struct locked_set *set_of(u64 object)
@@ -132,7 +136,8 @@ u64 fgio_helper_window_ns(void)
 	return (u64)READ_ONCE(helper_window_ms) * NSEC_PER_MSEC;
 }
 
-void fgio_helper_found(const struct fgio_walk_step *step, u64 object)
+void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
+		       bool (*counts)(u64 task))
 {
 	u64 identities[FGIO_HELPERS];
 	unsigned int count, i;
@@ -141,6 +146,8 @@ void fgio_helper_found(const struct fgio_walk_step *step, u64 object)
 	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
 	for (i = 0; i < count; i++) {
 		task = fgio_walk_name_identity(identities[i]);
+		if (counts && !counts(task))
+			continue;
 		/* Anybody may signal a condition of user space. */
 		if (step->wait->kind == FGIO_WAIT_CONDITION)
 			fgio_walk_guessed(step->walk, task);

@@ -16,6 +16,12 @@ struct task_struct;
 u64 fgio_identity_of(const struct task_struct *task);
 
 /*
+ * The thread with an id of the initial pid namespace; NULL when it has ended.
+ * Context: RCU.
+ */
+struct task_struct *fgio_thread_of(pid_t tid);
+
+/*
  * The task with an identity, named for blame. Return: the task's key, or 0 when
  * it has ended. Context: the walk's thread.
  */

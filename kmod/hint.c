@@ -48,6 +48,9 @@ static void wait_for_thread(const struct task_struct *task)
 }
 
 /*
+ * A hint lasts until its thread says otherwise, or ends. Where ends are not
+ * seen it would outlive the thread, and the walk reads who waits.
+ *
  * While there are no foreground tasks a hint is accepted and has no effect: who
  * gave it has to give it again when it next waits, as for all waits.
  */
@@ -56,6 +59,8 @@ int fgio_hint_set(pid_t tid)
 	struct task_struct *task;
 	int error = 0;
 
+	if (!(fgio_hooks_live() & FGIO_HOOK_SCHED_PROCESS_EXIT))
+		return -EOPNOTSUPP;
 	if (!tid) {
 		fgio_wait_leave_kind(FGIO_WAIT_THREAD);
 		return 0;

@@ -27,8 +27,13 @@
 #include "core/inherit.h"
 #include "uapi/fgio.h"
 
+struct mutex;
 struct task_struct;
 struct tracepoint;
+
+/* Tasks that one walk can follow, and I/O that it can look for. */
+#define FGIO_LINKS_MAX 4096U
+#define FGIO_TARGETS_MAX 1024U
 
 /* Switches of one mechanism each; also what a hook belongs to. */
 enum fgio_mechanism {
@@ -141,8 +146,11 @@ typedef void (*fgio_blockers_fn)(const struct fgio_walk_step *step);
 /* Whether things may be boosted and promoted, or only be blamed. */
 bool fgio_may_boost(void);
 
-/* Names a task that was found, for blame: the caller knows that it exists. */
-void fgio_walk_name(u64 task, const struct task_struct *of);
+/*
+ * Names a task that was found, for blame: the caller knows that it exists.
+ * Return: its key; 0 for NULL.
+ */
+u64 fgio_walk_name(const struct task_struct *task);
 
 /* What was done about the wait that led to a link: FGIO_BLAME_*. */
 void fgio_walk_note_action(u32 link, u32 action);
@@ -156,6 +164,14 @@ void fgio_io_blockers(const struct fgio_walk_step *step);
 void fgio_futex_blockers(const struct fgio_walk_step *step);
 void fgio_sysvsem_blockers(const struct fgio_walk_step *step);
 void fgio_hint_blockers(const struct fgio_walk_step *step);
+
+/* --- lock.c ----------------------------------------------------------- */
+
+/*
+ * Who holds a mutex, named for blame. Return: 0 when nobody does. Context: the
+ * walk's thread, under RCU, in a wait that keeps the mutex.
+ */
+u64 fgio_mutex_holder(const struct mutex *mutex);
 
 /* --- promote.c -------------------------------------------------------- */
 
@@ -238,15 +254,19 @@ void fgio_helper_note(u64 object, bool always);
  */
 void fgio_helper_signal(u64 object);
 
-/* Calls fgio_walk_found() for who acted on an object within helper_window_ms. */
-void fgio_helper_found(const struct fgio_walk_step *step, u64 object);
+/*
+ * Calls fgio_walk_found() for who acted on an object within helper_window_ms;
+ * with @counts only for those of whom it is true.
+ */
+void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
+		       bool (*counts)(u64 task));
 
 int fgio_helper_init(void);
 void fgio_helper_exit(void);
 
 /* --- hint.c ----------------------------------------------------------- */
 
-/* FGIO_IOC_WAIT_FOR. Return: 0, -EINVAL, -ESRCH, -EPERM. Context: ioctl. */
+/* FGIO_IOC_WAIT_FOR; its errors are in uapi/fgio.h. Context: ioctl. */
 int fgio_hint_set(pid_t tid);
 
 /* --- blame.c ---------------------------------------------------------- */
@@ -315,6 +335,13 @@ static inline u32 *fgio_hook_seq(struct kretprobe_instance *instance)
 	return (u32 *)instance->data;
 }
 
+/*
+ * What most entries end with: the current task begins to wait, until
+ * fgio_hook_leave(). Return: what entry returns.
+ */
+int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		    u64 detail);
+
 /* The exit that most hooks want: the wait that entry left is over. */
 int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs);
 
@@ -331,6 +358,16 @@ void fgio_foreground_vanished(void);
 int fgio_probe_init(void);
 void fgio_probe_exit(void);
 int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity);
+
+/* A hook of a function, for FGIO_MECHANISM_@which; more members may follow. */
+#define FGIO_HOOK(function, which, on_entry, on_exit, ...) \
+	{                                                  \
+		.name = function,                          \
+		.mechanism = FGIO_MECHANISM_##which,       \
+		.entry = on_entry,                         \
+		.exit = on_exit,                           \
+		##__VA_ARGS__                              \
+	}
 
 /* Arrays that end with an entry without a name. */
 extern struct fgio_hook fgio_lock_hooks[];

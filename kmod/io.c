@@ -38,7 +38,6 @@
 #include <linux/wait_bit.h>
 
 #include "fgio.h"
-#include "helper.h"
 #include "inherit.h"
 #include "wait.h"
 
@@ -55,13 +54,6 @@
 
 /* The same: for the file's writer to be through, not for any page. */
 #define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
-
-static int enter(struct kretprobe_instance *instance, u8 kind, u64 object,
-		 u64 detail)
-{
-	*fgio_hook_seq(instance) = fgio_wait_enter(kind, object, detail);
-	return !*fgio_hook_seq(instance);
-}
 
 static u8 kind_of_page_bit(int bit)
 {
@@ -97,7 +89,7 @@ static int on_wait_page(struct kretprobe_instance *instance,
 		object = (u64)folio | PAGE_MAPPING_FLAGS;
 	detail = (folio->index & INDEX_MASK) |
 		 (u64)folio_order((struct folio *)folio) << ORDER_SHIFT;
-	return enter(instance, kind, object, detail);
+	return fgio_hook_enter(instance, kind, object, detail);
 }
 
 static u64 page_at(loff_t byte)
@@ -121,8 +113,8 @@ static int on_wait_range(struct kretprobe_instance *instance,
 	last = page_at(regs_get_kernel_argument(regs, 2));
 	if (first > last)
 		return 1;
-	return enter(instance, FGIO_WAIT_FILE_WRITEBACK, (u64)mapping,
-		     first << FIRST_SHIFT | last);
+	return fgio_hook_enter(instance, FGIO_WAIT_FILE_WRITEBACK, (u64)mapping,
+			       first << FIRST_SHIFT | last);
 }
 
 /* Buffers are waited for in bit_wait_io, others rarely are. */
@@ -137,12 +129,12 @@ static int on_wait_bit(struct kretprobe_instance *instance,
 		return 1;
 	bit = regs_get_kernel_argument(regs, 1);
 	if (bit == BH_Lock)
-		return enter(instance, FGIO_WAIT_BUFFER,
-			     regs_get_kernel_argument(regs, 0), 0);
+		return fgio_hook_enter(instance, FGIO_WAIT_BUFFER,
+				       regs_get_kernel_argument(regs, 0), 0);
 	journal = fgio_journal_of_shadow(bit);
 	if (!journal)
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_SHADOW, journal, 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_SHADOW, journal, 0);
 }
 
 /* Context: the inode's i_lock may be held. One of them calls another. */
@@ -158,8 +150,8 @@ static int on_wait_inode(struct kretprobe_instance *instance,
 	mapping = (u64)inode->i_mapping;
 	if (!(READ_ONCE(inode->i_state) & I_SYNC) || fgio_wait_has(mapping))
 		return 1;
-	return enter(instance, FGIO_WAIT_FILE_WRITEBACK, mapping,
-		     BEING_WRITTEN);
+	return fgio_hook_enter(instance, FGIO_WAIT_FILE_WRITEBACK, mapping,
+			       BEING_WRITTEN);
 }
 
 static void note_worker(const struct inode *inode)
@@ -195,40 +187,29 @@ static int on_io_schedule(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter() || fgio_wait_has_any() ||
 	    !fgio_current_is_foreground())
 		return 1;
-	return enter(instance, FGIO_WAIT_IO, 0, 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_IO, 0, 0);
 }
 
-#define HOOK(function, which, on_entry, ...) \
-	{                                    \
-		.name = function,            \
-		.mechanism = which,          \
-		.entry = on_entry,           \
-		.exit = fgio_hook_leave,     \
-		##__VA_ARGS__                \
-	}
-
 struct fgio_hook fgio_io_hooks[] = {
-	HOOK("folio_wait_bit_common", FGIO_MECHANISM_IO, on_wait_page),
-	HOOK("__filemap_fdatawait_range", FGIO_MECHANISM_IO, on_wait_range),
-	HOOK("out_of_line_wait_on_bit", FGIO_MECHANISM_IO, on_wait_bit),
-	HOOK("out_of_line_wait_on_bit_lock", FGIO_MECHANISM_IO, on_wait_bit),
-	HOOK("inode_wait_for_writeback", FGIO_MECHANISM_IO, on_wait_inode),
+	FGIO_HOOK("folio_wait_bit_common", IO, on_wait_page, fgio_hook_leave),
+	FGIO_HOOK("__filemap_fdatawait_range", IO, on_wait_range,
+		  fgio_hook_leave),
+	FGIO_HOOK("out_of_line_wait_on_bit", IO, on_wait_bit, fgio_hook_leave),
+	FGIO_HOOK("out_of_line_wait_on_bit_lock", IO, on_wait_bit,
+		  fgio_hook_leave),
+	FGIO_HOOK("inode_wait_for_writeback", IO, on_wait_inode,
+		  fgio_hook_leave),
 	/* 6.1 only; later kernels have one function for both. */
-	HOOK("__inode_wait_for_writeback", FGIO_MECHANISM_IO, on_wait_inode,
-	     .optional = true),
-	HOOK("inode_sleep_on_writeback", FGIO_MECHANISM_IO, on_wait_inode),
-	{
-		.name = "ext4:ext4_convert_unwritten_extents",
-		.mechanism = FGIO_MECHANISM_IO,
-		.entry = on_ext4_convert,
-	},
-	{
-		.name = "xfs:xfs_end_ioend",
-		.mechanism = FGIO_MECHANISM_IO,
-		.entry = on_xfs_end,
-	},
-	HOOK("io_schedule", FGIO_MECHANISM_BLAME, on_io_schedule),
-	HOOK("io_schedule_timeout", FGIO_MECHANISM_BLAME, on_io_schedule),
+	FGIO_HOOK("__inode_wait_for_writeback", IO, on_wait_inode,
+		  fgio_hook_leave, .optional = true),
+	FGIO_HOOK("inode_sleep_on_writeback", IO, on_wait_inode,
+		  fgio_hook_leave),
+	FGIO_HOOK("ext4:ext4_convert_unwritten_extents", IO, on_ext4_convert,
+		  NULL),
+	FGIO_HOOK("xfs:xfs_end_ioend", IO, on_xfs_end, NULL),
+	FGIO_HOOK("io_schedule", BLAME, on_io_schedule, fgio_hook_leave),
+	FGIO_HOOK("io_schedule_timeout", BLAME, on_io_schedule,
+		  fgio_hook_leave),
 	{}
 };
 
@@ -261,23 +242,8 @@ static bool is_held_up(u64 task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 
-	return task && (fgio_wait_copy_of(task, waits, NULL, NULL) ||
+	return task && (fgio_wait_copy_of(task, waits, NULL) ||
 			fgio_task_is_boosted(task));
-}
-
-/* Who acted on a file or buffer lately, and is held up. */
-static void find_helpers(const struct fgio_walk_step *step, u64 object)
-{
-	u64 identities[FGIO_HELPERS];
-	unsigned int count, i;
-	u64 task;
-
-	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
-	for (i = 0; i < count; i++) {
-		task = fgio_walk_name_identity(identities[i]);
-		if (is_held_up(task))
-			fgio_walk_found(step->walk, task);
-	}
 }
 
 /**
@@ -299,7 +265,8 @@ void fgio_io_blockers(const struct fgio_walk_step *step)
 		break;
 	case FGIO_WAIT_FILE_WRITEBACK:
 		if (step->wait->detail == BEING_WRITTEN)
-			find_helpers(step, step->wait->object);
+			fgio_helper_found(step, step->wait->object,
+					  is_held_up);
 		else
 			target_range(step);
 		break;
@@ -350,5 +317,5 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		return;
 	/* Nobody yet: it makes the wait the one that helpers are found for. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
-	find_helpers(&step, target->object);
+	fgio_helper_found(&step, target->object, is_held_up);
 }

@@ -32,8 +32,6 @@
  */
 #include <linux/jbd2.h>
 #include <linux/ktime.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
@@ -45,19 +43,9 @@
 /* In the detail of FGIO_WAIT_JOURNAL_LOCKED: it is the barrier. */
 #define BARRIER 1
 
-/* Flags in the low bits of a mutex' owner word: kernel/locking/mutex.c. */
-#define OWNER_FLAGS 0x7UL
-
 static const journal_t *journal_argument(struct pt_regs *regs)
 {
 	return (const journal_t *)regs_get_kernel_argument(regs, 0);
-}
-
-static int enter(struct kretprobe_instance *instance, u8 kind,
-		 const journal_t *journal, u64 detail)
-{
-	*fgio_hook_seq(instance) = fgio_wait_enter(kind, (u64)journal, detail);
-	return !*fgio_hook_seq(instance);
 }
 
 static int on_wait_commit(struct kretprobe_instance *instance,
@@ -69,7 +57,8 @@ static int on_wait_commit(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter() ||
 	    tid_geq(READ_ONCE(journal->j_commit_sequence), tid))
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_COMMIT, journal, tid);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_COMMIT,
+			       (u64)journal, tid);
 }
 
 /* Context: j_state_lock is held, as in the next two. */
@@ -78,8 +67,8 @@ static int on_wait_locked(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
-		     journal_argument(regs), 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+			       (u64)journal_argument(regs), 0);
 }
 
 static int on_wait_updates(struct kretprobe_instance *instance,
@@ -87,8 +76,8 @@ static int on_wait_updates(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_UPDATES,
-		     journal_argument(regs), 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_UPDATES,
+			       (u64)journal_argument(regs), 0);
 }
 
 static int on_wait_space(struct kretprobe_instance *instance,
@@ -96,8 +85,8 @@ static int on_wait_space(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_SPACE, journal_argument(regs),
-		     0);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_SPACE,
+			       (u64)journal_argument(regs), 0);
 }
 
 /* Called for every handle; a reserved one passes the barrier. */
@@ -112,7 +101,8 @@ static int on_start_handle(struct kretprobe_instance *instance,
 	handle = (const handle_t *)regs_get_kernel_argument(regs, 1);
 	if (handle->h_reserved)
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_LOCKED, journal, BARRIER);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+			       (u64)journal, BARRIER);
 }
 
 /* Who has put up, or is about to put up, the barrier of a journal. */
@@ -138,31 +128,25 @@ static int on_begin_fast_commit(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_JOURNAL_FAST, journal_argument(regs),
-		     0);
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_FAST,
+			       (u64)journal_argument(regs), 0);
 }
 
-#define HOOK(function, on_entry, ...)                   \
-	{                                               \
-		.name = "jbd2:" function,               \
-		.mechanism = FGIO_MECHANISM_JOURNAL,    \
-		.entry = on_entry,                      \
-		.exit = fgio_hook_leave,                \
-		##__VA_ARGS__                           \
-	}
-
 struct fgio_hook fgio_journal_hooks[] = {
-	HOOK("jbd2_log_wait_commit", on_wait_commit),
-	HOOK("wait_transaction_locked", on_wait_locked),
-	HOOK("start_this_handle", on_start_handle),
-	HOOK("jbd2_journal_wait_updates", on_wait_updates),
-	HOOK("__jbd2_log_wait_for_space", on_wait_space),
-	HOOK("jbd2_fc_begin_commit", on_begin_fast_commit),
-	{
-		.name = "jbd2:jbd2_journal_lock_updates",
-		.mechanism = FGIO_MECHANISM_JOURNAL,
-		.entry = on_lock_updates,
-	},
+	FGIO_HOOK("jbd2:jbd2_log_wait_commit", JOURNAL, on_wait_commit,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:wait_transaction_locked", JOURNAL, on_wait_locked,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:start_this_handle", JOURNAL, on_start_handle,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_journal_wait_updates", JOURNAL, on_wait_updates,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:__jbd2_log_wait_for_space", JOURNAL, on_wait_space,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_fc_begin_commit", JOURNAL, on_begin_fast_commit,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_journal_lock_updates", JOURNAL, on_lock_updates,
+		  NULL),
 	{}
 };
 
@@ -202,21 +186,6 @@ struct view {
 	bool barred;
 };
 
-static u64 name_task(const struct task_struct *task)
-{
-	if (task)
-		fgio_walk_name((u64)task, task);
-	return (u64)task;
-}
-
-/* As lock.c: who holds a mutex exists, for an RCU grace period at least. */
-static const struct task_struct *mutex_owner(const struct mutex *mutex)
-{
-	unsigned long owner = atomic_long_read(&mutex->owner);
-
-	return (const struct task_struct *)(owner & ~OWNER_FLAGS);
-}
-
 /*
  * A task that waits for a journal keeps its file system mounted, and with it
  * the journal and its thread.
@@ -230,11 +199,11 @@ static bool look_at_journal(const struct fgio_walk_step *step,
 	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
 		return false;
 	rcu_read_lock();
-	view->thread = name_task(READ_ONCE(journal->j_task));
+	view->thread = fgio_walk_name(READ_ONCE(journal->j_task));
 	view->barred = READ_ONCE(journal->j_barrier_count);
 	view->barrier = barrier_key(journal);
 	view->barrier_owner = view->barred ?
-		name_task(mutex_owner(&journal->j_barrier)) : 0;
+		fgio_mutex_holder(&journal->j_barrier) : 0;
 	view->running = (u64)READ_ONCE(journal->j_running_transaction);
 	view->flags = READ_ONCE(journal->j_flags);
 	rcu_read_unlock();
@@ -347,12 +316,11 @@ static void scan_threads(struct scan *scan)
 /* Context: RCU. Return: whether the task lives and still has its handle. */
 static bool still_holds(const struct holder *holder, u64 transaction)
 {
-	struct task_struct *task =
-		pid_task(find_pid_ns(holder->tid, &init_pid_ns), PIDTYPE_PID);
+	const struct task_struct *task = fgio_thread_of(holder->tid);
 
 	if ((u64)task != holder->task || !has_handle(task, transaction))
 		return false;
-	fgio_walk_name(holder->task, task);
+	fgio_walk_name(task);
 	return true;
 }
 

@@ -13,8 +13,6 @@
  */
 #include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -109,95 +107,56 @@ struct fgio_hook fgio_lock_hooks[] = {
 		.mechanism = FGIO_MECHANISM_LOCKS,
 		.tracepoint = on_contention_end,
 	},
-	{
-		.name = "down",
-		.mechanism = FGIO_MECHANISM_LOCKS,
-		.entry = remember_semaphore,
-		.exit = note_any_holder,
-	},
-	{
-		.name = "down_interruptible",
-		.mechanism = FGIO_MECHANISM_LOCKS,
-		.entry = remember_semaphore,
-		.exit = note_holder,
-	},
-	{
-		.name = "down_killable",
-		.mechanism = FGIO_MECHANISM_LOCKS,
-		.entry = remember_semaphore,
-		.exit = note_holder,
-	},
-	{
-		.name = "down_timeout",
-		.mechanism = FGIO_MECHANISM_LOCKS,
-		.entry = remember_semaphore,
-		.exit = note_holder,
-	},
-	{
-		.name = "percpu_down_write",
-		.mechanism = FGIO_MECHANISM_LOCKS,
-		.entry = note_writer,
-	},
+	FGIO_HOOK("down", LOCKS, remember_semaphore, note_any_holder),
+	FGIO_HOOK("down_interruptible", LOCKS, remember_semaphore, note_holder),
+	FGIO_HOOK("down_killable", LOCKS, remember_semaphore, note_holder),
+	FGIO_HOOK("down_timeout", LOCKS, remember_semaphore, note_holder),
+	FGIO_HOOK("percpu_down_write", LOCKS, note_writer, NULL),
 	{}
 };
+
+static const struct task_struct *task_of(unsigned long owner)
+{
+	return (const struct task_struct *)(owner & ~OWNER_FLAGS);
+}
 
 /*
  * Who holds a lock exists: the lock was seen held a moment ago, with interrupts
  * off, and a task_struct outlives its task by an RCU grace period.
  */
-static u64 name_holder(unsigned long owner)
+u64 fgio_mutex_holder(const struct mutex *mutex)
 {
-	struct task_struct *task =
-		(struct task_struct *)(owner & ~OWNER_FLAGS);
-
-	if (!task)
-		return 0;
-	fgio_walk_name((u64)task, task);
-	return (u64)task;
-}
-
-static u64 mutex_holder(u64 object)
-{
-	struct mutex *lock = (struct mutex *)object;
-
-	return name_holder(atomic_long_read(&lock->owner));
+	return fgio_walk_name(task_of(atomic_long_read(&mutex->owner)));
 }
 
 /*
  * The last reader may have left long ago, and ended: it is believed when the
  * thread id that its memory holds leads back to it.
  */
-static u64 reader_if_alive(unsigned long owner)
+static u64 reader_if_alive(const struct task_struct *reader)
 {
-	struct task_struct *reader =
-		(struct task_struct *)(owner & ~OWNER_FLAGS);
-	struct task_struct *task;
 	pid_t tid;
 
 	if (!reader ||
 	    copy_from_kernel_nofault(&tid, &reader->pid, sizeof(tid)))
 		return 0;
-	task = pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
-	if (task != reader)
-		return 0;
-	fgio_walk_name((u64)task, task);
-	return (u64)task;
+	return fgio_thread_of(tid) == reader ? fgio_walk_name(reader) : 0;
 }
 
-static u64 rwsem_holder(u64 object)
+static u64 rwsem_holder(const struct rw_semaphore *lock)
 {
-	struct rw_semaphore *lock = (struct rw_semaphore *)object;
 	unsigned long owner = atomic_long_read(&lock->owner);
 
 	if (owner & RWSEM_OWNED_BY_READER)
-		return reader_if_alive(owner);
+		return reader_if_alive(task_of(owner));
 	if (atomic_long_read(&lock->count) & RWSEM_LOCKED_BY_WRITER)
-		return name_holder(owner);
+		return fgio_walk_name(task_of(owner));
 	return 0;
 }
 
 static u64 holder(const struct fgio_walk_step *step)
 {
+	u64 object = step->wait->object;
 	unsigned long flags;
 	u64 task;
 
@@ -205,9 +164,9 @@ static u64 holder(const struct fgio_walk_step *step)
 		return 0;
 	rcu_read_lock();
 	if (step->wait->kind == FGIO_WAIT_MUTEX)
-		task = mutex_holder(step->wait->object);
+		task = fgio_mutex_holder((const struct mutex *)object);
 	else
-		task = rwsem_holder(step->wait->object);
+		task = rwsem_holder((const struct rw_semaphore *)object);
 	rcu_read_unlock();
 	fgio_wait_release(step->task, flags);
 	return task;

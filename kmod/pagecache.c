@@ -49,10 +49,6 @@
 /* Who was parked is looked at again after so many pages, at most. */
 #define POLL_PAGES 64
 
-#ifndef PF_USER_WORKER
-#define PF_USER_WORKER 0
-#endif
-
 static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
 
 static int set_percent(const char *text, const struct kernel_param *param)
@@ -628,24 +624,14 @@ static int on_ratelimited(struct kretprobe_instance *instance,
 
 struct fgio_hook fgio_pagecache_hooks[] = {
 #ifdef FGIO_HAVE_TASK_WORK_ADD
-	{
-		.name = "balance_dirty_pages",
-		.mechanism = FGIO_MECHANISM_PAGECACHE,
-		.entry = on_balance_dirty_pages,
-	},
+	FGIO_HOOK("balance_dirty_pages", PAGECACHE, on_balance_dirty_pages,
+		  NULL),
 	/* Exported, so never inlined; of cgroups' writeback it knows nothing. */
-	{
-		.name = "balance_dirty_pages_ratelimited_flags",
-		.mechanism = FGIO_MECHANISM_PAGECACHE,
-		.entry = on_ratelimited,
-		.fallback = true,
-	},
+	FGIO_HOOK("balance_dirty_pages_ratelimited_flags", PAGECACHE,
+		  on_ratelimited, NULL, .fallback = true),
 #else
 	/* No such function: listed as what cannot be attached, with a reason. */
-	{
-		.name = "task_work_add is not exported",
-		.mechanism = FGIO_MECHANISM_PAGECACHE,
-	},
+	FGIO_HOOK("task_work_add is not exported", PAGECACHE, NULL, NULL),
 #endif
 	{}
 };

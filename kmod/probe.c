@@ -99,6 +99,15 @@ MECHANISM(user, FGIO_MECHANISM_USER,
 MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
 	  "keep room in the page cache for foreground tasks (Y)");
 
+int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		    u64 detail)
+{
+	u32 seq = fgio_wait_enter(kind, object, detail);
+
+	*fgio_hook_seq(instance) = seq;
+	return !seq;
+}
+
 int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	fgio_wait_leave(*fgio_hook_seq(instance));

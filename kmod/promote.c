@@ -17,9 +17,6 @@
 #include "fgio.h"
 #include "inherit.h"
 
-#define TARGETS_MAX 1024U
-#define LINKS_MAX 4096U
-
 /*
  * Targets are found by file and by block of so many pages; those that cross
  * the border of a block by file alone.
@@ -92,7 +89,7 @@ static u32 *link_place(u64 task)
 
 static u32 link_count(void)
 {
-	return min(pass.walk->count, LINKS_MAX);
+	return min(pass.walk->count, FGIO_LINKS_MAX);
 }
 
 static void index_links(void)
@@ -442,7 +439,7 @@ static void promote_sleepers(struct fgio_queue_data *fq)
 	struct fgio_domain *domain;
 
 	list_for_each_entry(domain, &fq->domains, list) {
-		if (!fgio_admission_has_sleepers(domain))
+		if (!fgio_admission_somebody_waits(&domain->admission))
 			continue;
 		if (pass.may_promote)
 			promote_sleeping_tasks(domain);
@@ -508,7 +505,7 @@ void fgio_promote_all(struct fgio_target *targets, unsigned int count,
 {
 	pass.walk = walk;
 	pass.targets = targets;
-	pass.count = min(count, TARGETS_MAX);
+	pass.count = min(count, FGIO_TARGETS_MAX);
 	pass.may_promote = fgio_may_boost();
 	if (is_repetition())
 		return;
@@ -529,9 +526,9 @@ void fgio_promote_state(struct fgio_state *state)
 /* Return: 0 or -ENOMEM. */
 int fgio_promote_init(void)
 {
-	pass.notes = vcalloc(TARGETS_MAX, sizeof(*pass.notes));
-	pass.heads = vcalloc(4 * TARGETS_MAX, sizeof(*pass.heads));
-	pass.links = vcalloc(4 * LINKS_MAX, sizeof(*pass.links));
+	pass.notes = vcalloc(FGIO_TARGETS_MAX, sizeof(*pass.notes));
+	pass.heads = vcalloc(4 * FGIO_TARGETS_MAX, sizeof(*pass.heads));
+	pass.links = vcalloc(4 * FGIO_LINKS_MAX, sizeof(*pass.links));
 	if (pass.notes && pass.heads && pass.links)
 		return 0;
 	fgio_promote_exit();

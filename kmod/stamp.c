@@ -82,12 +82,13 @@ static void on_bio_queue(void *data, struct bio *bio)
 		return;
 	tag = fgio_tag_of_current();
 	class = classify(tag, bio->bi_ioprio);
-	if (class == FGIO_NONCRITICAL) {
-		if (fgio_waits_matter())
-			note_noncritical(bio);
+	if (class == FGIO_NONCRITICAL && fgio_waits_matter()) {
+		note_noncritical(bio);
 		if (fgio_task_is_boosted((u64)current))
 			class = FGIO_CRITICAL;
 	}
+	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)
+		return;
 	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, bio->bi_ioprio);
 	if (class == FGIO_CRITICAL)
 		bio->bi_opf |= FGIO_REQ_CRITICAL;

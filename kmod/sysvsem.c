@@ -120,12 +120,7 @@ static int leave_semtimedop(struct kretprobe_instance *instance,
 }
 
 struct fgio_hook fgio_sysvsem_hooks[] = {
-	{
-		.name = "__do_semtimedop",
-		.mechanism = FGIO_MECHANISM_USER,
-		.entry = enter_semtimedop,
-		.exit = leave_semtimedop,
-	},
+	FGIO_HOOK("__do_semtimedop", USER, enter_semtimedop, leave_semtimedop),
 	{}
 };
 

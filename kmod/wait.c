@@ -154,34 +154,38 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 	return seq;
 }
 
-/* The bucket is unlocked here. */
-static void end_wait(struct locked_bucket *locked, unsigned long flags, u32 seq)
+/*
+ * Of nested waits only the outermost is blamed. A hint may last for ever: what
+ * a foreground task waits for meanwhile is blamed by itself.
+ */
+static bool was_outermost(const struct fgio_bucket *bucket, u64 task)
 {
-	u32 roots = locked->bucket.foreground_waiting;
-	u64 task = (u64)current;
-	struct fgio_wait ended;
-	bool was_root;
+	struct fgio_wait around[FGIO_WAITS_NESTED];
+	unsigned int count = fgio_wait_copy(bucket, task, around);
 
-	if (!fgio_wait_end(&locked->bucket, task, seq, &ended)) {
-		unlock_bucket(locked, flags);
-		return;
-	}
-	note_roots(locked, roots);
-	was_root = locked->bucket.foreground_waiting < roots;
-	unlock_bucket(locked, flags);
-	if (was_root || fgio_wait_is_blamed_alone(task))
-		fgio_blame_wait(&ended);
+	return !count || (count == 1 && around[0].kind == FGIO_WAIT_THREAD);
 }
 
 void fgio_wait_leave(u32 seq)
 {
+	u64 task = (u64)current;
 	struct locked_bucket *locked;
+	bool foreground, is_blamed;
+	struct fgio_wait ended;
 	unsigned long flags;
+	u32 roots;
 
 	if (!seq)
 		return;
-	locked = lock_bucket((u64)current, &flags);
-	end_wait(locked, flags, seq);
+	locked = lock_bucket(task, &flags);
+	roots = locked->bucket.foreground_waiting;
+	foreground = fgio_wait_foreground(&locked->bucket, task);
+	is_blamed = fgio_wait_end(&locked->bucket, task, seq, &ended) &&
+		    foreground && was_outermost(&locked->bucket, task);
+	note_roots(locked, roots);
+	unlock_bucket(locked, flags);
+	if (is_blamed)
+		fgio_blame_wait(&ended);
 }
 
 /* Only a task itself begins its waits, so it can look for them unlocked. */
@@ -212,45 +216,27 @@ void fgio_wait_leave_kind(u8 kind)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count, i;
-	unsigned long flags;
 
-	count = fgio_wait_copy_of((u64)current, waits, NULL, NULL);
+	count = fgio_wait_copy_of((u64)current, waits, NULL);
 	for (i = 0; i < count; i++) {
 		if (waits[i].kind != kind)
 			continue;
-		end_wait(lock_bucket((u64)current, &flags), flags,
-			 waits[i].seq);
+		fgio_wait_leave(waits[i].seq);
 		return;
 	}
-}
-
-/*
- * A hint may last for ever: what a foreground task waits for meanwhile is
- * blamed by itself.
- */
-bool fgio_wait_is_blamed_alone(u64 task)
-{
-	struct fgio_wait waits[FGIO_WAITS_NESTED];
-	bool foreground = false;
-
-	return fgio_wait_copy_of(task, waits, &foreground, NULL) == 1 &&
-	       foreground && waits[0].kind == FGIO_WAIT_THREAD;
 }
 
 /**
  * fgio_wait_copy_of() - the waits of a task
  * @task: who
  * @waits: out: outermost first
- * @foreground: out: whether it is a foreground task; may be NULL
- * @named: called under the lock when it waits, so that it exists; may be NULL
+ * @name: called under the lock when it waits, so that it exists; may be NULL
  *
  * Return: how many.
  */
 unsigned int fgio_wait_copy_of(u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED],
-			       bool *foreground,
-			       void (*named)(u64 task,
-					     const struct task_struct *of))
+			       u64 (*name)(const struct task_struct *task))
 {
 	struct locked_bucket *locked;
 	unsigned long flags;
@@ -258,10 +244,8 @@ unsigned int fgio_wait_copy_of(u64 task,
 
 	locked = lock_bucket(task, &flags);
 	count = fgio_wait_copy(&locked->bucket, task, waits);
-	if (count && named)
-		named(task, (const struct task_struct *)task);
-	if (foreground)
-		*foreground = fgio_wait_foreground(&locked->bucket, task);
+	if (count && name)
+		name((const struct task_struct *)task);
 	unlock_bucket(locked, flags);
 	return count;
 }
@@ -364,6 +348,7 @@ void fgio_boost_give_back(void)
 	struct locked_bucket *locked;
 	u64 task = (u64)current;
 	unsigned long flags;
+	bool has_dropped;
 	u32 leases;
 
 	if (likely(!atomic_read(&leased_tasks)))
@@ -374,8 +359,9 @@ void fgio_boost_give_back(void)
 	leases = locked->bucket.leased;
 	fgio_lease_drop(&locked->bucket, task);
 	note_leases(locked, leases);
+	has_dropped = locked->bucket.leased < leases;
 	unlock_bucket(locked, flags);
-	if (locked->bucket.leased < leases)
+	if (has_dropped)
 		fgio_walk_soon();
 }
 

@@ -12,9 +12,7 @@ int fgio_wait_init(void);
 void fgio_wait_exit(void);
 unsigned int fgio_wait_copy_of(u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED],
-			       bool *foreground,
-			       void (*named)(u64 task,
-					     const struct task_struct *of));
+			       u64 (*name)(const struct task_struct *task));
 bool fgio_lease_is_valid(const struct fgio_lease *lease);
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease);
 void fgio_wait_visit_roots(void (*visit)(u64 task));
@@ -22,7 +20,6 @@ void fgio_wait_settle_leases(u32 walk,
 			     void (*visit)(const struct fgio_lease *lease));
 bool fgio_wait_roots_exist(void);
 bool fgio_wait_leases_exist(void);
-bool fgio_wait_is_blamed_alone(u64 task);
 void fgio_wait_forget_current(void);
 void fgio_wait_forget_all(void);
 unsigned int fgio_wait_boosted(void);

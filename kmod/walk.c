@@ -14,6 +14,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/vmalloc.h>
 
 #include "fgio.h"
@@ -21,10 +22,8 @@
 #include "trace.h"
 #include "wait.h"
 
-#define LINKS_MAX 4096U
 #define VISITED_BITS 13
 #define NAME_BITS 12
-#define TARGETS_MAX 1024U
 /*
  * While walks find nobody in the way (threads of a pool wait for work), they
  * come less often, by up to so many doublings.
@@ -161,14 +160,17 @@ static struct name *name_of(u64 task)
 	return &now.names[hash_64(task, NAME_BITS)];
 }
 
-void fgio_walk_name(u64 task, const struct task_struct *of)
+u64 fgio_walk_name(const struct task_struct *task)
 {
-	struct name *name = name_of(task);
+	struct name *name = name_of((u64)task);
 
-	name->task = task;
+	if (!task)
+		return 0;
+	name->task = (u64)task;
 	name->walk = now.walk.number;
-	name->tid = of->pid;
-	strscpy(name->comm, of->comm, sizeof(name->comm));
+	name->tid = task->pid;
+	strscpy(name->comm, task->comm, sizeof(name->comm));
+	return (u64)task;
 }
 
 static u32 root_link(u32 link)
@@ -187,7 +189,7 @@ void fgio_target_add(const struct fgio_walk_step *step,
 		     enum fgio_target_kind kind, u64 object, u64 first,
 		     u64 last)
 {
-	if (now.target_count == TARGETS_MAX)
+	if (now.target_count == FGIO_TARGETS_MAX)
 		return;
 	/* A guess is worth the page that is waited for, not the whole file. */
 	if (now.walk.links[step->link].guess &&
@@ -206,7 +208,7 @@ void fgio_target_add(const struct fgio_walk_step *step,
 static unsigned int copy_waits(void *context, u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED])
 {
-	return fgio_wait_copy_of(task, waits, NULL, fgio_walk_name);
+	return fgio_wait_copy_of(task, waits, fgio_walk_name);
 }
 
 static enum fgio_mechanism mechanism_of(u8 kind)
@@ -474,16 +476,16 @@ static void free_walk(void)
 static bool allocate_walk(void)
 {
 	now.walk.operations = &operations;
-	now.walk.capacity = LINKS_MAX;
+	now.walk.capacity = FGIO_LINKS_MAX;
 	now.walk.visited_bits = VISITED_BITS;
-	now.walk.links = vcalloc(LINKS_MAX, sizeof(*now.walk.links));
+	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
 	now.walk.visited = vcalloc(1U << VISITED_BITS,
 				   sizeof(*now.walk.visited));
-	now.targets = vcalloc(TARGETS_MAX, sizeof(*now.targets));
+	now.targets = vcalloc(FGIO_TARGETS_MAX, sizeof(*now.targets));
 	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
-	now.kinds = vcalloc(LINKS_MAX, sizeof(*now.kinds));
-	now.actions = vcalloc(LINKS_MAX, sizeof(*now.actions));
-	now.root_seqs = vcalloc(LINKS_MAX, sizeof(*now.root_seqs));
+	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
+	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
+	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));
 	return now.walk.links && now.walk.visited && now.targets &&
 	       now.names && now.kinds && now.actions && now.root_seqs;
 }
@@ -500,6 +502,8 @@ int fgio_walk_init(void)
 		free_walk();
 		return PTR_ERR(thread);
 	}
+	/* The timer may look at it until it is cancelled for good. */
+	get_task_struct(thread);
 	/* What it is late with, requests wait for. */
 	set_user_nice(thread, MIN_NICE);
 	return 0;
@@ -508,8 +512,8 @@ int fgio_walk_init(void)
 /* No hook is attached any more. */
 void fgio_walk_exit(void)
 {
-	hrtimer_cancel(&timer);
 	kthread_stop(thread);
 	hrtimer_cancel(&timer);
+	put_task_struct(thread);
 	free_walk();
 }

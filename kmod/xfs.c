@@ -103,21 +103,13 @@ static u64 log_of_buffer(const struct log_buffer_start *buffer)
 	return is_log(log) ? (u64)log : 0;
 }
 
-static int enter(struct kretprobe_instance *instance, u8 kind, u64 object,
-		 u64 detail)
-{
-	*fgio_hook_seq(instance) = object ?
-		fgio_wait_enter(kind, object, detail) : 0;
-	return !*fgio_hook_seq(instance);
-}
-
 static int on_force_checkpoint(struct kretprobe_instance *instance,
 			       struct pt_regs *regs)
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_LOG,
-		     regs_get_kernel_argument(regs, 0), LOG_WORKER);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG,
+			       regs_get_kernel_argument(regs, 0), LOG_WORKER);
 }
 
 static int on_force_writes(struct kretprobe_instance *instance,
@@ -125,8 +117,8 @@ static int on_force_writes(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_LOG,
-		     regs_get_kernel_argument(regs, 0), LOG_WRITES);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG,
+			       regs_get_kernel_argument(regs, 0), LOG_WRITES);
 }
 
 /* Context: l_icloglock is held. Often inside of a wait for the same log. */
@@ -139,9 +131,9 @@ static int on_wait_on_buffer(struct kretprobe_instance *instance,
 		return 1;
 	log = log_of_buffer((const struct log_buffer_start *)
 				    regs_get_kernel_argument(regs, 0));
-	if (log && fgio_wait_has(log))
+	if (!log || fgio_wait_has(log))
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
 }
 
 static int on_get_space_in_buffer(struct kretprobe_instance *instance,
@@ -152,7 +144,7 @@ static int on_get_space_in_buffer(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter())
 		return 1;
 	fgio_helper_note(log, true);
-	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
 }
 
 static int on_order_checkpoints(struct kretprobe_instance *instance,
@@ -164,9 +156,10 @@ static int on_order_checkpoints(struct kretprobe_instance *instance,
 		return 1;
 	log = log_of_cil((const struct cil_start *)
 				 regs_get_kernel_argument(regs, 0));
-	if (log)
-		fgio_helper_note(log, true);
-	return enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WORKER);
+	if (!log)
+		return 1;
+	fgio_helper_note(log, true);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WORKER);
 }
 
 /* Context: the grant head's lock is held. */
@@ -175,8 +168,8 @@ static int on_wait_for_space(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_LOG,
-		     regs_get_kernel_argument(regs, 0), LOG_SPACE);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG,
+			       regs_get_kernel_argument(regs, 0), LOG_SPACE);
 }
 
 /*
@@ -188,8 +181,8 @@ static int on_lock_buffer(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_BUFFER,
-		     regs_get_kernel_argument(regs, 0), 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_BUFFER,
+			       regs_get_kernel_argument(regs, 0), 0);
 }
 
 static int on_submit_buffer(struct kretprobe_instance *instance,
@@ -199,31 +192,26 @@ static int on_submit_buffer(struct kretprobe_instance *instance,
 
 	if (!fgio_waits_matter() || !waits)
 		return 1;
-	return enter(instance, FGIO_WAIT_XFS_BUFFER,
-		     regs_get_kernel_argument(regs, 0), 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_XFS_BUFFER,
+			       regs_get_kernel_argument(regs, 0), 0);
 }
 
-#define HOOK(function, on_entry, which)           \
-	{                                         \
-		.name = "xfs:" function,          \
-		.mechanism = which,               \
-		.entry = on_entry,                \
-		.exit = fgio_hook_leave,          \
-	}
-
 struct fgio_hook fgio_xfs_hooks[] = {
-	HOOK("xlog_cil_force_seq", on_force_checkpoint,
-	     FGIO_MECHANISM_JOURNAL),
-	HOOK("xlog_force_lsn", on_force_writes, FGIO_MECHANISM_JOURNAL),
-	HOOK("xlog_wait_on_iclog", on_wait_on_buffer, FGIO_MECHANISM_JOURNAL),
-	HOOK("xlog_state_get_iclog_space", on_get_space_in_buffer,
-	     FGIO_MECHANISM_JOURNAL),
-	HOOK("xlog_cil_order_write", on_order_checkpoints,
-	     FGIO_MECHANISM_JOURNAL),
-	HOOK("xlog_grant_head_wait", on_wait_for_space,
-	     FGIO_MECHANISM_JOURNAL),
-	HOOK("xfs_buf_lock", on_lock_buffer, FGIO_MECHANISM_IO),
-	HOOK("__xfs_buf_submit", on_submit_buffer, FGIO_MECHANISM_IO),
+	FGIO_HOOK("xfs:xlog_cil_force_seq", JOURNAL, on_force_checkpoint,
+		  fgio_hook_leave),
+	FGIO_HOOK("xfs:xlog_force_lsn", JOURNAL, on_force_writes,
+		  fgio_hook_leave),
+	FGIO_HOOK("xfs:xlog_wait_on_iclog", JOURNAL, on_wait_on_buffer,
+		  fgio_hook_leave),
+	FGIO_HOOK("xfs:xlog_state_get_iclog_space", JOURNAL,
+		  on_get_space_in_buffer, fgio_hook_leave),
+	FGIO_HOOK("xfs:xlog_cil_order_write", JOURNAL, on_order_checkpoints,
+		  fgio_hook_leave),
+	FGIO_HOOK("xfs:xlog_grant_head_wait", JOURNAL, on_wait_for_space,
+		  fgio_hook_leave),
+	FGIO_HOOK("xfs:xfs_buf_lock", IO, on_lock_buffer, fgio_hook_leave),
+	FGIO_HOOK("xfs:__xfs_buf_submit", IO, on_submit_buffer,
+		  fgio_hook_leave),
 	{}
 };
 
@@ -239,10 +227,9 @@ static u64 pusher_of(const struct log_start *log)
 
 	if (!is_log(log) || get_kernel_nofault(ail, &log->ail) ||
 	    get_kernel_nofault(back, &ail->log) || back != log ||
-	    get_kernel_nofault(task, &ail->task) || !task)
+	    get_kernel_nofault(task, &ail->task))
 		return 0;
-	fgio_walk_name((u64)task, task);
-	return (u64)task;
+	return fgio_walk_name(task);
 }
 
 static void find_pusher(const struct fgio_walk_step *step)
@@ -267,7 +254,7 @@ static void log_blockers(const struct fgio_walk_step *step)
 	}
 	fgio_target_add(step, FGIO_TARGET_XFS_LOG, log, 0, 0);
 	if (step->wait->detail == LOG_WORKER)
-		fgio_helper_found(step, log);
+		fgio_helper_found(step, log, NULL);
 }
 
 /**

@@ -38,8 +38,15 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="several times faster; times mean nothing",
     )
-    parser.add_argument("--mem", type=int, default=1536, help="guest memory in MiB")
-    parser.add_argument("--timeout", type=float, default=300, help="limit in host seconds")
+    parser.add_argument(
+        "--mem", type=int, default=1536, help="guest memory in MiB (a debug kernel gets more)"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=300,
+        help="limit in host seconds (a debug kernel gets more)",
+    )
     parser.add_argument("--append", default="", help="added to the kernel's command line")
     parser.add_argument("--results", type=Path, help="where to put the files of $RESULTS")
     parser.add_argument("--live", action="store_true", help="shows the console while it grows")

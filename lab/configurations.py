@@ -17,6 +17,7 @@ class Configuration:
     elevator: the disk's I/O scheduler
     foreground_priority, background_priority: I/O priority (class, level), None to leave it
     off: switches of fgio that are off
+    settings: further parameters of fgio that are not at their defaults
     has_foreground, has_background: which of the two loads run
     """
 
@@ -28,6 +29,7 @@ class Configuration:
     has_foreground: bool = True
     has_background: bool = True
     off: tuple[str, ...] = ()
+    settings: tuple[tuple[str, int], ...] = ()
 
 
 # What each switch of fgio is for, as the ablation switches them off one after the other.
@@ -71,6 +73,13 @@ _ALL = (
     _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
     *(_without(f"fgio-no-{name}", what, name) for name, what in SWITCHES.items()),
     Configuration(
+        "fgio-percent",
+        "fgio, its dirty limit 1 % of memory alone, as in the FAST'17 paper",
+        "fgio",
+        FOREGROUND_PRIORITY,
+        settings=(("dirty_limit_percent", 1), ("dirty_limit_ms", 0)),
+    ),
+    Configuration(
         "alone", "bound: the foreground alone, no scheduler", "none", has_background=False
     ),
     Configuration(
@@ -78,6 +87,12 @@ _ALL = (
         "bound: the same load without the storm, no scheduler",
         "none",
         has_background=False,
+    ),
+    Configuration(
+        "floor-switch",
+        "bound: the floor with what of a base backup no scheduler can help: two switches of the "
+        "WAL segment",
+        "none",
     ),
     Configuration(
         "ceiling", "bound: the background alone, no scheduler", "none", has_foreground=False

@@ -29,6 +29,8 @@ ANY_MARK = re.compile(r"^@lab ([0-9.]+) (.*)$", re.MULTILINE)
 # - cmpxchg16b: QEMU 7.2 leaves rubbish in the flags when an interrupt follows it, and the guest
 #   ends in a double fault some time later. The kernel has another way.
 CPU = "max,-erms,-fsrm,-cx16"
+# After how long kernels call a task hung.
+STOCK_HUNG_S = 120
 KERNEL_TROUBLE = re.compile(
     r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"
     r"rcu: INFO|soft lockup|hard LOCKUP|I/O error|list_(add|del) corruption|refcount_t:|UBSAN"
@@ -44,9 +46,13 @@ class Boot:
     disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
         guest writes to them is forgotten at its end
     counted_clock: virtual time; False is several times faster but its times mean nothing
-    limit_s: host seconds after which the guest is killed
+    memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
+        kernel; a debug kernel gets more of both, and scripts find $LAB_SLOWNESS for their limits
     results_mib: space for what the guest leaves in $RESULTS
+    host_mib: memory that it takes here, where it never touches most of its own; 0: all of it
     heartbeat_s: virtual seconds between signs of life on the console, 0 for none
+    examine: at the end, a debug kernel looks for leaks ($RESULTS/kmemleak) and says whether lockdep
+        is still at work ($RESULTS/lockdep_stats)
     """
 
     kernel: kernel.Kernel
@@ -58,9 +64,21 @@ class Boot:
     counted_clock: bool = True
     limit_s: float = 600
     results_mib: int = 256
+    host_mib: int = 0
     heartbeat_s: float = 1
     append: str = ""
     seed: int = 1
+    examine: bool = False
+
+    @property
+    def given_mib(self) -> int:
+        """The guest's memory."""
+        return self.kernel.memory_mib(self.memory_mib)
+
+    @property
+    def patience_s(self) -> float:
+        """Host seconds after which the guest is killed."""
+        return self.kernel.slowness * self.limit_s
 
 
 @dataclass(frozen=True)
@@ -101,7 +119,10 @@ def _stage_payload(boot: Boot, folder: Path) -> Path:
     target.mkdir(parents=True)
     shutil.copy(paths.LAB / "guest" / "init", target / "init")
     (target / "commands").write_text(boot.commands + "\n")
-    (target / "boot.env").write_text(f"LAB_HEARTBEAT_S={boot.heartbeat_s}\n")
+    (target / "boot.env").write_text(
+        f"LAB_HEARTBEAT_S={boot.heartbeat_s}\nLAB_EXAMINE={boot.examine:d}\n"
+        f"export LAB_SLOWNESS={boot.kernel.slowness}\n"
+    )
     for name, source in boot.payload.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +169,7 @@ class _Region:
 def _regions(boot: Boot, results: Path) -> list[_Region]:
     # QEMU's q35 puts memory beyond 2 GiB above 4 GiB when it does not fit below 2.75 GiB, and
     # memory devices after it, aligned to 1 GiB.
-    above = 0 if boot.memory_mib < 2816 else boot.memory_mib - 2048
+    above = 0 if boot.given_mib < 2816 else boot.given_mib - 2048
     address = -(-(4096 + above) // 1024) * 1024 * host.MIB
     regions = []
     for file, shared in (
@@ -166,14 +187,23 @@ def _regions(boot: Boot, results: Path) -> list[_Region]:
 
 def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str]:
     regions = _regions(boot, results)
-    most_mib = boot.memory_mib + sum(one.size for one in regions) // host.MIB + 1024 * len(regions)
+    most_mib = boot.given_mib + sum(one.size for one in regions) // host.MIB + 1024 * len(regions)
     append = (
         "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable "
         f"random.trust_cpu=on lab.regions={len(regions)} "
     )
+    if boot.kernel.checked:
+        # A report is long, and the first one is the one that matters. On the console it outlives
+        # the guest; most reports are warnings.
+        append += "log_buf_len=8M loglevel=5 "
+        # A crowd of threads waits its turn for minutes there, and the host may let the guest wait.
+        hung_s = STOCK_HUNG_S * boot.kernel.slowness
+        append += f"sysctl.kernel.hung_task_timeout_secs={hung_s} watchdog_thresh=60 "
     append += " ".join([*(region.parameter() for region in regions), boot.append])
-    command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on", "-cpu", CPU]
-    command += ["-m", f"{boot.memory_mib}M,slots={len(regions)},maxmem={most_mib}M"]
+    command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on,memory-backend=ram", "-cpu", CPU]
+    # Not reserved: a guest may have more memory than the host, as long as it does not touch it.
+    command += ["-object", f"memory-backend-ram,id=ram,size={boot.given_mib}M,reserve=off"]
+    command += ["-m", f"{boot.given_mib}M,slots={len(regions)},maxmem={most_mib}M"]
     command += ["-smp", str(boot.cpus), "-kernel", str(boot.kernel.image), "-initrd", str(initrd)]
     command += ["-append", append, "-seed", str(boot.seed), "-no-reboot", "-nic", "none"]
     command += ["-display", "none", "-nodefaults", "-serial", f"file:{console}"]
@@ -197,12 +227,12 @@ def _read(console: Path) -> str:
 
 
 def _wait(process, boot: Boot, console: Path, watch: Callable[[str], None] | None) -> None:
-    deadline = time.monotonic() + boot.limit_s
+    deadline = time.monotonic() + boot.patience_s
     while process.poll() is None:
         if time.monotonic() > deadline:
             host.finish(process)
             raise GuestError(
-                f"the guest was killed: no end after {boot.limit_s:.0f} s of host time",
+                f"the guest was killed: no end after {boot.patience_s:.0f} s of host time",
                 _read(console),
             )
         if watch:

@@ -12,6 +12,10 @@ from lab import host, paths
 
 DEBUG = "6.12-debug"
 VERSIONS = ("6.12", "6.1", DEBUG)
+# A shadow byte for each eight, red zones, stacks of twice the size, a record of each allocation.
+DEBUG_MIB = 256
+# Emulated, and with others on the host.
+DEBUG_SLOWNESS = 8
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,22 @@ class Kernel:
     def image(self) -> Path:
         """The bootable image."""
         return self.folder / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def checked(self) -> bool:
+        """Whether this is the debug kernel, whose checks take time and memory."""
+        return self.version == DEBUG
+
+    @property
+    def slowness(self) -> int:
+        """How many times longer than on a stock kernel something may take, for time limits."""
+        return DEBUG_SLOWNESS if self.checked else 1
+
+    def memory_mib(self, stock_mib: int) -> int:
+        """What a guest needs that has enough with `stock_mib` under a stock kernel."""
+        if not self.checked:
+            return stock_mib
+        return stock_mib * 3 // 2 + DEBUG_MIB
 
     @property
     def modules(self) -> Path:

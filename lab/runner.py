@@ -149,7 +149,7 @@ def run(
     raw = out / "raw"
     for task in tasks:
         shutil.rmtree(raw / task.label, ignore_errors=True)
-    workers = parallel_boots(max(boot.memory_mib for boot in boots))
+    workers = parallel_boots(max(boot.host_mib or boot.given_mib for boot in boots))
     display = _Display(experiment, len(tasks), console)
     pool = ThreadPoolExecutor(workers)
     rows: dict[Task, list[Row]] = {}

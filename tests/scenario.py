@@ -173,6 +173,7 @@ def boot(
             counted_clock=batch.counted_clock,
             limit_s=batch.limit_s,
             heartbeat_s=0,
+            examine=chosen.checked,
         )
         folder = results_folder(batch.name, version)
         try:

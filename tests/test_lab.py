@@ -255,6 +255,11 @@ def test_guest_hands_over_status_output_and_files(guest):
     assert (outcome.results / "file").read_text() == "to the host\n"
 
 
+def test_guest_may_have_more_memory_than_the_host(guest):
+    outcome = guest("grep MemTotal /proc/meminfo", memory_mib=64 * 1024)
+    assert int(outcome.output.split()[1]) > 60 << 20  # KiB
+
+
 def test_hanging_guest_is_killed_with_its_console_shown(tmp_path):
     environment = separate_build(tmp_path)
     begin = time.monotonic()

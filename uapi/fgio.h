@@ -375,7 +375,8 @@ struct fgio_word_slot {
  * kernel cannot see. It holds until it is ended, or either thread ends. Waiting
  * threads whose requests are waited for lend their class to who they wait for.
  * A thread of another user needs CAP_SYS_NICE. EINVAL: tid below 0, or the
- * calling thread itself. ESRCH: no such thread. EPERM.
+ * calling thread itself. ESRCH: no such thread. EPERM. EOPNOTSUPP: the module
+ * could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
  */
 #define FGIO_IOC_WAIT_FOR _IOW(FGIO_IOC_MAGIC, 5, struct fgio_wait_for)
 

@@ -113,9 +113,13 @@ static void test_what_a_writer_does(void **state)
 			assert_true(total <= limit);
 			break;
 		case FGIO_DIRTY_WRITE:
-			/* Large pieces, of what is there, up to the limit. */
+			/* What is there, up to the limit, 50 ms at a time. */
 			assert_true(total > limit);
-			assert_true(batch >= limit / 2);
+			assert_true(batch >= 1);
+			assert_true(batch >= limit / 2 ||
+				    batch >= sample.bandwidth / 20);
+			assert_true(batch <= sample.bandwidth / 20 ||
+				    batch == 1);
 			assert_true(batch <= sample.dirty);
 			assert_true(sample.writeback + batch <= limit);
 			break;

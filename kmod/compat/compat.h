@@ -12,7 +12,9 @@
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/version.h>
+#include <uapi/linux/futex.h>
 
 #include "fgio_private.h"
 
@@ -104,5 +106,22 @@ fgio_bdev_mapping(const struct block_device *bdev)
 	return bdev->bd_inode->i_mapping;
 #endif
 }
+
+/*
+ * FLAGS_SHARED of kernel/futex/futex.h, and where tasks sleep. futex_wait(2)
+ * (6.7) brought a size into the flags, and came with a function for both calls.
+ */
+#ifdef FUTEX2_SIZE_MASK
+#define FGIO_FUTEX_SHARED 0x10U
+#define FGIO_FUTEX_WAIT "__futex_wait"
+#else
+#define FGIO_FUTEX_SHARED 0x01U
+#define FGIO_FUTEX_WAIT "futex_wait"
+#endif
+
+/* Before 6.4 such workers are kernel threads, or say PF_IO_WORKER. */
+#ifndef PF_USER_WORKER
+#define PF_USER_WORKER 0
+#endif
 
 #endif /* FGIO_COMPAT_H */

@@ -4,6 +4,7 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
+from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight
 from lab.experiments.idle_cost import IdleCost
@@ -23,6 +24,7 @@ ALL: dict[str, Experiment] = {
         IdleCost(),
         Overhead(),
         WaitCost(),
+        DirtyLimit(),
         SectionCost(),
         ExtensionCost(),
         Scenarios(),

@@ -66,6 +66,8 @@ static void *echo(void *unused)
 		sem_wait(&to);
 		sem_post(&fro);
 	}
+	/* It may have come to call() to wait once more before this. */
+	sem_post(&fro);
 	return unused;
 }
 

@@ -9,7 +9,7 @@
 FILES_MIB=512
 DISK_MIB=640
 # Virtual seconds for one condition of a scenario; the program itself ends earlier.
-LIMIT_S=40
+LIMIT_S=$((40 * ${LAB_SLOWNESS:-1}))
 PARAMETERS=/sys/module/fgio/parameters
 program=$PAYLOAD/scenarios
 out=$RESULTS/scenarios.txt

@@ -170,6 +170,17 @@ static int device_ioctl(int file, unsigned long command, void *argument)
 	return device.call_error ? -1 : 0;
 }
 
+/* The kernel's device needs none of this: a child must not find the lock taken. */
+static void lock_device(void)
+{
+	pthread_mutex_lock(&device.lock);
+}
+
+static void unlock_device(void)
+{
+	pthread_mutex_unlock(&device.lock);
+}
+
 /* The calling thread's word, as the module sees it; all zero if it has none. */
 static struct fgio_word seen(void)
 {
@@ -560,6 +571,7 @@ static void run_in_child(void **state)
 	assert_true(child >= 0);
 	if (!child) {
 		fgio_calls = (struct fgio_calls){ device_open, device_ioctl, device_map };
+		EXPECT(!pthread_atfork(lock_device, unlock_device, unlock_device));
 		((void (*)(void))*state)();
 		_exit(0);
 	}
@@ -569,7 +581,8 @@ static void run_in_child(void **state)
 
 #define TEST(function) { #function, run_in_child, NULL, NULL, (void *)(function) }
 
-int main(void)
+/* [NAME]: one test, or those that a pattern with * and ? names. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(sections_nest),
@@ -590,5 +603,7 @@ int main(void)
 		TEST(errno_is_left_alone),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,14 @@ static struct fgio_state state(void)
 	return now;
 }
 
+/* What a debug kernel may take longer. */
+static unsigned int slowness(void)
+{
+	const char *text = getenv("LAB_SLOWNESS");
+
+	return text ? strtoul(text, NULL, 10) : 1;
+}
+
 static void pause_ms(unsigned int ms)
 {
 	struct timespec time = { .tv_sec = ms / 1000,
@@ -120,7 +128,7 @@ static void check_no_boost_is_left(void)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 100; tries++) {
+	for (tries = 0; tries < 100 * slowness(); tries++) {
 		struct fgio_state now = state();
 
 		if (!now.boosted && !now.foreground_waiting)
@@ -403,7 +411,7 @@ static void begin_chain(bool hint, unsigned int steps,
 	for (i = 0; i <= steps; i++)
 		tid_of(i);
 	/* All of them sleep, and some walks have seen them. */
-	pause_ms(500);
+	pause_ms(500 * slowness());
 }
 
 static void run_chain(bool hint, unsigned int steps)
@@ -558,7 +566,7 @@ static void in_namespace(pid_t outside)
 	make_mutex(&chain.locks[0], PTHREAD_MUTEX_STALLED);
 	CHECK(!pthread_mutex_lock(&chain.locks[0]));
 	thread = begin_thread(contend, 0);
-	pause_ms(1000);
+	pause_ms(1000 * slowness());
 	/* Numbers of threads in locks are those of this namespace. */
 	CHECK(state().boosts > boosts);
 	CHECK(!try_hint(2));
@@ -704,10 +712,10 @@ static void run_sleepers(unsigned int threads, unsigned int seconds)
 		begin_thread(sleeper, i);
 	while (sleepers.begun < threads)
 		pause_ms(10);
-	pause_ms(3000);
+	pause_ms(3000 * slowness());
 	printf("asleep %u\n", threads - sleepers.ended);
 	fflush(stdout);
-	pause_ms(seconds * 1000);
+	pause_ms(seconds * 1000 * slowness());
 	CHECK(!pthread_mutex_unlock(&sleepers.lock));
 	for (i = 0; i < threads; i++) {
 		CHECK(!sem_post(&sleepers.semaphore));

@@ -7,9 +7,10 @@ both_classes_wait() {
 }
 
 # Threads of both classes that wait for slots. Their errors are none of ours: the disk goes away.
+# They have to outlive what a slow kernel does meanwhile.
 crowd() { # RUNTIME ARGUMENT...
   fio --filename="/dev/$DISK" --direct=1 --rw=randrw --bs=4k --ioengine=psync --thread \
-    --time_based "--runtime=$1" --group_reporting --output="$WORK/crowd.out" \
+    --time_based "--runtime=$(($1 * ${LAB_SLOWNESS:-1}))" --group_reporting --output="$WORK/crowd.out" \
     --name=critical --prioclass=1 --numjobs=12 --name=noncritical --prioclass=2 --prio=4 \
     --numjobs=12 "${@:2}" >/dev/null 2>&1 &
   CROWD=$!
@@ -71,7 +72,7 @@ check_switch_with_sleepers() {
 check_timeouts_and_medium_errors() {
   make_scsi dev_size_mb=32 delay=1 statistics=1
   use fgio
-  echo 1 >"/sys/block/$DISK/device/timeout"
+  echo "${LAB_SLOWNESS:-1}" >"/sys/block/$DISK/device/timeout"
   verify 1
   echo 60 >/sys/bus/pseudo/drivers/scsi_debug/every_nth
   echo 4 >/sys/bus/pseudo/drivers/scsi_debug/opts

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sections by what libfgio itself says of them; whether the module is there does not matter.
 
+#![allow(clippy::unwrap_used)]
+
 use fgio::Class;
 
 fn now() -> (Class, u32) {

@@ -19,6 +19,7 @@ Examples:
   fgio run --background -- pg_dump app
   fgio status --watch                 what goes on, every second
   fgio blame                          what foreground tasks waited for
+  fgio profile test 4711              what the profiles make of it, and why
   fgio set boost off                  look on, but do not interfere
   fgio disable sda                    and back
 
@@ -136,6 +137,14 @@ pub enum Command {
     /// to take up work again. `fgio status` says why it did. Needs root.
     Rearm,
 
+    /// Look at the profiles, by which fgiod tags the threads of databases
+    ///
+    /// A profile says which threads of a program serve requests. Profiles are in
+    /// /usr/lib/fgio/profiles; files of the same name in /etc/fgio/profiles mask
+    /// them, drop-ins in NAME.toml.d/ extend them.
+    #[command(subcommand)]
+    Profile(ProfileCommand),
+
     /// Find what hinders fgio on this system, and say what to do
     ///
     /// Exits with 1 when a finding is an error; warnings do not count.
@@ -153,6 +162,39 @@ pub enum Command {
         /// Existing directory to write them to
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProfileCommand {
+    /// List the profiles, and those that are refused
+    List,
+
+    /// Show a profile with its drop-ins: the program, and the rules in their order
+    Show {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+
+    /// Check profiles and the cases that they hold
+    ///
+    /// Says file, line and column of what is wrong. Exits with 1 when a profile is
+    /// refused or a case is not as it says.
+    Check {
+        /// Files to check; all installed profiles with their drop-ins when none is given
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+
+    /// Say what the profiles make of a process, thread by thread, and why
+    ///
+    /// Shows the rule that decides, where it stands, and the tag that each thread
+    /// has now. The titles of other users' processes need root where /proc is
+    /// mounted with hidepid.
+    Test {
+        /// Process, or thread of it
+        #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+        pid: i32,
     },
 }
 

@@ -55,6 +55,7 @@ fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
         Command::Blame(arguments) => commands::blame::blame(context, &arguments),
         Command::Set(arguments) => commands::set::set(context, &arguments),
         Command::Rearm => commands::rearm::rearm(context),
+        Command::Profile(command) => commands::profile::profile(context, &command),
         Command::Doctor => commands::doctor::doctor(context),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { out } => commands::generate::man(context, &out),

@@ -2,6 +2,7 @@
 //! Answers as text.
 
 pub mod blame;
+pub mod profile;
 pub mod setting;
 
 use std::collections::BTreeMap;

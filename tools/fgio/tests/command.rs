@@ -453,3 +453,85 @@ fn completions_and_manual_pages_are_generated() {
         .assert()
         .code(1);
 }
+
+/// A system with a profile and a process that it is about.
+fn with_profile() -> System {
+    let system = System::new();
+    system.file(
+        "usr/lib/fgio/profiles/kv.toml",
+        "summary = 'kv: requests'\n[program]\ncomm = 'kvd'\n\
+         [[rule]]\nname = 'request'\ncomm = 'req-.*'\nclass = 'foreground'\nwhy = 'it answers'\n\
+         [[case]]\nprocess = 'kvd'\ncomm = 'req-1'\nclass = 'foreground'\n",
+    );
+    system.file("proc/7/comm", "kvd\n");
+    system.file("proc/7/cmdline", "kvd\0--fast\0");
+    system.file("proc/7/status", "Tgid:\t7\nPPid:\t0\nUid:\t0\t0\t0\t0\n");
+    system.file("proc/7/cgroup", "0::/system.slice/kv.service\n");
+    system.file("proc/7/task/7/comm", "kvd\n");
+    system.file("proc/7/task/8/comm", "req-0\n");
+    system.file("proc/8/status", "Tgid:\t7\n");
+    system
+}
+
+#[test]
+fn profiles_say_what_they_make_of_a_process() {
+    let system = with_profile();
+    for id in ["7", "8"] {
+        let assert = system.fgio(&["profile", "test", id]).assert().success();
+        let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+        for part in [
+            "kv.service",
+            "kvd --fast",
+            "request",
+            "kv.toml:5:8",
+            "it answers",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    let assert = system.fgio(&["--json", "profile", "test", "7"]).assert();
+    let answer = json(&assert.get_output().stdout);
+    assert_eq!(answer["profile"], "kv");
+    assert_eq!(answer["threads"][0]["class"], "none");
+    assert_eq!(answer["threads"][1]["rule"]["name"], "request");
+    assert_eq!(answer["threads"][1]["tag"], Value::Null);
+    system.fgio(&["profile", "test", "9"]).assert().code(5);
+    system.file("proc/7/comm", "other\n");
+    let other = system.fgio(&["profile", "test", "7"]).assert().success();
+    other.stdout(contains("no profile"));
+}
+
+#[test]
+fn profiles_are_listed_shown_and_checked() {
+    let system = with_profile();
+    system
+        .fgio(&["profile", "list"])
+        .assert()
+        .success()
+        .stdout(contains("kv: requests"));
+    let shown = system.fgio(&["profile", "show", "kv"]).assert().success();
+    shown.stdout(contains("request: foreground"));
+    system.fgio(&["profile", "show", "x"]).assert().code(5);
+    let checked = system.fgio(&["profile", "check"]).assert().success();
+    checked.stdout(contains("kv: 1 rules, 1 cases, all as they say"));
+    system.file("etc/fgio/profiles/bad.toml", "[program]\ncomm = '('\n");
+    system.file("etc/fgio/profiles/off.toml", "");
+    let listed = system.fgio(&["profile", "list"]).assert().success();
+    listed
+        .stdout(contains("off.toml"))
+        .stderr(contains("bad.toml:2:8"));
+    let assert = system
+        .fgio(&["--json", "profile", "check"])
+        .assert()
+        .code(1);
+    let answer = json(&assert.get_output().stdout);
+    assert_eq!(answer["refused"][0]["line"], 2);
+    assert_eq!(answer["profiles"][0]["failures"], Value::Array(vec![]));
+    let file = system.path("etc/fgio/profiles/bad.toml");
+    let file = file.to_str().unwrap();
+    system
+        .fgio(&["profile", "check", file])
+        .assert()
+        .code(1)
+        .stdout(contains("refused"));
+}

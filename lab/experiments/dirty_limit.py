@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What do durable writes wait while somebody fills the page cache of a large machine?
+
+One percent of 64 GiB is 650 MiB, five seconds of writing for the volume. The limits are compared
+on such a guest and on a small one; of its memory the guest touches what it dirties and the
+kernel's own tables, which is what it takes on the host.
+
+ext4 as it comes (since Linux 5.6) allocates blocks when it writes them, as unwritten ones, and a
+commit of its journal waits for no data: so fsync waits for what others have in flight, not for
+all that they have dirty. sync, a snapshot's freeze and umount do, thus a variant has a foreground
+that calls syncfs.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab import figures, guest, host, image, kernel, paths
+from lab.configurations import Configuration
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    disk_use,
+    fgio_command,
+    grown,
+    need_modules,
+    payload,
+)
+from lab.figures import Requests
+
+DISK_MIB = 4096
+BULK_MIB = 1536
+# Twice what is written (page cache and disk), a page's 64 bytes for each 4 KiB, and the system.
+HOST_MIB = 2 * BULK_MIB + 64 * 1024 // 64 + 1024
+US_PER_S = 1_000_000
+# Causes of waiting that a row keeps.
+BLAMED = 8
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a boot is made with: GiB of memory, and how the foreground makes things durable."""
+
+    memory_gib: int
+    demand: str
+
+
+PARTS = {"64": _Part(64, "fsync"), "64-sync": _Part(64, "sync"), "1": _Part(1, "fsync")}
+KINDS = {
+    "fsync": {"overwrite": "fsync of overwrites", "append": "fsync of appends"},
+    "sync": {"sync": "syncfs"},
+}
+
+
+class DirtyLimit(Experiment):
+    """Small writes and fsync forty times a second, or syncfs twice, beside 1.5 GiB of dd."""
+
+    name = "dirty-limit"
+    description = "fsync and syncfs beside a large file being written, with 64 and 1 GiB of memory"
+    device = "volume"
+    configurations = ("floor", "mq-deadline", "fgio-no-pagecache", "fgio-percent", "fgio")
+    extra_configurations = ("none", "kyber", "bfq")
+    duration_s = 13
+    setup_s = 7
+    limit_s = 1800
+    warm_s = 2
+    variants = tuple(PARTS)
+    units = {
+        "foreground.throughput": "fsyncs or syncfs per second; who is late leaves out some",
+        "foreground.p*_ms": "from before the write to after its fsync; syncfs alone",
+        "background.time_s": f"from the first write to the end of the fsync of {BULK_MIB} MiB",
+        "background.written_s": "until the last write(2) returned",
+        "background.mib_s": "MiB per second until the end of the fsync",
+        "background.dirty_peak_mib": "most that was dirty or being written, looked at every 20 ms",
+        "background.parked_s": "time that fgio parked writers",
+    }
+
+    def prepare(self) -> None:
+        folder = paths.BUILD / "guest"
+        folder.mkdir(parents=True, exist_ok=True)
+        source = paths.LAB / "guest" / "durable.c"
+        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread"]
+        command += [f"-I{paths.ROOT}", "-o", str(folder / "durable"), str(source)]
+        host.run(command, what="compiling durable.c")
+        _empty_disk().touch()
+        os.truncate(_empty_disk(), image.round_up(DISK_MIB * host.MIB))
+
+    def _environment(self, configuration: Configuration, seed: int, variant: str) -> str:
+        settings = [f"{name}=N" for name in configuration.off]
+        settings += [f"{name}={value}" for name, value in configuration.settings]
+        values = {
+            "DEVICE": self.device,
+            "SEED": seed,
+            "ELEVATOR": configuration.elevator,
+            "SETTINGS": f"'{' '.join(settings)}'",
+            "TAG": "foreground" if configuration.elevator == "fgio" else "",
+            "HAS_BACKGROUND": int(configuration.has_background),
+            "DEMAND": PARTS[variant].demand,
+            "BULK_MIB": BULK_MIB,
+            "WARM_S": self.warm_s,
+            "FLOOR_S": self.duration_s,
+        }
+        return "".join(f"{name}={value}\n" for name, value in values.items())
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+        taken = payload(chosen, "dirty-limit.sh")
+        taken["dirty-limit.env"] = self._environment(configuration, seed, variant)
+        taken["bin/durable"] = paths.BUILD / "guest" / "durable"
+        if configuration.elevator == "fgio":
+            taken["bin/fgio"] = fgio_command()
+        return guest.Boot(
+            kernel=chosen,
+            commands="bash $PAYLOAD/dirty-limit.sh",
+            payload=taken,
+            disks=(_empty_disk(),),
+            memory_mib=PARTS[variant].memory_gib * 1024,
+            host_mib=HOST_MIB,
+            limit_s=self.limit_s,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        folder = outcome.results
+        moments = _moments(folder)
+        record = [line.split() for line in (folder / "record").read_text().splitlines()]
+        span_s = moments["end"] - moments["begin"]
+        background = _background(folder, record, moments) if configuration.has_background else {}
+        extra = {
+            "disk": disk_use(folder),
+            "fgio_counters": grown(folder, "fgio"),
+            "blame": _blame(folder),
+            "virtual_s": outcome.virtual_s,
+        }
+        rows = []
+        for kind, title in KINDS[PARTS[variant].demand].items():
+            requests = _requests(record, kind, moments)
+            foreground = figures.summarize(requests, span_s)
+            cell = {"cell": f"{PARTS[variant].memory_gib} GiB, {title}"}
+            row = Row(configuration.name, seed, foreground, background, cell | extra, requests)
+            row.duration_s = span_s
+            rows.append(row)
+        return rows
+
+
+def _empty_disk() -> Path:
+    return paths.BUILD / "guest" / "empty-disk"
+
+
+def _moments(folder: Path) -> dict[str, float]:
+    pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
+    return {name: float(at) for name, at in pairs}
+
+
+def _requests(record: list[list[str]], kind: str, moments: dict[str, float]) -> Requests:
+    """Durable writes of a kind that overlap the span of measuring."""
+    spans = [(int(line[1]), int(line[2])) for line in record if line[0] == kind and len(line) == 3]
+    inside = [
+        (end / US_PER_S - moments["begin"], (end - begin) / 1000)
+        for begin, end in spans
+        if end > moments["begin"] * US_PER_S and begin < moments["end"] * US_PER_S
+    ]
+    return Requests(*np.array(inside).T) if inside else Requests.none()
+
+
+def _background(folder: Path, record: list[list[str]], moments: dict[str, float]) -> dict:
+    span_s = moments["end"] - moments["begin"]
+    peak_kib = max(
+        int(line[2])
+        for line in record
+        if line[0] == "dirty" and moments["begin"] <= int(line[1]) / US_PER_S <= moments["end"]
+    )
+    return {
+        "time_s": round(span_s, 3),
+        "written_s": round(moments["written"] - moments["begin"], 3),
+        "mib_s": round(BULK_MIB / span_s, 3),
+        "dirty_peak_mib": round(peak_kib / 1024, 1),
+        "parked_s": _parked_s(folder),
+    }
+
+
+def _parked_s(folder: Path) -> float | None:
+    file = folder / "status.json"
+    if not file.is_file():
+        return None
+    return round(json.loads(file.read_text())["module"]["state"]["parked_ms"] / 1000, 3)
+
+
+def _blame(folder: Path) -> list[dict]:
+    file = folder / "blame.json"
+    if not file.is_file():
+        return []
+    return json.loads(file.read_text())["causes"][:BLAMED]

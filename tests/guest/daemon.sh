@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# fgiod beside a real PostgreSQL: who is tagged, through restarts of either, reconnects and short
+# connections. Each moment leaves MOMENT.expected (what PostgreSQL says its processes are),
+# MOMENT.status (the tags) and MOMENT.ps in $RESULTS; test_daemon.py compares them.
+# shellcheck shell=bash
+# shellcheck source=/dev/null
+. "$PAYLOAD/functions.sh"
+export PATH=$PATH:/usr/lib/postgresql/15/bin:$PAYLOAD/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
+LEDGER=/run/fgio/fgiod/tags
+
+as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+
+network() { # lo up: there is no ip(8) here
+  perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0) or die; my $request = pack("a16 s x14", "lo", 0x41);
+    ioctl(S, 0x8914, $request) or die "lo does not come up: $!"'
+}
+
+metrics() { # the page, without its head
+  perl -MSocket -e 'socket(S, PF_INET, SOCK_STREAM, 0) or die;
+    connect(S, sockaddr_in(9753, inet_aton("127.0.0.1"))) or die "no metrics: $!";
+    syswrite(S, "GET /metrics HTTP/1.0\r\n\r\n"); print while <S>'
+}
+
+start_daemon() { # with the capabilities of its unit, and no more
+  install -d -o nobody /run/fgio/fgiod
+  setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs \
+    --bounding-set=-all,+net_admin,+sys_nice --inh-caps=-all,+net_admin,+sys_nice \
+    --ambient-caps=-all,+net_admin,+sys_nice fgiod 2>>"$RESULTS/fgiod.log" &
+  daemon=$!
+  local tries=0
+  until metrics >/dev/null 2>&1; do
+    sleep 0.05
+    tries=$((tries + 1))
+    [[ $tries -lt 200 ]] || { cat "$RESULTS/fgiod.log"; stop "fgiod does not start"; }
+  done
+}
+
+server() { # start|restart
+  as_postgres pg_ctl -w -t 120 -D /data/pg -l "$RESULTS/server.log" -m fast \
+    -o "-c cluster_name=15/main" "$1" >/dev/null || { cat "$RESULTS/server.log"; stop "no PostgreSQL"; }
+}
+
+sessions() { # two idle ones, one that works, one that is in a transaction, one that streams
+  local pipe
+  for pipe in idle other transaction; do
+    rm -f "/tmp/$pipe"
+    mkfifo "/tmp/$pipe"
+    psql -Xq <"/tmp/$pipe" >/dev/null 2>&1 &
+  done
+  exec 3>/tmp/idle 4>/tmp/other 5>/tmp/transaction
+  echo "BEGIN; SELECT 1;" >&5
+  psql -XAtqc "SELECT pg_sleep(1000)" >/dev/null 2>&1 &
+  as_postgres mkdir -p /tmp/wal
+  as_postgres pg_receivewal --no-loop -D /tmp/wal >/dev/null 2>&1 &
+  sleep 1
+}
+
+moment() { # NAME
+  psql -XAtq -F: -c "SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid()" \
+    >"$RESULTS/$1.expected"
+  sleep 0.2
+  fgio --json status >"$RESULTS/$1.status" || stop "no status"
+  ps -eLo pid,tid,comm,args >"$RESULTS/$1.ps"
+  echo "moment $1"
+}
+
+measure() { # NAME COMMAND...: what fgiod takes of a processor meanwhile
+  local name=$1 cpu begin
+  shift
+  cpu=$(metrics | sed -n 's/^fgio_daemon_cpu_seconds_total //p')
+  begin=$(cut -d' ' -f1 /proc/uptime)
+  "$@" >"$RESULTS/$name.txt" 2>&1 || { cat "$RESULTS/$name.txt"; stop "$name failed"; }
+  awk -v name="$name" -v begin="$begin" -v end="$(cut -d' ' -f1 /proc/uptime)" -v was="$cpu" \
+    -v is="$(metrics | sed -n 's/^fgio_daemon_cpu_seconds_total //p')" \
+    'BEGIN { printf "%s %.2f s, fgiod %.3f s\n", name, end - begin, is - was }' |
+    tee -a "$RESULTS/cpu"
+}
+
+starts() { # COUNT: processes of no profile
+  local left=$1
+  while [[ $left -gt 0 ]]; do
+    /bin/true
+    left=$((left - 1))
+  done
+}
+
+phase starting
+load_module fgio
+network || stop "no loopback"
+mount -t ext4 /dev/lab/disk1 /data || stop "the data set does not mount"
+install -D -m 0644 -t /usr/lib/fgio/profiles "$PAYLOAD"/profiles/*.toml
+fgio profile check || stop "the profiles are not as they say"
+touch "$RESULTS/fgiod.log" "$RESULTS/server.log"
+chmod 666 "$RESULTS/server.log"
+chmod 755 "$RESULTS"
+start_daemon
+server start
+sessions
+moment started
+fgio profile test "$(sed -n 's/:walwriter$//p' "$RESULTS/started.expected")" \
+  >"$RESULTS/profile-test.txt" || stop "the profile cannot be tested"
+
+phase restarting PostgreSQL
+server restart
+sessions
+moment restarted
+
+phase killing fgiod
+kill -KILL $daemon
+wait $daemon 2>/dev/null
+moment without
+exec 3>&- 4>&-
+start_daemon
+sleep 0.5
+moment again
+
+phase tagging by hand
+checkpointer=$(sed -n 's/:checkpointer$//p' "$RESULTS/again.expected")
+fgio tag --foreground "$checkpointer" >/dev/null || stop "no tag by hand"
+kill -HUP $daemon
+sleep 1
+moment byhand
+
+phase short connections
+measure idle sleep 2
+measure connections pgbench --no-vacuum --connect --select-only --client=4 --rate="$RATE" \
+  --time="$SECONDS_OF_CHURN"
+moment connected
+measure starts starts 500
+metrics >"$RESULTS/metrics"
+
+phase ending
+kill -TERM $daemon
+wait $daemon || stop "fgiod does not end well"
+cp $LEDGER "$RESULTS/ledger"
+fgiod clear || stop "fgiod does not clear its tags"
+fgio --json status >"$RESULTS/cleared.status"
+exit 0

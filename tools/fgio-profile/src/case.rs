@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a profile says of threads that it describes: its own tests.
+
+use fgio_model::tag::Class;
+use serde::Serialize;
+
+use crate::facts::{self, Ancestor, ProcessFacts, TaskFacts};
+use crate::profile::ThreadKind;
+use crate::{Fault, Field, Place, Profile, parse};
+
+/// A thread that may exist, and what it is to be.
+#[derive(Clone, Debug)]
+pub struct Case {
+    process: ProcessFacts,
+    tid: i32,
+    comm: String,
+    class: Class,
+    /// The rule that is to decide; any, when it is not given.
+    rule: Option<String>,
+    place: Place,
+}
+
+/// A case that is not as its profile says.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseFailure {
+    pub profile: String,
+    #[serde(flatten)]
+    pub place: Place,
+    pub message: String,
+}
+
+const FIELDS: [&str; 13] = [
+    "class",
+    "rule",
+    "process",
+    "comm",
+    "thread",
+    "title",
+    "user",
+    "cgroup",
+    "unit",
+    "parent_comm",
+    "parent_title",
+    "ancestor_comm",
+    "ancestor_title",
+];
+const PROCESS: i32 = 100;
+const OTHER_THREAD: i32 = 101;
+
+/// The cases that a table stands for: one for each of its comms and titles.
+pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
+    let mut process = ProcessFacts {
+        pid: PROCESS,
+        cgroup: "/".to_owned(),
+        user: "root".to_owned(),
+        ..ProcessFacts::default()
+    };
+    let mut parent = Ancestor::default();
+    let mut ancestor = Ancestor::default();
+    let (mut class, mut rule, mut thread) = (None, None, None);
+    let (mut comms, mut titles) = (Vec::new(), Vec::new());
+    let mut unit = None;
+    for field in element.fields(&FIELDS)? {
+        match field.name {
+            "class" => class = Some(parse::class(&field)?),
+            "rule" => rule = Some(field.text()?.to_owned()),
+            "thread" => thread = Some(parse::thread(&field)?),
+            "comm" => comms = field.texts()?,
+            "title" => titles = field.texts()?,
+            "process" => process.comm = field.text()?.to_owned(),
+            "user" => process.user = field.text()?.to_owned(),
+            "cgroup" => process.cgroup = field.text()?.to_owned(),
+            "unit" => unit = Some(field.text()?.to_owned()),
+            "parent_comm" => parent.comm = field.text()?.to_owned(),
+            "parent_title" => parent.title = field.text()?.to_owned(),
+            "ancestor_comm" => ancestor.comm = field.text()?.to_owned(),
+            _ => ancestor.title = field.text()?.to_owned(),
+        }
+    }
+    if process.comm.is_empty() {
+        return Err(element.fault(
+            "a case does not say whose threads these are",
+            "add `process = \"...\"`, the command name of the main thread",
+        ));
+    }
+    let Some(class) = class else {
+        return Err(element.fault(
+            "a case does not say what is expected",
+            "add `class = \"foreground\"`, `\"background\"` or `\"none\"`",
+        ));
+    };
+    process.unit = unit.unwrap_or_else(|| facts::unit_of(&process.cgroup).to_owned());
+    process.ancestors = vec![parent, ancestor];
+    // A thread with a name of its own is rarely the main thread.
+    let tid = match thread {
+        Some(ThreadKind::Other) => OTHER_THREAD,
+        None if !comms.is_empty() => OTHER_THREAD,
+        _ => PROCESS,
+    };
+    if comms.is_empty() {
+        comms.push(&process.comm);
+    }
+    if titles.is_empty() {
+        titles.push("");
+    }
+    let mut cases = Vec::new();
+    for comm in &comms {
+        for title in &titles {
+            cases.push(Case {
+                process: ProcessFacts {
+                    title: (*title).to_owned(),
+                    ..process.clone()
+                },
+                tid,
+                comm: (*comm).to_owned(),
+                class,
+                rule: rule.clone(),
+                place: element.place(),
+            });
+        }
+    }
+    Ok(cases)
+}
+
+impl Case {
+    /// What is not as expected.
+    fn failure(&self, profile: &Profile) -> Option<String> {
+        let Self { process, comm, .. } = self;
+        let facts = TaskFacts {
+            tid: self.tid,
+            comm,
+            process,
+        };
+        let mut who = format!("thread {comm} of {}", process.comm);
+        if !process.title.is_empty() {
+            who += &format!(" ({})", process.title);
+        }
+        let program = profile.program.matches(process);
+        let rule = profile.rule_for(&facts).filter(|_| program);
+        let class = rule.map_or(Class::None, |rule| rule.class);
+        let by = match rule {
+            Some(rule) => format!("by rule {}", rule.name),
+            None if program => "since no rule applies".to_owned(),
+            None => "since it is not the program of the profile".to_owned(),
+        };
+        let (expected, found) = (self.class.name(), class.name());
+        if class != self.class {
+            return Some(format!("{who} is {found} {by}, expected: {expected}"));
+        }
+        let other = self
+            .rule
+            .as_ref()
+            .filter(|name| rule.is_none_or(|rule| rule.name != **name));
+        other.map(|name| format!("{who} is {found} {by}, expected: by rule {name}"))
+    }
+}
+
+impl Profile {
+    /// Checks the profile's cases. Returns how many there are, and those that fail.
+    pub fn check(&self) -> (usize, Vec<CaseFailure>) {
+        let (mut count, mut failures) = match &self.origin {
+            Some(origin) => origin.check(),
+            None => (0, Vec::new()),
+        };
+        count += self.cases.len();
+        failures.extend(self.cases.iter().filter_map(|case| {
+            let message = case.failure(self)?;
+            Some(CaseFailure {
+                profile: self.name.clone(),
+                place: case.place.clone(),
+                message,
+            })
+        }));
+        (count, failures)
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Profiles: which threads of a program serve requests, and which do not.
+//!
+//! A [`Profile`] is a TOML file; docs/profiles.md is its reference. What is
+//! known of a thread is [`TaskFacts`], read by [`procfs`]; [`Library::decide`]
+//! is a pure function from these to a class. What is wrong with a file is a
+//! [`Fault`] that names the line.
+
+#![forbid(unsafe_code)]
+
+mod case;
+mod document;
+pub mod facts;
+mod fault;
+mod library;
+mod merge;
+mod parse;
+mod pattern;
+pub mod procfs;
+mod profile;
+
+pub use case::{Case, CaseFailure};
+pub use document::{Document, Field};
+pub use facts::{Needs, ProcessFacts, TaskFacts};
+pub use fault::{Fault, Place};
+pub use library::{DIRECTORIES, Decision, Library};
+pub use pattern::Patterns;
+pub use profile::{Profile, Program, Rule};

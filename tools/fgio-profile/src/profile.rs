@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A profile: a program, and rules that say what its threads are.
+
+use std::path::PathBuf;
+
+use fgio_model::tag::Class;
+
+use crate::facts::{Ancestor, Needs, ProcessFacts, TaskFacts};
+use crate::{Case, Patterns, Place};
+
+/// Which threads a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadKind {
+    /// The thread whose id is that of its process.
+    Main,
+    /// Every other.
+    Other,
+}
+
+/// A parent or an ancestor, all that is given of it at once.
+#[derive(Clone, Debug, Default)]
+pub struct Kin {
+    pub comm: Option<Patterns>,
+    pub title: Option<Patterns>,
+}
+
+impl Kin {
+    pub fn is_given(&self) -> bool {
+        self.comm.is_some() || self.title.is_some()
+    }
+
+    fn matches(&self, ancestor: &Ancestor) -> bool {
+        holds(self.comm.as_ref(), &ancestor.comm) && holds(self.title.as_ref(), &ancestor.title)
+    }
+}
+
+/// Conditions, all of which must hold; those that are not given do.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// Of the thread.
+    pub comm: Option<Patterns>,
+    pub thread: Option<ThreadKind>,
+    pub title: Option<Patterns>,
+    pub parent: Kin,
+    pub ancestor: Kin,
+    pub cgroup: Option<Patterns>,
+    pub unit: Option<Patterns>,
+    pub user: Option<Patterns>,
+}
+
+fn holds(patterns: Option<&Patterns>, text: &str) -> bool {
+    patterns.is_none_or(|patterns| patterns.match_whole(text))
+}
+
+impl Conditions {
+    fn hold_for_process(&self, process: &ProcessFacts) -> bool {
+        let mut ancestors = process.ancestors.iter();
+        holds(self.title.as_ref(), &process.title)
+            && holds(self.user.as_ref(), &process.user)
+            && holds(self.unit.as_ref(), &process.unit)
+            && holds(self.cgroup.as_ref(), &process.cgroup)
+            && (!self.parent.is_given()
+                || process
+                    .ancestors
+                    .first()
+                    .is_some_and(|one| self.parent.matches(one)))
+            && (!self.ancestor.is_given() || ancestors.any(|one| self.ancestor.matches(one)))
+    }
+
+    fn hold_for(&self, facts: &TaskFacts<'_>) -> bool {
+        let right_kind = match self.thread {
+            None => true,
+            Some(ThreadKind::Main) => facts.is_main_thread(),
+            Some(ThreadKind::Other) => !facts.is_main_thread(),
+        };
+        right_kind && holds(self.comm.as_ref(), facts.comm) && self.hold_for_process(facts.process)
+    }
+
+    pub fn needs(&self) -> Needs {
+        Needs {
+            title: self.title.is_some(),
+            user: self.user.is_some(),
+            cgroup: self.cgroup.is_some() || self.unit.is_some(),
+            parent: self.parent.is_given(),
+            ancestors: self.ancestor.is_given(),
+        }
+    }
+}
+
+/// The processes that a profile is about.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Of the main thread.
+    pub comm: Patterns,
+    /// What else must hold for the process.
+    pub conditions: Conditions,
+}
+
+impl Program {
+    pub fn matches(&self, process: &ProcessFacts) -> bool {
+        self.comm.match_whole(&process.comm) && self.conditions.hold_for_process(process)
+    }
+}
+
+/// What threads are that fulfil conditions.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub name: String,
+    pub class: Class,
+    /// For people.
+    pub why: Option<String>,
+    pub conditions: Conditions,
+    pub place: Place,
+}
+
+/// A program, and rules that say what its threads are.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub name: String,
+    pub summary: String,
+    /// The profile itself, then its drop-ins.
+    pub files: Vec<PathBuf>,
+    pub program: Program,
+    /// The first one that applies decides.
+    pub rules: Vec<Rule>,
+    pub cases: Vec<Case>,
+    /// What it was without drop-ins, with the cases that are meant for that.
+    pub origin: Option<Box<Profile>>,
+}
+
+impl Profile {
+    /// The first rule that applies to a thread of the program.
+    pub fn rule_for(&self, facts: &TaskFacts<'_>) -> Option<&Rule> {
+        self.rules
+            .iter()
+            .find(|rule| rule.conditions.hold_for(facts))
+    }
+
+    pub fn needs(&self) -> Needs {
+        let rules = self.rules.iter().map(|rule| rule.conditions.needs());
+        rules.fold(self.program.conditions.needs(), Needs::and)
+    }
+}

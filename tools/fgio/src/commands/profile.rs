@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fgio profile`
+
+use std::path::PathBuf;
+
+use fgio_model::control::{Control, DeviceFile};
+use fgio_model::tag::Class;
+use fgio_model::{Error, ErrorKind};
+use fgio_profile::procfs::{self, Users};
+use fgio_profile::{
+    CaseFailure, Fault, Library, Needs, Place, ProcessFacts, Profile, Rule, TaskFacts,
+};
+use serde::Serialize;
+
+use crate::Context;
+use crate::cli::ProfileCommand;
+use crate::failure::{self, Failure};
+use crate::render;
+
+pub fn profile(context: &Context, command: &ProfileCommand) -> Result<u8, Failure> {
+    match command {
+        ProfileCommand::List => list(context),
+        ProfileCommand::Show { name } => show(context, name),
+        ProfileCommand::Check { files } => check(context, files),
+        ProfileCommand::Test { pid } => test(context, *pid),
+    }
+}
+
+/// A profile in a list.
+#[derive(Serialize)]
+pub struct Listed<'a> {
+    pub name: &'a str,
+    pub summary: &'a str,
+    pub program: &'a [String],
+    pub rules: usize,
+    pub files: &'a [PathBuf],
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    profiles: Vec<Listed<'a>>,
+    refused: &'a [Fault],
+    masked: &'a [PathBuf],
+}
+
+fn list(context: &Context) -> Result<u8, Failure> {
+    let library = Library::load(&context.root);
+    let listed = library.profiles.iter().map(|profile| Listed {
+        name: &profile.name,
+        summary: &profile.summary,
+        program: profile.program.comm.sources(),
+        rules: profile.rules.len(),
+        files: &profile.files,
+    });
+    let answer = List {
+        profiles: listed.collect(),
+        refused: &library.faults,
+        masked: &library.masked,
+    };
+    let width = context.output.width();
+    context.output.answer(&answer, || {
+        render::profile::list(&answer.profiles, answer.masked, width)
+    })?;
+    warn_of_refused(context, &library.faults);
+    Ok(failure::OK)
+}
+
+fn warn_of_refused(context: &Context, faults: &[Fault]) {
+    for fault in faults {
+        let message = format!("a profile is refused: {fault}");
+        context.output.warning(&message, &fault.advice);
+    }
+}
+
+/// A rule as it is shown.
+#[derive(Serialize)]
+pub struct Shown<'a> {
+    pub name: &'a str,
+    pub class: Class,
+    pub why: Option<&'a str>,
+    pub place: &'a Place,
+}
+
+impl<'a> From<&'a Rule> for Shown<'a> {
+    fn from(rule: &'a Rule) -> Self {
+        Self {
+            name: &rule.name,
+            class: rule.class,
+            why: rule.why.as_deref(),
+            place: &rule.place,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Show<'a> {
+    name: &'a str,
+    summary: &'a str,
+    program: &'a [String],
+    files: &'a [PathBuf],
+    rules: Vec<Shown<'a>>,
+}
+
+fn show(context: &Context, name: &str) -> Result<u8, Failure> {
+    let library = Library::load(&context.root);
+    warn_of_refused(context, &library.faults);
+    let mut profiles = library.profiles.iter();
+    let Some(profile) = profiles.find(|profile| profile.name == name) else {
+        return Err(not_found(
+            format!("there is no profile {name} that can be used"),
+            "run `fgio profile list` to see all",
+        ));
+    };
+    let answer = Show {
+        name: &profile.name,
+        summary: &profile.summary,
+        program: profile.program.comm.sources(),
+        files: &profile.files,
+        rules: profile.rules.iter().map(Shown::from).collect(),
+    };
+    context
+        .output
+        .answer(&answer, || render::profile::show(profile, &answer.rules))?;
+    Ok(failure::OK)
+}
+
+fn not_found(message: String, advice: &str) -> Failure {
+    let kind = ErrorKind::NotFound.name();
+    Failure::new(kind, failure::NOT_FOUND, message, advice)
+}
+
+/// A profile that was checked.
+#[derive(Serialize)]
+pub struct Checked<'a> {
+    pub name: &'a str,
+    pub rules: usize,
+    pub cases: usize,
+    pub failures: Vec<CaseFailure>,
+}
+
+impl<'a> Checked<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        let (cases, failures) = profile.check();
+        Self {
+            name: &profile.name,
+            rules: profile.rules.len(),
+            cases,
+            failures,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Check<'a> {
+    profiles: Vec<Checked<'a>>,
+    refused: &'a [Fault],
+}
+
+fn check(context: &Context, files: &[PathBuf]) -> Result<u8, Failure> {
+    let mut library = Library::default();
+    if files.is_empty() {
+        library = Library::load(&context.root);
+    }
+    for file in files {
+        let one = Library::load_file(file);
+        library.profiles.extend(one.profiles);
+        library.faults.extend(one.faults);
+    }
+    let answer = Check {
+        profiles: library.profiles.iter().map(Checked::new).collect(),
+        refused: &library.faults,
+    };
+    context.output.answer(&answer, || {
+        render::profile::check(&answer.profiles, answer.refused)
+    })?;
+    let failed = answer.profiles.iter().any(|one| !one.failures.is_empty());
+    Ok(match failed || !library.faults.is_empty() {
+        true => failure::FAILED,
+        false => failure::OK,
+    })
+}
+
+/// What the profiles make of a thread.
+#[derive(Serialize)]
+pub struct Tested<'a> {
+    pub tid: i32,
+    pub comm: String,
+    pub class: Class,
+    pub rule: Option<Shown<'a>>,
+    /// The tag it has now; `None` when the module cannot be asked.
+    pub tag: Option<Class>,
+}
+
+#[derive(Serialize)]
+struct Test<'a> {
+    process: &'a ProcessFacts,
+    profile: Option<&'a str>,
+    threads: Vec<Tested<'a>>,
+}
+
+fn test(context: &Context, id: i32) -> Result<u8, Failure> {
+    let root = &context.root;
+    let library = Library::load(root);
+    warn_of_refused(context, &library.faults);
+    let gone = || Error::NoSuchTask { id };
+    let pid = procfs::process_of(root, id).ok_or_else(gone)?;
+    let process = procfs::process_facts(root, &Users::read(root), pid, Needs::ALL);
+    let process = process.ok_or_else(gone)?;
+    let module = DeviceFile::open(root);
+    let mut tids = procfs::threads(root, pid);
+    tids.sort_unstable();
+    let threads = tids.into_iter().filter_map(|tid| {
+        let comm = procfs::thread_comm(root, pid, tid)?;
+        let facts = TaskFacts {
+            tid,
+            comm: &comm,
+            process: &process,
+        };
+        let rule = library.decide(&facts).and_then(|decision| decision.rule);
+        let tag = module
+            .as_ref()
+            .ok()
+            .and_then(|module| module.get_tag(tid).ok());
+        Some(Tested {
+            tid,
+            class: rule.map_or(Class::None, |rule| rule.class),
+            rule: rule.map(Shown::from),
+            tag,
+            comm,
+        })
+    });
+    let profile = library.profile_of(&process);
+    let answer = Test {
+        process: &process,
+        profile: profile.map(|profile| profile.name.as_str()),
+        threads: threads.collect(),
+    };
+    context.output.answer(&answer, || {
+        render::profile::test(&process, profile, &answer.threads)
+    })?;
+    if let Err(error) = &module {
+        let message = format!("the tags of now are not known: {error}");
+        context.output.warning(&message, &error.advice());
+    }
+    Ok(failure::OK)
+}

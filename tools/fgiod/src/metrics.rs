@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What fgiod tells Prometheus. Labels are few: never an id, never a title.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use fgio_model::Root;
+use fgio_model::control::{DeviceFile, Diagnosis};
+use fgio_model::tag::Class;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use rustix::time::ClockId;
+use tiny_http::{Header, Method, Response, Server};
+
+use crate::system::time_of;
+
+/// One label and its value.
+type Label = [(&'static str, &'static str); 1];
+
+const CONTENT_TYPE: &[u8] = b"application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Upper bounds, in seconds: 50 ms is what nobody waits longer for.
+const LATENCY_BUCKETS: [f64; 9] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1.0];
+
+/// Shared by who counts and who serves.
+#[derive(Clone)]
+pub struct Metrics {
+    events: Family<Label, Counter>,
+    events_lost: Counter,
+    rescans: Counter,
+    looks: Counter,
+    tag_changes: Family<Label, Counter>,
+    tag_errors: Family<Label, Counter>,
+    tagged: Family<Label, Gauge>,
+    foreign: Gauge,
+    processes: Gauge,
+    threads: Gauge,
+    profiles: Family<Label, Gauge>,
+    latency: Histogram,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            events: Family::default(),
+            events_lost: Counter::default(),
+            rescans: Counter::default(),
+            looks: Counter::default(),
+            tag_changes: Family::default(),
+            tag_errors: Family::default(),
+            tagged: Family::default(),
+            foreign: Gauge::default(),
+            processes: Gauge::default(),
+            threads: Gauge::default(),
+            profiles: Family::default(),
+            latency: Histogram::new(LATENCY_BUCKETS),
+        }
+    }
+}
+
+impl Metrics {
+    pub fn count_event(&self, kind: &'static str) {
+        self.events.get_or_create(&[("kind", kind)]).inc();
+    }
+
+    pub fn count_lost(&self) {
+        self.events_lost.inc();
+    }
+
+    pub fn count_rescan(&self) {
+        self.rescans.inc();
+    }
+
+    pub fn count_look(&self) {
+        self.looks.inc();
+    }
+
+    pub fn count_tag_change(&self, class: Class) {
+        self.tag_changes
+            .get_or_create(&[("class", class.name())])
+            .inc();
+    }
+
+    pub fn count_tag_error(&self, reason: &'static str) {
+        self.tag_errors.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    pub fn tagged(&self, class: Class, more: i64) {
+        self.tagged
+            .get_or_create(&[("class", class.name())])
+            .inc_by(more);
+    }
+
+    pub fn foreign(&self, more: i64) {
+        self.foreign.inc_by(more);
+    }
+
+    pub fn followed(&self, processes: usize, threads: usize) {
+        self.processes.set(processes as i64);
+        self.threads.set(threads as i64);
+    }
+
+    pub fn profiles(&self, usable: usize, refused: usize) {
+        self.profiles
+            .get_or_create(&[("state", "usable")])
+            .set(usable as i64);
+        self.profiles
+            .get_or_create(&[("state", "refused")])
+            .set(refused as i64);
+    }
+
+    pub fn classified_after(&self, took: Duration) {
+        self.latency.observe(took.as_secs_f64());
+    }
+
+    /// All metrics, those of the module included.
+    fn registry(&self, root: &Root) -> Registry {
+        let mut registry = Registry::with_prefix("fgio");
+        let version = vec![("version", fgio_model::VERSION)];
+        registry.register("build", "Version of fgiod", Info::new(version));
+        registry.register(
+            "process_events",
+            "Process events by kind",
+            self.events.clone(),
+        );
+        registry.register(
+            "process_event_overruns",
+            "Times that the kernel had no room for process events, each followed by a rescan",
+            self.events_lost.clone(),
+        );
+        registry.register(
+            "rescans",
+            "Looks through all of /proc",
+            self.rescans.clone(),
+        );
+        registry.register(
+            "title_reads",
+            "Titles of processes that were read",
+            self.looks.clone(),
+        );
+        registry.register(
+            "tag_changes",
+            "Tags set, by class",
+            self.tag_changes.clone(),
+        );
+        registry.register(
+            "tag_errors",
+            "Tags not set, by reason",
+            self.tag_errors.clone(),
+        );
+        registry.register(
+            "tagged_threads",
+            "Threads with a tag of fgiod",
+            self.tagged.clone(),
+        );
+        registry.register(
+            "foreign_tagged_threads",
+            "Threads that profiles are about with a tag of somebody else",
+            self.foreign.clone(),
+        );
+        registry.register(
+            "followed_processes",
+            "Processes of profiles",
+            self.processes.clone(),
+        );
+        registry.register(
+            "followed_threads",
+            "Threads of profiles",
+            self.threads.clone(),
+        );
+        registry.register("profiles", "Profiles by state", self.profiles.clone());
+        registry.register_with_unit(
+            "classification",
+            "Time from the start or renaming of a thread to its tag",
+            Unit::Seconds,
+            self.latency.clone(),
+        );
+        registry.register_collector(Box::new(ModuleCollector { root: root.clone() }));
+        registry
+    }
+
+    /// Serves the metrics from a thread of its own, as long as the process lives.
+    pub fn serve(&self, root: &Root, address: SocketAddr) -> Result<SocketAddr, String> {
+        let failed = |error: &dyn fmt::Display| {
+            format!(
+                "metrics cannot be served at {address}: {error}\n  choose another metrics_address in {}",
+                crate::config::PATH
+            )
+        };
+        let server = Server::http(address).map_err(|error| failed(&error))?;
+        let bound = server.server_addr().to_ip().unwrap_or(address);
+        let registry = self.registry(root);
+        thread::Builder::new()
+            .name("fgiod-metrics".to_owned())
+            .spawn(move || answer_all(&server, &registry))
+            .map_err(|error| failed(&error))?;
+        Ok(bound)
+    }
+}
+
+fn answer_all(server: &Server, registry: &Registry) {
+    for request in server.incoming_requests() {
+        let path = request.url().split('?').next().unwrap_or_default();
+        let response = match (request.method(), path) {
+            (Method::Get | Method::Head, "/metrics") => page(registry),
+            (Method::Get | Method::Head, _) => message(404, "metrics are at /metrics\n"),
+            _ => message(405, "only GET is answered\n"),
+        };
+        // Whoever asked has gone: nobody is there to be told.
+        let _ = request.respond(response);
+    }
+}
+
+fn message(status: u16, text: &str) -> Response<std::io::Cursor<Vec<u8>>> {
+    Response::from_string(text).with_status_code(status)
+}
+
+fn page(registry: &Registry) -> Response<std::io::Cursor<Vec<u8>>> {
+    let mut text = String::new();
+    if encode(&mut text, registry).is_err() {
+        return message(500, "the metrics cannot be written down\n");
+    }
+    let response = Response::from_string(text);
+    match Header::from_bytes(&b"Content-Type"[..], CONTENT_TYPE) {
+        Ok(header) => response.with_header(header),
+        Err(()) => response,
+    }
+}
+
+/// What is known at the moment of asking: of the module and of this process.
+#[derive(Debug)]
+struct ModuleCollector {
+    root: Root,
+}
+
+impl Collector for ModuleCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let mut gauge = |name: &str, help: &str, value: i64| {
+            let metric = ConstGauge::new(value);
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        let state = DeviceFile::open(&self.root).and_then(|device| device.state());
+        gauge(
+            "module_loaded",
+            "Whether the module answers",
+            state.is_ok().into(),
+        )?;
+        if let Ok(state) = &state {
+            let waiting = state.foreground_waiting.into();
+            gauge(
+                "foreground_waiting",
+                "Foreground threads that wait now",
+                waiting,
+            )?;
+            gauge(
+                "boosted_threads",
+                "Threads boosted now",
+                state.boosted.into(),
+            )?;
+            let tripped = state.watchdog.tripped.into();
+            gauge(
+                "watchdog_tripped",
+                "Whether everything is let through",
+                tripped,
+            )?;
+        }
+        let mut counter = |name: &str, help: &str, unit: Option<&Unit>, value: f64| {
+            let metric = ConstCounter::new(value);
+            metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
+        };
+        let cpu = time_of(ClockId::ProcessCPUTime).as_secs_f64();
+        counter(
+            "daemon_cpu",
+            "Processor time of fgiod",
+            Some(&Unit::Seconds),
+            cpu,
+        )?;
+        let Ok(state) = state else {
+            return Ok(());
+        };
+        counter("boosts", "Boosts granted", None, state.boosts as f64)?;
+        let boosted = state.boosted_ms / 1000.0;
+        counter(
+            "boosted",
+            "Thread time under a boost",
+            Some(&Unit::Seconds),
+            boosted,
+        )?;
+        let requests = state.promoted_requests as f64;
+        counter(
+            "promoted_requests",
+            "Queued requests made critical",
+            None,
+            requests,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+
+    fn get(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn metrics_are_served_under_names_of_the_field() {
+        let directory = tempfile::tempdir().unwrap();
+        let metrics = Metrics::default();
+        metrics.count_event("start");
+        metrics.tagged(Class::Foreground, 2);
+        metrics.classified_after(Duration::from_millis(3));
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let address = metrics.serve(&Root::at(directory.path()), any).unwrap();
+        let answer = get(address, "GET /metrics");
+        for line in [
+            "fgio_build_info{version=\"",
+            "fgio_process_events_total{kind=\"start\"} 1",
+            "fgio_tagged_threads{class=\"foreground\"} 2",
+            "fgio_classification_seconds_bucket{le=\"0.005\"} 1",
+            "fgio_module_loaded 0",
+            "fgio_daemon_cpu_seconds_total ",
+            "# EOF",
+        ] {
+            assert!(answer.contains(line), "{line}: {answer}");
+        }
+        assert!(get(address, "GET /").starts_with("HTTP/1.1 404"));
+        assert!(get(address, "POST /metrics").starts_with("HTTP/1.1 405"));
+        let taken = metrics
+            .serve(&Root::at(directory.path()), address)
+            .unwrap_err();
+        assert!(taken.contains("metrics_address"), "{taken}");
+    }
+}
