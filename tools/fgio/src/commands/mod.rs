@@ -5,11 +5,14 @@ pub mod blame;
 pub mod doctor;
 pub mod generate;
 pub mod rearm;
+pub mod record;
+pub mod replay;
 pub mod run;
 pub mod set;
 pub mod status;
 pub mod switch;
 pub mod tag;
+pub mod top;
 
 use crate::Context;
 
