@@ -44,7 +44,7 @@ static struct admission_totals sum_domains(struct fgio_queue_data *fq)
 static void show_class(struct seq_file *file, const char *name,
 		       enum fgio_class class,
 		       const struct admission_totals *admission,
-		       const struct fgio_queue *queue, u64 merged)
+		       const struct fgio_queue *queue, u64 merged, u64 bytes)
 {
 	const struct fgio_queue_counters *counters = &queue->counters;
 
@@ -53,6 +53,7 @@ static void show_class(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_queued %llu\n", name, counters->queued[class]);
 	seq_printf(file, "%s_dispatched %llu\n", name,
 		   counters->dispatched[class]);
+	seq_printf(file, "%s_dispatched_bytes %llu\n", name, bytes);
 	seq_printf(file, "%s_completed %llu\n", name,
 		   counters->dispatched[class] - queue->in_device[class]);
 	seq_printf(file, "%s_promoted %llu\n", name,
@@ -71,17 +72,19 @@ static int counters_show(struct seq_file *file, void *data)
 	struct fgio_queue_data *fq = file->private;
 	struct admission_totals admission = sum_domains(fq);
 	u64 merged[FGIO_CLASSES];
+	u64 bytes[FGIO_CLASSES];
 	struct fgio_queue queue;
 
 	spin_lock(&fq->lock);
 	queue = fq->queue;
 	memcpy(merged, fq->merged, sizeof(merged));
+	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
 
 	show_class(file, "critical", FGIO_CRITICAL, &admission, &queue,
-		   merged[FGIO_CRITICAL]);
+		   merged[FGIO_CRITICAL], bytes[FGIO_CRITICAL]);
 	show_class(file, "noncritical", FGIO_NONCRITICAL, &admission, &queue,
-		   merged[FGIO_NONCRITICAL]);
+		   merged[FGIO_NONCRITICAL], bytes[FGIO_NONCRITICAL]);
 	seq_printf(file, "starvation_releases %llu\n",
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);

@@ -378,6 +378,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	rq = slot_of_request(request)->rq;
 	fq->sweep_sector = blk_rq_pos(rq) + blk_rq_sectors(rq);
 	fq->sweep_direction = rq_data_dir(rq);
+	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	make_unmergeable(fq, rq, request->class);
 	remember_contents(rq);
 	trace_fgio_dispatch(rq, request->class);

@@ -177,6 +177,7 @@ struct fgio_queue_data {
 	unsigned int sweep_direction;
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
+	u64 dispatched_bytes[FGIO_CLASSES];
 	struct fgio_queue queue;
 };
 

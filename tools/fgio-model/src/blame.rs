@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Result;
 use crate::control::Diagnosis;
-use crate::inheritance::milliseconds;
+use crate::inheritance::{State, milliseconds};
+use crate::setting;
 use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, wait};
+use crate::{Result, Root};
 
 /// What was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,8 +78,22 @@ impl Serialize for Kind {
     }
 }
 
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = KINDS.iter().position(|names| names.0 == name);
+        let number = known.map(|number| number as u32).or_else(|| {
+            let number = name.strip_prefix("kind-")?;
+            number.parse().ok()
+        });
+        number
+            .map(Self)
+            .ok_or_else(|| D::Error::custom(format!("no kind of wait is called {name:?}")))
+    }
+}
+
 /// A task on the way from a wait to its cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// `None` when it is not known.
     pub tid: Option<i32>,
@@ -88,7 +104,8 @@ pub struct Step {
 }
 
 /// What the module did about a wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Actions {
     /// Somebody on the way was boosted.
     pub boosted: bool,
@@ -98,7 +115,7 @@ pub struct Actions {
 }
 
 /// A wait of a foreground task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// When it ended, nanoseconds of `CLOCK_MONOTONIC`.
     pub end_ns: u64,
@@ -110,7 +127,7 @@ pub struct Wait {
     /// else the same as `kind`.
     pub inner_kind: Kind,
     /// What was waited for: has no meaning but equality.
-    #[serde(serialize_with = "hexadecimal")]
+    #[serde(serialize_with = "hexadecimal", deserialize_with = "from_hexadecimal")]
     pub object: u64,
     /// Who was waited for, whom that one waited for, and so on.
     pub steps: Vec<Step>,
@@ -120,6 +137,14 @@ pub struct Wait {
 /// Not every reader of JSON keeps numbers of 64 bits.
 fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(&format!("{number:#x}"))
+}
+
+fn from_hexadecimal<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<u64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let digits = text.strip_prefix("0x").unwrap_or(&text);
+    u64::from_str_radix(digits, 16).map_err(D::Error::custom)
 }
 
 fn known(text: &[u8]) -> Option<String> {
@@ -165,7 +190,7 @@ impl Wait {
     }
 
     /// What was waited for, and what for in the end.
-    fn what(&self) -> String {
+    pub fn what(&self) -> String {
         let kind = self.kind.label();
         if self.inner_kind == self.kind {
             return kind;
@@ -254,6 +279,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Goes on where another reader was.
+    pub fn resume(device: &'a dyn Diagnosis, cursor: u64) -> Self {
+        Self {
+            device,
+            cursor,
+            lost: 0,
+        }
+    }
+
+    /// Where another reader can go on.
+    pub fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
     /// Leaves out the waits that have ended before now.
     pub fn skip(&mut self) -> Result<()> {
         self.read(|_| {})?;
@@ -278,6 +317,28 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// What to know when reading waits: what is not seen, what is not acted upon.
+pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
+    /// The switches without which some waits are not seen.
+    const SEEING: [&str; 5] = ["locks", "journal", "io", "user", "pagecache"];
+    let is_off = |name: &str| setting::is_on(root, name) == Some(false);
+    let mut notes = Vec::new();
+    if is_off("boost") {
+        notes.push("diagnosis only: the switch boost is off, so fgio only looks on".to_owned());
+    }
+    let off: Vec<&str> = SEEING.into_iter().filter(|name| is_off(name)).collect();
+    if !off.is_empty() {
+        notes.push(format!(
+            "not all waits are seen: switched off are {} (`fgio set`)",
+            off.join(", ")
+        ));
+    }
+    if state.is_some_and(|state| state.watchdog.tripped) {
+        notes.push("the watchdog tripped, so fgio only looks on: see `fgio status`".to_owned());
+    }
+    notes
 }
 
 /// What waits are counted together.

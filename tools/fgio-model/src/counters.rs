@@ -39,6 +39,9 @@ pub struct ClassRates {
     pub admitted_per_second: f64,
     pub dispatched_per_second: f64,
     pub completed_per_second: f64,
+    /// Bytes of the requests dispatched; `None` when the module does not count
+    /// them.
+    pub dispatched_bytes_per_second: Option<f64>,
     /// Requests that became of this class after they had been queued.
     pub promoted_per_second: f64,
     pub merged_per_second: f64,
@@ -81,6 +84,9 @@ pub fn rates(before: &Counters, now: &Counters, elapsed: Duration) -> Rates {
             admitted_per_second: admitted / seconds,
             dispatched_per_second: dispatched / seconds,
             completed_per_second: grown("completed") / seconds,
+            dispatched_bytes_per_second: now
+                .contains_key(&format!("{class}_dispatched_bytes"))
+                .then(|| grown("dispatched_bytes") / seconds),
             promoted_per_second: grown("promoted") / seconds,
             merged_per_second: grown("merged") / seconds,
             mean_queue_wait_ms: mean_ms(grown("waited_ns"), dispatched),
@@ -105,11 +111,13 @@ mod tests {
         let before =
             parse("critical_completed 100\ncritical_dispatched 100\ncritical_waited_ns 1000000\n");
         let now = parse(
-            "critical_completed 300\ncritical_dispatched 200\ncritical_waited_ns 51000000\ncritical_waiting 3\nnot a number\n",
+            "critical_completed 300\ncritical_dispatched 200\ncritical_dispatched_bytes 8192\ncritical_waited_ns 51000000\ncritical_waiting 3\nnot a number\n",
         );
         let rates = rates(&before, &now, Duration::from_secs(2));
         assert_eq!(rates.critical.completed_per_second, 100.0);
         assert_eq!(rates.critical.mean_queue_wait_ms, Some(0.5));
+        assert_eq!(rates.critical.dispatched_bytes_per_second, Some(4096.0));
+        assert_eq!(rates.noncritical.dispatched_bytes_per_second, None);
         assert_eq!(rates.critical.waiting, 3);
         assert_eq!(rates.noncritical.mean_queue_wait_ms, None);
     }

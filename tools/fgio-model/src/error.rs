@@ -162,6 +162,32 @@ pub enum Error {
     #[error("cannot set the I/O priority: {source}")]
     SetPriority { source: io::Error },
 
+    #[error("{}: no such recording", path.display())]
+    NoSuchRecording { path: PathBuf },
+
+    #[error("{} is no recording of fgio", path.display())]
+    NotRecording { path: PathBuf },
+
+    #[error("{} is being recorded to already", path.display())]
+    RecordingBusy { path: PathBuf },
+
+    #[error("{} has no sample that can be read{}", path.display(), because(.damage))]
+    RecordingEmpty { path: PathBuf, damage: String },
+
+    #[error("the sample of {at} in {} cannot be understood: {source}", path.display())]
+    RecordedSample {
+        path: PathBuf,
+        at: String,
+        source: io::Error,
+    },
+
+    #[error("{time:?} is not within the recording, which is from {first} to {last}")]
+    NotRecorded {
+        time: String,
+        first: String,
+        last: String,
+    },
+
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
 
@@ -174,6 +200,13 @@ fn progress(tagged: &usize) -> String {
         0 => String::new(),
         1 => " (1 thread of the process was done before)".to_owned(),
         count => format!(" ({count} threads of the process were done before)"),
+    }
+}
+
+fn because(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(": {reason}"),
     }
 }
 
@@ -229,6 +262,8 @@ impl Error {
             Self::NoSuchDevice { .. }
             | Self::NotUnderFgio { .. }
             | Self::NoSuchTask { .. }
+            | Self::NoSuchRecording { .. }
+            | Self::NotRecorded { .. }
             | Self::NoSuchSetting { .. } => ErrorKind::NotFound,
             Self::SettingValue { .. } => ErrorKind::Usage,
             Self::ModuleNotLoaded
@@ -311,6 +346,22 @@ impl Error {
                 "use `fgio run` (I/O priorities) instead; `fgio doctor` shows the hooks".into()
             }
             Self::Call { .. } => "run `fgio doctor`, and look at the kernel log".into(),
+            Self::NoSuchRecording { .. } => {
+                "run `fgio record` first, or name the directory that it recorded to".into()
+            }
+            Self::NotRecording { .. } => {
+                "name a directory that `fgio record` wrote, or a file of it; to record, one that does not exist yet".into()
+            }
+            Self::RecordingBusy { .. } => {
+                "end the other `fgio record`, or name another directory".into()
+            }
+            Self::RecordingEmpty { .. } => "record again; nothing can be saved of this one".into(),
+            Self::RecordedSample { .. } => {
+                "replay it with the release of fgio that recorded it, or a later one".into()
+            }
+            Self::NotRecorded { .. } => {
+                "give a time of the recording, such as 12:34:56, +10m after its begin or -5m before its end".into()
+            }
             Self::SetPriority { .. } => {
                 "check whether a container or a security policy forbids ioprio_set(2)".into()
             }

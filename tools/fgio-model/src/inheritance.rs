@@ -3,7 +3,7 @@
 //! looks on.
 
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::uapi::{self, FgioHookState, FgioState};
 
@@ -64,7 +64,8 @@ impl HookState {
 }
 
 /// Whether the watchdog let everything through, and why.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Watchdog {
     pub tripped: bool,
     /// When it tripped, nanoseconds of the Unix epoch.
@@ -74,7 +75,8 @@ pub struct Watchdog {
 
 /// What inheritance does; totals since the module was loaded unless said
 /// otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct State {
     /// Foreground tasks that wait now.
     pub foreground_waiting: u32,

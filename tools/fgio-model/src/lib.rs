@@ -7,6 +7,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod activity;
 pub mod blame;
 pub mod block;
 pub mod clock;
@@ -18,7 +19,9 @@ mod files;
 pub mod inheritance;
 pub mod module;
 pub mod priority;
+pub mod recording;
 pub mod root;
+pub mod sample;
 pub mod scheduler;
 pub mod setting;
 pub mod status;

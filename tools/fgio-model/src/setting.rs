@@ -337,6 +337,22 @@ pub fn get(root: &Root, name: &str) -> Result<Setting> {
     Err(Error::NoSuchSetting { name, near })
 }
 
+/// The switch `name`; `None` when it cannot be read, for whatever reason.
+pub fn is_on(root: &Root, name: &str) -> Option<bool> {
+    match read(root, name).ok()?.value {
+        Value::Switch(on) => Some(on),
+        _ => None,
+    }
+}
+
+/// The number `name`; `None` when it cannot be read, for whatever reason.
+pub fn number_of(root: &Root, name: &str) -> Option<u64> {
+    match read(root, name).ok()?.value {
+        Value::Number(number) => Some(number),
+        _ => None,
+    }
+}
+
 /// Names that may have been meant by `name`, best first.
 fn near(name: &str, settings: &[Setting]) -> Vec<String> {
     const SIMILAR: f64 = 0.75;

@@ -167,9 +167,9 @@ fn device(root: &Root, disk: &Disk, notes: &mut Vec<String>) -> Result<DeviceSta
     Ok(status)
 }
 
-fn counters_note(error: &Error) -> String {
+pub(crate) fn counters_note(error: &Error) -> String {
     match error {
-        Error::Permission { .. } => "the counters need root: run `fgio status` as root".to_owned(),
+        Error::Permission { .. } => "the counters need root: run the command as root".to_owned(),
         error => {
             format!("no counters ({error}): is debugfs mounted on /sys/kernel/debug?")
         }

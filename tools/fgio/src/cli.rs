@@ -9,8 +9,14 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fgio_model::blame::By;
+use fgio_model::recording::Moment;
 use fgio_model::setting;
 use fgio_model::tag::Class;
+
+use crate::view::terminal::Size;
+
+/// Where is recorded to unless something else is said.
+const RECORDING: &str = "fgio.rec";
 
 const DETAILS: &str = "\
 Examples:
@@ -18,6 +24,7 @@ Examples:
   fgio tag $(pidof -s redis-server)   requests wait for this process
   fgio run --background -- pg_dump app
   fgio status --watch                 what goes on, every second
+  fgio top                            what fgio does, as it happens
   fgio blame                          what foreground tasks waited for
   fgio profile test 4711              what the profiles make of it, and why
   fgio set boost off                  look on, but do not interfere
@@ -29,7 +36,7 @@ Exit status:
   2  wrong usage
   3  the module is not loaded, cannot be loaded or does not match
   4  no permission
-  5  no such device, task or setting
+  5  no such device, task, setting or recording
   `fgio run` exits as its command does; 125 when fgio itself failed,
   126 when the command cannot be run, 127 when it does not exist.
 
@@ -114,6 +121,35 @@ pub enum Command {
     /// requests, and what that thread starts need not. Without the module the
     /// command runs all the same, and other schedulers heed the priority too.
     Run(RunArguments),
+
+    /// Show what fgio does, as it happens
+    ///
+    /// Disks with I/O by class, foreground tasks, waits of foreground tasks as they
+    /// end with what fgio did about them, and what most of the waiting was for. Goes
+    /// on when the module is unloaded and loaded again. Where standard output is no
+    /// terminal, prints a block of text, or with --json a line, for each interval.
+    /// All but the list of disks needs root in part; what is missing is said.
+    ///
+    /// Keys: q quit, h help, p pause, s sort, Tab and the arrows scroll.
+    Top(TopArguments),
+
+    /// Keep what fgio does on disk, for `fgio replay`
+    ///
+    /// Takes a sample of everything that `fgio top` shows in each interval, until
+    /// Ctrl-C. The recording is a directory of segments; the oldest are removed. It
+    /// can go on where a former one ended. When the recorder is cut off, the last
+    /// sample is lost at most; after a power cut, also what the kernel had not
+    /// written yet.
+    Record(RecordArguments),
+
+    /// Show what `fgio record` recorded
+    ///
+    /// In the view of `fgio top`. What of the recording is damaged is said; the rest
+    /// is shown.
+    ///
+    /// Keys, beside those of `fgio top`: left and right 10 seconds, [ and ] a minute,
+    /// comma and full stop a sample, Home, End, + and - speed.
+    Replay(ReplayArguments),
 
     /// Show what foreground tasks waited for
     ///
@@ -288,6 +324,74 @@ pub struct BlameArguments {
     pub min: Option<f64>,
 }
 
+/// What of the view `fgio top` and `fgio replay` show.
+#[derive(Debug, Args)]
+pub struct ShownArguments {
+    /// Show it once, as text or with --json, and end
+    #[arg(long)]
+    pub once: bool,
+
+    /// Waits are shown and counted for so long
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = interval)]
+    pub window: Duration,
+
+    /// With --once, the screen of a terminal of this size, such as 80x24
+    #[arg(long, value_name = "COLUMNSxROWS", requires = "once", value_parser = size)]
+    pub size: Option<Size>,
+}
+
+#[derive(Debug, Args)]
+pub struct TopArguments {
+    /// Time from one sample to the next
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub interval: Duration,
+
+    #[command(flatten)]
+    pub shown: ShownArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Directory to record to; made if need be
+    #[arg(value_name = "DIR", default_value = RECORDING)]
+    pub recording: PathBuf,
+
+    /// Time that is kept, such as 90s, 30m, 1h or 2days
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = keep)]
+    pub keep: Duration,
+
+    /// Room that the recording may take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub max_mib: u64,
+
+    /// Time from one sample to the next
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub interval: Duration,
+
+    /// End after so long
+    #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
+    pub period: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// Directory that was recorded to, or a file of it
+    #[arg(value_name = "DIR", default_value = RECORDING)]
+    pub recording: PathBuf,
+
+    /// Begin at a time: 12:34:56, "2026-01-31 12:34:56", +10m after the begin or
+    /// -5m before the end; with --once, the default is the end
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub at: Option<Moment>,
+
+    /// Play so many times faster
+    #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
+    pub speed: f64,
+
+    #[command(flatten)]
+    pub shown: ShownArguments,
+}
+
 /// What waits are counted together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Grouping {
@@ -372,6 +476,34 @@ fn milliseconds(text: &str) -> Result<f64, String> {
     }
 }
 
+fn keep(text: &str) -> Result<Duration, String> {
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(366 * 86_400);
+    match humantime::parse_duration(text) {
+        Ok(time) if (LEAST..=MOST).contains(&time) => Ok(time),
+        _ => Err("give a time from 1s to 1year, such as 30m or 1h".to_owned()),
+    }
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if (0.125..=1024.0).contains(&speed) => Ok(speed),
+        _ => Err("give a number from 0.125 to 1024".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    const RANGE: std::ops::RangeInclusive<u16> = 20..=1000;
+    let parts = text.split_once('x');
+    let parts = parts.and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    match parts {
+        Some((columns, rows)) if RANGE.contains(&columns) && (5..=1000).contains(&rows) => {
+            Ok(Size { columns, rows })
+        }
+        _ => Err("give columns and rows, such as 80x24".to_owned()),
+    }
+}
+
 fn interval(text: &str) -> Result<Duration, String> {
     const RANGE: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
     match text.parse::<f64>() {
@@ -424,6 +556,31 @@ mod tests {
             );
         }
         assert!(Arguments::try_parse_from(["fgio", "set", "--reset", "--persist"]).is_ok());
+    }
+
+    #[test]
+    fn times_speeds_and_sizes_have_a_range() {
+        assert_eq!(keep("1h"), Ok(Duration::from_secs(3600)));
+        assert_eq!(keep("1h 30m"), Ok(Duration::from_secs(5400)));
+        for text in ["0s", "1", "", "2years", "-1h"] {
+            assert!(keep(text).is_err(), "{text}");
+        }
+        assert_eq!(speed("0.5"), Ok(0.5));
+        for text in ["0", "-1", "nan", "1025"] {
+            assert!(speed(text).is_err(), "{text}");
+        }
+        let (columns, rows) = (80, 24);
+        assert_eq!(size("80x24"), Ok(Size { columns, rows }));
+        for text in ["80", "80x", "19x24", "80x4", "99999x24"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        let at = Arguments::try_parse_from(["fgio", "replay", "--at", "-5m"]).unwrap();
+        let Command::Replay(replay) = at.command else {
+            panic!("{:?}", at.command);
+        };
+        let five_minutes = Duration::from_secs(300);
+        assert_eq!(replay.at, Some(Moment::BeforeEnd(five_minutes)));
+        assert_eq!(replay.recording, PathBuf::from(RECORDING));
     }
 
     #[test]

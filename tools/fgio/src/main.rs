@@ -9,6 +9,7 @@ mod failure;
 mod output;
 mod render;
 mod signal;
+mod view;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,9 @@ fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
         } => commands::status::watch(context, interval),
         Command::Tag(arguments) => commands::tag::tag(context, &arguments),
         Command::Run(arguments) => commands::run::run(context, &arguments),
+        Command::Top(arguments) => commands::top::top(context, &arguments),
+        Command::Record(arguments) => commands::record::record(context, &arguments),
+        Command::Replay(arguments) => commands::replay::replay(context, &arguments),
         Command::Blame(arguments) => commands::blame::blame(context, &arguments),
         Command::Set(arguments) => commands::set::set(context, &arguments),
         Command::Rearm => commands::rearm::rearm(context),

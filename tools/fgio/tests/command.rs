@@ -101,6 +101,12 @@ fn wrong_usage_is_2() {
         &["set", "boost", "--reset"],
         &["blame", "--follow", "--for", "1"],
         &["blame", "--since", "0"],
+        &["top", "--interval", "0"],
+        &["top", "--size", "80x24"],
+        &["record", "--keep", "0s"],
+        &["record", "--max-mib", "0"],
+        &["replay", "--at", "noon"],
+        &["replay", "--speed", "0"],
         &["nonsense"],
     ] {
         fgio().args(arguments).assert().code(2).stdout(is_empty());
@@ -349,6 +355,154 @@ fn watch_ends_cleanly_at_interrupt() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+/// A system with `sda` under fgio and some counters; the module does not answer.
+fn system_under_fgio() -> System {
+    let system = System::with_module();
+    system.file("sys/block/sda/queue/scheduler", "none [fgio]\n");
+    system.file(
+        "sys/kernel/debug/fgio/sda/counters",
+        "critical_completed 5\ncritical_dispatched_bytes 4096\n",
+    );
+    system
+}
+
+#[test]
+fn top_shows_once_what_there_is() {
+    let system = system_under_fgio();
+    let arguments = ["top", "--once", "--interval", "0.1", "--json"];
+    let assert = system.fgio(&arguments).assert().success();
+    let report = json(&assert.get_output().stdout);
+    assert!(report["seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(report["devices"][0]["device"], "sda");
+    let critical = &report["devices"][0]["rates"]["critical"];
+    assert_eq!(critical["completed_per_second"], 0.0);
+    assert_eq!(critical["dispatched_bytes_per_second"], 0.0);
+    assert_eq!(report["module"]["version"], "0.1.0");
+    assert_eq!(report["module"]["state"], Value::Null);
+    assert_eq!(report["foreground"], Value::Null);
+    assert_eq!(report["recording"], Value::Null);
+    assert!(report["notes"][0].as_str().unwrap().contains("/dev/fgio"));
+    let arguments = ["top", "--once", "--interval", "0.1", "--size", "80x24"];
+    let assert = system.fgio(&arguments).assert().success();
+    let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    assert_eq!(text.lines().count(), 24, "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    assert!(
+        text.contains("critical") && text.contains("q quit"),
+        "{text}"
+    );
+}
+
+#[test]
+fn top_goes_on_while_the_module_goes_and_comes() {
+    let system = system_under_fgio();
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("fgio"))
+        .arg("--root")
+        .arg(system.directory.path())
+        .args(["--json", "top", "--interval", "0.1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut reports = lines.map(|line| json(line.unwrap().as_bytes()));
+    assert!(reports.next().unwrap()["module"].is_object());
+    let [module, away] = ["sys/module/fgio", "sys/module/away"].map(|path| system.path(path));
+    fs::rename(&module, &away).unwrap();
+    let report = reports.find(|report| report["module"].is_null()).unwrap();
+    assert!(report["notes"][0].as_str().unwrap().contains("not loaded"));
+    fs::rename(&away, &module).unwrap();
+    let report = reports.find(|report| report["module"].is_object()).unwrap();
+    assert!(
+        report["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("loaded (again)")
+    );
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_is_recorded_is_replayed() {
+    let system = system_under_fgio();
+    let recording = system.path("recording");
+    let recording = recording.to_str().unwrap();
+    let arguments = [
+        "record",
+        recording,
+        "--interval",
+        "0.1",
+        "--for",
+        "0.5",
+        "--json",
+    ];
+    let assert = system.fgio(&arguments).assert().success();
+    let output = assert.get_output();
+    let samples = json(&output.stdout)["samples"].as_u64().unwrap();
+    assert!(samples >= 2, "{samples}");
+    let warning = &json(output.stderr.split(|byte| *byte == b'\n').next().unwrap());
+    assert!(
+        warning["warning"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("/dev/fgio")
+    );
+    let directory = fs::metadata(recording).unwrap();
+    assert_eq!(directory.permissions().mode() & 0o777, 0o700);
+
+    let arguments = ["replay", recording, "--once", "--json"];
+    let assert = fgio().args(arguments).assert().success().stderr(is_empty());
+    let report = json(&assert.get_output().stdout);
+    assert_eq!(report["recording"]["samples"], samples);
+    assert_eq!(report["recording"]["sample"], samples);
+    assert_eq!(report["devices"][0]["device"], "sda");
+    let arguments = ["replay", recording, "--once", "--at", "+0s", "--json"];
+    let assert = fgio().args(arguments).assert().success();
+    let report = json(&assert.get_output().stdout);
+    assert_eq!(report["recording"]["sample"], 1);
+    // No terminal: all that was recorded, as text.
+    let arguments = ["replay", recording, "--speed", "1024"];
+    let assert = fgio().args(arguments).assert().success();
+    assert.stdout(contains("fgio replay").and(contains("non-critical")));
+    let arguments = ["replay", recording, "--at", "+1h", "--once"];
+    let assert = fgio().args(arguments).assert().code(5);
+    assert.stderr(contains("not within the recording"));
+}
+
+#[test]
+fn recordings_that_are_damaged_or_none_say_so() {
+    let system = system_under_fgio();
+    let recording = system.path("recording");
+    let name = recording.to_str().unwrap();
+    fgio().args(["replay", name]).assert().code(5);
+    fgio().args(["replay", "/etc"]).assert().code(1);
+    let arguments = ["record", "/etc/passwd"];
+    let assert = system.fgio(&arguments).assert().code(1);
+    assert.stderr(contains("is no recording of fgio"));
+    let arguments = [
+        "record",
+        name,
+        "--interval",
+        "0.1",
+        "--for",
+        "0.5",
+        "--json",
+    ];
+    system.fgio(&arguments).assert().success();
+    let segment = recording.join("00000001.fgiorec");
+    let bytes = fs::read(&segment).unwrap();
+    fs::write(&segment, &bytes[..bytes.len() - 1]).unwrap();
+    let assert = fgio().args(["replay", name, "--once"]).assert().success();
+    assert.stderr(contains("ends within a sample").and(contains("warning")));
+    fs::write(&segment, "nonsense").unwrap();
+    let assert = fgio().args(["replay", name, "--once"]).assert().code(1);
+    assert.stderr(contains("no sample that can be read"));
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let system = System::new();
@@ -440,7 +594,9 @@ fn doctor_names_the_file_and_line_of_a_conflict() {
 fn completions_and_manual_pages_are_generated() {
     for shell in ["bash", "zsh", "fish"] {
         let assert = fgio().args(["completions", shell]).assert().success();
-        let names = contains("doctor").and(contains("rearm"));
+        let names = contains("doctor")
+            .and(contains("rearm"))
+            .and(contains("replay"));
         assert.stdout(names.and(contains("walk_interval_us")));
     }
     let directory = tempfile::tempdir().unwrap();
@@ -448,6 +604,8 @@ fn completions_and_manual_pages_are_generated() {
     fgio().args(["man", "--out", out]).assert().success();
     let page = fs::read_to_string(directory.path().join("fgio-run.1")).unwrap();
     assert!(page.contains("I/O priority"));
+    let page = fs::read_to_string(directory.path().join("fgio-record.1")).unwrap();
+    assert!(page.contains("segments"));
     fgio()
         .args(["man", "--out", "/nonexistent"])
         .assert()

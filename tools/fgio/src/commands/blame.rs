@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use fgio_model::Root;
-use fgio_model::blame::{By, Cause, Reader, Summary, Wait};
+use fgio_model::blame::{self, By, Cause, Reader, Summary, Wait};
 use fgio_model::clock;
 use fgio_model::control::{DeviceFile, Diagnosis};
-use fgio_model::setting::{self, Value};
+use fgio_model::setting;
 use serde::Serialize;
 
 use crate::Context;
@@ -152,8 +152,8 @@ impl Counted {
             total_ms: self.summary.total_ms,
             period: self.period,
             lost,
-            threshold_us: number(root, "blame_threshold_us"),
-            boost: switch(root, "boost"),
+            threshold_us: setting::number_of(root, "blame_threshold_us"),
+            boost: setting::is_on(root, "boost"),
             causes,
             omitted,
             notes,
@@ -161,42 +161,9 @@ impl Counted {
     }
 }
 
-fn switch(root: &Root, name: &str) -> Option<bool> {
-    match setting::get(root, name).ok()?.value {
-        Value::Switch(on) => Some(on),
-        _ => None,
-    }
-}
-
-fn number(root: &Root, name: &str) -> Option<u64> {
-    match setting::get(root, name).ok()?.value {
-        Value::Number(number) => Some(number),
-        _ => None,
-    }
-}
-
 /// What to know when reading waits.
 fn notes(root: &Root, device: &dyn Diagnosis) -> Vec<String> {
-    /// The switches without which some waits are not seen.
-    const SEEING: [&str; 5] = ["locks", "journal", "io", "user", "pagecache"];
-    let mut notes = Vec::new();
-    if switch(root, "boost") == Some(false) {
-        notes.push("diagnosis only: the switch boost is off, so fgio only looks on".to_owned());
-    }
-    let off: Vec<&str> = SEEING
-        .into_iter()
-        .filter(|name| switch(root, name) == Some(false))
-        .collect();
-    if !off.is_empty() {
-        notes.push(format!(
-            "not all waits are seen: switched off are {} (`fgio set`)",
-            off.join(", ")
-        ));
-    }
-    if device.state().is_ok_and(|state| state.watchdog.tripped) {
-        notes.push("the watchdog tripped, so fgio only looks on: see `fgio status`".to_owned());
-    }
-    notes
+    blame::notes(root, device.state().ok().as_ref())
 }
 
 /// Adds the waits of a period that begins now.

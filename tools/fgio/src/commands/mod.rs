@@ -6,11 +6,14 @@ pub mod doctor;
 pub mod generate;
 pub mod profile;
 pub mod rearm;
+pub mod record;
+pub mod replay;
 pub mod run;
 pub mod set;
 pub mod status;
 pub mod switch;
 pub mod tag;
+pub mod top;
 
 use crate::Context;
 

@@ -61,15 +61,34 @@ fn row(cause: &Cause) -> Vec<String> {
     ]
 }
 
-fn letters(cause: &Cause) -> String {
-    let done = [
-        (cause.boosted, 'b'),
-        (cause.promoted_request, 'r'),
-        (cause.promoted_sleeper, 's'),
-        (cause.promoted_writer, 'w'),
-    ];
-    let done = done.iter().filter(|(count, _)| *count > 0);
-    let letters: String = done.map(|(_, letter)| letter).collect();
+/// What was done about a wait, in the letters that summaries explain.
+pub fn actions_in_letters(actions: Actions) -> String {
+    in_letters([
+        actions.boosted,
+        actions.promoted_request,
+        actions.promoted_sleeper,
+        actions.promoted_writer,
+    ])
+}
+
+/// What was done about some of the waits of a cause.
+pub fn letters(cause: &Cause) -> String {
+    in_letters(
+        [
+            cause.boosted,
+            cause.promoted_request,
+            cause.promoted_sleeper,
+            cause.promoted_writer,
+        ]
+        .map(|count| count > 0),
+    )
+}
+
+fn in_letters(done: [bool; 4]) -> String {
+    let done = done.into_iter().zip("brsw".chars());
+    let letters: String = done
+        .filter_map(|(done, letter)| done.then_some(letter))
+        .collect();
     if letters.is_empty() {
         return "-".to_owned();
     }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fgio record`: keeps what happened for `fgio replay`.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use fgio_model::recording::{Limits, Writer};
+use fgio_model::sample::{Sample, Sampler};
+use serde::Serialize;
+
+use crate::Context;
+use crate::cli::RecordArguments;
+use crate::failure::{self, Failure};
+use crate::signal::on_signal;
+
+/// What was recorded.
+#[derive(Serialize)]
+struct Answer {
+    recording: String,
+    /// Samples that were taken, also those that are kept no more.
+    samples: u64,
+    seconds: f64,
+    /// Bytes on disk, those of former recordings in the same place included.
+    bytes: u64,
+}
+
+pub fn record(context: &Context, arguments: &RecordArguments) -> Result<u8, Failure> {
+    let limits = Limits {
+        keep: arguments.keep,
+        size_max: arguments.max_mib << 20,
+    };
+    let stop = on_signal("try again")?;
+    let mut writer = Writer::open(&arguments.recording, limits)?;
+    let name = arguments.recording.display();
+    context.output.line(format_args!(
+        "recording to {name}: the last {}, at most {} MiB; Ctrl-C ends it",
+        humantime::format_duration(arguments.keep),
+        arguments.max_mib
+    ))?;
+    let begin = Instant::now();
+    let samples = run(context, arguments, &mut writer, &stop)?;
+    writer.finish()?;
+    let answer = Answer {
+        recording: name.to_string(),
+        samples,
+        seconds: begin.elapsed().as_secs_f64(),
+        bytes: writer.size(),
+    };
+    context.output.answer(&answer, || describe(&answer))?;
+    Ok(failure::OK)
+}
+
+fn describe(answer: &Answer) -> String {
+    format!(
+        "{} samples in {:.0} s; {:.1} MiB are in {} (`fgio replay`)\n",
+        answer.samples,
+        answer.seconds,
+        answer.bytes as f64 / f64::from(1 << 20),
+        answer.recording
+    )
+}
+
+/// Records until it is told to end; returns how many samples it took.
+fn run(
+    context: &Context,
+    arguments: &RecordArguments,
+    writer: &mut Writer,
+    stop: &Receiver<()>,
+) -> Result<u64, Failure> {
+    let mut sampler = Sampler::new(context.root.clone());
+    let mut samples = 0;
+    let begin = Instant::now();
+    let mut due = begin;
+    loop {
+        let sample = sampler.take();
+        if samples == 0 {
+            tell_what_is_missing(context, &sample);
+        }
+        writer.append(&sample)?;
+        samples += 1;
+        // Who is late does not hurry.
+        due = (due + arguments.interval).max(Instant::now());
+        let end = arguments.period.map(|period| begin + period);
+        if end.is_some_and(|end| due > end) {
+            let left = end.map_or(Duration::ZERO, |end| {
+                end.saturating_duration_since(Instant::now())
+            });
+            let _ = stop.recv_timeout(left);
+            return Ok(samples);
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+            return Ok(samples);
+        }
+    }
+}
+
+fn tell_what_is_missing(context: &Context, sample: &Sample) {
+    if sample.module.is_none() {
+        context.output.warning(
+            "the module fgio is not loaded: there is little to record until it is",
+            "run `fgio enable DEV` as root; the recording goes on meanwhile",
+        );
+    }
+    for note in &sample.notes {
+        context
+            .output
+            .warning(note, "what is missing now is missing in the recording");
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The view that `fgio top` and `fgio replay` share: what keys change of it.
+
+pub mod draw;
+#[cfg(test)]
+mod fixture;
+pub mod source;
+pub mod terminal;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// The tables of the screen, from top to bottom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    Devices,
+    Tasks,
+    Waits,
+    Causes,
+}
+
+pub const PANES: [Pane; 4] = [Pane::Devices, Pane::Tasks, Pane::Waits, Pane::Causes];
+
+/// What tasks and causes are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Total,
+    Count,
+    Longest,
+    Name,
+}
+
+impl Order {
+    fn next(self) -> Self {
+        match self {
+            Self::Total => Self::Count,
+            Self::Count => Self::Longest,
+            Self::Longest => Self::Name,
+            Self::Name => Self::Total,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Total => "time waited",
+            Self::Count => "waits",
+            Self::Longest => "longest wait",
+            Self::Name => "name",
+        }
+    }
+}
+
+/// Where to go in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seek {
+    Seconds(i64),
+    Samples(i64),
+    Begin,
+    End,
+}
+
+/// What a key asks for that the view itself cannot do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wish {
+    Nothing,
+    Quit,
+    Seek(Seek),
+    /// Play so many times faster.
+    Speed(f64),
+}
+
+/// What is shown, and how.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub paused: bool,
+    pub help: bool,
+    pub order: Order,
+    pub focus: Pane,
+    pub colour: bool,
+    /// The first row shown of each pane.
+    scroll: [usize; PANES.len()],
+}
+
+impl View {
+    pub fn new(colour: bool) -> Self {
+        Self {
+            paused: false,
+            help: false,
+            order: Order::Total,
+            focus: Pane::Waits,
+            colour,
+            scroll: [0; PANES.len()],
+        }
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent) -> Wish {
+        if key.kind == KeyEventKind::Release {
+            return Wish::Nothing;
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            let is_end = matches!(key.code, KeyCode::Char('c' | 'd'));
+            return if is_end { Wish::Quit } else { Wish::Nothing };
+        }
+        if self.help {
+            self.help = false;
+            let is_quit = key.code == KeyCode::Char('q');
+            return if is_quit { Wish::Quit } else { Wish::Nothing };
+        }
+        self.look(key.code);
+        wish(key.code)
+    }
+
+    /// Keys that change how things are shown.
+    fn look(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Char('p' | ' ') => self.paused = !self.paused,
+            KeyCode::Char('s') => self.order = self.order.next(),
+            KeyCode::Char('h' | '?') | KeyCode::F(1) => self.help = true,
+            KeyCode::Tab => self.turn(1),
+            KeyCode::BackTab => self.turn(PANES.len() - 1),
+            KeyCode::Down | KeyCode::Char('j') => self.scroll_by(1),
+            KeyCode::Up | KeyCode::Char('k') => self.scroll_by(-1),
+            KeyCode::PageDown => self.scroll_by(10),
+            KeyCode::PageUp => self.scroll_by(-10),
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, by: usize) {
+        self.focus = PANES[(self.focus as usize + by) % PANES.len()];
+    }
+
+    fn scroll_by(&mut self, rows: isize) {
+        let first = &mut self.scroll[self.focus as usize];
+        *first = first.saturating_add_signed(rows);
+    }
+
+    /// The first row to show, when only `visible` of `rows` have room.
+    fn first_row(&mut self, pane: Pane, rows: usize, visible: usize) -> usize {
+        let first = &mut self.scroll[pane as usize];
+        *first = (*first).min(rows.saturating_sub(visible));
+        *first
+    }
+}
+
+fn wish(code: KeyCode) -> Wish {
+    match code {
+        KeyCode::Char('q') | KeyCode::Esc => Wish::Quit,
+        KeyCode::Left => Wish::Seek(Seek::Seconds(-10)),
+        KeyCode::Right => Wish::Seek(Seek::Seconds(10)),
+        KeyCode::Char('[') => Wish::Seek(Seek::Seconds(-60)),
+        KeyCode::Char(']') => Wish::Seek(Seek::Seconds(60)),
+        KeyCode::Char(',') => Wish::Seek(Seek::Samples(-1)),
+        KeyCode::Char('.') => Wish::Seek(Seek::Samples(1)),
+        KeyCode::Home => Wish::Seek(Seek::Begin),
+        KeyCode::End => Wish::Seek(Seek::End),
+        KeyCode::Char('+' | '=') => Wish::Speed(2.0),
+        KeyCode::Char('-') => Wish::Speed(0.5),
+        _ => Wish::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(view: &mut View, code: KeyCode) -> Wish {
+        view.key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    #[test]
+    fn keys_do_what_the_help_says() {
+        let mut view = View::new(false);
+        assert_eq!(press(&mut view, KeyCode::Char('p')), Wish::Nothing);
+        assert!(view.paused);
+        press(&mut view, KeyCode::Char('s'));
+        assert_eq!(view.order, Order::Count);
+        press(&mut view, KeyCode::Tab);
+        assert_eq!(view.focus, Pane::Causes);
+        press(&mut view, KeyCode::Tab);
+        assert_eq!(view.focus, Pane::Devices);
+        press(&mut view, KeyCode::BackTab);
+        assert_eq!(view.focus, Pane::Causes);
+        let seek = press(&mut view, KeyCode::Left);
+        assert_eq!(seek, Wish::Seek(Seek::Seconds(-10)));
+        press(&mut view, KeyCode::Char('h'));
+        assert!(view.help);
+        // Any key leaves the help, and does nothing else.
+        assert_eq!(press(&mut view, KeyCode::Esc), Wish::Nothing);
+        assert_eq!(press(&mut view, KeyCode::Char('q')), Wish::Quit);
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(view.key(interrupt), Wish::Quit);
+    }
+
+    #[test]
+    fn scrolling_stays_within_the_rows() {
+        let mut view = View::new(false);
+        press(&mut view, KeyCode::PageDown);
+        assert_eq!(view.first_row(Pane::Waits, 12, 5), 7);
+        press(&mut view, KeyCode::Up);
+        assert_eq!(view.first_row(Pane::Waits, 12, 5), 6);
+        assert_eq!(view.first_row(Pane::Waits, 3, 5), 0);
+        press(&mut view, KeyCode::Up);
+        assert_eq!(view.first_row(Pane::Waits, 12, 5), 0);
+        assert_eq!(view.first_row(Pane::Causes, 12, 5), 0);
+    }
+}
