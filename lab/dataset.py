@@ -67,11 +67,13 @@ class Database:
 
     def image(self) -> Path:
         """The ext4 image with the data directory in /pg, made when absent."""
-        mark = hashlib.sha256(repr((self, self.settings, PREPARE)).encode()).hexdigest()[:12]
+        root = image.root_tree()
+        # Another root may number the server's user differently.
+        parts = (self, self.settings, PREPARE, root.name)
+        mark = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
         target = paths.CACHE / f"pgbench-{self.scale}-{mark}.ext4"
         if target.is_file():
             return target
-        root = image.root_tree()
         used = self.scale * MIB_PER_SCALE
         # The loaded folder and the image exist side by side for a moment.
         host.need_space(paths.CACHE, 2 * used + 600, "the PostgreSQL data set")
