@@ -51,7 +51,7 @@ integrations: lib
 	@$(MAKE) --no-print-directory -C build/postgresql -f $(CURDIR)/integrations/postgresql/Makefile
 	@$(MAKE) --no-print-directory -C integrations/redis
 
-build: modules command lib integrations
+build: modules command lib
 
 demo: setup-lab command
 	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
@@ -93,7 +93,7 @@ debug-check: setup-lab
 	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12-debug
 	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12
 
-results: setup-lab build
+results: setup-lab build integrations
 	@scripts/results
 
 install: command

@@ -31,6 +31,13 @@ class Configuration:
     off: tuple[str, ...] = ()
     settings: tuple[tuple[str, int], ...] = ()
 
+    def parameters(self) -> list[str]:
+        """What fgio's parameters are set to, each as NAME=VALUE."""
+        return [
+            *(f"{name}=N" for name in self.off),
+            *(f"{name}={value}" for name, value in self.settings),
+        ]
+
 
 # What each switch of fgio is for, as the ablation switches them off one after the other.
 SWITCHES = {

@@ -16,7 +16,7 @@ import scenario
 import test_scenarios
 
 from lab import host, paths
-from lab.experiments.extension_cost import DATABASE
+from lab.experiments.extension_cost import DATABASE, build_extension
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
 
@@ -24,17 +24,11 @@ KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
 def built() -> dict[str, Path]:
     """The extension and the module, built here; guest name -> file."""
     folder = paths.ROOT / "integrations"
-    for command, where in (
-        (["make", "-s", "-C", "lib"], paths.ROOT),
-        (["make", "-s", "-f", str(folder / "postgresql" / "Makefile")], paths.BUILD / "postgresql"),
-        (["make", "-s", "-C", str(folder / "redis")], paths.ROOT),
-    ):
-        where.mkdir(parents=True, exist_ok=True)
-        host.run(command, what=f"building with {' '.join(command)}", cwd=where)
     files = {
-        "postgresql/fgio.so": paths.BUILD / "postgresql" / "fgio.so",
+        "postgresql/fgio.so": build_extension(),
         "redis/fgio.so": paths.BUILD / "redis" / "fgio.so",
     }
+    host.run(["make", "-s", "-C", str(folder / "redis")], what="building the Redis module")
     for name in ("fgio.control", "fgio--1.0.sql"):
         files[f"postgresql/{name}"] = folder / "postgresql" / name
     return files

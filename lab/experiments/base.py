@@ -11,6 +11,7 @@ from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
 from lab.figures import Requests
 
+NS_PER_S = 1_000_000_000
 STOCK = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
 MODELS = ("hdd", "ssd", "volume", "nvme")
 FIO_BOUNDS = ("alone", "ceiling")
@@ -134,6 +135,24 @@ def fgio_command() -> Path:
     if not built.is_file():
         raise host.LabError("the fgio command has not been built: run make command")
     return built
+
+
+def compile_program(name: str, *options: str) -> Path:
+    """A program of lab/guest, compiled with options of gcc beside the usual ones."""
+    built = paths.BUILD / "guest" / name
+    built.parent.mkdir(parents=True, exist_ok=True)
+    source = paths.LAB / "guest" / f"{name}.c"
+    command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
+    command += ["-o", str(built), str(source), *options]
+    host.run(command, what=f"compiling {name}.c")
+    return built
+
+
+def counted_row(config: str, seed: int, cell: str, rounds: int, elapsed_ns: int) -> Row:
+    """A row of an experiment whose clock counts instructions, one a nanosecond."""
+    figures = {"throughput": round(rounds * NS_PER_S / elapsed_ns, 1), "n": rounds}
+    extra = {"cell": cell, "instructions_per_io": round(elapsed_ns / rounds, 1)}
+    return Row(config, seed, figures, {}, extra)
 
 
 def check(outcome: guest.Outcome, what: str) -> None:

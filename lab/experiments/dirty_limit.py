@@ -24,6 +24,7 @@ from lab.experiments.base import (
     Experiment,
     Row,
     check,
+    compile_program,
     disk_use,
     fgio_command,
     grown,
@@ -80,23 +81,16 @@ class DirtyLimit(Experiment):
     }
 
     def prepare(self) -> None:
-        folder = paths.BUILD / "guest"
-        folder.mkdir(parents=True, exist_ok=True)
-        source = paths.LAB / "guest" / "durable.c"
-        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread"]
-        command += [f"-I{paths.ROOT}", "-o", str(folder / "durable"), str(source)]
-        host.run(command, what="compiling durable.c")
+        compile_program("durable", "-static", "-pthread")
         _empty_disk().touch()
         os.truncate(_empty_disk(), image.round_up(DISK_MIB * host.MIB))
 
     def _environment(self, configuration: Configuration, seed: int, variant: str) -> str:
-        settings = [f"{name}=N" for name in configuration.off]
-        settings += [f"{name}={value}" for name, value in configuration.settings]
         values = {
             "DEVICE": self.device,
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
-            "SETTINGS": f"'{' '.join(settings)}'",
+            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
             "TAG": "foreground" if configuration.elevator == "fgio" else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             "DEMAND": PARTS[variant].demand,

@@ -7,6 +7,7 @@ transaction: of the server, of pgbench, and of the kernel between them.
 """
 
 import re
+from pathlib import Path
 
 from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
@@ -44,6 +45,16 @@ server stop
 """
 
 
+def build_extension() -> Path:
+    """The PostgreSQL extension, built here (it needs ./setup integrations)."""
+    where = paths.BUILD / "postgresql"
+    where.mkdir(parents=True, exist_ok=True)
+    host.run(["make", "-s", "-C", "lib"], what="building libfgio", cwd=paths.ROOT)
+    makefile = paths.ROOT / "integrations" / "postgresql" / "Makefile"
+    host.run(["make", "-s", "-f", str(makefile)], what="building the extension", cwd=where)
+    return where / "fgio.so"
+
+
 class ExtensionCost(Experiment):
     """pgbench -S on a server with the extension and without, without the module and with it."""
 
@@ -58,11 +69,7 @@ class ExtensionCost(Experiment):
     }
 
     def prepare(self) -> None:
-        where = paths.BUILD / "postgresql"
-        where.mkdir(parents=True, exist_ok=True)
-        host.run(["make", "-s", "-C", "lib"], what="building libfgio", cwd=paths.ROOT)
-        makefile = paths.ROOT / "integrations" / "postgresql" / "Makefile"
-        host.run(["make", "-s", "-f", str(makefile)], what="building the extension", cwd=where)
+        build_extension()
         DATABASE.image()
 
     def boot(

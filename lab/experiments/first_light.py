@@ -99,7 +99,7 @@ class FirstLight(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
-            "SWITCHED_OFF": f"'{' '.join(configuration.off)}'",
+            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),

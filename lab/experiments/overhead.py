@@ -12,10 +12,9 @@ import json
 
 from lab import fio, guest, kernel
 from lab.configurations import Configuration
-from lab.experiments.base import STOCK, Experiment, Row, check, need_modules, payload
+from lab.experiments.base import NS_PER_S, STOCK, Experiment, Row, check, need_modules, payload
 
 DEPTHS = (1, 32)
-NS_PER_S = 1_000_000_000
 PREPARE = """
 . $PAYLOAD/functions.sh
 make_disk null {seed} 0

@@ -7,7 +7,15 @@ shared library as programs use it, beside the tag by ioctl(2) and beside ioprio_
 
 from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import Experiment, Row, check, need_modules, payload
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    compile_program,
+    counted_row,
+    need_modules,
+    payload,
+)
 
 # none: without the module; fgio: with it.
 WAYS = {
@@ -44,13 +52,7 @@ class SectionCost(Experiment):
         library = paths.BUILD / "lib"
         command = ["make", "-s", "-C", str(paths.ROOT / "lib"), f"BUILD={library}"]
         host.run(command, what="building libfgio")
-        folder = paths.BUILD / "guest"
-        folder.mkdir(parents=True, exist_ok=True)
-        source = paths.LAB / "guest" / "section-cost.c"
-        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
-        command += ["-o", str(folder / "section-cost"), str(source)]
-        command += [f"-L{library}", "-lfgio"]
-        host.run(command, what="compiling section-cost.c")
+        compile_program("section-cost", f"-L{library}", "-lfgio")
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
@@ -81,7 +83,5 @@ class SectionCost(Experiment):
         rows = []
         for way in WAYS[configuration.name]:
             pairs, elapsed_ns = (int(word) for word in (outcome.results / way).read_text().split())
-            figures = {"throughput": round(pairs * 1e9 / elapsed_ns, 1), "n": pairs}
-            extra = {"cell": way, "instructions_per_io": round(elapsed_ns / pairs, 1)}
-            rows.append(Row(configuration.name, seed, figures, {}, extra))
+            rows.append(counted_row(configuration.name, seed, way, pairs, elapsed_ns))
         return rows

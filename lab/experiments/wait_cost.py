@@ -6,9 +6,18 @@ does nothing but wait is what a round costs, on all CPUs together. Without foreg
 is attached, and nothing may be seen; with them, a round's contended waits are recorded.
 """
 
-from lab import guest, host, kernel, paths
+from lab import guest, kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import Experiment, Row, check, need_modules, payload
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    compile_program,
+    counted_row,
+    fgio_command,
+    need_modules,
+    payload,
+)
 
 MODES = ("pingpong", "mutex", "inode")
 # Who is foreground: nobody (module absent or loaded), somebody else, or the waiting threads.
@@ -49,12 +58,7 @@ class WaitCost(Experiment):
     }
 
     def prepare(self) -> None:
-        folder = paths.BUILD / "guest"
-        folder.mkdir(parents=True, exist_ok=True)
-        source = paths.LAB / "guest" / "contend.c"
-        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread"]
-        command += [f"-I{paths.ROOT}", "-o", str(folder / "contend"), str(source)]
-        host.run(command, what="compiling contend.c")
+        compile_program("contend", "-static", "-pthread")
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
@@ -62,7 +66,7 @@ class WaitCost(Experiment):
         need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
         taken = payload(chosen)
         taken["bin/contend"] = paths.BUILD / "guest" / "contend"
-        taken["bin/fgio"] = paths.BUILD / "cargo" / "release" / "fgio"
+        taken["bin/fgio"] = fgio_command()
         script = PREPARE.format(seed=seed, elevator=configuration.elevator)
         for condition in CONDITIONS[configuration.name]:
             if condition == "others":
@@ -89,10 +93,6 @@ class WaitCost(Experiment):
             for mode in MODES:
                 text = (outcome.results / f"{mode}-{condition}").read_text()
                 rounds, elapsed_ns = (int(word) for word in text.split())
-                figures = {"throughput": round(rounds * 1e9 / elapsed_ns, 1), "n": rounds}
-                extra = {
-                    "cell": f"{mode}, {variant} CPU, foreground: {condition}",
-                    "instructions_per_io": round(elapsed_ns / rounds, 1),
-                }
-                rows.append(Row(configuration.name, seed, figures, {}, extra))
+                cell = f"{mode}, {variant} CPU, foreground: {condition}"
+                rows.append(counted_row(configuration.name, seed, cell, rounds, elapsed_ns))
         return rows

@@ -14,7 +14,7 @@
  * Prints "ROUNDS NANOSECONDS". With `foreground`, the threads are foreground
  * tasks.
  */
-#include <errno.h>
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,11 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "uapi/fgio.h"
+#include "lab/guest/program.h"
 
 #define THREADS 4
 #define BYTES 65536
@@ -38,23 +37,10 @@ static atomic_bool over;
 static atomic_ulong rounds;
 static bool is_foreground;
 
-static void stop(const char *what)
-{
-	fprintf(stderr, "contend: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void tag_thread(void)
 {
-	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
-	int device;
-
-	if (!is_foreground)
-		return;
-	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-	if (device < 0 || ioctl(device, FGIO_IOC_SET_TAG, &tag))
-		stop(FGIO_DEVICE_PATH);
-	close(device);
+	if (is_foreground)
+		tag_foreground();
 }
 
 static sem_t to, fro;

@@ -21,10 +21,7 @@ make_files() {
 phase preparing
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
-for setting in $SETTINGS; do
-  echo "${setting#*=}" >"/sys/module/fgio/parameters/${setting%%=*}" ||
-    stop "fgio does not take $setting"
-done
+set_parameters "$SETTINGS"
 make_files
 phase warming up
 # shellcheck disable=SC2086

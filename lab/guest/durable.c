@@ -17,7 +17,6 @@
  * With `foreground`, the writing threads are foreground tasks.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,11 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "uapi/fgio.h"
+#include "lab/guest/program.h"
 
 #define BLOCK 4096
 #define BLOCKS_MAX 4
@@ -41,12 +39,6 @@
 static const char zeroes[BLOCK * BLOCKS_MAX];
 static bool is_foreground;
 static unsigned int seed;
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "durable: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static uint64_t now_us(void)
 {
@@ -70,15 +62,8 @@ static void sleep_until_next(uint64_t period_us, uint64_t offset_us)
 
 static void tag_thread(void)
 {
-	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
-	int device;
-
-	if (!is_foreground)
-		return;
-	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-	if (device < 0 || ioctl(device, FGIO_IOC_SET_TAG, &tag))
-		stop(FGIO_DEVICE_PATH);
-	close(device);
+	if (is_foreground)
+		tag_foreground();
 }
 
 static int open_file(const char *name)

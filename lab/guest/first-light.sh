@@ -68,9 +68,7 @@ storm() {
 phase starting PostgreSQL
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
-for switch in $SWITCHED_OFF; do
-  echo N >"/sys/module/fgio/parameters/$switch" || stop "fgio has no switch $switch"
-done
+set_parameters "$SETTINGS"
 mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
 install -d -o postgres -g postgres "$RESULTS/server"
 # Without the log collector the server writes its log where it was started.

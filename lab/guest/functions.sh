@@ -54,6 +54,13 @@ use_elevator() { # NAME
   grep -qF "[$1]" "/sys/block/$DISK/queue/scheduler" || stop "elevator $1 is not in charge of $DISK"
 }
 
+set_parameters() { # "NAME=VALUE...": of fgio
+  local each
+  for each in $1; do
+    echo "${each#*=}" >"/sys/module/fgio/parameters/${each%%=*}" || stop "fgio does not take $each"
+  done
+}
+
 snapshot() { # NAME: counters of the disk now, into $RESULTS/NAME.*
   cat "/sys/block/$DISK/stat" >"$RESULTS/$1.stat"
   cat "/sys/kernel/debug/fgio/$DISK/counters" >"$RESULTS/$1.fgio" 2>/dev/null ||

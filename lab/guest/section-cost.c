@@ -13,7 +13,7 @@
  * Prints "PAIRS NANOSECONDS". The first pair, which sets the thread up, is not
  * counted.
  */
-#include <errno.h>
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,19 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/guest/program.h"
 #include "lib/include/fgio.h"
-#include "uapi/fgio.h"
 
 #define BEST_EFFORT_0 (2 << 13)
 #define BEST_EFFORT_4 (2 << 13 | 4)
 
 static int device = -1;
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "section-cost: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void nothing(uint64_t pair)
 {

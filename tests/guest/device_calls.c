@@ -634,11 +634,7 @@ static void case_promote(char **arguments)
 	printf("%u\n", promoted);
 }
 
-static const struct {
-	const char *name;
-	void (*function)(char **arguments);
-	int arguments;
-} cases[] = {
+static const struct device_case cases[] = {
 	{ "info", case_info, 3 },
 	{ "set_get_clear", case_set_get_clear, 0 },
 	{ "list", case_list, 0 },
@@ -662,17 +658,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
-
 	device = open(FGIO_DEVICE_PATH, O_RDWR);
 	CHECK(FGIO_DEVICE_PATH, device >= 0);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc < 2 || strcmp(argv[1], cases[i].name))
-			continue;
-		CHECK("number of arguments", argc - 2 == cases[i].arguments);
-		cases[i].function(argv + 2);
-		return 0;
-	}
-	fprintf(stderr, "device_calls: which case?\n");
-	return 2;
+	return RUN_CASE(cases, argc, argv);
 }

@@ -90,6 +90,33 @@ static inline void in_child(void (*function)(void), int status)
 	CHECK("the child succeeded", WIFEXITED(got) && WEXITSTATUS(got) == status);
 }
 
+/* A case of such a program: its name, and how many arguments it takes. */
+struct device_case {
+	const char *name;
+	void (*function)(char **arguments);
+	int arguments;
+};
+
+/* Runs the case that a command line names. Return: the program's exit status. */
+static inline int run_case(const struct device_case *cases, size_t count,
+			   int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; argc > 1 && i < count; i++) {
+		if (strcmp(argv[1], cases[i].name))
+			continue;
+		CHECK("number of arguments", argc - 2 == cases[i].arguments);
+		cases[i].function(argv + 2);
+		return 0;
+	}
+	fprintf(stderr, "%s: which case?\n", argv[0]);
+	return 2;
+}
+
+#define RUN_CASE(cases, argc, argv) \
+	run_case(cases, sizeof(cases) / sizeof((cases)[0]), argc, argv)
+
 static inline void become(uid_t uid)
 {
 	CHECK("setgid", !setresgid(uid, uid, uid));

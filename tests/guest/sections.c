@@ -174,11 +174,7 @@ static void case_any_user(char **arguments)
 	CHECK("none", get_tag(0) == FGIO_TAG_NONE);
 }
 
-static const struct {
-	const char *name;
-	void (*function)(char **arguments);
-	int arguments;
-} cases[] = {
+static const struct device_case cases[] = {
 	{ "read", case_read, 2 },
 	{ "status", case_status, 1 },
 	{ "threads", case_threads, 0 },
@@ -189,17 +185,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
-
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	CHECK(FGIO_DEVICE_PATH, device >= 0);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc < 2 || strcmp(argv[1], cases[i].name))
-			continue;
-		CHECK("number of arguments", argc - 2 == cases[i].arguments);
-		cases[i].function(argv + 2);
-		return 0;
-	}
-	fprintf(stderr, "sections: which case?\n");
-	return 2;
+	return RUN_CASE(cases, argc, argv);
 }

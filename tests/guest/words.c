@@ -405,11 +405,7 @@ static void case_hold(char **arguments)
 		pause();
 }
 
-static const struct {
-	const char *name;
-	void (*function)(char **arguments);
-	int arguments;
-} cases[] = {
+static const struct device_case cases[] = {
 	{ "wrong_maps", case_wrong_maps, 0 },
 	{ "protection", case_protection, 0 },
 	{ "wrong_slots", case_wrong_slots, 0 },
@@ -429,16 +425,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
-
 	device = open_device();
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc < 2 || strcmp(argv[1], cases[i].name))
-			continue;
-		CHECK("number of arguments", argc - 2 == cases[i].arguments);
-		cases[i].function(argv + 2);
-		return 0;
-	}
-	fprintf(stderr, "words: which case?\n");
-	return 2;
+	return RUN_CASE(cases, argc, argv);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* What the programs of experiments share. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "uapi/fgio.h"
+
+/* Ends the program: a call failed, errno says why. */
+static inline void stop(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
+		strerror(errno));
+	exit(1);
+}
+
+/* The calling thread is a foreground task from now on. */
+static inline void tag_foreground(void)
+{
+	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (device < 0 || ioctl(device, FGIO_IOC_SET_TAG, &tag))
+		stop(FGIO_DEVICE_PATH);
+	close(device);
+}
+
+#endif /* PROGRAM_H */
