@@ -128,14 +128,15 @@ void fgio_walk_soon(void)
 }
 
 /*
- * A foreground task began to wait. Context: a hook's; starting a timer takes
- * the timer's own lock alone, and wakes nobody.
+ * A foreground task began to wait: the next walk for the waits before it would
+ * come late for this one. Context: a hook's; starting a timer takes the timer's
+ * own lock alone, and wakes nobody.
  */
 void fgio_walk_wanted(void)
 {
 	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
-	else if (READ_ONCE(calm))
+	else
 		fgio_walk_soon();
 }
 
