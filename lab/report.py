@@ -123,7 +123,10 @@ def wait_table(rows: list[Row], most: int = 10) -> dict:
 
 
 def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) -> Path:
-    """Writes report.html (or report.md) into a folder, whole or not at all."""
+    """Writes report.html (or report.md) into a folder, whole or not at all.
+
+    Where requests were measured, their distribution is in latency.svg as well.
+    """
     own = experiment.markdown(content, rows)
     if own:
         with host.whole(folder / "report.md") as fresh:
@@ -133,8 +136,9 @@ def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) 
         loader=jinja2.FileSystemLoader(paths.LAB), autoescape=True, trim_blocks=True
     )
     environment.filters["number"] = summary.number
-    drawn = any(len(row.requests) for row in rows)
     single_cell = not any("cell" in row.extra for row in rows)
+    drawn = single_cell and any(len(row.requests) for row in rows)
+    ccdf = draw_ccdf(rows) if drawn else ""
     lines = summary.medians(rows)
     text = environment.get_template("report.html.j2").render(
         experiment=experiment,
@@ -144,11 +148,14 @@ def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) 
         cells=not single_cell,
         extras={name: summary.EXTRAS[name] for name in summary.shown_extras(lines)},
         seeds=sorted({row.seed for row in rows}),
-        ccdf=draw_ccdf(rows) if drawn and single_cell else "",
-        rates=draw_rates(rows) if drawn and single_cell else "",
+        ccdf=ccdf,
+        rates=draw_rates(rows) if drawn else "",
         waits=wait_table(rows),
         configurations=[BY_NAME[name] for name in dict.fromkeys(row.config for row in rows)],
     )
+    if ccdf:
+        with host.whole(folder / "latency.svg") as fresh:
+            fresh.write_text(ccdf)
     target = folder / "report.html"
     with host.whole(target) as fresh:
         fresh.write_text(text)

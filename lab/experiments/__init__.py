@@ -6,7 +6,7 @@ from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
 from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.extension_cost import ExtensionCost
-from lab.experiments.first_light import Ablation, FirstLight
+from lab.experiments.first_light import Ablation, FirstLight, Recorded
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
 from lab.experiments.scenarios import Scenarios
@@ -28,6 +28,7 @@ ALL: dict[str, Experiment] = {
         SectionCost(),
         ExtensionCost(),
         Scenarios(),
+        Recorded(),
     )
 }
 

@@ -73,6 +73,8 @@ class FirstLight(Experiment):
     device = "volume"
     configurations = ("floor", *STOCK, "fgio")
     extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block")
+    # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
+    recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
     duration_s = 22
     setup_s = 16
@@ -108,6 +110,7 @@ class FirstLight(Experiment):
             "DURATION_S": int(self.duration_s),
             "STORM_AFTER_S": self.storm_after_s,
             "RATE": RATE,
+            "RECORDED": int(self.recorded),
         }
         return "".join(f"{name}={value}\n" for name, value in values.items())
 
@@ -238,3 +241,14 @@ class Ablation(FirstLight):
     )
     extra_configurations = ()
     demo_configurations = ()
+
+
+class Recorded(FirstLight):
+    """first-light under fgio, for `fgio replay`."""
+
+    name = "recorded"
+    description = "first-light under fgio with `fgio record` beside it: a recording to replay"
+    configurations = ("fgio",)
+    extra_configurations = ()
+    demo_configurations = ()
+    recorded = True

@@ -98,6 +98,10 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
   fi
   sleep "$(((WARM_S * 10 - 5) / 10)).5"
 fi
+if [[ $RECORDED == 1 ]]; then
+  "$PAYLOAD/bin/fgio" record "$RESULTS/recording" >/dev/null &
+  recorder=$!
+fi
 phase measuring
 # What the transactions wait for, ten times a second: where the time goes that is left.
 psql -XAtq >waits 2>/dev/null <<'SQL' &
@@ -116,6 +120,7 @@ fi
 sleep $((DURATION_S - STORM_AFTER_S))
 moment measure_end
 kill $sampler
+[[ $RECORDED == 0 ]] || { kill "$recorder" && wait "$recorder"; } || stop "fgio record failed"
 snapshot after
 cat /proc/stat >after.cpu
 if [[ $ELEVATOR == fgio ]]; then
