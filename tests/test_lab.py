@@ -264,12 +264,12 @@ def test_hanging_guest_is_killed_with_its_console_shown(tmp_path):
     environment = separate_build(tmp_path)
     begin = time.monotonic()
     done = call(
-        BOOT, "--fast", "--timeout", 25, "--", "echo about to hang; sleep 1000000", **environment
+        BOOT, "--fast", "--timeout", 40, "--", "echo about to hang; sleep 1000000", **environment
     )
     assert done.returncode == GUEST_FAILED
-    assert "no end after 25 s" in done.stderr
+    assert "no end after 40 s" in done.stderr
     assert "about to hang" in done.stderr
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 90
     assert not guests_of(tmp_path)
     assert not list((tmp_path / "build" / "run").iterdir())
 
