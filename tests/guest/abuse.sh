@@ -18,8 +18,11 @@ unmounted() {
 
 # limit: 400
 check_ten_thousand_threads() {
+  local threads=10000
+  # A kernel with checks of its own needs an hour for so many to get a turn.
+  [[ ${LAB_SLOWNESS:-1} == 1 ]] || threads=1000
   mounted
-  (cd "$WORK/mount" && abuse crowd 10000 1000 20)
+  (cd "$WORK/mount" && abuse crowd $threads $((threads / 10)) 20)
   expect "no waiting foreground task is left" "$(abuse state foreground_waiting)" -eq 0
   unmounted
 }
