@@ -66,7 +66,7 @@ test-native: setup-lab integrations
 	build/venv/bin/python -m pytest -q kmod/private integrations
 	$(CARGO) test $(CARGO_FLAGS)
 
-test-lab: setup-lab build
+test-lab: setup-lab build integrations
 	build/venv/bin/python -m pytest tests
 
 scenarios: setup-lab build

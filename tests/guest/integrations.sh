@@ -3,133 +3,272 @@
 # as the kernel sees it, beside the list of all threads.
 # shellcheck shell=bash disable=SC2154
 
+# Of servers, and what is under fgio.
 DATA=/data
+DISK_FOLDER=/mnt
 export PATH=/usr/lib/postgresql/15/bin:$PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres
 
-# A file system on a disk in memory, under fgio, at /data.
-make_data() { # NAME
-  make_null "$1" size=384
+# A file system on a disk in memory, under fgio.
+make_disk() { # NAME
+  # A thread that was not forgotten would soon take the place of others.
+  [[ -d /sys/module/fgio ]] || load_fgio tags_max=32
+  make_null "$1" size=128
   use fgio
   chmod 666 /dev/fgio
-  mkfs.ext4 -q "/dev/$DISK"
-  mount "/dev/$DISK" $DATA
+  mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "/dev/$DISK"
+  mount "/dev/$DISK" $DISK_FOLDER
 }
 
-# All threads of processes with a name, with the class that the kernel knows and the title.
-show_classes() { # NAME
+remove_disk() { # NAME: when its server has ended
+  expect "labels after the server's end" "$(labels | wc -l) -eq 0"
+  umount $DISK_FOLDER
+  remove_null "$1"
+}
+
+# For a check that failed.
+tidy() {
+  local each servers='postgres|redis'
+  ! pkill -KILL $servers || wait_for "the servers' end" bash -c "! pgrep '$servers'"
+  for each in $DISK_FOLDER $DATA; do ! mountpoint -q $each || umount $each; done
+  rmdir /sys/kernel/config/nullb/* 2>/dev/null
+}
+
+# Shows all threads that $WORK/names has a name for ("TID NAME"), with their class, and leaves
+# "CLASS NAME" of those that the kernel has a class for in $WORK/labelled.
+show_labels() {
   labels >"$WORK/labels"
-  ps -eLo lwp=,comm=,args= | awk -v name="$1" 'FILENAME != "-" { class[$1] = $2; next }
-    $3 ~ name || $2 ~ name { sub(/^ */, ""); print ($1 in class ? class[$1] : "-"), $0 }' \
-    "$WORK/labels" - | tee "$WORK/classes"
+  ps -eLo lwp=,comm=,args= >"$WORK/threads"
+  awk -v labelled="$WORK/labelled" '
+    BEGIN { printf "" >labelled }
+    FILENAME ~ /names$/ { tid = $1; sub(/^[0-9]+ /, ""); name[tid] = $0; next }
+    FILENAME ~ /labels$/ { class[$1] = $2
+      print $2, $1 in name ? name[$1] : "a stranger, thread " $1 >labelled; next }
+    $1 in name { printf "%-10s %-28s %s\n", $1 in class ? class[$1] : "-", name[$1], $0 }' \
+    "$WORK/names" "$WORK/labels" "$WORK/threads"
 }
 
-expect_classes() { # CLASS EXPECTED...: what has this class, by extended regular expressions
-  local class=$1 expected
-  shift
-  grep "^$class " "$WORK/classes" >"$WORK/found" || true
-  for expected in "$@"; do
-    grep -qE "$expected" "$WORK/found" || fail "not $class: $expected"
-    grep -vE "$expected" "$WORK/found" >"$WORK/rest" || true
-    mv "$WORK/rest" "$WORK/found"
-  done
-  [[ ! -s $WORK/found ]] || fail "$class, but should not be: $(cat "$WORK/found")"
+expect_labels() { # "CLASS NAME"...: these have a class, and no others
+  local each
+  for each in "$@"; do echo "$each"; done | sort >"$WORK/expected"
+  show_labels
+  sort "$WORK/labelled" | diff "$WORK/expected" - || fail "other labels than expected (<)"
 }
 
-in_state() { # APPLICATION STATE
-  [[ $(psql -XAtqc "SELECT state FROM pg_stat_activity WHERE application_name = '$1'") == "$2" ]]
+# --- PostgreSQL ---
+
+as_postgres() { (cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"); }
+
+server() { # ACTION [OPTION...] of pg_ctl
+  as_postgres pg_ctl -w -t 120 -D $DATA/pg -l $DATA/pg/log "$@" >/dev/null ||
+    { cat $DATA/pg/log; fail "PostgreSQL does not $1"; }
 }
 
-at_sleep() { # APPLICATION COUNT
-  [[ $(psql -XAtqc "SELECT count(*) FROM pg_stat_activity
-    WHERE application_name = '$1' AND wait_event = 'PgSleep'") -ge $2 ]]
-}
-
-start_postgres() {
+# Its WAL, which commits wait for, is on the disk under fgio. A data set serves once.
+start_postgres() { # DATA_SET
   install -D -t "$(pg_config --pkglibdir)" "$PAYLOAD/postgresql/fgio.so"
   install -D -m 644 -t "$(pg_config --sharedir)/extension" "$PAYLOAD"/postgresql/fgio*.{control,sql}
-  mkdir "$WORK/set"
-  mount -o ro /dev/lab/disk1 "$WORK/set"
-  cp -a "$WORK/set/pg" $DATA/
-  umount "$WORK/set"
+  mount "$1" $DATA
+  mv $DATA/pg/pg_wal $DISK_FOLDER/
+  ln -s $DISK_FOLDER/pg_wal $DATA/pg/
   cat >>$DATA/pg/postgresql.conf <<CONF
 shared_preload_libraries = 'fgio'
+log_connections = on
+autovacuum_naptime = 1h
 min_parallel_table_scan_size = 0
 parallel_setup_cost = 0
 parallel_tuple_cost = 0
 CONF
-  as_postgres pg_ctl -w -t 120 -D $DATA/pg -l $DATA/pg/log start >/dev/null ||
-    { cat $DATA/pg/log; fail "no server"; }
-  psql -Xqc 'CREATE EXTENSION fgio'
+  server start
+  psql -XAtq -v ON_ERROR_STOP=1 <<'SQL'
+CREATE EXTENSION fgio;
+CREATE TABLE numbers AS SELECT generate_series(1, 1000) AS n;
+ALTER TABLE numbers SET (parallel_workers = 2);
+CREATE TABLE indexed AS SELECT 1 AS n;
+CREATE ROLE reports LOGIN;
+ALTER ROLE reports SET fgio.class = 'background';
+CREATE ROLE untouched LOGIN;
+ALTER ROLE untouched SET fgio.scope = 'never';
+ALTER DATABASE bench SET fgio.class = 'background';
+CREATE FUNCTION slowly(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_sleep(1000);
+  RETURN n;
+END $$;
+
+-- Waits until there are these sessions, "NAME: what it waits for, or its state", and no others;
+-- returns all processes of the server. A single query for all, since psql takes a second to start.
+CREATE FUNCTION processes(VARIADIC expected text[]) RETURNS TABLE (pid int, name text)
+LANGUAGE plpgsql AS $$
+DECLARE
+  found text[];
+BEGIN
+  FOR round IN 1..400 LOOP
+    PERFORM pg_stat_clear_snapshot();
+    found := ARRAY(SELECT concat(application_name, ': ',
+        CASE state WHEN 'active' THEN wait_event ELSE state END)
+      FROM pg_stat_activity AS it WHERE it.pid <> pg_backend_pid()
+        AND backend_type IN ('client backend', 'parallel worker'));
+    EXIT WHEN ARRAY(SELECT unnest(found) ORDER BY 1) = ARRAY(SELECT unnest(expected) ORDER BY 1);
+    PERFORM pg_sleep(0.2);
+    IF round = 400 THEN
+      RAISE 'in vain waited for %, found %', expected, found;
+    END IF;
+  END LOOP;
+  RETURN QUERY SELECT it.pid, CASE backend_type
+      WHEN 'client backend' THEN application_name
+      WHEN 'parallel worker' THEN 'worker of ' || application_name
+      ELSE backend_type END
+    FROM pg_stat_activity AS it WHERE it.pid <> pg_backend_pid();
+END $$;
+SQL
 }
 
-as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
-
-session() { # APPLICATION STATEMENT: stays connected
-  (
-    echo "$2"
-    exec sleep 1000
-  ) | PGAPPNAME=$1 psql -XAtq >/dev/null &
+session() { # NAME [ARGUMENT...]: a psql that stays connected
+  local pipe
+  mkfifo "$WORK/$1"
+  # Open in this shell for good: neither end waits for the other.
+  exec {pipe}<>"$WORK/$1"
+  PGAPPNAME=$1 psql -XAtq "${@:2}" <&"$pipe" >"$WORK/$1.out" 2>&1 &
 }
 
-walwriter_is_foreground() {
-  psql -Xqc 'SELECT 1' >/dev/null 2>&1 || return
-  show_classes postgres >/dev/null
-  grep -q '^foreground .*walwriter' "$WORK/classes"
+tell() { # NAME STATEMENTS
+  echo "$2" >"$WORK/$1"
+}
+
+await_sessions() { # "NAME: STATE"...
+  local each list=""
+  for each in "$@"; do list+=", '$each'"; done
+  psql -XAtq -F ' ' -c "SELECT * FROM processes(${list#, })" >"$WORK/names" || fail "other sessions"
+}
+
+number_of() { # NAME: of the process
+  awk -v name="$1" '{ pid = $1; sub(/^[0-9]+ /, "") } $0 == name { print pid }' "$WORK/names"
 }
 
 # limit: 600
 check_postgresql_sessions() {
-  local round
-  make_data sessions
-  start_postgres
-  psql -Xqc 'CREATE TABLE numbers AS SELECT generate_series(1, 1000) AS n' \
-    -c 'ALTER TABLE numbers SET (parallel_workers = 2)'
-  session idle 'SELECT 1;'
-  session open 'BEGIN; SELECT txid_current();'
-  session busy 'SELECT pg_sleep(1000);'
-  session team 'SET parallel_leader_participation = off; SELECT count(pg_sleep(1000)) FROM numbers;'
-  session batch 'SET fgio.class = background; SELECT pg_sleep(1000);'
-  wait_for "an idle session" in_state idle idle
-  wait_for "an idle transaction" in_state open 'idle in transaction'
-  wait_for "a busy session" at_sleep busy 1
-  wait_for "a background session" at_sleep batch 1
-  wait_for "a parallel worker" at_sleep team 1
-  show_classes postgres
-  expect_classes foreground 'SELECT$' 'parallel worker' 'walwriter'
-  expect_classes background 'SELECT$'
-  expect "foreground sessions" "$(grep -cE '^foreground .*SELECT$' "$WORK/classes") -eq 2"
-  psql -XAtc 'SELECT class, labelled, application_name, backend_type FROM pg_stat_fgio
-    LEFT JOIN pg_stat_activity USING (pid)' -c 'SELECT * FROM pg_stat_fgio_module'
+  local name before
+  make_disk sessions
+  start_postgres /dev/lab/disk1
+  for name in batch busy held idle index kept open team; do session $name; done
+  session archive -d bench
+  session reports -U reports
+  session untouched -U untouched
+  await_sessions {archive,batch,busy,held,idle,index,kept,open,reports,team,untouched}': idle'
+  expect_labels 'foreground walwriter'
 
-  count_classes psql -Xqc 'INSERT INTO numbers SELECT generate_series(1, 10)'
-  expect "requests of a commit that are critical" "$CRITICAL -gt 0"
+  # Statements that go on, one that is done, and what counts between two of them.
+  for name in archive busy reports untouched; do tell $name 'SELECT pg_sleep(1000);'; done
+  tell team 'SET parallel_leader_participation = off; SELECT count(pg_sleep(1000)) FROM numbers;'
+  tell batch 'SET fgio.class = background; SELECT pg_sleep(1000);'
+  tell index 'CREATE INDEX ON indexed (slowly(n));'
+  tell idle 'INSERT INTO numbers VALUES (0); SET application_name = done;'
+  tell open 'BEGIN; SELECT txid_current();'
+  tell kept 'SET fgio.scope = transaction; BEGIN; SELECT txid_current();'
+  tell held 'SET fgio.scope = session; SELECT 1; SET application_name = label_held;'
+  await_sessions {archive,batch,busy,index,reports,team,team,untouched}': PgSleep' \
+    'team: ExecuteGather' {'done',label_held}': idle' {kept,open}': idle in transaction'
+  expect_labels foreground\ {busy,kept,label_held,team,'worker of team','worker of team',walwriter} \
+    background\ {archive,batch,index,reports}
+  before=$(number_of busy)
+  psql -XAt -c 'SELECT * FROM pg_stat_fgio_module' -c "SELECT pg_cancel_backend(pid)
+    FROM pg_stat_activity WHERE backend_type = 'client backend' AND wait_event IN
+    ('PgSleep', 'ExecuteGather')"
+  await_sessions {archive,batch,busy,'done',index,label_held,reports,team,untouched}': idle' \
+    {kept,open}': idle in transaction'
+  expect_labels foreground\ {kept,label_held,walwriter}
 
-  # Short connections, all the time: no process of the server's own is ever taken for one.
-  echo 'SELECT 1' >"$WORK/one.sql"
-  pgbench -n -C -c 2 -T 5 -f "$WORK/one.sql" >"$WORK/pgbench" &
-  for round in 1 2 3 4 5; do
-    sleep 0.5
-    show_classes postgres >"$WORK/round"
-    if grep '^foreground ' "$WORK/round" | grep -vE 'local|walwriter|parallel worker'; then
-      fail "round $round"
-    fi
-  done
-  wait %%
-  grep tps "$WORK/pgbench"
-
-  # A crash ends all backends; who connects then labels the new WAL writer.
-  pkill -KILL -f 'postgres: postgres postgres .local. idle$'
-  wait_for "the WAL writer" walwriter_is_foreground
-  show_classes postgres
-  expect_classes foreground 'walwriter'
-  expect_classes background
-  as_postgres pg_ctl -w -m fast -D $DATA/pg stop >/dev/null
-  expect "labels after the server's end" "$(labels | wc -l) -eq 0"
+  # Sessions that change what they are, one that must not, and one that connects anew.
+  tell batch 'SET fgio.class = foreground; SELECT pg_sleep(1000);'
+  tell index 'SET fgio.class = foreground; CREATE INDEX ON indexed (slowly(n));'
+  tell reports 'SET fgio.class = foreground; SELECT pg_sleep(1000);'
+  tell archive "SET fgio.class = 'default'; SELECT pg_sleep(1000);"
+  tell untouched 'SET fgio.scope = session; SELECT pg_sleep(1000);'
+  tell held 'SET fgio.scope = statement; SET application_name = held;'
+  tell kept 'COMMIT;'
+  tell open 'SET LOCAL fgio.class = background; SELECT pg_sleep(1000);'
+  tell busy '\c'
+  tell busy 'SELECT pg_sleep(1000);'
+  await_sessions {archive,batch,busy,index,open,reports,untouched}': PgSleep' \
+    {'done',held,kept,team}': idle'
+  expect_labels foreground\ {archive,batch,busy,index,reports,walwriter} 'background open'
+  expect "a process that connected anew" "$(number_of busy) -ne $before"
+  grep -q 'permission denied to set parameter "fgio.scope"' "$WORK/untouched.out" ||
+    fail "who must not be labelled can change it"
+  server stop -m fast
+  remove_disk sessions
   umount $DATA
-  remove_null sessions
 }
 
-no_redis() { [[ -z $(pgrep redis) ]]; }
+in_log() { # PATTERN: process numbers of the lines of the server's log that match
+  sed -nE "s/^.* \[([0-9]+)\] .*$1.*/\1/p" $DATA/pg/log | sort -u
+}
+
+# As many connections as the guest makes in ten seconds, each for one statement that writes: none
+# of the server's own processes is ever taken for one.
+burst() { # sets CONNECTIONS
+  local watcher seen
+  labels 20 >"$WORK/seen" &
+  watcher=$!
+  PGAPPNAME=burst pgbench -n -C -c 2 -T 10 -f "$WORK/write.sql" >"$WORK/pgbench"
+  kill $watcher
+  wait $watcher
+  CONNECTIONS=$(sed -n 's/^number of transactions actually processed: //p' "$WORK/pgbench")
+  sed -n 's/ foreground$//p' "$WORK/seen" | sort -u >"$WORK/foreground"
+  in_log 'connection authorized: .* application_name=burst' >"$WORK/connections"
+  expect "connections in the log" "$(wc -l <"$WORK/connections") -ge $CONNECTIONS"
+  number_of walwriter | sort - "$WORK/connections" >"$WORK/known"
+  comm -13 "$WORK/known" "$WORK/foreground" >"$WORK/strangers"
+  [[ ! -s $WORK/strangers ]] || fail "foreground, but no connection: $(cat "$WORK/strangers")"
+  ! grep 'background$' "$WORK/seen" || fail "background"
+  seen=$(comm -12 "$WORK/connections" "$WORK/foreground" | wc -l)
+  expect "of $CONNECTIONS connections in 10 s, seen as foreground" "$seen -gt 0"
+}
+
+# limit: 600
+check_postgresql_connections() {
+  local walwriter
+  make_disk connections
+  start_postgres /dev/lab/disk2
+  echo 'INSERT INTO numbers VALUES (0)' >"$WORK/write.sql"
+  count_classes pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
+  expect "writes of 20 commits that are critical" "$CRITICAL -ge 20"
+  PGOPTIONS='-c fgio.class=background' count_classes pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
+  expect "writes of 20 commits of nobody that are not" "$NONCRITICAL -ge 20 -a $CRITICAL -lt 20"
+
+  session idle
+  await_sessions 'idle: idle'
+  psql -XAtqc 'SELECT pg_stat_fgio_reset()' >/dev/null
+  burst
+  await_sessions 'idle: idle'
+  expect_labels 'foreground walwriter'
+  expect "statements of sessions that ended" "$(psql -XAtqc 'SELECT foreground_statements
+    FROM pg_stat_fgio WHERE pid IS NULL') -ge $CONNECTIONS"
+  tell idle 'SELECT pg_sleep(1000);'
+  await_sessions 'idle: PgSleep'
+  expect_labels foreground\ {idle,walwriter}
+
+  # A crash ends all backends; who connects then labels the new WAL writer.
+  walwriter=$(number_of walwriter)
+  kill -KILL "$(number_of idle)"
+  wait_for "the server" psql -Xqc 'SELECT 1' >/dev/null 2>&1
+  session after_crash
+  await_sessions 'after_crash: idle'
+  expect_labels 'foreground walwriter'
+  expect "another WAL writer" "$(number_of walwriter) -ne $walwriter"
+
+  server restart -m fast
+  expect "labels before somebody connects" "$(labels | wc -l) -eq 0"
+  session after_restart
+  tell after_restart 'SELECT pg_sleep(1000);'
+  await_sessions 'after_restart: PgSleep'
+  expect_labels foreground\ {after_restart,walwriter}
+  server stop -m fast
+  remove_disk connections
+  umount $DATA
+}
+
+# --- Redis ---
 
 ask() { redis-cli -s /tmp/redis "$@"; }
 
@@ -137,46 +276,101 @@ info_has() { # SECTION TEXT
   ask INFO "$1" | grep -q "$2"
 }
 
-# limit: 300
-check_redis_threads() {
-  make_data threads
-  install -d -o redis -g redis $DATA/redis
+start_redis() { # ARGUMENT...: sets REDIS
   setpriv --reuid=redis --regid=redis --init-groups redis-server --port 0 --unixsocket /tmp/redis \
-    --unixsocketperm 777 --dir $DATA/redis --save '' --appendonly yes --enable-debug-command local \
-    --loadmodule "$PAYLOAD/redis/fgio.so" >"$WORK/redis.log" &
+    --unixsocketperm 777 --dir $DISK_FOLDER/redis --save '' --appendonly yes --enable-debug-command local \
+    --enable-module-command local --jemalloc-bg-thread no "$@" >>"$WORK/redis.log" &
+  REDIS=$!
+  wait_for "Redis's socket" test -S /tmp/redis
   wait_for "Redis" ask PING
-  ask DEBUG POPULATE 1000
-  wait_for "its threads" info_has fgio 'background_threads:[1-9]'
-  ask INFO fgio
-  count_classes bash -c 'for key in 1 2 3; do redis-cli -s /tmp/redis SET $key value; done; sleep 2'
+}
 
-  # As slow as with many keys.
-  ask CONFIG SET rdb-key-save-delay 20000
+stop_redis() {
+  ask SHUTDOWN NOSAVE NOW FORCE || true
+  wait "$REDIS" || true
+}
+
+# Threads by their own names, children by what they call themselves.
+name_threads() {
+  ps -eLo lwp=,comm=,args= | awk '/redis-server|redis-rdb|redis-aof/ {
+    print $1, $3 ~ /^redis-(rdb|aof)/ ? $3 : $2 }' >"$WORK/names"
+}
+
+expect_redis() { # "CLASS NAME"... beside the helper threads
+  name_threads
+  expect_labels background\ bio_{close_file,aof_fsync,lazy_free} "$@"
+}
+
+snapshot() {
+  ask BGSAVE
+  wait_for "its end" info_has persistence rdb_bgsave_in_progress:0
+}
+
+write_keys() { # COUNT
+  local key
+  for ((key = 0; key < $1; key++)); do echo "SET key:$key value"; done | ask >/dev/null
+}
+
+# limit: 400
+check_redis_threads() {
+  local field
+  make_disk threads
+  install -d -o redis -g redis $DISK_FOLDER/redis
+  start_redis --loadmodule "$PAYLOAD/redis/fgio.so"
+  wait_for "its threads" info_has fgio background_threads:3
+  ask INFO fgio
+  for field in available:1 enabled:1 class:foreground children:0 devices:1; do
+    info_has fgio "^fgio_$field" || fail "INFO fgio does not say $field"
+  done
+  expect_redis 'foreground redis-server'
+
+  # Who writes what.
+  ask DEBUG POPULATE 1000
+  ask CONFIG SET appendfsync always
+  count_classes write_keys 20
+  expect "writes of 20 commands that are critical" "$CRITICAL -ge 20"
+  ask CONFIG SET appendfsync no
+  count_classes ask SAVE
+  expect "writes of SAVE that are critical" "$CRITICAL -gt 0"
+  count_classes snapshot
+  expect "writes of BGSAVE, none critical" "$NONCRITICAL -gt 0 -a $CRITICAL -eq 0"
+
+  # Children that are as slow as with many keys.
+  ask CONFIG SET rdb-key-save-delay 200000
   ask BGSAVE
   wait_for "a snapshot" info_has persistence rdb_bgsave_in_progress:1
-  show_classes redis
-  expect_classes foreground 'redis-server +[^ ]*redis-server '
-  expect_classes background 'redis-rdb-bgsave' 'bio_' 'jemalloc'
-  grep -q '^background .*redis-rdb-bgsave' "$WORK/classes" || fail "the snapshot is not background"
-  ask CONFIG SET rdb-key-save-delay 0
+  expect_redis 'foreground redis-server' 'background redis-rdb-bgsave'
   pkill -KILL -f redis-rdb-bgsave
   wait_for "its end" info_has persistence rdb_bgsave_in_progress:0
-  ask CONFIG SET rdb-key-save-delay 20000
   ask BGREWRITEAOF
   wait_for "a rewrite" info_has persistence aof_rewrite_in_progress:1
-  show_classes redis
-  grep -q '^background .*redis-aof-rewrite' "$WORK/classes" || fail "the rewrite is not background"
+  expect_redis 'foreground redis-server' 'background redis-aof-rewrite'
+
+  # A child that was born before a change stays as it was.
   ask CONFIG SET fgio.enabled no
-  show_classes redis
-  expect_classes foreground
+  name_threads
+  expect_labels 'background redis-aof-rewrite'
+  ask CONFIG SET fgio.class background
   ask CONFIG SET fgio.enabled yes
-  show_classes redis
-  expect_classes foreground 'redis-server +[^ ]*redis-server '
-  ask SHUTDOWN NOSAVE FORCE NOW || true
-  wait %%
-  pkill -KILL redis || true
-  wait_for "the end of all" no_redis
+  expect_redis 'background redis-server' 'background redis-aof-rewrite'
+  ask CONFIG SET fgio.class foreground
+  expect_redis 'foreground redis-server' 'background redis-aof-rewrite'
+  info_has fgio fgio_children:3 || fail "INFO fgio does not say how many children there were"
+  pkill -KILL -f redis-aof-rewrite
+  stop_redis
   expect "labels after the server's end" "$(labels | wc -l) -eq 0"
-  umount $DATA
-  remove_null threads
+
+  # A server that runs already, and one with jemalloc's threads.
+  start_redis --jemalloc-bg-thread yes
+  expect "labels of a server without the module" "$(labels | wc -l) -eq 0"
+  ask MODULE LOADEX "$PAYLOAD/redis/fgio.so" CONFIG fgio.class background
+  wait_for "its threads" info_has fgio 'background_threads:[4-9]'
+  name_threads
+  show_labels
+  grep -q '^background jemalloc_bg_thd$' "$WORK/labelled" || fail "jemalloc's thread has no class"
+  grep -q '^background redis-server$' "$WORK/labelled" || fail "the main thread is not background"
+  ask MODULE UNLOAD fgio
+  expect "labels without the module" "$(labels | wc -l) -eq 0"
+  stop_redis
+  remove_disk threads
 }

@@ -29,9 +29,11 @@ expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$
   printf 'good: %s (%s)\n' "$what" "$*"
 }
 
-# Leaves the machine as a check found it, however the check ended.
+# Leaves the machine as a check found it, however the check ended. Scripts may have a tidy().
 clean_up() {
   set +eE
+  trap - ERR
+  ! declare -F tidy >/dev/null || tidy
   local jobs_left
   jobs_left=$(jobs -p)
   # shellcheck disable=SC2086
