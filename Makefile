@@ -7,6 +7,7 @@
 #   make lib       libfgio alone
 #   make integrations  the PostgreSQL extension and the Redis module
 #   make install   on this host: the module for the running kernel, fgio, fgiod and its profiles, libfgio
+#   make packages  Debian packages of all that, into build/packages
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
@@ -21,17 +22,24 @@ KERNEL ?= 6.12
 PREFIX ?= /usr/local
 OUT ?= build/demo
 SECONDS ?= 20
+SETUP ?= ./setup
 CARGO := cargo
-CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir build/cargo --locked
+CARGO_TARGET ?= build/cargo
+CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir $(CARGO_TARGET) --locked
+UNITS ?= /usr/lib/systemd/system
+UDEV_RULES ?= /usr/lib/udev/rules.d
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 
 .PHONY: all build modules command lib integrations demo test test-native test-lab scenarios ablation \
-	lint fuzz stress debug-check results install \
+	lint fuzz stress debug-check results install install-module install-command install-lib packages \
 	clean distclean setup-build setup-lab
 
 all: build
 
 setup-build:
-	@./setup core kmod lib tools
+	@$(SETUP) core kmod lib tools
 
 setup-lab: setup-build
 	@lab/setup
@@ -46,7 +54,7 @@ lib: setup-build
 	@$(MAKE) --no-print-directory -C lib
 
 integrations: lib
-	@./setup integrations
+	@$(SETUP) integrations
 	@mkdir -p build/postgresql
 	@$(MAKE) --no-print-directory -C build/postgresql -f $(CURDIR)/integrations/postgresql/Makefile
 	@$(MAKE) --no-print-directory -C integrations/redis
@@ -76,7 +84,7 @@ ablation: setup-lab build
 	@lab/run ablation --out build/results/ablation
 
 lint: setup-lab
-	@./setup scripts
+	@$(SETUP) scripts
 	@scripts/lint
 
 fuzz: setup-build
@@ -96,18 +104,37 @@ debug-check: setup-lab
 results: setup-lab build integrations
 	@scripts/results
 
-install: command
+install: command lib
+	$(MAKE) --no-print-directory install-module install-command install-lib
+	$(if $(DESTDIR),,depmod)
+
+install-module:
 	$(MAKE) -C kmod KDIR=/lib/modules/$$(uname -r)/build MODULES=fgio
 	install -D -m 0644 build/kmod/$$(uname -r)/fgio.ko \
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
-	install -D build/cargo/release/fgio $(DESTDIR)$(PREFIX)/bin/fgio
-	$(MAKE) -C lib install
-	install -D build/cargo/release/fgiod $(DESTDIR)$(PREFIX)/bin/fgiod
+
+# Of what has been built: root may have no toolchain.
+install-command:
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(CARGO_TARGET)/release/fgio $(CARGO_TARGET)/release/fgiod
 	install -D -m 0644 -t $(DESTDIR)/usr/lib/fgio/profiles profiles/*.toml
-	install -d $(DESTDIR)/usr/lib/systemd/system
+	install -d $(DESTDIR)$(UNITS)
 	sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/fgiod.service \
-		>$(DESTDIR)/usr/lib/systemd/system/fgiod.service
-	$(if $(DESTDIR),,depmod)
+		>$(DESTDIR)$(UNITS)/fgiod.service
+	install -D -m 0644 -t $(DESTDIR)$(UDEV_RULES) packaging/udev/60-fgio.rules
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(BASH_COMPLETIONS) \
+		$(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
+	$(CARGO_TARGET)/release/fgio man --out $(DESTDIR)$(PREFIX)/share/man/man1
+	$(CARGO_TARGET)/release/fgiod man --out $(DESTDIR)$(PREFIX)/share/man/man1
+	$(CARGO_TARGET)/release/fgio completions bash >$(DESTDIR)$(BASH_COMPLETIONS)/fgio
+	$(CARGO_TARGET)/release/fgio completions zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_fgio
+	$(CARGO_TARGET)/release/fgio completions fish >$(DESTDIR)$(FISH_COMPLETIONS)/fgio.fish
+
+install-lib:
+	$(MAKE) -C lib install
+
+packages:
+	@$(SETUP) lib packaging tools
+	@packaging/build build/packages
 
 clean:
 	rm -rf build/core build/lib build/postgresql build/redis build/kmod build/cargo build/demo

@@ -38,7 +38,8 @@ DISK_MODULES = ("bfq", "kyber-iosched", "null_blk", "scsi_debug", "sd_mod", "loo
 ALIGNMENT = 128 * host.MIB
 
 
-def _fingerprint(*parts: object) -> str:
+def fingerprint(*parts: object) -> str:
+    """A short name for what something is made from: other parts give another name."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
@@ -69,7 +70,7 @@ def make_ext4(image: Path, tree: Path | None, size: int, *options: str) -> None:
 
 def root_tree() -> Path:
     """The unpacked Debian root file system (owned by root), made when absent."""
-    tree = paths.CACHE / f"root-{_fingerprint(SUITE, PACKAGES, MINIMUM_PARTS_REMOVED)}"
+    tree = paths.CACHE / f"root-{fingerprint(SUITE, PACKAGES, MINIMUM_PARTS_REMOVED)}"
     if tree.is_dir():
         return tree
     host.need_space(paths.CACHE, 3000, "the guest's root file system")
@@ -125,7 +126,7 @@ def root_image() -> Path:
 def initramfs(chosen: kernel.Kernel) -> Path:
     """The initramfs of a kernel without a payload, made when absent."""
     script = paths.LAB / "guest" / "initramfs-init"
-    mark = _fingerprint(chosen.release, BOOT_MODULES, DISK_MODULES, script.read_text(), 1)
+    mark = fingerprint(chosen.release, BOOT_MODULES, DISK_MODULES, script.read_text(), 1)
     target = paths.CACHE / f"initramfs-{chosen.version}-{mark}.cpio"
     if target.is_file():
         return target
