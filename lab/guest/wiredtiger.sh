@@ -5,6 +5,8 @@ export LD_LIBRARY_PATH=$PAYLOAD/wiredtiger
 
 start_database() {
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
+  # Those of the time when it was filled.
+  rm -f "$DATA"/db/WiredTigerStat.*
 }
 
 warm_up() { :; }
