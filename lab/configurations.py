@@ -77,6 +77,11 @@ _ALL = (
         IDLE_PRIORITY,
     ),
     Configuration("fgio", "fgio; only the foreground is named", "fgio", FOREGROUND_PRIORITY),
+    Configuration(
+        "fgio-inside",
+        "fgio; the database says itself who is foreground (module, extension)",
+        "fgio",
+    ),
     _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
     *(_without(f"fgio-no-{name}", what, name) for name, what in SWITCHES.items()),
     Configuration(

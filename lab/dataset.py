@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A PostgreSQL database on an ext4 image, made on the host by the guest's own PostgreSQL.
+"""Databases on ext4 images, made on the host by the guest's own programs.
 
-Loading it in a guest would cost minutes of virtual computing. The server runs in the guest's
+Loading one in a guest would cost minutes of virtual computing. What loads it runs in the guest's
 root file system inside private mount and process namespaces: whatever happens, no mount and no
 process is left.
 """
 
-import hashlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +36,34 @@ set -eu
 mount --make-rprivate /
 mount --bind "$2" "$1/data"
 mount --bind /dev "$1/dev"
-exec chroot "$1" setpriv --reuid=postgres --regid=postgres --init-groups bash /data/prepare
+exec chroot "$1" setpriv --reuid="$3" --regid="$3" --init-groups bash /data/prepare
 """
+
+
+def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
+    """Writes an ext4 image of about `size` bytes with what a script leaves in /data.
+
+    root: the root file system (image.root_tree) that the script runs in, as this user of it
+    """
+    data = Path(tempfile.mkdtemp(prefix="data.", dir=fresh.parent))
+    try:
+        (data / "prepare").write_text(script)
+        owner = host.run(
+            ["grep", f"^{user}:", str(root / "etc" / "passwd")], what=f"finding {user}"
+        ).split(":")
+        host.run(
+            image.as_root(["chown", "-R", f"{owner[2]}:{owner[3]}", str(data)]),
+            what="preparing the data set",
+        )
+        private = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+        host.run(
+            image.as_root([*private, "bash", "-c", ENTER, "enter", str(root), str(data), user]),
+            what="loading the data set",
+        )
+        host.run(image.as_root(["rm", str(data / "prepare")]), what="tidying the data set")
+        image.make_ext4(fresh, data, image.round_up(size))
+    finally:
+        host.run(image.as_root(["rm", "-rf", str(data)]), what="tidying the data set")
 
 
 @dataclass(frozen=True)
@@ -70,8 +95,7 @@ class Database:
         root = image.root_tree()
         # Another root may number the server's user differently.
         parts = (self, self.settings, PREPARE, root.name)
-        mark = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
-        target = paths.CACHE / f"pgbench-{self.scale}-{mark}.ext4"
+        target = paths.CACHE / f"pgbench-{self.scale}-{image.fingerprint(*parts)}.ext4"
         if target.is_file():
             return target
         used = self.scale * MIB_PER_SCALE
@@ -79,28 +103,6 @@ class Database:
         host.need_space(paths.CACHE, 2 * used + 600, "the PostgreSQL data set")
         host.tell(f"lab: making the PostgreSQL data set, about {used} MiB (a minute or so, once)")
         with host.whole(target) as fresh:
-            self._load(root, fresh)
-        return target
-
-    def _load(self, root: Path, fresh: Path) -> None:
-        data = Path(tempfile.mkdtemp(prefix="data.", dir=fresh.parent))
-        try:
             script = PREPARE.format(settings=self.settings, scale=self.scale)
-            (data / "prepare").write_text(script)
-            owner = host.run(
-                ["grep", "^postgres:", str(root / "etc" / "passwd")], what="finding postgres"
-            ).split(":")
-            host.run(
-                image.as_root(["chown", "-R", f"{owner[2]}:{owner[3]}", str(data)]),
-                what="preparing the data set",
-            )
-            private = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
-            host.run(
-                image.as_root([*private, "bash", "-c", ENTER, "enter", str(root), str(data)]),
-                what="loading the PostgreSQL data set",
-            )
-            host.run(image.as_root(["rm", str(data / "prepare")]), what="tidying the data set")
-            size = image.round_up((self.scale * MIB_PER_SCALE + 300 + self.room_mib) * host.MIB)
-            image.make_ext4(fresh, data, size)
-        finally:
-            host.run(image.as_root(["rm", "-rf", str(data)]), what="tidying the data set")
+            fill(fresh, root, "postgres", script, (used + 300 + self.room_mib) * host.MIB)
+        return target

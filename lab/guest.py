@@ -45,6 +45,7 @@ class Boot:
     payload: guest name below $PAYLOAD -> host file or folder, or text
     disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
         guest writes to them is forgotten at its end
+    packages: Debian packages that it has beside those of every guest
     counted_clock: virtual time; False is several times faster but its times mean nothing
     memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
         kernel; a debug kernel gets more of both, and scripts find $LAB_SLOWNESS for their limits
@@ -59,6 +60,7 @@ class Boot:
     commands: str
     payload: Mapping[str, Path | str] = field(default_factory=dict)
     disks: tuple[Path, ...] = ()
+    packages: tuple[str, ...] = ()
     cpus: int = 1
     memory_mib: int = 1536
     counted_clock: bool = True
@@ -173,7 +175,7 @@ def _regions(boot: Boot, results: Path) -> list[_Region]:
     address = -(-(4096 + above) // 1024) * 1024 * host.MIB
     regions = []
     for file, shared in (
-        (image.root_image(), False),
+        (image.root_image(boot.packages), False),
         *((disk, False) for disk in boot.disks),
         (results, True),
     ):

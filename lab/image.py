@@ -39,7 +39,7 @@ ALIGNMENT = 128 * host.MIB
 
 
 def fingerprint(*parts: object) -> str:
-    """A short name for what something is made from: other parts give another name."""
+    """A name that changes with any of the parts."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
@@ -68,19 +68,23 @@ def make_ext4(image: Path, tree: Path | None, size: int, *options: str) -> None:
     host.run(as_root(command), what=f"making the file system image {image.name}")
 
 
-def root_tree() -> Path:
-    """The unpacked Debian root file system (owned by root), made when absent."""
-    tree = paths.CACHE / f"root-{fingerprint(SUITE, PACKAGES, MINIMUM_PARTS_REMOVED)}"
+def root_tree(further: tuple[str, ...] = ()) -> Path:
+    """The unpacked Debian root file system (owned by root), made when absent.
+
+    further: packages beside those of every guest
+    """
+    packages = (*PACKAGES, *further)
+    tree = paths.CACHE / f"root-{fingerprint(SUITE, packages, MINIMUM_PARTS_REMOVED)}"
     if tree.is_dir():
         return tree
     host.need_space(paths.CACHE, 3000, "the guest's root file system")
     host.tell("lab: making the guest's root file system (a minute or two, once)")
     with host.whole(tree) as fresh:
-        _bootstrap(fresh)
+        _bootstrap(fresh, packages)
     return tree
 
 
-def _bootstrap(fresh: Path) -> None:
+def _bootstrap(fresh: Path, packages: tuple[str, ...]) -> None:
     archive = fresh.with_suffix(".tar")
     removed = [f"--dpkgopt=path-exclude=/{part}/*" for part in MINIMUM_PARTS_REMOVED[:4]]
     host.run(
@@ -89,7 +93,7 @@ def _bootstrap(fresh: Path) -> None:
                 "mmdebstrap",
                 "--mode=root" if os.geteuid() == 0 else "--mode=auto",
                 "--variant=minbase",
-                f"--include={','.join(PACKAGES)}",
+                f"--include={','.join(packages)}",
                 '--aptopt=Acquire::Retries "3"',
                 *removed,
                 SUITE,
@@ -109,9 +113,9 @@ def _bootstrap(fresh: Path) -> None:
         host.run(as_root(["mkdir", "-p", str(fresh / folder)]), what="preparing the root")
 
 
-def root_image() -> Path:
-    """The root file system as an ext4 image, made when absent."""
-    tree = root_tree()
+def root_image(further: tuple[str, ...] = ()) -> Path:
+    """The root file system (see root_tree) as an ext4 image, made when absent."""
+    tree = root_tree(further)
     image = paths.CACHE / f"{tree.name}.ext4"
     if image.is_file():
         return image

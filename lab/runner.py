@@ -105,6 +105,7 @@ def _tasks(experiment: Experiment, configurations: list[Configuration], seeds: i
         for seed in range(1, seeds + 1)
         for configuration in configurations
         for variant in experiment.variants
+        if experiment.has(configuration, variant)
     ]
 
 
@@ -144,7 +145,8 @@ def run(
     tasks = _tasks(experiment, configurations, seeds)
     boots = [experiment.boot(chosen, t.configuration, t.seed, t.variant) for t in tasks]
     # Made before the first boot, so that two boots do not make them at once.
-    guest.image.root_image()
+    for packages in {boot.packages for boot in boots}:
+        guest.image.root_image(packages)
     guest.image.initramfs(chosen)
     raw = out / "raw"
     for task in tasks:

@@ -30,7 +30,7 @@ def results(tmp_path_factory) -> Path:
     """What the guest left; see tests/guest/daemon.sh."""
     chosen = kernel.locate("6.12")
     programs = fgio_command().parent
-    taken = payload(chosen) | {
+    taken = payload(chosen, "fgiod.sh") | {
         "bin/fgio": programs / "fgio",
         "bin/fgiod": programs / "fgiod",
         "profiles": paths.ROOT / "profiles",

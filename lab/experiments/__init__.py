@@ -4,6 +4,7 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
+from lab.experiments.databases import Databases
 from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
@@ -19,6 +20,7 @@ ALL: dict[str, Experiment] = {
     for experiment in (
         FirstLight(),
         Ablation(),
+        Databases(),
         Admission(),
         Starvation(),
         IdleCost(),

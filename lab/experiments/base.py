@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """What every experiment is: boots to make, and how to read what they leave."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +83,10 @@ class Experiment:
     def choose_part(self, only: str) -> None:
         """Runs the part alone whose names match a pattern. Raises LabError when it has no parts."""
         raise host.LabError(f"{self.name} has no parts: --only {only} makes no sense")
+
+    def has(self, configuration: Configuration, variant: str) -> bool:
+        """Whether there is a boot for this configuration and variant."""
+        return True
 
     def prepare(self) -> None:
         """Builds what the boots share, such as data sets, before the first one."""
@@ -198,6 +203,20 @@ def disk_use(folder: Path, before: str = "before", after: str = "after") -> dict
         }
     use["flushes"] = int(delta[15]) if len(delta) > 15 else None
     return use
+
+
+def moments(folder: Path) -> dict[str, float]:
+    """What the guest's script noted with `moment`: event -> s of the wall clock."""
+    pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
+    return {name: float(at) for name, at in pairs}
+
+
+def blame(folder: Path, most: int) -> list[dict]:
+    """The longest waits of foreground tasks by cause, as `fgio blame` sums them up."""
+    file = folder / "blame.json"
+    if not file.is_file():
+        return []
+    return json.loads(file.read_text())["causes"][:most]
 
 
 def background_io(requests: Requests, moved: int, duration_s: float) -> dict:

@@ -23,11 +23,13 @@ from lab.configurations import Configuration
 from lab.experiments.base import (
     Experiment,
     Row,
+    blame,
     check,
     compile_program,
     disk_use,
     fgio_command,
     grown,
+    moments,
     need_modules,
     payload,
 )
@@ -125,19 +127,19 @@ class DirtyLimit(Experiment):
     ) -> list[Row]:
         check(outcome, f"{self.name} under {configuration.name}")
         folder = outcome.results
-        moments = _moments(folder)
+        noted = moments(folder)
         record = [line.split() for line in (folder / "record").read_text().splitlines()]
-        span_s = moments["end"] - moments["begin"]
-        background = _background(folder, record, moments) if configuration.has_background else {}
+        span_s = noted["end"] - noted["begin"]
+        background = _background(folder, record, noted) if configuration.has_background else {}
         extra = {
             "disk": disk_use(folder),
             "fgio_counters": grown(folder, "fgio"),
-            "blame": _blame(folder),
+            "blame": blame(folder, BLAMED),
             "virtual_s": outcome.virtual_s,
         }
         rows = []
         for kind, title in KINDS[PARTS[variant].demand].items():
-            requests = _requests(record, kind, moments)
+            requests = _requests(record, kind, noted)
             foreground = figures.summarize(requests, span_s)
             cell = {"cell": f"{PARTS[variant].memory_gib} GiB, {title}"}
             row = Row(configuration.name, seed, foreground, background, cell | extra, requests)
@@ -150,32 +152,27 @@ def _empty_disk() -> Path:
     return paths.BUILD / "guest" / "empty-disk"
 
 
-def _moments(folder: Path) -> dict[str, float]:
-    pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
-    return {name: float(at) for name, at in pairs}
-
-
-def _requests(record: list[list[str]], kind: str, moments: dict[str, float]) -> Requests:
+def _requests(record: list[list[str]], kind: str, noted: dict[str, float]) -> Requests:
     """Durable writes of a kind that overlap the span of measuring."""
     spans = [(int(line[1]), int(line[2])) for line in record if line[0] == kind and len(line) == 3]
     inside = [
-        (end / US_PER_S - moments["begin"], (end - begin) / 1000)
+        (end / US_PER_S - noted["begin"], (end - begin) / 1000)
         for begin, end in spans
-        if end > moments["begin"] * US_PER_S and begin < moments["end"] * US_PER_S
+        if end > noted["begin"] * US_PER_S and begin < noted["end"] * US_PER_S
     ]
     return Requests(*np.array(inside).T) if inside else Requests.none()
 
 
-def _background(folder: Path, record: list[list[str]], moments: dict[str, float]) -> dict:
-    span_s = moments["end"] - moments["begin"]
+def _background(folder: Path, record: list[list[str]], noted: dict[str, float]) -> dict:
+    span_s = noted["end"] - noted["begin"]
     peak_kib = max(
         int(line[2])
         for line in record
-        if line[0] == "dirty" and moments["begin"] <= int(line[1]) / US_PER_S <= moments["end"]
+        if line[0] == "dirty" and noted["begin"] <= int(line[1]) / US_PER_S <= noted["end"]
     )
     return {
         "time_s": round(span_s, 3),
-        "written_s": round(moments["written"] - moments["begin"], 3),
+        "written_s": round(noted["written"] - noted["begin"], 3),
         "mib_s": round(BULK_MIB / span_s, 3),
         "dirty_peak_mib": round(peak_kib / 1024, 1),
         "parked_s": _parked_s(folder),
@@ -187,10 +184,3 @@ def _parked_s(folder: Path) -> float | None:
     if not file.is_file():
         return None
     return round(json.loads(file.read_text())["module"]["state"]["parked_ms"] / 1000, 3)
-
-
-def _blame(folder: Path) -> list[dict]:
-    file = folder / "blame.json"
-    if not file.is_file():
-        return []
-    return json.loads(file.read_text())["causes"][:BLAMED]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The demo: PostgreSQL on a cloud volume, and a storm in the middle."""
 
-import json
 import re
 from collections import Counter
 from datetime import UTC, datetime
@@ -17,26 +16,21 @@ from lab.experiments.base import (
     STOCK,
     Experiment,
     Row,
+    blame,
     check,
     disk_use,
     fgio_command,
     grown,
+    moments,
     need_modules,
     payload,
 )
 from lab.figures import Requests
 
 DATABASE = Database(scale=40, shared_buffers_mib=240, room_mib=3000)
-# Updates one account of each page of the first part of the table, by its index: as many dirty
-# buffers as the buffer pool can hold, as after a long spell of uniform updates.
-ACCOUNTS_PER_PAGE = 61
+# As many dirty buffers as the buffer pool can hold, as after a long spell of uniform updates.
 DIRTY_PAGES = 26_000
-DIRTY = f"""
-SET enable_seqscan = off;
-UPDATE pgbench_accounts SET abalance = abalance + 1
-  FROM generate_series(1, {ACCOUNTS_PER_PAGE * DIRTY_PAGES}, {ACCOUNTS_PER_PAGE}) AS chosen(aid)
-  WHERE pgbench_accounts.aid = chosen.aid;
-"""
+ACCOUNTS_PER_PAGE = 61
 # What a nightly job does: a base backup of the whole database, which begins with a checkpoint of
 # everything that is dirty, to the same volume.
 STORM = """
@@ -60,6 +54,16 @@ CHECKPOINT_BEGIN = re.compile(r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint starting
 CHECKPOINT_END = re.compile(
     r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint complete: wrote (\d+) buffers", re.M
 )
+
+
+def dirty(pages: int) -> str:
+    """SQL that updates one account of each page of the table's first part, by its index."""
+    return f"""
+SET enable_seqscan = off;
+UPDATE pgbench_accounts SET abalance = abalance + 1
+  FROM generate_series(1, {ACCOUNTS_PER_PAGE * pages}, {ACCOUNTS_PER_PAGE}) AS chosen(aid)
+  WHERE pgbench_accounts.aid = chosen.aid;
+"""
 
 
 class FirstLight(Experiment):
@@ -120,7 +124,7 @@ class FirstLight(Experiment):
         need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
         taken = payload(chosen, "first-light.sh")
         taken["first-light.env"] = self._environment(configuration, seed)
-        taken["dirty.sql"] = DIRTY
+        taken["dirty.sql"] = dirty(DIRTY_PAGES)
         taken["storm.sh"] = SWITCHES_ALONE if configuration.name == "floor-switch" else STORM
         if configuration.elevator == "fgio":
             taken["bin/fgio"] = fgio_command()
@@ -139,30 +143,30 @@ class FirstLight(Experiment):
     ) -> list[Row]:
         check(outcome, f"{self.name} under {configuration.name}")
         folder = outcome.results
-        moments = _moments(folder)
-        begin, end = moments["measure_begin"], moments["measure_end"]
-        requests = _transactions(folder, begin).between(0, end - begin)
-        checkpoints = _checkpoints(folder, begin)
+        noted = moments(folder)
+        begin, end = noted["measure_begin"], noted["measure_end"]
+        requests = transactions(folder, begin).between(0, end - begin)
+        checkpoints = checkpoints_since(folder, begin)
         marks = [(f"checkpoint, {wrote:,} buffers", a, b) for a, b, wrote in checkpoints]
         disk = disk_use(folder)
         background = {
             "storm_s": None,
-            "checkpoint_s": max((b - a for a, b, _ in checkpoints), default=None),
+            "checkpoint_s": longest_s(checkpoints),
             "checkpoint_buffers": sum(wrote for *_, wrote in checkpoints),
             "written_mib": disk["write"]["mib"],
         }
-        if "storm_begin" in moments:
-            storm_end = moments.get("storm_end", end)
-            marks.insert(0, ("storm", moments["storm_begin"] - begin, storm_end - begin))
-            if "storm_end" in moments:
-                background["storm_s"] = round(storm_end - moments["storm_begin"], 3)
+        if "storm_begin" in noted:
+            storm_end = noted.get("storm_end", end)
+            marks.insert(0, ("storm", noted["storm_begin"] - begin, storm_end - begin))
+            if "storm_end" in noted:
+                background["storm_s"] = round(storm_end - noted["storm_begin"], 3)
         extra = {
             "disk": disk,
             "fgio_counters": grown(folder, "fgio"),
             "simdisk_counters": grown(folder, "simdisk"),
             "cpu_idle": _idle_share(folder),
             "waits": _waits(folder),
-            "blame": _blame(folder),
+            "blame": blame(folder, BLAMED),
             "virtual_s": outcome.virtual_s,
         }
         summary = figures.summarize(requests, end - begin)
@@ -171,12 +175,8 @@ class FirstLight(Experiment):
         return [row]
 
 
-def _moments(folder: Path) -> dict[str, float]:
-    pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
-    return {name: float(at) for name, at in pairs}
-
-
-def _transactions(folder: Path, begin: float) -> Requests:
+def transactions(folder: Path, begin: float) -> Requests:
+    """What pgbench logged, by time since a moment of the wall clock (s)."""
     parts = []
     for file in sorted(folder.glob("pgbench.[0-9]*")):
         if not file.stat().st_size:
@@ -193,19 +193,16 @@ def _waits(folder: Path) -> dict[str, float]:
     return {event: round(count / seen.total(), 4) for event, count in seen.most_common()}
 
 
-def _blame(folder: Path) -> list[dict]:
-    """The longest waits of foreground tasks by cause, as `fgio blame` sums them up."""
-    file = folder / "blame.json"
-    if not file.is_file():
-        return []
-    return json.loads(file.read_text())["causes"][:BLAMED]
-
-
 def _clock(text: str) -> float:
     return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp()
 
 
-def _checkpoints(folder: Path, begin: float) -> list[tuple[float, float, int]]:
+def longest_s(checkpoints: list[tuple[float, float, int]]) -> float | None:
+    """How long the longest took."""
+    return round(max(b - a for a, b, _ in checkpoints), 3) if checkpoints else None
+
+
+def checkpoints_since(folder: Path, begin: float) -> list[tuple[float, float, int]]:
     """Begin, end (s from the start of measuring) and buffers of each that ended after it."""
     log = (folder / "server" / "log").read_text()
     begins = [_clock(found.group(1)) - begin for found in CHECKPOINT_BEGIN.finditer(log)]

@@ -7,10 +7,6 @@
 . "$PAYLOAD/dirty-limit.env"
 FILES=/mnt/files
 
-moment() { # NAME: an event, by the clock of the program that writes durably
-  printf '%s %s\n' "$1" "$EPOCHREALTIME" >>"$RESULTS/moments"
-}
-
 make_files() {
   mke2fs -q -t ext4 -b 4096 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK" ||
     stop "mke2fs failed"

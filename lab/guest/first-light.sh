@@ -9,10 +9,6 @@ export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATAB
 
 as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 
-moment() { # NAME: an event, by the clock that pgbench writes in its log
-  printf '%s %s\n' "$1" "$EPOCHREALTIME" >>"$RESULTS/moments"
-}
-
 pids_of() { # SQL_CONDITION: server processes
   psql -XAtq -c "SELECT pid FROM pg_stat_activity WHERE $1"
 }

@@ -13,6 +13,10 @@ phase() { # NAME: shown by the progress display
   printf '@lab %s phase %s\n' "$uptime" "$*"
 }
 
+moment() { # NAME: an event, by the wall clock, for the host
+  printf '%s %s\n' "$1" "$EPOCHREALTIME" >>"$RESULTS/moments"
+}
+
 load_module() { # NAME [PARAMETER...]: one of the project's own modules
   local name=$1
   shift

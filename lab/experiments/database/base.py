@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the experiment `databases` asks of a database."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.experiments.base import moments
+from lab.figures import Requests
+
+
+@dataclass
+class Measured:
+    """What a database's own records say of a boot.
+
+    foregrounds: kind of request -> each of them, or figures as figures.summarize() makes them where
+        the client keeps no more; kind "" where there is but one
+    background: what the storm did, beside how long it took
+    storm_s: (begin, end) in s from the start of measuring; end None: not within it
+    """
+
+    foregrounds: dict[str, Requests | dict]
+    background: dict = field(default_factory=dict)
+    storm_s: tuple[float, float | None] | None = None
+
+
+class Database:
+    """One database: its clients, its storm, and how to read what they leave.
+
+    title: for the report; load, storm: what the foreground does, and the background, in a line
+    script: file of lab/guest with the functions that databases.sh calls
+    programs: extended regular expression of the command names of its processes
+    packages: Debian packages that the guest needs for it
+    duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
+        storm in them
+    settings: for the script, in databases.env
+    """
+
+    name = ""
+    title = ""
+    load = ""
+    storm = ""
+    script = ""
+    programs = ""
+    packages: tuple[str, ...] = ()
+    memory_mib = 1024
+    duration_s = 12
+    warm_s = 1
+    storm_after_s = 2
+    settings: dict[str, object] = {}
+
+    def prepare(self) -> None:
+        """Builds what the boots need, before the first one."""
+
+    def disk(self) -> Path:
+        """The image of the disk that it runs on."""
+        raise NotImplementedError
+
+    def payload(self) -> dict[str, Path | str]:
+        """What its guests take along, beside the script."""
+        return {}
+
+    def inside(self) -> dict[str, Path]:
+        """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
+        return {}
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        """What it left in a boot's results, measured from begin to end (s of the wall clock)."""
+        raise NotImplementedError
+
+
+def storm_span(folder: Path, begin: float, end: float) -> tuple[float, float | None] | None:
+    """The storm as measure_with_storm (guest/databases.sh) notes it: see Measured."""
+    noted = moments(folder)
+    if "storm_begin" not in noted:
+        return None
+    ended = noted.get("storm_end", end)
+    return noted["storm_begin"] - begin, ended - begin if ended < end else None

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Redis: every write durable, beside a snapshot and a rewrite of the append-only file."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from lab import host, image, paths
+from lab.experiments.base import compile_program
+from lab.experiments.database.base import Database, Measured, storm_span
+from lab.figures import Requests
+
+DISK_MIB = 2048
+US_PER_S = 1e6
+US_PER_MS = 1e3
+
+
+class Redis(Database):
+    """SETs that are answered once they are on the disk; BGSAVE, then BGREWRITEAOF."""
+
+    name = "redis"
+    title = "Redis 7.0"
+    load = "400 SETs of 1,000 bytes a second, `appendfsync always`"
+    storm = "`BGSAVE` of 260 MiB, then `BGREWRITEAOF`"
+    script = "redis.sh"
+    programs = "redis-server"
+    duration_s = 11
+    settings = {"RATE": 400, "CLIENTS": 16, "KEYS": 250_000}
+
+    def prepare(self) -> None:
+        compile_program("redis-clients", "-static", "-lm")
+        module = str(paths.ROOT / "integrations" / "redis")
+        host.run(["make", "-s", "-C", "lib"], what="building libfgio", cwd=paths.ROOT)
+        host.run(["make", "-s", "-C", module], what="building the Redis module")
+        self.disk().touch()
+        os.truncate(self.disk(), image.round_up(DISK_MIB * host.MIB))
+
+    def disk(self) -> Path:
+        return paths.BUILD / "guest" / "redis-disk"
+
+    def payload(self) -> dict[str, Path | str]:
+        return {"bin/redis-clients": paths.BUILD / "guest" / "redis-clients"}
+
+    def inside(self) -> dict[str, Path]:
+        return {"inside/fgio.so": paths.BUILD / "redis" / "fgio.so"}
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        table = np.loadtxt(folder / "requests", ndmin=2)
+        requests = Requests(table[:, 0] / US_PER_S - begin, table[:, 1] / US_PER_MS)
+        measured = {"": requests.between(0, end - begin)}
+        return Measured(measured, storm_s=storm_span(folder, begin, end))

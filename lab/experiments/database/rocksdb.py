@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""RocksDB: reads and durable writes of db_bench beside compaction."""
+
+import re
+from pathlib import Path
+
+from lab import dataset, host, image, paths
+from lab.experiments.database.base import Database, Measured
+
+PACKAGES = ("rocksdb-tools",)
+# Twelve files of the first level: three times what starts a compaction, and not yet enough to slow
+# down writes. Half of memory stays for the page cache.
+KEYS = 720_000
+FILL_MIB = 800
+ROOM_MIB = 2000
+# Of the data and of all who work with them; everything else is as db_bench has it.
+SHAPE = f"--db=/data/db --num={KEYS} --value_size=1000 --compression_type=none --bloom_bits=10"
+PREPARE = f"""
+set -e
+db_bench --benchmarks=fillrandom {SHAPE} --seed=1 --disable_auto_compactions --disable_wal
+rm -f /data/db/LOG*
+"""
+SPEED = re.compile(r"^readrandomwriterandom +:.* ([\d.]+) seconds (\d+) operations", re.M)
+HISTOGRAM = re.compile(
+    r"^Microseconds per (read|write):\n"
+    r"Count: (?P<n>\d+) .*\n"
+    r"Min: .* Max: (?P<max>[\d.]+)\n"
+    r"Percentiles: P50: (?P<p50>[\d.]+) .* P99: (?P<p99>[\d.]+) P99.9: (?P<p999>[\d.]+) ",
+    re.M,
+)
+COUNTER = r"^rocksdb\.{} COUNT : (\d+)"
+US_PER_MS = 1000
+
+
+class RocksDB(Database):
+    """Threads that read and write durably, while compaction tidies a data set that was filled."""
+
+    name = "rocksdb"
+    title = "RocksDB 7.8"
+    load = (
+        "db_bench `readrandomwriterandom`: 8 threads, each with one request at a time, nine reads "
+        "and then a write that is synced"
+    )
+    storm = "compaction of 12 files (740 MiB) that wait in the first level; none in *floor*"
+    script = "rocksdb.sh"
+    programs = "db_bench"
+    packages = PACKAGES
+    memory_mib = 640
+    duration_s = 8
+    warm_s = 0
+    settings = {"SHAPE": f"'{SHAPE}'", "CLIENTS": 8}
+
+    def prepare(self) -> None:
+        root = image.root_tree(PACKAGES)
+        target = self.disk()
+        if target.is_file():
+            return
+        host.need_space(paths.CACHE, 2 * FILL_MIB, "the RocksDB data set")
+        host.tell("lab: making the RocksDB data set (once)")
+        with host.whole(target) as fresh:
+            dataset.fill(fresh, root, "root", PREPARE, (FILL_MIB + ROOM_MIB) * host.MIB)
+
+    def disk(self) -> Path:
+        mark = image.fingerprint(PREPARE, FILL_MIB, ROOM_MIB, image.root_tree(PACKAGES).name)
+        return paths.CACHE / f"rocksdb-{mark}.ext4"
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        text = (folder / "db_bench.txt").read_text()
+        speed = SPEED.search(text)
+        if not speed:
+            raise host.LabError("db_bench said no speed")
+        seconds = float(speed[1])
+        parts = {f"{found[1]}s": _figures(found, seconds) for found in HISTOGRAM.finditer(text)}
+        background = {
+            "compacted_mib": _counted_mib(text, "compact.write.bytes"),
+            "flushed_mib": _counted_mib(text, "flush.write.bytes"),
+        }
+        return Measured(parts, background)
+
+
+def _figures(found: re.Match, seconds: float) -> dict:
+    count = int(found["n"])
+    figures = {"throughput": round(count / seconds, 3)}
+    for key, name in (("p50_ms", "p50"), ("p99_ms", "p99"), ("p999_ms", "p999"), ("max_ms", "max")):
+        figures[key] = round(float(found[name]) / US_PER_MS, 4)
+    return figures | {"n": count}
+
+
+def _counted_mib(text: str, name: str) -> float | None:
+    found = re.search(COUNTER.format(re.escape(name)), text, re.M)
+    return round(int(found[1]) / host.MIB, 1) if found else None

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""WiredTiger, MongoDB's engine: wtperf's reads and durable updates beside its checkpoints."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from lab import figures, host, image, paths
+from lab.experiments.database.base import Database, Measured
+
+VERSION = "11.3.1"
+SHA256 = "95052d1b6fc06921dd617aafa1ba2a773d8dbbbf2eb74f77147290a630e598d0"
+# Debian's WiredTiger names no threads, and no other package has wtperf.
+BUILD = """
+set -e
+cd "$1"
+"$2" -m pip --quiet --disable-pip-version-check download --no-deps --no-binary wiredtiger \
+  wiredtiger=={version}
+echo "{sha256}  wiredtiger-{version}.tar.gz" | sha256sum --quiet --check
+tar xf wiredtiger-{version}.tar.gz
+cd wiredtiger-{version}
+cmake -G Ninja -B build -DENABLE_PYTHON=0 -DENABLE_SHARED=1 -DENABLE_STRICT=0 \
+  -DCMAKE_BUILD_TYPE=Release
+ninja -C build libwiredtiger.so wtperf
+mkdir "$1/programs"
+cp "$(find build -type f -name wtperf)" "$(find build -name 'libwiredtiger.so.*' -type f)" \
+  "$1/programs/"
+"""
+ROWS = 560_000
+FILL_MIB = 700
+ROOM_MIB = 1500
+SHAPE = f"""
+table_config="type=file"
+icount={ROWS}
+value_sz=1000
+random_value=true
+"""
+POPULATE = f"""
+conn_config="create,cache_size=500M,log=(enabled)"
+{SHAPE}
+"""
+# A tenth of the data in the cache, and what commits is on the disk, as with MongoDB's j: true.
+# random_range: the rows need not be counted first.
+RUN = f"""
+conn_config="cache_size=96M,log=(enabled),transaction_sync=(enabled=true,method=fsync),%s"
+{SHAPE}
+create=false
+close_conn=false
+random_range=1
+threads=((count=8,reads=1,throttle=75),(count=8,updates=1,throttle=75))
+sample_interval=1
+sample_rate=1
+"""
+STATISTICS = "statistics=(fast),statistics_log=(json,wait=1)"
+CHECKPOINTS = "checkpoint=(wait=2)"
+US_PER_MS = 1000
+MS_PER_S = 1000
+
+
+class WiredTiger(Database):
+    """Threads that read and threads that update durably; eviction and checkpoints."""
+
+    name = "wiredtiger"
+    title = f"WiredTiger {VERSION}"
+    load = (
+        "wtperf: 600 reads and 600 durable updates a second, from 8 threads each (they arrive "
+        "when the thread is free); latencies above 1 ms in whole ms"
+    )
+    storm = "a checkpoint 2 s after the end of the last one, and eviction; *floor*: eviction alone"
+    script = "wiredtiger.sh"
+    programs = "wtperf"
+    memory_mib = 640
+    duration_s = 10
+    warm_s = 0
+
+    def prepare(self) -> None:
+        programs = _programs()
+        target = self.disk()
+        if target.is_file():
+            return
+        host.need_space(paths.CACHE, 3 * FILL_MIB, "the WiredTiger data set")
+        host.tell("lab: making the WiredTiger data set (a minute or so, once)")
+        with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
+            data = Path(folder)
+            (data / "db").mkdir()
+            (data / "populate").write_text(POPULATE)
+            command = [str(programs / "wtperf"), "-h", str(data / "db")]
+            host.run(
+                [*command, "-O", str(data / "populate")],
+                what="loading the WiredTiger data set",
+                env={"LD_LIBRARY_PATH": str(programs)},
+            )
+            image.make_ext4(fresh, data, image.round_up((FILL_MIB + ROOM_MIB) * host.MIB))
+
+    def disk(self) -> Path:
+        mark = image.fingerprint(VERSION, POPULATE, FILL_MIB, ROOM_MIB)
+        return paths.CACHE / f"wiredtiger-{mark}.ext4"
+
+    def payload(self) -> dict[str, Path | str]:
+        return {
+            "wiredtiger": _programs(),
+            "run": RUN % f"{STATISTICS},{CHECKPOINTS}",
+            "run-floor": RUN % STATISTICS,
+        }
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        span_s = end - begin
+        parts = {f"{kind}s": _figures(folder, kind, span_s) for kind in ("read", "update")}
+        return Measured(parts, _checkpoints(folder))
+
+
+def _programs() -> Path:
+    """A folder with wtperf and its library, built when absent."""
+    target = paths.CACHE / f"wiredtiger-{image.fingerprint(VERSION, BUILD)}"
+    if target.is_dir():
+        return target
+    host.need_space(paths.CACHE, 1000, "building WiredTiger")
+    host.tell("lab: building WiredTiger (some minutes, once)")
+    script = BUILD.replace("{version}", VERSION).replace("{sha256}", SHA256)
+    with host.whole(target) as fresh:
+        folder = fresh.parent
+        command = ["bash", "-c", script, "build", str(folder), sys.executable]
+        host.run(command, what="building WiredTiger")
+        (folder / "programs").rename(fresh)
+    return target
+
+
+def _figures(folder: Path, kind: str, span_s: float) -> dict:
+    """From wtperf's histogram: lines of upper bound in us, count, and sums."""
+    table = np.loadtxt(folder / f"latency.{kind}", delimiter=",", ndmin=2)
+    latency_ms = np.repeat(table[:, 0] / US_PER_MS, table[:, 1].astype(int))
+    requests = figures.Requests(np.zeros(len(latency_ms)), latency_ms)
+    return figures.summarize(requests, span_s)
+
+
+def _checkpoints(folder: Path) -> dict:
+    """From the engine's own statistics, of which it logs a line a second."""
+    lines = (folder / "statistics").read_text().splitlines()
+    last = json.loads(lines[-1])["wiredTiger"]["checkpoint"]
+    return {
+        "checkpoints": last["total succeed number of checkpoints"],
+        "checkpoint_s": last["max time (msecs)"] / MS_PER_S,
+    }

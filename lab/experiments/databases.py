@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Each database under its own storm, with nobody tagged by hand.
+
+Labels come from fgiod and the profiles as they ship, or from the database's own integration.
+"""
+
+import re
+
+from lab import figures, guest, host, kernel, paths, summary
+from lab.configurations import Configuration
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    blame,
+    check,
+    disk_use,
+    fgio_command,
+    grown,
+    moments,
+    need_modules,
+    payload,
+)
+from lab.experiments.database import ALL, Database
+from lab.threads import by_class
+
+INSIDE = "fgio-inside"
+# Causes of waiting that a row keeps.
+BLAMED = 12
+
+
+class Databases(Experiment):
+    """Real databases with their own background work, labelled by profile or from inside."""
+
+    name = "databases"
+    description = "each database under its own storm; labels from profiles or from inside alone"
+    device = "volume"
+    configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
+    extra_configurations = ("kyber", "fgio-block")
+    duration_s = max(one.duration_s for one in ALL.values())
+    setup_s = 8
+    limit_s = 900
+    variants = tuple(ALL)
+    units = {
+        "foreground.throughput": "requests per second",
+        "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
+        "background.written_mib": "MiB written to the disk while measuring, by all",
+        "threads": "moment -> class -> the database's threads with it: name or title, and how many",
+    }
+
+    def choose_part(self, only: str) -> None:
+        """Runs databases alone whose names match a pattern. Raises LabError when none does."""
+        self.variants = tuple(name for name in ALL if re.search(only, name))
+        if not self.variants:
+            names = ", ".join(ALL)
+            raise host.LabError(f"--only {only}: no such database; choose from: {names}")
+
+    def has(self, configuration: Configuration, variant: str) -> bool:
+        return configuration.name != INSIDE or bool(ALL[variant].inside())
+
+    def prepare(self) -> None:
+        for name in self.variants:
+            ALL[name].prepare()
+
+    def _environment(self, configuration: Configuration, seed: int, database: Database) -> str:
+        labels = "inside" if configuration.name == INSIDE else "profile"
+        values = {
+            "DEVICE": self.device,
+            "SEED": seed,
+            "ELEVATOR": configuration.elevator,
+            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
+            "LABELS": labels if configuration.elevator == "fgio" else "",
+            "HAS_BACKGROUND": int(configuration.has_background),
+            "WARM_S": database.warm_s,
+            "DURATION_S": database.duration_s,
+            "STORM_AFTER_S": database.storm_after_s,
+            **database.settings,
+        }
+        return "".join(f"{name}={value}\n" for name, value in values.items())
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+        database = ALL[variant]
+        taken = payload(chosen, "databases.sh", "fgiod.sh")
+        taken |= database.payload()
+        taken["database.sh"] = paths.LAB / "guest" / database.script
+        taken["databases.env"] = self._environment(configuration, seed, database)
+        if configuration.elevator == "fgio":
+            taken["bin/fgio"] = fgio_command()
+            taken["bin/fgiod"] = fgio_command().with_name("fgiod")
+            taken["profiles"] = paths.ROOT / "profiles"
+        if configuration.name == INSIDE:
+            taken |= database.inside()
+        return guest.Boot(
+            kernel=chosen,
+            commands="bash $PAYLOAD/databases.sh",
+            payload=taken,
+            disks=(database.disk(),),
+            packages=database.packages,
+            memory_mib=database.memory_mib,
+            limit_s=self.limit_s,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name}, {variant} under {configuration.name}")
+        folder, database = outcome.results, ALL[variant]
+        noted = moments(folder)
+        begin, end = noted["measure_begin"], noted["measure_end"]
+        measured = database.read(folder, begin, end)
+        disk = disk_use(folder)
+        background = {"storm_s": None, **measured.background, "written_mib": disk["write"]["mib"]}
+        if measured.storm_s:
+            storm_begin, storm_end = measured.storm_s
+            background["storm_s"] = round(storm_end - storm_begin, 3) if storm_end else None
+        extra = {
+            "database": variant,
+            "disk": disk,
+            "fgio_counters": grown(folder, "fgio"),
+            "threads": by_class(folder, database.programs),
+            "blame": blame(folder, BLAMED),
+            "virtual_s": outcome.virtual_s,
+        }
+        rows = []
+        for kind, requests in measured.foregrounds.items():
+            cell = {"cell": f"{variant}: {kind}" if kind else variant}
+            given = isinstance(requests, dict)
+            foreground = requests if given else figures.summarize(requests, end - begin)
+            rows.append(Row(configuration.name, seed, foreground, background, cell | extra))
+        return rows
+
+    def markdown(self, content: dict, rows: list[Row]) -> str:
+        """The figures as Markdown, a part for each database."""
+        lines = [
+            "# Databases under their own storms",
+            "",
+            f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
+            f"made by `{content['command']}`.",
+        ]
+        for name in dict.fromkeys(row.extra["database"] for row in rows):
+            lines += _part(ALL[name], [row for row in rows if row.extra["database"] == name])
+        return "\n".join(lines) + "\n"
+
+
+def _part(database: Database, rows: list[Row]) -> list[str]:
+    lines = ["", f"## {database.title}", "", f"{database.load}. Storm: {database.storm}."]
+    for cell in dict.fromkeys(row.extra["cell"] for row in rows):
+        lines += _figures(cell, [row for row in rows if row.extra["cell"] == cell])
+    for config in dict.fromkeys(row.config for row in rows if row.extra["threads"]):
+        first = next(row for row in rows if row.config == config)
+        lines += _threads(first)
+        lines += _causes(first)
+    return lines
+
+
+def _figures(cell: str, rows: list[Row]) -> list[str]:
+    figure_lines = summary.medians(rows)
+    background = list(figure_lines[0]["background"])
+    headings = [cell, "per second", "p50 ms", "p99 ms", "p99.9 ms", "max ms"]
+    headings += [name.replace("_", " ") for name in background]
+    lines = ["", f"| {' | '.join(headings)} |", f"|---|{'--:|' * (len(headings) - 1)}"]
+    for line in figure_lines:
+        texts = [summary.number(line[name]) for name in summary.FIGURES]
+        texts += [summary.number(line["background"][name]) for name in background]
+        lines.append(f"| {line['config']} | {' | '.join(texts)} |")
+    return lines
+
+
+def _threads(row: Row) -> list[str]:
+    lines = ["", f"Threads under {row.config}:", "", "| when | class | threads |", "|---|---|---|"]
+    for moment, classes in row.extra["threads"].items():
+        for name, threads in classes.items():
+            shown = ", ".join(
+                f"{count} `{thread}`" if count > 1 else f"`{thread}`"
+                for thread, count in threads.items()
+            )
+            lines.append(f"| {moment} | {name} | {shown} |")
+    return lines
+
+
+def _causes(row: Row) -> list[str]:
+    lines = ["", f"What foreground threads waited for under {row.config} (`fgio blame`):", ""]
+    lines += ["| cause | waits | total ms | mean ms | max ms |", "|---|--:|--:|--:|--:|"]
+    for cause in row.extra["blame"]:
+        texts = [summary.number(cause[name]) for name in ("total_ms", "mean_ms", "max_ms")]
+        lines.append(f"| {cause['cause']} | {cause['count']} | {' | '.join(texts)} |")
+    return lines

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# RocksDB, see databases.sh. The storm: compaction, which begins when the database is opened.
+# shellcheck shell=bash
+
+start_database() {
+  mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
+}
+
+warm_up() { :; }
+
+measure() {
+  local compaction=()
+  [[ $HAS_BACKGROUND == 1 ]] || compaction=(--disable_auto_compactions)
+  moment measure_begin
+  # shellcheck disable=SC2086
+  db_bench --benchmarks=readrandomwriterandom $SHAPE --use_existing_db --seed="$SEED" \
+    --threads="$CLIENTS" --duration="$DURATION_S" --ops_between_duration_checks=1 --readwritepercent=90 \
+    --sync --histogram --statistics --stats_level=1 "${compaction[@]}" \
+    >"$RESULTS/db_bench.txt" 2>"$RESULTS/db_bench.errors" &
+  sleep 2
+  list_threads compaction
+  wait $! || { cat "$RESULTS/db_bench.errors"; stop "db_bench failed"; }
+  moment measure_end
+}
+
+finish() { cp "$DATA/db/LOG" "$RESULTS/rocksdb.log"; }

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How the experiment `databases` reads what guests leave, and what boots it makes."""
+
+import json
+
+import pytest
+
+from lab import configurations, experiments, host, threads
+from lab.experiments.database import ALL
+
+THREADS = """\
+  100   100 redis-server    redis-server *:6379
+  100   101 bio_aof_fsync   redis-server *:6379
+  100   102 bio_lazy_free   redis-server *:6379
+  100   103 bio_lazy_free   redis-server *:6379
+  140   140 redis-server    redis-rdb-bgsave *:6379
+  200   200 redis-cli       redis-cli PING
+"""
+DB_BENCH = """\
+readrandomwriterandom :    2175.330 micros/op 3586 ops/sec 4.000 seconds 15992 operations; ( ... )
+Microseconds per read:
+Count: 14400 Average: 39.1546  StdDev: 1392.68
+Min: 0  Median: 3.9180  Max: 75881
+Percentiles: P50: 4.00 P75: 5.96 P99: 51.00 P99.9: 165.00 P99.99: 71333.33
+------------------------------------------------------
+[       0,       1 ]     2733  18.979%  18.979% ####
+Microseconds per write:
+Count: 1592 Average: 21686.7770  StdDev: 9616.36
+Min: 136  Median: 22846.1538  Max: 72532
+Percentiles: P50: 22846.00 P75: 29200.29 P99: 48701.03 P99.9: 65050.00 P99.99: 72532.00
+rocksdb.compact.write.bytes COUNT : 3145728
+rocksdb.flush.write.bytes COUNT : 0
+"""
+HEAD = "#usecs,operations,cumulative-operations,total-operations\n"
+
+
+def test_threads_are_listed_by_the_class_that_the_kernel_has_for_them(tmp_path):
+    tags = [
+        {"tid": 100, "class": "foreground"},
+        {"tid": 101, "class": "foreground"},
+        {"tid": 140, "class": "background"},
+        {"tid": 200, "class": "foreground"},
+    ]
+    (tmp_path / "status.BGSAVE").write_text(json.dumps({"tags": tags}))
+    (tmp_path / "threads.BGSAVE").write_text(THREADS)
+    (tmp_path / "status.json").write_text(json.dumps({"tags": []}))
+    assert threads.by_class(tmp_path, "redis-server") == {
+        "BGSAVE": {
+            "foreground": {"redis-server *:6379": 1, "bio_aof_fsync": 1},
+            "background": {"redis-rdb-bgsave *:6379": 1},
+            "none": {"bio_lazy_free": 2},
+        }
+    }
+
+
+def test_figures_of_db_bench(tmp_path):
+    (tmp_path / "db_bench.txt").write_text(DB_BENCH)
+    measured = ALL["rocksdb"].read(tmp_path, 0, 4)
+    assert measured.foregrounds["reads"] == {
+        "throughput": 3600.0,
+        "p50_ms": 0.004,
+        "p99_ms": 0.051,
+        "p999_ms": 0.165,
+        "max_ms": 75.881,
+        "n": 14400,
+    }
+    assert measured.foregrounds["writes"]["n"] == 1592
+    assert measured.background == {"compacted_mib": 3.0, "flushed_mib": 0.0}
+
+
+def test_figures_of_wtperf(tmp_path):
+    (tmp_path / "latency.read").write_text(HEAD + "100,98,98,100\n3000,1,99,100\n9000,1,100,100\n")
+    (tmp_path / "latency.update").write_text(HEAD + "2000,10,10,10\n")
+    checkpoint = {"total succeed number of checkpoints": 3, "max time (msecs)": 450}
+    (tmp_path / "statistics").write_text(json.dumps({"wiredTiger": {"checkpoint": checkpoint}}))
+    measured = ALL["wiredtiger"].read(tmp_path, 10, 20)
+    reads = measured.foregrounds["reads"]
+    assert (reads["throughput"], reads["p50_ms"], reads["p99_ms"]) == (10.0, 0.1, 3.0)
+    assert (reads["max_ms"], reads["n"]) == (9.0, 100)
+    assert measured.background == {"checkpoints": 3, "checkpoint_s": 0.45}
+
+
+def test_labels_from_inside_are_asked_of_those_that_have_them():
+    experiment = experiments.find("databases")
+    inside = configurations.BY_NAME["fgio-inside"]
+    assert {name for name in ALL if experiment.has(inside, name)} == {"redis", "postgresql"}
+    assert all(experiment.has(configurations.BY_NAME["fgio"], name) for name in ALL)
+
+
+def test_an_unknown_database_is_refused():
+    with pytest.raises(host.LabError, match="choose from: redis"):
+        experiments.find("databases").choose_part("oracle")
