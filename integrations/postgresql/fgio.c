@@ -69,8 +69,8 @@ static enum section_class class_of_query(void)
 	return settings_class(CMDTAG_SELECT);
 }
 
-/* A statement goes on, or begins. */
-static void open_section(enum section_class class)
+/* The first section of a process. */
+static void first_section(enum section_class class)
 {
 	stats_enlist();
 	section_become(class);
@@ -89,8 +89,14 @@ static bool frame_begin(enum section_class class)
 		return false;
 	running = true;
 	outermost = class;
-	open_section(class);
+	section_become(class);
 	return true;
+}
+
+/* As frame_begin(), for the rest of a query that on_start() has seen. */
+static bool frame_go_on(void)
+{
+	return frame_begin(section_now != SECTION_NONE ? section_now : class_of_query());
 }
 
 /* Deferred triggers and the flush are still to come; the end of the transaction follows. */
@@ -113,13 +119,13 @@ static void on_authentication(struct Port *port, int status)
 	if (previous_authentication)
 		previous_authentication(port, status);
 	if (status == STATUS_OK && serves_client())
-		open_section(class_of_query());
+		first_section(class_of_query());
 }
 
 static PlannedStmt *on_plan(Query *query, const char *text, int options, ParamListInfo parameters)
 {
 	if (!running && serves_client())
-		open_section(class_of_query());
+		section_become(class_of_query());
 	if (previous_planner)
 		return previous_planner(query, text, options, parameters);
 	return standard_planner(query, text, options, parameters);
@@ -128,10 +134,10 @@ static PlannedStmt *on_plan(Query *query, const char *text, int options, ParamLi
 static void on_start(QueryDesc *query, int flags)
 {
 	if (!running && serves_client()) {
-		open_section(class_of_query());
-		stats_count_statement(section_now());
+		section_become(class_of_query());
+		stats_count_statement(section_now);
 	} else if (IsParallelWorker() && !stats_exist()) {
-		open_section(class_of_query());
+		section_become(class_of_query());
 	}
 	if (previous_start)
 		previous_start(query, flags);
@@ -142,7 +148,7 @@ static void on_start(QueryDesc *query, int flags)
 #if PG_VERSION_NUM >= 180000
 static void on_run(QueryDesc *query, ScanDirection direction, uint64 count)
 {
-	bool outer = frame_begin(class_of_query());
+	bool outer = frame_go_on();
 
 	if (previous_run)
 		previous_run(query, direction, count);
@@ -154,7 +160,7 @@ static void on_run(QueryDesc *query, ScanDirection direction, uint64 count)
 #else
 static void on_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 {
-	bool outer = frame_begin(class_of_query());
+	bool outer = frame_go_on();
 
 	if (previous_run)
 		previous_run(query, direction, count, once);
@@ -167,7 +173,7 @@ static void on_run(QueryDesc *query, ScanDirection direction, uint64 count, bool
 
 static void on_finish(QueryDesc *query)
 {
-	bool outer = frame_begin(class_of_query());
+	bool outer = frame_go_on();
 
 	if (previous_finish)
 		previous_finish(query);
@@ -179,7 +185,7 @@ static void on_finish(QueryDesc *query)
 
 static void on_end(QueryDesc *query)
 {
-	bool outer = frame_begin(class_of_query());
+	bool outer = frame_go_on();
 
 	if (previous_end)
 		previous_end(query);
@@ -195,7 +201,7 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only_
 		       QueryCompletion *completion)
 {
 	CommandTag tag = CreateCommandTag(statement->utilityStmt);
-	enum section_class class = SECTION_NONE, before = section_now();
+	enum section_class class = SECTION_NONE, before = section_now;
 	bool ends = commits(tag), outer = false;
 
 	if (serves_client()) {
@@ -258,14 +264,14 @@ static void on_transaction(XactEvent event, void *argument)
 {
 	/* A parallel worker has connected to the database: this is no transaction of its leader's. */
 	if (IsParallelWorker() && event == XACT_EVENT_COMMIT)
-		open_section(stats_class_of_leader());
+		first_section(stats_class_of_leader());
 	if (!serves_client())
 		return;
 	switch (event) {
 	case XACT_EVENT_PRE_COMMIT:
 	case XACT_EVENT_PRE_PREPARE:
-		if (section_now() == SECTION_NONE)
-			open_section(class_of_query());
+		if (section_now == SECTION_NONE)
+			section_become(class_of_query());
 		break;
 	case XACT_EVENT_COMMIT:
 	case XACT_EVENT_PREPARE:
@@ -323,7 +329,7 @@ void _PG_init(void)
 PG_FUNCTION_INFO_V1(fgio_class);
 Datum fgio_class(PG_FUNCTION_ARGS)
 {
-	const char *name = section_name(section_now());
+	const char *name = section_name(section_now);
 
 	if (!name)
 		PG_RETURN_NULL();

@@ -15,7 +15,8 @@
 #define FILES 2
 #define NS_PER_S 1000000000ULL
 
-static enum section_class now = SECTION_NONE;
+enum section_class section_now = SECTION_NONE;
+
 static bool attached;
 static bool labelled;
 static bool walwriter_seen;
@@ -47,8 +48,8 @@ static uint64 clock_ns(void)
 static void end_section(void)
 {
 	if (begun_ns)
-		stats_add_time(now, clock_ns() - begun_ns);
-	if (now == SECTION_FOREGROUND)
+		stats_add_time(section_now, clock_ns() - begun_ns);
+	if (section_now == SECTION_FOREGROUND)
 		fgio_foreground_end();
 	else
 		fgio_background_end();
@@ -67,26 +68,14 @@ static void begin_section(enum section_class class)
 	begun_ns = stats_track_time ? clock_ns() : 0;
 }
 
-void section_become(enum section_class class)
+void section_change(enum section_class class)
 {
-	if (class == now)
-		return;
-	if (now != SECTION_NONE)
+	if (section_now != SECTION_NONE)
 		end_section();
 	if (class != SECTION_NONE)
 		begin_section(class);
-	now = class;
+	section_now = class;
 	stats_set_class(class, labelled);
-}
-
-enum section_class section_now(void)
-{
-	return now;
-}
-
-bool section_labelled(void)
-{
-	return labelled;
 }
 
 const char *section_name(enum section_class class)

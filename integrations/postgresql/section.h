@@ -13,14 +13,18 @@ enum section_class {
 	SECTION_CLASSES,
 };
 
-/* What the process is from now on; SECTION_NONE ends the section. Cheap when nothing changes. */
-extern void section_become(enum section_class class);
+/* What the process is now; to be read alone. */
+extern enum section_class section_now;
 
-/* What it is now. */
-extern enum section_class section_now(void);
+/* As section_become(), when it is another class. */
+extern void section_change(enum section_class class);
 
-/* Whether the kernel hears of it; false without the module. */
-extern bool section_labelled(void);
+/* What the process is from now on; SECTION_NONE ends the section. Each statement says it again. */
+static inline void section_become(enum section_class class)
+{
+	if (class != section_now)
+		section_change(class);
+}
 
 /* NULL for SECTION_NONE. */
 extern const char *section_name(enum section_class class);

@@ -29,20 +29,7 @@ static const struct config_enum_entry class_values[] = {
 };
 
 struct settings settings;
-
-/* Of each command tag, whether it is among fgio.background_commands. */
-static bool in_background[COMMAND_TAG_NEXTTAG];
-
-enum section_class settings_class(CommandTag tag)
-{
-	if (settings.scope == SCOPE_NEVER)
-		return SECTION_NONE;
-	if (settings.class == CLASS_BACKGROUND)
-		return SECTION_BACKGROUND;
-	if (settings.class == CLASS_BY_COMMAND && in_background[tag])
-		return SECTION_BACKGROUND;
-	return SECTION_FOREGROUND;
-}
+bool settings_in_background[COMMAND_TAG_NEXTTAG];
 
 /* Takes the next name off a list: sets *name to it, without the space around it. */
 static bool next_command(char **list, char **name)
@@ -111,7 +98,7 @@ static bool check_background_commands(char **value, void **extra, GucSource sour
 
 static void assign_background_commands(const char *value, void *extra)
 {
-	memcpy(in_background, extra, sizeof(in_background));
+	memcpy(settings_in_background, extra, sizeof(settings_in_background));
 }
 
 static void define_choices(void)

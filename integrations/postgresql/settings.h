@@ -33,7 +33,19 @@ extern struct settings settings;
 /* Defines the GUCs; in _PG_init(). */
 extern void settings_define(void);
 
+/* Of each command tag, whether it is among fgio.background_commands. */
+extern bool settings_in_background[COMMAND_TAG_NEXTTAG];
+
 /* What a statement with this tag is. */
-extern enum section_class settings_class(CommandTag tag);
+static inline enum section_class settings_class(CommandTag tag)
+{
+	if (settings.scope == SCOPE_NEVER)
+		return SECTION_NONE;
+	if (settings.class == CLASS_BACKGROUND)
+		return SECTION_BACKGROUND;
+	if (settings.class == CLASS_BY_COMMAND && settings_in_background[tag])
+		return SECTION_BACKGROUND;
+	return SECTION_FOREGROUND;
+}
 
 #endif

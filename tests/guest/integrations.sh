@@ -318,9 +318,9 @@ check_redis_threads() {
   install -d -o redis -g redis $DISK_FOLDER/redis
   start_redis --loadmodule "$PAYLOAD/redis/fgio.so"
   wait_for "its threads" info_has fgio background_threads:3
-  ask INFO fgio
+  ask INFO fgio | tr -d '\r' | tee "$WORK/info"
   for field in available:1 enabled:1 class:foreground children:0 devices:1; do
-    info_has fgio "^fgio_$field" || fail "INFO fgio does not say $field"
+    grep -q "^fgio_$field$" "$WORK/info" || fail "INFO fgio does not say $field"
   done
   expect_redis 'foreground redis-server'
 
@@ -350,8 +350,7 @@ check_redis_threads() {
   ask CONFIG SET fgio.enabled no
   name_threads
   expect_labels 'background redis-aof-rewrite'
-  ask CONFIG SET fgio.class background
-  ask CONFIG SET fgio.enabled yes
+  ask CONFIG SET fgio.class background fgio.enabled yes
   expect_redis 'background redis-server' 'background redis-aof-rewrite'
   ask CONFIG SET fgio.class foreground
   expect_redis 'foreground redis-server' 'background redis-aof-rewrite'
