@@ -31,7 +31,7 @@ cp "$(find build -type f -name wtperf)" "$(find build -name 'libwiredtiger.so.*'
 """
 ROWS = 560_000
 FILL_MIB = 700
-ROOM_MIB = 1500
+ROOM_MIB = 900
 SHAPE = f"""
 table_config="type=file"
 icount={ROWS}
@@ -73,7 +73,7 @@ class WiredTiger(Database):
     script = "wiredtiger.sh"
     programs = "wtperf"
     memory_mib = 640
-    duration_s = 10
+    duration_s = 7
     warm_s = 0
 
     def prepare(self) -> None:
