@@ -94,4 +94,20 @@ static inline u16 fgio_stamp_ioprio(enum fgio_class class,
 	return ioprio;
 }
 
+/*
+ * A priority without fgio's marks: user space may set any hint bits (since
+ * 6.5), and must not decide by them. Context: any.
+ */
+static inline u16 fgio_unmark_ioprio(u16 ioprio)
+{
+	return (u16)(ioprio & ~(FGIO_IOPRIO_CRITICAL |
+				FGIO_IOPRIO_NONCRITICAL));
+}
+
+/* Whether only the privileged may choose this priority. Context: any. */
+static inline bool fgio_ioprio_is_privileged(u16 ioprio)
+{
+	return ioprio >> FGIO_IOPRIO_CLASS_SHIFT == FGIO_IOPRIO_CLASS_REALTIME;
+}
+
 #endif /* FGIO_CORE_CLASS_H */

@@ -10,6 +10,12 @@
 
 static struct dentry *root;
 
+/* The module's folder, which goes with all that is in it. */
+struct dentry *fgio_counters_root(void)
+{
+	return root;
+}
+
 struct admission_totals {
 	u64 admitted[FGIO_CLASSES];
 	u64 waited_ns[FGIO_CLASSES];

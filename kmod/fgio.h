@@ -4,6 +4,7 @@
  *
  *	tag.c        who is a foreground task
  *	word.c       the memory in which threads say so themselves
+ *	trust.c      who may become one, and how many
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and what the device gets
@@ -195,6 +196,7 @@ bool fgio_tag_init(void);
 void fgio_tag_exit(void);
 
 /* stamp.c */
+bool fgio_ioprio_is_trusted(u16 ioprio);
 bool fgio_stamp_init(void);
 void fgio_stamp_exit(void);
 void fgio_stamp_critical(struct request *rq);
@@ -243,6 +245,7 @@ u64 fgio_buffer_of_bio(struct bio *bio);
 extern struct elv_fs_entry fgio_tunables[];
 
 /* counters.c */
+struct dentry *fgio_counters_root(void);
 int fgio_counters_init(void);
 void fgio_counters_exit(void);
 void fgio_counters_add_queue(struct fgio_queue_data *fq);

@@ -12,6 +12,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
+#include "trust.h"
 #include "uapi/fgio.h"
 #include "wait.h"
 
@@ -55,6 +56,7 @@ static const struct {
 	{ fgio_walk_init, fgio_walk_exit },
 	{ fgio_probe_init, fgio_probe_exit },
 	{ attach_hooks, detach_hooks },
+	{ fgio_trust_init, fgio_trust_exit },
 	{ fgio_watchdog_init, fgio_watchdog_exit },
 	{ fgio_elevator_init, fgio_elevator_exit },
 	{ fgio_device_init, fgio_device_exit },

@@ -11,12 +11,27 @@
 
 #include "fgio.h"
 #include "inherit.h"
+#include "trust.h"
 
 static struct tracepoint *bio_queue_tracepoint;
 
 static bool stamp = true;
 module_param(stamp, bool, 0644);
 MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
+
+static bool foreground_ioprio = true;
+module_param(foreground_ioprio, bool, 0644);
+MODULE_PARM_DESC(foreground_ioprio, "best-effort level 0, which everybody may choose, is critical while no cgroups are listed (Y)");
+
+/*
+ * Everybody may choose best-effort level 0: it is no way past the list of
+ * cgroups. The real-time class takes a privilege. Context: any.
+ */
+bool fgio_ioprio_is_trusted(u16 ioprio)
+{
+	return fgio_ioprio_is_privileged(ioprio) ||
+	       (READ_ONCE(foreground_ioprio) && !fgio_trust_lists_cgroups());
+}
 
 /*
  * The kernel gives an I/O whose submitter has no I/O priority one that follows
@@ -42,7 +57,7 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
 	if (class == FGIO_NONCRITICAL || tag != FGIO_THREAD_UNTAGGED ||
 	    ioprio & FGIO_IOPRIO_CRITICAL)
 		return class;
-	if (!ioprio_is_chosen(ioprio))
+	if (!fgio_ioprio_is_trusted(ioprio) || !ioprio_is_chosen(ioprio))
 		return FGIO_NONCRITICAL;
 	if (!(current->flags & PF_KTHREAD))
 		fgio_saw_foreground_ioprio();
@@ -70,6 +85,16 @@ static void note_noncritical(struct bio *bio)
 }
 
 /*
+ * What a user's task submits itself, and not a driver on its behalf, has no
+ * mark of ours: one that it has was put there to deceive.
+ */
+static bool marks_are_forged(void)
+{
+	return in_task() && !current->bio_list &&
+	       !(current->flags & PF_KTHREAD);
+}
+
+/*
  * Whoever a foreground task waits for is as good as one, whatever the tag. Such
  * a boost ends soon: the task is noted as if it had none.
  */
@@ -78,7 +103,11 @@ static void on_bio_queue(void *data, struct bio *bio)
 	enum fgio_thread_tag tag;
 	enum fgio_class class;
 
-	if (!fgio_queues_exist() || !READ_ONCE(stamp))
+	if (!fgio_queues_exist())
+		return;
+	if (marks_are_forged())
+		bio->bi_ioprio = fgio_unmark_ioprio(bio->bi_ioprio);
+	if (!READ_ONCE(stamp))
 		return;
 	tag = fgio_tag_of_current();
 	class = classify(tag, bio->bi_ioprio);

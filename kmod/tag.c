@@ -16,6 +16,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
+#include "trust.h"
 #include "wait.h"
 #include "word.h"
 
@@ -28,6 +29,7 @@
  * @tag: its tag
  * @word: its section word, or NULL
  * @tied: in fgio_words.tied, when it has a word
+ * @charge: what it takes from limits; foreground when may_be_foreground()
  * @rcu: frees it
  */
 struct tag_entry {
@@ -36,12 +38,19 @@ struct tag_entry {
 	enum fgio_thread_tag tag;
 	const struct fgio_word __rcu *word;
 	struct hlist_node tied;
+	struct fgio_charge charge;
 	struct rcu_head rcu;
 };
 
+/* Memory that a claim may need, obtained before the lock. */
+struct fresh {
+	struct tag_entry *entry;
+	struct fgio_account *account;
+};
+
 static DEFINE_HASHTABLE(tags, TAG_BITS);
-/* Writers only; readers are under RCU. Taken with interrupts on. */
-static DEFINE_SPINLOCK(tags_lock);
+/* Writers only; readers are under RCU. */
+DEFINE_SPINLOCK(fgio_tags_lock);
 static unsigned int tag_count;
 static unsigned int foreground_count;
 static struct tracepoint *exit_tracepoint;
@@ -55,7 +64,7 @@ static struct tag_entry *find_entry(struct task_struct *task)
 	struct tag_entry *entry;
 
 	hash_for_each_possible_rcu(tags, entry, node, (unsigned long)task,
-				   lockdep_is_held(&tags_lock))
+				   lockdep_is_held(&fgio_tags_lock))
 		if (entry->task == task)
 			return entry;
 	return NULL;
@@ -93,10 +102,7 @@ enum fgio_thread_tag fgio_tag_of_current(void)
 	return fgio_tag_of(current);
 }
 
-/*
- * What follows, up to fgio_tag_set(), runs under the lock, or when nobody else
- * is left.
- */
+/* What follows, up to clear_tag(), runs under the lock. */
 
 /* Nobody says when a word changes: its thread may be one at any moment. */
 static bool may_be_foreground(const struct tag_entry *entry)
@@ -118,12 +124,14 @@ static void set_entry(struct tag_entry *entry, enum fgio_thread_tag tag,
 	WRITE_ONCE(entry->tag, tag);
 	rcu_assign_pointer(entry->word, word);
 	count_foreground(was, may_be_foreground(entry));
+	if (!may_be_foreground(entry))
+		fgio_trust_calm(&entry->charge);
 }
 
 static const struct fgio_word *word_of(const struct tag_entry *entry)
 {
 	return rcu_dereference_protected(entry->word,
-					 lockdep_is_held(&tags_lock));
+					 lockdep_is_held(&fgio_tags_lock));
 }
 
 static void remove_entry(struct tag_entry *entry)
@@ -132,6 +140,7 @@ static void remove_entry(struct tag_entry *entry)
 	if (!hlist_unhashed(&entry->tied))
 		hlist_del_init(&entry->tied);
 	hash_del_rcu(&entry->node);
+	fgio_trust_give_back(&entry->charge);
 	WRITE_ONCE(tag_count, tag_count - 1);
 	kfree_rcu(entry, rcu);
 }
@@ -144,24 +153,42 @@ static void untie(struct tag_entry *entry)
 		remove_entry(entry);
 }
 
+static bool obtain_memory(struct fresh *fresh)
+{
+	fresh->entry = kzalloc(sizeof(*fresh->entry), GFP_KERNEL_ACCOUNT);
+	fresh->account = fgio_trust_new_account();
+	return fresh->entry && fresh->account;
+}
+
+static void free_unused(const struct fresh *fresh)
+{
+	kfree(fresh->entry);
+	kfree(fresh->account);
+}
+
 /*
- * The entry of a thread; *@new when it has none yet, which is used up then. A
+ * The entry of a thread, which may be a foreground task afterwards or not. A
  * thread sets PF_EXITING before it reaches sched_process_exit: either we see
  * the flag here, or on_exit() comes after us and removes what we add.
  */
-static struct tag_entry *obtain_entry(struct task_struct *task,
-				      struct tag_entry **new)
+static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
+				      bool privileged, struct fresh *fresh)
 {
 	struct tag_entry *entry = find_entry(task);
+	int error;
 
 	if (READ_ONCE(task->flags) & PF_EXITING)
 		return ERR_PTR(-ESRCH);
+	if (!entry && tag_count >= tags_max)
+		return ERR_PTR(-ENOSPC);
+	error = fgio_trust_claim(entry ? &entry->charge : &fresh->entry->charge,
+				 task, foreground, privileged, &fresh->account);
+	if (error)
+		return ERR_PTR(error);
 	if (entry)
 		return entry;
-	if (tag_count >= tags_max)
-		return ERR_PTR(-ENOSPC);
-	entry = *new;
-	*new = NULL;
+	entry = fresh->entry;
+	fresh->entry = NULL;
 	entry->task = task;
 	hash_add_rcu(tags, &entry->node, (unsigned long)task);
 	WRITE_ONCE(tag_count, tag_count + 1);
@@ -172,14 +199,29 @@ static void clear_tag(struct task_struct *task)
 {
 	struct tag_entry *entry;
 
-	spin_lock(&tags_lock);
+	spin_lock(&fgio_tags_lock);
 	entry = find_entry(task);
 	if (entry && word_of(entry))
 		set_entry(entry, FGIO_THREAD_UNTAGGED, word_of(entry));
 	else if (entry)
 		remove_entry(entry);
-	spin_unlock(&tags_lock);
+	spin_unlock(&fgio_tags_lock);
 	fgio_foreground_vanished();
+}
+
+static int set_tag(struct task_struct *task, enum fgio_thread_tag tag,
+		   struct fresh *fresh)
+{
+	bool privileged = fgio_trust_is_privileged();
+	struct tag_entry *entry;
+
+	spin_lock(&fgio_tags_lock);
+	entry = obtain_entry(task, tag == FGIO_THREAD_FOREGROUND, privileged,
+			     fresh);
+	if (!IS_ERR(entry))
+		set_entry(entry, tag, word_of(entry));
+	spin_unlock(&fgio_tags_lock);
+	return PTR_ERR_OR_ZERO(entry);
 }
 
 /**
@@ -188,12 +230,13 @@ static void clear_tag(struct task_struct *task)
  * @tag: FGIO_THREAD_UNTAGGED takes the tag away
  *
  * Return: 0, -ESRCH when the thread is exiting, -ENOSPC when the table is
- * full, -ENOMEM, -EOPNOTSUPP when tags could not end with their threads.
- * Context: may sleep.
+ * full, -EACCES and -EDQUOT as fgio_trust_claim(), -ENOMEM, -EOPNOTSUPP when
+ * tags could not end with their threads. Context: may sleep.
  */
 int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 {
-	struct tag_entry *entry, *new;
+	struct fresh fresh;
+	int error = -ENOMEM;
 
 	if (!exit_tracepoint)
 		return -EOPNOTSUPP;
@@ -201,17 +244,11 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 		clear_tag(task);
 		return 0;
 	}
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
-	spin_lock(&tags_lock);
-	entry = obtain_entry(task, &new);
-	if (!IS_ERR(entry))
-		set_entry(entry, tag, word_of(entry));
-	spin_unlock(&tags_lock);
-	kfree(new);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
+	if (obtain_memory(&fresh))
+		error = set_tag(task, tag, &fresh);
+	free_unused(&fresh);
+	if (error)
+		return error;
 	if (tag == FGIO_THREAD_FOREGROUND)
 		fgio_foreground_appeared();
 	else
@@ -219,14 +256,15 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 	return 0;
 }
 
-static int tie_current(struct fgio_words *words, u32 index,
-		       struct tag_entry **new)
+/* Context: under the lock. */
+static int tie_to(struct fgio_words *words, u32 index, bool privileged,
+		  struct fresh *fresh)
 {
 	struct tag_entry *entry;
 
 	if (!atomic_read(&words->maps))
 		return -EINVAL;
-	entry = obtain_entry(current, new);
+	entry = obtain_entry(current, true, privileged, fresh);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (!hlist_unhashed(&entry->tied))
@@ -236,31 +274,38 @@ static int tie_current(struct fgio_words *words, u32 index,
 	return 0;
 }
 
+static int tie_current(struct fgio_words *words, u32 index, struct fresh *fresh)
+{
+	bool privileged = fgio_trust_is_privileged();
+	int error;
+
+	spin_lock(&fgio_tags_lock);
+	error = tie_to(words, index, privileged, fresh);
+	spin_unlock(&fgio_tags_lock);
+	return error;
+}
+
 /**
  * fgio_tag_tie() - give the current thread a section word
  * @words: where; of a file that the caller holds
  * @index: which one; there is such a one
  *
- * It takes the place of the one that the thread had. Every thread may: it could
- * tag itself as well.
+ * It takes the place of the one that the thread had. A thread may have one when
+ * it may tag itself foreground: with the word it can say so at any moment.
  *
  * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_set().
  * Context: may sleep.
  */
 int fgio_tag_tie(struct fgio_words *words, u32 index)
 {
-	struct tag_entry *new;
-	int error;
+	struct fresh fresh;
+	int error = -ENOMEM;
 
 	if (!exit_tracepoint)
 		return -EOPNOTSUPP;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
-	spin_lock(&tags_lock);
-	error = tie_current(words, index, &new);
-	spin_unlock(&tags_lock);
-	kfree(new);
+	if (obtain_memory(&fresh))
+		error = tie_current(words, index, &fresh);
+	free_unused(&fresh);
 	if (!error)
 		fgio_foreground_appeared();
 	return error;
@@ -270,11 +315,11 @@ static void forget(struct task_struct *task)
 {
 	struct tag_entry *entry;
 
-	spin_lock(&tags_lock);
+	spin_lock(&fgio_tags_lock);
 	entry = find_entry(task);
 	if (entry)
 		remove_entry(entry);
-	spin_unlock(&tags_lock);
+	spin_unlock(&fgio_tags_lock);
 	fgio_foreground_vanished();
 }
 
@@ -283,11 +328,11 @@ void fgio_tag_untie_current(void)
 {
 	struct tag_entry *entry;
 
-	spin_lock(&tags_lock);
+	spin_lock(&fgio_tags_lock);
 	entry = find_entry(current);
 	if (entry && word_of(entry))
 		untie(entry);
-	spin_unlock(&tags_lock);
+	spin_unlock(&fgio_tags_lock);
 	fgio_foreground_vanished();
 }
 
@@ -297,12 +342,29 @@ void fgio_tag_untie_all(struct fgio_words *words)
 	struct hlist_node *next;
 	struct tag_entry *entry;
 
-	spin_lock(&tags_lock);
+	spin_lock(&fgio_tags_lock);
 	if (!atomic_read(&words->maps))
 		hlist_for_each_entry_safe(entry, next, &words->tied, tied)
 			untie(entry);
-	spin_unlock(&tags_lock);
+	spin_unlock(&fgio_tags_lock);
 	fgio_foreground_vanished();
+}
+
+/*
+ * The administrator lists other cgroups. Who is in the table stays there, and
+ * counts where it is now. Readers do not wait for this; writers do, for all
+ * entries, as seldom as somebody changes the list.
+ */
+void fgio_tag_relist(const struct fgio_trust_list *list)
+{
+	struct tag_entry *entry;
+	int bucket;
+
+	spin_lock(&fgio_tags_lock);
+	fgio_trust_set_list(list);
+	hash_for_each(tags, bucket, entry, node)
+		fgio_trust_recount(&entry->charge, entry->task);
+	spin_unlock(&fgio_tags_lock);
 }
 
 unsigned int fgio_tag_count(void)
@@ -372,7 +434,7 @@ bool fgio_tag_init(void)
 	return exit_tracepoint;
 }
 
-/* Nobody tags or asks any more. */
+/* Nobody tags or asks any more; the list of cgroups may still be set. */
 void fgio_tag_exit(void)
 {
 	struct tag_entry *entry;
@@ -383,7 +445,9 @@ void fgio_tag_exit(void)
 		tracepoint_probe_unregister(exit_tracepoint, on_exit, NULL);
 		tracepoint_synchronize_unregister();
 	}
+	spin_lock(&fgio_tags_lock);
 	hash_for_each_safe(tags, bucket, next, entry, node)
 		remove_entry(entry);
+	spin_unlock(&fgio_tags_lock);
 	rcu_barrier();
 }

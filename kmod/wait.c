@@ -99,15 +99,18 @@ static void note_leases(struct locked_bucket *locked, u32 before)
 		clear_bit(locked - buckets, leased);
 }
 
-/* A user's task that an administrator gave a foreground I/O priority. */
+/* A user's task that has a foreground I/O priority, as far as that is trusted. */
 static bool has_foreground_ioprio(void)
 {
 	struct io_context *context = current->io_context;
+	u16 ioprio;
 
 	if (!context || current->flags & PF_KTHREAD)
 		return false;
-	return fgio_classify(FGIO_THREAD_UNTAGGED, context->ioprio, true) ==
-	       FGIO_CRITICAL;
+	ioprio = fgio_unmark_ioprio(context->ioprio);
+	return fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) ==
+		       FGIO_CRITICAL &&
+	       fgio_ioprio_is_trusted(ioprio);
 }
 
 bool fgio_current_is_foreground(void)

@@ -345,7 +345,11 @@ struct fgio_word_slot {
 
 /*
  * Sets (or, with FGIO_TAG_NONE, clears) a thread's tag. A thread of another
- * user needs CAP_SYS_NICE, as with ioprio_set(2).
+ * user needs CAP_SYS_NICE, as with ioprio_set(2). Those who do not have that
+ * are bound by the administrator's limits (docs/trust.md): EACCES: foreground,
+ * and the thread is in none of the listed cgroups. EDQUOT: the thread's user has
+ * as many foreground threads as it may, or half of tags_max threads of any
+ * class, or a listed cgroup has as many foreground threads as it may.
  * EINVAL: no such class, or tid below 0. ESRCH: no such thread. EPERM.
  * ENOSPC: tags_max threads are tagged, or have a word, already. EOPNOTSUPP: the
  * module could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
@@ -402,9 +406,10 @@ struct fgio_word_slot {
  * Ties the calling thread to a word of this file, instead of the one it had,
  * until it says otherwise, it ends, or the last map of the file goes. As long
  * as a thread has a word it counts as a possible foreground task: waits are
- * followed, and it counts toward tags_max. No permission needed, since every
- * thread may tag itself. EINVAL: no such word or flag, or the words are not
- * mapped. ENOSPC and EOPNOTSUPP: as for FGIO_IOC_SET_TAG.
+ * followed, and it counts toward tags_max and as a foreground thread. It needs
+ * what it takes to tag oneself foreground. EINVAL: no such word or flag, or the
+ * words are not mapped. EACCES, EDQUOT, ENOSPC and EOPNOTSUPP: as for
+ * FGIO_IOC_SET_TAG.
  */
 #define FGIO_IOC_SET_WORD _IOW(FGIO_IOC_MAGIC, 10, struct fgio_word_slot)
 

@@ -83,6 +83,19 @@ static void test_a_stamp_stands(void **state)
 	}
 }
 
+/* Since 6.5 everybody may set the bits of the marks. */
+static void test_who_may_choose_a_priority(void **state)
+{
+	(void)state;
+	for (u32 ioprio = 0; ioprio < 0x10000; ioprio++) {
+		u16 unmarked = fgio_unmark_ioprio((u16)ioprio);
+
+		assert_int_equal(unmarked, ioprio & ~0x1800U);
+		assert_int_equal(fgio_ioprio_is_privileged((u16)ioprio),
+				 ioprio >> 13 == REALTIME);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +103,7 @@ int main(void)
 		cmocka_unit_test(test_derived_priorities_say_nothing),
 		cmocka_unit_test(test_a_tag_overrules_a_priority),
 		cmocka_unit_test(test_a_stamp_stands),
+		cmocka_unit_test(test_who_may_choose_a_priority),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

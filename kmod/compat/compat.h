@@ -9,6 +9,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/cgroup.h>
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
 #include <linux/mm.h>
@@ -104,6 +105,25 @@ fgio_bdev_mapping(const struct block_device *bdev)
 	return bdev->bd_mapping;
 #else
 	return bdev->bd_inode->i_mapping;
+#endif
+}
+
+/*
+ * The path of a task's cgroup in the unified hierarchy, or of its ancestor at
+ * @level_max, so that nobody makes this long. What has no room is left out.
+ * Context: under RCU.
+ */
+static inline void fgio_cgroup_path(struct task_struct *task, int level_max,
+				    char *path, size_t bytes)
+{
+#ifdef CONFIG_CGROUPS
+	struct cgroup *cgroup = task_dfl_cgroup(task);
+
+	if (cgroup->level > level_max)
+		cgroup = cgroup_ancestor(cgroup, level_max);
+	cgroup_path(cgroup, path, bytes);
+#else
+	strscpy(path, "/", bytes);
 #endif
 }
 

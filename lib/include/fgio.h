@@ -94,8 +94,9 @@ void fgio_wait_done(void);
  * @class_: the class by the innermost section, enum fgio_class
  * @sections: sections that the calling thread is in
  * @without_calls: whether sections of the calling thread take no system call,
- *	0 or 1. Where the module has no section words, or RLIMIT_MEMLOCK is used
- *	up, they tag the thread instead, at a system call each.
+ *	0 or 1. Where the module has no section words, RLIMIT_MEMLOCK is used up,
+ *	or the administrator's limits did not let the thread be a foreground task
+ *	in its first section, they tag the thread instead, at a system call each.
  * @threads: threads in the system that are tagged or have begun a section
  * @threads_max: how many there can be
  * @queues: block device queues that fgio schedules

@@ -168,7 +168,9 @@ impl Control for DeviceFile {
         };
         sys::set_tag(&self.file, tag).map_err(|errno| match errno {
             Errno::SRCH => Error::NoSuchTask { id: tid },
-            Errno::PERM | Errno::ACCESS => Error::TagNotAllowed { tid, tagged: 0 },
+            Errno::PERM => Error::TagNotAllowed { tid, tagged: 0 },
+            Errno::ACCESS => Error::CgroupNotListed { tid, tagged: 0 },
+            Errno::DQUOT => Error::ForegroundLimit { tid, tagged: 0 },
             Errno::NOSPC => Error::TagsFull {
                 tid,
                 maximum: self

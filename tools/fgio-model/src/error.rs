@@ -106,6 +106,12 @@ pub enum Error {
     #[error("thread {tid} belongs to another user{}", progress(.tagged))]
     TagNotAllowed { tid: i32, tagged: usize },
 
+    #[error("thread {tid} is in none of the cgroups whose threads may be foreground{}", progress(.tagged))]
+    CgroupNotListed { tid: i32, tagged: usize },
+
+    #[error("thread {tid} cannot be tagged: its user or its cgroup has as many such threads as it may{}", progress(.tagged))]
+    ForegroundLimit { tid: i32, tagged: usize },
+
     #[error("thread {tid} cannot be tagged: {maximum} threads are tagged already{}", progress(.tagged))]
     TagsFull {
         tid: i32,
@@ -273,7 +279,10 @@ impl Error {
             | Self::ModuleOlder { .. }
             | Self::SettingMissing { .. }
             | Self::AbiMismatch { .. } => ErrorKind::ModuleUnavailable,
-            Self::Permission { .. } | Self::TagNotAllowed { .. } => ErrorKind::PermissionDenied,
+            Self::Permission { .. }
+            | Self::TagNotAllowed { .. }
+            | Self::CgroupNotListed { .. }
+            | Self::ForegroundLimit { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::OperationFailed,
         }
     }
@@ -337,6 +346,12 @@ impl Error {
             Self::Permission { .. } => "run the command as root".into(),
             Self::TagNotAllowed { .. } => {
                 "run the command as root (it needs CAP_SYS_NICE) or as the thread's user".into()
+            }
+            Self::CgroupNotListed { .. } => {
+                "run the command as root, or have its cgroup added: `fgio set foreground_cgroups` lists them".into()
+            }
+            Self::ForegroundLimit { .. } => {
+                "run the command as root, or have the limit raised: `fgio set user_foreground_max`, `fgio set foreground_cgroups`".into()
             }
             Self::NoSuchTask { .. } => "run `ps -eLo pid,tid,comm` to see the ids".into(),
             Self::TagsFull { .. } => {

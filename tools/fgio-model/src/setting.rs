@@ -4,6 +4,7 @@
 //! Which of them there are is up to the module: a newer one may have settings
 //! that are not described here, an older one may lack some that are.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -25,8 +26,8 @@ pub const PERSISTENT: &str = "/etc/modprobe.d/fgio.conf";
 pub enum Value {
     Switch(bool),
     Number(u64),
-    /// Neither: a setting that these tools do not know.
-    Text(String),
+    /// Neither: a list, or a setting that these tools do not know.
+    Text(Cow<'static, str>),
 }
 
 impl Value {
@@ -35,7 +36,7 @@ impl Value {
             ("Y", _) => Self::Switch(true),
             ("N", _) => Self::Switch(false),
             (_, Ok(number)) => Self::Number(number),
-            (text, Err(_)) => Self::Text(text.to_owned()),
+            (text, Err(_)) => Self::Text(text.to_owned().into()),
         }
     }
 
@@ -43,7 +44,7 @@ impl Value {
         match self {
             Self::Switch(on) => if *on { "Y" } else { "N" }.to_owned(),
             Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => text.clone().into_owned(),
         }
     }
 
@@ -57,7 +58,7 @@ impl Value {
                 _ => None,
             },
             Self::Number(_) => lower.parse().ok().map(Self::Number),
-            Self::Text(_) => Some(Self::Text(text.to_owned())),
+            Self::Text(_) => Some(Self::Text(text.to_owned().into())),
         }
     }
 }
@@ -121,8 +122,19 @@ const fn number(
     }
 }
 
-/// The settings that these tools know: switches, numbers, what is set at load.
-pub static KNOWN: [Description; 24] = [
+const fn list(name: &'static str, default: &'static str, purpose: &'static str) -> Description {
+    Description {
+        name,
+        default: Some(Value::Text(Cow::Borrowed(default))),
+        range: None,
+        purpose,
+        when_off: "",
+    }
+}
+
+/// The settings that these tools know: switches, numbers, lists, what is set at
+/// load.
+pub static KNOWN: [Description; 27] = [
     switch(
         "stamp",
         "decide the class of each I/O",
@@ -178,6 +190,11 @@ pub static KNOWN: [Description; 24] = [
         "let everything through when I/O stops moving",
         "I/O that fgio keeps from moving is not noticed",
     ),
+    switch(
+        "foreground_ioprio",
+        "let I/O priority best-effort 0 count while no cgroups are listed",
+        "I/O priority best-effort 0 makes no I/O critical",
+    ),
     number(
         "walk_interval_us",
         Some(2000),
@@ -225,6 +242,17 @@ pub static KNOWN: [Description; 24] = [
         Some(30_000),
         Some((1000, 3_600_000)),
         "how long I/O may stand still before all is let through; 0: for ever",
+    ),
+    number(
+        "user_foreground_max",
+        Some(4096),
+        Some((0, 1_048_576)),
+        "foreground threads of one user, but for who has CAP_SYS_NICE",
+    ),
+    list(
+        "foreground_cgroups",
+        "any",
+        "cgroups (PATH or PATH=MAX,...) whose threads users may make foreground",
     ),
     number(
         "blame_entries",

@@ -140,6 +140,8 @@ fn tag_new_threads(
 fn with_progress(error: Error, tagged: usize) -> Error {
     match error {
         Error::TagNotAllowed { tid, .. } => Error::TagNotAllowed { tid, tagged },
+        Error::CgroupNotListed { tid, .. } => Error::CgroupNotListed { tid, tagged },
+        Error::ForegroundLimit { tid, .. } => Error::ForegroundLimit { tid, tagged },
         Error::TagsFull { tid, maximum, .. } => Error::TagsFull {
             tid,
             maximum,
@@ -282,5 +284,22 @@ mod tests {
         );
         let error = tag_process(fixture.root(), &module, 7, Class::Foreground).unwrap_err();
         assert!(matches!(error, Error::NoSuchTask { id: 7 }));
+    }
+
+    #[test]
+    fn limits_say_how_far_it_came() {
+        let errors = [
+            Error::CgroupNotListed { tid: 7, tagged: 0 },
+            Error::ForegroundLimit { tid: 7, tagged: 0 },
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), crate::ErrorKind::PermissionDenied);
+            assert!(error.advice().contains("fgio set foreground_cgroups"));
+            let error = with_progress(error, 2).to_string();
+            assert!(
+                error.contains("thread 7") && error.contains("2 threads"),
+                "{error}"
+            );
+        }
     }
 }

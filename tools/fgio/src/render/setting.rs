@@ -10,10 +10,15 @@ pub fn all(settings: &[Setting], width: Option<u16>) -> String {
     let is_switch = |setting: &&Setting| matches!(setting.value, Value::Switch(_));
     let (at_run_time, at_load): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.writable);
-    let (switches, numbers) = at_run_time.into_iter().partition(is_switch);
+    let (switches, others): (Vec<&Setting>, Vec<&Setting>) =
+        at_run_time.into_iter().partition(is_switch);
+    let (numbers, lists) = others
+        .into_iter()
+        .partition(|setting| matches!(setting.value, Value::Number(_)));
     let mut text = String::new();
     text += &part("Switches", switches, width);
     text += &part("Numbers", numbers, width);
+    text += &part("Lists", lists, width);
     text += &part("Set when the module is loaded", at_load, width);
     text.trim_start().to_owned()
 }

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Trust: who may become a foreground task, and how many.
+ *
+ * Three rules bind those who have no privilege. A user has so many foreground
+ * threads at most, and so many threads at all in the table of tags. Where the
+ * administrator lists cgroups, only threads in these and in cgroups below them
+ * become foreground tasks. And a listed cgroup, with all below it, may have a
+ * limit of its own.
+ *
+ * Every foreground thread counts, whoever made it one: the privileged are not
+ * asked, but they use up what the others may have. So nobody gains by a tag
+ * that was given by somebody else and taken away again.
+ *
+ * Cgroups are known by their paths, since services come and go: a cgroup that
+ * is made again is the same to the administrator, and nobody makes one outside
+ * of what was delegated to them.
+ *
+ * Locking: the caller serialises all calls. Nothing here sleeps or allocates.
+ */
+#ifndef FGIO_CORE_TRUST_H
+#define FGIO_CORE_TRUST_H
+
+#include "types.h"
+
+#define FGIO_TRUST_CGROUPS_MAX 32
+/* With the NUL at the end. */
+#define FGIO_TRUST_PATH_BYTES 256
+#define FGIO_TRUST_NO_LIMIT 0xffffffffU
+/* What stands for the empty list. */
+#define FGIO_TRUST_ANY "any"
+
+/**
+ * struct fgio_trust_cgroup - a cgroup whose threads may be foreground tasks
+ * @path: from the root of the hierarchy; ends with a NUL
+ * @length: of @path; 0 for the root, which is above all
+ * @max: foreground threads in it and below, or FGIO_TRUST_NO_LIMIT
+ * @foreground: how many there are
+ */
+struct fgio_trust_cgroup {
+	char path[FGIO_TRUST_PATH_BYTES];
+	u32 length;
+	u32 max;
+	u32 foreground;
+};
+
+/**
+ * struct fgio_trust_list - the listed cgroups
+ * @count: length of @cgroup; 0 when threads of any cgroup may
+ * @cgroup: the cgroups, in the administrator's order
+ */
+struct fgio_trust_list {
+	u32 count;
+	struct fgio_trust_cgroup cgroup[FGIO_TRUST_CGROUPS_MAX];
+};
+
+/**
+ * struct fgio_trust_user - what a user has of the table of tags
+ * @threads: threads in it
+ * @foreground: the foreground threads among them
+ */
+struct fgio_trust_user {
+	u32 threads;
+	u32 foreground;
+};
+
+/**
+ * struct fgio_trust_limits - what one user may have
+ * @threads: at most
+ * @foreground: at most
+ */
+struct fgio_trust_limits {
+	u32 threads;
+	u32 foreground;
+};
+
+/**
+ * struct fgio_trust_claim - a thread is to get a tag or a section word
+ * @privileged: who asks for it is bound by no rule
+ * @foreground: with it the thread may be a foreground task
+ * @adds_thread: it is not in the table, or counts for another user there
+ * @adds_foreground: it does not count as a foreground thread of this user yet
+ * @cgroups: listed cgroups that the thread is in or below, by fgio_trust_match()
+ */
+struct fgio_trust_claim {
+	bool privileged;
+	bool foreground;
+	bool adds_thread;
+	bool adds_foreground;
+	u32 cgroups;
+};
+
+enum fgio_trust_verdict {
+	FGIO_TRUST_GRANTED,
+	FGIO_TRUST_NOT_LISTED,
+	FGIO_TRUST_USER_LIMIT,
+	FGIO_TRUST_CGROUP_LIMIT,
+};
+
+/**
+ * fgio_trust_parse() - read a list of cgroups
+ * @list: out: the list, nobody in it; undefined when @text is no list
+ * @text: paths, each with "=MAX" behind it when it has a limit, separated by
+ *	commas or line ends; nothing or "any" for the empty list
+ *
+ * Return: whether @text is such a list. A path begins with a slash, has no
+ * slash at its end, no empty, "." or ".." component and no blank, and stands in
+ * the list once.
+ */
+bool fgio_trust_parse(struct fgio_trust_list *list, const char *text);
+
+/**
+ * fgio_trust_match() - the listed cgroups that a cgroup is, or is below
+ * @list: the list
+ * @path: of the cgroup; of a longer one, the first FGIO_TRUST_PATH_BYTES - 1
+ *	characters
+ *
+ * Return: a bit for each, by its place in the list.
+ */
+u32 fgio_trust_match(const struct fgio_trust_list *list, const char *path);
+
+/* Whether a claim may be granted to a user; and if not, the first reason. */
+enum fgio_trust_verdict
+fgio_trust_judge(const struct fgio_trust_list *list,
+		 const struct fgio_trust_limits *limits,
+		 const struct fgio_trust_user *user,
+		 const struct fgio_trust_claim *claim);
+
+/* A foreground thread came to the user and the cgroups of @cgroups, or went. */
+void fgio_trust_charge(struct fgio_trust_list *list,
+		       struct fgio_trust_user *user, u32 cgroups);
+void fgio_trust_release(struct fgio_trust_list *list,
+			struct fgio_trust_user *user, u32 cgroups);
+
+#endif /* FGIO_CORE_TRUST_H */

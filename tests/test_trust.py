@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What an unprivileged user can and cannot do, on stock kernels: docs/trust.md.
+
+FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py, FGIO_SEED what the fuzzer does.
+"""
+
+import os
+
+import pytest
+import scenario
+import test_scenarios
+
+SEED = os.environ.get("FGIO_SEED", "1")
+BATCHES = (scenario.Batch("trust", ("trust",), environment={"FUZZ_SEED": SEED}),)
+
+
+@pytest.mark.parametrize(("batch", "version", "check"), test_scenarios.each_check(BATCHES))
+def test_check(batch: scenario.Batch, version: str, check: str) -> None:
+    test_scenarios.judge(batch, version, check)
