@@ -2,13 +2,39 @@
 /*
  * /sys/kernel/debug/fgio/DISK/counters: totals since the elevator was chosen,
  * lines of "name value", and what is where at this moment.
+ *
+ * A disk's elevator changes while the disk takes no I/O. Whoever holds a lock of
+ * debugfs meanwhile may wait for memory, and memory for that very disk, when it
+ * has swap on it. So files come and go a little later, in a worker.
  */
+#include <linux/blkdev.h>
 #include <linux/debugfs.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "fgio.h"
 
+/**
+ * struct counters_file - the counters of a disk
+ * @link: in files, in the order in which they were added
+ * @fq: what is counted; NULL once the disk has left
+ * @folder: NULL until the worker made it
+ * @name: of the disk
+ */
+struct counters_file {
+	struct list_head link;
+	struct fgio_queue_data *fq;
+	struct dentry *folder;
+	char name[DISK_NAME_LEN];
+};
+
 static struct dentry *root;
+/* Nobody who holds it asks for memory. Outside of fgio_queues_lock. */
+static DEFINE_MUTEX(files_lock);
+static LIST_HEAD(files);
 
 /* The module's folder, which goes with all that is in it. */
 struct dentry *fgio_counters_root(void)
@@ -73,9 +99,8 @@ static void show_class(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_waiting %u\n", name, admission->waiting[class]);
 }
 
-static int counters_show(struct seq_file *file, void *data)
+static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 {
-	struct fgio_queue_data *fq = file->private;
 	struct admission_totals admission = sum_domains(fq);
 	u64 merged[FGIO_CLASSES];
 	u64 bytes[FGIO_CLASSES];
@@ -94,22 +119,105 @@ static int counters_show(struct seq_file *file, void *data)
 	seq_printf(file, "starvation_releases %llu\n",
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
-	return 0;
+}
+
+static int counters_show(struct seq_file *file, void *data)
+{
+	struct counters_file *counters = file->private;
+	int error = -ENODEV;
+
+	mutex_lock(&files_lock);
+	if (counters->fq) {
+		show_queue(file, counters->fq);
+		error = 0;
+	}
+	mutex_unlock(&files_lock);
+	return error;
 }
 DEFINE_SHOW_ATTRIBUTE(counters);
 
-/* Counters that cannot be shown are no reason to refuse a disk. */
-void fgio_counters_add_queue(struct fgio_queue_data *fq)
+static void make_folder(struct counters_file *file)
 {
-	if (!fq->q->disk)
-		return;
-	fq->debugfs = debugfs_create_dir(fq->q->disk->disk_name, root);
-	debugfs_create_file("counters", 0400, fq->debugfs, fq, &counters_fops);
+	struct dentry *folder = debugfs_create_dir(file->name, root);
+
+	debugfs_create_file("counters", 0400, folder, file, &counters_fops);
+	mutex_lock(&files_lock);
+	file->folder = folder;
+	mutex_unlock(&files_lock);
 }
 
+static void remove_file(struct counters_file *file)
+{
+	debugfs_remove_recursive(file->folder);
+	mutex_lock(&files_lock);
+	list_del(&file->link);
+	mutex_unlock(&files_lock);
+	kfree(file);
+}
+
+/* In order: a disk that comes back finds its name free. */
+static struct counters_file *next_unsettled(bool *gone)
+{
+	struct counters_file *file, *found = NULL;
+
+	mutex_lock(&files_lock);
+	list_for_each_entry(file, &files, link) {
+		if (file->fq && file->folder)
+			continue;
+		*gone = !file->fq;
+		found = file;
+		break;
+	}
+	mutex_unlock(&files_lock);
+	return found;
+}
+
+static void settle_files(struct work_struct *work)
+{
+	struct counters_file *file;
+	bool gone;
+
+	while ((file = next_unsettled(&gone))) {
+		if (gone)
+			remove_file(file);
+		else
+			make_folder(file);
+	}
+}
+
+static DECLARE_WORK(settle, settle_files);
+
+/*
+ * Counters that cannot be shown are no reason to refuse a disk. Context: may
+ * sleep; the queue is frozen, so that no memory may be asked for that takes I/O.
+ */
+void fgio_counters_add_queue(struct fgio_queue_data *fq)
+{
+	struct counters_file *file;
+
+	if (!fq->q->disk)
+		return;
+	file = kzalloc(sizeof(*file), GFP_NOIO);
+	if (!file)
+		return;
+	file->fq = fq;
+	strscpy(file->name, fq->q->disk->disk_name, sizeof(file->name));
+	mutex_lock(&files_lock);
+	fq->counters = file;
+	list_add_tail(&file->link, &files);
+	mutex_unlock(&files_lock);
+	schedule_work(&settle);
+}
+
+/* Nobody reads @fq's counters any more afterwards. Context: as above. */
 void fgio_counters_remove_queue(struct fgio_queue_data *fq)
 {
-	debugfs_remove_recursive(fq->debugfs);
+	if (!fq->counters)
+		return;
+	mutex_lock(&files_lock);
+	fq->counters->fq = NULL;
+	mutex_unlock(&files_lock);
+	schedule_work(&settle);
 }
 
 int fgio_counters_init(void)
@@ -118,7 +226,9 @@ int fgio_counters_init(void)
 	return 0;
 }
 
+/* No queue is left. */
 void fgio_counters_exit(void)
 {
+	flush_work(&settle);
 	debugfs_remove_recursive(root);
 }

@@ -150,7 +150,7 @@ struct fgio_domain {
  * @q: the request queue
  * @list: in the list of all such queues
  * @domains: its fgio_domain's
- * @debugfs: folder of its counters
+ * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
@@ -167,7 +167,7 @@ struct fgio_queue_data {
 	struct request_queue *q;
 	struct list_head list;
 	struct list_head domains;
-	struct dentry *debugfs;
+	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
 	u32 critical_slots;
 	u32 noncritical_slots;

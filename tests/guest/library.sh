@@ -127,6 +127,7 @@ use() { # ELEVATOR [DISK]
   esac
   echo "$1" >"/sys/block/$disk/queue/scheduler"
   grep -qF "[$1]" "/sys/block/$disk/queue/scheduler" || fail "$disk is not under $1"
+  [[ $1 != fgio ]] || wait_for "counters" test -e "/sys/kernel/debug/fgio/$disk/counters"
 }
 
 counter() { # NAME [DISK]

@@ -26,7 +26,7 @@ check_removal_of_a_disk_with_sleepers() {
   echo 0 >$config/power
   wait_for "the disk's end" test ! -e "/sys/block/$DISK"
   wait $CROWD || true
-  [[ ! -e /sys/kernel/debug/fgio/$DISK ]] || fail "its counters stay"
+  wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   remove_null removed
   load_fgio
 }
@@ -40,7 +40,7 @@ check_removal_of_a_scsi_disk_with_sleepers() {
   echo 1 >"/sys/block/$DISK/device/delete"
   wait_for "the disk's end" test ! -e "/sys/block/$DISK"
   wait $CROWD || true
-  [[ ! -e /sys/kernel/debug/fgio/$DISK ]] || fail "its counters stay"
+  wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   rmmod scsi_debug
   load_fgio
 }
