@@ -20,7 +20,6 @@ ALL: dict[str, Experiment] = {
     for experiment in (
         FirstLight(),
         Ablation(),
-        Databases(),
         Admission(),
         Starvation(),
         IdleCost(),
@@ -29,6 +28,7 @@ ALL: dict[str, Experiment] = {
         DirtyLimit(),
         SectionCost(),
         ExtensionCost(),
+        Databases(),
         Scenarios(),
         Recorded(),
     )

@@ -38,12 +38,14 @@ class Databases(Experiment):
     extra_configurations = ("kyber", "fgio-block")
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
-    limit_s = 900
+    limit_s = 1800
     variants = tuple(ALL)
     units = {
         "foreground.throughput": "requests per second",
         "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
         "background.written_mib": "MiB written to the disk while measuring, by all",
+        "background.compacted_mib": "RocksDB: MiB that compaction wrote",
+        "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
     }
 

@@ -17,7 +17,7 @@ measure() {
   moment measure_begin
   "$PAYLOAD/wiredtiger/wtperf" -h "$DATA/db" -m "$RESULTS" -O "$options" \
     -o "run_time=$DURATION_S" >"$RESULTS/wtperf.txt" 2>&1 &
-  sleep 3
+  sleep $((DURATION_S - 2))
   list_threads checkpoints
   wait $! || { cat "$RESULTS/wtperf.txt"; stop "wtperf failed"; }
   moment measure_end

@@ -2,7 +2,7 @@
 # fgiod beside a real PostgreSQL: who is tagged, through restarts of either, reconnects and short
 # connections. Each moment leaves MOMENT.expected (what PostgreSQL says its processes are),
 # MOMENT.status (the tags) and MOMENT.ps in $RESULTS; test_daemon.py compares them.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
 # shellcheck source=/dev/null

@@ -19,7 +19,9 @@ class PostgreSQL(Database):
     name = "postgresql"
     title = "PostgreSQL 15"
     load = "300 pgbench transactions a second, 8 clients"
-    storm = "a checkpoint of 10,000 dirty buffers and a base backup (`pg_basebackup`) of 210 MiB"
+    storm = (
+        "a checkpoint of 10,000 dirty buffers and a base backup (`pg_basebackup`) of some 210 MiB"
+    )
     script = "postgresql.sh"
     programs = "postgres"
     duration_s = 11

@@ -22,7 +22,7 @@ class Redis(Database):
     name = "redis"
     title = "Redis 7.0"
     load = "400 SETs of 1,000 bytes a second, `appendfsync always`"
-    storm = "`BGSAVE` of 260 MiB, then `BGREWRITEAOF`"
+    storm = "`BGSAVE` of 240 MiB, then `BGREWRITEAOF`"
     script = "redis.sh"
     programs = "redis-server"
     duration_s = 11
