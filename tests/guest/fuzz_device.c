@@ -139,8 +139,9 @@ static pid_t start_victim(void)
 	child = fork();
 	if (child)
 		return child;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	become(SOMEBODY);
+	/* Another user id takes this away. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
 	read_for_ever(aligned_alloc(PAGE, PAGE));
@@ -407,6 +408,7 @@ static void fork_child(struct fuzzer *self)
 	child = fork();
 	CHECK("fork", child >= 0);
 	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		copy.is_child = true;
 		memset(copy.map, 0, sizeof(copy.map));
 		for (i = 0; i < 30; i++)
@@ -466,8 +468,8 @@ static void attack(uint64_t seed)
 	pthread_t threads[THREADS];
 	uint64_t i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	become(NOBODY);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(device);
 	device = open(FGIO_DEVICE_PATH, O_RDWR);
 	for (i = 0; i < THREADS; i++)

@@ -141,6 +141,9 @@ check_fuzzer_finds_a_hole() {
   chmod 0666 /sys/module/fgio/parameters/*
   ! fuzz_device "$FUZZ_SEED" 1000 "/dev/$DISK" >"$WORK/said" || fail "it saw nothing"
   grep /sys/module/fgio/parameters/ "$WORK/said" || fail "it saw something else: $(<"$WORK/said")"
+  use none
+  # The victim ends after who watched it.
+  wait_for "its files to be closed" unload_fgio
   remove_null fuzzed
   load_fgio
 }
