@@ -11,7 +11,7 @@
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
-#   make debug-check all scenarios, libfgio, abuse and trouble on a debug kernel: KASAN, lockdep, leaks (long)
+#   make debug-check all scenarios, libfgio, trust, abuse and trouble on a debug kernel: KASAN, lockdep, leaks (long)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
