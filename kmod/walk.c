@@ -405,7 +405,7 @@ static void account_lease(const struct fgio_lease *lease)
 
 static void note_calm(bool is_calm)
 {
-	WRITE_ONCE(calm, is_calm ? min(calm + 1, CALM_MAX) : 0);
+	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
 }
 
 static void walk_once(void)
