@@ -1,56 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The Debian packages, from `make packages` to a purge, in a Debian of their own.
+"""The Debian packages, from `make packages` to a purge, in a Debian of their own (packages.py).
 
-That is a fresh bookworm in a folder, entered by chroot without network; apt finds what our packages
-depend on in its cache. Nothing is loaded, and the host's system is not touched. It takes root and
-some minutes, so it runs on demand: FGIO_PACKAGES=1.
+It takes root and some minutes, so it runs on demand: FGIO_PACKAGES=1. Loading the module, and what
+databases make of the packages, is tests/installed.
 """
 
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import packages
 import pytest
 
-from lab import host, image, paths
+from lab import host, paths
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("FGIO_PACKAGES"), reason="takes minutes and root; FGIO_PACKAGES=1 runs it"
 )
-
-FOLDER = paths.BUILD / "packages"
-OURS = ("fgio", "fgio-dkms", "libfgio1", "libfgio-dev", "postgresql-15-fgio")
-KERNELS = ("linux-headers-6.12-amd64", "linux-headers-amd64", "linux-image-amd64")
-# What a user of our packages may have besides.
-OTHERS = ("gcc", "libc6-dev", "man-db", "openssl", "pkg-config", "systemd")
-# Dependencies of ours: only fetched, so that nothing but Depends installs them.
-FETCHED = ("binutils", "bpftool", "dkms", "postgresql-15", "python3", "zstd")
-
-FETCH = f"""
-printf '#!/bin/sh\\nexit 101\\n' >"$1/usr/sbin/policy-rc.d"
-chmod +x "$1/usr/sbin/policy-rc.d"
-chroot "$1" apt-get -qq update
-chroot "$1" apt-get -qq install -y --no-install-recommends --download-only \
-  {" ".join((*KERNELS, *OTHERS, *FETCHED))}
-"""
-# A device folder and a network of its own; mounts and processes end with the command.
-ENTER = """
-mount -t proc proc "$1/proc"
-mount -t sysfs -o ro sysfs "$1/sys"
-mount -t tmpfs tmpfs "$1/dev"
-mkdir "$1/dev/shm" "$1/dev/pts"
-ln -s /proc/self/fd "$1/dev/fd"
-for node in null zero full random urandom; do
-  touch "$1/dev/$node"
-  mount --bind "/dev/$node" "$1/dev/$node"
-done
-exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-  DEBIAN_FRONTEND=noninteractive INITRD=No bash -euo pipefail -c "$2"
-"""
-INSTALL = "apt-get -qq install -y --no-install-recommends -o Dpkg::Use-Pty=0"
 
 PROGRAM = r"""
 #include <fgio.h>
@@ -76,95 +43,21 @@ as_postgres /usr/lib/postgresql/15/bin/pg_ctl -w -D /var/lib/postgresql/15/main 
 """
 
 
-class Debian:
-    """A system in a folder."""
-
-    def __init__(self, tree: Path):
-        self.tree = tree
-
-    def attempt(self, script: str, limit_s: float = 900) -> subprocess.CompletedProcess:
-        """Runs a script as root in there; its two outputs come as one."""
-        isolated = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--net"]
-        command = [*isolated, "bash", "-euc", ENTER, "enter", str(self.tree), script]
-        return subprocess.run(
-            image.as_root(command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=limit_s,
-        )
-
-    def run(self, script: str, limit_s: float = 900) -> str:
-        """What a script printed that has to succeed."""
-        done = self.attempt(script, limit_s)
-        assert done.returncode == 0, f"{script}\n{done.stdout}"
-        return done.stdout
-
-    def install(self, packages: list[Path], *others: str) -> str:
-        """apt takes packages of ours from a folder, and what they depend on from its cache."""
-        folder = self.tree / "packages"
-        host.run(image.as_root(["mkdir", "-p", str(folder)]), what="making room for the packages")
-        copy = ["cp", *map(str, packages), str(folder)]
-        host.run(image.as_root(copy), what="copying the packages")
-        names = " ".join(f"/packages/{package.name}" for package in packages)
-        return self.run(f"{INSTALL} {names} {' '.join(others)}")
-
-    def version(self) -> str:
-        """That of our packages, which is fgio's own."""
-        return self.run("dpkg-query -W -f '${Version}' fgio")
-
-    def kernels(self) -> list[str]:
-        """The releases whose headers are there."""
-        return self.run("cd /usr/src; ls -d linux-headers-*-amd64 | sed s/linux-headers-//").split()
-
-
-def base() -> Path:
-    """An archive of the system before anything of ours; made when absent."""
-    mark = image.fingerprint(image.SUITE, FETCH)
-    archive = paths.CACHE / f"packages-{mark}.tar"
-    if not archive.is_file():
-        host.need_space(paths.CACHE, 1000, "the system to test packages in")
-        host.tell("making the system to test packages in (a minute or two, once)")
-        with host.whole(archive) as fresh:
-            options = ["--mode=root", "--variant=minbase", "--dpkgopt=force-unsafe-io"]
-            options += ["--skip=cleanup/apt", f"--customize-hook={FETCH}"]
-            command = ["mmdebstrap", *options, image.SUITE, str(fresh)]
-            host.run(image.as_root(command), what="making the system to test packages in")
-    return archive
-
-
-def package(name: str) -> Path:
-    """One of the packages that have been built."""
-    (found,) = FOLDER.glob(f"{name}_*.deb")
-    return found
-
-
 @pytest.fixture(scope="module")
 def built() -> list[Path]:
-    host.run(["make", "-C", str(paths.ROOT), "packages"], what="building the packages")
-    return [package(name) for name in OURS]
+    return packages.build()
 
 
 @pytest.fixture(scope="module")
-def debian(built: list[Path]) -> Iterator[Debian]:
+def debian(built: list[Path]) -> Iterator[packages.Debian]:
     """A system with everything of ours; tests run in the order of this file."""
-    paths.BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="packages.", dir=paths.BUILD) as folder:
-        tree = Path(folder) / "root"
-        tree.mkdir()
-        unpack = ["tar", "xf", str(base()), "-C", str(tree), "--exclude=./dev/*"]
-        host.run(image.as_root(unpack), what="unpacking the system to test packages in")
-        system = Debian(tree)
-        try:
-            system.install(built, *KERNELS, *OTHERS)
-            yield system
-        finally:
-            host.run(image.as_root(["rm", "-rf", str(tree)]), what="removing that system")
+    with packages.system() as system:
+        system.install(built, *packages.KERNELS, *packages.OTHERS)
+        yield system
 
 
 def test_lintian_finds_no_error(built):
-    (changes,) = FOLDER.glob("*.changes")
+    (changes,) = packages.FOLDER.glob("*.changes")
     host.run(["lintian", "--fail-on", "error", str(changes)], what="lintian")
 
 
@@ -257,8 +150,8 @@ def test_upgrade_keeps_what_the_user_wrote(debian, built, tmp_path):
         "mkdir -p /etc/modprobe.d; echo 'options fgio boost=0' >/etc/modprobe.d/fgio.conf"
     )
     debian.install(of_next_version(built, tmp_path))
-    versions = debian.run(f"dpkg-query -W -f '${{Version}}\\n' {' '.join(OURS)}").split()
-    assert len(versions) == len(OURS) and all(one.endswith("+1") for one in versions)
+    versions = debian.run(f"dpkg-query -W -f '${{Version}}\\n' {' '.join(packages.OURS)}").split()
+    assert len(versions) == len(packages.OURS) and all(one.endswith("+1") for one in versions)
     assert "rescan_interval_ms = 20000\n" in debian.run("fgiod cat-config")
     assert "mine" in debian.run("fgio profile list")
     for release in debian.kernels():
@@ -266,10 +159,10 @@ def test_upgrade_keeps_what_the_user_wrote(debian, built, tmp_path):
 
 
 def test_purge_leaves_nothing(debian):
-    before = set(debian.run(f"dpkg -L {' '.join(OURS)}").split("\n"))
-    debian.run(f"apt-get -qq remove -y {' '.join(OURS)}")
+    before = set(debian.run(f"dpkg -L {' '.join(packages.OURS)}").split("\n"))
+    debian.run(f"apt-get -qq remove -y {' '.join(packages.OURS)}")
     assert (debian.tree / "etc/fgio/profiles/mine.toml").exists()
-    debian.run(f"dpkg --purge {' '.join(OURS)}")
+    debian.run(f"dpkg --purge {' '.join(packages.OURS)}")
     assert debian.attempt("dpkg -l | grep fgio").stdout == ""
     # Logs, what man keeps of pages that were read, and what these tests wrote themselves.
     others = ("/packages/*", "/var/log/*", "/var/cache/man/*", "/etc/postgresql/*", "/tmp/*")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Our Debian packages, and Debian systems in folders to install them in.
+
+Such a system is a fresh bookworm, entered by chroot without network; apt finds what our packages
+depend on in its cache. Nothing is loaded, and the host's system is not touched.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import host, image, paths
+
+FOLDER = paths.BUILD / "packages"
+OURS = (
+    "fgio",
+    "fgio-dkms",
+    "libfgio1",
+    "libfgio-dev",
+    "postgresql-15-fgio",
+    "redis-fgio",
+)
+KERNELS = ("linux-headers-6.12-amd64", "linux-headers-amd64", "linux-image-amd64")
+# What a user of our packages may have besides.
+OTHERS = ("gcc", "libc6-dev", "man-db", "openssl", "pkg-config", "systemd")
+# Of a machine that boots, with databases of its own.
+MACHINE = (
+    "linux-headers-6.12-amd64",
+    "linux-image-6.12-amd64",
+    "systemd-sysv",
+    "udev",
+    "kmod",
+    "procps",
+    "e2fsprogs",
+    "openssl",
+    "postgresql-15",
+    "redis-server",
+    "rocksdb-tools",
+)
+# Dependencies of ours: only fetched, so that nothing but Depends installs them.
+FETCHED = ("binutils", "bpftool", "dkms", "python3", "zstd")
+
+FETCH = f"""
+printf '#!/bin/sh\\nexit 101\\n' >"$1/usr/sbin/policy-rc.d"
+chmod +x "$1/usr/sbin/policy-rc.d"
+chroot "$1" apt-get -qq update
+chroot "$1" apt-get -qq install -y --no-install-recommends --download-only \
+  {" ".join((*KERNELS, *OTHERS, *MACHINE, *FETCHED))}
+"""
+# A device folder and a network of its own; mounts and processes end with the command.
+ENTER = """
+mount -t proc proc "$1/proc"
+mount -t sysfs -o ro sysfs "$1/sys"
+mount -t tmpfs tmpfs "$1/dev"
+mkdir "$1/dev/shm" "$1/dev/pts"
+ln -s /proc/self/fd "$1/dev/fd"
+for node in null zero full random urandom; do
+  touch "$1/dev/$node"
+  mount --bind "/dev/$node" "$1/dev/$node"
+done
+exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+  DEBIAN_FRONTEND=noninteractive INITRD=No bash -euo pipefail -c "$2"
+"""
+INSTALL = "apt-get -qq install -y --no-install-recommends -o Dpkg::Use-Pty=0"
+
+
+class Debian:
+    """A system in a folder."""
+
+    def __init__(self, tree: Path):
+        self.tree = tree
+
+    def attempt(self, script: str, limit_s: float = 900) -> subprocess.CompletedProcess:
+        """Runs a script as root in there; its two outputs come as one."""
+        isolated = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--net"]
+        command = [*isolated, "bash", "-euc", ENTER, "enter", str(self.tree), script]
+        return subprocess.run(
+            image.as_root(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=limit_s,
+        )
+
+    def run(self, script: str, limit_s: float = 900) -> str:
+        """What a script printed that has to succeed."""
+        done = self.attempt(script, limit_s)
+        assert done.returncode == 0, f"{script}\n{done.stdout}"
+        return done.stdout
+
+    def install(self, packages: list[Path], *others: str) -> str:
+        """apt takes packages of ours from a folder, and what they depend on from its cache."""
+        folder = self.tree / "packages"
+        host.run(image.as_root(["mkdir", "-p", str(folder)]), what="making room for the packages")
+        copy = ["cp", *map(str, packages), str(folder)]
+        host.run(image.as_root(copy), what="copying the packages")
+        names = " ".join(f"/packages/{package.name}" for package in packages)
+        return self.run(f"{INSTALL} {names} {' '.join(others)}")
+
+    def version(self) -> str:
+        """That of our packages, which is fgio's own."""
+        return self.run("dpkg-query -W -f '${Version}' fgio")
+
+    def kernels(self) -> list[str]:
+        """The releases whose headers are there."""
+        return self.run("cd /usr/src; ls -d linux-headers-*-amd64 | sed s/linux-headers-//").split()
+
+
+def base() -> Path:
+    """An archive of the system before anything of ours; made when absent."""
+    mark = image.fingerprint(image.SUITE, FETCH)
+    archive = paths.CACHE / f"packages-{mark}.tar"
+    if not archive.is_file():
+        host.need_space(paths.CACHE, 1000, "the system to test packages in")
+        host.tell("making the system to test packages in (a minute or two, once)")
+        with host.whole(archive) as fresh:
+            options = ["--mode=root", "--variant=minbase", "--dpkgopt=force-unsafe-io"]
+            options += ["--skip=cleanup/apt", f"--customize-hook={FETCH}"]
+            command = ["mmdebstrap", *options, image.SUITE, str(fresh)]
+            host.run(image.as_root(command), what="making the system to test packages in")
+    return archive
+
+
+def package(name: str) -> Path:
+    """One of the packages that have been built."""
+    (found,) = FOLDER.glob(f"{name}_*.deb")
+    return found
+
+
+def build() -> list[Path]:
+    """Builds all of our packages from this tree."""
+    host.run(["make", "-C", str(paths.ROOT), "packages"], what="building the packages")
+    return [package(name) for name in OURS]
+
+
+@contextmanager
+def system() -> Iterator[Debian]:
+    """A system without anything of ours, gone at the end."""
+    paths.BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="packages.", dir=paths.BUILD) as folder:
+        tree = Path(folder) / "root"
+        tree.mkdir()
+        unpack = ["tar", "xf", str(base()), "-C", str(tree), "--exclude=./dev/*"]
+        host.run(image.as_root(unpack), what="unpacking the system to test packages in")
+        try:
+            yield Debian(tree)
+        finally:
+            host.run(image.as_root(["rm", "-rf", str(tree)]), what="removing that system")
