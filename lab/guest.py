@@ -46,7 +46,10 @@ class Boot:
     disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
         guest writes to them is forgotten at its end
     packages: Debian packages that it has beside those of every guest
+    system: image of a whole system with a kernel of its own version, which comes up by systemd as
+        on a machine before the commands run; None for the lab's root file system
     counted_clock: virtual time; False is several times faster but its times mean nothing
+    instructions_per_ns: speed of the processors in virtual time, for what 1 GHz cannot do
     memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
         kernel; a debug kernel gets more of both, and scripts find $LAB_SLOWNESS for their limits
     results_mib: space for what the guest leaves in $RESULTS
@@ -61,9 +64,11 @@ class Boot:
     payload: Mapping[str, Path | str] = field(default_factory=dict)
     disks: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
+    system: Path | None = None
     cpus: int = 1
     memory_mib: int = 1536
     counted_clock: bool = True
+    instructions_per_ns: int = 1
     limit_s: float = 600
     results_mib: int = 256
     host_mib: int = 0
@@ -125,6 +130,8 @@ def _stage_payload(boot: Boot, folder: Path) -> Path:
         f"LAB_HEARTBEAT_S={boot.heartbeat_s}\nLAB_EXAMINE={boot.examine:d}\n"
         f"export LAB_SLOWNESS={boot.kernel.slowness}\n"
     )
+    if boot.system:
+        shutil.copy(paths.LAB / "guest" / "lab.service", target / "lab.service")
     for name, source in boot.payload.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +182,7 @@ def _regions(boot: Boot, results: Path) -> list[_Region]:
     address = -(-(4096 + above) // 1024) * 1024 * host.MIB
     regions = []
     for file, shared in (
-        (image.root_image(boot.packages), False),
+        (boot.system or image.root_image(boot.packages), False),
         *((disk, False) for disk in boot.disks),
         (results, True),
     ):
@@ -201,6 +208,12 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         # A crowd of threads waits its turn for minutes there, and the host may let the guest wait.
         hung_s = STOCK_HUNG_S * boot.kernel.slowness
         append += f"sysctl.kernel.hung_task_timeout_secs={hung_s} "
+    if boot.instructions_per_ns != 1:
+        # QEMU counts at most one a nanosecond. The kernel takes our word for the frequency of its
+        # clock, so its time passes more slowly; devices and timers go by the kernel's time.
+        append += f"tsc_early_khz={boot.instructions_per_ns * 1_000_000} "
+    if boot.system:
+        append += "systemd.unit=lab.service systemd.getty_auto=no systemd.show_status=no "
     if not boot.counted_clock:
         # A host that is busy keeps a processor of the guest waiting, which then looks stuck: a
         # lockup is one after 120 s, not after 20.

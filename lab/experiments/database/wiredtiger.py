@@ -77,7 +77,7 @@ class WiredTiger(Database):
     warm_s = 0
 
     def prepare(self) -> None:
-        programs = _programs()
+        built = programs()
         target = self.disk()
         if target.is_file():
             return
@@ -87,11 +87,11 @@ class WiredTiger(Database):
             data = Path(folder)
             (data / "db").mkdir()
             (data / "populate").write_text(POPULATE)
-            command = [str(programs / "wtperf"), "-h", str(data / "db")]
+            command = [str(built / "wtperf"), "-h", str(data / "db")]
             host.run(
                 [*command, "-O", str(data / "populate")],
                 what="loading the WiredTiger data set",
-                env={"LD_LIBRARY_PATH": str(programs)},
+                env={"LD_LIBRARY_PATH": str(built)},
             )
             image.make_ext4(fresh, data, image.round_up((FILL_MIB + ROOM_MIB) * host.MIB))
 
@@ -101,7 +101,7 @@ class WiredTiger(Database):
 
     def payload(self) -> dict[str, Path | str]:
         return {
-            "wiredtiger": _programs(),
+            "wiredtiger": programs(),
             "run": RUN % f"{STATISTICS},{CHECKPOINTS}",
             "run-floor": RUN % STATISTICS,
         }
@@ -112,7 +112,7 @@ class WiredTiger(Database):
         return Measured(parts, _checkpoints(folder))
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """A folder with wtperf and its library, built when absent."""
     target = paths.CACHE / f"wiredtiger-{image.fingerprint(VERSION, BUILD)}"
     if target.is_dir():
