@@ -5,7 +5,7 @@
 #
 #   make build     the modules for both kernels, fgio, fgiod and libfgio
 #   make lib       libfgio alone
-#   make integrations  the PostgreSQL extension and the Redis module
+#   make integrations  the PostgreSQL extension, the Redis module, the MariaDB plugin
 #   make install   on this host: the module for the running kernel, fgio, fgiod and its profiles, libfgio
 #   make packages  Debian packages of all that, into build/packages
 #   make lint      formatting and static checks of every language
@@ -58,6 +58,7 @@ integrations: lib
 	@mkdir -p build/postgresql
 	@$(MAKE) --no-print-directory -C build/postgresql -f $(CURDIR)/integrations/postgresql/Makefile
 	@$(MAKE) --no-print-directory -C integrations/redis
+	@$(MAKE) --no-print-directory -C integrations/mariadb
 
 build: modules command lib
 
@@ -137,7 +138,7 @@ packages:
 	@packaging/build build/packages
 
 clean:
-	rm -rf build/core build/lib build/postgresql build/redis build/kmod build/cargo build/demo
+	rm -rf build/core build/lib build/postgresql build/redis build/mariadb build/kmod build/cargo build/demo
 
 distclean:
 	rm -rf build

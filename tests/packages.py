@@ -21,6 +21,7 @@ OURS = (
     "libfgio-dev",
     "postgresql-15-fgio",
     "redis-fgio",
+    "mariadb-plugin-fgio",
 )
 KERNELS = ("linux-headers-6.12-amd64", "linux-headers-amd64", "linux-image-amd64")
 # What a user of our packages may have besides.
@@ -37,6 +38,7 @@ MACHINE = (
     "openssl",
     "postgresql-15",
     "redis-server",
+    "mariadb-server",
     "rocksdb-tools",
 )
 # Dependencies of ours: only fetched, so that nothing but Depends installs them.

@@ -41,12 +41,13 @@ prepare_machine() {
   make_disk ssd 1 1024
   fgio enable "$DISK" || stop "fgio enable fails"
   # The first is but a name for all clusters, and does not wait for them.
-  systemctl stop postgresql 'postgresql@*' redis-server
+  systemctl stop postgresql 'postgresql@*' redis-server mariadb
   mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "/dev/$DISK"
   mkdir -p $DATA
   mount "/dev/$DISK" $DATA
   to_disk /var/lib/postgresql
   to_disk /var/lib/redis
+  to_disk /var/lib/mysql
   systemctl enable --quiet --now fgiod || stop "fgiod does not start: $(journalctl -u fgiod)"
   fgio doctor >"$RESULTS/doctor.txt" || stop "fgio doctor: $(cat "$RESULTS/doctor.txt")"
 }
@@ -208,6 +209,59 @@ redis_module() {
   systemctl stop redis-server
 }
 
+# --- MariaDB ---
+
+has_statements() { # COUNT: that sleep
+  [[ $(mariadb -BNe "SELECT count(*) FROM information_schema.processlist
+    WHERE info LIKE '%SLEEP(1000%' AND id <> CONNECTION_ID()") == "$1" ]]
+}
+
+mariadb_session() { # STATEMENTS: a client that stays connected
+  local pipe path
+  path=$(mktemp -u)
+  mkfifo "$path"
+  exec {pipe}<>"$path"
+  mariadb -BN <&"$pipe" >/dev/null 2>&1 &
+  echo "$1" >&"$pipe"
+}
+
+# What each is, is in its statement.
+mariadb_sessions() {
+  mariadb_session "SELECT 'idle';"
+  mariadb_session "START TRANSACTION; INSERT INTO test.numbers VALUES (1); SELECT 'transaction';"
+  mariadb_session "SELECT SLEEP(1000), 'busy';"
+  mariadb_session "SET fgio_class = background; SELECT SLEEP(1000), 'batch';"
+  mariadb_session "SET fgio_class = none; SELECT SLEEP(1000), 'unlabelled';"
+  mariadb -e "CREATE OR REPLACE EVENT test.event ON SCHEDULE AT CURRENT_TIMESTAMP
+    DO SELECT SLEEP(1000), COUNT(*), 'event' INTO @a, @b, @c FROM test.numbers"
+  wait_until has_statements 4
+}
+
+mariadb_moment() { # MOMENT
+  mariadb -BNe "SELECT tid, command, info FROM information_schema.processlist
+    WHERE id <> CONNECTION_ID()" >"$RESULTS/expected.$1"
+  sleep 0.2
+  show "$1"
+}
+
+mariadb_plugin() {
+  printf '[mariadb]\nplugin_load_add = fgio\nevent_scheduler = on\n' >/etc/mysql/mariadb.conf.d/60-fgio.cnf
+  systemctl restart mariadb || stop "$(journalctl --no-pager -u mariadb)"
+  [[ $(mariadb -BNe "SHOW STATUS LIKE 'fgio_available'") == *ON ]] || stop "the plugin finds no module"
+  mariadb -e 'CREATE DATABASE IF NOT EXISTS test; CREATE TABLE test.numbers (n INT) ENGINE=InnoDB'
+  mariadb_sessions
+  mariadb_moment mariadb-plugin.started
+  systemctl restart mariadb
+  mariadb_sessions
+  mariadb_moment mariadb-plugin.restarted
+  # Each query on a connection of its own.
+  mariadb-slap --concurrency=8 --number-of-queries=$((RATE * SECONDS_OF_CONNECTIONS)) --detach=1 \
+    --query='INSERT INTO test.numbers VALUES (2)' --create-schema=test --csv \
+    >"$RESULTS/connections.mariadb-plugin.connections" || stop "mariadb-slap failed"
+  mariadb_moment mariadb-plugin.connections
+  systemctl stop mariadb
+}
+
 # --- engines in a program ---
 
 rocksdb() {
@@ -240,7 +294,7 @@ journalctl --no-pager -u fgiod >"$RESULTS/fgiod.log"
 systemctl show -P MemoryPeak -P NRestarts -P MemoryCurrent fgiod >"$RESULTS/fgiod.unit"
 
 phase leaving
-umount /var/lib/postgresql /var/lib/redis
+umount /var/lib/postgresql /var/lib/redis /var/lib/mysql
 umount $DATA
 fgio disable "$DISK" || stop "fgio disable fails"
 systemctl disable --quiet --now fgiod

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/*
+ * The audit plugin fgio for MariaDB: while a connection's command is executed,
+ * the thread that executes it is what fgio_class says.
+ *
+ * The server tells audit plugins of a command before it is executed (general
+ * log), or, of one that was prepared, before its tables are locked; and it takes
+ * leave of them (release_thd) before it waits for the next command. Both come in
+ * the thread that executes the command, a pool's included. Connections introduce
+ * themselves: replication and scheduled events, which execute statements, too,
+ * do not.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include <mysql/plugin.h>
+#include <mysql/plugin_audit.h>
+
+#include <fgio.h>
+
+/* Values of fgio_class, in the order of their names. */
+enum label {
+	LABEL_FOREGROUND,
+	LABEL_BACKGROUND,
+	LABEL_NONE,
+};
+
+static const char *names[] = { "foreground", "background", "none", NULL };
+static TYPELIB labels = { 3, "labels", names, NULL };
+
+static MYSQL_THDVAR_ENUM(class, PLUGIN_VAR_RQCMDARG,
+			 "What the session's commands are: foreground, background (nobody waits "
+			 "for them), or none (as without the plugin)",
+			 NULL, NULL, LABEL_FOREGROUND, &labels);
+static MYSQL_THDVAR_BOOL(client, PLUGIN_VAR_NOSYSVAR | PLUGIN_VAR_NOCMDOPT,
+			 "Whether a client is at the other end", NULL, NULL, 0);
+
+static struct st_mysql_sys_var *variables[] = {
+	MYSQL_SYSVAR(class),
+	MYSQL_SYSVAR(client),
+	NULL,
+};
+
+/* Of the command that this thread executes. */
+static __thread enum label now = LABEL_NONE;
+
+static void begin(MYSQL_THD session)
+{
+	if (now != LABEL_NONE || !THDVAR(session, client))
+		return;
+	now = THDVAR(session, class);
+	if (now == LABEL_FOREGROUND)
+		fgio_foreground_begin();
+	else if (now == LABEL_BACKGROUND)
+		fgio_background_begin();
+}
+
+static void end(void)
+{
+	if (now == LABEL_FOREGROUND)
+		fgio_foreground_end();
+	else if (now == LABEL_BACKGROUND)
+		fgio_background_end();
+	now = LABEL_NONE;
+}
+
+/* A replica reads the log at its own pace, for as long as it is connected. */
+static bool sends_log(const struct mysql_event_general *event)
+{
+	static const char command[] = "Binlog Dump";
+
+	return event->general_command_length == sizeof(command) - 1 &&
+	       !memcmp(event->general_command, command, sizeof(command) - 1);
+}
+
+static void connection(MYSQL_THD session, const struct mysql_event_connection *event)
+{
+	if (event->event_subclass == MYSQL_AUDIT_CONNECTION_CONNECT)
+		THDVAR(session, client) = event->status == 0;
+	else if (event->event_subclass == MYSQL_AUDIT_CONNECTION_DISCONNECT)
+		THDVAR(session, client) = 0;
+}
+
+static void notify(MYSQL_THD session, unsigned int class, const void *event)
+{
+	const struct mysql_event_general *general = event;
+
+	if (class == MYSQL_AUDIT_CONNECTION_CLASS)
+		connection(session, event);
+	else if (class == MYSQL_AUDIT_TABLE_CLASS)
+		begin(session);
+	else if (general->event_subclass == MYSQL_AUDIT_GENERAL_LOG && !sends_log(general))
+		begin(session);
+}
+
+static void release(MYSQL_THD session)
+{
+	(void)session;
+	end();
+}
+
+static int show_available(MYSQL_THD session, struct st_mysql_show_var *variable, void *buffer,
+			  struct system_status_var *status, enum enum_var_type scope)
+{
+	(void)session;
+	(void)status;
+	(void)scope;
+	variable->type = SHOW_BOOL;
+	variable->value = buffer;
+	*(char *)buffer = fgio_available();
+	return 0;
+}
+
+static struct st_mysql_show_var status_variables[] = {
+	{ "Fgio_available", (char *)show_available, SHOW_SIMPLE_FUNC },
+	{ NULL, NULL, SHOW_UNDEF },
+};
+
+static struct st_mysql_audit descriptor = {
+	MYSQL_AUDIT_INTERFACE_VERSION,
+	release,
+	notify,
+	{ MYSQL_AUDIT_GENERAL_CLASSMASK | MYSQL_AUDIT_CONNECTION_CLASSMASK |
+	  MYSQL_AUDIT_TABLE_CLASSMASK },
+};
+
+/* The headers leave it to the compiler's default who sees it. */
+#pragma GCC visibility push(default)
+maria_declare_plugin(fgio){
+	MYSQL_AUDIT_PLUGIN,
+	&descriptor,
+	"fgio",
+	"The fgio authors",
+	"Foreground I/O first: commands of clients are foreground",
+	PLUGIN_LICENSE_GPL,
+	NULL,
+	NULL,
+	0x0001,
+	status_variables,
+	variables,
+	"0.1",
+	MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
+} maria_declare_plugin_end;
+#pragma GCC visibility pop
