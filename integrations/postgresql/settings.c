@@ -123,7 +123,7 @@ static void define_switches(void)
 {
 	DefineCustomBoolVariable("fgio.track_time",
 				 "Measures how long sessions are foreground and background.",
-				 NULL, &stats_track_time, true, PGC_SUSET, 0, NULL, NULL, NULL);
+				 NULL, &stats_track_time, false, PGC_SUSET, 0, NULL, NULL, NULL);
 	if (process_shared_preload_libraries_in_progress)
 		DefineCustomBoolVariable("fgio.wal_writer",
 					 "Makes the WAL writer foreground, since commits wait for it.",

@@ -50,7 +50,7 @@ struct shared {
 	struct slot slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
-bool stats_track_time = true;
+bool stats_track_time;
 
 static struct shared *shared;
 static struct slot *mine;

@@ -4,6 +4,7 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
+from lab.experiments.churn import Churn
 from lab.experiments.databases import Databases
 from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.extension_cost import ExtensionCost
@@ -28,6 +29,7 @@ ALL: dict[str, Experiment] = {
         DirtyLimit(),
         SectionCost(),
         ExtensionCost(),
+        Churn(),
         Databases(),
         Scenarios(),
         Recorded(),

@@ -2,6 +2,8 @@
 """What every experiment is: boots to make, and how to read what they leave."""
 
 import json
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,6 +123,30 @@ def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
     for name in ("fgio.ko", "simdisk.ko"):
         if (folder / name).is_file():
             taken[f"modules/{name}"] = folder / name
+    return taken
+
+
+def settings(values: Mapping[str, object]) -> str:
+    """Values as a guest's script reads them with `.`: a shell variable each."""
+    return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in values.items())
+
+
+def script_payload(
+    chosen: kernel.Kernel,
+    configuration: Configuration,
+    name: str,
+    values: Mapping[str, object],
+    *files: str,
+) -> dict[str, Path | str]:
+    """What boots take that run guest/NAME.sh on a simulated disk, with its settings (NAME.env).
+
+    Raises LabError when something of it has not been built.
+    """
+    need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+    taken = payload(chosen, f"{name}.sh", *files)
+    taken[f"{name}.env"] = settings(values)
+    if configuration.elevator == "fgio":
+        taken["bin/fgio"] = fgio_command()
     return taken
 
 

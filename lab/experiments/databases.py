@@ -17,8 +17,7 @@ from lab.experiments.base import (
     fgio_command,
     grown,
     moments,
-    need_modules,
-    payload,
+    script_payload,
 )
 from lab.experiments.database import ALL, Database
 from lab.threads import by_class
@@ -63,13 +62,15 @@ class Databases(Experiment):
         for name in self.variants:
             ALL[name].prepare()
 
-    def _environment(self, configuration: Configuration, seed: int, database: Database) -> str:
+    def _settings(
+        self, configuration: Configuration, seed: int, database: Database
+    ) -> dict[str, object]:
         labels = "inside" if configuration.name == INSIDE else "profile"
-        values = {
+        return {
             "DEVICE": self.device,
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
-            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
+            "SETTINGS": " ".join(configuration.parameters()),
             "LABELS": labels if configuration.elevator == "fgio" else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             "WARM_S": database.warm_s,
@@ -77,19 +78,16 @@ class Databases(Experiment):
             "STORM_AFTER_S": database.storm_after_s,
             **database.settings,
         }
-        return "".join(f"{name}={value}\n" for name, value in values.items())
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
         database = ALL[variant]
-        taken = payload(chosen, "databases.sh", "fgiod.sh")
+        values = self._settings(configuration, seed, database)
+        taken = script_payload(chosen, configuration, "databases", values, "fgiod.sh")
         taken |= database.payload()
         taken["database.sh"] = paths.LAB / "guest" / database.script
-        taken["databases.env"] = self._environment(configuration, seed, database)
         if configuration.elevator == "fgio":
-            taken["bin/fgio"] = fgio_command()
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"
         if configuration.name == INSIDE:

@@ -27,11 +27,9 @@ from lab.experiments.base import (
     check,
     compile_program,
     disk_use,
-    fgio_command,
     grown,
     moments,
-    need_modules,
-    payload,
+    script_payload,
 )
 from lab.figures import Requests
 
@@ -87,12 +85,12 @@ class DirtyLimit(Experiment):
         _empty_disk().touch()
         os.truncate(_empty_disk(), image.round_up(DISK_MIB * host.MIB))
 
-    def _environment(self, configuration: Configuration, seed: int, variant: str) -> str:
-        values = {
+    def _settings(self, configuration: Configuration, seed: int, variant: str) -> dict[str, object]:
+        return {
             "DEVICE": self.device,
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
-            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
+            "SETTINGS": " ".join(configuration.parameters()),
             "TAG": "foreground" if configuration.elevator == "fgio" else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             "DEMAND": PARTS[variant].demand,
@@ -100,17 +98,13 @@ class DirtyLimit(Experiment):
             "WARM_S": self.warm_s,
             "FLOOR_S": self.duration_s,
         }
-        return "".join(f"{name}={value}\n" for name, value in values.items())
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
-        taken = payload(chosen, "dirty-limit.sh")
-        taken["dirty-limit.env"] = self._environment(configuration, seed, variant)
+        values = self._settings(configuration, seed, variant)
+        taken = script_payload(chosen, configuration, "dirty-limit", values)
         taken["bin/durable"] = paths.BUILD / "guest" / "durable"
-        if configuration.elevator == "fgio":
-            taken["bin/fgio"] = fgio_command()
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/dirty-limit.sh",

@@ -19,11 +19,9 @@ from lab.experiments.base import (
     blame,
     check,
     disk_use,
-    fgio_command,
     grown,
     moments,
-    need_modules,
-    payload,
+    script_payload,
 )
 from lab.figures import Requests
 
@@ -96,16 +94,16 @@ class FirstLight(Experiment):
     def prepare(self) -> None:
         DATABASE.image()
 
-    def _environment(self, configuration: Configuration, seed: int) -> str:
+    def _settings(self, configuration: Configuration, seed: int) -> dict[str, object]:
         def priority(pair: tuple[int, int] | None) -> str:
             return f"{pair[0]},{pair[1]}" if pair else ""
 
-        values = {
+        return {
             "DEVICE": self.device,
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
-            "SETTINGS": f"'{' '.join(configuration.parameters())}'",
+            "SETTINGS": " ".join(configuration.parameters()),
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),
@@ -116,18 +114,14 @@ class FirstLight(Experiment):
             "RATE": RATE,
             "RECORDED": int(self.recorded),
         }
-        return "".join(f"{name}={value}\n" for name, value in values.items())
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
-        taken = payload(chosen, "first-light.sh")
-        taken["first-light.env"] = self._environment(configuration, seed)
+        values = self._settings(configuration, seed)
+        taken = script_payload(chosen, configuration, "first-light", values)
         taken["dirty.sql"] = dirty(DIRTY_PAGES)
         taken["storm.sh"] = SWITCHES_ALONE if configuration.name == "floor-switch" else STORM
-        if configuration.elevator == "fgio":
-            taken["bin/fgio"] = fgio_command()
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/first-light.sh",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import Experiment, Row, check, need_modules, payload
+from lab.experiments.base import Experiment, Row, check, need_modules, payload, settings
 
 SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
@@ -163,8 +163,8 @@ class Scenarios(Experiment):
         taken["scenarios"] = program()
         taken["modules/fgio_test.ko"] = test_module(chosen)
         values = {"DEVICE": self.device, "SEED": seed, "GROUP": variant}
-        values |= {"ONLY": f"'{self.only}'", "ALL": f"'{' '.join(ALL)}'"}
-        taken["scenarios.env"] = "".join(f"{name}={value}\n" for name, value in values.items())
+        values |= {"ONLY": self.only, "ALL": " ".join(ALL)}
+        taken["scenarios.env"] = settings(values)
         if variant == "xfs":
             taken.update(extra_modules(chosen, ("xfs",)))
         return guest.Boot(

@@ -24,6 +24,12 @@ SELECT 1 AS one;
 SELECT 2 AS two;
 SELECT foreground_statements, background_statements FROM pg_stat_fgio WHERE pid = pg_backend_pid();
 
+-- Time is measured on request.
+SET fgio.track_time = on;
+SELECT pg_sleep(0.01);
+RESET fgio.track_time;
+SELECT foreground_time >= 10 AS timed FROM pg_stat_fgio WHERE pid = pg_backend_pid();
+
 -- Only who is allowed to may reset.
 CREATE ROLE regress_fgio;
 SET ROLE regress_fgio;

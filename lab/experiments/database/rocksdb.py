@@ -48,7 +48,7 @@ class RocksDB(Database):
     memory_mib = 640
     duration_s = 8
     warm_s = 0
-    settings = {"SHAPE": f"'{SHAPE}'", "CLIENTS": 8}
+    settings = {"SHAPE": SHAPE, "CLIENTS": 8}
 
     def prepare(self) -> None:
         root = image.root_tree(PACKAGES)

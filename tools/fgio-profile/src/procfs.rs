@@ -12,6 +12,8 @@ use crate::facts::{Ancestor, Needs, ProcessFacts, unit_of};
 
 /// What is read of a title: programs that rewrite it stay far below.
 const TITLE_MAX_BYTES: u64 = 4096;
+/// Names have 15 bytes, those of the kernel's own threads up to 63; and a line break.
+const COMM_MAX_BYTES: usize = 64;
 /// Parents that are looked at, in case the chain changes while it is followed.
 const ANCESTORS_MAX: usize = 32;
 
@@ -24,21 +26,24 @@ fn read(path: PathBuf) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Without the line break at its end.
-fn comm_text(mut text: String) -> String {
-    text.truncate(text.trim_end_matches('\n').len());
-    text
+/// A name, without the line break at its end: read at once, since processes are
+/// asked for it as often as they start.
+fn read_comm(path: PathBuf) -> Option<String> {
+    let mut bytes = [0; COMM_MAX_BYTES];
+    let length = File::open(path).ok()?.read(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    Some(text.trim_end_matches('\n').to_owned())
 }
 
 /// The command name of a process, that is of its main thread; `None` when it has
 /// ended.
 pub fn comm(root: &Root, pid: i32) -> Option<String> {
-    read(path(root, pid, "comm")).map(comm_text)
+    read_comm(path(root, pid, "comm"))
 }
 
 /// The command name of a thread; `None` when it has ended.
 pub fn thread_comm(root: &Root, pid: i32, tid: i32) -> Option<String> {
-    read(path(root, pid, &format!("task/{tid}/comm"))).map(comm_text)
+    read_comm(path(root, pid, &format!("task/{tid}/comm")))
 }
 
 /// The arguments of a process, joined by spaces, or what it made of them; `None`

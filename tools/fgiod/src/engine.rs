@@ -14,7 +14,7 @@ use fgio_model::tag::Class;
 use fgio_model::{Error, ErrorKind};
 use fgio_profile::{Library, Needs, Patterns, ProcessFacts, TaskFacts};
 
-use crate::events::Event;
+use crate::events::{Event, Happened};
 use crate::ledger::{Entry, Ledger};
 use crate::metrics::Metrics;
 use crate::system::System;
@@ -110,6 +110,31 @@ pub struct Engine<S, C> {
     complaint: Option<String>,
 }
 
+/// Of each start, whether what started has ended by the last of `happened`. Most
+/// processes of a build or a script are gone before anybody can look at them.
+fn outlived(happened: &[Happened]) -> Vec<bool> {
+    let mut ended = HashSet::new();
+    let mut outlived: Vec<bool> = happened
+        .iter()
+        .rev()
+        .map(|Happened { event, .. }| match event {
+            Event::End { tid, .. } => {
+                ended.insert(*tid);
+                false
+            }
+            // It may be more than its first thread, which alone is known to have ended.
+            Event::Start { pid, tid, .. } if pid != tid => {
+                ended.remove(pid);
+                ended.contains(tid)
+            }
+            Event::Start { tid: id, .. } | Event::Exec { pid: id } => ended.contains(id),
+            Event::Rename { .. } => false,
+        })
+        .collect();
+    outlived.reverse();
+    outlived
+}
+
 impl<S: System, C: Control> Engine<S, C> {
     pub fn new(system: S, control: C, policy: Policy, ledger: Ledger, metrics: Metrics) -> Self {
         Self {
@@ -147,8 +172,20 @@ impl<S: System, C: Control> Engine<S, C> {
         self.policy = policy;
     }
 
+    /// Follows what happened, in its order, and leaves out what is over by now.
+    pub fn handle_all(&mut self, happened: Vec<Happened>) {
+        let outlived = outlived(&happened);
+        for (Happened { event, at }, is_over) in happened.into_iter().zip(outlived) {
+            match is_over {
+                true => self.metrics.count_event(event.kind()),
+                false => self.handle(event, at),
+            }
+        }
+        self.metrics.followed(self.processes.len(), self.threads);
+    }
+
     /// Follows an event that happened at `at`.
-    pub fn handle(&mut self, event: Event, at: Duration) {
+    fn handle(&mut self, event: Event, at: Duration) {
         self.metrics.count_event(event.kind());
         match event {
             Event::Start { parent, pid, tid } if pid == tid => {
@@ -230,13 +267,17 @@ impl<S: System, C: Control> Engine<S, C> {
         let Some(process) = self.processes.get(&pid) else {
             return;
         };
+        let process_comm = process.facts.comm.clone();
         let present: HashSet<i32> = tids.iter().copied().collect();
         let gone = process.threads.keys().filter(|tid| !present.contains(tid));
         for tid in gone.copied().collect::<Vec<_>>() {
             self.drop_thread(pid, tid);
         }
         for tid in tids {
-            let comm = self.system.thread_comm(pid, *tid);
+            let comm = match *tid == pid {
+                true => Some(process_comm.clone()),
+                false => self.system.thread_comm(pid, *tid),
+            };
             self.set_thread(pid, *tid, comm, at);
         }
     }

@@ -55,11 +55,17 @@ impl Event {
     }
 }
 
+/// An event, and when it happened by the monotonic clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    pub event: Event,
+    pub at: Duration,
+}
+
 /// What came of an attempt to read an event.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// An event, and when it happened by the monotonic clock.
-    Event(Event, Duration),
+    Event(Happened),
     /// An event that does not concern us.
     Other,
     /// The kernel had no room for events: some are lost.
@@ -180,7 +186,7 @@ fn parse_event(message: &[u8]) -> Option<Received> {
         }
         _ => return None,
     };
-    Some(Received::Event(event, at))
+    Some(Received::Event(Happened { event, at }))
 }
 
 #[cfg(test)]
@@ -228,7 +234,7 @@ mod tests {
                 Event::End { pid: 7, tid: 9 },
             ),
         ] {
-            assert_eq!(parse(&message), Received::Event(event, at));
+            assert_eq!(parse(&message), Received::Event(Happened { event, at }));
         }
     }
 

@@ -17,7 +17,7 @@ use signal_hook::low_level::pipe;
 
 use crate::config::Config;
 use crate::engine::{Engine, Policy};
-use crate::events::{Connector, Received};
+use crate::events::{Connector, Happened, Received};
 use crate::ledger::{self, Ledger};
 use crate::metrics::Metrics;
 use crate::module::Module;
@@ -29,8 +29,15 @@ const OVERRUN_INTERVAL: Duration = Duration::from_secs(1);
 /// Without events, /proc is looked through at least so often.
 const BLIND_INTERVAL: Duration = Duration::from_secs(1);
 /// Under churn, events are taken by the handful: to wake up for each of them would
-/// cost more than to follow it.
+/// cost more than to follow it, and what has ended meanwhile need not be followed.
 const GATHER: Duration = Duration::from_millis(1);
+/// They are gathered for longer when to follow them takes more of a processor ...
+const EVENTS_CPU_PERCENT_MAX: u64 = 3;
+/// ... but for no longer than this, so that nobody is wrong for long.
+const GATHER_MAX: Duration = Duration::from_millis(10);
+/// Their cost is a mean over about so many handfuls: whoever comes after a single
+/// dear one need not wait for it.
+const HANDFULS: u32 = 16;
 /// Events read before anything else gets its turn.
 const BATCH: usize = 1024;
 
@@ -79,6 +86,8 @@ struct Service {
     next_rescan: Duration,
     last_rescan: Duration,
     next_titles: Duration,
+    /// What a handful of events takes of a processor.
+    events_cost: Duration,
     /// The last complaint, to say each of a row of the same once.
     complaint: Option<String>,
 }
@@ -176,6 +185,7 @@ impl Service {
             next_rescan: Duration::ZERO,
             last_rescan: Duration::ZERO,
             next_titles: Duration::ZERO,
+            events_cost: Duration::ZERO,
             complaint: None,
         })
     }
@@ -195,15 +205,13 @@ impl Service {
             if ready.reload {
                 self.reload();
             }
-            if ready.events {
-                self.take_events();
-            }
+            let gather = ready.events.then(|| self.take_events());
             self.do_what_is_due();
             self.report();
             // It must not stand in the way of unloading the module.
             self.engine.control().release();
-            if ready.events {
-                thread::sleep(GATHER);
+            if let Some(pause) = gather {
+                thread::sleep(pause);
             }
         }
     }
@@ -241,15 +249,27 @@ impl Service {
         })
     }
 
-    fn take_events(&mut self) {
-        for _ in 0..BATCH {
-            let Some(connector) = &self.connector else {
-                return;
-            };
+    /// Follows the events that have come. Returns for how long the next ones are to
+    /// be gathered.
+    fn take_events(&mut self) -> Duration {
+        let before = time_of(ClockId::ThreadCPUTime);
+        let happened = self.receive_events();
+        self.engine.handle_all(happened);
+        let cost = time_of(ClockId::ThreadCPUTime).saturating_sub(before);
+        self.events_cost = (self.events_cost * (HANDFULS - 1) + cost) / HANDFULS;
+        let pace = Pace::new(GATHER, EVENTS_CPU_PERCENT_MAX);
+        pace.pause_after(self.events_cost).min(GATHER_MAX)
+    }
+
+    fn receive_events(&mut self) -> Vec<Happened> {
+        let mut happened = Vec::new();
+        while happened.len() < BATCH
+            && let Some(connector) = &self.connector
+        {
             match connector.receive() {
-                Ok(Received::Event(event, at)) => self.engine.handle(event, at),
+                Ok(Received::Event(event)) => happened.push(event),
                 Ok(Received::Other) => {}
-                Ok(Received::Nothing) => return,
+                Ok(Received::Nothing) => break,
                 Ok(Received::Lost) => {
                     self.metrics.count_lost();
                     let soon = self.last_rescan + OVERRUN_INTERVAL;
@@ -264,6 +284,7 @@ impl Service {
                 }
             }
         }
+        happened
     }
 
     fn do_what_is_due(&mut self) {

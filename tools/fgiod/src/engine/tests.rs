@@ -245,8 +245,14 @@ impl Bench {
     }
 
     fn event(&mut self, event: Event) {
-        let now = self.world.now();
-        self.engine.handle(event, now);
+        self.events(vec![event]);
+    }
+
+    /// Events that are taken at once.
+    fn events(&mut self, events: Vec<Event>) {
+        let at = self.world.now();
+        let happened = events.into_iter().map(|event| Happened { event, at });
+        self.engine.handle_all(happened.collect());
     }
 
     fn fork(&mut self, parent: i32, pid: i32) {
@@ -489,6 +495,41 @@ fn memory_is_bounded() {
     assert_eq!((bench.engine.threads, bench.engine.processes.len()), (3, 3));
     assert!(bench.engine.looks.is_empty());
     assert_eq!(bench.engine.ledger.entries().len(), 1);
+}
+
+#[test]
+fn what_is_over_is_not_looked_at() {
+    let start = |parent, pid, tid| Event::Start { parent, pid, tid };
+    let end = |tid| Event::End { pid: tid, tid };
+    let mut bench = Bench::new();
+    bench.world.0.reads.set(0);
+    bench.events(vec![
+        start(50, 60, 60),
+        Event::Exec { pid: 60 },
+        end(60),
+        start(10, 61, 61),
+        end(61),
+    ]);
+    assert_eq!(bench.world.0.reads.get(), 0);
+    // The id of one that is over, again.
+    bench.world.start(61, "postgres", BACKEND);
+    bench.events(vec![
+        start(10, 61, 61),
+        end(61),
+        start(50, 61, 61),
+        Event::Exec { pid: 61 },
+    ]);
+    assert_eq!(
+        bench.tags(),
+        [(12, Class::Foreground), (61, Class::Foreground)]
+    );
+    // One whose first thread has ended before the others.
+    bench.world.start(70, "mongod", "mongod");
+    bench.world.change(70, |process| {
+        process.threads.insert(71, "conn1".to_owned());
+    });
+    bench.events(vec![Event::Exec { pid: 70 }, start(1, 70, 71), end(70)]);
+    assert_eq!(bench.tags().last(), Some(&(71, Class::Foreground)));
 }
 
 /// 20 seconds with 1,000 process starts a second that are nobody's concern, and 500
