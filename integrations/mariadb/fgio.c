@@ -4,11 +4,10 @@
  * the thread that executes it is what fgio_class says.
  *
  * The server tells audit plugins of a command before it is executed (general
- * log), or, of one that was prepared, before its tables are locked; and it takes
- * leave of them (release_thd) before it waits for the next command. Both come in
- * the thread that executes the command, a pool's included. Connections introduce
- * themselves: replication and scheduled events, which execute statements, too,
- * do not.
+ * log), or, of one that was prepared, before its tables are locked; and when it
+ * is done (its status), whether it failed or not. All come in the thread that
+ * executes the command, a pool's included. Connections introduce themselves:
+ * replication and scheduled events, which execute statements, too, do not.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -89,10 +88,13 @@ static void notify(MYSQL_THD session, unsigned int class, const void *event)
 		connection(session, event);
 	else if (class == MYSQL_AUDIT_TABLE_CLASS)
 		begin(session);
+	else if (general->event_subclass == MYSQL_AUDIT_GENERAL_STATUS)
+		end();
 	else if (general->event_subclass == MYSQL_AUDIT_GENERAL_LOG && !sends_log(general))
 		begin(session);
 }
 
+/* Before the server forgets that it told of a command: a connection that broke in the middle of it. */
 static void release(MYSQL_THD session)
 {
 	(void)session;

@@ -245,7 +245,8 @@ mariadb_moment() { # MOMENT
 }
 
 mariadb_plugin() {
-  printf '[mariadb]\nplugin_load_add = fgio\nevent_scheduler = on\n' >/etc/mysql/mariadb.conf.d/60-fgio.cnf
+  printf '%s\n' '[mariadb]' 'plugin_maturity = experimental' 'plugin_load_add = fgio' 'event_scheduler = on' \
+    >/etc/mysql/mariadb.conf.d/60-fgio.cnf
   systemctl restart mariadb || stop "$(journalctl --no-pager -u mariadb)"
   [[ $(mariadb -BNe "SHOW STATUS LIKE 'fgio_available'") == *ON ]] || stop "the plugin finds no module"
   mariadb -e 'CREATE DATABASE IF NOT EXISTS test; CREATE TABLE test.numbers (n INT) ENGINE=InnoDB'
