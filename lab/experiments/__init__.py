@@ -14,6 +14,7 @@ from lab.experiments.overhead import Overhead
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.starvation import Starvation
+from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
 
 ALL: dict[str, Experiment] = {
@@ -31,6 +32,7 @@ ALL: dict[str, Experiment] = {
         ExtensionCost(),
         Churn(),
         Databases(),
+        TpccExperiment(),
         Scenarios(),
         Recorded(),
     )

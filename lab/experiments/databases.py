@@ -28,8 +28,13 @@ BLAMED = 12
 
 
 class Databases(Experiment):
-    """Real databases with their own background work, labelled by profile or from inside."""
+    """Real databases with their own background work, labelled by profile or from inside.
 
+    databases: by name; a boot is of one of them
+    """
+
+    databases: dict[str, Database] = ALL
+    title = "Databases under their own storms"
     name = "databases"
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
@@ -50,17 +55,17 @@ class Databases(Experiment):
 
     def choose_part(self, only: str) -> None:
         """Runs databases alone whose names match a pattern. Raises LabError when none does."""
-        self.variants = tuple(name for name in ALL if re.search(only, name))
+        self.variants = tuple(name for name in self.databases if re.search(only, name))
         if not self.variants:
-            names = ", ".join(ALL)
+            names = ", ".join(self.databases)
             raise host.LabError(f"--only {only}: no such database; choose from: {names}")
 
     def has(self, configuration: Configuration, variant: str) -> bool:
-        return configuration.name != INSIDE or bool(ALL[variant].inside())
+        return configuration.name != INSIDE or bool(self.databases[variant].inside())
 
     def prepare(self) -> None:
         for name in self.variants:
-            ALL[name].prepare()
+            self.databases[name].prepare()
 
     def _settings(
         self, configuration: Configuration, seed: int, database: Database
@@ -82,7 +87,7 @@ class Databases(Experiment):
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        database = ALL[variant]
+        database = self.databases[variant]
         values = self._settings(configuration, seed, database)
         taken = script_payload(chosen, configuration, "databases", values, "fgiod.sh")
         taken |= database.payload()
@@ -107,7 +112,7 @@ class Databases(Experiment):
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
     ) -> list[Row]:
         check(outcome, f"{self.name}, {variant} under {configuration.name}")
-        folder, database = outcome.results, ALL[variant]
+        folder, database = outcome.results, self.databases[variant]
         noted = moments(folder)
         begin, end = noted["measure_begin"], noted["measure_end"]
         measured = database.read(folder, begin, end)
@@ -135,13 +140,15 @@ class Databases(Experiment):
     def markdown(self, content: dict, rows: list[Row]) -> str:
         """The figures as Markdown, a part for each database."""
         lines = [
-            "# Databases under their own storms",
+            f"# {self.title}",
             "",
             f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
             f"made by `{content['command']}`.",
         ]
         for name in dict.fromkeys(row.extra["database"] for row in rows):
-            lines += _part(ALL[name], [row for row in rows if row.extra["database"] == name])
+            lines += _part(
+                self.databases[name], [row for row in rows if row.extra["database"] == name]
+            )
         return "\n".join(lines) + "\n"
 
 

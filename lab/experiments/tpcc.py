@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""PostgreSQL under TPC-C, three databases beside the same memory, as fast as it goes and paced."""
+
+from lab.experiments.database.base import Database
+from lab.experiments.database.tpcc import Tpcc
+from lab.experiments.databases import Databases
+
+# Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
+SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
+# Transactions a second, of the paced runs: what every configuration can serve.
+PACE = 150
+
+
+class TpccExperiment(Databases):
+    """TPC-C beside the checkpoints that it takes."""
+
+    name = "tpcc"
+    title = "PostgreSQL under TPC-C"
+    description = "PostgreSQL under TPC-C and its checkpoints, three sizes; labels from profiles"
+    databases: dict[str, Database] = {
+        one.name: one
+        for size, warehouses in SIZES.items()
+        for one in (Tpcc(size, warehouses, 0), Tpcc(f"{size}-paced", warehouses, PACE))
+    }
+    variants = tuple(databases)
+    duration_s = max(one.duration_s for one in databases.values())
+    limit_s = 3600
+    units = {
+        "foreground.throughput": "transactions per second, of all five kinds",
+        "background.checkpoint_s": "seconds of the longest checkpoint",
+        "background.wal_mib": "MiB of WAL while measuring",
+        "background.written_mib": "MiB written to the disk while measuring, by all",
+    }
