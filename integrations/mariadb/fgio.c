@@ -24,12 +24,11 @@ enum label {
 	LABEL_NONE,
 };
 
-static const char *names[] = { "foreground", "background", "none", NULL };
-static TYPELIB labels = { 3, "labels", names, NULL };
+static const char *const names[] = { "foreground", "background", "none", NULL };
+static TYPELIB labels = { 3, "labels", (const char **)names, NULL };
 
 static MYSQL_THDVAR_ENUM(class, PLUGIN_VAR_RQCMDARG,
-			 "What the session's commands are: foreground, background (nobody waits "
-			 "for them), or none (as without the plugin)",
+			 "foreground, background or none: what the session's commands are",
 			 NULL, NULL, LABEL_FOREGROUND, &labels);
 static MYSQL_THDVAR_BOOL(client, PLUGIN_VAR_NOSYSVAR | PLUGIN_VAR_NOCMDOPT,
 			 "Whether a client is at the other end", NULL, NULL, 0);
@@ -128,7 +127,7 @@ static struct st_mysql_audit descriptor = {
 
 /* The headers leave it to the compiler's default who sees it. */
 #pragma GCC visibility push(default)
-maria_declare_plugin(fgio){
+maria_declare_plugin(fgio) {
 	MYSQL_AUDIT_PLUGIN,
 	&descriptor,
 	"fgio",
