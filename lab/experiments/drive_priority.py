@@ -63,7 +63,7 @@ phase depth {depth}
 mkdir $RESULTS/{depth}
 cd $RESULTS/{depth}
 RESULTS=$PWD snapshot before
-fio --output=fio.txt $PAYLOAD/depth-{depth}.fio || {{ cat fio.txt; stop "fio failed"; }}
+fio --eta=never --output=fio.txt $PAYLOAD/depth-{depth}.fio || {{ cat fio.txt; stop "fio failed"; }}
 RESULTS=$PWD snapshot after
 """
 SIDES = ("foreground", "background")
