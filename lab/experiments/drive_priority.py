@@ -42,7 +42,7 @@ class _Part:
 
 # A hard disk serves some 150 reads a second, and p99.99 takes 10,000 of the foreground's own.
 PARTS = {
-    "hdd": _Part("hdd", READS, "4 KiB random reads", (120, 100, 80, 80), 4096),
+    "hdd": _Part("hdd", READS, "4 KiB random reads", (30, 30, 50, 50), 4096),
     "ssd": _Part(
         "ssd", {"rw": "randread", "bs": "128k"}, "128 KiB random reads", (4, 3, 2, 2), 1024
     ),
