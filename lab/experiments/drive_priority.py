@@ -44,10 +44,10 @@ class _Part:
 PARTS = {
     "hdd": _Part("hdd", READS, "4 KiB random reads", (30, 30, 50, 50), 4096),
     "ssd": _Part(
-        "ssd", {"rw": "randread", "bs": "128k"}, "128 KiB random reads", (4, 3, 2, 2), 1024
+        "ssd", {"rw": "randread", "bs": "128k"}, "128 KiB random reads", (2, 1, 0.5, 0.5), 1024
     ),
     "ssd-write": _Part(
-        "ssd", {"rw": "randwrite", "bs": "128k"}, "128 KiB random writes", (4, 3, 2, 2), 1024
+        "ssd", {"rw": "randwrite", "bs": "128k"}, "128 KiB random writes", (2, 1, 0.5, 0.5), 1024
     ),
 }
 PREPARE = """
