@@ -22,6 +22,7 @@
 #ifndef FGIO_CORE_QUEUE_H
 #define FGIO_CORE_QUEUE_H
 
+#include "atomic.h"
 #include "class.h"
 #include "list.h"
 #include "types.h"
@@ -232,6 +233,13 @@ struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
  * knows, unless the caller rules that out.
  */
 bool fgio_request_is_in_device(const struct fgio_request *request);
+
+/* Whether requests of a class are in the device, or were a moment ago. */
+static inline bool fgio_queue_in_device(const struct fgio_queue *queue,
+					enum fgio_class class)
+{
+	return fgio_load(&queue->in_device[class]);
+}
 
 /**
  * fgio_queue_promote() - move one request to the critical side

@@ -9,6 +9,12 @@
  *
  * All times are nanoseconds of one clock that never goes back, all addresses
  * and lengths are sectors of 512 bytes, unless a name says otherwise.
+ * Priority is that of NCQ (the PRIO field of ACS), of which the standard only says that a drive should
+ * serve high before normal. Here it decides at each point where commands wait for their turn, the arm, the controller,
+ * the dies, and room in the write cache: high goes first, and what has begun is not interrupted. A
+ * normal command that has waited for priority_age_ns counts as high, lest it starve; no vendor
+ * publishes its own figure. Destaging, programs and flushes compete as ever: they have no priority.
+ *
  * Nothing here locks, sleeps or allocates: the caller serialises all calls on
  * one model and may make them in any context.
  */
@@ -125,6 +131,8 @@ struct simdisk_parameters {
 	bool volatile_cache;		/* completed writes need a flush to be durable */
 	bool fua;			/* offered to the host */
 	bool discard;			/* offered to the host */
+	bool priority_command;		/* NCQ priority; offered to the host, which need not use it */
+	u32 priority_age_ns;		/* a normal command waits for so long behind such with priority */
 	union {
 		struct simdisk_hdd_parameters hdd;
 		struct simdisk_flash_parameters flash;
@@ -138,7 +146,7 @@ struct simdisk_request {
 	u32 sectors;
 	bool fua;			/* a write that is durable when complete */
 	u16 hw_queue;
-	u8 priority;			/* not used yet: NCQ priority */
+	bool priority;			/* goes first; means nothing without priority_command */
 };
 
 struct simdisk_completion {

@@ -5,7 +5,9 @@
  * A command passes the controller (one at a time, round robin over the queues), then a read waits
  * for its pages on their dies and the link, and a write for the link and room in the write cache.
  * Cached pages are programmed in batches. A die prefers reads to programs: no read waits for more
- * than one program. Reads of cached pages go to the dies all the same.
+ * than one program. Reads of cached pages go to the dies all the same. With priority, a command goes
+ * before others at the controller, on its dies and to the write cache, and a read before up to
+ * program_defer programs' turns.
  */
 #include "simdisk_internal.h"
 
@@ -21,8 +23,9 @@ enum flash_work {
 };
 
 struct flash_die {
-	struct simdisk_list reads;	/* of nodes, not slots */
+	struct simdisk_line reads;	/* of nodes, not slots */
 	u32 read_count;
+	u32 reading;		/* the node under way */
 	u32 owed_reads;		/* reads that go before the next program, whatever waits */
 	u32 deferred;		/* reads served since a program could have started */
 	u32 pending_pages;	/* in the cache, meant for this die */
@@ -54,8 +57,8 @@ struct flash_state {
 	u32 stream;
 	bool flush_wrote;
 	u64 stream_end[FLASH_STREAMS];
-	struct simdisk_list submitted[SIMDISK_MAX_HW_QUEUES];
-	struct simdisk_list writers;	/* waiting for room in the cache */
+	struct simdisk_line submitted[SIMDISK_MAX_HW_QUEUES];
+	struct simdisk_line writers;	/* waiting for room in the cache */
 	struct simdisk_list flushes;	/* the first is active */
 	struct flash_die *die;
 	struct flash_node *node;	/* of slot s on die d: s * dies + d */
@@ -75,6 +78,8 @@ void simdisk_ssd_defaults(struct simdisk_parameters *parameters)
 		/* libata does not use the drive's FUA unless told to. */
 		.fua = false,
 		.discard = true,
+		.priority_command = true,
+		.priority_age_ns = 20000000,
 		.flash = {
 			.dies = 8,
 			.sense_ns = 55000,
@@ -178,12 +183,12 @@ static void flash_init(struct simdisk_model *model)
 	state->node = (struct flash_node *)(state->die + model->parameters.flash.dies);
 	state->salt = simdisk_random(model);
 	state->fetching = SIMDISK_NO_SLOT;
-	simdisk_list_init(&state->writers);
+	simdisk_line_init(&state->writers);
 	simdisk_list_init(&state->flushes);
 	for (i = 0; i < SIMDISK_MAX_HW_QUEUES; i++)
-		simdisk_list_init(&state->submitted[i]);
+		simdisk_line_init(&state->submitted[i]);
 	for (i = 0; i < model->parameters.flash.dies; i++)
-		simdisk_list_init(&state->die[i].reads);
+		simdisk_line_init(&state->die[i].reads);
 }
 
 /* ---- link ---- */
@@ -214,6 +219,13 @@ static u32 die_of(const struct simdisk_model *model, u64 nand_page)
 		     dies);
 }
 
+static bool writers_wait(const struct simdisk_model *model)
+{
+	const struct flash_state *state = model->state;
+
+	return simdisk_line_first(model, &state->writers) != SIMDISK_NO_SLOT;
+}
+
 static bool flush_needs(const struct simdisk_model *model, const struct flash_die *die)
 {
 	const struct flash_state *state = model->state;
@@ -224,21 +236,41 @@ static bool flush_needs(const struct simdisk_model *model, const struct flash_di
 static bool program_ready(const struct simdisk_model *model, const struct flash_die *die)
 {
 	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
-	const struct flash_state *state = model->state;
 
 	if (!die->pending_units)
 		return false;
 	return die->pending_units >= flash->program_pages || flush_needs(model, die) ||
-	       state->writers.head != SIMDISK_NO_SLOT ||
+	       writers_wait(model) ||
 	       model->clock - die->oldest >= flash->program_delay_ns;
 }
 
 static bool program_urgent(const struct simdisk_model *model, const struct flash_die *die)
 {
-	const struct flash_state *state = model->state;
+	if (die->deferred >= model->parameters.flash.program_defer)
+		return true;
+	if (die->reads.high.head != SIMDISK_NO_SLOT)
+		return false;
+	return writers_wait(model) || flush_needs(model, die);
+}
 
-	return state->writers.head != SIMDISK_NO_SLOT || flush_needs(model, die) ||
-	       die->deferred >= model->parameters.flash.program_defer;
+static u32 slot_of_node(const struct simdisk_model *model, u32 node)
+{
+	return node / model->parameters.flash.dies;
+}
+
+/* The list of a die's reads whose turn it is; one of them has some. */
+static struct simdisk_list *reads_in_turn(const struct simdisk_model *model,
+					  struct flash_die *die)
+{
+	u32 normal = die->reads.normal.head, high = die->reads.high.head;
+
+	if (high == SIMDISK_NO_SLOT)
+		return &die->reads.normal;
+	if (normal == SIMDISK_NO_SLOT)
+		return &die->reads.high;
+	return simdisk_normal_first(model, slot_of_node(model, normal),
+				    slot_of_node(model, high)) ?
+	       &die->reads.normal : &die->reads.high;
 }
 
 static void start_read(struct simdisk_model *model, u32 index)
@@ -246,10 +278,14 @@ static void start_read(struct simdisk_model *model, u32 index)
 	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
 	struct flash_state *state = model->state;
 	struct flash_die *die = &state->die[index];
+	struct simdisk_list *reads = reads_in_turn(model, die);
 	u32 together = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
-	u32 pages = state->node[die->reads.head].pages;
+	u32 pages = state->node[reads->head].pages;
 	u64 time = flash->sense_ns;
 
+	die->reading = reads->head;
+	reads->head = state->node[die->reading].next;
+	die->read_count--;
 	if (flash->sense_jitter_ns)
 		time += simdisk_random(model) % (2ull * flash->sense_jitter_ns + 1) -
 			flash->sense_jitter_ns;
@@ -317,13 +353,15 @@ static void add_read(struct simdisk_model *model, u32 index, u32 node)
 {
 	struct flash_state *state = model->state;
 	struct flash_die *die = &state->die[index];
+	bool high = model->slot[slot_of_node(model, node)].request.priority;
+	struct simdisk_list *reads = high ? &die->reads.high : &die->reads.normal;
 
 	state->node[node].next = SIMDISK_NO_SLOT;
-	if (die->reads.head == SIMDISK_NO_SLOT)
-		die->reads.head = node;
+	if (reads->head == SIMDISK_NO_SLOT)
+		reads->head = node;
 	else
-		state->node[die->reads.tail].next = node;
-	die->reads.tail = node;
+		state->node[reads->tail].next = node;
+	reads->tail = node;
 	die->read_count++;
 }
 
@@ -357,13 +395,11 @@ static void finish_read(struct simdisk_model *model, u32 index)
 	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
 	struct flash_state *state = model->state;
 	struct flash_die *die = &state->die[index];
-	u32 node = die->reads.head;
-	u32 slot = node / flash->dies;
+	u32 node = die->reading;
+	u32 slot = slot_of_node(model, node);
 	u32 sectors = die->work_pages * SIMDISK_PAGE_SECTORS;
 	u64 time;
 
-	die->reads.head = state->node[node].next;
-	die->read_count--;
 	state->node[node].pages -= die->work_pages;
 	/* One NAND page at a time: a long read lets short ones in between. */
 	if (state->node[node].pages)
@@ -429,21 +465,34 @@ static void add_flush(struct simdisk_model *model, u32 slot)
 		start_flush(model);
 }
 
-static bool cache_write(struct simdisk_model *model, u32 slot)
+static u32 pages_of(const struct simdisk_request *request)
+{
+	u64 first = request->sector / SIMDISK_PAGE_SECTORS;
+	u64 last = (request->sector + request->sectors - 1) / SIMDISK_PAGE_SECTORS;
+
+	return (u32)(last - first + 1);
+}
+
+/* A write larger than the cache passes through an empty one. */
+static bool has_room(const struct simdisk_model *model, u32 slot)
+{
+	const struct flash_state *state = model->state;
+	u32 pages = pages_of(&model->slot[slot].request);
+
+	return !state->cached_pages ||
+	       state->cached_pages + pages <= model->parameters.flash.cache_pages;
+}
+
+static void cache_write(struct simdisk_model *model, u32 slot)
 {
 	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
 	const struct simdisk_request *request = &model->slot[slot].request;
 	struct flash_state *state = model->state;
-	u64 first = request->sector / SIMDISK_PAGE_SECTORS;
-	u64 last = (request->sector + request->sectors - 1) / SIMDISK_PAGE_SECTORS;
-	u32 pages = (u32)(last - first + 1);
-	bool random;
+	bool random = !sequential(state, request);
+	u32 pages = pages_of(request);
 	u64 time;
 	u32 i;
 
-	if (state->cached_pages && state->cached_pages + pages > flash->cache_pages)
-		return false;
-	random = !sequential(state, request);
 	state->cached_pages += pages;
 	/* A long write invalidates whole blocks: only its first pages leave copying behind. */
 	for (i = 0; i < pages; i++)
@@ -455,21 +504,20 @@ static bool cache_write(struct simdisk_model *model, u32 slot)
 		add_flush(model, slot);
 	else
 		simdisk_complete_at(model, time, slot);
-	return true;
 }
 
 static void admit_writers(struct simdisk_model *model)
 {
 	struct flash_state *state = model->state;
 
-	while (state->writers.head != SIMDISK_NO_SLOT) {
-		u32 slot = state->writers.head;
-		u32 next = model->slot[slot].next;
+	for (;;) {
+		u32 slot = simdisk_line_first(model, &state->writers);
 
-		if (!cache_write(model, slot))
+		if (slot == SIMDISK_NO_SLOT || !has_room(model, slot))
 			return;
-		/* A forced write is on the list of flushes now: its link is no longer ours. */
-		state->writers.head = next;
+		/* First: a forced write joins the list of flushes, by the same link. */
+		simdisk_line_take(model, &state->writers, slot);
+		cache_write(model, slot);
 	}
 }
 
@@ -477,9 +525,11 @@ static void begin_write(struct simdisk_model *model, u32 slot)
 {
 	struct flash_state *state = model->state;
 
-	if (state->writers.head == SIMDISK_NO_SLOT && cache_write(model, slot))
+	if (!writers_wait(model) && has_room(model, slot)) {
+		cache_write(model, slot);
 		return;
-	simdisk_list_add(model, &state->writers, slot);
+	}
+	simdisk_line_add(model, &state->writers, slot);
 	/* Half-gathered programs are worth starting when somebody waits. */
 	start_dies(model);
 }
@@ -558,10 +608,11 @@ static void fetch_next(struct simdisk_model *model)
 
 	for (i = 1; i <= queues; i++) {
 		u32 queue = (state->last_queue + i) % queues;
-		u32 slot = simdisk_list_take(model, &state->submitted[queue]);
+		u32 slot = simdisk_line_first(model, &state->submitted[queue]);
 
 		if (slot == SIMDISK_NO_SLOT)
 			continue;
+		simdisk_line_take(model, &state->submitted[queue], slot);
 		state->last_queue = queue;
 		state->fetching = slot;
 		simdisk_add_event(model, model->clock + model->parameters.flash.controller_ns,
@@ -600,7 +651,7 @@ static void flash_submit(struct simdisk_model *model, u32 slot)
 {
 	struct flash_state *state = model->state;
 
-	simdisk_list_add(model, &state->submitted[model->slot[slot].request.hw_queue], slot);
+	simdisk_line_add(model, &state->submitted[model->slot[slot].request.hw_queue], slot);
 	if (state->fetching == SIMDISK_NO_SLOT)
 		fetch_next(model);
 }

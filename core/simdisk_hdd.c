@@ -77,7 +77,7 @@ struct hdd_state {
 	u32 extents;
 	u32 dirty_sectors;
 	u64 sequence;
-	struct simdisk_list writers;	/* waiting for room in the cache */
+	struct simdisk_line writers;	/* waiting for room in the cache */
 	struct simdisk_list flushes;
 	u64 link_free;
 };
@@ -87,6 +87,7 @@ struct hdd_choice {
 	u32 index;		/* in queue or extent */
 	u64 position_ns;
 	s64 cost;
+	bool urgent;
 	bool destage;
 	bool found;
 };
@@ -105,6 +106,8 @@ void simdisk_hdd_defaults(struct simdisk_parameters *parameters)
 		.volatile_cache = true,
 		/* libata does not use the drive's FUA unless told to. */
 		.fua = false,
+		.priority_command = true,
+		.priority_age_ns = 1000000000,
 		.hdd = {
 			.rotation_ns = 8333333,
 			.seek_settle_ns = 1000000,
@@ -203,7 +206,7 @@ static void hdd_init(struct simdisk_model *model)
 	for (i = 0; i <= HDD_ROOTS; i++)
 		state->root[i] = square_root((u64)i << 24);
 	state->angle = simdisk_random(model) % hdd->rotation_ns;
-	simdisk_list_init(&state->writers);
+	simdisk_line_init(&state->writers);
 	simdisk_list_init(&state->flushes);
 }
 
@@ -443,23 +446,48 @@ static void segment_end(struct simdisk_model *model, u64 sector)
 
 /* ---- choosing ---- */
 
-static bool pressed(const struct hdd_state *state)
+static u32 first_writer(const struct simdisk_model *model)
 {
-	return state->writers.head != SIMDISK_NO_SLOT || state->flushes.head != SIMDISK_NO_SLOT;
+	const struct hdd_state *state = model->state;
+
+	return simdisk_line_first(model, &state->writers);
+}
+
+static bool pressed(const struct simdisk_model *model)
+{
+	const struct hdd_state *state = model->state;
+
+	return first_writer(model) != SIMDISK_NO_SLOT || state->flushes.head != SIMDISK_NO_SLOT;
 }
 
 /* How long somebody has been waiting for destaging. */
 static u64 pressure_ns(const struct simdisk_model *model)
 {
 	const struct hdd_state *state = model->state;
+	u32 writer = first_writer(model);
 	u64 since = model->clock;
 
-	if (state->writers.head != SIMDISK_NO_SLOT)
-		since = model->slot[state->writers.head].submitted;
+	if (writer != SIMDISK_NO_SLOT)
+		since = model->slot[writer].submitted;
 	if (state->flushes.head != SIMDISK_NO_SLOT &&
 	    model->slot[state->flushes.head].submitted < since)
 		since = model->slot[state->flushes.head].submitted;
 	return model->clock - since;
+}
+
+/* Position decides among those with priority, and among the others. */
+static bool better(const struct hdd_choice *best, bool urgent, s64 cost)
+{
+	if (!best->found || urgent != best->urgent)
+		return !best->found || urgent;
+	return cost < best->cost;
+}
+
+/* Without commands of high priority about, age counts by cost alone. */
+static bool is_urgent(const struct simdisk_model *model, u32 slot)
+{
+	return model->outstanding_high &&
+	       (model->slot[slot].request.priority || simdisk_aged(model, slot));
 }
 
 static void choose_command(const struct simdisk_model *model, struct hdd_choice *best)
@@ -471,16 +499,14 @@ static void choose_command(const struct simdisk_model *model, struct hdd_choice 
 	for (i = 0; i < state->queued; i++) {
 		const struct simdisk_slot *slot = &model->slot[state->queue[i].slot];
 		bool write = slot->request.operation == SIMDISK_WRITE;
+		bool urgent = is_urgent(model, state->queue[i].slot);
 		u64 position = position_ns(model, track, &state->queue[i].place, write);
-		/*
-		 * Ageing keeps a far command from waiting for ever. NCQ priority will enter here:
-		 * slot->request.priority, as a class above the cost.
-		 */
+		/* Ageing keeps a far command from waiting for ever. */
 		s64 cost = (s64)position - (s64)((model->clock - slot->submitted) /
 						 model->parameters.hdd.ageing);
 
-		if (!best->found || cost < best->cost)
-			*best = (struct hdd_choice) { i, position, cost, false, true };
+		if (better(best, urgent, cost))
+			*best = (struct hdd_choice) { i, position, cost, urgent, false, true };
 	}
 }
 
@@ -525,7 +551,7 @@ static void choose_extent(const struct simdisk_model *model, struct hdd_choice *
 		position = position_ns(model, track, &extent->place, true);
 		cost = (s64)position + penalty - extent_bonus(model, extent);
 		if (!best->found || cost < best->cost)
-			*best = (struct hdd_choice) { i, position, cost, true, true };
+			*best = (struct hdd_choice) { i, position, cost, false, true, true };
 	}
 }
 
@@ -597,7 +623,7 @@ static void move_arm(struct simdisk_model *model)
 	if (state->extents) {
 		bool idle = !state->queued &&
 			    model->clock >= state->last_read + hdd->destage_idle_ns;
-		bool any = idle || pressed(state) || state->extents > hdd->destage_entries ||
+		bool any = idle || pressed(model) || state->extents > hdd->destage_entries ||
 			   state->dirty_sectors > hdd->cache_sectors / 2;
 
 		choose_extent(model, &choice, any);
@@ -698,8 +724,13 @@ static void admit_writers(struct simdisk_model *model)
 {
 	struct hdd_state *state = model->state;
 
-	while (state->writers.head != SIMDISK_NO_SLOT && cache_write(model, state->writers.head))
-		simdisk_list_take(model, &state->writers);
+	for (;;) {
+		u32 slot = first_writer(model);
+
+		if (slot == SIMDISK_NO_SLOT || !cache_write(model, slot))
+			return;
+		simdisk_line_take(model, &state->writers, slot);
+	}
 }
 
 /* Is something dirty that was there when the flush came? */
@@ -758,8 +789,8 @@ static void hdd_submit(struct simdisk_model *model, u32 slot)
 		segments_forget(model, request->sector, request->sectors);
 		if (request->fua || !hdd->cache_entries)
 			add_command(model, slot);
-		else if (state->writers.head != SIMDISK_NO_SLOT || !cache_write(model, slot))
-			simdisk_list_add(model, &state->writers, slot);
+		else if (first_writer(model) != SIMDISK_NO_SLOT || !cache_write(model, slot))
+			simdisk_line_add(model, &state->writers, slot);
 		break;
 	case SIMDISK_FLUSH:
 		model->slot[slot].mark = state->sequence;

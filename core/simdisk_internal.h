@@ -39,6 +39,12 @@ struct simdisk_list {
 	u32 tail;
 };
 
+/* Commands that wait for their turn: those with priority first, each class in order of arrival. */
+struct simdisk_line {
+	struct simdisk_list normal;
+	struct simdisk_list high;
+};
+
 struct simdisk_engine {
 	/* Memory for the engine's state; a multiple of 8. */
 	size_t (*bytes)(const struct simdisk_parameters *parameters);
@@ -64,6 +70,7 @@ struct simdisk_model {
 	u32 events;
 	u32 slots;
 	u32 outstanding;
+	u32 outstanding_high;	/* with priority */
 	struct simdisk_list done;
 };
 
@@ -90,6 +97,28 @@ void simdisk_list_add(struct simdisk_model *model, struct simdisk_list *list, u3
 
 /* Takes the first slot off, or SIMDISK_NO_SLOT. */
 u32 simdisk_list_take(struct simdisk_model *model, struct simdisk_list *list);
+
+void simdisk_line_init(struct simdisk_line *line);
+void simdisk_line_add(struct simdisk_model *model, struct simdisk_line *line, u32 slot);
+
+/* Whose turn it is, or SIMDISK_NO_SLOT. */
+u32 simdisk_line_first(const struct simdisk_model *model, const struct simdisk_line *line);
+
+/* Takes off the slot that simdisk_line_first() returned at this time. */
+void simdisk_line_take(struct simdisk_model *model, struct simdisk_line *line, u32 slot);
+
+/* Whether a command has waited for so long that priority means no more to it. */
+static inline bool simdisk_aged(const struct simdisk_model *model, u32 slot)
+{
+	return model->clock - model->slot[slot].submitted >= model->parameters.priority_age_ns;
+}
+
+/* Of a normal and a high command, whether the normal one goes first: it is old enough and came first. */
+static inline bool simdisk_normal_first(const struct simdisk_model *model, u32 normal, u32 high)
+{
+	return simdisk_aged(model, normal) &&
+	       model->slot[normal].submitted <= model->slot[high].submitted;
+}
 
 static inline void simdisk_complete_at(struct simdisk_model *model, u64 time, u32 slot)
 {

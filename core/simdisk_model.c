@@ -154,6 +154,39 @@ u32 simdisk_list_take(struct simdisk_model *model, struct simdisk_list *list)
 	return slot;
 }
 
+void simdisk_line_init(struct simdisk_line *line)
+{
+	simdisk_list_init(&line->normal);
+	simdisk_list_init(&line->high);
+}
+
+static struct simdisk_list *list_of(struct simdisk_model *model, struct simdisk_line *line,
+				    u32 slot)
+{
+	return model->slot[slot].request.priority ? &line->high : &line->normal;
+}
+
+void simdisk_line_add(struct simdisk_model *model, struct simdisk_line *line, u32 slot)
+{
+	simdisk_list_add(model, list_of(model, line, slot), slot);
+}
+
+u32 simdisk_line_first(const struct simdisk_model *model, const struct simdisk_line *line)
+{
+	u32 normal = line->normal.head, high = line->high.head;
+
+	if (high == SIMDISK_NO_SLOT)
+		return normal;
+	if (normal == SIMDISK_NO_SLOT)
+		return high;
+	return simdisk_normal_first(model, normal, high) ? normal : high;
+}
+
+void simdisk_line_take(struct simdisk_model *model, struct simdisk_line *line, u32 slot)
+{
+	simdisk_list_take(model, list_of(model, line, slot));
+}
+
 static bool event_before(const struct simdisk_event *a, const struct simdisk_event *b)
 {
 	return a->time != b->time ? a->time < b->time : a->sequence < b->sequence;
@@ -231,9 +264,11 @@ bool simdisk_submit(struct simdisk_model *model, u64 now, u32 slot,
 	/* What is due before the command arrives must be decided without knowing of it. */
 	run_until(model, now);
 	model->slot[slot].request = *request;
+	model->slot[slot].request.priority &= model->parameters.priority_command;
 	model->slot[slot].submitted = model->clock;
 	model->slot[slot].taken = true;
 	model->outstanding++;
+	model->outstanding_high += model->slot[slot].request.priority;
 	model->engine->submit(model, slot);
 	return true;
 }
@@ -261,6 +296,7 @@ u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_complet
 		count++;
 		model->slot[slot].taken = false;
 		model->outstanding--;
+		model->outstanding_high -= model->slot[slot].request.priority;
 	}
 	return count;
 }

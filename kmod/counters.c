@@ -105,9 +105,11 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	u64 merged[FGIO_CLASSES];
 	u64 bytes[FGIO_CLASSES];
 	struct fgio_queue queue;
+	u64 told_drive;
 
 	spin_lock(&fq->lock);
 	queue = fq->queue;
+	told_drive = fq->told_drive;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
@@ -119,6 +121,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "starvation_releases %llu\n",
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
+	seq_printf(file, "drive_priority %llu\n", told_drive);
 }
 
 static int counters_show(struct seq_file *file, void *data)

@@ -241,6 +241,7 @@ static void fgio_prepare_request(struct request *rq)
 	slot = &domain->slots[rq->internal_tag];
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
+	slot->told_drive = false;
 	slot->submitter = (u64)current;
 	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
 			  PF_KTHREAD;
@@ -384,6 +385,9 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
+	if (READ_ONCE(fq->drive_priority))
+		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
+				now_ns);
 	return rq;
 }
 
@@ -416,12 +420,15 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 
 static void leave_device(struct request *rq, u64 now_ns)
 {
+	struct fgio_queue_data *fq = queue_data(rq->q);
 	struct fgio_slot *slot = slot_of(rq);
 
 	if (!slot || slot->request.state != FGIO_REQUEST_IN_DEVICE)
 		return;
-	if (fgio_queue_left_device(&queue_data(rq->q)->queue, &slot->request,
-				   now_ns))
+	if (READ_ONCE(fq->drive_priority) &&
+	    slot->request.class == FGIO_NONCRITICAL)
+		fgio_drive_moved(&fq->drive, now_ns);
+	if (fgio_queue_left_device(&fq->queue, &slot->request, now_ns))
 		blk_mq_run_hw_queues(rq->q, true);
 }
 
@@ -432,6 +439,10 @@ static void fgio_completed_request(struct request *rq, u64 now_ns)
 
 static void fgio_requeue_request(struct request *rq)
 {
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (slot)
+		fgio_drive_forget(slot);
 	leave_device(rq, ktime_get_ns());
 }
 

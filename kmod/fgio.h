@@ -10,6 +10,7 @@
  *	elevator.c   merging, order, and what the device gets
  *	contents.c   which pages and buffers it carries
  *	promote.c    making it critical when somebody turns out to wait for it
+ *	drive.c      telling the drive, where it wants to know
  *
  * device.c is /dev/fgio, tunables.c is queue/iosched/, counters.c is debugfs,
  * hook.c finds tracepoints by name, main.c loads and unloads it all.
@@ -28,6 +29,7 @@
 #include "compat/compat.h"
 #include "core/admission.h"
 #include "core/class.h"
+#include "core/drive.h"
 #include "core/queue.h"
 #include "core/watchdog.h"
 
@@ -95,6 +97,8 @@ static inline u64 fgio_private_bit(u64 bi_private)
  *	when somebody asked, and in the device when foreground tasks are about
  * @wanted: used by promote.c under the queue's lock
  * @charged_class: class that the slot is charged to
+ * @told_drive: the request carries what drive.c tells the drive...
+ * @ioprio: ...instead of this
  */
 struct fgio_slot {
 	struct fgio_request request;
@@ -105,6 +109,8 @@ struct fgio_slot {
 	struct fgio_contents contents;
 	bool wanted;
 	u8 charged_class;
+	bool told_drive;
+	u16 ioprio;
 };
 
 /* Hash of who sleeps for a slot: by task, and by what it wants to submit. */
@@ -154,14 +160,17 @@ struct fgio_domain {
  * @watchdog: whether I/O moves; the watchdog's own
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
+ * @drive_priority: the drive serves the real-time class first
  * @lock: protects what follows; never taken in interrupt context
- * @queue: core's view of it
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
  * @sweep_sector: where the last request ended that the disk got
  * @sweep_direction: its direction
  * @unscheduled: requests without a slot, which go first
  * @merged: bios and requests merged into queued requests, per class
+ * @told_drive: requests that went to it with that class
+ * @queue: core's view of it
+ * @drive: core's view of the drive, while @drive_priority is set
  */
 struct fgio_queue_data {
 	struct request_queue *q;
@@ -171,6 +180,7 @@ struct fgio_queue_data {
 	struct fgio_watchdog watchdog;
 	u32 critical_slots;
 	u32 noncritical_slots;
+	bool drive_priority;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
@@ -179,7 +189,9 @@ struct fgio_queue_data {
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];
+	u64 told_drive;
 	struct fgio_queue queue;
+	struct fgio_drive drive;
 };
 
 /* tag.c */
@@ -233,6 +245,11 @@ void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
 bool fgio_schedules(const struct request_queue *q);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
 void fgio_queues_reconsider(void);
+
+/* drive.c */
+void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
+		     enum fgio_class class, u64 now_ns);
+void fgio_drive_forget(struct fgio_slot *slot);
 
 /* contents.c */
 void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio);

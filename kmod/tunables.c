@@ -88,6 +88,26 @@ QUEUE_TUNABLE(critical_window_ms, critical_window_ns, NSEC_PER_MSEC, 0, 60000)
 SLOTS_TUNABLE(critical_slots)
 SLOTS_TUNABLE(noncritical_slots)
 
+static ssize_t drive_priority_show(struct elevator_queue *eq, char *page)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+
+	return sysfs_emit(page, "%u\n", fq->drive_priority);
+}
+
+static ssize_t drive_priority_store(struct elevator_queue *eq,
+				    const char *page, size_t length)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+	u32 value;
+	int error = parse(page, 0, 1, &value);
+
+	if (error)
+		return error;
+	WRITE_ONCE(fq->drive_priority, value);
+	return length;
+}
+
 #define RW(name) __ATTR(name, 0644, name##_show, name##_store)
 
 struct elv_fs_entry fgio_tunables[] = {
@@ -97,5 +117,6 @@ struct elv_fs_entry fgio_tunables[] = {
 	RW(critical_window_ms),
 	RW(critical_slots),
 	RW(noncritical_slots),
+	RW(drive_priority),
 	__ATTR_NULL
 };

@@ -2,11 +2,12 @@
 """The configurations that every experiment can be run under, and what each sets in the guest."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab import host
 
 FOREGROUND_PRIORITY = (2, 0)
+REALTIME_PRIORITY = (1, 0)
 IDLE_PRIORITY = (3, 0)
 
 
@@ -18,6 +19,8 @@ class Configuration:
     foreground_priority, background_priority: I/O priority (class, level), None to leave it
     off: switches of fgio that are off
     settings: further parameters of fgio that are not at their defaults
+    tunables: files of the elevator (queue/iosched) that are not at their defaults
+    drive_priority: the drive's own knob is on, and fgio is told so
     has_foreground, has_background: which of the two loads run
     """
 
@@ -30,6 +33,8 @@ class Configuration:
     has_background: bool = True
     off: tuple[str, ...] = ()
     settings: tuple[tuple[str, int], ...] = ()
+    tunables: tuple[tuple[str, int], ...] = ()
+    drive_priority: bool = False
 
     def parameters(self) -> list[str]:
         """What fgio's parameters are set to, each as NAME=VALUE."""
@@ -57,6 +62,21 @@ def _without(name: str, description: str, *off: str) -> Configuration:
     return Configuration(name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, off=off)
 
 
+def _with_and_without_drive(base: Configuration) -> tuple[Configuration, Configuration]:
+    """A configuration with the drive's knob off, and the same with it on."""
+    return base, replace(
+        base,
+        name=f"{base.name}-drive",
+        description=f"{base.description}; and the drive's NCQ priority on",
+        drive_priority=True,
+    )
+
+
+_FGIO = Configuration("fgio", "fgio; only the foreground is named", "fgio", FOREGROUND_PRIORITY)
+# Half of what NCQ takes: the other half is for the foreground.
+_DEEP = (("noncritical_in_device_max", 16),)
+
+
 _ALL = (
     Configuration("none", "no scheduler", "none"),
     Configuration("mq-deadline", "mq-deadline as it comes", "mq-deadline"),
@@ -76,7 +96,36 @@ _ALL = (
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
     ),
-    Configuration("fgio", "fgio; only the foreground is named", "fgio", FOREGROUND_PRIORITY),
+    *_with_and_without_drive(_FGIO),
+    *_with_and_without_drive(
+        replace(
+            _FGIO,
+            name="fgio-16",
+            description="fgio with up to 16 non-critical I/Os in the device beside critical ones",
+            tunables=_DEEP,
+        )
+    ),
+    *_with_and_without_drive(
+        Configuration("none-rt", "no scheduler; foreground real-time", "none", REALTIME_PRIORITY)
+    ),
+    *_with_and_without_drive(
+        Configuration(
+            "mq-deadline-rt",
+            "mq-deadline; foreground real-time, background in the idle class",
+            "mq-deadline",
+            REALTIME_PRIORITY,
+            IDLE_PRIORITY,
+        )
+    ),
+    *_with_and_without_drive(
+        Configuration(
+            "bfq-rt",
+            "bfq; foreground real-time, background in the idle class",
+            "bfq",
+            REALTIME_PRIORITY,
+            IDLE_PRIORITY,
+        )
+    ),
     Configuration(
         "fgio-inside",
         "fgio; the database says itself who is foreground (module, extension)",

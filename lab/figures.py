@@ -57,6 +57,29 @@ def summarize(requests: Requests, duration_s: float) -> dict:
     return figures
 
 
+PERCENTILES = {
+    "p50_ms": 0.5,
+    "p90_ms": 0.9,
+    "p99_ms": 0.99,
+    "p999_ms": 0.999,
+    "p9999_ms": 0.9999,
+}
+
+
+def percentiles(requests: Requests) -> dict:
+    """Total-latency percentiles (ms); null where so few requests have no such percentile.
+
+    One request at least has to lie beyond it: p99.99 takes 10,000.
+    """
+    ordered = np.sort(requests.latency_ms)
+    return {
+        key: round(percentile(ordered, fraction), 6)
+        if len(ordered) * (1 - fraction) >= 1 - 1e-9
+        else None
+        for key, fraction in PERCENTILES.items()
+    }
+
+
 def ccdf(requests: Requests, points: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Latencies (ms) and the fraction of requests that took longer, thinned for drawing."""
     ordered = np.sort(requests.latency_ms)

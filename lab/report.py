@@ -24,6 +24,10 @@ COLOURS = {
     "bfq": "#16a085",
     "bfq-idle": "#2471a3",
     "fgio": "#111111",
+    "fgio-16": "#d81b60",
+    "none-rt": "#c0392b",
+    "mq-deadline-rt": "#b7950b",
+    "bfq-rt": "#2471a3",
     "alone": "#27ae60",
     "floor": "#27ae60",
     "ceiling": "#7f8c8d",
@@ -129,6 +133,9 @@ def write(experiment: Experiment, content: dict, rows: list[Row], folder: Path) 
     """
     own = experiment.markdown(content, rows)
     if own:
+        for name, drawing in experiment.drawings(rows, colour).items():
+            with host.whole(folder / f"{name}.svg") as fresh:
+                fresh.write_text(_svg(drawing))
         with host.whole(folder / "report.md") as fresh:
             fresh.write_text(own)
         return folder / "report.md"

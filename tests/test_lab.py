@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The lab itself: its figures, its messages, and that it leaves nothing behind."""
 
+import dataclasses
 import json
 import os
 import re
@@ -76,6 +77,36 @@ def test_percentiles_are_nearest_rank():
         "max_ms": 1000.0,
         "n": 1000,
     }
+
+
+def test_a_percentile_takes_a_request_beyond_it():
+    found = figures.percentiles(requests(1000))
+    assert found["p50_ms"] == 500.0 and found["p999_ms"] == 999.0
+    assert found["p9999_ms"] is None
+    assert figures.percentiles(requests(999))["p999_ms"] is None
+    assert figures.percentiles(requests(10_000))["p9999_ms"] == 9999.0
+    assert set(figures.percentiles(Requests.none()).values()) == {None}
+
+
+def test_the_drives_priority_is_what_sets_two_configurations_apart():
+    known = configurations.BY_NAME
+    for name in ("none-rt", "mq-deadline-rt", "bfq-rt", "fgio", "fgio-16"):
+        without, with_drive = known[name], known[f"{name}-drive"]
+        assert with_drive.drive_priority and not without.drive_priority
+        unchanged = {"name": name, "description": without.description, "drive_priority": False}
+        assert dataclasses.replace(with_drive, **unchanged) == without
+
+
+def test_parts_of_the_drive_experiment_can_be_chosen():
+    experiment = type(experiments.find("drive-priority"))()
+    experiment.choose_device("ssd")
+    assert experiment.variants == ("ssd", "ssd-write")
+    experiment.choose_part("ssd")
+    assert experiment.variants == ("ssd",)
+    with pytest.raises(host.LabError, match="hdd and ssd"):
+        type(experiment)().choose_device("volume")
+    with pytest.raises(host.LabError, match="ssd-write"):
+        type(experiment)().choose_part("tape")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 99, 101, 1001])

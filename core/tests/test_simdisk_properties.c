@@ -37,7 +37,7 @@ static struct simdisk_request any_request(struct host *host, u64 number)
 	if (host_random(host, 2) && host->capacity > 20000 + request.sectors)
 		request.sector = host_random(host, 20000);
 	request.hw_queue = (u16)host_random(host, host->parameters.hw_queues);
-	request.priority = (u8)host_random(host, 8);
+	request.priority = host_random(host, 4) == 0;
 	if (choice < 45) {
 		request.operation = SIMDISK_WRITE;
 		request.fua = choice < 4;

@@ -47,6 +47,19 @@ static inline u16 fgio_rq_ioprio(const struct request *rq)
 #endif
 }
 
+/* What drivers will read, on 6.12 from each bio as it becomes the first. */
+static inline void fgio_rq_set_ioprio(struct request *rq, u16 ioprio)
+{
+#ifdef FGIO_HAVE_RQ_IOPRIO
+	rq->ioprio = ioprio;
+#else
+	struct bio *bio;
+
+	__rq_for_each_bio(bio, rq)
+		bio->bi_ioprio = ioprio;
+#endif
+}
+
 static inline void fgio_rq_or_ioprio(struct request *rq, u16 bits)
 {
 #ifdef FGIO_HAVE_RQ_IOPRIO

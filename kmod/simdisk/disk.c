@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/module.h>
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 
 #include "disk.h"
@@ -30,6 +31,7 @@ static void count(struct disk *disk, const struct disk_command *command, u64 tim
 	counter->sectors += command->sectors;
 	counter->service_ns += service;
 	counter->max_ns = max(counter->max_ns, service);
+	counter->high += command->high;
 }
 
 /* Takes completed requests from the model. */
@@ -110,6 +112,7 @@ static bool submit(struct disk *disk, const struct blk_mq_hw_ctx *hctx, struct r
 		.sectors = command->sectors,
 		.fua = rq->cmd_flags & REQ_FUA,
 		.hw_queue = hctx->queue_num,
+		.priority = command->high,
 	};
 	unsigned long flags;
 	bool accepted;
@@ -135,6 +138,7 @@ static blk_status_t disk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_m
 	if (!operation_of(rq, &command->operation))
 		return BLK_STS_NOTSUPP;
 	command->status = BLK_STS_OK;
+	command->high = disk_has_priority(disk, rq);
 	command->sectors = command->operation == SIMDISK_FLUSH ? 0 : blk_rq_sectors(rq);
 	if (command->operation != SIMDISK_FLUSH) {
 		blk_status_t status;
@@ -240,7 +244,7 @@ static int create_gendisk(struct disk *disk, const struct simdisk_parameters *pa
 	gendisk->private_data = disk;
 	snprintf(gendisk->disk_name, DISK_NAME_LEN, "simdisk%u", disk->number);
 	set_capacity(gendisk, disk->data.sectors);
-	error = add_disk(gendisk);
+	error = device_add_disk(&disk->device->dev, gendisk, NULL);
 	if (error) {
 		put_disk(gendisk);
 		return error;
@@ -273,6 +277,8 @@ struct disk *disk_create(unsigned int number, const struct simdisk_parameters *p
 	if (!error)
 		error = create_tags(disk, parameters);
 	if (!error)
+		error = disk_device_create(disk, parameters);
+	if (!error)
 		error = create_gendisk(disk, parameters);
 	if (error) {
 		disk_destroy(disk);
@@ -291,6 +297,7 @@ void disk_destroy(struct disk *disk)
 		disk_data_stop(&disk->data);
 		put_disk(disk->gendisk);
 	}
+	disk_device_destroy(disk);
 	/* The model may have housekeeping left: destaging, partial programs. */
 	hrtimer_cancel(&disk->timer);
 	if (disk->tags.tags)

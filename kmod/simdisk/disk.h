@@ -12,6 +12,7 @@
 #include "data.h"
 
 struct dentry;
+struct platform_device;
 
 /* What completed commands of one kind add up to. */
 struct disk_counter {
@@ -19,12 +20,14 @@ struct disk_counter {
 	u64 sectors;
 	u64 service_ns;		/* from the driver's hands to completion, by the model */
 	u64 max_ns;
+	u64 high;		/* had priority */
 };
 
 struct disk_command {
 	blk_status_t status;
 	enum simdisk_operation operation;
 	u32 sectors;
+	bool high;
 	u64 start;
 };
 
@@ -32,9 +35,12 @@ struct disk {
 	unsigned int number;
 	struct disk_data data;
 	struct blk_mq_tag_set tags;
+	struct platform_device *device;
 	struct gendisk *gendisk;
 	struct dentry *directory;
 	unsigned int queue_depth;
+	bool priority_supported;	/* NCQ priority */
+	bool priority_enabled;
 
 	spinlock_t lock;		/* protects everything below; taken in hard interrupts */
 	struct simdisk_model *model;
@@ -55,6 +61,16 @@ struct disk *disk_create(unsigned int number, const struct simdisk_parameters *p
 
 /* Removes a disk that nobody has open. Waits for commands under way. Process context. */
 void disk_destroy(struct disk *disk);
+
+/*
+ * The device that the disk belongs to, /sys/block/simdiskN/device, with the attributes of a SATA
+ * disk's. Returns 0 or a negative error. Process context.
+ */
+int disk_device_create(struct disk *disk, const struct simdisk_parameters *parameters);
+void disk_device_destroy(struct disk *disk);
+
+/* Whether the command for @rq goes out with priority. Any context. */
+bool disk_has_priority(const struct disk *disk, struct request *rq);
 
 /* debugfs: /sys/kernel/debug/simdisk, and a folder in it per disk. */
 void disk_stats_init(void);

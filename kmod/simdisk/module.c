@@ -36,6 +36,10 @@ static unsigned int queue_depth;
 module_param(queue_depth, uint, 0444);
 MODULE_PARM_DESC(queue_depth, "Commands per queue, 1 to 1024; hdd and ssd up to 32 (default 0: the model's own)");
 
+static bool ncq_prio = true;
+module_param(ncq_prio, bool, 0444);
+MODULE_PARM_DESC(ncq_prio, "Whether hdd and ssd have NCQ priority, off until device/ncq_prio_enable says otherwise (default Y)");
+
 static struct disk *disks[MAX_DISKS];
 
 static int find_model(struct simdisk_parameters *parameters)
@@ -72,6 +76,7 @@ static int read_parameters(struct simdisk_parameters *parameters)
 		parameters->hw_queues = hw_queues;
 	if (queue_depth)
 		parameters->queue_depth = queue_depth;
+	parameters->priority_command &= ncq_prio;
 	return 0;
 }
 

@@ -13,6 +13,7 @@ static void show_counter(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_sectors %llu\n", name, counter->sectors);
 	seq_printf(file, "%s_service_ns %llu\n", name, counter->service_ns);
 	seq_printf(file, "%s_max_ns %llu\n", name, counter->max_ns);
+	seq_printf(file, "%s_high %llu\n", name, counter->high);
 }
 
 static int stats_show(struct seq_file *file, void *unused)

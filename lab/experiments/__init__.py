@@ -7,6 +7,7 @@ from lab.experiments.base import Experiment
 from lab.experiments.churn import Churn
 from lab.experiments.databases import Databases
 from lab.experiments.dirty_limit import DirtyLimit
+from lab.experiments.drive_priority import DrivePriority
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
 from lab.experiments.idle_cost import IdleCost
@@ -28,6 +29,7 @@ ALL: dict[str, Experiment] = {
         Overhead(),
         WaitCost(),
         DirtyLimit(),
+        DrivePriority(),
         SectionCost(),
         ExtensionCost(),
         Churn(),

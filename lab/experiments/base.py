@@ -3,11 +3,12 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.table import Table
 
 from lab import guest, host, kernel, paths
@@ -108,6 +109,13 @@ class Experiment:
     def table(self, rows: list[Row]) -> Table | None:
         """The figures as a table for the terminal; None for the usual one."""
         return None
+
+    def drawings(self, rows: list[Row], colour: Callable[[str], object]) -> dict[str, Figure]:
+        """Drawings beside a report of the experiment's own: NAME.svg each.
+
+        colour: of a configuration, as every drawing has it
+        """
+        return {}
 
     def markdown(self, content: dict, rows: list[Row]) -> str | None:
         """A report of the experiment's own, instead of the usual one with drawings."""

@@ -58,6 +58,18 @@ use_elevator() { # NAME
   grep -qF "[$1]" "/sys/block/$DISK/queue/scheduler" || stop "elevator $1 is not in charge of $DISK"
 }
 
+set_tunables() { # "NAME=VALUE...": of the elevator in charge
+  local each
+  for each in $1; do
+    echo "${each#*=}" >"/sys/block/$DISK/queue/iosched/${each%%=*}" || stop "no tunable takes $each"
+  done
+}
+
+use_drive_priority() { # the drive's knob, as fgio enable does it
+  echo 1 >"/sys/block/$DISK/device/ncq_prio_enable" || stop "$DISK has no NCQ priority"
+  ! grep -qF "[fgio]" "/sys/block/$DISK/queue/scheduler" || set_tunables drive_priority=1
+}
+
 set_parameters() { # "NAME=VALUE...": of fgio
   local each
   for each in $1; do

@@ -37,6 +37,7 @@ check_tunables() {
   expect_range critical_window_ms 100 0 60000
   expect_range critical_slots 128 1 65536
   expect_range noncritical_slots 128 1 65536
+  expect_range drive_priority 0 0 1
   [[ $(<"/sys/block/$DISK/queue/iosched/version") == "$(</sys/module/fgio/version)" ]] ||
     fail "two versions"
   ! (echo 1 >"/sys/block/$DISK/queue/iosched/version") 2>/dev/null || fail "version is writable"

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, Root};
 
 /// The text of `path` without the white space around it.
 pub fn read(path: &Path) -> Result<String> {
@@ -27,6 +27,20 @@ pub fn write_existing(path: &Path, text: &str) -> std::io::Result<()> {
         .truncate(true)
         .open(path)?;
     file.write_all(text.as_bytes())
+}
+
+/// Writes what is to be known later, as a line of its own, into a file that may be new.
+pub fn remember(root: &Root, path: &str, text: &str) -> Result<()> {
+    let path = root.path(path);
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|source| Error::writing(directory, source))?;
+    }
+    fs::write(&path, format!("{text}\n")).map_err(|source| Error::writing(&path, source))
+}
+
+/// Removes what was remembered. A file that stays is overwritten the next time: no harm done.
+pub fn forget(path: &Path) {
+    let _ = fs::remove_file(path);
 }
 
 /// The names in a directory, sorted; none when the directory does not exist.

@@ -40,6 +40,10 @@ impl Fixture {
         fs::read_to_string(self.root.path(path)).unwrap()
     }
 
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.root.path(path)).unwrap();
+    }
+
     pub fn exists(&self, path: &str) -> bool {
         self.root.path(path).exists()
     }

@@ -14,6 +14,7 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod doctor;
+pub mod drive;
 pub mod error;
 mod files;
 pub mod inheritance;

@@ -2,17 +2,16 @@
 //! Switching a disk to fgio and back.
 
 use std::fs;
-use std::io;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::block::{self, Disk};
+use crate::drive::{self, Outcome};
 use crate::{Error, FGIO, Result, Root, files, module};
 
 /// Where the schedulers that fgio replaced are remembered; gone at reboot, as
 /// the choice of the scheduler itself is.
-const MEMORY: &str = "/run/fgio";
+pub(crate) const MEMORY: &str = "/run/fgio";
 
 /// The outcome of [`enable`].
 #[derive(Debug, Serialize)]
@@ -27,6 +26,15 @@ pub struct Enabled {
     pub changed: bool,
     /// Whether the module had to be loaded.
     pub module_loaded: bool,
+    /// Whether the drive serves critical requests first, too.
+    pub drive_priority: Outcome,
+}
+
+/// What [`enable`] does beside switching.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Turn the drive's own priority on where it has one; otherwise, put it back.
+    pub drive_priority: bool,
 }
 
 /// Where [`disable`] took the scheduler from.
@@ -51,11 +59,14 @@ pub struct Disabled {
     pub origin: Origin,
     /// `false` when the disk was not under fgio.
     pub changed: bool,
+    /// What became of the drive's own priority.
+    pub drive_priority: Outcome,
 }
 
 /// Puts the disk that `name` stands for under fgio, loading the module if need
-/// be, and remembers its scheduler. Does nothing to a disk under fgio.
-pub fn enable(root: &Root, name: &str) -> Result<Enabled> {
+/// be, and remembers its scheduler. A disk under fgio stays there; the drive's
+/// own priority is turned on or put back all the same.
+pub fn enable(root: &Root, name: &str, options: Options) -> Result<Enabled> {
     let resolved = block::resolve(root, name)?;
     let disk = &resolved.disk;
     disk.check_can_schedule()?;
@@ -71,6 +82,11 @@ pub fn enable(root: &Root, name: &str) -> Result<Enabled> {
             return Err(error);
         }
     }
+    let drive_priority = if options.drive_priority {
+        drive::turn_on(root, disk)
+    } else {
+        drive::turn_off(root, disk)?
+    };
     Ok(Enabled {
         device: disk.name.clone(),
         partition: resolved.partition,
@@ -78,12 +94,13 @@ pub fn enable(root: &Root, name: &str) -> Result<Enabled> {
         previous: remembered(root, disk),
         changed,
         module_loaded,
+        drive_priority,
     })
 }
 
 /// Gives the disk that `name` stands for the scheduler back that it had before
-/// fgio, or the kernel's own choice when that is not known or not to be had.
-/// Does nothing to a disk that is not under fgio.
+/// fgio, or the kernel's own choice when that is not known or not to be had, and
+/// puts the drive's knob back. A disk that is not under fgio keeps its scheduler.
 pub fn disable(root: &Root, name: &str) -> Result<Disabled> {
     let resolved = block::resolve(root, name)?;
     let disk = &resolved.disk;
@@ -95,12 +112,14 @@ pub fn disable(root: &Root, name: &str) -> Result<Disabled> {
         restore(root, disk)?
     };
     forget(root, disk);
+    let drive_priority = drive::turn_off(root, disk)?;
     Ok(Disabled {
         device: disk.name.clone(),
         partition: resolved.partition,
         scheduler,
         origin,
         changed: origin != Origin::Unchanged,
+        drive_priority,
     })
 }
 
@@ -169,29 +188,21 @@ fn permission(disk: &Disk) -> Error {
     }
 }
 
-fn memory(root: &Root, disk: &Disk) -> PathBuf {
-    root.path(MEMORY).join(format!("{}.scheduler", disk.name))
+fn memory(disk: &Disk) -> String {
+    format!("{MEMORY}/{}.scheduler", disk.name)
 }
 
 fn remember(root: &Root, disk: &Disk, scheduler: &str) -> Result<()> {
-    let path = memory(root, disk);
-    let directory = root.path(MEMORY);
-    fs::create_dir_all(&directory).map_err(|source| Error::writing(&directory, source))?;
-    fs::write(&path, format!("{scheduler}\n")).map_err(|source| Error::writing(&path, source))
+    files::remember(root, &memory(disk), scheduler)
 }
 
 fn remembered(root: &Root, disk: &Disk) -> Option<String> {
-    files::read_optional(&memory(root, disk)).filter(|name| !name.is_empty() && name != FGIO)
+    let path = root.path(memory(disk));
+    files::read_optional(&path).filter(|name| !name.is_empty() && name != FGIO)
 }
 
 fn forget(root: &Root, disk: &Disk) {
-    let path = memory(root, disk);
-    match fs::remove_file(&path) {
-        Ok(()) => {}
-        Err(source) if source.kind() == io::ErrorKind::NotFound => {}
-        // A file that stays is overwritten by the next enable: no harm done.
-        Err(_) => {}
-    }
+    files::forget(&root.path(memory(disk)));
 }
 
 #[cfg(test)]
@@ -201,6 +212,16 @@ mod tests {
 
     const SCHEDULER: &str = "/sys/block/sda/queue/scheduler";
     const MEMORY_FILE: &str = "/run/fgio/sda.scheduler";
+
+    fn enable(root: &Root, name: &str) -> Result<Enabled> {
+        super::enable(
+            root,
+            name,
+            Options {
+                drive_priority: true,
+            },
+        )
+    }
 
     fn fixture() -> Fixture {
         let fixture = Fixture::new();

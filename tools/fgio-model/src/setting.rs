@@ -134,7 +134,7 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 
 /// The settings that these tools know: switches, numbers, lists, what is set at
 /// load.
-pub static KNOWN: [Description; 27] = [
+pub static KNOWN: [Description; 28] = [
     switch(
         "stamp",
         "decide the class of each I/O",
@@ -149,6 +149,11 @@ pub static KNOWN: [Description; 27] = [
         "queue",
         "let critical requests overtake others in the queue",
         "requests leave the queue in one order for all",
+    ),
+    switch(
+        "drive_priority",
+        "give critical requests the drive's own priority where it is on",
+        "a drive serves critical requests in its own order",
     ),
     switch(
         "locks",

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::block::{self, Disk};
 use crate::control::{Control, DeviceFile, Diagnosis, Info};
 use crate::counters::{self, Counters};
+use crate::drive::{self, Priority};
 use crate::inheritance::State;
 use crate::module::{self, Switches};
 use crate::tag::Class;
@@ -34,6 +35,8 @@ pub struct DeviceStatus {
     pub enabled: bool,
     pub hardware_queues: usize,
     pub nr_requests: Option<u64>,
+    /// `None` when the drive offers none.
+    pub drive_priority: Option<Priority>,
     /// The files of `queue/iosched` by name; empty unless enabled.
     pub tunables: BTreeMap<String, u64>,
     /// `None` unless enabled and readable, which takes root.
@@ -154,6 +157,7 @@ fn device(root: &Root, disk: &Disk, notes: &mut Vec<String>) -> Result<DeviceSta
         enabled,
         hardware_queues: disk.hardware_queues(),
         nr_requests: disk.number("queue/nr_requests"),
+        drive_priority: drive::priority(disk),
         tunables: BTreeMap::new(),
         counters: None,
     };

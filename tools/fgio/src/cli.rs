@@ -77,18 +77,17 @@ pub enum Command {
     /// Put disks under fgio
     ///
     /// Loads the module if need be, remembers the disk's present scheduler in
-    /// /run/fgio and switches. A disk under fgio is left as it is. The choice
-    /// lasts until the disk goes away or the system reboots.
-    Enable {
-        /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
-        #[arg(required = true, value_name = "DEV")]
-        devices: Vec<String>,
-    },
+    /// /run/fgio and switches. A disk under fgio stays there. Where the drive has a
+    /// priority command (NCQ priority), turns it on, and critical requests go first
+    /// in the drive, too. The choice lasts until the disk goes away or the system
+    /// reboots.
+    Enable(EnableArguments),
 
     /// Give disks their former scheduler back
     ///
     /// The scheduler that `fgio enable` replaced, or the kernel's own choice
-    /// for such a disk when that is not known. Safe under load.
+    /// for such a disk when that is not known, and the drive's own priority as it
+    /// was. Safe under load.
     Disable {
         /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
         #[arg(required = true, value_name = "DEV")]
@@ -232,6 +231,17 @@ pub enum ProfileCommand {
         #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
         pid: i32,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct EnableArguments {
+    /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
+    #[arg(required = true, value_name = "DEV")]
+    pub devices: Vec<String>,
+
+    /// Leave the drive's own priority as it was before fgio
+    #[arg(long)]
+    pub no_drive_priority: bool,
 }
 
 #[derive(Debug, Args)]

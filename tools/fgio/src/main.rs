@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
     match command {
-        Command::Enable { devices } => commands::switch::enable(context, &devices),
+        Command::Enable(arguments) => commands::switch::enable(context, &arguments),
         Command::Disable { devices } => commands::switch::disable(context, &devices),
         Command::Status { watch: None } => commands::status::once(context),
         Command::Status {

@@ -14,6 +14,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use fgio_model::clock;
 use fgio_model::counters::{ClassRates, Counters, Rates};
 use fgio_model::doctor::{Finding, Level};
+use fgio_model::drive::Priority;
 use fgio_model::inheritance::{State, Watchdog};
 use fgio_model::module::Switches;
 use fgio_model::status::{DeviceStatus, ModuleStatus, Status, TagStatus};
@@ -112,6 +113,7 @@ pub fn status(status: &Status) -> String {
     for device in status.devices.iter().filter(|device| device.enabled) {
         text += &title(&format!("{} under fgio", device.device));
         text += &tunables(device);
+        text += &drive_priority(device.drive_priority.as_ref());
         if let Some(counters) = &device.counters {
             text += &format!("\n{}", counter_table(counters));
         }
@@ -256,6 +258,20 @@ fn tunables(device: &DeviceStatus) -> String {
     let rows = device.tunables.iter();
     let rows = rows.map(|(name, value)| vec![name.clone(), value.to_string()]);
     table(&["TUNABLE", "VALUE"], rows.collect(), 1)
+}
+
+/// Whether critical requests go first in the drive.
+fn drive_priority(priority: Option<&Priority>) -> String {
+    let Some(priority) = priority else {
+        return "drive priority: not offered by the drive\n".to_owned();
+    };
+    let state = match (priority.enabled, priority.told) {
+        (true, Some(true)) => "on",
+        (false, Some(true)) => "the drive's own knob is off",
+        (true, _) => "the drive's own knob is on, fgio does not use it",
+        (false, _) => "off",
+    };
+    format!("drive priority: {state} ({})\n", priority.command.name())
 }
 
 /// Counters of both classes side by side, then those that belong to no class.

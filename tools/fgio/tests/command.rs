@@ -193,6 +193,29 @@ fn enable_and_disable_are_a_round_trip() {
 }
 
 #[test]
+fn the_drives_own_priority_comes_and_goes_with_fgio() {
+    let knob = "sys/block/sda/device/ncq_prio_enable";
+    let told = "sys/block/sda/queue/iosched/drive_priority";
+    let system = System::with_module();
+    system.file("sys/block/sda/device/ncq_prio_supported", "1\n");
+    system.file(knob, "0\n");
+    system.file(told, "0\n");
+    let assert = system.fgio(&["enable", "sda"]).assert().success();
+    assert.stdout(contains("the drive serves critical requests first"));
+    assert_eq!((&*system.text(knob), &*system.text(told)), ("1", "1"));
+    let assert = system.fgio(&["status"]).assert().success();
+    assert.stdout(contains("drive priority: on (NCQ priority)"));
+    let arguments = ["--json", "enable", "sda", "--no-drive-priority"];
+    let assert = system.fgio(&arguments).assert().success();
+    let device = &json(&assert.get_output().stdout)["devices"][0];
+    assert_eq!(device["drive_priority"]["state"], "off");
+    assert_eq!((&*system.text(knob), &*system.text(told)), ("0", "0"));
+    system.fgio(&["enable", "sda"]).assert().success();
+    system.fgio(&["disable", "sda"]).assert().success();
+    assert_eq!(system.text(knob), "0");
+}
+
+#[test]
 fn one_bad_device_does_not_keep_the_others_from_being_done() {
     let system = System::with_module();
     let assert = system

@@ -3,6 +3,7 @@
 
 use super::Finding;
 use crate::block::Disk;
+use crate::drive;
 use crate::{Root, files, status};
 
 pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) {
@@ -20,6 +21,8 @@ pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) 
             throttling(root, disk),
             rotational(disk),
             zoned(disk),
+            Some(drive_priority(disk)),
+            duration_limits(disk),
         ];
         let about_disk = about_disk.into_iter().flatten();
         findings.extend(about_disk.map(|finding| finding.about(&disk.name)));
@@ -92,6 +95,62 @@ fn rotational(disk: &Disk) -> Option<Finding> {
     Some(finding)
 }
 
+fn drive_priority(disk: &Disk) -> Finding {
+    const ID: &str = "device-drive-priority";
+    let Some(priority) = drive::priority(disk) else {
+        return Finding::info(
+            ID,
+            "the drive has no priority command that the kernel uses: what it was given, it serves in its own order",
+        );
+    };
+    let command = priority.command.name();
+    match (priority.enabled, priority.told) {
+        (true, Some(true)) => Finding::ok(
+            ID,
+            format!("critical requests go first in the drive, too ({command})"),
+        ),
+        (false, Some(true)) => Finding::warning(
+            ID,
+            format!(
+                "fgio tells the drive what is critical ({command}), but the drive's own knob is off"
+            ),
+            format!("run `fgio enable {}`", disk.name),
+        ),
+        (true, _) => Finding::info(
+            ID,
+            format!(
+                "the drive takes priorities ({command}), but fgio does not say what is critical"
+            ),
+        )
+        .advise(format!("run `fgio enable {}`", disk.name)),
+        (false, _) => Finding::info(ID, format!("the drive has {command}, which is off"))
+            .advise(format!("run `fgio enable {}`", disk.name)),
+    }
+}
+
+/// fgio uses none: limits are values that somebody stored in the drive, and what it does with a
+/// command that exceeds one is stored there, too.
+fn duration_limits(disk: &Disk) -> Option<Finding> {
+    const ID: &str = "device-duration-limits";
+    let are_on = drive::duration_limits(disk)?;
+    let finding = if are_on {
+        Finding::info(
+            ID,
+            "command duration limits are on; a SATA disk then has no NCQ priority, and critical requests none of the limits",
+        )
+        .advise(format!(
+            "if no application uses them, run `echo 0 > /sys/block/{0}/device/cdl_enable && fgio enable {0}`",
+            disk.name
+        ))
+    } else {
+        Finding::info(
+            ID,
+            "the drive has command duration limits, which fgio does not use",
+        )
+    };
+    Some(finding)
+}
+
 fn zoned(disk: &Disk) -> Option<Finding> {
     let model = disk.attribute("queue/zoned")?;
     (model != "none").then(|| {
@@ -156,6 +215,33 @@ mod tests {
         for id in ["device-slots", "device-wbt", "device-zoned"] {
             assert!(levels(&findings, id).is_empty(), "{id}");
         }
+    }
+
+    #[test]
+    fn the_drives_own_priority_is_judged() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let level = |fixture: &Fixture| levels(&examined(fixture), "device-drive-priority");
+        assert_eq!(level(&fixture), [Level::Info]);
+        let told = "/sys/block/sda/queue/iosched/drive_priority";
+        let knob = "/sys/block/sda/device/ncq_prio_enable";
+        fixture.file("/sys/block/sda/device/ncq_prio_supported", "1\n");
+        for (on, says, expected) in [
+            ("0", "0", Level::Info),
+            ("1", "0", Level::Info),
+            ("0", "1", Level::Warning),
+            ("1", "1", Level::Ok),
+        ] {
+            fixture.file(knob, on);
+            fixture.file(told, says);
+            assert_eq!(level(&fixture), [expected], "knob {on}, told {says}");
+        }
+        fixture.file("/sys/block/sda/device/cdl_supported", "1\n");
+        fixture.file("/sys/block/sda/device/cdl_enable", "0\n");
+        assert_eq!(
+            levels(&examined(&fixture), "device-duration-limits"),
+            [Level::Info]
+        );
     }
 
     #[test]

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio enable` and `fgio disable`.
 
-use fgio_model::scheduler::{self, Disabled, Enabled, Origin};
+use fgio_model::drive::Outcome;
+use fgio_model::scheduler::{self, Disabled, Enabled, Options, Origin};
 use fgio_model::{Error, Root};
 use serde::Serialize;
 
 use crate::Context;
+use crate::cli::EnableArguments;
 use crate::failure::{self, Failure};
 
 #[derive(Serialize)]
@@ -13,8 +15,16 @@ struct Answer<T> {
     devices: Vec<T>,
 }
 
-pub fn enable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
-    each(context, devices, scheduler::enable, describe_enabled)
+pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<u8, Failure> {
+    let options = Options {
+        drive_priority: !arguments.no_drive_priority,
+    };
+    each(
+        context,
+        &arguments.devices,
+        |root, device| scheduler::enable(root, device, options),
+        describe_enabled,
+    )
 }
 
 pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
@@ -26,7 +36,7 @@ pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
 fn each<T: Serialize>(
     context: &Context,
     devices: &[String],
-    action: fn(&Root, &str) -> Result<T, Error>,
+    action: impl Fn(&Root, &str) -> Result<T, Error>,
     describe: fn(&T) -> String,
 ) -> Result<u8, Failure> {
     let mut status = failure::OK;
@@ -58,6 +68,16 @@ fn partition_note(device: &str, partition: Option<&String>) -> String {
     })
 }
 
+fn drive_note(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::On => "\n  the drive serves critical requests first, too".to_owned(),
+        Outcome::Refused(reason) => {
+            format!("\n  the drive's own priority could not be turned on: {reason}")
+        }
+        Outcome::NotOffered | Outcome::Off => String::new(),
+    }
+}
+
 fn describe_enabled(enabled: &Enabled) -> String {
     let Enabled {
         device, previous, ..
@@ -71,6 +91,7 @@ fn describe_enabled(enabled: &Enabled) -> String {
     if enabled.module_loaded {
         text += "\n  the module fgio was loaded";
     }
+    text += &drive_note(&enabled.drive_priority);
     text
 }
 
