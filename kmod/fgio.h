@@ -20,6 +20,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/hash.h>
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -154,6 +155,7 @@ struct fgio_domain {
  * @watchdog: whether I/O moves; the watchdog's own
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
+ * @retry_timer: runs the queue when core wants to be asked again
  * @lock: protects what follows; never taken in interrupt context
  * @queue: core's view of it
  * @sort: queued requests by sector, per class and direction, for merging and
@@ -171,6 +173,7 @@ struct fgio_queue_data {
 	struct fgio_watchdog watchdog;
 	u32 critical_slots;
 	u32 noncritical_slots;
+	struct hrtimer retry_timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
