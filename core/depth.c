@@ -317,6 +317,7 @@ static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 	floor->fresh += floor->fresh < WINDOW_SAMPLES;
 	if (!known_ns) {
 		floor->known_ns = (u32)took_ns;
+		floor->deviation_ns = (u32)(took_ns / 8);
 		return;
 	}
 	step_ns = min_of(step_ns, off_ns);
@@ -337,11 +338,11 @@ static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 	depth->harm += (u32)(harm / 16);
 	depth->harm -= depth->harm / 16;
 	if (excess_ns)
-		margin_ns = min_of(margin_ns + excess_ns / 4,
+		margin_ns = min_of(margin_ns + excess_ns / 2,
 				   depth->pause_least_ns / 16);
 	else
-		margin_ns = max_of(margin_ns - margin_ns / 64,
-				   min_of(known_ns, depth->pause_least_ns / 64));
+		margin_ns = max_of(margin_ns - margin_ns / 128,
+				   min_of(2 * known_ns, depth->pause_least_ns / 64));
 	depth->margin_ns = margin_ns;
 }
 
@@ -349,13 +350,17 @@ static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 {
 	struct fgio_depth_interval *interval = &depth->interval;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
 
+	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
 	if (interval->crossed ||
-	    interval->found_ns < min_of(8 * depth->work_ns, INTERVAL_NS / 32))
+	    interval->found_ns <
+		    (settled ? min_of(8 * depth->work_ns, INTERVAL_NS / 32) :
+			       INTERVAL_NS / 8))
 		return;
 	interval->crossed = true;
 	depth->busy_until_ns += min_of(REST_FACTOR * excess_ns, REST_MOST_NS);
-	if (depth->phase == FGIO_DEPTH_SETTLED)
+	if (settled)
 		return;
 	depth->phase = FGIO_DEPTH_BRAKES;
 	depth->pace = min_of(2 * depth->pace, PACE_SLOWEST);
@@ -374,9 +379,10 @@ static void find_work(struct fgio_depth *depth, u64 excess_ns, u64 took_ns,
 	u64 work_ns = min_of(critical ? excess_ns : excess_ns / (others + 1),
 			     room_ns);
 
-	depth->busy_until_ns =
+	depth->busy_until_ns = min_of(
 		max_of(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
-		work_ns;
+			work_ns,
+		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
 	/*
 	 * What harms critical I/O alone is not cured by a slower pace; what went
 	 * before the pace changed tells nothing of it.
@@ -490,7 +496,8 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
-	bool found = depth->interval.found_ns > length_ns / 32;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+	bool found = depth->interval.found_ns > length_ns / (settled ? 32 : 8);
 	bool harmed = depth->harm > HARM;
 
 	if (harmed)

@@ -18,6 +18,7 @@ class Configuration:
     foreground_priority, background_priority: I/O priority (class, level), None to leave it
     off: switches of fgio that are off
     settings: further parameters of fgio that are not at their defaults
+    disk_settings: those of the disk, in queue/iosched
     has_foreground, has_background: which of the two loads run
     """
 
@@ -30,6 +31,7 @@ class Configuration:
     has_background: bool = True
     off: tuple[str, ...] = ()
     settings: tuple[tuple[str, int], ...] = ()
+    disk_settings: tuple[tuple[str, int], ...] = ()
 
     def parameters(self) -> list[str]:
         """What fgio's parameters are set to, each as NAME=VALUE."""
@@ -55,6 +57,17 @@ INHERITANCE = ("locks", "journal", "io", "user", "pagecache")
 
 def _without(name: str, description: str, *off: str) -> Configuration:
     return Configuration(name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, off=off)
+
+
+FIXED_LIMITS = (1, 2, 4, 8, 16, 32)
+UNLIMITED = 65535
+
+
+def _limited(name: str, description: str, limit: int) -> Configuration:
+    settings = (("noncritical_in_device_max", limit),)
+    return Configuration(
+        name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, disk_settings=settings
+    )
 
 
 _ALL = (
@@ -84,6 +97,11 @@ _ALL = (
     ),
     _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
     *(_without(f"fgio-no-{name}", what, name) for name, what in SWITCHES.items()),
+    *(
+        _limited(f"fixed-{limit}", f"at most {limit} non-critical I/Os in the drive", limit)
+        for limit in FIXED_LIMITS
+    ),
+    _limited("unrestricted", "any number of non-critical I/Os in the drive", UNLIMITED),
     Configuration(
         "fgio-percent",
         "fgio, its dirty limit 1 % of memory alone, as in the FAST'17 paper",

@@ -6,6 +6,7 @@ from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
 from lab.experiments.churn import Churn
 from lab.experiments.databases import Databases
+from lab.experiments.depth import Depth
 from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
@@ -24,6 +25,7 @@ ALL: dict[str, Experiment] = {
         Ablation(),
         Admission(),
         Starvation(),
+        Depth(),
         IdleCost(),
         Overhead(),
         WaitCost(),

@@ -65,6 +65,13 @@ set_parameters() { # "NAME=VALUE...": of fgio
   done
 }
 
+set_disk() { # "NAME=VALUE...": of the elevator, for this disk
+  local each
+  for each in $1; do
+    echo "${each#*=}" >"/sys/block/$DISK/queue/iosched/${each%%=*}" || stop "$DISK does not take $each"
+  done
+}
+
 snapshot() { # NAME: counters of the disk now, into $RESULTS/NAME.*
   cat "/sys/block/$DISK/stat" >"$RESULTS/$1.stat"
   cat "/sys/kernel/debug/fgio/$DISK/counters" >"$RESULTS/$1.fgio" 2>/dev/null ||

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How much background I/O does a drive take before a light foreground suffers?
+
+The FAST'17 paper's figure 11: a foreground that writes now and then beside a background that
+never rests, under one limit after the other for what the drive is given of the background.
+"""
+
+from fnmatch import fnmatchcase
+
+from lab import guest, host, kernel
+from lab.configurations import FIXED_LIMITS, Configuration
+from lab.experiments.base import MODELS, Row
+from lab.experiments.fio_pair import FioPair
+
+BLOCK = 4096
+THINK_TIME = {"thinktime": 5000}
+# What learns has this long before anything is measured, and everything else too.
+SETTLE = {"ramp_time": "1s"}
+SEQUENTIAL_WRITES = {"rw": "write", "bs": BLOCK, "iodepth": 1, **THINK_TIME}
+RANDOM_READS = {"rw": "randread", "bs": BLOCK, "iodepth": 1, **THINK_TIME}
+
+# name -> the foreground's fio options, the background's; the first is the paper's.
+LOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": "4k", "iodepth": 32}),
+    "large-writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": "64k", "iodepth": 32}),
+    "backup": (SEQUENTIAL_WRITES, {"rw": "read", "bs": "256k", "iodepth": 8}),
+    "reads": (RANDOM_READS, {"rw": "randread", "bs": "4k", "iodepth": 32}),
+    "reads-writes": (RANDOM_READS, {"rw": "randwrite", "bs": "4k", "iodepth": 32}),
+    "mixed": (RANDOM_READS, {"rw": "randrw", "bs": "16k", "iodepth": 32}),
+}
+PAPERS_LOAD = "writes"
+
+
+class Depth(FioPair):
+    """Fixed limits and the learnt one, on each disk model."""
+
+    name = "depth"
+    description = "fio: a light foreground beside a busy background, by what the drive is given"
+    device = "all"
+    duration_s = 4
+    configurations = (
+        "alone",
+        "unrestricted",
+        *(f"fixed-{limit}" for limit in FIXED_LIMITS),
+        "fgio",
+    )
+    variants = tuple(f"{model} {PAPERS_LOAD}" for model in MODELS)
+    units = FioPair.units | {
+        "foreground.mean_ms": "ms from when fio began an I/O to its end",
+        "total_mb_s": "10^6 bytes per second, foreground and background together",
+    }
+
+    def choose_device(self, name: str) -> None:
+        """Runs on one of the disk models. Raises LabError when there is none."""
+        if name not in MODELS:
+            raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
+        self.device = name
+        self.variants = tuple(cell for cell in self.variants if cell.split()[0] == name)
+
+    def choose_part(self, only: str) -> None:
+        """Runs the loads whose names match. Raises LabError when none does."""
+        loads = [load for load in LOADS if fnmatchcase(load, only)]
+        if not loads:
+            raise host.LabError(f"no load matches {only}; choose from: {', '.join(LOADS)}")
+        models = dict.fromkeys(cell.split()[0] for cell in self.variants)
+        self.variants = tuple(f"{model} {load}" for model in models for load in loads)
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        return Cell(variant).boot(chosen, configuration, seed, "")
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        rows = super().read(outcome, configuration, seed, variant)
+        for row in rows:
+            mean = row.requests.latency_ms.mean() if len(row.requests) else None
+            row.foreground["mean_ms"] = None if mean is None else round(float(mean), 6)
+            total = row.background["mib_s"] * host.MIB + row.foreground["throughput"] * BLOCK
+            row.extra["cell"] = variant
+            row.extra["device"] = variant.split()[0]
+            row.extra["mean_ms"] = row.foreground["mean_ms"]
+            row.extra["total_mb_s"] = round(total / 1e6, 3)
+        return rows
+
+
+class Cell(FioPair):
+    """One disk model and one load."""
+
+    def __init__(self, variant: str):
+        self.name = f"depth, {variant}"
+        self.device, load = variant.split()
+        self.duration_s = Depth.duration_s
+        foreground, background = LOADS[load]
+        self.foreground_options = foreground | SETTLE
+        self.background_options = background | SETTLE
