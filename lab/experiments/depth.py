@@ -7,26 +7,28 @@ never rests, under one limit after the other for what the drive is given of the 
 
 from fnmatch import fnmatchcase
 
-from lab import guest, host, kernel
+from lab import figures, fio, guest, host, kernel
 from lab.configurations import FIXED_LIMITS, Configuration
-from lab.experiments.base import MODELS, Row
+from lab.experiments.base import MODELS, Row, background_io, check, grown
 from lab.experiments.fio_pair import FioPair
+from lab.figures import Requests
 
-BLOCK = 4096
+KIB = 1024
 THINK_TIME = {"thinktime": 5000}
-# What learns has this long before anything is measured, and everything else too.
-SETTLE = {"ramp_time": "1s"}
-SEQUENTIAL_WRITES = {"rw": "write", "bs": BLOCK, "iodepth": 1, **THINK_TIME}
-RANDOM_READS = {"rw": "randread", "bs": BLOCK, "iodepth": 1, **THINK_TIME}
+# What learns has this long before anything is measured, and everything else too. Not by fio's
+# ramp_time, after which a job with a thinktime makes good what it thinks it missed.
+SETTLE_S = 1
+SEQUENTIAL_WRITES = {"rw": "write", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
+RANDOM_READS = {"rw": "randread", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
 
 # name -> the foreground's fio options, the background's; the first is the paper's.
 LOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": "4k", "iodepth": 32}),
-    "large-writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": "64k", "iodepth": 32}),
-    "backup": (SEQUENTIAL_WRITES, {"rw": "read", "bs": "256k", "iodepth": 8}),
-    "reads": (RANDOM_READS, {"rw": "randread", "bs": "4k", "iodepth": 32}),
-    "reads-writes": (RANDOM_READS, {"rw": "randwrite", "bs": "4k", "iodepth": 32}),
-    "mixed": (RANDOM_READS, {"rw": "randrw", "bs": "16k", "iodepth": 32}),
+    "writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 4 * KIB, "iodepth": 32}),
+    "large-writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 64 * KIB, "iodepth": 32}),
+    "backup": (SEQUENTIAL_WRITES, {"rw": "read", "bs": 256 * KIB, "iodepth": 8}),
+    "reads": (RANDOM_READS, {"rw": "randread", "bs": 4 * KIB, "iodepth": 32}),
+    "reads-writes": (RANDOM_READS, {"rw": "randwrite", "bs": 4 * KIB, "iodepth": 32}),
+    "mixed": (RANDOM_READS, {"rw": "randrw", "bs": 16 * KIB, "iodepth": 32}),
 }
 PAPERS_LOAD = "writes"
 
@@ -73,16 +75,39 @@ class Depth(FioPair):
     def read(
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
     ) -> list[Row]:
-        rows = super().read(outcome, configuration, seed, variant)
-        for row in rows:
-            mean = row.requests.latency_ms.mean() if len(row.requests) else None
-            row.foreground["mean_ms"] = None if mean is None else round(float(mean), 6)
-            total = row.background["mib_s"] * host.MIB + row.foreground["throughput"] * BLOCK
-            row.extra["cell"] = variant
-            row.extra["device"] = variant.split()[0]
-            row.extra["mean_ms"] = row.foreground["mean_ms"]
-            row.extra["total_mb_s"] = round(total / 1e6, 3)
-        return rows
+        check(outcome, f"{self.name} under {configuration.name}")
+        model, load = variant.split()
+        foreground = self._measured(outcome, "foreground")
+        background = self._measured(outcome, "background")
+        sizes = [int(options["bs"]) for options in LOADS[load]]
+        moved = len(background) * sizes[1]
+        mean = round(float(foreground.latency_ms.mean()), 6) if len(foreground) else None
+        total = (len(foreground) * sizes[0] + moved) / self.duration_s
+        latencies = figures.summarize(foreground, self.duration_s)
+        return [
+            Row(
+                configuration.name,
+                seed,
+                latencies | {"mean_ms": mean},
+                background_io(background, moved, self.duration_s),
+                {
+                    "cell": variant,
+                    "device": model,
+                    "mean_ms": mean,
+                    "total_mb_s": round(total / 1e6, 3),
+                    "fgio_counters": grown(outcome.results, "fgio"),
+                    "virtual_s": outcome.virtual_s,
+                },
+                foreground,
+                self.duration_s,
+            )
+        ]
+
+    def _measured(self, outcome: guest.Outcome, name: str) -> Requests:
+        """The I/Os of a job that ended after what learns had time for that."""
+        requests, _ = fio.read_log(outcome.results, name)
+        after = requests.between(SETTLE_S, SETTLE_S + self.duration_s)
+        return Requests(after.end_s - SETTLE_S, after.latency_ms)
 
 
 class Cell(FioPair):
@@ -91,7 +116,5 @@ class Cell(FioPair):
     def __init__(self, variant: str):
         self.name = f"depth, {variant}"
         self.device, load = variant.split()
-        self.duration_s = Depth.duration_s
-        foreground, background = LOADS[load]
-        self.foreground_options = foreground | SETTLE
-        self.background_options = background | SETTLE
+        self.duration_s = SETTLE_S + Depth.duration_s
+        self.foreground_options, self.background_options = LOADS[load]
