@@ -50,6 +50,7 @@
 #define FORESEEN_SHARE 8
 #define FORESEEN_MOST_NS (100 * MILLISECOND)
 #define LATE_NS (20 * MICROSECOND)
+#define REST_NEAR_NS (MILLISECOND / 2)
 
 static u64 min_of(u64 a, u64 b)
 {
@@ -209,7 +210,7 @@ static u64 others_max(const struct fgio_depth *depth,
 
 static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
 {
-	depth->retry_ns = retry_ns;
+	fgio_store(&depth->retry_ns, retry_ns);
 	return false;
 }
 
@@ -251,6 +252,13 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 {
 	return depth->retry_ns;
+}
+
+bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
+{
+	u64 retry_ns = fgio_load(&depth->retry_ns);
+
+	return retry_ns > now_ns && retry_ns - now_ns < REST_NEAR_NS;
 }
 
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,

@@ -152,6 +152,12 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
+/*
+ * Whether that time is so near that nobody needs to ask before: who waited for
+ * a critical I/O that completed is to have the CPU first. Any context.
+ */
+bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
+
 /* A critical request came at @came_ns (0: unknown) and goes to the drive. */
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns);

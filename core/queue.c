@@ -323,8 +323,9 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 				     now_ns);
 	if (class == FGIO_CRITICAL) {
 		note_quiet(queue, in_device, now_ns);
-		if (now_ns < fgio_load(&queue->next_release_ns) &&
-		    !adapts(queue))
+		if (adapts(queue) ?
+			    fgio_depth_rests(&queue->depth, now_ns) :
+			    now_ns < fgio_load(&queue->next_release_ns))
 			return false;
 	}
 	return fgio_load(&queue->withheld) &&
