@@ -2,11 +2,12 @@
 #include "atomic.h"
 #include "queue.h"
 
-void fgio_queue_init(struct fgio_queue *queue)
+void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
 	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
 	fgio_list_init(&queue->fifo[FGIO_NONCRITICAL]);
 	fgio_list_init(&queue->fifo[FGIO_CRITICAL]);
+	fgio_depth_init(&queue->depth, rotates);
 }
 
 void fgio_queue_configure(struct fgio_queue *queue,
@@ -114,10 +115,17 @@ bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 	       fgio_queue_saw_critical(queue);
 }
 
+static bool adapts(const struct fgio_queue *queue)
+{
+	return !fgio_load(&queue->config.noncritical_in_device_max);
+}
+
+/* By the fixed limit; by that of one, where there is none. */
 static bool device_has_room(const struct fgio_queue *queue)
 {
-	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) <
-	       queue->config.noncritical_in_device_max;
+	u32 max = queue->config.noncritical_in_device_max;
+
+	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) < (max ?: 1);
 }
 
 static bool release_has_room(const struct fgio_queue *queue)
@@ -152,6 +160,46 @@ static struct fgio_request *oldest(struct fgio_queue *queue,
 				 link);
 }
 
+static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
+{
+	const struct fgio_request *first = oldest(queue, FGIO_NONCRITICAL);
+
+	if (!adapts(queue))
+		return device_has_room(queue);
+	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
+				 queue->in_device, now_ns);
+}
+
+/* Begins with the first call for which both classes are about. */
+static void measure(struct fgio_queue *queue, u64 now_ns)
+{
+	bool measures = adapts(queue) && fgio_queue_needs_clock(queue);
+
+	if (measures && !queue->measures)
+		fgio_depth_begin(&queue->depth,
+				 fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
+				 now_ns);
+	queue->measures = measures;
+	if (measures)
+		fgio_depth_learn(&queue->depth, now_ns);
+}
+
+static void measure_request(struct fgio_queue *queue,
+			    struct fgio_request *request, u64 now_ns)
+{
+	bool critical = request->class == FGIO_CRITICAL;
+	u32 others = fgio_load(&queue->in_device[FGIO_NONCRITICAL]);
+
+	request->depth.sent_ns = 0;
+	if (critical && adapts(queue))
+		fgio_depth_critical_came(&queue->depth, request->sectors,
+					 request->write, request->queued_ns);
+	if (queue->measures)
+		fgio_depth_sent(&queue->depth, &request->depth,
+				request->sectors, request->write, others,
+				now_ns);
+}
+
 static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 					   struct fgio_request *request,
 					   u64 now_ns)
@@ -159,6 +207,7 @@ static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 	u8 class = request->class;
 
 	take_out(queue, request);
+	measure_request(queue, request, now_ns);
 	set_state(request, FGIO_REQUEST_IN_DEVICE);
 	fgio_add(&queue->in_device[class], 1);
 	queue->counters.dispatched[class]++;
@@ -172,7 +221,8 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 {
 	bool critical = queue->queued[FGIO_CRITICAL];
 	bool noncritical = queue->queued[FGIO_NONCRITICAL];
-	bool in_turn = !critical && device_has_room(queue);
+	bool in_turn = noncritical && !critical &&
+		       may_go_in_turn(queue, now_ns);
 	bool due = now_ns >= queue->next_release_ns && release_has_room(queue);
 
 	if (noncritical && (in_turn || due)) {
@@ -213,10 +263,12 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	if (queue->one_class || !fgio_queue_critical_about(queue, now_ns)) {
 		fgio_store(&queue->critical_seen_ns, 0);
+		queue->measures = false;
 		request = cheapest_or_oldest(queue, cheapest);
 		return hand_to_device(queue, request, now_ns);
 	}
 
+	measure(queue, now_ns);
 	request = next_beside_critical(queue, now_ns);
 	if (request)
 		return request;
@@ -229,18 +281,53 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	return next_beside_critical(queue, now_ns);
 }
 
+u64 fgio_queue_retry_ns(const struct fgio_queue *queue)
+{
+	u64 retry_ns = fgio_depth_retry_ns(&queue->depth);
+
+	if (!adapts(queue) || fgio_load(&queue->one_class))
+		return 0;
+	if (device_has_room(queue) &&
+	    (!retry_ns || queue->next_release_ns < retry_ns))
+		return queue->next_release_ns;
+	return retry_ns;
+}
+
+void fgio_queue_retry(struct fgio_queue *queue)
+{
+	fgio_exchange(&queue->withheld, 0);
+}
+
+/* Nobody waits for critical I/O any more: note when, to foresee the next. */
+static void note_quiet(struct fgio_queue *queue, u32 in_device, u64 now_ns)
+{
+	if (!in_device && adapts(queue) &&
+	    !fgio_load(&queue->queued[FGIO_CRITICAL]))
+		fgio_depth_quiet(&queue->depth, now_ns);
+}
+
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
+	struct fgio_depth_stamp stamp = request->depth;
 	u8 class = request->class;
+	u32 in_device;
 
 	set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
 		fgio_store(&queue->critical_seen_ns, now_ns);
-	fgio_sub(&queue->in_device[class], 1);
-	if (class == FGIO_CRITICAL &&
-	    now_ns < fgio_load(&queue->next_release_ns))
-		return false;
+	in_device = fgio_sub(&queue->in_device[class], 1);
+	if (stamp.sent_ns)
+		fgio_depth_completed(&queue->depth, &stamp, class,
+				     fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
+				     now_ns);
+	if (class == FGIO_CRITICAL) {
+		note_quiet(queue, in_device, now_ns);
+		if (adapts(queue) ?
+			    fgio_depth_rests(&queue->depth, now_ns) :
+			    now_ns < fgio_load(&queue->next_release_ns))
+			return false;
+	}
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);
 }
@@ -250,7 +337,8 @@ bool fgio_queue_has_work(const struct fgio_queue *queue)
 	if (fgio_load(&queue->queued[FGIO_CRITICAL]))
 		return true;
 	return fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
-	       (!fgio_load(&queue->withheld) || device_has_room(queue));
+	       (!fgio_load(&queue->withheld) ||
+		(!adapts(queue) && device_has_room(queue)));
 }
 
 bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)

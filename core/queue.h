@@ -4,8 +4,9 @@
  *
  * Critical requests go first, in the order of their arrival. Non-critical
  * requests go in the order of theirs, with two rules (FAST'17 paper, section
- * 4.3). While critical I/O is about, at most `noncritical_in_device_max` of
- * them are in the device, because a device does not know whom to serve first;
+ * 4.3). While critical I/O is about, no more of them are in the device than do
+ * not harm it, because a device does not know whom to serve first: depth.h says
+ * how many that is, or at most `noncritical_in_device_max`, where that is set;
  * and at least one goes in each `release_interval_ns`, whatever the critical
  * load, so that background work never stands still. A deep critical load makes
  * each I/O take longer than the interval: releases may then exceed the limit,
@@ -15,7 +16,7 @@
  *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
- * fgio_queue_has_work(), _left_device() and _needs_clock() may run at any time,
+ * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at any time,
  * in any context, beside them and beside each other. Nothing here sleeps,
  * allocates or loops, except that _promote_sector() walks the non-critical FIFO.
  */
@@ -24,6 +25,7 @@
 
 #include "atomic.h"
 #include "class.h"
+#include "depth.h"
 #include "list.h"
 #include "types.h"
 
@@ -38,8 +40,10 @@ enum fgio_request_state {
  * @link: position in the FIFO of its class while queued
  * @sector: first sector (512 bytes)
  * @sectors: length
+ * @depth: core/depth.c's own, while it is in the device
  * @class: enum fgio_class
  * @state: enum fgio_request_state; see fgio_request_is_in_device()
+ * @write: it is no read
  * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
  *	unknown
  */
@@ -50,12 +54,14 @@ struct fgio_request {
 	u32 sectors;
 	u8 class;
 	u8 state;
+	bool write;
+	struct fgio_depth_stamp depth;
 };
 
 /**
  * struct fgio_queue_config - what an administrator may choose
  * @noncritical_in_device_max: non-critical requests in the device while
- *	critical I/O is about; at least 1
+ *	critical I/O is about; 0: as many as do not harm it
  * @release_interval_ns: a non-critical request goes at least this often
  * @critical_window_ns: critical I/O is about for so long after the last one
  *	completed
@@ -68,7 +74,7 @@ struct fgio_queue_config {
 
 #define FGIO_QUEUE_CONFIG_DEFAULT                       \
 	((struct fgio_queue_config){                    \
-		.noncritical_in_device_max = 1,         \
+		.noncritical_in_device_max = 0,         \
 		.release_interval_ns = 10ULL * 1000000, \
 		.critical_window_ns = 100ULL * 1000000, \
 	})
@@ -110,7 +116,9 @@ struct fgio_queue {
 	bool one_class;
 	struct fgio_queue_config config;
 	u64 next_release_ns;
+	bool measures;
 	struct fgio_queue_counters counters;
+	struct fgio_depth depth;
 
 	/*
 	 * Written on completion, while the members above are written on
@@ -121,9 +129,10 @@ struct fgio_queue {
 	u64 critical_seen_ns;
 };
 
-void fgio_queue_init(struct fgio_queue *queue);
+/* @rotates: as for fgio_depth_init(). */
+void fgio_queue_init(struct fgio_queue *queue, bool rotates);
 
-/* Takes effect with the next call. @config->noncritical_in_device_max >= 1. */
+/* Takes effect with the next call. */
 void fgio_queue_configure(struct fgio_queue *queue,
 			  const struct fgio_queue_config *config);
 
@@ -142,7 +151,7 @@ void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class);
 /**
  * fgio_queue_insert() - queue an idle request
  * @queue: the queue
- * @request: state IDLE, sector, sectors, class and queued_ns set
+ * @request: state IDLE, sector, sectors, write, class and queued_ns set
  * @at_head: go before all queued requests of its class (a request that the
  *	device gave back)
  */
@@ -172,10 +181,20 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
  *	it goes before older ones only while no critical I/O is about
  *
  * Return: the request, now in the device, or NULL when nothing may go. When
- * something was withheld, fgio_queue_left_device() will ask for another call.
+ * something was withheld, fgio_queue_left_device() will ask for another call,
+ * or fgio_queue_retry_ns() says when one is due.
  */
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     struct fgio_request *cheapest);
+
+/*
+ * When fgio_queue_next(), which just returned NULL, wants to be called again,
+ * after fgio_queue_retry(); 0: not before something leaves the device.
+ */
+u64 fgio_queue_retry_ns(const struct fgio_queue *queue);
+
+/* That time has come: fgio_queue_has_work() is to say so. */
+void fgio_queue_retry(struct fgio_queue *queue);
 
 /**
  * fgio_queue_left_device() - a request completed, or the device gave it back
@@ -192,8 +211,8 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 
 /*
  * Whether fgio_queue_next() could return a request. May say true when it
- * could not; says false only while a fgio_queue_left_device() is to come or
- * the queue is empty.
+ * could not; says false only while a fgio_queue_left_device() or a
+ * fgio_queue_retry() is to come or the queue is empty.
  */
 bool fgio_queue_has_work(const struct fgio_queue *queue);
 

@@ -10,6 +10,7 @@
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/sbitmap.h>
 #include <linux/sched/mm.h>
@@ -282,6 +283,7 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 	trace_block_rq_insert(rq);
 	slot->request.sector = blk_rq_pos(rq);
 	slot->request.sectors = blk_rq_sectors(rq);
+	slot->request.write = op_is_write(req_op(rq));
 	slot->request.queued_ns = rq->start_time_ns;
 	fgio_queue_insert(&fq->queue, &slot->request, at_head);
 	make_mergeable(fq, rq, class);
@@ -363,6 +365,27 @@ static bool withholds_by_fault(const struct fgio_queue *queue)
 	       !READ_ONCE(queue->queued[FGIO_CRITICAL]);
 }
 
+/* What the drive was not given yet may go now. Context: hard interrupt. */
+static enum hrtimer_restart retry(struct hrtimer *timer)
+{
+	struct fgio_queue_data *fq =
+		container_of(timer, struct fgio_queue_data, retry_timer);
+
+	fgio_queue_retry(&fq->queue);
+	blk_mq_run_hw_queues(fq->q, true);
+	return HRTIMER_NORESTART;
+}
+
+/* Context: the queue's lock is held. */
+static void retry_later(struct fgio_queue_data *fq)
+{
+	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
+
+	if (retry_ns && READ_ONCE(fq->queue.queued[FGIO_NONCRITICAL]))
+		hrtimer_start(&fq->retry_timer, ns_to_ktime(retry_ns),
+			      HRTIMER_MODE_ABS);
+}
+
 static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
@@ -374,8 +397,10 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	if (withholds_by_fault(queue))
 		return NULL;
 	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
-	if (!request)
+	if (!request) {
+		retry_later(fq);
 		return NULL;
+	}
 	rq = slot_of_request(request)->rq;
 	fq->sweep_sector = blk_rq_pos(rq) + blk_rq_sectors(rq);
 	fq->sweep_direction = rq_data_dir(rq);
@@ -709,7 +734,9 @@ static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 	for (class = 0; class < FGIO_CLASSES; class++)
 		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
 			fq->sort[class][direction] = RB_ROOT;
-	fgio_queue_init(&fq->queue);
+	fgio_queue_init(&fq->queue, !blk_queue_nonrot(q));
+	hrtimer_init(&fq->retry_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	fq->retry_timer.function = retry;
 	return fq;
 }
 
@@ -770,6 +797,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 	struct fgio_queue_data *fq = eq->elevator_data;
 
 	withdraw_queue(fq);
+	hrtimer_cancel(&fq->retry_timer);
 	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
 		     fq->queue.queued[FGIO_NONCRITICAL]);
 	WARN_ON_ONCE(fq->queue.in_device[FGIO_CRITICAL] ||

@@ -21,6 +21,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/hash.h>
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -161,6 +162,7 @@ struct fgio_domain {
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
+ * @retry_timer: runs the queue when core wants to be asked again
  * @lock: protects what follows; never taken in interrupt context
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
@@ -181,6 +183,7 @@ struct fgio_queue_data {
 	u32 critical_slots;
 	u32 noncritical_slots;
 	bool drive_priority;
+	struct hrtimer retry_timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];

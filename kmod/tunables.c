@@ -81,7 +81,7 @@ static ssize_t name##_store(struct elevator_queue *eq, const char *page,     \
 	return length;                                                       \
 }
 
-QUEUE_TUNABLE(noncritical_in_device_max, noncritical_in_device_max, 1, 1, 65535)
+QUEUE_TUNABLE(noncritical_in_device_max, noncritical_in_device_max, 1, 0, 65535)
 QUEUE_TUNABLE(noncritical_release_interval_ms, release_interval_ns,
 	      NSEC_PER_MSEC, 1, 10000)
 QUEUE_TUNABLE(critical_window_ms, critical_window_ns, NSEC_PER_MSEC, 0, 60000)

@@ -76,6 +76,16 @@ _FGIO = Configuration("fgio", "fgio; only the foreground is named", "fgio", FORE
 # Half of what NCQ takes: the other half is for the foreground.
 _DEEP = (("noncritical_in_device_max", 16),)
 
+FIXED_LIMITS = (1, 2, 4, 8, 16, 32)
+UNLIMITED = 65535
+
+
+def _limited(name: str, description: str, limit: int) -> Configuration:
+    settings = (("noncritical_in_device_max", limit),)
+    return Configuration(
+        name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, tunables=settings
+    )
+
 
 _ALL = (
     Configuration("none", "no scheduler", "none"),
@@ -133,6 +143,11 @@ _ALL = (
     ),
     _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
     *(_without(f"fgio-no-{name}", what, name) for name, what in SWITCHES.items()),
+    *(
+        _limited(f"fixed-{limit}", f"at most {limit} non-critical I/Os in the drive", limit)
+        for limit in FIXED_LIMITS
+    ),
+    _limited("unrestricted", "any number of non-critical I/Os in the drive", UNLIMITED),
     Configuration(
         "fgio-percent",
         "fgio, its dirty limit 1 % of memory alone, as in the FAST'17 paper",

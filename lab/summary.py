@@ -13,7 +13,12 @@ from lab import host, kernel
 from lab.experiments.base import Experiment, Row
 
 # Figures beside the foreground's that tables show when rows have them: key -> heading.
-EXTRAS = {"instructions_per_io": "instructions per I/O", "request_kib": "request KiB"}
+EXTRAS = {
+    "instructions_per_io": "instructions per I/O",
+    "request_kib": "request KiB",
+    "mean_ms": "mean ms",
+    "total_mb_s": "total MB/s",
+}
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 

@@ -348,7 +348,10 @@ void model_queue_play(const uint8_t *script, size_t length)
 	struct play play = { .now_ns = 1,
 			     .config = FGIO_QUEUE_CONFIG_DEFAULT };
 
-	fgio_queue_init(&play.queue);
+	/* How many an adaptive queue lets go is model_depth.c's. */
+	play.config.noncritical_in_device_max = 1;
+	fgio_queue_init(&play.queue, false);
+	fgio_queue_configure(&play.queue, &play.config);
 	for (int i = 0; i < REQUESTS; i++)
 		fgio_list_init(&play.requests[i].link);
 	for (size_t at = 0; at + 1 < length; at += 2) {

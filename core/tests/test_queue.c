@@ -15,6 +15,16 @@
 #define SCRIPTS 20000
 #define SCRIPT_BYTES 512
 
+/* With the fixed limit of one; test_depth.c is for the other. */
+static void init(struct fgio_queue *queue)
+{
+	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
+
+	config.noncritical_in_device_max = 1;
+	fgio_queue_init(queue, false);
+	fgio_queue_configure(queue, &config);
+}
+
 static struct fgio_request new_request(enum fgio_class class, uint64_t sector)
 {
 	return (struct fgio_request){ .class = (uint8_t)class,
@@ -30,7 +40,7 @@ static void test_critical_goes_first(void **state)
 	struct fgio_request second = new_request(FGIO_CRITICAL, 16);
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	queue.next_release_ns = 10 * MILLISECOND;
 	fgio_queue_insert(&queue, &background, false);
 	fgio_queue_insert(&queue, &first, false);
@@ -47,7 +57,7 @@ static void test_nothing_held_back_without_foreground(void **state)
 	struct fgio_request requests[64];
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	for (int i = 0; i < 64; i++) {
 		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);
 		fgio_queue_insert(&queue, &requests[i], false);
@@ -66,7 +76,7 @@ static void test_one_in_device_while_critical_is_about(void **state)
 	struct fgio_request two = new_request(FGIO_NONCRITICAL, 16);
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	fgio_queue_insert(&queue, &critical, false);
 	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &critical);
 	fgio_queue_insert(&queue, &one, false);
@@ -97,7 +107,7 @@ static void test_background_never_starves(void **state)
 	int served = 0;
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	for (int i = 0; i < 4; i++) {
 		critical[i] = new_request(FGIO_CRITICAL, 8);
 		fgio_queue_insert(&queue, &critical[i], false);
@@ -131,7 +141,7 @@ static void test_background_never_starves_in_a_deep_device(void **state)
 	int served = 0, most = 0;
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	for (int i = 0; i < 64; i++) {
 		critical[i] = new_request(FGIO_CRITICAL, 8);
 		fgio_queue_insert(&queue, &critical[i], false);
@@ -165,7 +175,7 @@ static void test_promotion(void **state)
 	struct fgio_request two = new_request(FGIO_NONCRITICAL, 200);
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	queue.next_release_ns = 10 * MILLISECOND;
 	fgio_queue_insert(&queue, &one, false);
 	fgio_queue_insert(&queue, &two, false);
@@ -190,7 +200,7 @@ static void test_the_oldest_is_passed_over_a_bounded_time(void **state)
 	int passed_over = 0;
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	fgio_queue_insert(&queue, &old, false);
 	fgio_queue_insert(&queue, &cheap, false);
 	while (fgio_queue_next(&queue, 0, &cheap) == &cheap) {
@@ -217,7 +227,7 @@ static void test_waiting_time_is_counted(void **state)
 	struct fgio_request background = new_request(FGIO_NONCRITICAL, 8);
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	queue.next_release_ns = 10 * MILLISECOND;
 	critical.queued_ns = 1000;
 	fgio_queue_insert(&queue, &critical, false);
@@ -235,7 +245,7 @@ static void test_one_class_withholds_nothing(void **state)
 	struct fgio_request requests[8];
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	fgio_queue_insert(&queue, &critical, false);
 	for (int i = 0; i < 8; i++) {
 		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);
@@ -263,7 +273,7 @@ static void test_requests_may_leave_while_they_are_visited(void **state)
 	int i = 0;
 
 	(void)state;
-	fgio_queue_init(&queue);
+	init(&queue);
 	assert_null(fgio_queue_first(&queue, FGIO_NONCRITICAL));
 	for (i = 0; i < 8; i++) {
 		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);

@@ -6,6 +6,7 @@ from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
 from lab.experiments.churn import Churn
 from lab.experiments.databases import Databases
+from lab.experiments.depth import Depth
 from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.drive_priority import DrivePriority
 from lab.experiments.extension_cost import ExtensionCost
@@ -27,6 +28,7 @@ ALL: dict[str, Experiment] = {
         Starvation(),
         IdleCost(),
         Overhead(),
+        Depth(),
         WaitCost(),
         DirtyLimit(),
         DrivePriority(),

@@ -21,6 +21,7 @@ SCRIPT = """
 phase preparing the disk
 make_disk {device} {seed} {size_mib}
 use_elevator {elevator}
+set_tunables "{tunables}"
 cd $RESULTS
 snapshot before
 phase measuring
@@ -68,6 +69,7 @@ class FioPair(Experiment):
             seed=seed,
             size_mib=self.size_mib,
             elevator=configuration.elevator,
+            tunables=" ".join(f"{name}={n}" for name, n in configuration.tunables),
         )
         return guest.Boot(
             kernel=chosen,

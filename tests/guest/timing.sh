@@ -161,6 +161,7 @@ check_noncritical_in_device_max_bounds_the_device() {
 check_window_ends_the_restraint() {
   local jobs
   volume fgio
+  tunable noncritical_in_device_max 1
   RUNTIME=120
   # shellcheck disable=SC2046
   fio $(writer 64) --output=/dev/null &

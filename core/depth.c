@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "atomic.h"
+#include "depth.h"
+
+#define MICROSECOND 1000ULL
+#define MILLISECOND 1000000ULL
+
+/* The pace changes so often, or once in so many requests where they are slow. */
+#define INTERVAL_NS (16 * MILLISECOND)
+#define INTERVAL_REQUESTS 8
+#define INTERVAL_SAMPLES 4
+#define REQUEST_MOST_NS (10 * MILLISECOND)
+
+/* In each window the quiet drive is looked at again. */
+#define WINDOW_NS (250 * MILLISECOND)
+#define WINDOW_SAMPLES 4
+#define CERTAIN_SAMPLES 8
+#define QUIET_WAIT_NS (8 * MILLISECOND)
+
+/* What any request costs beside its length, in sectors; and the longest counted. */
+#define OVERHEAD_SECTORS 64
+#define LONGEST_SECTORS 8192
+
+#define PACE_SHIFT 10
+#define PACE_OF_4KIB(ns) (((ns) << PACE_SHIFT) / (OVERHEAD_SECTORS + 8))
+#define PACE_FIRST PACE_OF_4KIB(2 * MILLISECOND)
+#define PACE_FASTEST 1024ULL
+#define PACE_SLOWEST PACE_OF_4KIB(20 * MILLISECOND)
+
+/* Late calls do not cost throughput: so much is made good. */
+#define CREDIT_NS (50 * MICROSECOND)
+
+/* After the limit was met, intervals until the pace is tried; until it is pressed. */
+#define CALM_TRY 8
+#define CALM_PRESS 32
+#define CALM_RACE 48
+
+/* How much longer the drive rests than the I/O had to wait. */
+#define REST_FACTOR 4
+#define REST_MOST_NS (8 * MILLISECOND)
+
+/* Critical I/O that takes a tenth longer is harmed. */
+#define HARM 26
+#define HARM_MOST 4096
+
+#define TOLERANCE_LEAST 2
+#define TOLERANCE_MOST 256
+
+/* The next critical I/O is foreseen when pauses differ by less than 1/8. */
+#define FORESEEN_SHARE 8
+#define FORESEEN_MOST_NS (100 * MILLISECOND)
+#define LATE_NS (20 * MICROSECOND)
+#define REST_NEAR_NS (MILLISECOND / 2)
+
+static u64 min_of(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 max_of(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* a - b, or 0 */
+static u64 beyond(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+void fgio_depth_init(struct fgio_depth *depth, bool rotates)
+{
+	*depth = (struct fgio_depth){
+		.rotates = rotates,
+		.pace = PACE_FIRST,
+		.tolerance = TOLERANCE_LEAST,
+		.tolerance_max = TOLERANCE_MOST,
+	};
+}
+
+static u8 kind_of(u32 sectors, bool write)
+{
+	u32 size = 31 - (u32)__builtin_clz(sectors / 8 | 1);
+
+	return (u8)(min_of(size, FGIO_DEPTH_SIZES - 1) +
+		    (write ? FGIO_DEPTH_SIZES : 0));
+}
+
+static u64 size_of(u32 sectors)
+{
+	return min_of(sectors, LONGEST_SECTORS) + OVERHEAD_SECTORS;
+}
+
+static u64 work_of(const struct fgio_depth *depth, u32 sectors)
+{
+	return size_of(sectors) * depth->pace >> PACE_SHIFT;
+}
+
+void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns)
+{
+	u64 work_ns = in_device * max_of(depth->work_ns, work_of(depth, 0));
+
+	depth->busy_until_ns =
+		now_ns + min_of(work_ns, FGIO_DEPTH_BUSY_MOST_NS);
+}
+
+/* ---- what is coming ---- */
+
+/* The longest and the shortest may be chance: the second of each counts. */
+static void sum_up_pauses(struct fgio_depth *depth)
+{
+	u32 least[2] = { ~0U, ~0U }, most[2] = { 0, 0 };
+
+	for (u32 i = 0; i < FGIO_DEPTH_PAUSES; i++) {
+		u32 pause = depth->pause_ns[i];
+
+		if (pause < least[0]) {
+			least[1] = least[0];
+			least[0] = pause;
+		} else if (pause < least[1]) {
+			least[1] = pause;
+		}
+		if (pause > most[0]) {
+			most[1] = most[0];
+			most[0] = pause;
+		} else if (pause > most[1]) {
+			most[1] = pause;
+		}
+	}
+	depth->pause_least_ns = least[1];
+	depth->pause_most_ns = most[1];
+}
+
+void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
+			      u64 came_ns)
+{
+	u64 since_ns = fgio_load(&depth->quiet_since_ns);
+
+	depth->critical_kind = kind_of(sectors, write);
+	if (!since_ns)
+		return;
+	fgio_store(&depth->quiet_since_ns, 0);
+	if (!came_ns)
+		return;
+	depth->pause_ns[depth->pauses++ % FGIO_DEPTH_PAUSES] = (u32)min_of(
+		beyond(came_ns, since_ns), 2 * FORESEEN_MOST_NS);
+	if (depth->pauses >= FGIO_DEPTH_PAUSES)
+		sum_up_pauses(depth);
+}
+
+void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
+{
+	fgio_store(&depth->quiet_since_ns, now_ns);
+}
+
+/**
+ * foresee() - when the next critical I/O comes
+ * @depth: what is known of the drive
+ * @work_ns: of the request that would go before it
+ * @now_ns: the time
+ * @done_ns: set to when the drive must be done
+ * @late_ns: set to when the I/O should have come
+ *
+ * Return: false when it cannot be said, or when waiting for it would cost too
+ * much: the pauses have to be alike, and long beside the request.
+ */
+static bool foresee(const struct fgio_depth *depth, u64 work_ns, u64 now_ns,
+		    u64 *done_ns, u64 *late_ns)
+{
+	u64 since_ns = fgio_load(&depth->quiet_since_ns);
+	u64 least_ns = depth->pause_least_ns, most_ns = depth->pause_most_ns;
+
+	if (!since_ns || !least_ns || least_ns > FORESEEN_MOST_NS ||
+	    least_ns < FORESEEN_SHARE * work_ns ||
+	    most_ns - least_ns + depth->margin_ns > least_ns / FORESEEN_SHARE)
+		return false;
+	*done_ns = since_ns + least_ns - depth->margin_ns;
+	*late_ns = since_ns + most_ns + most_ns / 64 + LATE_NS;
+	return now_ns < *late_ns;
+}
+
+/* ---- what may go ---- */
+
+/* How critical I/O fares in a quiet drive must be seen now and then. */
+static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
+{
+	const struct fgio_depth_floor *floor =
+		&depth->floor[depth->critical_kind];
+	u64 wait_ns = QUIET_WAIT_NS;
+
+	if (floor->fresh)
+		return false;
+	if (floor->count < CERTAIN_SAMPLES)
+		wait_ns *= CERTAIN_SAMPLES / 2;
+	return now_ns + WINDOW_NS < depth->window_end_ns + wait_ns;
+}
+
+/*
+ * In a steady stream, a drive holds as many as pass during one I/O; two more
+ * keep it busy, and some more wait among themselves as far as that is
+ * tolerated.
+ */
+static u64 others_max(const struct fgio_depth *depth,
+		      const struct fgio_depth_floor *floor, u64 work_ns)
+{
+	u64 steady = 2 + depth->tolerance / 16;
+
+	return 2 + steady * floor->known_ns / max_of(work_ns, 1);
+}
+
+static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
+{
+	fgio_store(&depth->retry_ns, retry_ns);
+	return false;
+}
+
+bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
+		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
+{
+	const struct fgio_depth_floor *floor =
+		&depth->floor[kind_of(sectors, write)];
+	u64 work_ns = work_of(depth, sectors);
+	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
+	u64 done_ns, late_ns;
+
+	/* A platter that was made to wait makes others wait: for a rotation. */
+	if (depth->rotates && !write && !others)
+		return true;
+	if (!fgio_load(&in_device[FGIO_CRITICAL]) &&
+	    foresee(depth, work_ns, now_ns, &done_ns, &late_ns)) {
+		u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
+
+		if (begin_ns + work_ns > done_ns) {
+			depth->interval.held_back |= begin_ns > now_ns;
+			return hold_back(depth, late_ns);
+		}
+	} else if (depth->busy_until_ns > now_ns) {
+		depth->interval.held_back = true;
+		return hold_back(depth, depth->busy_until_ns);
+	} else if (wants_quiet(depth, now_ns)) {
+		depth->interval.held_back = true;
+		return hold_back(depth, now_ns + QUIET_WAIT_NS);
+	}
+	if (others >= (floor->fresh < WINDOW_SAMPLES ?
+			       1 : others_max(depth, floor, work_ns))) {
+		depth->interval.held_back = true;
+		return hold_back(depth, 0);
+	}
+	return true;
+}
+
+u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
+{
+	return depth->retry_ns;
+}
+
+bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
+{
+	u64 retry_ns = fgio_load(&depth->retry_ns);
+
+	return retry_ns > now_ns && retry_ns - now_ns < REST_NEAR_NS;
+}
+
+void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
+		     u32 sectors, bool write, u32 others, u64 now_ns)
+{
+	u64 work_ns = work_of(depth, sectors);
+	u64 credit_ns = max_of(CREDIT_NS, 2 * work_ns);
+	u64 wait_ns = beyond(depth->busy_until_ns, now_ns);
+
+	*stamp = (struct fgio_depth_stamp){
+		.sent_ns = now_ns,
+		.wait_ns = (u32)wait_ns,
+		.kind = kind_of(sectors, write),
+		.quiet = !others && !wait_ns,
+	};
+	depth->work_ns = work_ns;
+	depth->interval.sent += size_of(sectors);
+	depth->busy_until_ns = min_of(
+		max_of(depth->busy_until_ns, beyond(now_ns, credit_ns)) +
+			work_ns,
+		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+}
+
+/* ---- what completed ---- */
+
+/*
+ * A sample is one word, so that completions need no lock: whether it was quiet
+ * (bit 0), critical (1), its kind (2), how many others were left (8), what it
+ * took (16) and was expected to wait (42), both in 64 ns. 0 is none: something
+ * always took time.
+ */
+#define SAMPLE_TIME_SHIFT 6
+#define SAMPLE_TOOK_BITS 26
+#define SAMPLE_WAIT_BITS 22
+
+static u64 packed_time(u64 ns, u32 bits)
+{
+	return min_of(ns >> SAMPLE_TIME_SHIFT, (1ULL << bits) - 1);
+}
+
+void fgio_depth_completed(struct fgio_depth *depth,
+			  const struct fgio_depth_stamp *stamp,
+			  enum fgio_class class, u32 others, u64 now_ns)
+{
+	u64 took = packed_time(beyond(now_ns, stamp->sent_ns),
+			       SAMPLE_TOOK_BITS);
+	u64 wait = packed_time(stamp->wait_ns, SAMPLE_WAIT_BITS);
+	u64 sample = stamp->quiet | (u64)(class == FGIO_CRITICAL) << 1 |
+		     (u64)stamp->kind << 2 | min_of(others, 255) << 8 |
+		     max_of(took, 1) << 16 | wait << 42;
+	u32 at = fgio_add(&depth->completed, 1) - 1;
+
+	fgio_store(&depth->sample[at % FGIO_DEPTH_SAMPLES], sample);
+}
+
+/* A median: few I/Os that took long for other reasons do not move it far. */
+static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
+{
+	u64 known_ns = floor->known_ns;
+	u64 off_ns = max_of(took_ns, known_ns) - min_of(took_ns, known_ns);
+	u64 step_ns = known_ns / (floor->count < CERTAIN_SAMPLES ? 8 : 32) + 1;
+
+	floor->count += floor->count < CERTAIN_SAMPLES;
+	floor->fresh += floor->fresh < WINDOW_SAMPLES;
+	if (!known_ns) {
+		floor->known_ns = (u32)took_ns;
+		floor->deviation_ns = (u32)(took_ns / 8);
+		return;
+	}
+	step_ns = min_of(step_ns, off_ns);
+	floor->known_ns +=
+		(u32)(took_ns > known_ns ? step_ns : (u64)0 - step_ns);
+	floor->deviation_ns -= floor->deviation_ns / 16;
+	floor->deviation_ns += (u32)(min_of(off_ns, known_ns) / 16);
+}
+
+/* Harm decays over some sixteen critical I/Os; the margin follows each. */
+static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
+			   u64 known_ns)
+{
+	u64 harm = min_of(excess_ns * 256 / known_ns, HARM_MOST);
+	u64 margin_ns = depth->margin_ns;
+
+	depth->interval.judged++;
+	depth->harm += (u32)(harm / 16);
+	depth->harm -= depth->harm / 16;
+	if (excess_ns)
+		margin_ns = min_of(margin_ns + excess_ns / 2,
+				   depth->pause_least_ns / 16);
+	else
+		margin_ns = max_of(margin_ns - margin_ns / 128,
+				   min_of(2 * known_ns, depth->pause_least_ns / 64));
+	depth->margin_ns = margin_ns;
+}
+
+/* The first sign of the limit, so that the next I/Os find the drive rested. */
+static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
+{
+	struct fgio_depth_interval *interval = &depth->interval;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+
+	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
+	if (interval->crossed ||
+	    interval->found_ns <
+		    (settled ? min_of(8 * depth->work_ns, INTERVAL_NS / 32) :
+			       INTERVAL_NS / 8))
+		return;
+	interval->crossed = true;
+	depth->busy_until_ns += min_of(REST_FACTOR * excess_ns, REST_MOST_NS);
+	if (settled)
+		return;
+	depth->phase = FGIO_DEPTH_BRAKES;
+	depth->pace = min_of(2 * depth->pace, PACE_SLOWEST);
+	depth->paced_ns = now_ns;
+	interval->begin_ns = now_ns;
+	interval->found_ns = 0;
+	interval->sent = 0;
+}
+
+/* An I/O waited in the drive for longer than was expected. */
+static void find_work(struct fgio_depth *depth, u64 excess_ns, u64 took_ns,
+		      u64 others, bool critical, u64 now_ns)
+{
+	u64 room_ns = beyond(now_ns + excess_ns, depth->busy_until_ns);
+	/* As many non-critical ones as are in the drive find the same work. */
+	u64 work_ns = min_of(critical ? excess_ns : excess_ns / (others + 1),
+			     room_ns);
+
+	depth->busy_until_ns = min_of(
+		max_of(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
+			work_ns,
+		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+	/*
+	 * What harms critical I/O alone is not cured by a slower pace; what went
+	 * before the pace changed tells nothing of it.
+	 */
+	if (critical || beyond(now_ns, took_ns) < depth->paced_ns)
+		return;
+	depth->interval.found_ns += work_ns;
+	cross(depth, excess_ns, now_ns);
+}
+
+static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
+{
+	struct fgio_depth_floor *floor = &depth->floor[sample >> 2 & 63];
+	bool critical = sample & 2;
+	u64 others = sample >> 8 & 255;
+	u64 took_ns = (sample >> 16 & ((1ULL << SAMPLE_TOOK_BITS) - 1))
+		      << SAMPLE_TIME_SHIFT;
+	u64 wait_ns = sample >> 42 << SAMPLE_TIME_SHIFT;
+	u64 known_ns, slack_ns;
+
+	depth->interval.measured++;
+	if (sample & 1)
+		learn_floor(floor, took_ns);
+	known_ns = floor->known_ns;
+	if (!known_ns)
+		return;
+	slack_ns = max_of(known_ns / 8,
+			  min_of(3 * floor->deviation_ns, known_ns / 2));
+	if (critical)
+		judge_critical(depth,
+			       took_ns > known_ns + slack_ns ?
+				       took_ns - known_ns : 0,
+			       known_ns);
+	else
+		slack_ns = max_of(slack_ns, known_ns * depth->tolerance / 16);
+	if (took_ns > known_ns + wait_ns + slack_ns)
+		find_work(depth, took_ns - known_ns - wait_ns, took_ns, others,
+			  critical, now_ns);
+}
+
+/* ---- the pace ---- */
+
+static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
+{
+	const struct fgio_depth_interval *interval = &depth->interval;
+	u64 found_ns = min_of(interval->found_ns, 3 * length_ns);
+	u64 slower = depth->pace + depth->pace * found_ns / length_ns;
+
+	/* The drive can do at least what it did. */
+	if (interval->sent)
+		slower = min_of(slower,
+				max_of(depth->pace, (length_ns << PACE_SHIFT) /
+							    interval->sent));
+	depth->pace = min_of(slower + slower / 64, PACE_SLOWEST);
+	depth->pace_at_limit = depth->pace;
+	depth->paced_ns = now_ns;
+	depth->calm = 0;
+	depth->phase = FGIO_DEPTH_SETTLED;
+}
+
+/*
+ * Slowly to a little beyond the limit that was met last; when that was not met
+ * again for long, the drive has become faster.
+ */
+static void speed_up(struct fgio_depth *depth)
+{
+	u32 calm = depth->calm++;
+
+	if (depth->phase == FGIO_DEPTH_RACES)
+		depth->pace -= depth->pace / 2;
+	else if (calm < CALM_TRY)
+		return;
+	else if (depth->pace > depth->pace_at_limit - depth->pace_at_limit / 32)
+		depth->pace -= depth->pace / 256;
+	else if (calm > CALM_RACE)
+		depth->pace -= depth->pace / 16;
+	else if (calm > CALM_PRESS)
+		depth->pace -= depth->pace / 64;
+	depth->pace = max_of(depth->pace, PACE_FASTEST);
+}
+
+static void cut_tolerance(struct fgio_depth *depth)
+{
+	u32 less = depth->tolerance - depth->tolerance / 4;
+
+	less = (u32)max_of(less, TOLERANCE_LEAST);
+	if (!depth->was_harmed)
+		depth->tolerance_max = less;
+	depth->tolerance = less;
+}
+
+/* Where critical I/O does not notice, others may wait for each other. */
+static bool raise_tolerance(struct fgio_depth *depth)
+{
+	if (depth->interval.judged < 2 ||
+	    depth->tolerance >= depth->tolerance_max)
+		return false;
+	depth->interval.judged = 0;
+	depth->tolerance += depth->tolerance / 4 + 1;
+	return true;
+}
+
+static void raise_tolerance_max(struct fgio_depth *depth)
+{
+	u32 more = depth->tolerance_max + depth->tolerance_max / 8 + 1;
+
+	if (++depth->intervals % 16 == 0)
+		depth->tolerance_max = (u32)min_of(more, TOLERANCE_MOST);
+}
+
+static void end_interval(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 length_ns = now_ns - depth->interval.begin_ns;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+	bool found = depth->interval.found_ns > length_ns / (settled ? 32 : 8);
+	bool harmed = depth->harm > HARM;
+
+	if (harmed)
+		cut_tolerance(depth);
+	else
+		raise_tolerance_max(depth);
+	depth->was_harmed = harmed;
+	if (found && (harmed || !raise_tolerance(depth))) {
+		slow_down(depth, length_ns, now_ns);
+	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {
+		depth->phase = FGIO_DEPTH_SETTLED;
+		depth->pace_at_limit = depth->pace;
+	} else if (!found && depth->interval.held_back) {
+		speed_up(depth);
+	}
+	depth->interval = (struct fgio_depth_interval){
+		.begin_ns = now_ns,
+		.judged = depth->interval.judged,
+	};
+}
+
+static void turn_window(struct fgio_depth *depth, u64 now_ns)
+{
+	depth->window_end_ns = now_ns + WINDOW_NS;
+	for (u32 i = 0; i < FGIO_DEPTH_KINDS; i++)
+		depth->floor[i].fresh = 0;
+}
+
+void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
+{
+	u32 completed = fgio_load(&depth->completed);
+	u64 length_ns = INTERVAL_NS + INTERVAL_REQUESTS * min_of(depth->work_ns,
+								REQUEST_MOST_NS);
+
+	if (completed - depth->learnt > FGIO_DEPTH_SAMPLES)
+		depth->learnt = completed - FGIO_DEPTH_SAMPLES;
+	while (depth->learnt != completed) {
+		u32 at = depth->learnt++ % FGIO_DEPTH_SAMPLES;
+		u64 sample = fgio_exchange(&depth->sample[at], 0);
+
+		/* One that is counted may not be there yet: it is lost. */
+		if (sample)
+			learn_sample(depth, sample, now_ns);
+	}
+	if (now_ns >= depth->window_end_ns)
+		turn_window(depth, now_ns);
+	if (beyond(now_ns, depth->interval.begin_ns) >= length_ns &&
+	    depth->interval.measured >= INTERVAL_SAMPLES)
+		end_interval(depth, now_ns);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * How much non-critical work a drive takes before critical I/O suffers, learnt
+ * from completions. docs/depth.md explains it in a page.
+ *
+ * The drive is a bucket with a hole. A request that goes to it adds work, in ns
+ * of the drive's time: its size times the pace, one figure that is learnt. The
+ * measure is delay. An I/O that takes longer than its kind takes in a quiet
+ * drive has waited for work that was not known of: that is added at once, and
+ * the pace becomes slower. While none waits, the pace becomes faster by small
+ * steps.
+ *
+ * Non-critical requests go when the bucket is empty, or, where critical I/O
+ * comes at regular intervals, as long as the drive will be done before the next.
+ *
+ * Locking: the caller serialises all calls for one struct, except for
+ * fgio_depth_completed() and _quiet(), which may run at any time, in any
+ * context. Nothing here sleeps, allocates, or loops longer than over its arrays.
+ *
+ * All times are ns of one clock that never goes back.
+ */
+#ifndef FGIO_CORE_DEPTH_H
+#define FGIO_CORE_DEPTH_H
+
+#include "class.h"
+#include "types.h"
+
+/* Completions that wait to be learnt from; of more, the oldest are forgotten. */
+#define FGIO_DEPTH_SAMPLES 64
+
+/* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB. */
+#define FGIO_DEPTH_SIZES 12
+#define FGIO_DEPTH_KINDS (2 * FGIO_DEPTH_SIZES)
+
+/* As many pauses of the critical stream say when it comes next. */
+#define FGIO_DEPTH_PAUSES 16
+
+/* The bucket never holds more than this. */
+#define FGIO_DEPTH_BUSY_MOST_NS 100000000ULL
+
+/**
+ * struct fgio_depth_stamp - what a request carries through the drive
+ * @sent_ns: when it went; 0: it is not measured
+ * @wait_ns: how long it was expected to wait for others there
+ * @kind: see FGIO_DEPTH_KINDS
+ * @quiet: no other non-critical request, nor work left by one, was there
+ */
+struct fgio_depth_stamp {
+	u64 sent_ns;
+	u32 wait_ns;
+	u8 kind;
+	bool quiet;
+};
+
+/**
+ * struct fgio_depth_floor - how long a kind of I/O takes in a quiet drive
+ * @known_ns: the median; 0: not known
+ * @deviation_ns: the mean distance of single I/Os from it
+ * @count: I/Os learnt from
+ * @fresh: of these, in the window under way
+ */
+struct fgio_depth_floor {
+	u32 known_ns;
+	u32 deviation_ns;
+	u32 count;
+	u32 fresh;
+};
+
+/**
+ * struct fgio_depth_interval - what is found between two changes of the pace
+ * @begin_ns: when it began
+ * @found_ns: work in the drive that was not known of
+ * @sent: size of what went, see size_of()
+ * @measured: completions learnt from
+ * @judged: critical ones of them, since the tolerance grew last
+ * @held_back: something waited for its turn: a faster pace would be of use
+ * @crossed: enough was found to give the drive a rest
+ */
+struct fgio_depth_interval {
+	u64 begin_ns;
+	u64 found_ns;
+	u64 sent;
+	u32 measured;
+	u32 judged;
+	bool held_back;
+	bool crossed;
+};
+
+enum fgio_depth_phase {
+	FGIO_DEPTH_RACES,  /* no limit was met yet: twice as fast each interval */
+	FGIO_DEPTH_BRAKES, /* the first one was met: half as fast at each sign of it */
+	FGIO_DEPTH_SETTLED,
+};
+
+/* Only the functions below touch the members. */
+struct fgio_depth {
+	bool rotates;
+	u8 critical_kind;
+	u8 phase;
+	bool was_harmed;
+	u64 busy_until_ns;
+	u64 pace;	   /* ns << PACE_SHIFT for each sector of size_of() */
+	u64 pace_at_limit; /* what it was set to when the drive's limit was met last */
+	u64 paced_ns;	   /* when that was */
+	u64 work_ns;	   /* of the latest request */
+	u32 calm;	   /* intervals since */
+	u32 intervals;
+	u32 tolerance;	   /* waiting among themselves, in 1/16 of a quiet I/O */
+	u32 tolerance_max;
+	u32 harm;	   /* what critical I/O suffers, in 1/256 of a quiet one */
+	struct fgio_depth_interval interval;
+	u64 window_end_ns;
+	struct fgio_depth_floor floor[FGIO_DEPTH_KINDS];
+
+	u32 pause_ns[FGIO_DEPTH_PAUSES];
+	u32 pauses;
+	u32 pause_least_ns;
+	u32 pause_most_ns;
+	u64 margin_ns; /* the drive is to be done so long before critical I/O */
+
+	u64 retry_ns;
+	u32 learnt;
+
+	/* Written on completion: apart from what is written on submission. */
+	u32 completed __attribute__((aligned(64)));
+	u64 quiet_since_ns;
+	u64 sample[FGIO_DEPTH_SAMPLES];
+};
+
+/* @rotates: the drive has a platter, which does not wait for a late request. */
+void fgio_depth_init(struct fgio_depth *depth, bool rotates);
+
+/* Both classes are about again; @in_device non-critical requests went unmeasured. */
+void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns);
+
+/* Learns from what completed since the last call. */
+void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);
+
+/**
+ * fgio_depth_allows() - whether a non-critical request may go now
+ * @depth: what is known of the drive
+ * @sectors: its length
+ * @write: its direction
+ * @in_device: requests in the drive, per class
+ * @now_ns: the time
+ *
+ * Return: whether it may. Where not, fgio_depth_retry_ns() says when to ask
+ * again at the latest; 0: when a non-critical request completes.
+ */
+bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
+		       const u32 in_device[FGIO_CLASSES], u64 now_ns);
+
+u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
+
+/*
+ * Whether that time is so near that nobody needs to ask before: who waited for
+ * a critical I/O that completed is to have the CPU first. Any context.
+ */
+bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
+
+/* A critical request came at @came_ns (0: unknown) and goes to the drive. */
+void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
+			      u64 came_ns);
+
+/**
+ * fgio_depth_sent() - a request of either class goes to the drive
+ * @depth: what is known of the drive
+ * @stamp: the request's own
+ * @sectors: its length
+ * @write: its direction
+ * @others: other non-critical requests in the drive
+ * @now_ns: the time
+ */
+void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
+		     u32 sectors, bool write, u32 others, u64 now_ns);
+
+/* It completed, and @others non-critical requests are left in the drive. */
+void fgio_depth_completed(struct fgio_depth *depth,
+			  const struct fgio_depth_stamp *stamp,
+			  enum fgio_class class, u32 others, u64 now_ns);
+
+/* The last critical request that was known of completed. */
+void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns);
+
+#endif /* FGIO_CORE_DEPTH_H */

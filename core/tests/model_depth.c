@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What the learnt limit lets go when is not for a model to say: checked is that
+ * it is bounded, that somebody will always ask again, and that background I/O
+ * goes as often as was promised.
+ */
+#include "model_depth.h"
+
+#include "../queue.h"
+#include "check.h"
+
+#define REQUESTS 24
+#define MICROSECOND 1000ULL
+#define MILLISECOND 1000000ULL
+
+struct script {
+	struct fgio_queue queue;
+	struct fgio_request request[REQUESTS];
+	u64 now_ns;
+	u64 retry_ns;	/* 0: no timer runs */
+	bool told;	/* fgio_queue_next() is owed a call */
+};
+
+static void play_insert(struct script *play, u8 which, u8 how)
+{
+	struct fgio_request *request = &play->request[which % REQUESTS];
+
+	if (request->state != FGIO_REQUEST_IDLE)
+		return;
+	request->class = how % 4 ? FGIO_NONCRITICAL : FGIO_CRITICAL;
+	request->write = how & 4;
+	request->sectors = 1U << (how >> 4);
+	request->queued_ns = how & 8 ? play->now_ns : 0;
+	fgio_queue_insert(&play->queue, request, false);
+	play->told = true;
+}
+
+static void play_complete(struct script *play, u8 which)
+{
+	struct fgio_request *request = &play->request[which % REQUESTS];
+
+	if (request->state == FGIO_REQUEST_IN_DEVICE)
+		play->told |= fgio_queue_left_device(&play->queue, request,
+						     play->now_ns);
+}
+
+/* As the block layer and the timer would call. */
+static struct fgio_request *play_next(struct script *play)
+{
+	bool timed = fgio_queue_needs_clock(&play->queue);
+	struct fgio_request *request;
+
+	if (play->retry_ns && play->retry_ns <= play->now_ns) {
+		fgio_queue_retry(&play->queue);
+		play->retry_ns = 0;
+	}
+	if (!fgio_queue_has_work(&play->queue))
+		return NULL;
+	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0, NULL);
+	if (!request) {
+		play->told = false;
+		play->retry_ns = fgio_queue_retry_ns(&play->queue);
+	}
+	return request;
+}
+
+static void check_always(const struct script *play)
+{
+	const struct fgio_queue *queue = &play->queue;
+	const struct fgio_depth *depth = &queue->depth;
+
+	CHECK(depth->pace > 0 && depth->pace < 1ULL << 40);
+	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
+	CHECK(depth->busy_until_ns <
+	      play->now_ns + 2 * FGIO_DEPTH_BUSY_MOST_NS);
+	/* Who is held back is asked again: by a completion, or by the timer. */
+	if (queue->queued[FGIO_NONCRITICAL] && !fgio_queue_has_work(queue) &&
+	    !queue->in_device[FGIO_NONCRITICAL] && !play->told) {
+		CHECK(play->retry_ns);
+		CHECK(play->retry_ns <=
+		      play->now_ns + queue->config.release_interval_ns);
+	}
+}
+
+static void play_operation(struct script *play, u8 operation, u8 value)
+{
+	switch (operation % 8) {
+	case 0: case 1:
+		play_insert(play, operation / 8, value);
+		break;
+	case 2: case 3: case 4:
+		play_next(play);
+		break;
+	case 5: case 6:
+		play_complete(play, value);
+		break;
+	default:
+		play->now_ns += (u64)value * value * value * MICROSECOND / 64;
+	}
+}
+
+/* Everything that waits can go, one in each interval at the least. */
+static void drain(struct script *play)
+{
+	for (int round = 0; round < 2 * REQUESTS; round++) {
+		for (u8 i = 0; i < REQUESTS; i++)
+			play_complete(play, i);
+		while (play_next(play))
+			;
+		play->now_ns += 10 * MILLISECOND;
+	}
+	CHECK(!fgio_queue_holds_requests(&play->queue));
+}
+
+void model_depth_play(const uint8_t *script, size_t length)
+{
+	struct script play = { .now_ns = 1 };
+
+	fgio_queue_init(&play.queue, length % 2);
+	for (int i = 0; i < REQUESTS; i++)
+		fgio_list_init(&play.request[i].link);
+	for (size_t at = 0; at + 1 < length; at += 2) {
+		play_operation(&play, script[at], script[at + 1]);
+		check_always(&play);
+	}
+	drain(&play);
+}

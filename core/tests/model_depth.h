@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef FGIO_CORE_TESTS_MODEL_DEPTH_H
+#define FGIO_CORE_TESTS_MODEL_DEPTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Plays a script of requests, completions and passing time on an adaptive
+ * queue; a drive that makes no sense must not bring it to a stand.
+ */
+void model_depth_play(const uint8_t *script, size_t length);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "model_rivals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../queue.h"
+#include "../simdisk_internal.h"
+#include "check.h"
+
+#define SECTORS (4096ull * 2048)
+#define REQUESTS 256
+#define SLOTS 2048
+#define LATENCIES 1000000
+
+/* @made_ns: when it was or will be made */
+struct rival_io {
+	struct fgio_request request;
+	const struct rival *of;
+	u64 made_ns;
+	bool out;
+};
+
+struct contest {
+	const struct rivals *rivals;
+	struct simdisk_parameters parameters;
+	struct simdisk_model *model;
+	struct fgio_queue queue;
+	struct rival_io io[REQUESTS];
+	u32 ios;
+	struct rival_io *in_slot[SLOTS];
+	u64 position[FGIO_CLASSES];
+	u64 random;
+	u64 now_ns;
+	u64 retry_ns;
+	double bytes[FGIO_CLASSES];
+	u64 *latency_ns;
+	u32 latencies;
+	u64 background_ns;
+	u64 longest_gap_ns;
+};
+
+static void add_stream(struct contest *contest, const struct rival *rival)
+{
+	for (u32 i = 0; i < rival->depth; i++) {
+		CHECK(contest->ios < REQUESTS);
+		contest->io[contest->ios++] = (struct rival_io){
+			.of = rival,
+			.made_ns = 1 + i * 1000,
+		};
+	}
+}
+
+static void start(struct contest *contest, const struct rivals *rivals)
+{
+	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
+	void *memory;
+
+	*contest = (struct contest){
+		.rivals = rivals,
+		.random = rivals->seed,
+		.retry_ns = SIMDISK_NEVER,
+		.background_ns = rivals->begin_ns,
+	};
+	simdisk_defaults(&contest->parameters, rivals->kind);
+	memory = calloc(1, simdisk_bytes(&contest->parameters));
+	contest->latency_ns = calloc(LATENCIES, sizeof(u64));
+	CHECK(memory && contest->latency_ns);
+	contest->model = simdisk_create(memory, &contest->parameters, SECTORS,
+					rivals->seed);
+	fgio_queue_init(&contest->queue, contest->parameters.rotational);
+	config.noncritical_in_device_max = rivals->limit;
+	fgio_queue_configure(&contest->queue, &config);
+	add_stream(contest, &rivals->foreground);
+	add_stream(contest, &rivals->background);
+}
+
+static enum fgio_class class_of(const struct contest *contest,
+				const struct rival_io *io)
+{
+	return io->of == &contest->rivals->foreground ? FGIO_CRITICAL :
+							FGIO_NONCRITICAL;
+}
+
+static u64 next_sector(struct contest *contest, enum fgio_class class,
+		       const struct rival *rival)
+{
+	u64 sectors = rival->bytes / SIMDISK_SECTOR_BYTES;
+	u64 count = SECTORS / sectors;
+
+	if (rival->sequential)
+		return contest->position[class]++ % count * sectors;
+	return next_random(&contest->random) % count * sectors;
+}
+
+static void make(struct contest *contest, struct rival_io *io)
+{
+	enum fgio_class class = class_of(contest, io);
+
+	io->out = true;
+	io->request = (struct fgio_request){
+		.sector = next_sector(contest, class, io->of),
+		.sectors = io->of->bytes / SIMDISK_SECTOR_BYTES,
+		.write = io->of->write,
+		.class = (u8)class,
+		.queued_ns = contest->now_ns,
+	};
+	fgio_list_init(&io->request.link);
+	fgio_queue_insert(&contest->queue, &io->request, false);
+}
+
+static void count(struct contest *contest, const struct rival_io *io,
+		  enum fgio_class class)
+{
+	u64 now_ns = contest->now_ns;
+
+	if (now_ns < contest->rivals->begin_ns)
+		return;
+	contest->bytes[class] += io->of->bytes;
+	if (class == FGIO_CRITICAL) {
+		CHECK(contest->latencies < LATENCIES);
+		contest->latency_ns[contest->latencies++] = now_ns - io->made_ns;
+		return;
+	}
+	if (now_ns - contest->background_ns > contest->longest_gap_ns)
+		contest->longest_gap_ns = now_ns - contest->background_ns;
+	contest->background_ns = now_ns;
+}
+
+static void complete(struct contest *contest, u32 slot)
+{
+	struct rival_io *io = contest->in_slot[slot];
+
+	contest->in_slot[slot] = NULL;
+	fgio_queue_left_device(&contest->queue, &io->request, contest->now_ns);
+	count(contest, io, class_of(contest, io));
+	io->out = false;
+	io->made_ns = contest->now_ns + io->of->think_ns;
+}
+
+static void send(struct contest *contest, struct fgio_request *request)
+{
+	struct simdisk_request command = {
+		.operation = request->write ? SIMDISK_WRITE : SIMDISK_READ,
+		.sector = request->sector,
+		.sectors = request->sectors,
+	};
+	u32 slot = 0;
+
+	while (contest->in_slot[slot])
+		slot++;
+	command.hw_queue = (u16)(slot / contest->parameters.queue_depth);
+	contest->in_slot[slot] =
+		fgio_container_of(request, struct rival_io, request);
+	CHECK(simdisk_submit(contest->model, contest->now_ns, slot, &command));
+}
+
+static void dispatch(struct contest *contest)
+{
+	struct fgio_queue *queue = &contest->queue;
+	u32 slots = contest->parameters.hw_queues *
+		    contest->parameters.queue_depth;
+	struct fgio_request *request;
+
+	if (contest->retry_ns <= contest->now_ns)
+		fgio_queue_retry(queue);
+	contest->retry_ns = SIMDISK_NEVER;
+	while (simdisk_outstanding(contest->model) < slots) {
+		bool timed = fgio_queue_needs_clock(queue);
+
+		request = fgio_queue_next(queue, timed ? contest->now_ns : 0,
+					  NULL);
+		if (!request)
+			break;
+		send(contest, request);
+	}
+	if (queue->queued[FGIO_NONCRITICAL] && fgio_queue_retry_ns(queue))
+		contest->retry_ns = fgio_queue_retry_ns(queue);
+}
+
+static u64 next_event(const struct contest *contest)
+{
+	u64 next_ns = simdisk_next_event(contest->model);
+
+	if (contest->retry_ns < next_ns)
+		next_ns = contest->retry_ns;
+	for (u32 i = 0; i < contest->ios; i++)
+		if (!contest->io[i].out && contest->io[i].made_ns < next_ns)
+			next_ns = contest->io[i].made_ns;
+	/* Whatever was asked for, time goes on. */
+	return next_ns > contest->now_ns ? next_ns : contest->now_ns + 1;
+}
+
+/* Where the drive's speed comes from, per model. */
+static void change_speed(struct contest *contest)
+{
+	const struct rivals *rivals = contest->rivals;
+	struct simdisk_parameters *parameters = &contest->model->parameters;
+
+	if (rivals->kind == SIMDISK_VOLUME) {
+		parameters->volume.iops *= rivals->faster;
+		parameters->volume.iops /= rivals->slower;
+	} else {
+		parameters->flash.program_ns *= rivals->slower;
+		parameters->flash.program_ns /= rivals->faster;
+	}
+}
+
+static void step(struct contest *contest)
+{
+	u64 change_ns = contest->rivals->change_ns;
+	struct simdisk_completion completion;
+	u64 before_ns = contest->now_ns;
+
+	contest->now_ns = next_event(contest);
+	if (before_ns < change_ns && contest->now_ns >= change_ns)
+		change_speed(contest);
+	while (simdisk_advance(contest->model, contest->now_ns, &completion, 1))
+		complete(contest, completion.slot);
+	for (u32 i = 0; i < contest->ios; i++)
+		if (!contest->io[i].out &&
+		    contest->io[i].made_ns <= contest->now_ns)
+			make(contest, &contest->io[i]);
+	dispatch(contest);
+}
+
+static int compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct rivals_figures figures_of(struct contest *contest)
+{
+	const struct rivals *rivals = contest->rivals;
+	double seconds = (double)(rivals->end_ns - rivals->begin_ns) / 1e9;
+	struct rivals_figures figures = {
+		.bytes_per_s = (contest->bytes[FGIO_CRITICAL] +
+				contest->bytes[FGIO_NONCRITICAL]) / seconds,
+		.background_bytes_per_s =
+			contest->bytes[FGIO_NONCRITICAL] / seconds,
+		.longest_gap_ns = contest->longest_gap_ns,
+	};
+	u32 n = contest->latencies;
+
+	if (!n)
+		return figures;
+	for (u32 i = 0; i < n; i++)
+		figures.mean_ns += (double)contest->latency_ns[i] / n;
+	qsort(contest->latency_ns, n, sizeof(u64), compare);
+	figures.p99_ns = (double)contest->latency_ns[(n - 1) * 99ull / 100];
+	return figures;
+}
+
+struct rivals_figures rivals_run(const struct rivals *rivals)
+{
+	struct contest *contest = malloc(sizeof(*contest));
+	struct rivals_figures figures;
+
+	CHECK(contest);
+	start(contest, rivals);
+	while (contest->now_ns < rivals->end_ns)
+		step(contest);
+	figures = figures_of(contest);
+	free(contest->latency_ns);
+	free(contest->model);
+	free(contest);
+	return figures;
+}

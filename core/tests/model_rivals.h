@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Two streams of I/O, a foreground and a background, on a simulated drive behind
+ * the two-class queue: a whole experiment in a fraction of a second.
+ */
+#ifndef FGIO_CORE_TESTS_MODEL_RIVALS_H
+#define FGIO_CORE_TESTS_MODEL_RIVALS_H
+
+#include "../simdisk.h"
+
+#define RIVALS_UNRESTRICTED 65535U
+
+/**
+ * struct rival - one stream
+ * @write: its direction
+ * @sequential: else random
+ * @bytes: length of an I/O
+ * @depth: I/Os at a time; 0: the stream does not run
+ * @think_ns: from the end of one to the begin of the next
+ */
+struct rival {
+	bool write;
+	bool sequential;
+	u32 bytes;
+	u32 depth;
+	u64 think_ns;
+};
+
+/**
+ * struct rivals - an experiment
+ * @kind: drive
+ * @seed: of drive and streams
+ * @foreground: its I/O is critical
+ * @background: its is not
+ * @limit: noncritical_in_device_max; 0: learnt
+ * @begin_ns: measured from here
+ * @end_ns: to here
+ * @change_ns: when the drive's speed changes; 0: never
+ * @slower: the drive becomes so many times slower then...
+ * @faster: ...or faster
+ */
+struct rivals {
+	enum simdisk_kind kind;
+	u64 seed;
+	struct rival foreground;
+	struct rival background;
+	u32 limit;
+	u64 begin_ns;
+	u64 end_ns;
+	u64 change_ns;
+	u32 slower;
+	u32 faster;
+};
+
+struct rivals_figures {
+	double mean_ns;
+	double p99_ns;
+	double bytes_per_s;
+	double background_bytes_per_s;
+	u64 longest_gap_ns; /* between two completions of the background */
+};
+
+struct rivals_figures rivals_run(const struct rivals *rivals);
+
+#endif

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How much background I/O does a drive take before a light foreground suffers?
+
+The FAST'17 paper's figure 11: a foreground that writes now and then beside a background that
+never rests, under one limit after the other for what the drive is given of the background.
+"""
+
+from fnmatch import fnmatchcase
+
+from lab import figures, fio, guest, host, kernel
+from lab.configurations import FIXED_LIMITS, Configuration
+from lab.experiments.base import MODELS, Row, background_io, check, grown
+from lab.experiments.fio_pair import FioPair
+from lab.figures import Requests
+
+KIB = 1024
+THINK_TIME = {"thinktime": 5000}
+# What learns has this long before anything is measured, and everything else too. Not by fio's
+# ramp_time, after which a job with a thinktime makes good what it thinks it missed.
+SETTLE_S = 1
+SEQUENTIAL_WRITES = {"rw": "write", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
+RANDOM_READS = {"rw": "randread", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
+
+# name -> the foreground's fio options, the background's. The first is the paper's, which does not
+# say how long its writes are: with 4 KiB, flash would be faster than a guest of one CPU at 10^9
+# instructions a second, and who waits for that CPU would be measured.
+LOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 64 * KIB, "iodepth": 32}),
+    "small-writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 4 * KIB, "iodepth": 32}),
+    "backup": (SEQUENTIAL_WRITES, {"rw": "read", "bs": 256 * KIB, "iodepth": 8}),
+    "reads": (RANDOM_READS, {"rw": "randread", "bs": 4 * KIB, "iodepth": 32}),
+    "reads-writes": (RANDOM_READS, {"rw": "randwrite", "bs": 4 * KIB, "iodepth": 32}),
+    "mixed": (RANDOM_READS, {"rw": "randrw", "bs": 16 * KIB, "iodepth": 32}),
+}
+PAPERS_LOAD = "writes"
+
+
+class Depth(FioPair):
+    """Fixed limits and the learnt one, on each disk model."""
+
+    name = "depth"
+    description = "fio: a light foreground beside a busy background, by what the drive is given"
+    device = "all"
+    duration_s = 4
+    configurations = (
+        "alone",
+        "unrestricted",
+        *(f"fixed-{limit}" for limit in FIXED_LIMITS),
+        "fgio",
+    )
+    variants = tuple(f"{model} {PAPERS_LOAD}" for model in MODELS)
+    units = FioPair.units | {
+        "foreground.mean_ms": "ms from when fio began an I/O to its end",
+        "total_mb_s": "10^6 bytes per second, foreground and background together",
+    }
+
+    def choose_device(self, name: str) -> None:
+        """Runs on one of the disk models. Raises LabError when there is none."""
+        if name not in MODELS:
+            raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
+        self.device = name
+        self.variants = tuple(cell for cell in self.variants if cell.split()[0] == name)
+
+    def choose_part(self, only: str) -> None:
+        """Runs the loads whose names match. Raises LabError when none does."""
+        loads = [load for load in LOADS if fnmatchcase(load, only)]
+        if not loads:
+            raise host.LabError(f"no load matches {only}; choose from: {', '.join(LOADS)}")
+        models = dict.fromkeys(cell.split()[0] for cell in self.variants)
+        self.variants = tuple(f"{model} {load}" for model in models for load in loads)
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        return Cell(variant).boot(chosen, configuration, seed, "")
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}")
+        model, load = variant.split()
+        foreground = self._measured(outcome, "foreground")
+        background = self._measured(outcome, "background")
+        sizes = [int(options["bs"]) for options in LOADS[load]]
+        moved = len(background) * sizes[1]
+        mean = round(float(foreground.latency_ms.mean()), 6) if len(foreground) else None
+        total = (len(foreground) * sizes[0] + moved) / self.duration_s
+        latencies = figures.summarize(foreground, self.duration_s)
+        return [
+            Row(
+                configuration.name,
+                seed,
+                latencies | {"mean_ms": mean},
+                background_io(background, moved, self.duration_s),
+                {
+                    "cell": variant,
+                    "device": model,
+                    "mean_ms": mean,
+                    "total_mb_s": round(total / 1e6, 3),
+                    "fgio_counters": grown(outcome.results, "fgio"),
+                    "virtual_s": outcome.virtual_s,
+                },
+                foreground,
+                self.duration_s,
+            )
+        ]
+
+    def _measured(self, outcome: guest.Outcome, name: str) -> Requests:
+        """The I/Os of a job that ended after what learns had time for that."""
+        requests, _ = fio.read_log(outcome.results, name)
+        after = requests.between(SETTLE_S, SETTLE_S + self.duration_s)
+        return Requests(after.end_s - SETTLE_S, after.latency_ms)
+
+
+class Cell(FioPair):
+    """One disk model and one load."""
+
+    def __init__(self, variant: str):
+        self.name = f"depth, {variant}"
+        self.device, load = variant.split()
+        self.duration_s = SETTLE_S + Depth.duration_s
+        self.foreground_options, self.background_options = LOADS[load]
