@@ -36,6 +36,10 @@ class Configuration:
     tunables: tuple[tuple[str, int], ...] = ()
     drive_priority: bool = False
 
+    def tuned(self) -> str:
+        """What files of the elevator are set to, as set_tunables (guest/functions.sh) takes it."""
+        return " ".join(f"{name}={value}" for name, value in self.tunables)
+
     def parameters(self) -> list[str]:
         """What fgio's parameters are set to, each as NAME=VALUE."""
         return [

@@ -39,7 +39,7 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = ("kyber", "fgio-block")
+    extra_configurations = ("kyber", "fgio-block", "fixed-1")
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800
@@ -76,6 +76,7 @@ class Databases(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(configuration.parameters()),
+            "TUNABLES": configuration.tuned(),
             "LABELS": labels if configuration.elevator == "fgio" else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             "WARM_S": database.warm_s,

@@ -144,7 +144,7 @@ class DrivePriority(Experiment):
             size_mib=part.size_mib,
             seed=seed,
             elevator=configuration.elevator,
-            tunables=" ".join(f"{name}={value}" for name, value in configuration.tunables),
+            tunables=configuration.tuned(),
             drive="use_drive_priority" if configuration.drive_priority else "",
         )
         for depth in DEPTHS:

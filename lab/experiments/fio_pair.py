@@ -69,7 +69,7 @@ class FioPair(Experiment):
             seed=seed,
             size_mib=self.size_mib,
             elevator=configuration.elevator,
-            tunables=" ".join(f"{name}={n}" for name, n in configuration.tunables),
+            tunables=configuration.tuned(),
         )
         return guest.Boot(
             kernel=chosen,

@@ -74,7 +74,7 @@ class FirstLight(Experiment):
     )
     device = "volume"
     configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block")
+    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", "fixed-1")
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
     recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
@@ -104,6 +104,7 @@ class FirstLight(Experiment):
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
             "SETTINGS": " ".join(configuration.parameters()),
+            "TUNABLES": configuration.tuned(),
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),

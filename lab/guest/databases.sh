@@ -73,6 +73,7 @@ phase starting
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
+set_tunables "$TUNABLES"
 label
 start_database
 phase warming up

@@ -65,6 +65,7 @@ phase starting PostgreSQL
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
+set_tunables "$TUNABLES"
 mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
 install -d -o postgres -g postgres "$RESULTS/server"
 # Without the log collector the server writes its log where it was started.
