@@ -110,20 +110,21 @@ static ktime_t pause(unsigned int wanted_us)
 
 static void start_timer(unsigned int delay_us)
 {
-	hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+	if (!atomic_xchg(&armed, 1))
+		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
 }
 
 /*
  * Somebody who is boosted may have got out of the way: the next walk comes
- * earlier than planned, and no later for those who say so after the first.
- * Context: as fgio_walk_wanted().
+ * earlier than planned. Context: as fgio_walk_wanted().
  */
 void fgio_walk_soon(void)
 {
 	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
 		return;
 	atomic_set(&armed, 1);
-	start_timer(READ_ONCE(walk_delay_us));
+	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
+		      HRTIMER_MODE_REL);
 }
 
 /*
@@ -135,17 +136,10 @@ void fgio_walk_wanted(void)
 {
 	/* With on_timer(): it sees the wait, or is seen to have come. */
 	smp_mb();
-	fgio_walk_soon();
-}
-
-static void plan_next_walk(void)
-{
-	if (atomic_xchg(&armed, 1))
-		return;
-	start_timer(READ_ONCE(walk_interval_us) << calm);
-	/* Who wanted it sooner just before was put off by this. */
-	if (atomic_read(&soon))
+	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
+	else
+		fgio_walk_soon();
 }
 
 static bool walk_is_needed(void)
@@ -157,7 +151,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 {
 	atomic_set(&soon, 0);
 	atomic_set(&armed, 0);
-	/* Who begins to wait after the look finds it over, and starts it anew. */
+	/* Who begins to wait after the look finds it disarmed, and arms it. */
 	smp_mb();
 	if (walk_is_needed())
 		wake_up_process(thread);
@@ -452,7 +446,7 @@ static int walk_thread(void *unused)
 			break;
 		walk_once();
 		if (walk_is_needed())
-			plan_next_walk();
+			start_timer(READ_ONCE(walk_interval_us) << calm);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;

@@ -39,7 +39,7 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = ("kyber", "fgio-block", "fixed-1")
+    extra_configurations = ("kyber", "fgio-block", "fgio-learnt")
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800

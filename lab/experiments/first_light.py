@@ -74,7 +74,7 @@ class FirstLight(Experiment):
     )
     device = "volume"
     configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", "fixed-1")
+    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", "fgio-learnt")
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
     recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
