@@ -77,17 +77,16 @@ def _with_and_without_drive(base: Configuration) -> tuple[Configuration, Configu
 
 
 _FGIO = Configuration("fgio", "fgio; only the foreground is named", "fgio", FOREGROUND_PRIORITY)
-# Half of what NCQ takes: the other half is for the foreground.
-_DEEP = (("noncritical_in_device_max", 16),)
-
 FIXED_LIMITS = (1, 2, 4, 8, 16, 32)
 UNLIMITED = 65535
 
 
 def _limited(name: str, description: str, limit: int) -> Configuration:
-    settings = (("noncritical_in_device_max", limit),)
-    return Configuration(
-        name, f"fgio, {description}", "fgio", FOREGROUND_PRIORITY, tunables=settings
+    return replace(
+        _FGIO,
+        name=name,
+        description=f"fgio, {description}",
+        tunables=(("noncritical_in_device_max", limit),),
     )
 
 
@@ -111,13 +110,9 @@ _ALL = (
         IDLE_PRIORITY,
     ),
     *_with_and_without_drive(_FGIO),
+    # Half of what NCQ takes: the other half is for the foreground.
     *_with_and_without_drive(
-        replace(
-            _FGIO,
-            name="fgio-16",
-            description="fgio with up to 16 non-critical I/Os in the device beside critical ones",
-            tunables=_DEEP,
-        )
+        _limited("fgio-16", "up to 16 non-critical I/Os in the drive beside critical ones", 16)
     ),
     *_with_and_without_drive(
         Configuration("none-rt", "no scheduler; foreground real-time", "none", REALTIME_PRIORITY)

@@ -14,7 +14,7 @@ from lab import host, image, paths
 
 # A pgbench scale unit: 100,000 accounts with their index.
 MIB_PER_SCALE = 15
-PREPARE = """
+CLUSTER = """
 set -euo pipefail
 export PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin LC_ALL=C PGHOST=/data PGUSER=postgres
 cd /data
@@ -26,11 +26,12 @@ CONF
 pg_ctl -w -t 120 -D /data/pg -l /data/load.log start -o "-c fsync=off -c max_wal_size=4GB \
   -c unix_socket_directories=/data"
 createdb bench
-pgbench --initialize --quiet --scale={scale} bench
+{load}
 psql --quiet --command='CHECKPOINT' bench
 pg_ctl -w -t 120 -D /data/pg stop -m fast
 rm -f /data/load.log
 """
+INITIALIZE = "pgbench --initialize --quiet --scale={scale} bench"
 ENTER = """
 set -eu
 mount --make-rprivate /
@@ -38,6 +39,14 @@ mount --bind "$2" "$1/data"
 mount --bind /dev "$1/dev"
 exec chroot "$1" setpriv --reuid="$3" --regid="$3" --init-groups bash /data/prepare
 """
+
+
+def cluster_script(settings: str, load: str) -> str:
+    """What fill() runs as the user postgres for a cluster in /data/pg with a database `bench`.
+
+    settings: lines for postgresql.conf; load: shell commands that load the database
+    """
+    return CLUSTER.format(settings=settings, load=load)
 
 
 def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
@@ -94,7 +103,8 @@ class Database:
         """The ext4 image with the data directory in /pg, made when absent."""
         root = image.root_tree()
         # Another root may number the server's user differently.
-        parts = (self, self.settings, PREPARE, root.name)
+        script = cluster_script(self.settings, INITIALIZE.format(scale=self.scale))
+        parts = (self, script, root.name)
         target = paths.CACHE / f"pgbench-{self.scale}-{image.fingerprint(*parts)}.ext4"
         if target.is_file():
             return target
@@ -103,6 +113,5 @@ class Database:
         host.need_space(paths.CACHE, 2 * used + 600, "the PostgreSQL data set")
         host.tell(f"lab: making the PostgreSQL data set, about {used} MiB (a minute or so, once)")
         with host.whole(target) as fresh:
-            script = PREPARE.format(settings=self.settings, scale=self.scale)
             fill(fresh, root, "postgres", script, (used + 300 + self.room_mib) * host.MIB)
         return target

@@ -1,6 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0 OR MIT
 -- The consistency conditions of TPC-C (clauses 3.3.2.1 to 3.3.2.12): a row for each, its number and
 -- how many violate it.
+WITH bills AS (
+  SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS bought FROM orders
+    JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+      AND ol_delivery_d IS NOT NULL
+    GROUP BY 1, 2, 3)
 SELECT 1, count(*) FROM warehouse
   WHERE w_ytd <> (SELECT sum(d_ytd) FROM district WHERE d_w_id = w_id)
 UNION ALL
@@ -37,10 +42,7 @@ SELECT 9, count(*) FROM district
     ON h_w_id = d_w_id AND h_d_id = d_id WHERE d_ytd <> paid
 UNION ALL
 SELECT 10, count(*) FROM customer
-  LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS bought FROM orders
-      JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-        AND ol_delivery_d IS NOT NULL
-      GROUP BY 1, 2, 3) AS b ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
+  LEFT JOIN bills ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
   LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid FROM history GROUP BY 1, 2, 3)
       AS p ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
   WHERE c_balance <> coalesce(bought, 0) - coalesce(paid, 0)
@@ -52,9 +54,6 @@ SELECT 11, count(*) FROM district WHERE
     WHERE c_w_id = d_w_id AND c_d_id = d_id)
 UNION ALL
 SELECT 12, count(*) FROM customer
-  LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS bought FROM orders
-      JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-        AND ol_delivery_d IS NOT NULL
-      GROUP BY 1, 2, 3) AS b ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
+  LEFT JOIN bills ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
   WHERE c_balance + c_ytd_payment <> coalesce(bought, 0)
 ORDER BY 1;

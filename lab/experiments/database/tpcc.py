@@ -16,23 +16,10 @@ ROOM_MIB = 1200
 # Of the database as loaded, in the buffer pool; and how often a checkpoint begins (FAST'17, 7.1).
 BUFFERED = 0.4
 CHECKPOINT_S = 30
-PREPARE = """
-set -euo pipefail
-export PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin LC_ALL=C PGHOST=/data PGUSER=postgres
-cd /data
-initdb --pgdata=/data/pg --auth=trust --locale=C --encoding=UTF8 --username=postgres
-cat >>/data/pg/postgresql.conf <<'CONF'
-{settings}
-CONF
-pg_ctl -w -t 120 -D /data/pg -l /data/load.log start -o "-c fsync=off -c max_wal_size=8GB \
-  -c unix_socket_directories=/data"
-createdb bench
+LOAD = """
 psql -Xq -v ON_ERROR_STOP=1 -v warehouses={warehouses} bench >/dev/null <<'SQL'
 {sql}
 SQL
-psql --quiet --command='CHECKPOINT' bench
-pg_ctl -w -t 120 -D /data/pg stop -m fast
-rm -f /data/load.log
 """
 
 
@@ -76,11 +63,12 @@ class Tpcc(Database):
             "listen_addresses": "''",
             "unix_socket_directories": "'/tmp'",
         }
-        return PREPARE.format(
-            settings="\n".join(f"{name} = {value}" for name, value in settings.items()),
+        load = LOAD.format(
             warehouses=self.warehouses,
             sql="\n".join((SQL / f"{name}.sql").read_text() for name in names),
         )
+        lines = (f"{name} = {value}" for name, value in settings.items())
+        return dataset.cluster_script("\n".join(lines), load)
 
     def disk(self) -> Path:
         mark = image.fingerprint(self._script(), ROOM_MIB, image.root_tree().name)
