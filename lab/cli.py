@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab import configurations, experiments, host, kernel, report, runner, summary
+from lab import claims, configurations, experiments, host, kernel, paper, report, runner, summary
+from lab.experiments.base import Row
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -37,6 +38,11 @@ def _parser() -> argparse.ArgumentParser:
         "--demo", action="store_true", help="the configurations that tell the story, and no more"
     )
     parser.add_argument("--only", help="pattern for the names of scenarios: those alone")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keeps the boots of --out that would be the same again",
+    )
     parser.add_argument("--out", type=Path, help="folder for what comes out")
     return parser
 
@@ -45,27 +51,46 @@ def list_experiments() -> None:
     """Prints every experiment in a line."""
     for experiment in experiments.ALL.values():
         print(f"{experiment.name:<12} {experiment.description}")
+    print(f"{paper.NAME:<12} {paper.DESCRIPTION}")
 
 
-def measure(
-    experiment: experiments.Experiment,
-    chosen_configurations: list[configurations.Configuration],
-    seeds: int,
-    version: str,
-    out: Path,
-    command: str,
-) -> tuple[dict, list]:
-    """Runs an experiment and writes all of its output; returns summary and rows."""
-    console = Console(stderr=True)
-    chosen = kernel.locate(version)
-    out.mkdir(parents=True, exist_ok=True)
-    rows = runner.run(experiment, chosen_configurations, seeds, chosen, out, console)
-    content = summary.build(experiment, chosen, rows, command)
-    summary.write(content, out)
-    written = report.write(experiment, content, rows, out)
-    Console(width=None if sys.stdout.isatty() else 160).print(summary.table(experiment, rows))
-    print(f"summary: {out / 'summary.json'}\nreport:  {written}")
-    return content, rows
+def finish(plan: runner.Plan, rows: list[Row], chosen: kernel.Kernel, command: str) -> None:
+    """Writes all of a plan's output, and prints its table."""
+    content = summary.build(plan.experiment, chosen, rows, command)
+    summary.write(content, plan.out)
+    written = report.write(plan.experiment, content, rows, plan.out)
+    Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
+    print(f"summary: {plan.out / 'summary.json'}\nreport:  {written}", flush=True)
+
+
+def _plan(options: argparse.Namespace) -> runner.Plan:
+    """What was asked for. Raises LabError when it makes no sense."""
+    experiment = experiments.find(options.experiment)
+    if options.device:
+        experiment.choose_device(options.device)
+    if options.only:
+        experiment.choose_part(options.only)
+    names = options.configs.split(",") if options.configs else experiment.configurations
+    if options.demo:
+        names = experiment.demo_configurations or names
+    chosen = configurations.choose(names, experiment.valid())
+    return runner.Plan(experiment, tuple(chosen), options.seeds, options.out)
+
+
+def _plans(options: argparse.Namespace) -> list[runner.Plan]:
+    try:
+        if options.kernel not in kernel.VERSIONS:
+            raise host.LabError(
+                f"unknown kernel {options.kernel}; choose one of: {', '.join(kernel.VERSIONS)}"
+            )
+        if options.seeds < 1:
+            raise host.LabError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
+        plans = paper.plans(options) if options.experiment == paper.NAME else [_plan(options)]
+        if not options.out:
+            raise host.LabError("where to? give --out DIR, a folder for summary and report")
+        return plans
+    except host.LabError as error:
+        raise UsageError(str(error)) from error
 
 
 def _main(options: argparse.Namespace, command: str) -> None:
@@ -74,27 +99,18 @@ def _main(options: argparse.Namespace, command: str) -> None:
         return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")
-    try:
-        experiment = experiments.find(options.experiment)
-        if options.device:
-            experiment.choose_device(options.device)
-        if options.only:
-            experiment.choose_part(options.only)
-        names = options.configs.split(",") if options.configs else experiment.configurations
-        if options.demo:
-            names = experiment.demo_configurations or names
-        chosen = configurations.choose(names, experiment.valid())
-        if options.kernel not in kernel.VERSIONS:
-            raise host.LabError(
-                f"unknown kernel {options.kernel}; choose one of: {', '.join(kernel.VERSIONS)}"
-            )
-        if options.seeds < 1:
-            raise host.LabError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
-        if not options.out:
-            raise host.LabError("where to? give --out DIR, a folder for summary and report")
-    except host.LabError as error:
-        raise UsageError(str(error)) from error
-    measure(experiment, chosen, options.seeds, options.kernel, options.out, command)
+    plans = _plans(options)
+    chosen = kernel.locate(options.kernel)
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    def done(plan: runner.Plan, rows: list[Row]) -> None:
+        finish(plan, rows, chosen, command)
+
+    resumed = options.resume or options.experiment == paper.NAME
+    runner.run(plans, chosen, Console(stderr=True), done, resumed)
+    if options.experiment == paper.NAME:
+        names = [figure.name for figure in paper.FIGURES]
+        print(f"all of it: {claims.write(names, options.out)}")
 
 
 def guarded(what: str, work) -> int:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Runs an experiment's boots side by side, shows how far they are, and gathers their rows."""
 
+import contextlib
 import os
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from lab import guest, host, kernel
+from lab import guest, host, kept, kernel
 from lab.configurations import Configuration
 from lab.experiments.base import Experiment, Row
 
@@ -19,9 +21,30 @@ MIB_FOR_QEMU = 512
 
 
 @dataclass(frozen=True)
+class Plan:
+    """An experiment to run under some configurations, and the folder for what comes out."""
+
+    experiment: Experiment
+    configurations: tuple[Configuration, ...]
+    seeds: int
+    out: Path
+
+    def tasks(self) -> list["Task"]:
+        """Its boots, by seed and configuration."""
+        return [
+            Task(self, configuration, seed, variant)
+            for seed in range(1, self.seeds + 1)
+            for configuration in self.configurations
+            for variant in self.experiment.variants
+            if self.experiment.has(configuration, variant)
+        ]
+
+
+@dataclass(frozen=True)
 class Task:
     """One boot of an experiment."""
 
+    plan: Plan
     configuration: Configuration
     seed: int
     variant: str
@@ -31,6 +54,22 @@ class Task:
         """Name of the boot, also of its folder of raw data."""
         parts = (self.configuration.name, str(self.seed), self.variant)
         return "-".join(part for part in parts if part)
+
+    @property
+    def raw(self) -> Path:
+        """The folder of raw data."""
+        return self.plan.out / "raw" / self.label
+
+    def __str__(self) -> str:
+        return f"{self.plan.experiment.name}: {self.label}"
+
+    def boot(self, chosen: kernel.Kernel) -> guest.Boot:
+        """What is booted."""
+        return self.plan.experiment.boot(chosen, self.configuration, self.seed, self.variant)
+
+    def read(self, outcome: guest.Outcome) -> list[Row]:
+        """The rows that it yields."""
+        return self.plan.experiment.read(outcome, self.configuration, self.seed, self.variant)
 
 
 def parallel_boots(boot_mib: int) -> int:
@@ -47,8 +86,7 @@ def parallel_boots(boot_mib: int) -> int:
 class _Display:
     """The progress lines: one for each boot under way, one for all of them."""
 
-    def __init__(self, experiment: Experiment, total: int, console: Console):
-        self.experiment = experiment
+    def __init__(self, total: int, console: Console):
         self.plain = not console.is_terminal
         self.console = console
         self.progress = Progress(
@@ -60,17 +98,17 @@ class _Display:
             console=console,
             disable=self.plain,
         )
-        self.all = self.progress.add_task(experiment.name, total=total, note="")
+        self.all = self.progress.add_task("all boots", total=total, note="")
         self.finished = 0
         self.total = total
         self.begin = time.monotonic()
 
     def start(self, task: Task):
         """Adds a boot's line; returns what takes its console to move it."""
-        span = self.experiment.setup_s + self.experiment.duration_s
-        line = self.progress.add_task(task.label, total=span, note="booting")
+        span = task.plan.experiment.setup_s + task.plan.experiment.duration_s
+        line = self.progress.add_task(str(task), total=span, note="booting")
         if self.plain:
-            self.console.print(f"{self.experiment.name}: {task.label} begins", highlight=False)
+            self.console.print(f"{task} begins", highlight=False)
         phase = "booting"
 
         def watch(console: str) -> None:
@@ -93,79 +131,122 @@ class _Display:
         left = spent / self.finished * (self.total - self.finished)
         note = f"about {left / 60:.0f} min left" if self.finished < self.total else ""
         self.progress.update(self.all, advance=1, note=note)
-        message = (
-            f"{self.experiment.name}: {task.label} {word} ({self.finished}/{self.total}) {note}"
-        )
+        message = f"{task} {word} ({self.finished}/{self.total}) {note}"
         self.console.print(message, highlight=False)
 
 
-def _tasks(experiment: Experiment, configurations: list[Configuration], seeds: int) -> list[Task]:
-    return [
-        Task(configuration, seed, variant)
-        for seed in range(1, seeds + 1)
-        for configuration in configurations
-        for variant in experiment.variants
-        if experiment.has(configuration, variant)
-    ]
-
-
-def _one(
-    experiment: Experiment, chosen: kernel.Kernel, task: Task, raw: Path, display: _Display
-) -> list[Row]:
-    boot = experiment.boot(chosen, task.configuration, task.seed, task.variant)
+def _one(boot: guest.Boot, task: Task, mark: str, display: _Display) -> list[Row]:
+    shutil.rmtree(task.raw, ignore_errors=True)
     line, watch = display.start(task)
     word = "failed"
     try:
-        outcome = guest.run(boot, raw / task.label, watch)
-        (raw / task.label / "console").write_text(outcome.console)
-        rows = experiment.read(outcome, task.configuration, task.seed, task.variant)
+        outcome = guest.run(boot, task.raw, watch)
+        kept.save(outcome, mark)
+        rows = task.read(outcome)
         word = f"done in {outcome.host_s:.0f} s"
         return rows
     except guest.GuestError as error:
-        (raw / task.label).mkdir(parents=True, exist_ok=True)
-        (raw / task.label / "console").write_text(error.console)
-        raise host.LabError(f"{experiment.name}, {task.label}: {error}") from error
+        task.raw.mkdir(parents=True, exist_ok=True)
+        (task.raw / "console").write_text(error.console)
+        raise host.LabError(f"{task}: {error}") from error
     finally:
         display.end(line, task, word)
 
 
-def run(
-    experiment: Experiment,
-    configurations: list[Configuration],
-    seeds: int,
-    chosen: kernel.Kernel,
-    out: Path,
-    console: Console,
-) -> list[Row]:
-    """Runs every boot and returns the rows in the order of seeds and configurations.
+class _Run:
+    """Plans under way: what is to be booted, the rows so far, and what went wrong."""
 
-    The first failure ends the other boots and is raised (LabError).
+    def __init__(self, plans: Sequence[Plan], chosen: kernel.Kernel):
+        for plan in plans:
+            plan.experiment.prepare()
+        self.plans = plans
+        self.boots = {task: task.boot(chosen) for plan in plans for task in plan.tasks()}
+        # Made before the first boot, so that two boots do not make them at once.
+        for packages in {boot.packages for boot in self.boots.values()}:
+            guest.image.root_image(packages)
+        guest.image.initramfs(chosen)
+        self.marks = {task: kept.fingerprint(boot) for task, boot in self.boots.items()}
+        self.rows: dict[Task, list[Row]] = {}
+
+    def recall(self) -> None:
+        """Takes over what earlier runs left of the same boots."""
+        for task, mark in self.marks.items():
+            outcome = kept.load(task.raw, mark)
+            if outcome and not outcome.status:
+                # What could not be read then is made again.
+                with contextlib.suppress(host.LabError):
+                    self.rows[task] = task.read(outcome)
+
+    def left(self) -> list[Task]:
+        """What is still to be booted."""
+        return [task for task in self.boots if task not in self.rows]
+
+    def rows_of(self, plan: Plan) -> list[Row] | None:
+        """A plan's rows in the order of its tasks; None before all are there."""
+        tasks = plan.tasks()
+        if any(task not in self.rows for task in tasks):
+            return None
+        return [row for task in tasks for row in self.rows[task]]
+
+
+def run(
+    plans: Sequence[Plan],
+    chosen: kernel.Kernel,
+    console: Console,
+    done: Callable[[Plan, list[Row]], None],
+    resumed: bool = False,
+) -> None:
+    """Makes every boot of some plans; calls `done` with a plan and its rows when it has all.
+
+    The first failure ends the other boots and is raised (LabError). Resumed: boots whose outcome an
+    earlier run left are not made again, as long as they would be the same; and a failure is raised
+    when all others are through.
     """
-    experiment.prepare()
-    tasks = _tasks(experiment, configurations, seeds)
-    boots = [experiment.boot(chosen, t.configuration, t.seed, t.variant) for t in tasks]
-    # Made before the first boot, so that two boots do not make them at once.
-    for packages in {boot.packages for boot in boots}:
-        guest.image.root_image(packages)
-    guest.image.initramfs(chosen)
-    raw = out / "raw"
-    for task in tasks:
-        shutil.rmtree(raw / task.label, ignore_errors=True)
-    workers = parallel_boots(max(boot.host_mib or boot.given_mib for boot in boots))
-    display = _Display(experiment, len(tasks), console)
-    pool = ThreadPoolExecutor(workers)
-    rows: dict[Task, list[Row]] = {}
+    work = _Run(plans, chosen)
+    if resumed:
+        work.recall()
+    left = work.left()
+    for plan in plans:
+        if not set(plan.tasks()) & set(left):
+            done(plan, work.rows_of(plan))
+    if left:
+        _boot(work, left, console, done, resumed)
+
+
+def _boot(
+    work: _Run,
+    left: list[Task],
+    console: Console,
+    done: Callable[[Plan, list[Row]], None],
+    tolerant: bool,
+) -> None:
+    most_mib = max(work.boots[task].host_mib or work.boots[task].given_mib for task in left)
+    display = _Display(len(left), console)
+    pool = ThreadPoolExecutor(parallel_boots(most_mib))
+    failures: list[host.LabError] = []
     with display.progress:
         try:
             futures: dict[Future, Task] = {
-                pool.submit(_one, experiment, chosen, task, raw, display): task for task in tasks
+                pool.submit(_one, work.boots[task], task, work.marks[task], display): task
+                for task in left
             }
             for future in as_completed(futures):
-                rows[futures[future]] = future.result()
+                task = futures[future]
+                try:
+                    work.rows[task] = future.result()
+                except host.LabError as error:
+                    if not tolerant:
+                        raise
+                    failures.append(error)
+                    continue
+                rows = work.rows_of(task.plan)
+                if rows is not None:
+                    done(task.plan, rows)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             host.finish_all()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-    return [row for task in tasks for row in rows[task]]
+    if failures:
+        raise host.LabError("\n".join(str(error) for error in failures))

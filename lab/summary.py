@@ -75,16 +75,17 @@ def medians(rows: list[Row]) -> list[dict]:
     for (cell, config), members in groups.items():
         line = {"cell": cell, "config": config, "seeds": len(members), "background": {}}
         for figure in FIGURES:
-            line[figure] = _median([member.foreground.get(figure) for member in members])
+            line[figure] = median([member.foreground.get(figure) for member in members])
         for name in members[0].background:
-            line["background"][name] = _median([m.background.get(name) for m in members])
+            line["background"][name] = median([m.background.get(name) for m in members])
         for name in EXTRAS:
-            line[name] = _median([member.extra.get(name) for member in members])
+            line[name] = median([member.extra.get(name) for member in members])
         lines.append(line)
     return lines
 
 
-def _median(values: list) -> float | None:
+def median(values: list) -> float | None:
+    """The median of the figures among them; None without any."""
     known = [value for value in values if isinstance(value, int | float)]
     return plain.median(known) if known else None
 

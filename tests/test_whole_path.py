@@ -14,8 +14,9 @@ import os
 import pytest
 from rich.console import Console
 
-from lab import configurations, host, kernel, paths, report, runner, summary
+from lab import cli, configurations, host, kernel, paths, runner
 from lab.experiments import scenarios
+from lab.experiments.base import Row
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
 ONLY = os.environ.get("FGIO_SCENARIOS", "")
@@ -34,13 +35,13 @@ def _rows(version: str) -> dict[str, scenarios.ScenarioRow] | str:
             experiment.choose_part(ONLY)
         out.mkdir(parents=True, exist_ok=True)
         fgio = configurations.choose(experiment.configurations, experiment.valid())
-        rows = runner.run(experiment, fgio, 1, chosen, out, Console(stderr=True))
+        plan = runner.Plan(experiment, tuple(fgio), 1, out)
+        found: list[Row] = []
+        runner.run([plan], chosen, Console(stderr=True), lambda _, rows: found.extend(rows))
     except host.LabError as error:
         return str(error)
-    content = summary.build(experiment, chosen, rows, "tests/test_whole_path.py")
-    summary.write(content, out)
-    report.write(experiment, content, rows, out)
-    return {row.scenario.name: row for row in rows}
+    cli.finish(plan, found, chosen, "tests/test_whole_path.py")
+    return {row.scenario.name: row for row in found}
 
 
 def _every() -> list:

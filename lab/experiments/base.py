@@ -3,7 +3,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ STOCK = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
 MODELS = ("hdd", "ssd", "volume", "nvme")
 FIO_BOUNDS = ("alone", "ceiling")
 DATABASE_BOUNDS = ("floor", "ceiling")
+BOUNDS = tuple(dict.fromkeys((*FIO_BOUNDS, *DATABASE_BOUNDS)))
 SECTOR_BYTES = 512
 
 
@@ -110,11 +111,8 @@ class Experiment:
         """The figures as a table for the terminal; None for the usual one."""
         return None
 
-    def drawings(self, rows: list[Row], colour: Callable[[str], object]) -> dict[str, Figure]:
-        """Drawings beside a report of the experiment's own: NAME.svg each.
-
-        colour: of a configuration, as every drawing has it
-        """
+    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+        """Drawings beside a report of the experiment's own: NAME.svg each."""
         return {}
 
     def markdown(self, content: dict, rows: list[Row]) -> str | None:
@@ -150,11 +148,15 @@ def script_payload(
 
     Raises LabError when something of it has not been built.
     """
-    need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
+    is_ours = configuration.elevator == "fgio"
+    need_modules(chosen, "simdisk", *(["fgio"] if is_ours else []))
     taken = payload(chosen, f"{name}.sh", *files)
     taken[f"{name}.env"] = settings(values)
-    if configuration.elevator == "fgio":
+    if is_ours:
         taken["bin/fgio"] = fgio_command()
+    else:
+        # A boot without it stays the same boot when it changes.
+        taken.pop("modules/fgio.ko", None)
     return taken
 
 

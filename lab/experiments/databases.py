@@ -6,7 +6,9 @@ Labels come from fgiod and the profiles as they ship, or from the database's own
 
 import re
 
-from lab import figures, guest, host, kernel, paths, summary
+from matplotlib.figure import Figure
+
+from lab import drawings, figures, guest, host, kernel, paths, summary
 from lab.configurations import Configuration
 from lab.experiments.base import (
     Experiment,
@@ -133,10 +135,23 @@ class Databases(Experiment):
         rows = []
         for kind, requests in measured.foregrounds.items():
             cell = {"cell": f"{variant}: {kind}" if kind else variant}
-            given = isinstance(requests, dict)
-            foreground = requests if given else figures.summarize(requests, end - begin)
-            rows.append(Row(configuration.name, seed, foreground, background, cell | extra))
+            row = Row(configuration.name, seed, {}, background, cell | extra)
+            if isinstance(requests, dict):
+                row.foreground = requests
+            else:
+                row.foreground = figures.summarize(requests, end - begin)
+                row.requests = requests
+            rows.append(row)
         return rows
+
+    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+        drawn = {}
+        for cell in _cells(rows):
+            members = _of(rows, cell)
+            drawn[f"throughput-{_file_name(cell)}"] = drawings.throughput(members, "per second")
+            if any(len(row.requests) for row in members):
+                drawn[f"latency-{_file_name(cell)}"] = drawings.ccdf(members)
+        return drawn
 
     def markdown(self, content: dict, rows: list[Row]) -> str:
         """The figures as Markdown, a part for each database."""
@@ -153,10 +168,25 @@ class Databases(Experiment):
         return "\n".join(lines) + "\n"
 
 
+def _cells(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(row.extra["cell"] for row in rows))
+
+
+def _of(rows: list[Row], cell: str) -> list[Row]:
+    return [row for row in rows if row.extra["cell"] == cell]
+
+
+def _file_name(cell: str) -> str:
+    return cell.replace(": ", "-")
+
+
 def _part(database: Database, rows: list[Row]) -> list[str]:
     lines = ["", f"## {database.title}", "", f"{database.load}. Storm: {database.storm}."]
-    for cell in dict.fromkeys(row.extra["cell"] for row in rows):
-        lines += _figures(cell, [row for row in rows if row.extra["cell"] == cell])
+    for cell in _cells(rows):
+        lines += _figures(cell, _of(rows, cell))
+        lines += ["", f"![throughput, {cell}](throughput-{_file_name(cell)}.svg)"]
+        if any(len(row.requests) for row in _of(rows, cell)):
+            lines += [f"![latency, {cell}](latency-{_file_name(cell)}.svg)"]
     for config in dict.fromkeys(row.config for row in rows if row.extra["threads"]):
         first = next(row for row in rows if row.config == config)
         lines += _threads(first)

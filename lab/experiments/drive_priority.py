@@ -10,13 +10,12 @@ boot.
 """
 
 import fnmatch
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import figures, fio, guest, host, kernel, summary
+from lab import drawings, figures, fio, guest, host, kernel, summary
 from lab.configurations import Configuration
 from lab.experiments.base import Experiment, Row, check, grown, need_modules, payload
 from lab.figures import Requests
@@ -198,9 +197,9 @@ class DrivePriority(Experiment):
             drawn.add_row(row.extra["cell"], row.config, *_texts(row))
         return drawn
 
-    def drawings(self, rows: list[Row], colour: Callable[[str], object]) -> dict[str, Figure]:
+    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
         parts = dict.fromkeys(row.extra["part"] for row in rows)
-        return {part: _draw(_of(rows, part), colour) for part in parts}
+        return {part: _draw(_of(rows, part)) for part in parts}
 
     def markdown(self, content: dict, rows: list[Row]) -> str:
         lines = [
@@ -264,7 +263,7 @@ def _markdown_head() -> list[str]:
     ]
 
 
-def _draw(rows: list[Row], colour: Callable[[str], object]) -> Figure:
+def _draw(rows: list[Row]) -> Figure:
     """Foreground left, background right; the drive's priority is what makes a line dashed."""
     shown = {"throughput": "IOPS", "p50_ms": "p50, ms", "p99_ms": "p99, ms", "p999_ms": "p99.9, ms"}
     figure = Figure(figsize=(9, 11))
@@ -273,7 +272,7 @@ def _draw(rows: list[Row], colour: Callable[[str], object]) -> Figure:
         for column, side in enumerate(SIDES):
             axes = panels[line, column]
             for config in dict.fromkeys(row.config for row in rows):
-                _draw_line(axes, rows, config, side, key, colour)
+                _draw_line(axes, rows, config, side, key)
             axes.set_ylabel(label)
             axes.set_yscale("log")
             axes.set_xscale("log", base=2)
@@ -288,7 +287,7 @@ def _draw(rows: list[Row], colour: Callable[[str], object]) -> Figure:
     return figure
 
 
-def _draw_line(axes, rows: list[Row], config: str, side: str, key: str, colour) -> None:
+def _draw_line(axes, rows: list[Row], config: str, side: str, key: str) -> None:
     members = [row for row in rows if row.config == config and row.seed == rows[0].seed]
     values = [(row.foreground if side == "foreground" else row.background) for row in members]
     known = [
@@ -302,7 +301,7 @@ def _draw_line(axes, rows: list[Row], config: str, side: str, key: str, colour) 
     axes.plot(
         *zip(*known, strict=True),
         style,
-        color=colour(config.removesuffix("-drive")),
+        color=drawings.colour(config.removesuffix("-drive")),
         label=config,
         markersize=3,
     )

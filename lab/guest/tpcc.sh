@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# PostgreSQL under TPC-C, see databases.sh. The storm: checkpoints, which begin by themselves.
+# PostgreSQL under TPC-C, see databases.sh. The storm: one checkpoint after the other.
 # shellcheck shell=bash
 export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
 
 as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 
 start_database() {
-  local options=""
-  [[ $HAS_BACKGROUND == 1 ]] || options="-c checkpoint_timeout=1d"
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
   install -d -o postgres -g postgres "$RESULTS/server"
-  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" -o "$options" start >/dev/null ||
+  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" start >/dev/null ||
     { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
 }
 
@@ -32,13 +30,24 @@ log_written() { # bytes of WAL so far
   psql -XAtqc "SELECT pg_current_wal_lsn() - '0/0'"
 }
 
+checkpoints() { # at STORM_AFTER_S, and every CHECKPOINT_S from then on
+  local at
+  sleep "$STORM_AFTER_S"
+  for ((at = STORM_AFTER_S; at < DURATION_S; at += CHECKPOINT_S)); do
+    psql -Xqc CHECKPOINT &
+    sleep "$CHECKPOINT_S"
+  done
+  wait
+}
+
 measure() {
   local before
   before=$(log_written)
   moment measure_begin
-  sleep $((DURATION_S / 2))
-  list_threads checkpoints
-  sleep $((DURATION_S - DURATION_S / 2))
+  [[ $HAS_BACKGROUND == 0 ]] || checkpoints &
+  sleep $((STORM_AFTER_S + 1))
+  list_threads checkpoint
+  sleep $((DURATION_S - STORM_AFTER_S - 1))
   moment measure_end
   echo "$before $(log_written)" >"$RESULTS/wal"
 }

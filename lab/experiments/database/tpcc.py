@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""PostgreSQL under TPC-C, with the checkpoints of its own settings as the storm."""
+"""PostgreSQL under TPC-C, with a checkpoint again and again as the storm."""
 
 from pathlib import Path
 
@@ -13,9 +13,11 @@ MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_
 # A warehouse with its indexes, as loaded; and what some thousands of orders add to it.
 MIB_PER_WAREHOUSE = 120
 ROOM_MIB = 1200
-# Of the database as loaded, in the buffer pool; and how often a checkpoint begins (FAST'17, 7.1).
+# Of the database as loaded, in the buffer pool (FAST'17, 7.1).
 BUFFERED = 0.4
-CHECKPOINT_S = 30
+# How often a checkpoint begins. The paper's, every 30 s, were written out in a burst. Since then
+# PostgreSQL has learnt to spread those that it times itself; CHECKPOINT is still at once.
+CHECKPOINT_S = 9
 LOAD = """
 psql -Xq -v ON_ERROR_STOP=1 -v warehouses={warehouses} bench >/dev/null <<'SQL'
 {sql}
@@ -29,9 +31,9 @@ class Tpcc(Database):
     script = "tpcc.sh"
     programs = "postgres"
     memory_mib = 1024
-    duration_s = 36
-    warm_s = 4
-    storm = f"a checkpoint every {CHECKPOINT_S} s, as the server spreads it; none in *floor*"
+    duration_s = 20
+    warm_s = 3
+    storm = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
 
     def __init__(self, size: str, warehouses: int, rate: int):
         """rate: transactions a second; 0: as many as there can be."""
@@ -40,7 +42,12 @@ class Tpcc(Database):
         self.warehouses = warehouses
         paced = f"{rate} transactions a second" if rate else "as fast as it goes"
         self.load = f"all five transactions, 8 clients, {paced}"
-        self.settings = {"RATE": rate, "CLIENTS": 8, "WAREHOUSES": warehouses}
+        self.settings = {
+            "RATE": rate,
+            "CLIENTS": 8,
+            "WAREHOUSES": warehouses,
+            "CHECKPOINT_S": CHECKPOINT_S,
+        }
 
     def prepare(self) -> None:
         root = image.root_tree()
@@ -57,7 +64,7 @@ class Tpcc(Database):
         names = ("schema", "load", "transactions")
         settings = {
             "shared_buffers": f"{int(BUFFERED * self.warehouses * MIB_PER_WAREHOUSE)}MB",
-            "checkpoint_timeout": f"{CHECKPOINT_S}s",
+            "checkpoint_timeout": "1d",
             "max_wal_size": "8GB",
             "log_checkpoints": "on",
             "listen_addresses": "''",

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The evaluation (FAST'17, section 7): one run of many experiments."""
+
+import argparse
+import copy
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import configurations, experiments, host, runner
+from lab.configurations import SWITCHES
+
+NAME = "paper"
+DESCRIPTION = (
+    "all figures of the evaluation, one after the other (hours; --only, --resume is implied)"
+)
+ABLATION = ("floor", "mq-deadline", "fgio", *(f"fgio-no-{name}" for name in SWITCHES), "fgio-block")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the evaluation.
+
+    name: also the folder of what comes out; of: what it is in the paper
+    part: of the experiment, as --only chooses it; chosen: configurations, where not all of it
+    """
+
+    name: str
+    of: str
+    experiment: str
+    part: str = ""
+    chosen: tuple[str, ...] = ()
+
+
+FIGURES = (
+    Figure("tpcc", "figures 4 to 6 and table 2", "tpcc"),
+    Figure("first-light", "not there: a base backup", "first-light"),
+    Figure("databases", "not there: small storms", "databases"),
+    Figure("ablation-postgresql", "figure 10, PostgreSQL", "tpcc", "^tpcc-fits$", ABLATION),
+    Figure("depth", "figure 11", "depth"),
+    Figure("drive-priority", "not there: IO Priority, HotStorage", "drive-priority"),
+)
+
+
+def plans(options: argparse.Namespace) -> list[runner.Plan]:
+    """What the figures that were asked for take. Raises LabError when none matches --only."""
+    found = [figure for figure in FIGURES if re.search(options.only or "", figure.name)]
+    if not found:
+        names = ", ".join(figure.name for figure in FIGURES)
+        raise host.LabError(f"--only {options.only}: no such figure; choose from: {names}")
+    return [plan for figure in found if (plan := _plan(figure, options)).configurations]
+
+
+def _plan(figure: Figure, options: argparse.Namespace) -> runner.Plan:
+    # Of its own: two figures may be of two parts of one experiment.
+    experiment = copy.copy(experiments.find(figure.experiment))
+    if figure.part:
+        experiment.choose_part(figure.part)
+    if options.device:
+        experiment.choose_device(options.device)
+    names = figure.chosen or experiment.configurations
+    if options.configs:
+        asked = options.configs.split(",")
+        configurations.choose(asked, configurations.BY_NAME)
+        names = [name for name in asked if name in (*names, *experiment.valid())]
+    chosen = configurations.choose(names, configurations.BY_NAME)
+    return runner.Plan(experiment, tuple(chosen), options.seeds, Path(options.out) / figure.name)

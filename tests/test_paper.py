@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The evaluation: boots that are not made twice, failures, and what is said of storms."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab import claims, cli, configurations, guest, host, kept, kernel, paper, runner
+from lab.experiments.base import Experiment, Row
+
+KERNEL = kernel.Kernel("6.12", "6.12.0-test", Path("/nowhere"))
+
+
+class Counted(Experiment):
+    """An experiment whose boots are counted instead of made."""
+
+    name = "counted"
+    variants = ("first", "second")
+
+    def __init__(self):
+        self.commands = "true"
+
+    def boot(self, chosen, configuration, seed, variant):
+        return guest.Boot(kernel=chosen, commands=f"{self.commands} {variant}", seed=seed)
+
+    def read(self, outcome, configuration, seed, variant):
+        return [Row(configuration.name, seed, {}, {}, {"variant": variant})]
+
+
+@pytest.fixture
+def boots(monkeypatch):
+    """The commands of every boot made; those that hold `fail` hand over nothing."""
+    made = []
+
+    def run(boot, results, watch=None):
+        made.append(boot.commands)
+        if "fail" in boot.commands:
+            raise guest.GuestError("it ended", "its console")
+        results.mkdir(parents=True)
+        (results / "kernel.log").write_text("")
+        return guest.Outcome(0, "", "console", "", results, 1.5, 2.5)
+
+    monkeypatch.setattr(guest, "run", run)
+    monkeypatch.setattr(guest.image, "root_image", lambda packages: None)
+    monkeypatch.setattr(guest.image, "initramfs", lambda chosen: None)
+    return made
+
+
+def plan(folder: Path, *names: str, experiment: Experiment | None = None) -> runner.Plan:
+    """Both variants under some configurations."""
+    chosen = tuple(configurations.BY_NAME[name] for name in names)
+    return runner.Plan(experiment or Counted(), chosen, 1, folder)
+
+
+def run(plans: list[runner.Plan], resumed: bool = True) -> dict[str, list[Row]]:
+    """Runs plans; the rows of those that became whole, by the name of their folder."""
+    rows = {}
+    console = Console(quiet=True)
+    runner.run(plans, KERNEL, console, lambda one, some: rows.update({one.out.name: some}), resumed)
+    return rows
+
+
+def test_a_boot_is_not_made_twice(boots, tmp_path):
+    first = run([plan(tmp_path / "a", "none")])
+    second = run([plan(tmp_path / "a", "none", "bfq")])
+    assert sorted(boots) == ["true first"] * 2 + ["true second"] * 2
+    assert [row.extra["variant"] for row in first["a"]] == ["first", "second"]
+    assert [row.config for row in second["a"]] == ["none", "none", "bfq", "bfq"]
+
+
+def test_a_boot_that_would_be_another_is_made_again(boots, tmp_path):
+    run([plan(tmp_path / "a", "none")])
+    changed = Counted()
+    changed.commands = "false"
+    run([plan(tmp_path / "a", "none", experiment=changed)])
+    assert sorted(boots) == ["false first", "false second", "true first", "true second"]
+
+
+def test_without_resuming_every_boot_is_made_again(boots, tmp_path):
+    run([plan(tmp_path / "a", "none")])
+    run([plan(tmp_path / "a", "none")], resumed=False)
+    assert len(boots) == 4
+
+
+def test_a_failure_costs_its_own_plan_alone(boots, tmp_path):
+    broken = Counted()
+    broken.commands = "fail"
+    plans = [plan(tmp_path / "a", "none", experiment=broken), plan(tmp_path / "b", "none")]
+    with pytest.raises(host.LabError, match="counted: none-1-first: it ended"):
+        run(plans)
+    assert len(boots) == 4
+    assert kept.load(plans[1].tasks()[0].raw, "another") is None
+    run([plans[1]])
+    assert len(boots) == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"commands": "other"},
+        {"seed": 2},
+        {"memory_mib": 2048},
+        {"payload": {"text": "b"}},
+        {"disks": (Path("/cache/other"),)},
+        {"append": "quiet"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_a_boot_depends_on_is_in_its_fingerprint(change):
+    boot = guest.Boot(
+        kernel=KERNEL, commands="same", payload={"text": "a"}, disks=(Path("/cache/one"),)
+    )
+    again = dataclasses.replace(boot, limit_s=9, disks=(Path("/elsewhere/one"),))
+    assert kept.fingerprint(boot) == kept.fingerprint(again)
+    assert kept.fingerprint(boot) != kept.fingerprint(dataclasses.replace(boot, **change))
+
+
+def test_files_and_folders_of_the_payload_are_in_the_fingerprint(tmp_path):
+    (tmp_path / "folder").mkdir()
+    file = tmp_path / "folder" / "file"
+    file.write_text("one")
+    for payload in ({"a": file}, {"a": tmp_path / "folder"}):
+        boot = guest.Boot(kernel=KERNEL, commands="same", payload=payload)
+        file.write_text("one")
+        before = kept.fingerprint(boot)
+        file.write_text("two")
+        assert kept.fingerprint(boot) != before
+
+
+def row(config: str, tail_ms: float, rate: float, work_s: float | None) -> dict:
+    """A row of summary.json."""
+    return {
+        "config": config,
+        "cell": "a storm",
+        "foreground": {"p999_ms": tail_ms, "throughput": rate},
+        "background": {"storm_s": None, "checkpoint_s": work_s},
+    }
+
+
+def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
+    rows = [
+        row("floor", 10, 100, None),
+        row("mq-deadline", 400, 50, 2),
+        row("mq-deadline", 600, 70, 2.2),
+        row("bfq-idle", 60, 55, 3),
+        row("fixed-1", 11, 90, 2),
+        row("fgio", 12, 96, 2.1),
+    ]
+    folder = tmp_path / "tpcc"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
+    text = claims.write(["tpcc", "never-run"], tmp_path).read_text()
+    (claim,) = json.loads((tmp_path / "summary.json").read_text())["claims"]
+    assert claim["best_stock"] == "bfq-idle"
+    ratios = {name: claim[name] for name in claim if "_over" in name}
+    assert ratios == pytest.approx(
+        {
+            "p999_over_floor": 1.2,
+            "throughput_over_floor": 0.96,
+            "throughput_over_default": 1.6,
+            "p999_default_over": 500 / 12,
+            "p999_best_over": 5,
+            "work_over_default": 1,
+        }
+    )
+    assert "| a storm | 1 | 10 | 500 | bfq-idle | 60 | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
+
+
+def test_work_that_did_not_end_in_time_has_no_ratio(tmp_path):
+    rows = [
+        row("floor", 10, 100, None),
+        row("mq-deadline", 400, 50, 2),
+        row("fgio", 12, 96, None),
+    ]
+    folder = tmp_path / "tpcc"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
+    (claim,) = claims.of_figure("tpcc", folder)
+    assert claim.ratio("work_s", "fgio", "mq-deadline") is None
+
+
+def test_figures_can_be_chosen(tmp_path):
+    options = cli._parser().parse_args(
+        ["paper", "--only", "ablation", "--configs", "fgio,fgio-no-io", "--out", str(tmp_path)]
+    )
+    found = paper.plans(options)
+    assert all(one.out.name.startswith("ablation-") for one in found)
+    assert {task.configuration.name for one in found for task in one.tasks()} == {
+        "fgio",
+        "fgio-no-io",
+    }
+    options.only = "no such figure"
+    with pytest.raises(host.LabError, match="choose from: tpcc"):
+        paper.plans(options)
+
+
+def test_figures_of_one_experiment_do_not_share_its_parts(tmp_path):
+    options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
+    by_name = {one.out.name: one for one in paper.plans(options)}
+    assert by_name["ablation-postgresql"].experiment.variants == ("tpcc-fits",)
+    assert len(by_name["tpcc"].experiment.variants) == 6
