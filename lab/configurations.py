@@ -21,6 +21,7 @@ class Configuration:
     settings: further parameters of fgio that are not at their defaults
     tunables: files of the elevator (queue/iosched) that are not at their defaults
     drive_priority: the drive's own knob is on, and fgio is told so
+    watched: fgio is loaded, though it is not in charge of the disk: it says what was waited for
     has_foreground, has_background: which of the two loads run
     """
 
@@ -35,6 +36,12 @@ class Configuration:
     settings: tuple[tuple[str, int], ...] = ()
     tunables: tuple[tuple[str, int], ...] = ()
     drive_priority: bool = False
+    watched: bool = False
+
+    @property
+    def loads_fgio(self) -> bool:
+        """Whether the module is there."""
+        return self.watched or self.elevator == "fgio"
 
     def tuned(self) -> str:
         """What files of the elevator are set to, as set_tunables (guest/functions.sh) takes it."""
@@ -99,6 +106,13 @@ _ALL = (
         "mq-deadline",
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
+    ),
+    Configuration(
+        "mq-deadline-watched",
+        "mq-deadline; fgio says what was waited for, and helps nobody",
+        "mq-deadline",
+        off=("boost", "pagecache"),
+        watched=True,
     ),
     Configuration("kyber", "kyber as it comes", "kyber"),
     Configuration("bfq", "bfq as it comes", "bfq"),

@@ -148,7 +148,7 @@ def script_payload(
 
     Raises LabError when something of it has not been built.
     """
-    is_ours = configuration.elevator == "fgio"
+    is_ours = configuration.loads_fgio
     need_modules(chosen, "simdisk", *(["fgio"] if is_ours else []))
     taken = payload(chosen, f"{name}.sh", *files)
     taken[f"{name}.env"] = settings(values)

@@ -41,7 +41,7 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = ("kyber", "fgio-block", "fgio-learnt")
+    extra_configurations = ("mq-deadline-watched", "kyber", "fgio-block", "fgio-learnt")
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800
@@ -79,7 +79,7 @@ class Databases(Experiment):
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(configuration.parameters()),
             "TUNABLES": configuration.tuned(),
-            "LABELS": labels if configuration.elevator == "fgio" else "",
+            "LABELS": labels if configuration.loads_fgio else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             "WARM_S": database.warm_s,
             "DURATION_S": database.duration_s,
@@ -95,7 +95,7 @@ class Databases(Experiment):
         taken = script_payload(chosen, configuration, "databases", values, "fgiod.sh")
         taken |= database.payload()
         taken["database.sh"] = paths.LAB / "guest" / database.script
-        if configuration.elevator == "fgio":
+        if configuration.loads_fgio:
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"
         if configuration.name == INSIDE:

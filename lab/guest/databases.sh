@@ -36,7 +36,7 @@ label() { # by fgiod and the profiles as they come, or by what the database has 
 
 list_threads() { # NAME: all threads now, with their tags
   ps -eLo pid=,tid=,comm=,args= >"$RESULTS/threads.$1"
-  [[ $ELEVATOR != fgio ]] || fgio --json status >"$RESULTS/status.$1" || stop "fgio status failed"
+  ! has_fgio || fgio --json status >"$RESULTS/status.$1" || stop "fgio status failed"
 }
 
 wait_until() { # SECONDS COMMAND...
@@ -72,6 +72,7 @@ measure_with_storm() { # COMMAND...: beside a load that runs already
 phase starting
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
+[[ -z $LABELS ]] || load_module fgio
 set_parameters "$SETTINGS"
 set_tunables "$TUNABLES"
 label
@@ -82,7 +83,7 @@ snapshot before
 phase measuring
 measure
 snapshot after
-if [[ $ELEVATOR == fgio ]]; then
+if has_fgio; then
   fgio --json blame >"$RESULTS/blame.json" || stop "fgio blame failed"
   fgio --json status >"$RESULTS/status.json" || stop "fgio status failed"
 fi

@@ -25,6 +25,8 @@ load_module() { # NAME [PARAMETER...]: one of the project's own modules
   insmod "$PAYLOAD/modules/$name.ko" "$@" || stop "$name.ko does not load"
 }
 
+has_fgio() { [[ -d /sys/module/fgio ]]; }
+
 make_disk() { # MODEL SEED SIZE_MIB|PATH: sets DISK
   case $1 in
   null)
