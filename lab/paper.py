@@ -22,13 +22,15 @@ class Figure:
     """One figure of the evaluation.
 
     name: also the folder of what comes out; of: what it is in the paper
-    part: of the experiment, as --only chooses it; chosen: configurations, where not all of it
+    part: of the experiment, as --only chooses it; device: another than its own
+    chosen: configurations, where not all of it
     """
 
     name: str
     of: str
     experiment: str
     part: str = ""
+    device: str = ""
     chosen: tuple[str, ...] = ()
 
 
@@ -36,7 +38,9 @@ FIGURES = (
     Figure("tpcc", "figures 4 to 6 and table 2", "tpcc"),
     Figure("first-light", "not there: a base backup", "first-light"),
     Figure("databases", "not there: small storms", "databases"),
-    Figure("ablation-postgresql", "figure 10, PostgreSQL", "tpcc", "^tpcc-fits$", ABLATION),
+    Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits", "ssd"),
+    Figure("tpcc-hdd", "figure 4 on a hard disk", "tpcc", "^tpcc-fits$", "hdd"),
+    Figure("ablation-postgresql", "figure 10, PostgreSQL", "tpcc", "^tpcc-fits$", chosen=ABLATION),
     Figure("depth", "figure 11", "depth"),
     Figure("drive-priority", "not there: IO Priority, HotStorage", "drive-priority"),
 )
@@ -56,8 +60,9 @@ def _plan(figure: Figure, options: argparse.Namespace) -> runner.Plan:
     experiment = copy.copy(experiments.find(figure.experiment))
     if figure.part:
         experiment.choose_part(figure.part)
-    if options.device:
-        experiment.choose_device(options.device)
+    device = options.device or figure.device
+    if device:
+        experiment.choose_device(device)
     names = figure.chosen or experiment.configurations
     if options.configs:
         asked = options.configs.split(",")
