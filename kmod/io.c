@@ -274,22 +274,23 @@ void fgio_io_blockers(const struct fgio_walk_step *step)
 }
 
 /*
- * Whether a range that is waited for has pages left to be written. Who waits
- * for a range keeps the file.
+ * Whether a task still waits for what it said. I/O that is done is not found
+ * either, and who waited for it may have yet to run. Who waits for a range keeps
+ * the file.
  */
 static bool is_outstanding(u64 task, const struct fgio_target *target)
 {
 	struct address_space *mapping = (struct address_space *)target->object;
 	unsigned long flags;
-	bool tagged;
+	bool waits;
 
-	if (target->wait.kind != FGIO_WAIT_FILE_WRITEBACK)
-		return true;
 	if (!fgio_wait_hold(task, target->wait.seq, &flags))
 		return false;
-	tagged = mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK);
+	waits = !task_is_running((struct task_struct *)task);
+	if (target->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
+		waits &= mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK);
 	fgio_wait_release(task, flags);
-	return tagged;
+	return waits;
 }
 
 /**

@@ -11,7 +11,9 @@
 #include "walwriter.h"
 
 /* What nobody waits for at a terminal or behind a page: maintenance that may take hours. */
-#define MAINTENANCE "ANALYZE, CLUSTER, CREATE INDEX, REFRESH MATERIALIZED VIEW, REINDEX, VACUUM"
+#define MAINTENANCE                                                                       \
+	"ANALYZE, CHECKPOINT, CLUSTER, CREATE INDEX, REFRESH MATERIALIZED VIEW, REINDEX, " \
+	"VACUUM"
 
 static const struct config_enum_entry scope_values[] = {
 	{ "statement", SCOPE_STATEMENT, false },
