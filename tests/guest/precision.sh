@@ -18,3 +18,35 @@ check_nobody_is_boosted_in_vain() {
   expect "tasks still boosted" "$left" -eq 0
   umount "$WORK/mount"
 }
+
+requests_of() { # COLUMN of /sys/block/DISK/stat: 1 reads, 5 writes
+  awk -v column="$1" '{ print $column }' "/sys/block/$DISK/stat"
+}
+
+# Readers wait for their own I/O in a file that somebody else writes, and for a processor when it is
+# done. None of it is the writer's doing.
+# limit: 120
+check_who_waits_for_its_own_reads_boosts_no_writer() {
+  local file=$WORK/mount/file options="--ioengine=psync --bs=8k --size=200m --time_based --runtime=3"
+  local reads writes critical
+  make_simdisk model=volume size_mib=512 seed=1
+  use fgio
+  mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
+  dd if=/dev/zero of="$file" bs=1M count=200 conv=fsync status=none
+  echo 3 >/proc/sys/vm/drop_caches
+  reads=$(requests_of 1) writes=$(requests_of 5) critical=$(counter critical_queued)
+  timeout 8 sh -c 'while :; do :; done' &
+  # shellcheck disable=SC2086
+  run_fio --filename="$file" $options \
+    --name=reader --rw=randread --numjobs=6 --prioclass=2 --prio=0 \
+    --name=writer --rw=randwrite --numjobs=1 --sync_file_range=write:32
+  reads=$(($(requests_of 1) - reads)) writes=$(($(requests_of 5) - writes))
+  critical=$(($(counter critical_queued) - critical))
+  expect "reads" "$reads" -gt 1000
+  expect "writes" "$writes" -gt 500
+  expect "critical requests that are no reads, of a hundred writes" \
+    $(((critical - reads) * 100 / writes)) -lt 5
+  umount "$WORK/mount"
+}
