@@ -135,8 +135,10 @@ class _Display:
         self.console.print(message, highlight=False)
 
 
-def _one(boot: guest.Boot, task: Task, mark: str, display: _Display) -> list[Row]:
+def _one(boot: guest.Boot, task: Task, display: _Display) -> list[Row]:
     shutil.rmtree(task.raw, ignore_errors=True)
+    # Of what it takes now: hours may have passed.
+    mark = kept.fingerprint(boot)
     line, watch = display.start(task)
     word = "failed"
     try:
@@ -165,13 +167,12 @@ class _Run:
         for packages in {boot.packages for boot in self.boots.values()}:
             guest.image.root_image(packages)
         guest.image.initramfs(chosen)
-        self.marks = {task: kept.fingerprint(boot) for task, boot in self.boots.items()}
         self.rows: dict[Task, list[Row]] = {}
 
     def recall(self) -> None:
         """Takes over what earlier runs left of the same boots."""
-        for task, mark in self.marks.items():
-            outcome = kept.load(task.raw, mark)
+        for task, boot in self.boots.items():
+            outcome = kept.load(task.raw, kept.fingerprint(boot))
             if outcome and not outcome.status:
                 # What could not be read then is made again.
                 with contextlib.suppress(host.LabError):
@@ -227,8 +228,7 @@ def _boot(
     with display.progress:
         try:
             futures: dict[Future, Task] = {
-                pool.submit(_one, work.boots[task], task, work.marks[task], display): task
-                for task in left
+                pool.submit(_one, work.boots[task], task, display): task for task in left
             }
             for future in as_completed(futures):
                 task = futures[future]
