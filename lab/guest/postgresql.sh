@@ -15,7 +15,8 @@ start_database() {
   [[ $LABELS != inside ]] || load_extension
   install -d -o postgres -g postgres "$RESULTS/server"
   # Without the log collector the server writes its log where it was started.
-  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" start >/dev/null ||
+  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" -o "$SERVER_OPTIONS" start \
+    >/dev/null ||
     { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
   psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
 }
@@ -30,7 +31,8 @@ warm_up() {
 }
 
 storm() {
-  pg_basebackup --pgdata="$DATA/backup" --checkpoint=fast &
+  # shellcheck disable=SC2086
+  pg_basebackup --pgdata="$DATA/backup" $BACKUP_OPTIONS &
   sleep 1
   list_threads backup
   wait $!

@@ -6,7 +6,7 @@ export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATAB
 as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 
 start_database() {
-  local options=""
+  local options=$SERVER_OPTIONS
   [[ $HAS_BACKGROUND == 1 ]] || options="-c checkpoint_timeout=1d"
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
   install -d -o postgres -g postgres "$RESULTS/server"

@@ -33,6 +33,7 @@ class Database:
     duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
         storm in them
     settings: for the script, in databases.env
+    profile: the one whose processes can be told apart by their titles; none for one of threads
     """
 
     name = ""
@@ -47,6 +48,7 @@ class Database:
     warm_s = 1
     storm_after_s = 2
     settings: dict[str, object] = {}
+    profile = ""
 
     def prepare(self) -> None:
         """Builds what the boots need, before the first one."""
@@ -61,6 +63,10 @@ class Database:
 
     def inside(self) -> dict[str, Path]:
         """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
+        return {}
+
+    def throttle(self, device: str) -> dict[str, object]:
+        """Settings that turn its own throttles on, for a disk model; empty: it has none."""
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

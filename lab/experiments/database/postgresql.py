@@ -3,10 +3,16 @@
 
 from pathlib import Path
 
-from lab import dataset, paths
+from lab import dataset, paths, rivals
 from lab.experiments.database.base import Database, Measured, storm_span
 from lab.experiments.extension_cost import build_extension
-from lab.experiments.first_light import checkpoints_since, dirty, longest_s, transactions
+from lab.experiments.first_light import (
+    POSTGRESQL,
+    checkpoints_since,
+    dirty,
+    longest_s,
+    transactions,
+)
 
 # A third of first-light's: what it shows, in a third of the time.
 DATA_SET = dataset.Database(scale=14, shared_buffers_mib=96, room_mib=1200)
@@ -25,7 +31,8 @@ class PostgreSQL(Database):
     script = "postgresql.sh"
     programs = "postgres"
     duration_s = 11
-    settings = {"RATE": 300, "CLIENTS": 8}
+    settings = {"RATE": 300, "CLIENTS": 8, **POSTGRESQL}
+    profile = "postgresql"
 
     def prepare(self) -> None:
         build_extension()
@@ -39,6 +46,9 @@ class PostgreSQL(Database):
 
     def inside(self) -> dict[str, Path]:
         return {"inside/fgio.so": paths.BUILD / "postgresql" / "fgio.so"}
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.postgresql(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}

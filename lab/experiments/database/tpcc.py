@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from lab import dataset, host, image, paths
+from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
-from lab.experiments.first_light import checkpoints_since, longest_s, transactions
+from lab.experiments.first_light import POSTGRESQL, checkpoints_since, longest_s, transactions
 
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
@@ -28,6 +28,7 @@ class Tpcc(Database):
 
     script = "tpcc.sh"
     programs = "postgres"
+    profile = "postgresql"
     memory_mib = 1024
     duration_s = 36
     warm_s = 4
@@ -40,7 +41,7 @@ class Tpcc(Database):
         self.warehouses = warehouses
         paced = f"{rate} transactions a second" if rate else "as fast as it goes"
         self.load = f"all five transactions, 8 clients, {paced}"
-        self.settings = {"RATE": rate, "CLIENTS": 8, "WAREHOUSES": warehouses}
+        self.settings = {"RATE": rate, "CLIENTS": 8, "WAREHOUSES": warehouses, **POSTGRESQL}
 
     def prepare(self) -> None:
         root = image.root_tree()
@@ -81,6 +82,9 @@ class Tpcc(Database):
         taken["tpcc/consistency.sql"] = SQL / "consistency.sql"
         taken["tpcc/mix"] = "".join(f"{name} {weight}\n" for name, weight in MIX.items())
         return taken
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.postgresql(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         requests = transactions(folder, begin).between(0, end - begin)
