@@ -494,6 +494,20 @@ void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq))
 	mutex_unlock(&fgio_queues_lock);
 }
 
+/* Critical requests of all queues, queued or in the device. Context: may sleep. */
+u64 fgio_critical_outstanding(void)
+{
+	struct fgio_queue_data *fq;
+	u64 count = 0;
+
+	mutex_lock(&fgio_queues_lock);
+	list_for_each_entry(fq, &queues, list)
+		count += READ_ONCE(fq->queue.queued[FGIO_CRITICAL]) +
+			 fgio_queue_in_device(&fq->queue, FGIO_CRITICAL);
+	mutex_unlock(&fgio_queues_lock);
+	return count;
+}
+
 /* Whether a queue is under the elevator. Context: any. */
 bool fgio_schedules(const struct request_queue *q)
 {

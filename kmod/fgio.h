@@ -248,6 +248,7 @@ void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
 bool fgio_schedules(const struct request_queue *q);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
 void fgio_queues_reconsider(void);
+u64 fgio_critical_outstanding(void);
 
 /* drive.c */
 void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,

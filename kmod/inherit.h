@@ -10,7 +10,7 @@
  *
  * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c,
  * sysvsem.c, hint.c, pagecache.c. A layer has hooks that record waits, and a
- * function that says who is in the way of one.
+ * function that says who is in the way of one. gate.c follows nobody.
  *
  * Hooks run in the context of the task that waits, with preemption off and
  * perhaps with interrupts off and locks of the kernel held: they record, and
@@ -27,6 +27,8 @@
 #include "core/inherit.h"
 #include "uapi/fgio.h"
 
+struct address_space;
+struct bdi_writeback;
 struct mutex;
 struct task_struct;
 struct tracepoint;
@@ -43,10 +45,12 @@ enum fgio_mechanism {
 	FGIO_MECHANISM_USER,
 	FGIO_MECHANISM_PAGECACHE,
 	FGIO_MECHANISM_BLAME,
+	FGIO_MECHANISM_GATE,
 	FGIO_MECHANISMS,
 };
 
 bool fgio_mechanism_on(enum fgio_mechanism mechanism);
+void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on);
 
 /* Kinds of waits are FGIO_WAIT_* of uapi/fgio.h, since blame reports them. */
 
@@ -281,8 +285,25 @@ u64 fgio_blame_lost(void);
 void fgio_pagecache_promote(u64 task);
 
 void fgio_pagecache_totals(u64 *parked_ns, u64 *promoted);
+
+/*
+ * Whether the current task may be held up at the boundary of its system call.
+ * @flags: BDP_* of its write, or 0
+ */
+bool fgio_may_be_parked(unsigned int flags);
+
+/* Whether a device is under fgio. */
+bool fgio_wb_is_ours(struct bdi_writeback *wb);
+
+/* Starts writing pages of a file back. Return: how many. Context: may sleep. */
+u64 fgio_write_mapping(struct address_space *mapping, u64 pages);
+
 int fgio_pagecache_init(void);
 void fgio_pagecache_exit(void);
+
+/* --- gate.c ----------------------------------------------------------- */
+
+void fgio_gate_exit(void);
 
 /* --- watchdog.c ------------------------------------------------------- */
 
@@ -302,6 +323,8 @@ void fgio_watchdog_exit(void);
  *	its result other than 0 means that @exit need not be called
  * @exit: called after it, or NULL; a @seq left in hook_data() comes along
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
+ * @detour: called instead before a function; a result other than 0 means that
+ *	it had the task go on elsewhere, in a function of the same prototype
  * @optional: the kernel may well not have it; no warning
  * @fallback: attached only where the entry before it cannot be
  * @sleepers_max: tasks that may be inside the function at once with @exit
@@ -317,6 +340,7 @@ struct fgio_hook {
 	int (*entry)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	void *tracepoint;
+	int (*detour)(struct kprobe *probe, struct pt_regs *regs);
 	bool optional;
 	bool fallback;
 	unsigned int sleepers_max;
@@ -378,5 +402,6 @@ extern struct fgio_hook fgio_io_hooks[];
 extern struct fgio_hook fgio_futex_hooks[];
 extern struct fgio_hook fgio_sysvsem_hooks[];
 extern struct fgio_hook fgio_pagecache_hooks[];
+extern struct fgio_hook fgio_gate_hooks[];
 
 #endif /* FGIO_INHERIT_H */

@@ -53,6 +53,7 @@ static const struct {
 	{ fgio_helper_init, fgio_helper_exit },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
+	{ NULL, fgio_gate_exit },
 	{ fgio_walk_init, fgio_walk_exit },
 	{ fgio_probe_init, fgio_probe_exit },
 	{ attach_hooks, detach_hooks },
@@ -68,7 +69,7 @@ static int __init fgio_init(void)
 	int error;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		error = parts[i].init();
+		error = parts[i].init ? parts[i].init() : 0;
 		if (!error)
 			continue;
 		pr_err("cannot load: error %d\n", error);

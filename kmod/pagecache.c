@@ -227,7 +227,7 @@ static bool may_go(struct bdi_writeback *wb)
  *
  * Return: pages that were submitted.
  */
-static u64 write_mapping(struct address_space *mapping, u64 pages)
+u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
 {
 	struct writeback_control control = {
 		.sync_mode = WB_SYNC_NONE,
@@ -283,7 +283,7 @@ static u64 write_own(struct bdi_writeback *wb, u64 pages)
 	if (!file)
 		return 0;
 	if (inode_to_bdi(file->f_mapping->host) == wb->bdi)
-		written = write_mapping(file->f_mapping, pages);
+		written = fgio_write_mapping(file->f_mapping, pages);
 	fput(file);
 	return written;
 }
@@ -350,7 +350,8 @@ static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
 	writeback_inodes_sb_nr(sb, pages, WB_REASON_BACKGROUND);
 	written = before - min_t(u64, before, wb_stat_sum(wb, WB_RECLAIMABLE));
 	if (written < pages && sb->s_bdev)
-		write_mapping(fgio_bdev_mapping(sb->s_bdev), pages - written);
+		fgio_write_mapping(fgio_bdev_mapping(sb->s_bdev),
+				   pages - written);
 }
 
 static void get_wb(struct bdi_writeback *wb)
@@ -376,7 +377,7 @@ static void clean(struct work_struct *work)
 	if (inode) {
 		sb = inode->i_sb;
 		if (S_ISBLK(inode->i_mode))
-			write_mapping(inode->i_mapping, cleaner->pages);
+			fgio_write_mapping(inode->i_mapping, cleaner->pages);
 		else
 			write_superblock(cleaner->wb, sb, cleaner->pages);
 		iput(inode);
@@ -506,8 +507,8 @@ static void at_boundary(struct callback_head *work)
 
 /* --- In the middle of a write ----------------------------------------- */
 
-/* Reads what the hook's own write keeps alive: the disk cannot go meanwhile. */
-static bool is_ours(struct bdi_writeback *wb)
+/* Reads what the caller's own file keeps alive: the disk cannot go meanwhile. */
+bool fgio_wb_is_ours(struct bdi_writeback *wb)
 {
 	struct device *owner = READ_ONCE(wb->bdi->owner);
 	struct gendisk *disk;
@@ -526,7 +527,7 @@ static bool is_ours(struct bdi_writeback *wb)
  * Who does not return to user space, must not be held up (memory reclaim, loop
  * and NFS servers, a ring's workers), or asked not to wait.
  */
-static bool may_be_parked(unsigned int flags)
+bool fgio_may_be_parked(unsigned int flags)
 {
 	return !(current->flags &
 		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
@@ -590,8 +591,8 @@ static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
 static void consider(struct bdi_writeback *wb, unsigned long pages,
 		     unsigned int flags)
 {
-	if (may_be_parked(flags) && is_ours(wb) && !has_writer(pages) &&
-	    !may_go(wb))
+	if (fgio_may_be_parked(flags) && fgio_wb_is_ours(wb) &&
+	    !has_writer(pages) && !may_go(wb))
 		park_at_boundary(wb, pages);
 }
 

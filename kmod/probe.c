@@ -39,7 +39,7 @@ MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached
 static struct fgio_hook *const tables[] = {
 	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
 	fgio_io_hooks,	    fgio_futex_hooks,	fgio_sysvsem_hooks,
-	fgio_pagecache_hooks,
+	fgio_pagecache_hooks, fgio_gate_hooks,
 };
 
 static const char *const mechanism_names[FGIO_MECHANISMS] = {
@@ -49,10 +49,11 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_USER] = "user",
 	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
 	[FGIO_MECHANISM_BLAME] = "blame",
+	[FGIO_MECHANISM_GATE] = "gate",
 };
 
 static bool mechanisms[FGIO_MECHANISMS] = {
-	true, true, true, true, true, true,
+	true, true, true, true, true, true, false,
 };
 
 static void reconsider(struct work_struct *unused);
@@ -70,14 +71,26 @@ bool fgio_mechanism_on(enum fgio_mechanism mechanism)
 	return READ_ONCE(mechanisms[mechanism]);
 }
 
+static void reconsider_soon(void)
+{
+	mutex_lock(&hooks_lock);
+	if (initialised)
+		mod_delayed_work(system_long_wq, &work, 0);
+	mutex_unlock(&hooks_lock);
+}
+
+void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on)
+{
+	WRITE_ONCE(mechanisms[mechanism], on);
+	reconsider_soon();
+}
+
 static int set_mechanism(const char *text, const struct kernel_param *param)
 {
 	int error = param_set_bool(text, param);
 
-	mutex_lock(&hooks_lock);
-	if (!error && initialised)
-		mod_delayed_work(system_long_wq, &work, 0);
-	mutex_unlock(&hooks_lock);
+	if (!error)
+		reconsider_soon();
 	return error;
 }
 
@@ -126,6 +139,34 @@ static bool is_changed(const char *name)
 	return false;
 }
 
+/* With one, ftrace knows that the function may be left out, as by a livepatch. */
+static void after_function(struct kprobe *probe, struct pt_regs *regs,
+			   unsigned long flags)
+{
+}
+
+static int register_detour(struct fgio_hook *hook)
+{
+	struct kprobe *probe = &hook->kretprobe.kp;
+
+	probe->pre_handler = hook->detour;
+	probe->post_handler = after_function;
+	return register_kprobe(probe);
+}
+
+static int register_function(struct fgio_hook *hook)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+
+	probe->entry_handler = hook->entry;
+	probe->handler = hook->exit;
+	probe->data_size = FGIO_HOOK_DATA;
+	probe->maxactive = hook->exit ? max(hook->sleepers_max,
+					    hook_sleepers_max) :
+					(int)(2 * num_possible_cpus());
+	return register_kretprobe(probe);
+}
+
 static int attach_function(struct fgio_hook *hook)
 {
 	struct kretprobe *probe = &hook->kretprobe;
@@ -134,13 +175,7 @@ static int attach_function(struct fgio_hook *hook)
 
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.symbol_name = hook->name;
-	probe->entry_handler = hook->entry;
-	probe->handler = hook->exit;
-	probe->data_size = FGIO_HOOK_DATA;
-	probe->maxactive = hook->exit ? max(hook->sleepers_max,
-					    hook_sleepers_max) :
-					(int)(2 * num_possible_cpus());
-	error = register_kretprobe(probe);
+	error = hook->detour ? register_detour(hook) : register_function(hook);
 	probe->nmissed = missed;
 	return error;
 }
@@ -193,6 +228,10 @@ static void detach(struct fgio_hook *hook)
 	if (hook->tracepoint) {
 		tracepoint_probe_unregister(hook->found, hook->tracepoint,
 					    NULL);
+		return;
+	}
+	if (hook->detour) {
+		unregister_kprobe(&hook->kretprobe.kp);
 		return;
 	}
 	detached[detached_count++] = &hook->kretprobe;

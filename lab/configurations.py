@@ -20,6 +20,10 @@ class Configuration:
     off: switches of fgio that are off
     settings: further parameters of fgio that are not at their defaults
     tunables: files of the elevator (queue/iosched) that are not at their defaults
+    queue: files of the disk's queue that are not at their defaults
+    io_cost: blk-iocost with weights, the background's processes in a cgroup of their own
+    own_throttle: the database's own throttles are on
+    journal_priority: of the file system's journal, None to leave it
     drive_priority: the drive's own knob is on, and fgio is told so
     watched: fgio is loaded, though it is not in charge of the disk: it says what was waited for
     has_foreground, has_background: which of the two loads run
@@ -35,6 +39,10 @@ class Configuration:
     off: tuple[str, ...] = ()
     settings: tuple[tuple[str, int], ...] = ()
     tunables: tuple[tuple[str, int], ...] = ()
+    queue: tuple[tuple[str, int], ...] = ()
+    io_cost: bool = False
+    own_throttle: bool = False
+    journal_priority: tuple[int, int] | None = None
     drive_priority: bool = False
     watched: bool = False
 
@@ -47,12 +55,21 @@ class Configuration:
         """What files of the elevator are set to, as set_tunables (guest/functions.sh) takes it."""
         return " ".join(f"{name}={value}" for name, value in self.tunables)
 
+    def queued(self) -> str:
+        """What files of the queue are set to, as set_queue (guest/rivals.sh) takes it."""
+        return " ".join(f"{name}={value}" for name, value in self.queue)
+
     def parameters(self) -> list[str]:
         """What fgio's parameters are set to, each as NAME=VALUE."""
         return [
             *(f"{name}=N" for name in self.off),
             *(f"{name}={value}" for name, value in self.settings),
         ]
+
+
+def priority(pair: tuple[int, int] | None) -> str:
+    """An I/O priority as the guests' scripts take it."""
+    return f"{pair[0]},{pair[1]}" if pair else ""
 
 
 # What each switch of fgio is for, as the ablation switches them off one after the other.
@@ -67,6 +84,9 @@ SWITCHES = {
     "transitive": "waits followed for one step only",
 }
 INHERITANCE = ("locks", "journal", "io", "user", "pagecache")
+# fgio's parameter `gate` (core/gate.h).
+GATE_BY_PRIORITY = 1
+GATE_BY_DEADLINE = 2
 
 
 def _without(name: str, description: str, *off: str) -> Configuration:
@@ -94,6 +114,18 @@ def _limited(name: str, description: str, limit: int) -> Configuration:
         name=name,
         description=f"fgio, {description}",
         tunables=(("noncritical_in_device_max", limit),),
+    )
+
+
+def _split(name: str, description: str, gate: int) -> Configuration:
+    return Configuration(
+        name,
+        f"fgio, {description}; nothing is inherited, the journal is foreground",
+        "fgio",
+        FOREGROUND_PRIORITY,
+        off=INHERITANCE,
+        settings=(("gate", gate),),
+        journal_priority=FOREGROUND_PRIORITY,
     )
 
 
@@ -170,6 +202,40 @@ _ALL = (
         settings=(("dirty_limit_percent", 1), ("dirty_limit_ms", 0)),
     ),
     Configuration(
+        "io-cost",
+        "no scheduler; blk-iocost, the foreground's cgroup weighs 1,000 times the background's",
+        "none",
+        io_cost=True,
+    ),
+    Configuration(
+        "wbt",
+        "no scheduler; writeback throttled at the kernel's own latency for the device",
+        "none",
+        # What the kernel takes for the device's type.
+        queue=(("wbt_lat_usec", -1),),
+    ),
+    Configuration(
+        "own-throttle",
+        "mq-deadline; the database's own throttles, for which its background work takes longer",
+        "mq-deadline",
+        own_throttle=True,
+    ),
+    _without(
+        "fgio-qasio",
+        "the order in the queue and outstanding I/O alone, as QASIO",
+        *(name for name in SWITCHES if name not in ("queue", "io")),
+    ),
+    _split(
+        "fgio-split-a",
+        "background writes and fsyncs wait while foreground I/O is outstanding, as Split-AFQ",
+        GATE_BY_PRIORITY,
+    ),
+    _split(
+        "fgio-split-d",
+        "background fsyncs wait for their file or a deadline, as Split-Deadline",
+        GATE_BY_DEADLINE,
+    ),
+    Configuration(
         "alone", "bound: the foreground alone, no scheduler", "none", has_background=False
     ),
     Configuration(
@@ -188,6 +254,8 @@ _ALL = (
         "ceiling", "bound: the background alone, no scheduler", "none", has_foreground=False
     ),
 )
+# The configurations of the evaluation that are neither fgio's nor stock.
+RIVALS = ("io-cost", "wbt", "own-throttle", "fgio-qasio", "fgio-split-a", "fgio-split-d")
 BY_NAME = {configuration.name: configuration for configuration in _ALL}
 
 

@@ -2,10 +2,12 @@
 """How the experiment `databases` reads what guests leave, and what boots it makes."""
 
 import json
+import re
+import tomllib
 
 import pytest
 
-from lab import configurations, experiments, host, threads
+from lab import configurations, experiments, host, paths, rivals, threads
 from lab.experiments.database import ALL
 
 THREADS = """\
@@ -90,3 +92,36 @@ def test_labels_from_inside_are_asked_of_those_that_have_them():
 def test_an_unknown_database_is_refused():
     with pytest.raises(host.LabError, match="choose from: redis"):
         experiments.find("databases").choose_part("oracle")
+
+
+def test_rivals_run_where_they_can():
+    databases = experiments.ALL["databases"]
+
+    def having(name: str) -> set[str]:
+        chosen = configurations.BY_NAME[name]
+        return {variant for variant in ALL if databases.has(chosen, variant)}
+
+    # Threads of one process cannot be in different cgroups for I/O; Redis has no throttle.
+    assert having("io-cost") == {"redis", "postgresql"}
+    assert having("own-throttle") == {"rocksdb", "postgresql", "wiredtiger"}
+    assert having("wbt") == having("fgio-split-a") == set(ALL)
+
+
+@pytest.mark.parametrize("name", ["postgresql", "redis"])
+def test_processes_enter_the_cgroups_of_their_classes(name):
+    rules = [line.split("\t") for line in rivals.titles(name).splitlines()]
+
+    def group(title: str) -> str | None:
+        return next((group for group, pattern in rules if re.fullmatch(pattern, title)), None)
+
+    profile = tomllib.loads((paths.ROOT / "profiles" / f"{name}.toml").read_text())
+    seen = set()
+    for case in profile["case"]:
+        # A program of another name may have any title, as a test of the profile.
+        if case.get("rule") not in {"backend", "wal-writer", "server", "wal-sender", "snapshot"}:
+            continue
+        for title in case["title"] if isinstance(case["title"], list) else [case["title"]]:
+            wanted = "foreground" if case["class"] == "foreground" else "background"
+            assert group(title) == wanted, title
+            seen.add(wanted)
+    assert "background" in seen

@@ -23,7 +23,7 @@ BATCHES = (
         disk_mib=1024,
         expected=r"I/O error|critical medium error",
     ),
-    Batch("timing", ("timing",), cpus=1, counted_clock=True),
+    Batch("timing", ("timing", "gate"), cpus=1, counted_clock=True),
     Batch("precision", ("precision",), cpus=1, counted_clock=True),
     Batch("abuse", ("abuse",), memory_mib=2048),
 )

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import guest, host, kernel, paths
-from lab.configurations import Configuration
+from lab import guest, host, kernel, paths, rivals
+from lab.configurations import Configuration, priority
 from lab.figures import Requests
 
 NS_PER_S = 1_000_000_000
@@ -158,6 +158,15 @@ def script_payload(
         # A boot without it stays the same boot when it changes.
         taken.pop("modules/fgio.ko", None)
     return taken
+
+
+def rival_settings(configuration: Configuration, device: str) -> dict[str, object]:
+    """What guest/rivals.sh finds for a configuration, but for the database's own throttles."""
+    values: dict[str, object] = {
+        "QUEUE": configuration.queued(),
+        "JOURNAL_PRIORITY": priority(configuration.journal_priority),
+    }
+    return values | (rivals.io_cost(device) if configuration.io_cost else {})
 
 
 def need_modules(chosen: kernel.Kernel, *names: str) -> None:

@@ -8,8 +8,8 @@ import re
 
 from matplotlib.figure import Figure
 
-from lab import drawings, figures, guest, host, kernel, paths, summary
-from lab.configurations import Configuration
+from lab import drawings, figures, guest, host, kernel, paths, rivals, summary
+from lab.configurations import RIVALS, Configuration
 from lab.experiments.base import (
     Experiment,
     Row,
@@ -19,6 +19,7 @@ from lab.experiments.base import (
     fgio_command,
     grown,
     moments,
+    rival_settings,
     script_payload,
 )
 from lab.experiments.database import ALL, Database
@@ -41,7 +42,7 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = ("mq-deadline-watched", "kyber", "fgio-block", "fgio-learnt")
+    extra_configurations = ("mq-deadline-watched", "kyber", "fgio-block", "fgio-learnt", *RIVALS)
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800
@@ -63,7 +64,12 @@ class Databases(Experiment):
             raise host.LabError(f"--only {only}: no such database; choose from: {names}")
 
     def has(self, configuration: Configuration, variant: str) -> bool:
-        return configuration.name != INSIDE or bool(self.databases[variant].inside())
+        database = self.databases[variant]
+        if configuration.own_throttle:
+            return bool(database.throttle(self.device))
+        if configuration.io_cost:
+            return bool(database.profile)
+        return configuration.name != INSIDE or bool(database.inside())
 
     def prepare(self) -> None:
         for name in self.variants:
@@ -84,7 +90,9 @@ class Databases(Experiment):
             "WARM_S": database.warm_s,
             "DURATION_S": database.duration_s,
             "STORM_AFTER_S": database.storm_after_s,
+            **rival_settings(configuration, self.device),
             **database.settings,
+            **(database.throttle(self.device) if configuration.own_throttle else {}),
         }
 
     def boot(
@@ -92,12 +100,15 @@ class Databases(Experiment):
     ) -> guest.Boot:
         database = self.databases[variant]
         values = self._settings(configuration, seed, database)
-        taken = script_payload(chosen, configuration, "databases", values, "fgiod.sh")
+        files = ("fgiod.sh", "rivals.sh", *database.scripts)
+        taken = script_payload(chosen, configuration, "databases", values, *files)
         taken |= database.payload()
         taken["database.sh"] = paths.LAB / "guest" / database.script
         if configuration.loads_fgio:
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"
+        if configuration.io_cost:
+            taken["titles"] = rivals.titles(database.profile)
         if configuration.name == INSIDE:
             taken |= database.inside()
         return guest.Boot(

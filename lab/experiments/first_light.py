@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lab import figures, guest, kernel
-from lab.configurations import SWITCHES, Configuration
+from lab import figures, guest, kernel, rivals
+from lab.configurations import RIVALS, SWITCHES, Configuration, priority
 from lab.dataset import Database
 from lab.experiments.base import (
     DATABASE_BOUNDS,
@@ -21,6 +21,7 @@ from lab.experiments.base import (
     disk_use,
     grown,
     moments,
+    rival_settings,
     script_payload,
 )
 from lab.figures import Requests
@@ -32,8 +33,11 @@ ACCOUNTS_PER_PAGE = 61
 # What a nightly job does: a base backup of the whole database, which begins with a checkpoint of
 # everything that is dirty, to the same volume.
 STORM = """
-pg_basebackup --pgdata=/data/backup --checkpoint=fast
+pg_basebackup --pgdata=/data/backup $BACKUP_OPTIONS
 """
+# As the server comes, and the backup as soon as it can be had.
+SCRIPTS = ("rivals.sh", "postgres-server.sh")
+POSTGRESQL = {"SERVER_OPTIONS": "", "BACKUP_OPTIONS": "--checkpoint=fast"}
 # A base backup switches to a new WAL segment when it begins and when it ends: the server writes the
 # rest of the old one (up to 16 MiB, which takes the volume 134 ms) while all who commit wait for
 # the lock that it holds.
@@ -74,7 +78,13 @@ class FirstLight(Experiment):
     )
     device = "volume"
     configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", "fgio-learnt")
+    extra_configurations = (
+        *DATABASE_BOUNDS,
+        "floor-switch",
+        "fgio-block",
+        "fgio-learnt",
+        *RIVALS,
+    )
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
     recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
@@ -95,9 +105,6 @@ class FirstLight(Experiment):
         DATABASE.image()
 
     def _settings(self, configuration: Configuration, seed: int) -> dict[str, object]:
-        def priority(pair: tuple[int, int] | None) -> str:
-            return f"{pair[0]},{pair[1]}" if pair else ""
-
         return {
             "DEVICE": self.device,
             "SEED": seed,
@@ -114,13 +121,16 @@ class FirstLight(Experiment):
             "STORM_AFTER_S": self.storm_after_s,
             "RATE": RATE,
             "RECORDED": int(self.recorded),
+            **rival_settings(configuration, self.device),
+            **(rivals.postgresql(self.device) if configuration.own_throttle else POSTGRESQL),
         }
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
         values = self._settings(configuration, seed)
-        taken = script_payload(chosen, configuration, "first-light", values)
+        taken = script_payload(chosen, configuration, "first-light", values, *SCRIPTS)
+        taken["titles"] = rivals.titles("postgresql")
         taken["dirty.sql"] = dirty(DIRTY_PAGES)
         taken["storm.sh"] = SWITCHES_ALONE if configuration.name == "floor-switch" else STORM
         return guest.Boot(

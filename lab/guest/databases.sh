@@ -12,6 +12,8 @@
 # shellcheck source=/dev/null
 . "$PAYLOAD/fgiod.sh"
 # shellcheck source=/dev/null
+. "$PAYLOAD/rivals.sh"
+# shellcheck source=/dev/null
 . "$PAYLOAD/databases.env"
 export PATH=$PATH:$PAYLOAD/bin
 DATA=/data
@@ -50,6 +52,7 @@ wait_until() { # SECONDS COMMAND...
 }
 
 run_storm() { # COMMAND...
+  enter_background
   moment storm_begin
   "$@" >"$RESULTS/storm.log" 2>&1 || { cat "$RESULTS/storm.log"; echo storm >"$RESULTS/failed"; }
   moment storm_end
@@ -75,14 +78,18 @@ use_elevator "$ELEVATOR"
 [[ -z $LABELS ]] || load_module fgio
 set_parameters "$SETTINGS"
 set_tunables "$TUNABLES"
+set_queue "$QUEUE"
+use_io_cost
 label
 start_database
+set_journal_priority "$JOURNAL_PRIORITY"
 phase warming up
 warm_up
 snapshot before
 phase measuring
 measure
 snapshot after
+keep_io_cost
 if has_fgio; then
   fgio --json blame >"$RESULTS/blame.json" || stop "fgio blame failed"
   fgio --json status >"$RESULTS/status.json" || stop "fgio status failed"

@@ -4,10 +4,11 @@
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
 # shellcheck source=/dev/null
+. "$PAYLOAD/rivals.sh"
+# shellcheck source=/dev/null
 . "$PAYLOAD/first-light.env"
-export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
-
-as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+# shellcheck source=/dev/null
+. "$PAYLOAD/postgres-server.sh"
 
 pids_of() { # SQL_CONDITION: server processes
   psql -XAtq -c "SELECT pid FROM pg_stat_activity WHERE $1"
@@ -26,12 +27,6 @@ tag_foreground() { # SQL_CONDITION: says to fgio who serves requests, and no mor
   for pid in $(pids_of "$1"); do
     "$PAYLOAD/bin/fgio" tag --foreground "$pid" || stop "fgio does not tag process $pid"
   done
-}
-
-set_journal_priority() {
-  [[ -n $FOREGROUND_PRIORITY ]] || return 0
-  ionice -c "${FOREGROUND_PRIORITY%,*}" -n "${FOREGROUND_PRIORITY#*,}" \
-    -p "$(pgrep "^jbd2/$DISK")" || stop "no I/O priority for the journal"
 }
 
 background() { # COMMAND...: runs at the background's priority
@@ -53,10 +48,11 @@ idle_storm() { # the server processes that work for the storm, once they exist
 }
 
 storm() {
+  enter_background
   idle_storm &
   moment storm_begin
   # shellcheck source=/dev/null
-  PGAPPNAME=storm background bash -e "$PAYLOAD/storm.sh" >"$RESULTS/storm.log" 2>&1 ||
+  PGAPPNAME=storm BACKUP_OPTIONS=$BACKUP_OPTIONS background bash -e "$PAYLOAD/storm.sh" >"$RESULTS/storm.log" 2>&1 ||
     { cat "$RESULTS/storm.log"; echo storm >"$RESULTS/failed"; }
   moment storm_end
 }
@@ -66,11 +62,10 @@ make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
 set_tunables "$TUNABLES"
+set_queue "$QUEUE"
+use_io_cost
 mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
-install -d -o postgres -g postgres "$RESULTS/server"
-# Without the log collector the server writes its log where it was started.
-as_postgres pg_ctl -w -t 120 -D /data/pg -l "$RESULTS/server/log" start >/dev/null ||
-  { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
+start_server /data/pg "$SERVER_OPTIONS"
 
 phase dirtying buffers
 psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
@@ -85,13 +80,14 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
     >pgbench.txt 2>&1 &
   pgbench=$!
   sleep 0.5
+  set_journal_priority "$JOURNAL_PRIORITY"
   # Who commits waits for the WAL writer as well, and for the journal of the file system, which
   # fgio finds out by itself. Whom the WAL writer keeps waiting the kernel cannot see.
   if [[ $ELEVATOR == fgio ]]; then
     tag_foreground "application_name = 'pgbench' OR backend_type = 'walwriter'"
   else
     set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
-    set_journal_priority
+    set_journal_priority "$FOREGROUND_PRIORITY"
   fi
   sleep "$(((WARM_S * 10 - 5) / 10)).5"
 fi
@@ -124,6 +120,7 @@ if [[ $ELEVATOR == fgio ]]; then
   "$PAYLOAD/bin/fgio" --json blame >blame.json || stop "fgio blame failed"
   "$PAYLOAD/bin/fgio" --json status >status.json || stop "fgio status failed"
 fi
+keep_io_cost
 phase ending
 psql -XAtq -c "SELECT row_to_json(s) FROM pg_stat_bgwriter s" >bgwriter.json
 psql -XAtq -c "SELECT version()" >version.txt

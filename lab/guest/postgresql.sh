@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # PostgreSQL, see databases.sh. The storm: a base backup with its checkpoint, as in first-light.
 # shellcheck shell=bash
-export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
-
-as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+# shellcheck source=/dev/null
+. "$PAYLOAD/postgres-server.sh"
 
 load_extension() {
   install -t "$(pg_config --pkglibdir)" "$PAYLOAD/inside/fgio.so"
@@ -13,10 +12,7 @@ load_extension() {
 start_database() {
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
   [[ $LABELS != inside ]] || load_extension
-  install -d -o postgres -g postgres "$RESULTS/server"
-  # Without the log collector the server writes its log where it was started.
-  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" start >/dev/null ||
-    { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
+  start_server "$DATA/pg" "$SERVER_OPTIONS"
   psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
 }
 
@@ -30,7 +26,8 @@ warm_up() {
 }
 
 storm() {
-  pg_basebackup --pgdata="$DATA/backup" --checkpoint=fast &
+  # shellcheck disable=SC2086
+  pg_basebackup --pgdata="$DATA/backup" $BACKUP_OPTIONS &
   sleep 1
   list_threads backup
   wait $!

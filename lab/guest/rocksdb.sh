@@ -15,7 +15,7 @@ measure() {
   # shellcheck disable=SC2086
   db_bench --benchmarks=readrandomwriterandom $SHAPE --use_existing_db --seed="$SEED" \
     --threads="$CLIENTS" --duration="$DURATION_S" --ops_between_duration_checks=1 --readwritepercent=90 \
-    --sync --histogram --statistics --stats_level=1 "${compaction[@]}" \
+    --sync --histogram --statistics --stats_level=1 $THROTTLE "${compaction[@]}" \
     >"$RESULTS/db_bench.txt" 2>"$RESULTS/db_bench.errors" &
   sleep 2
   list_threads compaction

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # PostgreSQL under TPC-C, see databases.sh. The storm: one checkpoint after the other.
 # shellcheck shell=bash
-export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
-
-as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+# shellcheck source=/dev/null
+. "$PAYLOAD/postgres-server.sh"
 
 start_database() {
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
-  install -d -o postgres -g postgres "$RESULTS/server"
-  as_postgres pg_ctl -w -t 120 -D "$DATA/pg" -l "$RESULTS/server/log" start >/dev/null ||
-    { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
+  start_server "$DATA/pg" "$SERVER_OPTIONS"
 }
 
 warm_up() {
@@ -34,7 +31,7 @@ checkpoints() { # at STORM_AFTER_S, and every CHECKPOINT_S from then on
   local at
   sleep "$STORM_AFTER_S"
   for ((at = STORM_AFTER_S; at < DURATION_S; at += CHECKPOINT_S)); do
-    psql -Xqc CHECKPOINT &
+    psql -Xqc "$CHECKPOINT" >/dev/null &
     sleep "$CHECKPOINT_S"
   done
   wait

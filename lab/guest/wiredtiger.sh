@@ -16,7 +16,7 @@ measure() {
   [[ $HAS_BACKGROUND == 1 ]] || options=$PAYLOAD/run-floor
   moment measure_begin
   "$PAYLOAD/wiredtiger/wtperf" -h "$DATA/db" -m "$RESULTS" -O "$options" \
-    -o "run_time=$DURATION_S" >"$RESULTS/wtperf.txt" 2>&1 &
+    ${CONNECTION:+-C "$CONNECTION"} -o "run_time=$DURATION_S" >"$RESULTS/wtperf.txt" 2>&1 &
   sleep $((DURATION_S - 2))
   list_threads checkpoints
   wait $! || { cat "$RESULTS/wtperf.txt"; stop "wtperf failed"; }

@@ -27,12 +27,13 @@ class Database:
     """One database: its clients, its storm, and how to read what they leave.
 
     title: for the report; load, storm: what the foreground does, and the background, in a line
-    script: file of lab/guest with the functions that databases.sh calls
+    script: file of lab/guest with the functions that databases.sh calls; scripts: what it sources
     programs: extended regular expression of the command names of its processes
     packages: Debian packages that the guest needs for it
     duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
         storm in them
     settings: for the script, in databases.env
+    profile: the one whose processes can be told apart by their titles; none for one of threads
     """
 
     name = ""
@@ -40,6 +41,7 @@ class Database:
     load = ""
     storm = ""
     script = ""
+    scripts: tuple[str, ...] = ()
     programs = ""
     packages: tuple[str, ...] = ()
     memory_mib = 1024
@@ -47,6 +49,7 @@ class Database:
     warm_s = 1
     storm_after_s = 2
     settings: dict[str, object] = {}
+    profile = ""
 
     def prepare(self) -> None:
         """Builds what the boots need, before the first one."""
@@ -61,6 +64,10 @@ class Database:
 
     def inside(self) -> dict[str, Path]:
         """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
+        return {}
+
+    def throttle(self, device: str) -> dict[str, object]:
+        """Settings that turn its own throttles on, for a disk model; empty: it has none."""
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

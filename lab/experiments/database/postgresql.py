@@ -3,10 +3,16 @@
 
 from pathlib import Path
 
-from lab import dataset, paths
+from lab import dataset, paths, rivals
 from lab.experiments.database.base import Database, Measured, storm_span
 from lab.experiments.extension_cost import build_extension
-from lab.experiments.first_light import checkpoints_since, dirty, longest_s, transactions
+from lab.experiments.first_light import (
+    POSTGRESQL,
+    checkpoints_since,
+    dirty,
+    longest_s,
+    transactions,
+)
 
 # A third of first-light's: what it shows, in a third of the time.
 DATA_SET = dataset.Database(scale=14, shared_buffers_mib=96, room_mib=1200)
@@ -23,9 +29,11 @@ class PostgreSQL(Database):
         "a checkpoint of 10,000 dirty buffers and a base backup (`pg_basebackup`) of some 210 MiB"
     )
     script = "postgresql.sh"
+    scripts = ("postgres-server.sh",)
     programs = "postgres"
     duration_s = 11
-    settings = {"RATE": 300, "CLIENTS": 8}
+    settings = {"RATE": 300, "CLIENTS": 8, **POSTGRESQL}
+    profile = "postgresql"
 
     def prepare(self) -> None:
         build_extension()
@@ -39,6 +47,9 @@ class PostgreSQL(Database):
 
     def inside(self) -> dict[str, Path]:
         return {"inside/fgio.so": paths.BUILD / "postgresql" / "fgio.so"}
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.postgresql(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}

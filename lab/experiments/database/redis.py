@@ -27,6 +27,7 @@ class Redis(Database):
     programs = "redis-server"
     duration_s = 11
     settings = {"RATE": 400, "CLIENTS": 16, "KEYS": 250_000}
+    profile = "redis"
 
     def prepare(self) -> None:
         compile_program("redis-clients", "-static", "-lm")

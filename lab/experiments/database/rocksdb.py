@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from lab import dataset, host, image, paths
+from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
 
 PACKAGES = ("rocksdb-tools",)
@@ -48,7 +48,7 @@ class RocksDB(Database):
     memory_mib = 640
     duration_s = 8
     warm_s = 0
-    settings = {"SHAPE": SHAPE, "CLIENTS": 8}
+    settings = {"SHAPE": SHAPE, "CLIENTS": 8, "THROTTLE": ""}
 
     def prepare(self) -> None:
         root = image.root_tree(PACKAGES)
@@ -63,6 +63,9 @@ class RocksDB(Database):
     def disk(self) -> Path:
         mark = image.fingerprint(PREPARE, FILL_MIB, ROOM_MIB, image.root_tree(PACKAGES).name)
         return paths.CACHE / f"rocksdb-{mark}.ext4"
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.rocksdb(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         text = (folder / "db_bench.txt").read_text()

@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from lab import dataset, host, image, paths
+from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
-from lab.experiments.first_light import checkpoints_since, longest_s, transactions
+from lab.experiments.first_light import POSTGRESQL, checkpoints_since, longest_s, transactions
 
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
@@ -31,7 +31,9 @@ class Tpcc(Database):
     """All five transactions, as fast as eight clients can, or at a rate."""
 
     script = "tpcc.sh"
+    scripts = ("postgres-server.sh",)
     programs = "postgres"
+    profile = "postgresql"
     memory_mib = 1024
     duration_s = 20
     # A cold cache cannot serve the rate: what piles up meanwhile has to be gone.
@@ -54,6 +56,8 @@ class Tpcc(Database):
             "WAREHOUSES": warehouses,
             "CHECKPOINT_S": CHECKPOINT_S,
             "CHECKED": int(checked),
+            "CHECKPOINT": "CHECKPOINT",
+            **POSTGRESQL,
         }
 
     def prepare(self) -> None:
@@ -95,6 +99,10 @@ class Tpcc(Database):
         taken["tpcc/consistency.sql"] = SQL / "consistency.sql"
         taken["tpcc/mix"] = "".join(f"{name} {weight}\n" for name, weight in MIX.items())
         return taken
+
+    def throttle(self, device: str) -> dict[str, object]:
+        # CHECKPOINT is always at once; a base backup may ask for one that is spread.
+        return rivals.postgresql(device) | {"CHECKPOINT": "SELECT pg_backup_start('lab')"}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         requests = transactions(folder, begin).between(0, end - begin)

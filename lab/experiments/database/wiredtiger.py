@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lab import figures, host, image, paths
+from lab import figures, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
 
 VERSION = "11.3.1"
@@ -75,6 +75,7 @@ class WiredTiger(Database):
     memory_mib = 640
     duration_s = 7
     warm_s = 0
+    settings = {"CONNECTION": ""}
 
     def prepare(self) -> None:
         built = programs()
@@ -105,6 +106,9 @@ class WiredTiger(Database):
             "run": RUN % f"{STATISTICS},{CHECKPOINTS}",
             "run-floor": RUN % STATISTICS,
         }
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.wiredtiger(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         span_s = end - begin

@@ -134,7 +134,7 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 
 /// The settings that these tools know: switches, numbers, lists, what is set at
 /// load.
-pub static KNOWN: [Description; 28] = [
+pub static KNOWN: [Description; 29] = [
     switch(
         "stamp",
         "decide the class of each I/O",
@@ -241,6 +241,12 @@ pub static KNOWN: [Description; 28] = [
         Some(200),
         Some((0, 60_000)),
         "longest stay of a writer at the dirty limit",
+    ),
+    number(
+        "gate",
+        Some(0),
+        Some((0, 2)),
+        "for comparison: others wait at the system call, by priority (1) or deadline (2)",
     ),
     number(
         "watchdog_ms",

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Sourced by what runs PostgreSQL in a guest.
+# shellcheck shell=bash
+export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
+
+as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+
+start_server() { # FOLDER [OPTIONS]: its log is in $RESULTS/server
+  install -d -o postgres -g postgres "$RESULTS/server"
+  # Without the log collector the server writes its log where it was started.
+  as_postgres pg_ctl -w -t 120 -D "$1" -l "$RESULTS/server/log" -o "${2:-}" start >/dev/null ||
+    { cat "$RESULTS/server/log"; stop "PostgreSQL does not start"; }
+}
