@@ -18,6 +18,7 @@ from lab.experiments.section_cost import SectionCost
 from lab.experiments.starvation import Starvation
 from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
+from lab.experiments.ycsb import Ycsb
 
 ALL: dict[str, Experiment] = {
     experiment.name: experiment
@@ -37,6 +38,7 @@ ALL: dict[str, Experiment] = {
         Churn(),
         Databases(),
         TpccExperiment(),
+        Ycsb(),
         Scenarios(),
         Recorded(),
     )
