@@ -14,12 +14,15 @@ start_database() {
   cat "$DATA/db/ycsb.wt" >/dev/null
 }
 
+is_answered() { [[ -s $RESULTS/requests ]]; }
+
 warm_up() {
   local engine=$ENGINE
   [[ $HAS_BACKGROUND == 0 ]] || engine+=,$CHECKPOINTS
   wt-clients "$DATA/db" run "$engine" "$RATE" "$CLIENTS" "$UPDATE_SHARE" "$KEYS" \
     $((WARM_S + DURATION_S + 1)) "$SEED" >"$RESULTS/requests" 2>"$RESULTS/errors" &
   clients=$!
+  wait_until 60 is_answered
   sleep "$WARM_S"
 }
 

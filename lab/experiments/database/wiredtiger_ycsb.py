@@ -36,7 +36,7 @@ class WiredTigerYcsb(Database):
     programs = PROGRAM
     memory_mib = MEMORY_MIB
     duration_s = 12
-    warm_s = 2
+    warm_s = 1
     storm = (
         f"a checkpoint {CHECKPOINT_S} s after the end of the last one, and eviction; "
         "*floor*: eviction alone"
