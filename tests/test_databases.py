@@ -6,7 +6,8 @@ import json
 import pytest
 
 from lab import configurations, experiments, host, threads
-from lab.experiments.database import ALL
+from lab.experiments.database import ALL, ycsb
+from lab.experiments.database.readwhilewriting import ReadWhileWriting
 
 THREADS = """\
   100   100 redis-server    redis-server *:6379
@@ -30,6 +31,16 @@ Min: 136  Median: 22846.1538  Max: 72532
 Percentiles: P50: 22846.00 P75: 29200.29 P99: 48701.03 P99.9: 65050.00 P99.99: 72532.00
 rocksdb.compact.write.bytes COUNT : 3145728
 rocksdb.flush.write.bytes COUNT : 0
+"""
+READ_WHILE_WRITING = """\
+readwhilewriting :    2175.330 micros/op 3586 ops/sec 2.000 seconds 15992 operations; ( ... )
+Microseconds per read:
+Count: 1000 Average: 39.1546  StdDev: 1392.68
+Min: 0  Median: 3.9180  Max: 9000
+Percentiles: P50: 4.00 P75: 5.96 P99: 51.00 P99.9: 165.00 P99.99: 71333.33
+------------------------------------------------------
+rocksdb.db.write.micros P50 : 700.5 P95 : 900.0 P99 : 1500.0 P100 : 8000.0 COUNT : 500 SUM : 1
+rocksdb.compact.write.bytes COUNT : 3145728
 """
 HEAD = "#usecs,operations,cumulative-operations,total-operations\n"
 
@@ -66,6 +77,26 @@ def test_figures_of_db_bench(tmp_path):
     }
     assert measured.foregrounds["writes"]["n"] == 1592
     assert measured.background == {"compacted_mib": 3.0, "flushed_mib": 0.0}
+
+
+def test_figures_of_a_writer_beside_readers(tmp_path):
+    (tmp_path / "db_bench.txt").write_text(READ_WHILE_WRITING)
+    measured = ReadWhileWriting().read(tmp_path, 0, 2)
+    assert measured.foregrounds["reads"]["throughput"] == 500
+    assert measured.foregrounds["writes"] == {
+        "throughput": 250.0,
+        "p50_ms": 0.7005,
+        "p99_ms": 1.5,
+        "max_ms": 8.0,
+        "n": 500,
+    }
+    assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
+
+
+def test_clients_of_ycsb_that_were_never_answered_are_said(tmp_path):
+    (tmp_path / "requests").touch()
+    with pytest.raises(host.LabError, match="no request was answered"):
+        ycsb.requests(tmp_path, 0, 1)
 
 
 def test_figures_of_wtperf(tmp_path):

@@ -13,6 +13,7 @@ from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
+from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.starvation import Starvation
@@ -39,6 +40,7 @@ ALL: dict[str, Experiment] = {
         Databases(),
         TpccExperiment(),
         Ycsb(),
+        RocksDBExperiment(),
         Scenarios(),
         Recorded(),
     )
