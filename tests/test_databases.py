@@ -8,6 +8,7 @@ import pytest
 from lab import configurations, experiments, host, threads
 from lab.experiments.database import ALL, ycsb
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
+from lab.experiments.database.redis_ycsb import RedisYcsb
 
 THREADS = """\
   100   100 redis-server    redis-server *:6379
@@ -91,6 +92,18 @@ def test_figures_of_a_writer_beside_readers(tmp_path):
         "n": 500,
     }
     assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
+
+
+def test_requests_of_all_clients_of_ycsb(tmp_path):
+    (tmp_path / "requests.1").write_text("10500000 2000 1\n11500000 1000 0\n21000000 7 0\n")
+    (tmp_path / "requests.2").write_text("10600000 4000 1\n")
+    (tmp_path / "info.1").write_text("rdb_saves:2\naof_rewrites:1\naof_delayed_fsync:3\n")
+    (tmp_path / "info.2").write_text("rdb_saves:1\naof_rewrites:0\naof_delayed_fsync:0\n")
+    measured = RedisYcsb("redis", 0).read(tmp_path, 10, 20)
+    latency_ms = {kind: part.latency_ms.tolist() for kind, part in measured.foregrounds.items()}
+    assert latency_ms == {"": [2, 1, 4], "reads": [1], "updates": [2, 4]}
+    assert measured.foregrounds["reads"].end_s.tolist() == [1.5]
+    assert measured.background == {"snapshots": 3, "rewrites": 1, "late_syncs": 3}
 
 
 def test_clients_of_ycsb_that_were_never_answered_are_said(tmp_path):

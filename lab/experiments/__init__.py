@@ -20,6 +20,7 @@ from lab.experiments.starvation import Starvation
 from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
 from lab.experiments.ycsb import Ycsb
+from lab.experiments.ycsb_redis import YcsbRedis
 
 ALL: dict[str, Experiment] = {
     experiment.name: experiment
@@ -40,6 +41,7 @@ ALL: dict[str, Experiment] = {
         Databases(),
         TpccExperiment(),
         Ycsb(),
+        YcsbRedis(),
         RocksDBExperiment(),
         Scenarios(),
         Recorded(),
