@@ -9,8 +9,8 @@ from lab.experiments.database.redis import Redis
 from lab.experiments.database.ycsb import UPDATE_SHARE, requests
 
 INSTANCES = 10
-# Of each instance: 40 MiB, and two clients.
-KEYS = 40_000
+# Of each instance: 20 MiB, and two clients.
+KEYS = 20_000
 CLIENTS = 2
 # A snapshot 4 s after the end of the last one; the log is rewritten when it has grown to this.
 SAVE = "4 100"
@@ -23,11 +23,11 @@ class RedisYcsb(Redis):
 
     title = f"Redis 7.0, {INSTANCES} instances, YCSB A"
     storm = (
-        "each instance takes a snapshot (40 MiB) 4 s after the end of the last one, and rewrites "
+        "each instance takes a snapshot (20 MiB) 4 s after the end of the last one, and rewrites "
         f"its append-only file when that has {REWRITE_MIN}; none in *floor*"
     )
     script = "redis-ycsb.sh"
-    memory_mib = 1536
+    memory_mib = 1024
     duration_s = 10
     warm_s = 1
 
