@@ -36,11 +36,15 @@ class Figure:
 
 FIGURES = (
     Figure("tpcc", "figures 4 to 6 and table 2", "tpcc"),
+    Figure("ycsb", "figures 7 and 8 and table 3", "ycsb"),
+    Figure("ycsb-redis", "figure 9", "ycsb-redis"),
+    Figure("rocksdb", "not there: RocksDB", "rocksdb"),
     Figure("first-light", "not there: a base backup", "first-light"),
     Figure("databases", "not there: small storms", "databases"),
     Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits", "ssd"),
     Figure("tpcc-hdd", "figure 4 on a hard disk", "tpcc", "^tpcc-fits$", "hdd"),
     Figure("ablation-postgresql", "figure 10, PostgreSQL", "tpcc", "^tpcc-fits$", chosen=ABLATION),
+    Figure("ablation-wiredtiger", "figure 10, MongoDB", "ycsb", "^fits$", chosen=ABLATION),
     Figure("depth", "figure 11", "depth"),
     Figure("drive-priority", "not there: IO Priority, HotStorage", "drive-priority"),
 )

@@ -8,7 +8,9 @@ import tomllib
 import pytest
 
 from lab import configurations, experiments, host, paths, rivals, threads
-from lab.experiments.database import ALL
+from lab.experiments.database import ALL, ycsb
+from lab.experiments.database.readwhilewriting import ReadWhileWriting
+from lab.experiments.database.redis_ycsb import RedisYcsb
 
 THREADS = """\
   100   100 redis-server    redis-server *:6379
@@ -32,6 +34,16 @@ Min: 136  Median: 22846.1538  Max: 72532
 Percentiles: P50: 22846.00 P75: 29200.29 P99: 48701.03 P99.9: 65050.00 P99.99: 72532.00
 rocksdb.compact.write.bytes COUNT : 3145728
 rocksdb.flush.write.bytes COUNT : 0
+"""
+READ_WHILE_WRITING = """\
+readwhilewriting :    2175.330 micros/op 3586 ops/sec 2.000 seconds 15992 operations; ( ... )
+Microseconds per read:
+Count: 1000 Average: 39.1546  StdDev: 1392.68
+Min: 0  Median: 3.9180  Max: 9000
+Percentiles: P50: 4.00 P75: 5.96 P99: 51.00 P99.9: 165.00 P99.99: 71333.33
+------------------------------------------------------
+rocksdb.db.write.micros P50 : 700.5 P95 : 900.0 P99 : 1500.0 P100 : 8000.0 COUNT : 500 SUM : 1
+rocksdb.compact.write.bytes COUNT : 3145728
 """
 HEAD = "#usecs,operations,cumulative-operations,total-operations\n"
 
@@ -68,6 +80,38 @@ def test_figures_of_db_bench(tmp_path):
     }
     assert measured.foregrounds["writes"]["n"] == 1592
     assert measured.background == {"compacted_mib": 3.0, "flushed_mib": 0.0}
+
+
+def test_figures_of_a_writer_beside_readers(tmp_path):
+    (tmp_path / "db_bench.txt").write_text(READ_WHILE_WRITING)
+    measured = ReadWhileWriting().read(tmp_path, 0, 2)
+    assert measured.foregrounds["reads"]["throughput"] == 500
+    assert measured.foregrounds["writes"] == {
+        "throughput": 250.0,
+        "p50_ms": 0.7005,
+        "p99_ms": 1.5,
+        "max_ms": 8.0,
+        "n": 500,
+    }
+    assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
+
+
+def test_requests_of_all_clients_of_ycsb(tmp_path):
+    (tmp_path / "requests.1").write_text("10500000 2000 1\n11500000 1000 0\n21000000 7 0\n")
+    (tmp_path / "requests.2").write_text("10600000 4000 1\n")
+    (tmp_path / "info.1").write_text("rdb_saves:2\naof_rewrites:1\naof_delayed_fsync:3\n")
+    (tmp_path / "info.2").write_text("rdb_saves:1\naof_rewrites:0\naof_delayed_fsync:0\n")
+    measured = RedisYcsb("redis", 0).read(tmp_path, 10, 20)
+    latency_ms = {kind: part.latency_ms.tolist() for kind, part in measured.foregrounds.items()}
+    assert latency_ms == {"": [2, 1, 4], "reads": [1], "updates": [2, 4]}
+    assert measured.foregrounds["reads"].end_s.tolist() == [1.5]
+    assert measured.background == {"snapshots": 3, "rewrites": 1, "late_syncs": 3}
+
+
+def test_clients_of_ycsb_that_were_never_answered_are_said(tmp_path):
+    (tmp_path / "requests").touch()
+    with pytest.raises(host.LabError, match="no request was answered"):
+        ycsb.requests(tmp_path, 0, 1)
 
 
 def test_figures_of_wtperf(tmp_path):

@@ -13,11 +13,14 @@ from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.overhead import Overhead
+from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.starvation import Starvation
 from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
+from lab.experiments.ycsb import Ycsb
+from lab.experiments.ycsb_redis import YcsbRedis
 
 ALL: dict[str, Experiment] = {
     experiment.name: experiment
@@ -37,6 +40,9 @@ ALL: dict[str, Experiment] = {
         Churn(),
         Databases(),
         TpccExperiment(),
+        Ycsb(),
+        YcsbRedis(),
+        RocksDBExperiment(),
         Scenarios(),
         Recorded(),
     )

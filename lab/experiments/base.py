@@ -250,6 +250,17 @@ def disk_use(folder: Path, before: str = "before", after: str = "after") -> dict
     return use
 
 
+def cpu_idle_percent(folder: Path) -> float:
+    """How much of the time between the two snapshots of a run the processors had nothing to do."""
+    first, last = (
+        np.array((folder / f"{name}.cpu").read_text().split()[1:9], dtype=np.int64)
+        for name in ("before", "after")
+    )
+    spent = last - first
+    idle, iowait = spent[3:5]
+    return round(float(100 * (idle + iowait) / spent.sum()), 1)
+
+
 def moments(folder: Path) -> dict[str, float]:
     """What the guest's script noted with `moment`: event -> s of the wall clock."""
     pairs = (line.split() for line in (folder / "moments").read_text().splitlines())

@@ -15,6 +15,7 @@ from lab.experiments.base import (
     Row,
     blame,
     check,
+    cpu_idle_percent,
     disk_use,
     fgio_command,
     grown,
@@ -51,6 +52,7 @@ class Databases(Experiment):
         "foreground.throughput": "requests per second",
         "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
         "background.written_mib": "MiB written to the disk while measuring, by all",
+        "background.cpu_idle_percent": "of the processors' time while measuring",
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
         "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
@@ -132,6 +134,7 @@ class Databases(Experiment):
         measured = database.read(folder, begin, end)
         disk = disk_use(folder)
         background = {"storm_s": None, **measured.background, "written_mib": disk["write"]["mib"]}
+        background["cpu_idle_percent"] = cpu_idle_percent(folder)
         if measured.storm_s:
             storm_begin, storm_end = measured.storm_s
             background["storm_s"] = round(storm_end - storm_begin, 3) if storm_end else None

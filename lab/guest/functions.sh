@@ -79,7 +79,8 @@ set_parameters() { # "NAME=VALUE...": of fgio
   done
 }
 
-snapshot() { # NAME: counters of the disk now, into $RESULTS/NAME.*
+snapshot() { # NAME: counters of the disk and the processors now, into $RESULTS/NAME.*
+  head -n 1 /proc/stat >"$RESULTS/$1.cpu"
   cat "/sys/block/$DISK/stat" >"$RESULTS/$1.stat"
   cat "/sys/kernel/debug/fgio/$DISK/counters" >"$RESULTS/$1.fgio" 2>/dev/null ||
     rm -f "$RESULTS/$1.fgio"

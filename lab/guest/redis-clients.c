@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Clients of a Redis server whose requests arrive whatever the server does.
+ * YCSB's clients of a Redis server.
  *
- *	redis-clients SOCKET RATE CONNECTIONS KEYS SECONDS SEED
+ *	redis-clients SOCKET RATE CONNECTIONS UPDATE_SHARE KEYS SECONDS SEED
  *
- * SETs of 1,000 bytes to random ones of KEYS keys arrive at random moments, RATE a second. One that
- * finds all connections busy waits for one. Prints a line for each, in
- * microseconds: when it was answered (wall clock), and how long that was after
- * it had arrived.
+ * GETs and SETs of 1,000 bytes, RATE a second (ycsb.h); the keys are those of DEBUG POPULATE. A
+ * request that finds all connections busy waits for one. Prints a line for each that was answered.
  */
 #define _GNU_SOURCE
-#include <math.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,29 +15,21 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lab/guest/program.h"
+#include "lab/guest/ycsb.h"
 
 #define CONNECTIONS_MAX 256
-#define VALUE_BYTES 1000
 #define US_PER_S 1e6
 
-static const char answer[] = "+OK\r\n";
-static char value[VALUE_BYTES];
+static const char set_answer[] = "+OK\r\n";
+static const char get_answer[] = "$1000\r\n";
+static char value[YCSB_VALUE_BYTES];
 static struct pollfd sockets[CONNECTIONS_MAX];
-/* When the request arrived that a connection is busy with; 0: none. */
-static double arrived_us[CONNECTIONS_MAX];
+static struct ycsb_request requests[CONNECTIONS_MAX];
+static bool is_busy[CONNECTIONS_MAX];
 static int connections, busy;
-
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * US_PER_S + now.tv_nsec / 1e3;
-}
 
 static int connect_to(const char *path)
 {
@@ -53,62 +42,61 @@ static int connect_to(const char *path)
 	return server;
 }
 
-/* Intervals between arrivals that know nothing of each other. */
-static double interval_us(double rate)
+static int compose(char *text, size_t room, const struct ycsb_request *request)
 {
-	return -log(1 - drand48()) * US_PER_S / rate;
+	char key[32];
+	int length = snprintf(key, sizeof(key), "key:%llu", (unsigned long long)request->key);
+
+	if (!request->is_update)
+		return snprintf(text, room, "*2\r\n$3\r\nGET\r\n$%d\r\n%s\r\n", length, key);
+	return snprintf(text, room, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%.*s\r\n", length, key,
+			YCSB_VALUE_BYTES, YCSB_VALUE_BYTES, value);
 }
 
-static void send_request(int which, long keys)
+static void start_request(struct ycsb_request request)
 {
-	char request[VALUE_BYTES + 128], key[32];
-	int key_length, length;
+	char text[YCSB_VALUE_BYTES + 128];
+	int length = compose(text, sizeof(text), &request);
+	int which = 0;
 
-	key_length = snprintf(key, sizeof(key), "key:%ld", (long)(drand48() * keys));
-	length = snprintf(request, sizeof(request),
-			  "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%.*s\r\n", key_length, key,
-			  VALUE_BYTES, VALUE_BYTES, value);
-	if (write(sockets[which].fd, request, length) != length)
+	while (is_busy[which])
+		which++;
+	ycsb_begin(&request);
+	requests[which] = request;
+	is_busy[which] = true;
+	busy++;
+	if (write(sockets[which].fd, text, length) != length)
 		stop("write to the server");
 }
 
 static void receive_answer(int which)
 {
-	char text[sizeof(answer) - 1];
-	double now;
+	char text[sizeof(get_answer) - 1 + YCSB_VALUE_BYTES + 2];
+	bool is_update = requests[which].is_update;
+	const char *expected = is_update ? set_answer : get_answer;
+	ssize_t length = is_update ? sizeof(set_answer) - 1 : sizeof(text);
 
-	if (recv(sockets[which].fd, text, sizeof(text), MSG_WAITALL) != sizeof(text) ||
-	    memcmp(text, answer, sizeof(text))) {
-		fprintf(stderr, "the server says %.*s\n", (int)sizeof(text), text);
+	if (recv(sockets[which].fd, text, length, MSG_WAITALL) != length ||
+	    memcmp(text, expected, strlen(expected))) {
+		fprintf(stderr, "the server says %.*s\n", (int)strlen(expected), text);
 		exit(1);
 	}
-	now = now_us();
-	printf("%.0f %.0f\n", now, now - arrived_us[which]);
-	arrived_us[which] = 0;
+	ycsb_answered(&requests[which]);
+	is_busy[which] = false;
 	busy--;
 }
 
-static void start_request(double due_us, long keys)
-{
-	int which = 0;
-
-	while (arrived_us[which])
-		which++;
-	arrived_us[which] = due_us;
-	busy++;
-	send_request(which, keys);
-}
-
+/* For a request that was sent, or until a time; 0: for however long it takes. */
 static void wait_for_answers(double until_us)
 {
-	double left_us = until_us - now_us();
+	double left_us = until_us - ycsb_now_us();
 	struct timespec left = { 0 };
 
 	if (left_us > 0) {
 		left.tv_sec = left_us / US_PER_S;
 		left.tv_nsec = (left_us - left.tv_sec * US_PER_S) * 1e3;
 	}
-	if (ppoll(sockets, connections, busy < connections ? &left : NULL, NULL) < 0)
+	if (ppoll(sockets, connections, until_us ? &left : NULL, NULL) < 0)
 		stop("ppoll");
 	for (int i = 0; i < connections; i++)
 		if (sockets[i].revents)
@@ -117,32 +105,30 @@ static void wait_for_answers(double until_us)
 
 int main(int argc, char **argv)
 {
-	double rate, due_us, end_us;
-	long keys;
+	struct ycsb_request next;
+	struct ycsb load;
+	double end_us;
 
-	if (argc != 7) {
-		fprintf(stderr, "redis-clients SOCKET RATE CONNECTIONS KEYS SECONDS SEED\n");
+	if (argc != 8) {
+		fprintf(stderr, "redis-clients SOCKET RATE CONNECTIONS UPDATE_SHARE KEYS SECONDS SEED\n");
 		return 2;
 	}
-	rate = atof(argv[2]);
 	connections = atoi(argv[3]);
-	keys = atol(argv[4]);
-	srand48(atol(argv[6]));
 	for (int i = 0; i < connections && i < CONNECTIONS_MAX; i++)
 		sockets[i] = (struct pollfd){ .fd = connect_to(argv[1]), .events = POLLIN };
-	for (int i = 0; i < VALUE_BYTES; i++)
-		value[i] = 'a' + (char)(drand48() * 26);
+	ycsb_fill(value, atol(argv[7]));
+	load = ycsb_start(atof(argv[2]), atof(argv[4]), atol(argv[5]), atol(argv[7]));
+	end_us = ycsb_now_us() + atof(argv[6]) * US_PER_S;
 
-	due_us = now_us();
-	end_us = due_us + atof(argv[5]) * US_PER_S;
-	while (due_us < end_us) {
-		while (due_us <= now_us() && busy < connections) {
-			start_request(due_us, keys);
-			due_us += interval_us(rate);
+	next = ycsb_next(&load);
+	while (ycsb_now_us() < end_us) {
+		while (next.due_us <= ycsb_now_us() && busy < connections) {
+			start_request(next);
+			next = ycsb_next(&load);
 		}
-		wait_for_answers(due_us);
+		wait_for_answers(busy < connections ? next.due_us : 0);
 	}
 	while (busy)
-		wait_for_answers(due_us);
+		wait_for_answers(0);
 	return 0;
 }

@@ -23,7 +23,7 @@ start_database() {
 }
 
 warm_up() {
-  redis-clients $SOCKET "$RATE" "$CLIENTS" "$KEYS" $((WARM_S + DURATION_S)) "$SEED" \
+  redis-clients $SOCKET "$RATE" "$CLIENTS" 1 "$KEYS" $((WARM_S + DURATION_S)) "$SEED" \
     >"$RESULTS/requests" &
   clients=$!
   sleep "$WARM_S"

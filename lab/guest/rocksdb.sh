@@ -13,9 +13,8 @@ measure() {
   [[ $HAS_BACKGROUND == 1 ]] || compaction=(--disable_auto_compactions)
   moment measure_begin
   # shellcheck disable=SC2086
-  db_bench --benchmarks=readrandomwriterandom $SHAPE --use_existing_db --seed="$SEED" \
-    --threads="$CLIENTS" --duration="$DURATION_S" --ops_between_duration_checks=1 --readwritepercent=90 \
-    --sync --histogram --statistics --stats_level=1 $THROTTLE "${compaction[@]}" \
+  db_bench --benchmarks=$BENCHMARK $SHAPE --use_existing_db --seed="$SEED" --duration="$DURATION_S" \
+    --ops_between_duration_checks=1 --sync --histogram --statistics $THROTTLE "${compaction[@]}" \
     >"$RESULTS/db_bench.txt" 2>"$RESULTS/db_bench.errors" &
   sleep 2
   list_threads compaction

@@ -4,16 +4,12 @@
 import os
 from pathlib import Path
 
-import numpy as np
-
 from lab import host, image, paths
 from lab.experiments.base import compile_program
 from lab.experiments.database.base import Database, Measured, storm_span
-from lab.figures import Requests
+from lab.experiments.database.ycsb import SOURCE, requests
 
 DISK_MIB = 2048
-US_PER_S = 1e6
-US_PER_MS = 1e3
 
 
 class Redis(Database):
@@ -30,7 +26,7 @@ class Redis(Database):
     profile = "redis"
 
     def prepare(self) -> None:
-        compile_program("redis-clients", "-static", "-lm")
+        compile_program("redis-clients", str(SOURCE), "-static", "-lm")
         module = str(paths.ROOT / "integrations" / "redis")
         host.run(["make", "-s", "-C", "lib"], what="building libfgio", cwd=paths.ROOT)
         host.run(["make", "-s", "-C", module], what="building the Redis module")
@@ -47,7 +43,5 @@ class Redis(Database):
         return {"inside/fgio.so": paths.BUILD / "redis" / "fgio.so"}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
-        table = np.loadtxt(folder / "requests", ndmin=2)
-        requests = Requests(table[:, 0] / US_PER_S - begin, table[:, 1] / US_PER_MS)
-        measured = {"": requests.between(0, end - begin)}
-        return Measured(measured, storm_s=storm_span(folder, begin, end))
+        measured = requests(folder, begin, end)
+        return Measured({"": measured[""]}, storm_s=storm_span(folder, begin, end))

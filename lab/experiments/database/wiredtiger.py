@@ -27,7 +27,7 @@ cmake -G Ninja -B build -DENABLE_PYTHON=0 -DENABLE_SHARED=1 -DENABLE_STRICT=0 \
 ninja -C build libwiredtiger.so wtperf
 mkdir "$1/programs"
 cp "$(find build -type f -name wtperf)" "$(find build -name 'libwiredtiger.so.*' -type f)" \
-  "$1/programs/"
+  build/include/wiredtiger.h "$1/programs/"
 """
 ROWS = 560_000
 FILL_MIB = 700
@@ -56,6 +56,7 @@ sample_rate=1
 """
 STATISTICS = "statistics=(fast),statistics_log=(json,wait=1)"
 CHECKPOINTS = "checkpoint=(wait=2)"
+LIBRARY = f"libwiredtiger.so.{VERSION}"
 US_PER_MS = 1000
 MS_PER_S = 1000
 
@@ -113,11 +114,11 @@ class WiredTiger(Database):
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         span_s = end - begin
         parts = {f"{kind}s": _figures(folder, kind, span_s) for kind in ("read", "update")}
-        return Measured(parts, _checkpoints(folder))
+        return Measured(parts, checkpoints(folder))
 
 
 def programs() -> Path:
-    """A folder with wtperf and its library, built when absent."""
+    """A folder with wtperf, its library and the library's header, built when absent."""
     target = paths.CACHE / f"wiredtiger-{image.fingerprint(VERSION, BUILD)}"
     if target.is_dir():
         return target
@@ -140,8 +141,8 @@ def _figures(folder: Path, kind: str, span_s: float) -> dict:
     return figures.summarize(requests, span_s)
 
 
-def _checkpoints(folder: Path) -> dict:
-    """From the engine's own statistics, of which it logs a line a second."""
+def checkpoints(folder: Path) -> dict:
+    """How many and the longest: from the engine's statistics, of which it logs a line a second."""
     lines = (folder / "statistics").read_text().splitlines()
     last = json.loads(lines[-1])["wiredTiger"]["checkpoint"]
     return {

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""WiredTiger under YCSB's workload A, with the engine's own checkpoints as the storm."""
+
+import tempfile
+from pathlib import Path
+
+from lab import host, image, paths, rivals
+from lab.experiments.base import compile_program
+from lab.experiments.database import wiredtiger
+from lab.experiments.database.base import Database, Measured
+from lab.experiments.database.ycsb import SOURCE, UPDATE_SHARE, requests
+
+PROGRAM = "wt-clients"
+SOURCE_OF_CLIENTS = paths.LAB / "guest" / f"{PROGRAM}.c"
+CLIENTS = 8
+MEMORY_MIB = 640
+# A row of 1,000 bytes as it lies in the file, in a leaf of 8 KiB.
+BYTES_PER_ROW = 1024
+ROOM_MIB = 500
+# Of the data, in the engine's cache (FAST'17, 7.2); and of memory at most, so that the kernel and
+# its page cache keep some.
+CACHED = 0.4
+CACHED_OF_MEMORY = 0.5
+# Dirty pages stay for the checkpoint, as the engine had it when MongoDB was measured there.
+EVICTION = ",".join(
+    f"eviction_{what}_target=80,eviction_{what}_trigger=95" for what in ("dirty", "updates")
+)
+# After the end of the last one. MongoDB waits for 60 s, with half an hour to measure.
+CHECKPOINT_S = 3
+
+
+class WiredTigerYcsb(Database):
+    """Reads and durable updates, half and half, as fast as the clients can, or at a rate."""
+
+    script = "wiredtiger-ycsb.sh"
+    programs = PROGRAM
+    memory_mib = MEMORY_MIB
+    duration_s = 12
+    warm_s = 1
+    storm = (
+        f"a checkpoint {CHECKPOINT_S} s after the end of the last one, and eviction; "
+        "*floor*: eviction alone"
+    )
+
+    def __init__(self, size: str, share: float, rate: int):
+        """share: of the data, in memory; rate: requests a second; 0: as many as there can be."""
+        self.name = size
+        self.title = f"WiredTiger {wiredtiger.VERSION}, YCSB A, data of {share} times the memory"
+        self.mib = int(share * MEMORY_MIB)
+        paced = f"{rate} requests a second" if rate else "as fast as it goes"
+        self.load = (
+            f"reads and durable updates of 1,000 bytes, half and half, {CLIENTS} clients, {paced}"
+        )
+        self.settings = {
+            "RATE": rate,
+            "CLIENTS": CLIENTS,
+            "UPDATE_SHARE": UPDATE_SHARE,
+            "KEYS": self._keys(),
+            "ENGINE": self._engine(),
+            "CHECKPOINTS": f"checkpoint=(wait={CHECKPOINT_S})",
+            "CONNECTION": "",
+        }
+
+    def _keys(self) -> int:
+        return self.mib * host.MIB // BYTES_PER_ROW
+
+    def _engine(self) -> str:
+        cache_mib = int(min(CACHED * self.mib, CACHED_OF_MEMORY * MEMORY_MIB))
+        return f"cache_size={cache_mib}M,log=(enabled),{EVICTION},{wiredtiger.STATISTICS}"
+
+    def prepare(self) -> None:
+        built = wiredtiger.programs()
+        library = built / wiredtiger.LIBRARY
+        clients = compile_program(
+            PROGRAM, str(SOURCE), f"-I{built}", str(library), "-pthread", "-lm"
+        )
+        target = self.disk()
+        if target.is_file():
+            return
+        host.need_space(paths.CACHE, 3 * self.mib + ROOM_MIB, "the YCSB data set")
+        host.tell(f"lab: making the YCSB data set, {self.mib} MiB (a minute or so, once)")
+        with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
+            data = Path(folder)
+            (data / "db").mkdir()
+            host.run(
+                [str(clients), str(data / "db"), "load", str(self._keys())],
+                what="loading the YCSB data set",
+                env={"LD_LIBRARY_PATH": str(built)},
+            )
+            image.make_ext4(fresh, data, image.round_up((self.mib + ROOM_MIB) * host.MIB))
+
+    def disk(self) -> Path:
+        sources = [file.read_text() for file in (SOURCE, SOURCE_OF_CLIENTS)]
+        mark = image.fingerprint(wiredtiger.VERSION, self._keys(), ROOM_MIB, *sources)
+        return paths.CACHE / f"ycsb-{self.mib}-{mark}.ext4"
+
+    def payload(self) -> dict[str, Path | str]:
+        return {
+            "wiredtiger": wiredtiger.programs(),
+            f"bin/{PROGRAM}": paths.BUILD / "guest" / PROGRAM,
+        }
+
+    def throttle(self, device: str) -> dict[str, object]:
+        return rivals.wiredtiger(device)
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        return Measured(requests(folder, begin, end), wiredtiger.checkpoints(folder))

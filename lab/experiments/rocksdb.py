@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""RocksDB's readers beside a writer and compaction, as fast as they go."""
+
+from lab.experiments.database.base import Database
+from lab.experiments.database.readwhilewriting import ReadWhileWriting
+from lab.experiments.databases import Databases
+
+
+class RocksDBExperiment(Databases):
+    """Reads that compaction is in the way of."""
+
+    name = "rocksdb"
+    title = "RocksDB, readers and a writer"
+    description = "RocksDB's readers and a durable writer beside compaction; labels from profiles"
+    databases: dict[str, Database] = {one.name: one for one in (ReadWhileWriting(),)}
+    variants = tuple(databases)
+    duration_s = ReadWhileWriting.duration_s
+    units = {
+        "foreground.throughput": "requests per second",
+        "background.compacted_mib": "MiB that compaction wrote",
+        "background.flushed_mib": "MiB that flushes of memtables wrote",
+        "background.written_mib": "MiB written to the disk while measuring, by all",
+        "background.cpu_idle_percent": "of the processors' time while measuring",
+    }

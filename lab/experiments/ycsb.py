@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""WiredTiger under YCSB's workload A, three sizes, as fast as it goes and paced."""
+
+from lab.experiments.database.base import Database
+from lab.experiments.database.wiredtiger_ycsb import WiredTigerYcsb
+from lab.experiments.databases import Databases
+
+# Of the data, in memory.
+SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
+# Requests a second, of the paced runs: what every configuration can serve.
+PACE = 800
+
+
+class Ycsb(Databases):
+    """YCSB A beside the checkpoints that it takes."""
+
+    name = "ycsb"
+    title = "WiredTiger under YCSB A"
+    description = "WiredTiger under YCSB A and its checkpoints, three sizes; labels from profiles"
+    databases: dict[str, Database] = {
+        one.name: one
+        for size, share in SIZES.items()
+        for one in (WiredTigerYcsb(size, share, 0), WiredTigerYcsb(f"{size}-paced", share, PACE))
+    }
+    variants = tuple(databases)
+    duration_s = max(one.duration_s for one in databases.values())
+    units = {
+        "foreground.throughput": "requests per second",
+        "background.checkpoint_s": "seconds of the longest checkpoint",
+        "background.written_mib": "MiB written to the disk while measuring, by all",
+        "background.cpu_idle_percent": "of the processors' time while measuring",
+    }
