@@ -134,10 +134,11 @@ _ALL = (
     Configuration("mq-deadline", "mq-deadline as it comes", "mq-deadline"),
     Configuration(
         "mq-deadline-prio",
-        "mq-deadline; background in the idle class, foreground best-effort 0",
+        "mq-deadline; background in the idle class, foreground and journal best-effort 0",
         "mq-deadline",
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
+        journal_priority=FOREGROUND_PRIORITY,
     ),
     Configuration(
         "mq-deadline-watched",
@@ -150,10 +151,11 @@ _ALL = (
     Configuration("bfq", "bfq as it comes", "bfq"),
     Configuration(
         "bfq-idle",
-        "bfq; background in the idle class, foreground best-effort 0",
+        "bfq; background in the idle class, foreground and journal best-effort 0",
         "bfq",
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
+        journal_priority=FOREGROUND_PRIORITY,
     ),
     *_with_and_without_drive(_FGIO),
     # Half of what NCQ takes: the other half is for the foreground.

@@ -9,7 +9,7 @@ import re
 from matplotlib.figure import Figure
 
 from lab import drawings, figures, guest, host, kernel, paths, rivals, summary
-from lab.configurations import RIVALS, Configuration
+from lab.configurations import RIVALS, Configuration, priority
 from lab.experiments.base import (
     Experiment,
     Row,
@@ -43,7 +43,15 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = ("mq-deadline-watched", "kyber", "fgio-block", "fgio-learnt", *RIVALS)
+    extra_configurations = (
+        "mq-deadline-prio",
+        "bfq-idle",
+        "mq-deadline-watched",
+        "kyber",
+        "fgio-block",
+        "fgio-learnt",
+        *RIVALS,
+    )
     duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800
@@ -89,6 +97,10 @@ class Databases(Experiment):
             "TUNABLES": configuration.tuned(),
             "LABELS": labels if configuration.loads_fgio else "",
             "HAS_BACKGROUND": int(configuration.has_background),
+            # Under fgio, the profiles' labels take their place.
+            "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
+            "BACKGROUND_PRIORITY": priority(configuration.background_priority),
+            "PROGRAMS": database.programs,
             "WARM_S": database.warm_s,
             "DURATION_S": database.duration_s,
             "STORM_AFTER_S": database.storm_after_s,
@@ -106,6 +118,9 @@ class Databases(Experiment):
         taken = script_payload(chosen, configuration, "databases", values, *files)
         taken |= database.payload()
         taken["database.sh"] = paths.LAB / "guest" / database.script
+        if configuration.background_priority:
+            taken["bin/fgio"] = fgio_command()
+            taken["profiles"] = paths.ROOT / "profiles"
         if configuration.loads_fgio:
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"

@@ -37,6 +37,7 @@ label() { # by fgiod and the profiles as they come, or by what the database has 
 }
 
 list_threads() { # NAME: all threads now, with their tags
+  keep_priorities "$1" "$PROGRAMS"
   ps -eLo pid=,tid=,comm=,args= >"$RESULTS/threads.$1"
   ! has_fgio || fgio --json status >"$RESULTS/status.$1" || stop "fgio status failed"
 }
@@ -81,6 +82,7 @@ set_tunables "$TUNABLES"
 set_queue "$QUEUE"
 use_io_cost
 label
+use_priorities "$PROGRAMS"
 start_database
 set_journal_priority "$JOURNAL_PRIORITY"
 phase warming up

@@ -87,7 +87,6 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
     tag_foreground "application_name = 'pgbench' OR backend_type = 'walwriter'"
   else
     set_priority "$FOREGROUND_PRIORITY" "application_name = 'pgbench' OR backend_type = 'walwriter'"
-    set_journal_priority "$FOREGROUND_PRIORITY"
   fi
   sleep "$(((WARM_S * 10 - 5) / 10)).5"
 fi

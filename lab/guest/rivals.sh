@@ -61,6 +61,37 @@ enter_background() {
   [[ -z ${IO_COST_MODEL:-} ]] || echo "$BASHPID" >$CGROUPS/background/cgroup.procs
 }
 
+# Of the database's threads, as the profiles have them: who is not foreground is background. A thread
+# is looked at when it is new, not again.
+use_priorities() { # COMMAND_NAMES: extended regular expression
+  [[ -n $BACKGROUND_PRIORITY ]] || return 0
+  install -D -m 0644 -t /usr/lib/fgio/profiles "$PAYLOAD"/profiles/*.toml
+  perl -e '
+    use constant { SET => 251, THREAD => 1, CLASS_SHIFT => 13 };
+    my ($programs, @given) = @ARGV;
+    my ($foreground, $background) = map { my ($class, $level) = split /,/;
+      $class << CLASS_SHIFT | $level } @given;
+    my %done;
+    while (select(undef, undef, undef, 0.2) || 1) {
+      for my $process (split " ", `pgrep -x "$programs"`) {
+        next unless grep { !$done{$_} } map { m{(\d+)$} } glob "/proc/$process/task/*";
+        my $found = `fgio --json profile test $process 2>/dev/null`;
+        while ($found =~ /"tid":(\d+),"comm":"[^"]*","class":"(\w+)"/g) {
+          next if $done{$1}++;
+          syscall(SET, THREAD, $1 + 0, $2 eq "foreground" ? $foreground : $background);
+        }
+      }
+    }' "$1" "$FOREGROUND_PRIORITY" "$BACKGROUND_PRIORITY" &
+}
+
+keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have
+  [[ -n $BACKGROUND_PRIORITY ]] || return 0
+  local thread
+  for thread in $(pgrep -wx "$2"); do
+    echo "$(ionice -p "$thread") $(tr '\0' ' ' <"/proc/$thread/cmdline") $(<"/proc/$thread/comm")"
+  done >"$RESULTS/priorities.$1" 2>/dev/null
+}
+
 # With the scheduler at the system call, a journal is never held back.
 set_journal_priority() { # CLASS,LEVEL
   [[ -n $1 ]] || return 0
