@@ -86,9 +86,11 @@ use_priorities() { # COMMAND_NAMES: extended regular expression
 
 keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have
   [[ -n $BACKGROUND_PRIORITY ]] || return 0
-  local thread
-  for thread in $(pgrep -wx "$2"); do
-    echo "$(ionice -p "$thread") $(tr '\0' ' ' <"/proc/$thread/cmdline") $(<"/proc/$thread/comm")"
+  local process thread
+  for process in $(pgrep -x "$2"); do
+    for thread in "/proc/$process/task"/*; do
+      echo "$(ionice -p "${thread##*/}") $(tr '\0' ' ' <"$thread/cmdline") $(<"$thread/comm")"
+    done
   done >"$RESULTS/priorities.$1" 2>/dev/null
 }
 
