@@ -59,8 +59,8 @@ check_gate_by_priority_makes_writes_and_fsyncs_wait() {
 fsync_file() { # NAME: says how often a signal came, and fails unless fsync said that all is well
   perl -MIO::Handle -e 'my $seen = 0; $SIG{USR1} = sub { $seen++ };
     open(my $file, "+<", $ARGV[0]) or die; print $file "x" x 8192; $file->flush;
-    open(my $ready, ">", $ARGV[1]) or die; $file->sync or die "fsync: $!"; print "$seen\n"' \
-    "$WORK/mount/$1" "$WORK/ready"
+    open(my $ready, ">", $ARGV[1]) or die; print $ready "$$\n"; close $ready;
+    $file->sync or die "fsync: $!"; print "$seen\n"' "$WORK/mount/$1" "$WORK/syncing"
 }
 
 # limit: 300
@@ -79,8 +79,8 @@ check_gate_is_left_by_signals() {
   write_file signalled
   fsync_file signalled >"$WORK/seen" &
   writer=$!
-  wait_for "the fsync" test -e "$WORK/ready"
-  while kill -USR1 "$writer" 2>/dev/null; do sleep 0.02; done
+  wait_for "the fsync" test -s "$WORK/syncing"
+  while kill -USR1 "$(cat "$WORK/syncing")" 2>/dev/null; do sleep 0.02; done
   wait "$writer" || fail "fsync failed, with signals"
   seen=$(cat "$WORK/seen")
   expect "signals that came" "$seen" -ge 1
