@@ -258,6 +258,20 @@ _ALL = (
 )
 # The configurations of the evaluation that are neither fgio's nor stock.
 RIVALS = ("io-cost", "wbt", "own-throttle", "fgio-qasio", "fgio-split-a", "fgio-split-d")
+EVALUATION = (
+    "floor",
+    "none",
+    "mq-deadline",
+    "mq-deadline-prio",
+    "kyber",
+    "bfq",
+    "bfq-idle",
+    *RIVALS,
+    "fixed-1",
+    "fgio",
+    "mq-deadline-watched",
+)
+ABLATION = ("floor", "mq-deadline", "fgio", *(f"fgio-no-{name}" for name in SWITCHES), "fgio-block")
 BY_NAME = {configuration.name: configuration for configuration in _ALL}
 
 

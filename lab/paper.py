@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import configurations, experiments, host, runner
-from lab.configurations import SWITCHES
+from lab.configurations import ABLATION
 
 NAME = "paper"
 DESCRIPTION = (
     "all figures of the evaluation, one after the other (hours; --only, --resume is implied)"
 )
-ABLATION = ("floor", "mq-deadline", "fgio", *(f"fgio-no-{name}" for name in SWITCHES), "fgio-block")
 
 
 @dataclass(frozen=True)

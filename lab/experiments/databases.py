@@ -9,7 +9,7 @@ import re
 from matplotlib.figure import Figure
 
 from lab import drawings, figures, guest, host, kernel, paths, rivals, summary
-from lab.configurations import RIVALS, Configuration, priority
+from lab.configurations import ABLATION, EVALUATION, RIVALS, Configuration, priority
 from lab.experiments.base import (
     Experiment,
     Row,
@@ -195,6 +195,13 @@ class Databases(Experiment):
                 self.databases[name], [row for row in rows if row.extra["database"] == name]
             )
         return "\n".join(lines) + "\n"
+
+
+class Evaluation(Databases):
+    """A load of the evaluation, under all of its configurations."""
+
+    configurations = EVALUATION
+    extra_configurations = (*ABLATION, "fgio-learnt")
 
 
 def _cells(rows: list[Row]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lab import figures, guest, kernel, rivals
-from lab.configurations import RIVALS, SWITCHES, Configuration, priority
+from lab.configurations import ABLATION, RIVALS, Configuration, priority
 from lab.dataset import Database
 from lab.experiments.base import (
     DATABASE_BOUNDS,
@@ -234,13 +234,7 @@ class Ablation(FirstLight):
 
     name = "ablation"
     description = "first-light, with each mechanism of fgio switched off in turn"
-    configurations = (
-        "floor",
-        "mq-deadline",
-        "fgio",
-        *(f"fgio-no-{name}" for name in SWITCHES),
-        "fgio-block",
-    )
+    configurations = ABLATION
     extra_configurations = ()
     demo_configurations = ()
 

@@ -3,10 +3,10 @@
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
-from lab.experiments.databases import Databases
+from lab.experiments.databases import Evaluation
 
 
-class RocksDBExperiment(Databases):
+class RocksDBExperiment(Evaluation):
     """Reads that compaction is in the way of."""
 
     name = "rocksdb"

@@ -3,7 +3,7 @@
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.tpcc import Tpcc
-from lab.experiments.databases import Databases
+from lab.experiments.databases import Evaluation
 
 # Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
@@ -11,7 +11,7 @@ SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
 PACE = 150
 
 
-class TpccExperiment(Databases):
+class TpccExperiment(Evaluation):
     """TPC-C beside the checkpoints that it takes."""
 
     name = "tpcc"

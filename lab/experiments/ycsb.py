@@ -3,7 +3,7 @@
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.wiredtiger_ycsb import WiredTigerYcsb
-from lab.experiments.databases import Databases
+from lab.experiments.databases import Evaluation
 
 # Of the data, in memory.
 SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
@@ -11,7 +11,7 @@ SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
 PACE = 800
 
 
-class Ycsb(Databases):
+class Ycsb(Evaluation):
     """YCSB A beside the checkpoints that it takes."""
 
     name = "ycsb"

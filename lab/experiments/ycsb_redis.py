@@ -3,13 +3,13 @@
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.redis_ycsb import RedisYcsb
-from lab.experiments.databases import Databases
+from lab.experiments.databases import Evaluation
 
 # Requests a second, of the paced run: what every configuration can serve.
 PACE = 4000
 
 
-class YcsbRedis(Databases):
+class YcsbRedis(Evaluation):
     """YCSB A beside snapshots and rewrites of the append-only files."""
 
     name = "ycsb-redis"
