@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab import configurations, experiments, figures, fio, host, kernel, paths, report, summary
+from lab import configurations, experiments, figures, fio, host, kernel, paper, paths, report, summary
 from lab import guest as machine
 from lab.experiments.base import Row
 from lab.figures import Requests
@@ -220,7 +220,8 @@ def test_wrong_usage_is_explained(arguments, says, tmp_path):
 def test_list_has_a_line_for_each():
     done = call(RUN, "--list")
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == len(experiments.ALL)
+    listed = [line.split()[0] for line in done.stdout.splitlines()]
+    assert listed == [*experiments.ALL, paper.NAME]
 
 
 def test_full_disk_is_explained(tmp_path, monkeypatch):
