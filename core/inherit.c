@@ -295,18 +295,20 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 	return true;
 }
 
-void fgio_lease_drop(struct fgio_bucket *bucket, u64 task)
+void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind)
 {
 	unsigned int place = place_of(bucket, task);
 	struct fgio_node *node;
-	unsigned int i;
+	unsigned int before, i;
 
 	if (place == NO_PLACE)
 		return;
 	node = &bucket->nodes[place];
-	set_leased(bucket, leases_of(node), false);
+	before = leases_of(node);
 	for (i = 0; i < FGIO_LEASES; i++)
-		node->leases[i].root = 0;
+		if (!kind || node->leases[i].kind == kind)
+			node->leases[i].root = 0;
+	set_leased(bucket, before, leases_of(node));
 	free_when_idle(bucket, place);
 }
 

@@ -180,8 +180,11 @@ void fgio_wait_forget(struct fgio_bucket *bucket, u64 task);
 bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 		      const struct fgio_lease *lease, bool *renewed);
 
-/* A task gives its boosts back: those that it needs come with the next walk. */
-void fgio_lease_drop(struct fgio_bucket *bucket, u64 task);
+/*
+ * A task gives its boosts back, those for waits of one kind or (0) all: what it
+ * needs comes with the next walk.
+ */
+void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind);
 
 /* Copies a task's leases. Return: how many. */
 unsigned int fgio_lease_copy(const struct fgio_bucket *bucket, u64 task,

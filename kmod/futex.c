@@ -337,7 +337,7 @@ static void note(u64 address, bool shared)
 {
 	if (!shared || READ_ONCE(shared_watched))
 		fgio_helper_signal(object_of(address, shared));
-	fgio_boost_give_back();
+	fgio_boost_give_back(FGIO_WAIT_NONE);
 }
 
 /* int futex_wake(u32 __user *uaddr, unsigned int flags, ...) */

@@ -101,9 +101,10 @@ bool fgio_task_is_boosted(u64 task);
 
 /*
  * The current task may have got out of the way of others: it is boosted again
- * soon if it has not. Context: any but NMI.
+ * soon if it has not. With a kind, of those alone who wait for such a thing.
+ * Context: any but NMI.
  */
-void fgio_boost_give_back(void);
+void fgio_boost_give_back(u8 kind);
 
 /**
  * fgio_wait_hold() - keep a wait from ending

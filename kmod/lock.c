@@ -96,6 +96,14 @@ static int note_writer(struct kretprobe_instance *instance,
 	return 1;
 }
 
+/* A mutex that somebody waits for is let go of. */
+static int on_mutex_unlock(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	fgio_boost_give_back(FGIO_WAIT_MUTEX);
+	return 1;
+}
+
 struct fgio_hook fgio_lock_hooks[] = {
 	{
 		.name = "contention_begin",
@@ -112,6 +120,11 @@ struct fgio_hook fgio_lock_hooks[] = {
 	FGIO_HOOK("down_killable", LOCKS, remember_semaphore, note_holder),
 	FGIO_HOOK("down_timeout", LOCKS, remember_semaphore, note_holder),
 	FGIO_HOOK("percpu_down_write", LOCKS, note_writer, NULL),
+	/* By the name that the compiler gave it; who has neither is boosted longer. */
+	FGIO_HOOK("__mutex_unlock_slowpath", LOCKS, on_mutex_unlock, NULL,
+		  .optional = true),
+	FGIO_HOOK("__mutex_unlock_slowpath.constprop.0", LOCKS, on_mutex_unlock,
+		  NULL, .optional = true),
 	{}
 };
 

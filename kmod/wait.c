@@ -341,12 +341,13 @@ bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 
 /**
  * fgio_boost_give_back() - the current task may have got out of the way
+ * @kind: of those who wait for what it let go of; FGIO_WAIT_NONE: of all
  *
  * It woke somebody, or let go of a lock: its boosts end, and the walk looks
  * soon whether anybody still waits for it. Does nothing, cheaply, when it has
  * none. Context: any but NMI.
  */
-void fgio_boost_give_back(void)
+void fgio_boost_give_back(u8 kind)
 {
 	struct locked_bucket *locked;
 	u64 task = (u64)current;
@@ -360,7 +361,7 @@ void fgio_boost_give_back(void)
 		return;
 	locked = lock_bucket(task, &flags);
 	leases = locked->bucket.leased;
-	fgio_lease_drop(&locked->bucket, task);
+	fgio_lease_drop(&locked->bucket, task, kind);
 	note_leases(locked, leases);
 	has_dropped = locked->bucket.leased < leases;
 	unlock_bucket(locked, flags);

@@ -222,15 +222,34 @@ static void test_a_boost_given_back(void **state)
 	begin(graph, FOREGROUND, INODE);
 	walk(graph);
 	assert_true(is_boosted(graph, WRITER));
-	fgio_lease_drop(bucket_of(graph, WRITER), WRITER);
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER, 0);
 	assert_false(is_boosted(graph, WRITER));
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
-	fgio_lease_drop(bucket_of(graph, WRITER), WRITER);
-	fgio_lease_drop(bucket_of(graph, JBD2), JBD2);
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER, 0);
+	fgio_lease_drop(bucket_of(graph, JBD2), JBD2, 0);
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
 	walk(graph);
 	assert_true(is_boosted(graph, WRITER));
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 1);
+}
+
+/* Who lets go of a lock goes on being boosted for what else it is in the way of. */
+static void test_boosts_of_one_kind_given_back(void **state)
+{
+	enum { LOCK = 1, CONDITION = 2 };
+	struct graph *graph = *state;
+
+	graph->owners[LOCK][0] = WRITER;
+	graph->owners[CONDITION][0] = WRITER;
+	begin(graph, FOREGROUND, LOCK);
+	begin(graph, OTHER_FOREGROUND, CONDITION);
+	walk(graph);
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER, LOCK);
+	assert_true(is_boosted(graph, WRITER));
+	assert_int_equal(bucket_of(graph, WRITER)->leased, 1);
+	fgio_lease_drop(bucket_of(graph, WRITER), WRITER, CONDITION);
+	assert_false(is_boosted(graph, WRITER));
+	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
 }
 
 static void test_a_cycle_ends(void **state)
@@ -563,6 +582,7 @@ int main(void)
 		GRAPH_TEST(test_four_steps),
 		GRAPH_TEST(test_a_broken_chain_ends_with_the_next_walk),
 		GRAPH_TEST(test_a_boost_given_back),
+		GRAPH_TEST(test_boosts_of_one_kind_given_back),
 		GRAPH_TEST(test_a_cycle_ends),
 		GRAPH_TEST(test_the_cap),
 		GRAPH_TEST(test_two_roots_on_one_blocker),
