@@ -33,6 +33,9 @@
 /* Late calls do not cost throughput: so much is made good. */
 #define CREDIT_NS (50 * MICROSECOND)
 
+/* The pace stays so much slower than the limit that was met. */
+#define MARGIN_SHARE 28
+
 /* After the limit was met, intervals until the pace is tried; until it is pressed. */
 #define CALM_TRY 8
 #define CALM_PRESS 32
@@ -528,8 +531,8 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 				max_of(depth->pace, (length_ns << PACE_SHIFT) /
 							    interval->sent));
 	slower = max_of(slower, pace_of_same_drive(depth));
-	depth->pace = min_of(slower + slower / 32, PACE_SLOWEST);
-	depth->pace_at_limit = depth->pace;
+	depth->pace = min_of(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
+	depth->pace_at_limit = min_of(slower, PACE_SLOWEST);
 	depth->paced_ns = now_ns;
 	depth->calm = 0;
 	depth->phase = FGIO_DEPTH_SETTLED;
