@@ -27,21 +27,36 @@
 #define PACE_FASTEST 1024ULL
 #define PACE_SLOWEST PACE_OF_4KIB(20 * MILLISECOND)
 
+/* Until the limit was met, no more than this at a time. */
+#define TOGETHER_MOST 1024
+
 /* Late calls do not cost throughput: so much is made good. */
 #define CREDIT_NS (50 * MICROSECOND)
+
+/* The pace stays so much slower than the limit that was met. */
+#define MARGIN_SHARE 28
 
 /* After the limit was met, intervals until the pace is tried; until it is pressed. */
 #define CALM_TRY 8
 #define CALM_PRESS 32
 #define CALM_RACE 48
 
+/* It is pressed when it was given work for so much of the time. */
+#define PRESSED_SHARE 2
+
 /* How much longer the drive rests than the I/O had to wait. */
 #define REST_FACTOR 4
 #define REST_MOST_NS (8 * MILLISECOND)
+/* From a disk, that its cache has room for so many. */
+#define DISK_RESTS 32
 
 /* Critical I/O that takes a tenth longer is harmed. */
 #define HARM 26
 #define HARM_MOST 4096
+
+/* So much may hide in a drive's caches and credits. */
+#define HIDDEN_NS (100 * MILLISECOND)
+#define HIDDEN_REQUESTS 32
 
 #define TOLERANCE_LEAST 2
 #define TOLERANCE_MOST 256
@@ -73,6 +88,7 @@ void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 	*depth = (struct fgio_depth){
 		.rotates = rotates,
 		.pace = PACE_FIRST,
+		.together = 1,
 		.tolerance = TOLERANCE_LEAST,
 		.tolerance_max = TOLERANCE_MOST,
 	};
@@ -205,6 +221,10 @@ static u64 others_max(const struct fgio_depth *depth,
 {
 	u64 steady = 2 + depth->tolerance / 16;
 
+	if (depth->phase != FGIO_DEPTH_SETTLED)
+		return depth->together;
+	if (floor->fresh < WINDOW_SAMPLES)
+		return 1;
 	return 2 + steady * floor->known_ns / max_of(work_ns, 1);
 }
 
@@ -214,6 +234,50 @@ static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
 	return false;
 }
 
+enum foresight {
+	NOT_FORESEEN,
+	IN_TIME, /* the drive will be done before critical I/O comes */
+	TOO_LATE,
+};
+
+/*
+ * The cache of a disk takes a write at once, whatever the arm owes: that alone
+ * has to be done in time, and the arm's work is as if nothing was foreseen.
+ */
+static enum foresight ask_foresight(struct fgio_depth *depth, u64 work_ns,
+				    const struct fgio_depth_floor *floor,
+				    u64 now_ns)
+{
+	u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
+	u64 done_ns, late_ns;
+
+	if (depth->rotates) {
+		work_ns = 2ULL * floor->known_ns;
+		begin_ns = now_ns;
+	}
+	if (!foresee(depth, work_ns, now_ns, &done_ns, &late_ns))
+		return NOT_FORESEEN;
+	if (begin_ns + work_ns <= done_ns)
+		return depth->rotates ? NOT_FORESEEN : IN_TIME;
+	depth->interval.held_back |= begin_ns > now_ns;
+	hold_back(depth, late_ns);
+	return TOO_LATE;
+}
+
+static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 retry_ns = 0;
+
+	if (depth->busy_until_ns > now_ns)
+		retry_ns = depth->busy_until_ns;
+	else if (wants_quiet(depth, now_ns))
+		retry_ns = now_ns + QUIET_WAIT_NS;
+	if (!retry_ns)
+		return true;
+	depth->interval.held_back = true;
+	return hold_back(depth, retry_ns);
+}
+
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
@@ -221,29 +285,19 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		&depth->floor[kind_of(sectors, write)];
 	u64 work_ns = work_of(depth, sectors);
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
-	u64 done_ns, late_ns;
+	enum foresight foresight = NOT_FORESEEN;
 
 	/* A platter that was made to wait makes others wait: for a rotation. */
 	if (depth->rotates && !write && !others)
 		return true;
-	if (!fgio_load(&in_device[FGIO_CRITICAL]) &&
-	    foresee(depth, work_ns, now_ns, &done_ns, &late_ns)) {
-		u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
-
-		if (begin_ns + work_ns > done_ns) {
-			depth->interval.held_back |= begin_ns > now_ns;
-			return hold_back(depth, late_ns);
-		}
-	} else if (depth->busy_until_ns > now_ns) {
-		depth->interval.held_back = true;
-		return hold_back(depth, depth->busy_until_ns);
-	} else if (wants_quiet(depth, now_ns)) {
-		depth->interval.held_back = true;
-		return hold_back(depth, now_ns + QUIET_WAIT_NS);
-	}
-	if (others >= (floor->fresh < WINDOW_SAMPLES ?
-			       1 : others_max(depth, floor, work_ns))) {
-		depth->interval.held_back = true;
+	if (!fgio_load(&in_device[FGIO_CRITICAL]))
+		foresight = ask_foresight(depth, work_ns, floor, now_ns);
+	if (foresight == TOO_LATE)
+		return false;
+	if (foresight == NOT_FORESEEN && !bucket_allows(depth, now_ns))
+		return false;
+	if (others >= others_max(depth, floor, work_ns)) {
+		depth->interval.crowded = true;
 		return hold_back(depth, 0);
 	}
 	return true;
@@ -354,6 +408,14 @@ static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 	depth->margin_ns = margin_ns;
 }
 
+/* A disk's cache that is drained once stays so, at the right pace. */
+static u64 rest_of(const struct fgio_depth *depth, u64 excess_ns)
+{
+	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
+		return DISK_RESTS * depth->work_ns;
+	return min_of(REST_FACTOR * excess_ns, REST_MOST_NS);
+}
+
 /* The first sign of the limit, so that the next I/Os find the drive rested. */
 static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 {
@@ -367,7 +429,9 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 			       INTERVAL_NS / 8))
 		return;
 	interval->crossed = true;
-	depth->busy_until_ns += min_of(REST_FACTOR * excess_ns, REST_MOST_NS);
+	depth->busy_until_ns =
+		min_of(depth->busy_until_ns + rest_of(depth, excess_ns),
+		       now_ns + FGIO_DEPTH_BUSY_MOST_NS);
 	if (settled)
 		return;
 	depth->phase = FGIO_DEPTH_BRAKES;
@@ -433,6 +497,28 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 
 /* ---- the pace ---- */
 
+/*
+ * What the drive took since the limit was met last, beyond the pace it was known
+ * by, may have gone to its caches. Where they could hold that much, it is the
+ * drive it was, and between two times at which it was full it did just what went.
+ * A disk's cache is large, so that this alone tells its pace.
+ */
+static u64 pace_of_same_drive(struct fgio_depth *depth)
+{
+	u64 pace = (depth->span_ns << PACE_SHIFT) / max_of(depth->span_sent, 1);
+	u64 known_ns = depth->span_sent * depth->pace_at_limit >> PACE_SHIFT;
+	u64 hidden_ns = HIDDEN_NS + HIDDEN_REQUESTS * depth->work_ns;
+	bool same = known_ns < depth->span_ns + hidden_ns;
+
+	depth->span_ns = same && depth->rotates ? 3 * depth->span_ns / 4 : 0;
+	depth->span_sent = same && depth->rotates ? 3 * depth->span_sent / 4 : 0;
+	if (!same)
+		return 0;
+	if (depth->rotates)
+		return pace;
+	return depth->calm > CALM_PRESS ? min_of(pace, depth->pace_at_limit) : 0;
+}
+
 static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
@@ -444,23 +530,40 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 		slower = min_of(slower,
 				max_of(depth->pace, (length_ns << PACE_SHIFT) /
 							    interval->sent));
-	depth->pace = min_of(slower + slower / 64, PACE_SLOWEST);
-	depth->pace_at_limit = depth->pace;
+	slower = max_of(slower, pace_of_same_drive(depth));
+	depth->pace = min_of(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
+	depth->pace_at_limit = min_of(slower, PACE_SLOWEST);
 	depth->paced_ns = now_ns;
 	depth->calm = 0;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
 /*
+ * Faster, or, where the pace is not what holds back, more at a time: so the limit
+ * is met with no more in the drive than twice what it takes. What is in the bucket
+ * went in at half the pace.
+ */
+static void race(struct fgio_depth *depth, u64 now_ns)
+{
+	if (depth->interval.crowded) {
+		depth->together =
+			(u32)min_of(2ULL * depth->together, TOGETHER_MOST);
+		return;
+	}
+	depth->pace -= depth->pace / 2;
+	depth->busy_until_ns -= beyond(depth->busy_until_ns, now_ns) / 2;
+}
+
+/*
  * Slowly to a little beyond the limit that was met last; when that was not met
  * again for long, the drive has become faster.
  */
-static void speed_up(struct fgio_depth *depth)
+static void speed_up(struct fgio_depth *depth, u64 now_ns)
 {
 	u32 calm = depth->calm++;
 
 	if (depth->phase == FGIO_DEPTH_RACES)
-		depth->pace -= depth->pace / 2;
+		race(depth, now_ns);
 	else if (calm < CALM_TRY)
 		return;
 	else if (depth->pace > depth->pace_at_limit - depth->pace_at_limit / 32)
@@ -501,6 +604,32 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 		depth->tolerance_max = (u32)min_of(more, TOLERANCE_MOST);
 }
 
+/* Only time in which more would have gone tells what the drive can do. */
+static void count_span(struct fgio_depth *depth, u64 length_ns)
+{
+	if (!depth->interval.held_back || depth->phase != FGIO_DEPTH_SETTLED) {
+		depth->span_ns = 0;
+		depth->span_sent = 0;
+		return;
+	}
+	depth->span_ns += length_ns;
+	depth->span_sent += depth->interval.sent;
+}
+
+/*
+ * Whether a faster pace would be of use: what waits a moment in a burst goes
+ * later in the interval all the same, and tells nothing of the drive.
+ */
+static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
+{
+	const struct fgio_depth_interval *interval = &depth->interval;
+	u64 work_ns = interval->sent * depth->pace >> PACE_SHIFT;
+
+	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
+		return true;
+	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
@@ -513,13 +642,14 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	else
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
+	count_span(depth, length_ns);
 	if (found && (harmed || !raise_tolerance(depth))) {
 		slow_down(depth, length_ns, now_ns);
 	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {
 		depth->phase = FGIO_DEPTH_SETTLED;
 		depth->pace_at_limit = depth->pace;
-	} else if (!found && depth->interval.held_back) {
-		speed_up(depth);
+	} else if (!found && is_pressed(depth, length_ns)) {
+		speed_up(depth, now_ns);
 	}
 	depth->interval = (struct fgio_depth_interval){
 		.begin_ns = now_ns,

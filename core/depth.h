@@ -74,6 +74,7 @@ struct fgio_depth_floor {
  * @measured: completions learnt from
  * @judged: critical ones of them, since the tolerance grew last
  * @held_back: something waited for its turn: a faster pace would be of use
+ * @crowded: something waited since enough were in the drive
  * @crossed: enough was found to give the drive a rest
  */
 struct fgio_depth_interval {
@@ -83,11 +84,12 @@ struct fgio_depth_interval {
 	u32 measured;
 	u32 judged;
 	bool held_back;
+	bool crowded;
 	bool crossed;
 };
 
 enum fgio_depth_phase {
-	FGIO_DEPTH_RACES,  /* no limit was met yet: twice as fast each interval */
+	FGIO_DEPTH_RACES,  /* no limit was met yet: twice as fast, or as many, each interval */
 	FGIO_DEPTH_BRAKES, /* the first one was met: half as fast at each sign of it */
 	FGIO_DEPTH_SETTLED,
 };
@@ -101,9 +103,12 @@ struct fgio_depth {
 	u64 busy_until_ns;
 	u64 pace;	   /* ns << PACE_SHIFT for each sector of size_of() */
 	u64 pace_at_limit; /* what it was set to when the drive's limit was met last */
-	u64 paced_ns;	   /* when that was */
+	u64 span_ns;	   /* time since then in which all that it takes was wanted... */
+	u64 span_sent;	   /* ...and what went meanwhile */
+	u64 paced_ns;	   /* when the pace became slower last */
 	u64 work_ns;	   /* of the latest request */
 	u32 calm;	   /* intervals since */
+	u32 together;	   /* in the drive at most, until the limit was met once */
 	u32 intervals;
 	u32 tolerance;	   /* waiting among themselves, in 1/16 of a quiet I/O */
 	u32 tolerance_max;

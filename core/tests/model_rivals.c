@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "model_rivals.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,17 @@
 #define SLOTS 2048
 #define LATENCIES 1000000
 
-/* @made_ns: when it was or will be made */
+/*
+ * @begin_ns: when its request was or will be made
+ * @made_ns: when it was or will be made itself
+ * @left: I/Os of the request that come after it
+ */
 struct rival_io {
 	struct fgio_request request;
 	const struct rival *of;
+	u64 begin_ns;
 	u64 made_ns;
+	u32 left;
 	bool out;
 };
 
@@ -29,7 +36,7 @@ struct contest {
 	struct rival_io io[REQUESTS];
 	u32 ios;
 	struct rival_io *in_slot[SLOTS];
-	u64 position[FGIO_CLASSES];
+	u64 position[2 * FGIO_CLASSES];
 	u64 random;
 	u64 now_ns;
 	u64 retry_ns;
@@ -43,10 +50,14 @@ struct contest {
 static void add_stream(struct contest *contest, const struct rival *rival)
 {
 	for (u32 i = 0; i < rival->depth; i++) {
+		u64 begin_ns = rival->begin_ns + 1 + i * 1000;
+
 		CHECK(contest->ios < REQUESTS);
 		contest->io[contest->ios++] = (struct rival_io){
 			.of = rival,
-			.made_ns = 1 + i * 1000,
+			.begin_ns = begin_ns,
+			.made_ns = begin_ns,
+			.left = rival->chain ? rival->chain - 1 : 0,
 		};
 	}
 }
@@ -73,6 +84,7 @@ static void start(struct contest *contest, const struct rivals *rivals)
 	fgio_queue_configure(&contest->queue, &config);
 	add_stream(contest, &rivals->foreground);
 	add_stream(contest, &rivals->background);
+	add_stream(contest, &rivals->storm);
 }
 
 static enum fgio_class class_of(const struct contest *contest,
@@ -119,12 +131,39 @@ static void count(struct contest *contest, const struct rival_io *io,
 	contest->bytes[class] += io->of->bytes;
 	if (class == FGIO_CRITICAL) {
 		CHECK(contest->latencies < LATENCIES);
-		contest->latency_ns[contest->latencies++] = now_ns - io->made_ns;
+		if (io->left)
+			return;
+		contest->latency_ns[contest->latencies++] =
+			now_ns - io->begin_ns;
 		return;
 	}
 	if (now_ns - contest->background_ns > contest->longest_gap_ns)
 		contest->longest_gap_ns = now_ns - contest->background_ns;
 	contest->background_ns = now_ns;
+}
+
+static u64 pause_of(struct contest *contest, const struct rival *rival)
+{
+	u64 random = next_random(&contest->random) >> 11;
+
+	if (!rival->irregular)
+		return rival->think_ns;
+	return (u64)(rival->think_ns * -log(((double)random + 1) * 0x1p-53));
+}
+
+static void plan_next(struct contest *contest, struct rival_io *io)
+{
+	const struct rival *rival = io->of;
+
+	io->out = false;
+	io->made_ns = contest->now_ns;
+	if (io->left) {
+		io->left--;
+		return;
+	}
+	io->made_ns += pause_of(contest, rival);
+	io->begin_ns = io->made_ns;
+	io->left = rival->chain ? rival->chain - 1 : 0;
 }
 
 static void complete(struct contest *contest, u32 slot)
@@ -134,8 +173,7 @@ static void complete(struct contest *contest, u32 slot)
 	contest->in_slot[slot] = NULL;
 	fgio_queue_left_device(&contest->queue, &io->request, contest->now_ns);
 	count(contest, io, class_of(contest, io));
-	io->out = false;
-	io->made_ns = contest->now_ns + io->of->think_ns;
+	plan_next(contest, io);
 }
 
 static void send(struct contest *contest, struct fgio_request *request)
@@ -249,7 +287,9 @@ static struct rivals_figures figures_of(struct contest *contest)
 	for (u32 i = 0; i < n; i++)
 		figures.mean_ns += (double)contest->latency_ns[i] / n;
 	qsort(contest->latency_ns, n, sizeof(u64), compare);
+	figures.p50_ns = (double)contest->latency_ns[(n - 1) / 2];
 	figures.p99_ns = (double)contest->latency_ns[(n - 1) * 99ull / 100];
+	figures.p999_ns = (double)contest->latency_ns[(n - 1) * 999ull / 1000];
 	return figures;
 }
 

@@ -16,14 +16,20 @@
  * @sequential: else random
  * @bytes: length of an I/O
  * @depth: I/Os at a time; 0: the stream does not run
- * @think_ns: from the end of one to the begin of the next
+ * @chain: I/Os that depend on each other, without a pause: they are one request
+ * @think_ns: from the end of one request to the begin of the next
+ * @irregular: that is a mean; pauses are exponential
+ * @begin_ns: when its first requests are made
  */
 struct rival {
 	bool write;
 	bool sequential;
 	u32 bytes;
 	u32 depth;
+	u32 chain;
 	u64 think_ns;
+	bool irregular;
+	u64 begin_ns;
 };
 
 /**
@@ -32,6 +38,7 @@ struct rival {
  * @seed: of drive and streams
  * @foreground: its I/O is critical
  * @background: its is not
+ * @storm: nor is its: a second background
  * @limit: noncritical_in_device_max; 0: learnt
  * @begin_ns: measured from here
  * @end_ns: to here
@@ -44,6 +51,7 @@ struct rivals {
 	u64 seed;
 	struct rival foreground;
 	struct rival background;
+	struct rival storm;
 	u32 limit;
 	u64 begin_ns;
 	u64 end_ns;
@@ -54,7 +62,9 @@ struct rivals {
 
 struct rivals_figures {
 	double mean_ns;
+	double p50_ns;
 	double p99_ns;
+	double p999_ns;
 	double bytes_per_s;
 	double background_bytes_per_s;
 	u64 longest_gap_ns; /* between two completions of the background */
