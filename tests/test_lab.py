@@ -14,7 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab import configurations, experiments, figures, fio, host, kernel, paper, paths, report, summary
+from lab import (
+    configurations,
+    experiments,
+    figures,
+    fio,
+    host,
+    kernel,
+    paper,
+    paths,
+    report,
+    summary,
+)
 from lab import guest as machine
 from lab.experiments.base import Row
 from lab.figures import Requests
