@@ -194,7 +194,6 @@ _ALL = (
         _limited(f"fixed-{limit}", f"at most {limit} non-critical I/Os in the drive", limit)
         for limit in FIXED_LIMITS
     ),
-    _limited("fgio-learnt", "as many non-critical I/Os in the drive as do no harm", 0),
     _limited("unrestricted", "any number of non-critical I/Os in the drive", UNLIMITED),
     Configuration(
         "fgio-percent",

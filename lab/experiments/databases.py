@@ -49,7 +49,7 @@ class Databases(Experiment):
         "mq-deadline-watched",
         "kyber",
         "fgio-block",
-        "fgio-learnt",
+        "fixed-1",
         *RIVALS,
     )
     duration_s = max(one.duration_s for one in ALL.values())
@@ -201,7 +201,7 @@ class Evaluation(Databases):
     """A load of the evaluation, under all of its configurations."""
 
     configurations = EVALUATION
-    extra_configurations = (*ABLATION, "fgio-learnt")
+    extra_configurations = ABLATION
 
 
 def _cells(rows: list[Row]) -> list[str]:

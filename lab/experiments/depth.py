@@ -8,7 +8,7 @@ never rests, under one limit after the other for what the drive is given of the 
 from fnmatch import fnmatchcase
 
 from lab import figures, fio, guest, host, kernel
-from lab.configurations import BY_NAME, FIXED_LIMITS, Configuration
+from lab.configurations import FIXED_LIMITS, Configuration
 from lab.experiments.base import MODELS, Row, background_io, check, grown
 from lab.experiments.fio_pair import FioPair
 from lab.figures import Requests
@@ -72,9 +72,7 @@ class Depth(FioPair):
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        # What this is about, and what queue/iosched has to be asked for.
-        chosen_by = BY_NAME["fgio-learnt"] if configuration.name == "fgio" else configuration
-        return Cell(variant).boot(chosen, chosen_by, seed, "")
+        return Cell(variant).boot(chosen, configuration, seed, "")
 
     def read(
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str

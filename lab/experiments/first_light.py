@@ -82,7 +82,7 @@ class FirstLight(Experiment):
         *DATABASE_BOUNDS,
         "floor-switch",
         "fgio-block",
-        "fgio-learnt",
+        "fixed-1",
         *RIVALS,
     )
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.

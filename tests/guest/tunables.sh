@@ -32,7 +32,7 @@ check_tunables() {
   need_fgio
   make_null tunables size=64
   use fgio
-  expect_range noncritical_in_device_max 1 0 65535
+  expect_range noncritical_in_device_max 0 0 65535
   expect_range noncritical_release_interval_ms 10 1 10000
   expect_range critical_window_ms 100 0 60000
   expect_range critical_slots 128 1 65536
