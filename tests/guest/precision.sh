@@ -45,7 +45,7 @@ check_who_waits_for_its_own_reads_boosts_no_writer() {
   reads=$(($(requests_of 1) - reads)) writes=$(($(requests_of 5) - writes))
   critical=$(($(counter critical_queued) - critical))
   expect "reads" "$reads" -gt 1000
-  expect "writes" "$writes" -gt 500
+  expect "writes" "$writes" -gt 200
   expect "critical requests that are no reads, of a hundred writes" \
     $(((critical - reads) * 100 / writes)) -lt 5
   umount "$WORK/mount"
