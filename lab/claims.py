@@ -79,7 +79,7 @@ def _claim(figure: str, cell: str, rows: list[dict]) -> Claim:
 
 
 def _is_stock(name: str) -> bool:
-    return name not in BOUNDS and configurations.BY_NAME[name].elevator != "fgio"
+    return name not in BOUNDS and not configurations.BY_NAME[name].loads_fgio
 
 
 def of_figure(name: str, folder: Path) -> Iterator[Claim]:

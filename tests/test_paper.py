@@ -146,6 +146,7 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
         row("mq-deadline", 400, 50, 2),
         row("mq-deadline", 600, 70, 2.2),
         row("bfq-idle", 60, 55, 3),
+        row("mq-deadline-watched", 11, 70, 2),
         row("fixed-1", 11, 90, 2),
         row("fgio", 12, 96, 2.1),
     ]

@@ -52,10 +52,8 @@ class Databases(Experiment):
         "fixed-1",
         *RIVALS,
     )
-    duration_s = max(one.duration_s for one in ALL.values())
     setup_s = 8
     limit_s = 1800
-    variants = tuple(ALL)
     units = {
         "foreground.throughput": "requests per second",
         "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
@@ -65,6 +63,10 @@ class Databases(Experiment):
         "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
     }
+
+    def __init__(self):
+        self.variants = tuple(self.databases)
+        self.duration_s = max(one.duration_s for one in self.databases.values())
 
     def choose_part(self, only: str) -> None:
         """Runs databases alone whose names match a pattern. Raises LabError when none does."""

@@ -13,8 +13,6 @@ class RocksDBExperiment(Evaluation):
     title = "RocksDB, readers and a writer"
     description = "RocksDB's readers and a durable writer beside compaction; labels from profiles"
     databases: dict[str, Database] = {one.name: one for one in (ReadWhileWriting(),)}
-    variants = tuple(databases)
-    duration_s = ReadWhileWriting.duration_s
     units = {
         "foreground.throughput": "requests per second",
         "background.compacted_mib": "MiB that compaction wrote",

@@ -25,8 +25,6 @@ class TpccExperiment(Evaluation):
             Tpcc(f"{size}-paced", warehouses, PACE, checked=False),
         )
     }
-    variants = tuple(databases)
-    duration_s = max(one.duration_s for one in databases.values())
     limit_s = 3600
     units = {
         "foreground.throughput": "transactions per second, of all five kinds",

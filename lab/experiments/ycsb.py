@@ -22,8 +22,6 @@ class Ycsb(Evaluation):
         for size, share in SIZES.items()
         for one in (WiredTigerYcsb(size, share, 0), WiredTigerYcsb(f"{size}-paced", share, PACE))
     }
-    variants = tuple(databases)
-    duration_s = max(one.duration_s for one in databases.values())
     units = {
         "foreground.throughput": "requests per second",
         "background.checkpoint_s": "seconds of the longest checkpoint",

@@ -18,8 +18,6 @@ class YcsbRedis(Evaluation):
     databases: dict[str, Database] = {
         one.name: one for one in (RedisYcsb("redis", 0), RedisYcsb("redis-paced", PACE))
     }
-    variants = tuple(databases)
-    duration_s = max(one.duration_s for one in databases.values())
     units = {
         "foreground.throughput": "requests per second, of all instances",
         "background.snapshots": "snapshots that all instances together finished",
