@@ -16,6 +16,8 @@
 #define WINDOW_SAMPLES 4
 #define CERTAIN_SAMPLES 8
 #define QUIET_WAIT_NS (8 * MILLISECOND)
+/* Near enough that who waited for that I/O has the CPU first: see REST_NEAR_NS. */
+#define QUIET_LOOK_NS (MILLISECOND / 4)
 
 /* What any request costs beside its length, in sectors; and the longest counted. */
 #define OVERHEAD_SECTORS 64
@@ -34,25 +36,58 @@
 #define CREDIT_NS (50 * MICROSECOND)
 
 /* The pace stays so much slower than the limit that was met. */
-#define MARGIN_SHARE 28
+#define MARGIN_SHARE 32
+/* It is beyond the limit when it is so much faster. */
+#define BEYOND_SHARE 64
 
 /* After the limit was met, intervals until the pace is tried; until it is pressed. */
 #define CALM_TRY 8
 #define CALM_PRESS 32
 #define CALM_RACE 48
+/* As long as it was met once, which may have been for any reason. */
+#define CALM_UNSURE 2
+/* So many more for each time in a row that the limit was where it was known to be. */
+#define CALM_CONFIRMED 8
+#define CALM_CONFIRMED_DISK 40
+#define CONFIRMED_MOST 2
+/* It is there when it differs by less. */
+#define CONFIRMED_SHARE 8
 
 /* It is pressed when it was given work for so much of the time. */
 #define PRESSED_SHARE 2
+/* It is spent when no more than so much of that was left in so many intervals. */
+#define SPENT_SHARE 8
+#define SPENT_LEAST 4
 
 /* How much longer the drive rests than the I/O had to wait. */
 #define REST_FACTOR 4
+#define REST_LEAST_NS (1 * MILLISECOND)
 #define REST_MOST_NS (8 * MILLISECOND)
 /* From a disk, that its cache has room for so many. */
 #define DISK_RESTS 32
 
-/* Critical I/O that takes a tenth longer is harmed. */
-#define HARM 26
+/* Of an interval, what tells that the limit was met. */
+#define FOUND_SHARE 64
+#define FOUND_SHARE_FIRST 8
+/* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
+#define FOUND_OF_HARM (4 * 4096)
+#define FOUND_OF_HARM_SHARE 8
+/* Where that is more than the work of so many requests, these are a first sign. */
+#define FOUND_REQUESTS 4
+
+/* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
+#define HARM 416
+#define HARM_SPAN 16
 #define HARM_MOST 4096
+/* ...and certainly when it is twice as much. */
+#define HARM_CERTAIN (2 * HARM)
+/* It is more than usual when it is so many times what it was in some intervals. */
+#define HARM_UNUSUAL 4
+#define USUAL_RISE 16
+#define USUAL_FALL 256
+
+/* The margin lasts for a thousand critical I/Os, since one in a hundred may wait. */
+#define MARGIN_DECAY 1024
 
 /* So much may hide in a drive's caches and credits. */
 #define HIDDEN_NS (100 * MILLISECOND)
@@ -110,6 +145,12 @@ static u64 size_of(u32 sectors)
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
 {
 	return size_of(sectors) * depth->pace >> PACE_SHIFT;
+}
+
+/* In the interval, at the pace that it has now. */
+static u64 work_sent(const struct fgio_depth *depth)
+{
+	return depth->interval.sent * depth->pace >> PACE_SHIFT;
 }
 
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns)
@@ -271,7 +312,7 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 	if (depth->busy_until_ns > now_ns)
 		retry_ns = depth->busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
-		retry_ns = now_ns + QUIET_WAIT_NS;
+		retry_ns = now_ns + QUIET_LOOK_NS;
 	if (!retry_ns)
 		return true;
 	depth->interval.held_back = true;
@@ -311,8 +352,11 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = fgio_load(&depth->retry_ns);
+	/* Critical I/O that came does not shorten what a disk's arm still owes. */
+	bool owes = depth->rotates &&
+		    fgio_load(&depth->busy_until_ns) >= retry_ns;
 
-	return retry_ns > now_ns && retry_ns - now_ns < REST_NEAR_NS;
+	return retry_ns > now_ns && (owes || retry_ns - now_ns < REST_NEAR_NS);
 }
 
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
@@ -368,6 +412,38 @@ void fgio_depth_completed(struct fgio_depth *depth,
 	fgio_store(&depth->sample[at % FGIO_DEPTH_SAMPLES], sample);
 }
 
+/**
+ * struct fgio_depth_seen - an I/O that completed
+ * @took_ns: in the drive
+ * @wait_ns: expected of that
+ * @others: non-critical ones that were left there
+ * @kind: see FGIO_DEPTH_KINDS
+ * @quiet: see struct fgio_depth_stamp
+ * @critical: its class
+ */
+struct fgio_depth_seen {
+	u64 took_ns;
+	u64 wait_ns;
+	u32 others;
+	u8 kind;
+	bool quiet;
+	bool critical;
+};
+
+static struct fgio_depth_seen unpack(u64 sample)
+{
+	u64 took = sample >> 16 & ((1ULL << SAMPLE_TOOK_BITS) - 1);
+
+	return (struct fgio_depth_seen){
+		.took_ns = took << SAMPLE_TIME_SHIFT,
+		.wait_ns = sample >> 42 << SAMPLE_TIME_SHIFT,
+		.others = sample >> 8 & 255,
+		.kind = sample >> 2 & 63,
+		.quiet = sample & 1,
+		.critical = sample & 2,
+	};
+}
+
 /* A median: few I/Os that took long for other reasons do not move it far. */
 static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 {
@@ -389,113 +465,204 @@ static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 	floor->deviation_ns += (u32)(min_of(off_ns, known_ns) / 16);
 }
 
-/* Harm decays over some sixteen critical I/Os; the margin follows each. */
+/* So that the next I/Os find the drive rested. */
+static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
+{
+	u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
+
+	/* A disk's cache that is drained once stays so, at the right pace. */
+	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
+		rest_ns = DISK_RESTS * depth->work_ns;
+	depth->busy_until_ns = min_of(begin_ns + rest_ns,
+				      now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+}
+
+/* The first limit was met at up to twice what the drive does. */
+static void brake(struct fgio_depth *depth, u64 now_ns)
+{
+	depth->phase = FGIO_DEPTH_BRAKES;
+	depth->pace = min_of(2 * depth->pace, PACE_SLOWEST);
+	depth->paced_ns = now_ns;
+	depth->interval.begin_ns = now_ns;
+	depth->interval.found_ns = 0;
+	depth->interval.sent = 0;
+}
+
+/* What went before the pace changed tells nothing of it. */
+static bool is_of_last_pace(const struct fgio_depth *depth, u64 took_ns,
+			    u64 now_ns)
+{
+	return beyond(now_ns, took_ns) < depth->paced_ns;
+}
+
+static bool is_beyond_limit(const struct fgio_depth *depth)
+{
+	u64 limit = depth->pace_at_limit;
+
+	return depth->phase == FGIO_DEPTH_SETTLED &&
+	       depth->pace < limit - limit / BEYOND_SHARE;
+}
+
+/*
+ * Critical I/O that suffers may do so whatever the pace is: reads of flash wait for
+ * programs. But where it suffers more than it used to, or the pace was just made faster
+ * than the limit that is known, the drive does less than the pace says, and what was
+ * hidden in it is used up.
+ */
+static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
+{
+	u64 usual = is_beyond_limit(depth) ? 0 : HARM_UNUSUAL * depth->usual;
+	/* What a disk did in an interval tells nothing: its arm may owe it yet. */
+	bool tells = depth->phase == FGIO_DEPTH_SETTLED ||
+		     (depth->phase == FGIO_DEPTH_BRAKES && !depth->rotates);
+
+	if (!tells || depth->interval.harmed ||
+	    is_of_last_pace(depth, took_ns, now_ns) ||
+	    depth->surprise <= HARM_CERTAIN + usual)
+		return;
+	depth->interval.harmed = true;
+	if (depth->phase == FGIO_DEPTH_SETTLED)
+		rest(depth, REST_MOST_NS, now_ns);
+}
+
+/* It decays over some sixteen critical I/Os. */
+static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
+{
+	u64 harm = min_of(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
+
+	return mean - mean / HARM_SPAN + (u32)harm;
+}
+
+/* The margin follows each. */
 static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 			   u64 known_ns)
 {
-	u64 harm = min_of(excess_ns * 256 / known_ns, HARM_MOST);
 	u64 margin_ns = depth->margin_ns;
 
 	depth->interval.judged++;
-	depth->harm += (u32)(harm / 16);
-	depth->harm -= depth->harm / 16;
+	depth->harm = mean_harm(depth->harm, excess_ns, known_ns);
 	if (excess_ns)
 		margin_ns = min_of(margin_ns + excess_ns / 2,
 				   depth->pause_least_ns / 16);
 	else
-		margin_ns = max_of(margin_ns - margin_ns / 128,
+		margin_ns = max_of(margin_ns - margin_ns / MARGIN_DECAY,
 				   min_of(2 * known_ns, depth->pause_least_ns / 64));
 	depth->margin_ns = margin_ns;
 }
 
-/* A disk's cache that is drained once stays so, at the right pace. */
-static u64 rest_of(const struct fgio_depth *depth, u64 excess_ns)
-{
-	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
-		return DISK_RESTS * depth->work_ns;
-	return min_of(REST_FACTOR * excess_ns, REST_MOST_NS);
-}
-
-/* The first sign of the limit, so that the next I/Os find the drive rested. */
+/* The first sign of the limit in an interval. */
 static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 {
 	struct fgio_depth_interval *interval = &depth->interval;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
-
 	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
-	if (interval->crossed ||
-	    interval->found_ns <
-		    (settled ? min_of(8 * depth->work_ns, INTERVAL_NS / 32) :
-			       INTERVAL_NS / 8))
+	u64 least_ns = settled ? min_of(FOUND_REQUESTS * depth->work_ns,
+					INTERVAL_NS / FOUND_SHARE) :
+				 INTERVAL_NS / FOUND_SHARE_FIRST;
+
+	if (interval->crossed || interval->found_ns < least_ns)
 		return;
 	interval->crossed = true;
-	depth->busy_until_ns =
-		min_of(depth->busy_until_ns + rest_of(depth, excess_ns),
-		       now_ns + FGIO_DEPTH_BUSY_MOST_NS);
-	if (settled)
-		return;
-	depth->phase = FGIO_DEPTH_BRAKES;
-	depth->pace = min_of(2 * depth->pace, PACE_SLOWEST);
-	depth->paced_ns = now_ns;
-	interval->begin_ns = now_ns;
-	interval->found_ns = 0;
-	interval->sent = 0;
+	rest(depth, min_of(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
+	     now_ns);
+	if (!settled)
+		brake(depth, now_ns);
 }
 
-/* An I/O waited in the drive for longer than was expected. */
-static void find_work(struct fgio_depth *depth, u64 excess_ns, u64 took_ns,
-		      u64 others, bool critical, u64 now_ns)
+/*
+ * An I/O waited for longer than was expected: the drive has work that was not known of,
+ * which the next ones must not wait for, too. Return: what is new of it.
+ */
+static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
+		     u64 now_ns)
 {
 	u64 room_ns = beyond(now_ns + excess_ns, depth->busy_until_ns);
-	/* As many non-critical ones as are in the drive find the same work. */
-	u64 work_ns = min_of(critical ? excess_ns : excess_ns / (others + 1),
-			     room_ns);
 
+	work_ns = min_of(work_ns, room_ns);
 	depth->busy_until_ns = min_of(
 		max_of(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
 			work_ns,
 		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
-	/*
-	 * What harms critical I/O alone is not cured by a slower pace; what went
-	 * before the pace changed tells nothing of it.
-	 */
-	if (critical || beyond(now_ns, took_ns) < depth->paced_ns)
+	return work_ns;
+}
+
+static void learn_critical(struct fgio_depth *depth,
+			   const struct fgio_depth_seen *seen, u64 known_ns,
+			   u64 slack_ns, u64 now_ns)
+{
+	u64 expected_ns = known_ns + seen->wait_ns;
+	u64 excess_ns = beyond(seen->took_ns, expected_ns);
+
+	judge_critical(depth,
+		       seen->took_ns > known_ns + slack_ns ?
+			       seen->took_ns - known_ns : 0,
+		       known_ns);
+	if (excess_ns <= slack_ns)
+		excess_ns = 0;
+	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
+	if (!excess_ns)
 		return;
-	depth->interval.found_ns += work_ns;
+	add_found(depth, excess_ns, excess_ns, now_ns);
+	see_harm(depth, seen->took_ns, now_ns);
+}
+
+/*
+ * One that waited alone may have been slow for any reason; at the limit, the one after
+ * it waits, too.
+ */
+static void learn_noncritical(struct fgio_depth *depth,
+			      const struct fgio_depth_seen *seen, u64 known_ns,
+			      u64 slack_ns, u64 now_ns)
+{
+	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
+	bool alone = !depth->waited;
+	u64 found_ns;
+
+	slack_ns = max_of(slack_ns, known_ns * depth->tolerance / 16);
+	depth->waited = excess_ns > slack_ns;
+	if (!depth->waited)
+		return;
+	/* As many as are in the drive find the same work. */
+	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
+			     now_ns);
+	if (alone || is_of_last_pace(depth, seen->took_ns, now_ns))
+		return;
+	depth->interval.found_ns += found_ns;
 	cross(depth, excess_ns, now_ns);
 }
 
 static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 {
-	struct fgio_depth_floor *floor = &depth->floor[sample >> 2 & 63];
-	bool critical = sample & 2;
-	u64 others = sample >> 8 & 255;
-	u64 took_ns = (sample >> 16 & ((1ULL << SAMPLE_TOOK_BITS) - 1))
-		      << SAMPLE_TIME_SHIFT;
-	u64 wait_ns = sample >> 42 << SAMPLE_TIME_SHIFT;
+	struct fgio_depth_seen seen = unpack(sample);
+	struct fgio_depth_floor *floor = &depth->floor[seen.kind];
 	u64 known_ns, slack_ns;
 
 	depth->interval.measured++;
-	if (sample & 1)
-		learn_floor(floor, took_ns);
+	if (seen.quiet)
+		learn_floor(floor, seen.took_ns);
 	known_ns = floor->known_ns;
 	if (!known_ns)
 		return;
 	slack_ns = max_of(known_ns / 8,
 			  min_of(3 * floor->deviation_ns, known_ns / 2));
-	if (critical)
-		judge_critical(depth,
-			       took_ns > known_ns + slack_ns ?
-				       took_ns - known_ns : 0,
-			       known_ns);
+	if (seen.critical)
+		learn_critical(depth, &seen, known_ns, slack_ns, now_ns);
 	else
-		slack_ns = max_of(slack_ns, known_ns * depth->tolerance / 16);
-	if (took_ns > known_ns + wait_ns + slack_ns)
-		find_work(depth, took_ns - known_ns - wait_ns, took_ns, others,
-			  critical, now_ns);
+		learn_noncritical(depth, &seen, known_ns, slack_ns, now_ns);
 }
 
 /* ---- the pace ---- */
+
+/*
+ * Each time that the limit is met, a critical I/O may have to wait. The surer it is
+ * where it is, the later it is looked for; from a disk, later still, since there it
+ * costs most.
+ */
+static u32 patience(const struct fgio_depth *depth)
+{
+	return depth->confirmed *
+	       (depth->rotates ? CALM_CONFIRMED_DISK : CALM_CONFIRMED);
+}
 
 /*
  * What the drive took since the limit was met last, beyond the pace it was known
@@ -516,13 +683,44 @@ static u64 pace_of_same_drive(struct fgio_depth *depth)
 		return 0;
 	if (depth->rotates)
 		return pace;
-	return depth->calm > CALM_PRESS ? min_of(pace, depth->pace_at_limit) : 0;
+	if (depth->calm <= CALM_PRESS + patience(depth))
+		return 0;
+	return min_of(pace, depth->pace_at_limit);
+}
+
+static void confirm(struct fgio_depth *depth, u64 met_at)
+{
+	u64 limit = depth->pace_at_limit;
+	u64 off = max_of(met_at, limit) - min_of(met_at, limit);
+
+	if (off >= limit / CONFIRMED_SHARE)
+		depth->confirmed = 0;
+	else if (depth->calm > CALM_UNSURE && depth->confirmed < CONFIRMED_MOST)
+		depth->confirmed++;
+	if (depth->calm > CALM_UNSURE && depth->times_met < 2)
+		depth->times_met++;
+}
+
+/*
+ * What it suffered, the others may have been held back from finding. After the first
+ * race, the pace is that of what the drive did.
+ */
+static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
+{
+	if (!depth->interval.harmed)
+		return 0;
+	if (depth->phase == FGIO_DEPTH_BRAKES)
+		return 3 * length_ns;
+	return min_of(depth->surprise * length_ns / FOUND_OF_HARM,
+		      length_ns / FOUND_OF_HARM_SHARE);
 }
 
 static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 found_ns = min_of(interval->found_ns, 3 * length_ns);
+	u64 found_ns = min_of(max_of(interval->found_ns,
+				     found_by_critical(depth, length_ns)),
+			      3 * length_ns);
 	u64 slower = depth->pace + depth->pace * found_ns / length_ns;
 
 	/* The drive can do at least what it did. */
@@ -531,6 +729,7 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 				max_of(depth->pace, (length_ns << PACE_SHIFT) /
 							    interval->sent));
 	slower = max_of(slower, pace_of_same_drive(depth));
+	confirm(depth, slower);
 	depth->pace = min_of(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
 	depth->pace_at_limit = min_of(slower, PACE_SLOWEST);
 	depth->paced_ns = now_ns;
@@ -561,16 +760,19 @@ static void race(struct fgio_depth *depth, u64 now_ns)
 static void speed_up(struct fgio_depth *depth, u64 now_ns)
 {
 	u32 calm = depth->calm++;
+	u32 later = patience(depth);
+	bool unsure = depth->times_met < 2 && !depth->rotates &&
+		      depth->spent >= SPENT_LEAST;
 
 	if (depth->phase == FGIO_DEPTH_RACES)
 		race(depth, now_ns);
-	else if (calm < CALM_TRY)
+	else if (calm < (unsure ? CALM_UNSURE : CALM_TRY + later))
 		return;
 	else if (depth->pace > depth->pace_at_limit - depth->pace_at_limit / 32)
-		depth->pace -= depth->pace / 256;
-	else if (calm > CALM_RACE)
+		depth->pace -= depth->pace / (unsure ? 32 : 128);
+	else if (unsure || (calm > CALM_RACE + later && !depth->rotates))
 		depth->pace -= depth->pace / 16;
-	else if (calm > CALM_PRESS)
+	else if (calm > CALM_PRESS + later)
 		depth->pace -= depth->pace / 64;
 	depth->pace = max_of(depth->pace, PACE_FASTEST);
 }
@@ -623,26 +825,41 @@ static void count_span(struct fgio_depth *depth, u64 length_ns)
 static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 work_ns = interval->sent * depth->pace >> PACE_SHIFT;
+	u64 work_ns = work_sent(depth);
 
 	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
 		return true;
 	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
 }
 
+/* What a drive does now and then is usual for long. */
+static void learn_usual(struct fgio_depth *depth)
+{
+	if (depth->surprise > depth->usual)
+		depth->usual += (depth->surprise - depth->usual) / USUAL_RISE;
+	else
+		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
-	bool found = depth->interval.found_ns > length_ns / (settled ? 32 : 8);
-	bool harmed = depth->harm > HARM;
+	u64 found_least_ns =
+		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
+	bool found = depth->interval.harmed ||
+		     depth->interval.found_ns > found_least_ns;
+	bool harmed = depth->interval.harmed || depth->harm > HARM;
 
 	if (harmed)
 		cut_tolerance(depth);
 	else
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
+	learn_usual(depth);
 	count_span(depth, length_ns);
+	depth->spent = work_sent(depth) > length_ns - length_ns / SPENT_SHARE ?
+			       depth->spent + 1 : 0;
 	if (found && (harmed || !raise_tolerance(depth))) {
 		slow_down(depth, length_ns, now_ns);
 	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {

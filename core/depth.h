@@ -76,6 +76,7 @@ struct fgio_depth_floor {
  * @held_back: something waited for its turn: a faster pace would be of use
  * @crowded: something waited since enough were in the drive
  * @crossed: enough was found to give the drive a rest
+ * @harmed: critical I/O showed that the pace is beyond the limit
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
@@ -86,6 +87,7 @@ struct fgio_depth_interval {
 	bool held_back;
 	bool crowded;
 	bool crossed;
+	bool harmed;
 };
 
 enum fgio_depth_phase {
@@ -100,6 +102,8 @@ struct fgio_depth {
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
+	u8 times_met;	   /* the limit, with a calm between; counted to 2 */
+	bool waited;	   /* the latest non-critical I/O did, in the drive */
 	u64 busy_until_ns;
 	u64 pace;	   /* ns << PACE_SHIFT for each sector of size_of() */
 	u64 pace_at_limit; /* what it was set to when the drive's limit was met last */
@@ -108,11 +112,15 @@ struct fgio_depth {
 	u64 paced_ns;	   /* when the pace became slower last */
 	u64 work_ns;	   /* of the latest request */
 	u32 calm;	   /* intervals since */
+	u32 spent;	   /* intervals in a row that left nothing of the pace */
+	u32 confirmed;	   /* times in a row that the limit was met where it was known */
 	u32 together;	   /* in the drive at most, until the limit was met once */
 	u32 intervals;
 	u32 tolerance;	   /* waiting among themselves, in 1/16 of a quiet I/O */
 	u32 tolerance_max;
-	u32 harm;	   /* what critical I/O suffers, in 1/256 of a quiet one */
+	u32 harm;	   /* what critical I/O suffers, in 1/4096 of a quiet one */
+	u32 surprise;	   /* what of that was not expected... */
+	u32 usual;	   /* ...and the mean of that over some intervals */
 	struct fgio_depth_interval interval;
 	u64 window_end_ns;
 	struct fgio_depth_floor floor[FGIO_DEPTH_KINDS];
@@ -158,8 +166,8 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
 /*
- * Whether that time is so near that nobody needs to ask before: who waited for
- * a critical I/O that completed is to have the CPU first. Any context.
+ * Whether that time is so near, or so certain, that nobody needs to ask before: who
+ * waited for a critical I/O that completed is to have the CPU first. Any context.
  */
 bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
 

@@ -17,18 +17,19 @@
 
 #define SECOND 1000000000ULL
 #define MILLISECOND 1000000ULL
+#define SEEDS 6
 #define SCRIPTS 5000
 #define SCRIPT_BYTES 512
 
 /* The FAST'17 paper's figure 11. */
-static struct rivals paper(enum simdisk_kind kind, u64 seed)
+static struct rivals paper(enum simdisk_kind kind, u32 bytes, u64 seed)
 {
 	return (struct rivals){
 		.kind = kind,
 		.seed = seed,
 		.foreground = { .write = true, .sequential = true, .bytes = 4096,
 				.depth = 1, .think_ns = 5 * MILLISECOND },
-		.background = { .write = true, .bytes = 4096, .depth = 32 },
+		.background = { .write = true, .bytes = bytes, .depth = 32 },
 		.begin_ns = 1 * SECOND,
 		.end_ns = 4 * SECOND,
 	};
@@ -46,57 +47,84 @@ static struct rivals_figures limited(struct rivals rivals, u32 limit)
 	return rivals_run(&rivals);
 }
 
-static void check_both(enum simdisk_kind kind, u64 seed)
-{
-	struct rivals rivals = paper(kind, seed);
-	struct rivals_figures least = alone(rivals);
-	struct rivals_figures most = limited(rivals, RIVALS_UNRESTRICTED);
-	struct rivals_figures learnt = rivals_run(&rivals);
+/* Sums over seeds: that of one limit met more or less is not the rule. */
+struct sums {
+	double throughput;
+	double of_throughput;
+	double mean;
+	double p99;
+};
 
-	print_message("    %s: %.1f%% of the throughput, mean %.2f, p99 %.2f times\n",
-		      simdisk_name(kind),
-		      100 * learnt.bytes_per_s / most.bytes_per_s,
-		      learnt.mean_ns / least.mean_ns,
-		      learnt.p99_ns / least.p99_ns);
-	assert_true(learnt.bytes_per_s >= 0.95 * most.bytes_per_s);
-	assert_true(learnt.mean_ns <= 1.2 * least.mean_ns);
-	assert_true(learnt.p99_ns <= 1.2 * least.p99_ns);
+static struct sums beside_alone(enum simdisk_kind kind, u32 bytes, u32 limit,
+				u64 end_ns)
+{
+	struct sums sums = { 0 };
+
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = paper(kind, bytes, seed);
+		struct rivals_figures least, most, learnt;
+
+		rivals.end_ns = end_ns;
+		least = alone(rivals);
+		most = limited(rivals, limit);
+		learnt = rivals_run(&rivals);
+		sums.throughput += learnt.bytes_per_s;
+		sums.of_throughput += most.bytes_per_s;
+		sums.mean += learnt.mean_ns / least.mean_ns / SEEDS;
+		sums.p99 += learnt.p99_ns / least.p99_ns / SEEDS;
+	}
+	print_message("    %s, %u KiB: %.1f%% of the throughput, mean %.2f, p99 %.2f times\n",
+		      simdisk_name(kind), bytes / 1024,
+		      100 * sums.throughput / sums.of_throughput, sums.mean,
+		      sums.p99);
+	return sums;
+}
+
+static void check_both(enum simdisk_kind kind)
+{
+	for (u32 bytes = 4096; bytes <= 65536; bytes *= 16) {
+		struct sums sums = beside_alone(kind, bytes, RIVALS_UNRESTRICTED,
+						4 * SECOND);
+
+		assert_true(sums.throughput >= 0.95 * sums.of_throughput);
+		assert_true(sums.mean <= 1.2);
+		assert_true(sums.p99 <= 1.2);
+	}
 }
 
 static void test_volume_is_spent_unnoticed(void **state)
 {
 	(void)state;
-	for (u64 seed = 1; seed <= 3; seed++)
-		check_both(SIMDISK_VOLUME, seed);
+	check_both(SIMDISK_VOLUME);
 }
 
 static void test_ssd_is_spent_unnoticed(void **state)
 {
 	(void)state;
-	for (u64 seed = 1; seed <= 3; seed++)
-		check_both(SIMDISK_SSD, seed);
+	check_both(SIMDISK_SSD);
 }
 
 static void test_nvme_is_spent_unnoticed(void **state)
 {
 	(void)state;
-	for (u64 seed = 1; seed <= 3; seed++)
-		check_both(SIMDISK_NVME, seed);
+	check_both(SIMDISK_NVME);
 }
 
-/* The cache keeps room, which no fixed limit leaves. */
+/*
+ * The cache keeps room, which no fixed limit leaves. Each write that finds it full
+ * costs as much as a hundred that do not: the mean cannot be that of the foreground
+ * alone.
+ */
 static void test_hdd_keeps_room_in_its_cache(void **state)
 {
 	(void)state;
-	for (u64 seed = 1; seed <= 3; seed++) {
-		struct rivals rivals = paper(SIMDISK_HDD, seed);
-		struct rivals_figures least = alone(rivals);
-		struct rivals_figures one = limited(rivals, 1);
-		struct rivals_figures learnt = rivals_run(&rivals);
+	for (u32 bytes = 4096; bytes <= 65536; bytes *= 16) {
+		struct sums sums =
+			beside_alone(SIMDISK_HDD, bytes, 1, 12 * SECOND);
 
-		assert_true(learnt.bytes_per_s >= 0.95 * one.bytes_per_s);
-		assert_true(learnt.mean_ns * 16 <= one.mean_ns);
-		assert_true(learnt.p99_ns <= 1.2 * least.p99_ns);
+		assert_true(sums.throughput >= 0.95 * sums.of_throughput);
+		assert_true(sums.mean <= 2);
+		assert_true(sums.p99 <= 1.2);
 	}
 }
 
@@ -109,8 +137,8 @@ static struct rivals database(enum simdisk_kind kind, u64 seed)
 	return (struct rivals){
 		.kind = kind,
 		.seed = seed,
-		.foreground = { .bytes = 8192, .depth = 8, .chain = 4,
-				.think_ns = 22 * MILLISECOND, .irregular = true },
+		.foreground = { .bytes = 8192, .depth = 100, .chain = 4,
+				.think_ns = 330 * MILLISECOND, .irregular = true },
 		.background = { .sequential = true, .bytes = 262144, .depth = 2,
 				.begin_ns = 1 * SECOND },
 		.storm = { .write = true, .sequential = true, .bytes = 262144,
@@ -120,20 +148,64 @@ static struct rivals database(enum simdisk_kind kind, u64 seed)
 	};
 }
 
-/* Better than the paper's limit of one, and the backup takes no longer. */
+static struct rivals_figures database_alone(struct rivals rivals)
+{
+	rivals.storm.depth = 0;
+	return alone(rivals);
+}
+
+/* Nearly as if it was alone, and the backup takes no longer than with a limit of one. */
 static void test_irregular_requests_beside_long_ones(void **state)
+{
+	double one_bytes = 0, bytes = 0, p50 = 0, p99 = 0;
+
+	(void)state;
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = database(SIMDISK_VOLUME, seed);
+		struct rivals_figures least = database_alone(rivals);
+		struct rivals_figures one = limited(rivals, 1);
+		struct rivals_figures learnt = rivals_run(&rivals);
+
+		assert_true(learnt.p999_ns <= 0.8 * one.p999_ns);
+		one_bytes += one.background_bytes_per_s;
+		bytes += learnt.background_bytes_per_s;
+		p50 += learnt.p50_ns / least.p50_ns / SEEDS;
+		p99 += learnt.p99_ns / least.p99_ns / SEEDS;
+	}
+	print_message("    %.1f%% of the background with a limit of one, p50 %.2f, p99 %.2f times\n",
+		      100 * bytes / one_bytes, p50, p99);
+	assert_true(p50 <= 1.1);
+	assert_true(p99 <= 1.6);
+	assert_true(bytes >= 0.95 * one_bytes);
+}
+
+/*
+ * A checkpoint beside short requests that come whenever they do. A limit of one would
+ * let it have little more than half of what it may.
+ */
+static void test_irregular_requests_beside_short_ones(void **state)
 {
 	(void)state;
 	for (u64 seed = 1; seed <= 3; seed++) {
 		struct rivals rivals = database(SIMDISK_VOLUME, seed);
-		struct rivals_figures one = limited(rivals, 1);
-		struct rivals_figures learnt = rivals_run(&rivals);
+		struct rivals_figures least, most, learnt;
 
-		assert_true(learnt.p50_ns <= 0.5 * one.p50_ns);
-		assert_true(learnt.p99_ns <= 0.9 * one.p99_ns);
-		assert_true(learnt.p999_ns <= one.p999_ns);
+		rivals.foreground = (struct rival){
+			.write = true, .sequential = true, .bytes = 16384,
+			.depth = 100, .think_ns = 500 * MILLISECOND,
+			.irregular = true
+		};
+		rivals.background = (struct rival){ .write = true, .bytes = 8192,
+						    .depth = 64 };
+		rivals.storm.depth = 0;
+		rivals.end_ns = 8 * SECOND;
+		least = database_alone(rivals);
+		most = limited(rivals, RIVALS_UNRESTRICTED);
+		learnt = rivals_run(&rivals);
+		assert_true(learnt.mean_ns <= 1.1 * least.mean_ns);
+		assert_true(learnt.p99_ns <= 1.3 * least.p99_ns);
 		assert_true(learnt.background_bytes_per_s >=
-			    0.95 * one.background_bytes_per_s);
+			    0.95 * most.background_bytes_per_s);
 	}
 }
 
@@ -175,13 +247,7 @@ static void test_bursts_do_not_tell_the_pace(void **state)
 						    .begin_ns = 3 * SECOND };
 		rivals.begin_ns = 3 * SECOND;
 		rivals.end_ns = 4 * SECOND;
-		least = rivals_run(&(struct rivals){
-			.kind = rivals.kind,
-			.seed = seed,
-			.foreground = rivals.foreground,
-			.begin_ns = rivals.begin_ns,
-			.end_ns = rivals.end_ns,
-		});
+		least = database_alone(rivals);
 		assert_true(rivals_run(&rivals).p99_ns <= 2.5 * least.p99_ns);
 	}
 }
@@ -189,22 +255,27 @@ static void test_bursts_do_not_tell_the_pace(void **state)
 /* The second after a change is for learning, what follows is as if always so. */
 static void check_change(enum simdisk_kind kind, u32 slower, u32 faster)
 {
-	struct rivals rivals = paper(kind, 1);
-	struct rivals_figures most, learnt;
+	double most = 0, learnt = 0, mean = 0;
 
-	rivals.change_ns = 3 * SECOND;
-	rivals.slower = slower;
-	rivals.faster = faster;
-	rivals.begin_ns = 4 * SECOND;
-	rivals.end_ns = 5 * SECOND;
-	most = limited(rivals, RIVALS_UNRESTRICTED);
-	learnt = rivals_run(&rivals);
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = paper(kind, 4096, seed);
+		struct rivals_figures figures;
+
+		rivals.change_ns = 3 * SECOND + seed * 100 * MILLISECOND;
+		rivals.slower = slower;
+		rivals.faster = faster;
+		rivals.begin_ns = rivals.change_ns + 1 * SECOND;
+		rivals.end_ns = rivals.begin_ns + 1 * SECOND;
+		figures = rivals_run(&rivals);
+		learnt += figures.bytes_per_s;
+		mean += figures.mean_ns / alone(rivals).mean_ns / SEEDS;
+		most += limited(rivals, RIVALS_UNRESTRICTED).bytes_per_s;
+	}
 	print_message("    %s, %u times slower, %u faster: %.1f%% of it, mean %.2f times\n",
-		      simdisk_name(kind), slower, faster,
-		      100 * learnt.bytes_per_s / most.bytes_per_s,
-		      learnt.mean_ns / alone(rivals).mean_ns);
-	assert_true(learnt.bytes_per_s >= 0.9 * most.bytes_per_s);
-	assert_true(learnt.mean_ns <= 1.5 * alone(rivals).mean_ns);
+		      simdisk_name(kind), slower, faster, 100 * learnt / most,
+		      mean);
+	assert_true(learnt >= 0.95 * most);
+	assert_true(mean <= 1.5);
 }
 
 static void test_learns_again_within_a_second(void **state)
@@ -218,7 +289,7 @@ static void test_learns_again_within_a_second(void **state)
 
 static void test_background_never_stands_still(void **state)
 {
-	struct rivals rivals = paper(SIMDISK_VOLUME, 1);
+	struct rivals rivals = paper(SIMDISK_VOLUME, 4096, 1);
 
 	(void)state;
 	rivals.foreground.think_ns = 0;
@@ -249,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_nvme_is_spent_unnoticed),
 		cmocka_unit_test(test_hdd_keeps_room_in_its_cache),
 		cmocka_unit_test(test_irregular_requests_beside_long_ones),
+		cmocka_unit_test(test_irregular_requests_beside_short_ones),
 		cmocka_unit_test(test_learns_without_a_storm),
 		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
 		cmocka_unit_test(test_learns_again_within_a_second),
