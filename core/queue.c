@@ -2,12 +2,20 @@
 #include "atomic.h"
 #include "queue.h"
 
+#define CALM_UNIT 16
+/* One that is served, and the next one. */
+#define CALM_ROOM_LEAST (2 * CALM_UNIT)
+#define CALM_ROOM_MOST (1024 * CALM_UNIT)
+/* Of what a completion says, so much is believed. */
+#define CALM_SHARE 8
+
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
 	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
 	fgio_list_init(&queue->fifo[FGIO_NONCRITICAL]);
 	fgio_list_init(&queue->fifo[FGIO_CRITICAL]);
 	fgio_depth_init(&queue->depth, rotates);
+	queue->calm_room = rotates ? 0 : CALM_ROOM_LEAST;
 }
 
 void fgio_queue_configure(struct fgio_queue *queue,
@@ -43,6 +51,7 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 	else
 		fgio_list_add_tail(&queue->fifo[class], &request->link);
 	set_state(request, FGIO_REQUEST_QUEUED);
+	request->calm_ns = 0;
 	fgio_store(&queue->queued[class], queue->queued[class] + 1);
 	queue->counters.queued[class]++;
 }
@@ -180,6 +189,9 @@ static void measure(struct fgio_queue *queue, u64 now_ns)
 				 fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
 				 now_ns);
 	queue->measures = measures;
+	/* Completions read it: written once, and not for each request. */
+	if (fgio_load(&queue->calm_least_ns))
+		fgio_store(&queue->calm_least_ns, 0);
 	if (measures)
 		fgio_depth_learn(&queue->depth, now_ns);
 }
@@ -254,6 +266,68 @@ static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
 	return cheapest;
 }
 
+/* Whether critical I/O was about lately, and is to find the device nearly free. */
+static bool may_come_back(const struct fgio_queue *queue, u64 now_ns)
+{
+	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
+	u64 calm_ns = FGIO_CALM_WINDOWS * queue->config.critical_window_ns;
+
+	return seen_ns && adapts(queue) && fgio_load(&queue->calm_room) &&
+	       now_ns - seen_ns < calm_ns;
+}
+
+static bool calm_has_room(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) * CALM_UNIT <
+	       fgio_load(&queue->calm_room);
+}
+
+static struct fgio_request *next_in_calm(struct fgio_queue *queue, u64 now_ns,
+					 struct fgio_request *cheapest)
+{
+	struct fgio_request *request = cheapest_or_oldest(queue, cheapest);
+
+	request->calm_ns = now_ns;
+	return hand_to_device(queue, request, now_ns);
+}
+
+/* The least of this calm, which began with a device that had little to do. */
+static u64 waited_for_others(struct fgio_queue *queue, u64 took_ns)
+{
+	u64 least_ns = fgio_load(&queue->calm_least_ns);
+
+	if (!least_ns || took_ns < least_ns) {
+		fgio_store(&queue->calm_least_ns, took_ns | 1);
+		return 0;
+	}
+	return took_ns - least_ns;
+}
+
+/*
+ * As many as would wait for each other for FGIO_CALM_NS, by how long one did
+ * among so many. Completions on several CPUs may overwrite what each other says,
+ * which is lost, and no more.
+ */
+static void learn_room(struct fgio_queue *queue, u64 took_ns, u32 together)
+{
+	u64 waited_ns = waited_for_others(queue, took_ns);
+	u64 room = fgio_load(&queue->calm_room);
+	u64 there = (u64)together * CALM_UNIT;
+	u64 fits = there * FGIO_CALM_NS / (waited_ns | 1);
+
+	/* A device that had little to do does not tell how much it could. */
+	if (fits > 2 * there)
+		fits = 2 * there;
+	if (fits > room && there < room / 2)
+		return;
+	room = (room * (CALM_SHARE - 1) + fits) / CALM_SHARE;
+	if (room > CALM_ROOM_MOST)
+		room = CALM_ROOM_MOST;
+	if (room < CALM_ROOM_LEAST)
+		room = CALM_ROOM_LEAST;
+	fgio_store(&queue->calm_room, (u32)room);
+}
+
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     struct fgio_request *cheapest)
 {
@@ -262,8 +336,17 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
 	if (queue->one_class || !fgio_queue_critical_about(queue, now_ns)) {
-		fgio_store(&queue->critical_seen_ns, 0);
 		queue->measures = false;
+		if (!queue->one_class && may_come_back(queue, now_ns)) {
+			if (!calm_has_room(queue)) {
+				/* As below: say so, then look once more. */
+				fgio_exchange(&queue->withheld, 1);
+				if (!calm_has_room(queue))
+					return NULL;
+			}
+			return next_in_calm(queue, now_ns, cheapest);
+		}
+		fgio_store(&queue->critical_seen_ns, 0);
 		request = cheapest_or_oldest(queue, cheapest);
 		return hand_to_device(queue, request, now_ns);
 	}
@@ -285,7 +368,8 @@ u64 fgio_queue_retry_ns(const struct fgio_queue *queue)
 {
 	u64 retry_ns = fgio_depth_retry_ns(&queue->depth);
 
-	if (!adapts(queue) || fgio_load(&queue->one_class))
+	/* In a calm, what is withheld waits for a completion. */
+	if (!adapts(queue) || fgio_load(&queue->one_class) || !queue->measures)
 		return 0;
 	if (device_has_room(queue) &&
 	    (!retry_ns || queue->next_release_ns < retry_ns))
@@ -310,6 +394,7 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_depth_stamp stamp = request->depth;
+	u64 calm_ns = request->calm_ns;
 	u8 class = request->class;
 	u32 in_device;
 
@@ -317,6 +402,8 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	if (class == FGIO_CRITICAL)
 		fgio_store(&queue->critical_seen_ns, now_ns);
 	in_device = fgio_sub(&queue->in_device[class], 1);
+	if (calm_ns)
+		learn_room(queue, now_ns - calm_ns, in_device + 1);
 	if (stamp.sent_ns)
 		fgio_depth_completed(&queue->depth, &stamp, class,
 				     fgio_load(&queue->in_device[FGIO_NONCRITICAL]),

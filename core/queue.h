@@ -14,6 +14,13 @@
  * about, nothing is held back, and a caller that knows which request costs the
  * device least may have it served first.
  *
+ * But a foreground that comes every second must not find the device full each
+ * time. For FGIO_CALM_WINDOWS times `critical_window_ns` after the last critical
+ * I/O, no more are in the device than keep it busy: two, or as many as wait for
+ * each other there no longer than FGIO_CALM_NS. Not where the limit is set by
+ * hand, nor for a drive that rotates, which saves way by having many to choose
+ * from.
+ *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
  * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at any time,
@@ -46,11 +53,13 @@ enum fgio_request_state {
  * @write: it is no read
  * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
  *	unknown
+ * @calm_ns: when it went to the device, where critical I/O may come back; or 0
  */
 struct fgio_request {
 	struct fgio_list link;
 	u64 sector;
 	u64 queued_ns;
+	u64 calm_ns;
 	u32 sectors;
 	u8 class;
 	u8 state;
@@ -85,7 +94,8 @@ struct fgio_queue_config {
  * @queued: requests inserted
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
- *	went while I/O of both classes was about (otherwise nobody reads a clock)
+ *	went while I/O of both classes was about, or in the calm after that
+ *	(otherwise nobody reads a clock)
  * @promoted: queued requests that changed to the critical class
  * @starvation_releases: non-critical requests that went before critical ones,
  *	or beyond the limit, because the release interval had passed
@@ -108,6 +118,11 @@ struct fgio_queue_counters {
  */
 #define FGIO_PASSED_OVER_MAX 128
 
+/* Critical I/O may come back for so many windows after it was about. */
+#define FGIO_CALM_WINDOWS 20
+/* Meanwhile non-critical requests wait for each other in the device so long. */
+#define FGIO_CALM_NS 500000ULL
+
 /* Only the functions below touch the members. */
 struct fgio_queue {
 	struct fgio_list fifo[FGIO_CLASSES];
@@ -127,6 +142,8 @@ struct fgio_queue {
 	u32 in_device[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 withheld;
 	u64 critical_seen_ns;
+	u64 calm_least_ns; /* that a request was in the device, in this calm */
+	u32 calm_room; /* non-critical requests, in sixteenths */
 };
 
 /* @rotates: as for fgio_depth_init(). */
