@@ -6,6 +6,7 @@
  *	walk.c       the thread that walks the graph
  *	helper.c     who acted on what lately (around core/history.c)
  *	probe.c      attaches hooks while foreground tasks exist
+ *	commit.c     who writes files that commits go to
  *	blame.c      what foreground tasks waited for
  *
  * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c,
@@ -46,6 +47,7 @@ enum fgio_mechanism {
 	FGIO_MECHANISM_PAGECACHE,
 	FGIO_MECHANISM_BLAME,
 	FGIO_MECHANISM_GATE,
+	FGIO_MECHANISM_COMMITS,
 	FGIO_MECHANISMS,
 };
 
@@ -94,8 +96,14 @@ void fgio_wait_leave_kind(u8 kind);
 bool fgio_wait_has(u64 object);
 bool fgio_wait_has_any(void);
 
-/* Whether requests wait for the current task itself: by its tag or priority. */
+/*
+ * Whether requests wait for the current task itself: by its tag or priority, or
+ * by what its system call is at.
+ */
 bool fgio_current_is_foreground(void);
+
+/* Whether they do by its tag or priority. */
+bool fgio_current_serves_requests(void);
 
 /* Whether I/O of the current task is critical: foreground, or boosted. */
 bool fgio_current_is_critical(void);
@@ -268,6 +276,21 @@ void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
 
 int fgio_helper_init(void);
 void fgio_helper_exit(void);
+
+/* --- commit.c --------------------------------------------------------- */
+
+/*
+ * The current task, which serves requests, waits for pages of a file to be
+ * written: noted when that is what its system call is for. Context: a hook's.
+ */
+void fgio_commit_note(const struct address_space *mapping);
+
+/*
+ * Whether the current task's system call writes to or syncs a file that tasks
+ * that serve requests synced within helper_window_ms. Context: a task's; may be
+ * a hook's.
+ */
+bool fgio_current_commits(void);
 
 /* --- hint.c ----------------------------------------------------------- */
 

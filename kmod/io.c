@@ -109,6 +109,8 @@ static int on_wait_range(struct kretprobe_instance *instance,
 	mapping = (struct address_space *)regs_get_kernel_argument(regs, 0);
 	if (!mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK))
 		return 1;
+	if (fgio_current_serves_requests())
+		fgio_commit_note(mapping);
 	first = page_at(regs_get_kernel_argument(regs, 1));
 	last = page_at(regs_get_kernel_argument(regs, 2));
 	if (first > last)

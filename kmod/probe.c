@@ -50,10 +50,11 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
 	[FGIO_MECHANISM_BLAME] = "blame",
 	[FGIO_MECHANISM_GATE] = "gate",
+	[FGIO_MECHANISM_COMMITS] = "commits",
 };
 
 static bool mechanisms[FGIO_MECHANISMS] = {
-	true, true, true, true, true, true, false,
+	true, true, true, true, true, true, false, true,
 };
 
 static void reconsider(struct work_struct *unused);
@@ -109,6 +110,8 @@ MECHANISM(journal, FGIO_MECHANISM_JOURNAL,
 MECHANISM(io, FGIO_MECHANISM_IO, "follow waits for outstanding I/O (Y)");
 MECHANISM(user, FGIO_MECHANISM_USER,
 	  "follow waits for locks and conditions in user space (Y)");
+MECHANISM(commits, FGIO_MECHANISM_COMMITS,
+	  "whoever syncs or writes a file that foreground tasks sync is one meanwhile (Y)");
 MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
 	  "keep room in the page cache for foreground tasks (Y)");
 

@@ -113,7 +113,8 @@ static void on_bio_queue(void *data, struct bio *bio)
 	class = classify(tag, bio->bi_ioprio);
 	if (class == FGIO_NONCRITICAL && fgio_waits_matter()) {
 		note_noncritical(bio);
-		if (fgio_task_is_boosted((u64)current))
+		if (fgio_task_is_boosted((u64)current) ||
+		    (in_task() && fgio_current_commits()))
 			class = FGIO_CRITICAL;
 	}
 	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)

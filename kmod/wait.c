@@ -113,13 +113,18 @@ static bool has_foreground_ioprio(void)
 	       fgio_ioprio_is_trusted(ioprio);
 }
 
-bool fgio_current_is_foreground(void)
+bool fgio_current_serves_requests(void)
 {
 	enum fgio_thread_tag tag = fgio_tag_of_current();
 
 	if (tag == FGIO_THREAD_UNTAGGED)
 		return has_foreground_ioprio();
 	return tag == FGIO_THREAD_FOREGROUND;
+}
+
+bool fgio_current_is_foreground(void)
+{
+	return fgio_current_serves_requests() || fgio_current_commits();
 }
 
 bool fgio_current_is_critical(void)

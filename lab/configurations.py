@@ -81,9 +81,10 @@ SWITCHES = {
     "journal": "the journal not followed",
     "io": "outstanding I/O not followed",
     "user": "user-level locks not followed",
+    "commits": "who else syncs a log not followed",
     "transitive": "waits followed for one step only",
 }
-INHERITANCE = ("locks", "journal", "io", "user", "pagecache")
+INHERITANCE = ("locks", "journal", "io", "user", "commits", "pagecache")
 # fgio's parameter `gate` (core/gate.h).
 GATE_BY_PRIORITY = 1
 GATE_BY_DEADLINE = 2

@@ -2,14 +2,18 @@
 # Whom fgio helps on a busy volume, in virtual time.
 # shellcheck shell=bash disable=SC2154
 
-# limit: 120
-check_nobody_is_boosted_in_vain() {
-  local boosted in_vain boosts left
+mount_volume() { # under fgio, with ext4, in WORK/mount
   make_simdisk model=volume size_mib=512 seed=1
   use fgio
   mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK"
   mkdir -p "$WORK/mount"
   mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
+}
+
+# limit: 120
+check_nobody_is_boosted_in_vain() {
+  local boosted in_vain boosts left
+  mount_volume
   (cd "$WORK/mount" && busy 6) >"$WORK/busy"
   cat "$WORK/busy"
   read -r _ boosted _ in_vain _ boosts _ left <"$WORK/busy"
@@ -29,11 +33,7 @@ requests_of() { # COLUMN of /sys/block/DISK/stat: 1 reads, 5 writes
 check_who_waits_for_its_own_reads_boosts_no_writer() {
   local file=$WORK/mount/file options="--ioengine=psync --bs=8k --size=200m --time_based --runtime=3"
   local reads writes critical
-  make_simdisk model=volume size_mib=512 seed=1
-  use fgio
-  mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK"
-  mkdir -p "$WORK/mount"
-  mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
+  mount_volume
   dd if=/dev/zero of="$file" bs=1M count=200 conv=fsync status=none
   echo 3 >/proc/sys/vm/drop_caches
   reads=$(requests_of 1) writes=$(requests_of 5) critical=$(counter critical_queued)
@@ -48,5 +48,33 @@ check_who_waits_for_its_own_reads_boosts_no_writer() {
   expect "writes" "$writes" -gt 200
   expect "critical requests that are no reads, of a hundred writes" \
     $(((critical - reads) * 100 / writes)) -lt 5
+  umount "$WORK/mount"
+}
+
+critical_percent() { # FILE: of the writes, while one syncs a log and another one who has no tag FILE
+  local writes critical
+  writes=$(requests_of 5) critical=$(counter critical_queued)
+  run_fio --ioengine=psync --rw=write --bs=4k --size=8m --fdatasync=1 --thinktime=5ms \
+    --time_based --runtime=2 --overwrite=1 \
+    --name=commits --filename="$WORK/mount/log" --prioclass=2 --prio=0 \
+    --name=writer --filename="$1" --offset=8m
+  writes=$(($(requests_of 5) - writes)) critical=$(($(counter critical_queued) - critical))
+  expect "writes" "$writes" -gt 200
+  percent=$((critical * 100 / writes))
+}
+
+# A log is synced by whoever needs it on disk, and commits wait for that one.
+# limit: 120
+check_who_syncs_the_log_of_others_is_critical_and_nobody_else() {
+  mount_volume
+  dd if=/dev/zero of="$WORK/mount/log" bs=1M count=16 conv=fsync status=none
+  dd if=/dev/zero of="$WORK/mount/other" bs=1M count=16 conv=fsync status=none
+  critical_percent "$WORK/mount/other"
+  expect "critical percent, each with a file of its own" "$percent" -lt 65
+  critical_percent "$WORK/mount/log"
+  expect "critical percent, both with one file" "$percent" -gt 95
+  parameter commits N
+  critical_percent "$WORK/mount/log"
+  expect "critical percent, both with one file and commits off" "$percent" -lt 80
   umount "$WORK/mount"
 }

@@ -255,6 +255,48 @@ static void await_event(unsigned int round)
 	hint_end();
 }
 
+/*
+ * Who takes a place in the log writes and syncs it with all who commit waiting,
+ * as databases do. In each round they wait on a semaphore that nobody raised
+ * before: there is no history that tells who will.
+ */
+#define LOG_ROUNDS 64
+
+static struct {
+	int file;
+	sem_t written[LOG_ROUNDS];
+} *log_state;
+
+static void prepare_log(void)
+{
+	unsigned int i;
+
+	log_state = shared(sizeof(*log_state));
+	log_state->file = written_file("log", 16);
+	for (i = 0; i < LOG_ROUNDS; i++)
+		NEED(!sem_init(&log_state->written[i], 1, 0));
+}
+
+static void sync_log(unsigned int block)
+{
+	write_block(log_state->file, block % 16, BLOCK);
+	NEED(!fdatasync(log_state->file));
+}
+
+static void write_log_for_all(unsigned int round)
+{
+	NEED(round < LOG_ROUNDS);
+	sync_log(round);
+	NEED(!sem_post(&log_state->written[round]));
+}
+
+static void commit(unsigned int round)
+{
+	while (sem_wait(&log_state->written[round]))
+		NEED(errno == EINTR);
+	sync_log(round + 8);
+}
+
 #define USER(_name, _title, _prepare, _background, _foreground, ...)  \
 	{                                                             \
 		.name = _name, .group = "user", .title = _title,      \
@@ -295,6 +337,17 @@ const struct scenario user_scenarios[] = {
 	     prepare_sysv, post_sysv, await_sysv, ),
 	USER("futex-waitv", "futex_waitv on two words, one woken after an I/O",
 	     prepare_words, wake_words, await_words, ),
+	{
+		.name = "log",
+		.group = "user",
+		.title = "POSIX semaphore, posted by who syncs the log that the "
+			 "foreground syncs, too",
+		.off = "boost,commits",
+		.prepare = prepare_log,
+		.processes = true,
+		.background = { write_log_for_all },
+		.foreground = commit,
+	},
 	USER("hint", "eventfd, with an owner hint", prepare_event, send_event,
 	     await_event, ),
 	{ 0 },

@@ -134,7 +134,7 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 
 /// The settings that these tools know: switches, numbers, lists, what is set at
 /// load.
-pub static KNOWN: [Description; 29] = [
+pub static KNOWN: [Description; 30] = [
     switch(
         "stamp",
         "decide the class of each I/O",
@@ -174,6 +174,11 @@ pub static KNOWN: [Description; 29] = [
         "user",
         "find who holds locks of user space that the foreground waits for",
         "foreground tasks wait unhelped for locks and conditions of user space",
+    ),
+    switch(
+        "commits",
+        "hurry whoever syncs or writes a file that the foreground syncs",
+        "commits wait unhelped for others that sync the same log",
     ),
     switch(
         "transitive",

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files that commits go to. Databases sync their log under a lock of their own,
+ * whoever needs it on disk: a checkpointer before it writes a page, a backup as
+ * it begins. All who commit wait for that one meanwhile, on a semaphore that
+ * has no owner and that he may never have raised for them before.
+ *
+ * But those who commit sync the same file all the time. Who writes to a file
+ * that foreground tasks synced lately, or syncs it, is therefore foreground
+ * himself until his system call has returned.
+ *
+ * The registers of the system call say which one it is and for which file, so
+ * nothing is noted of tasks, and nothing has to be taken back. What is noted of
+ * files is the address of their pages, which is never followed.
+ */
+#include <linux/compat.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/timekeeping.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "compat/compat.h"
+#include "helper.h"
+#include "inherit.h"
+
+/* Other waits have helpers by the same address. */
+#define SYNCED 1ULL
+
+/* When a foreground task synced any file; 0 for never. */
+static u64 synced_ns;
+
+static bool has_system_call(void)
+{
+	return !in_compat_syscall() &&
+	       !(current->flags & (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER));
+}
+
+/* All of them have the file as their first argument. */
+static bool writes_or_syncs(int call)
+{
+	switch (call) {
+	case __NR_fsync:
+	case __NR_fdatasync:
+	case __NR_write:
+	case __NR_pwrite64:
+	case __NR_writev:
+	case __NR_pwritev:
+	case __NR_pwritev2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The file is looked up as it is now, without a reference, since hooks are not
+ * where the last one may be dropped: under RCU its memory stays that of a file.
+ * Another thread may have closed it, and opened another one by that number,
+ * which is then taken for it.
+ */
+static u64 mapping_of_file(unsigned int number)
+{
+	struct files_struct *files = current->files;
+	const struct file *file = NULL;
+	u64 mapping = 0;
+
+	rcu_read_lock();
+	if (files)
+		file = files_lookup_fd_raw(files, number);
+	if (file)
+		mapping = (u64)READ_ONCE(file->f_mapping);
+	rcu_read_unlock();
+	return mapping;
+}
+
+/* Return: the file that the current task writes to or syncs; 0: neither. */
+static u64 mapping_of_call(void)
+{
+	unsigned long arguments[6];
+	struct pt_regs *call;
+
+	if (!has_system_call())
+		return 0;
+	call = task_pt_regs(current);
+	if (!writes_or_syncs(syscall_get_nr(current, call)))
+		return 0;
+	syscall_get_arguments(current, call, arguments);
+	return mapping_of_file(arguments[0]);
+}
+
+static bool was_synced_within(u64 mapping, u64 window_ns)
+{
+	u64 identities[FGIO_HELPERS];
+
+	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
+}
+
+void fgio_commit_note(const struct address_space *mapping)
+{
+	if (!fgio_mechanism_on(FGIO_MECHANISM_COMMITS) ||
+	    mapping_of_call() != (u64)mapping)
+		return;
+	fgio_helper_note((u64)mapping | SYNCED, true);
+	WRITE_ONCE(synced_ns, ktime_get_mono_fast_ns());
+}
+
+bool fgio_current_commits(void)
+{
+	u64 window_ns = fgio_helper_window_ns();
+	u64 last_ns = READ_ONCE(synced_ns);
+	u64 mapping;
+
+	if (!last_ns || !fgio_mechanism_on(FGIO_MECHANISM_COMMITS) ||
+	    !fgio_waits_matter() || !fgio_may_boost() ||
+	    ktime_get_mono_fast_ns() - last_ns > window_ns)
+		return false;
+	mapping = mapping_of_call();
+	return mapping && was_synced_within(mapping, window_ns);
+}
