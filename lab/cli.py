@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--demo", action="store_true", help="the configurations that tell the story, and no more"
     )
-    parser.add_argument("--only", help="pattern for the names of scenarios: those alone")
+    parser.add_argument("--only", help="regular expression for names of parts: those alone")
     parser.add_argument(
         "--resume",
         action="store_true",

@@ -7,18 +7,20 @@ process is left.
 """
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import host, image, paths
 
 # A pgbench scale unit: 100,000 accounts with their index.
 MIB_PER_SCALE = 15
+# Of the WAL, as initdb makes it.
+DEFAULT_SEGMENT_MIB = 16
 CLUSTER = """
 set -euo pipefail
 export PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin LC_ALL=C PGHOST=/data PGUSER=postgres
 cd /data
-initdb --pgdata=/data/pg --auth=trust --locale=C --encoding=UTF8 --username=postgres
+initdb --pgdata=/data/pg --auth=trust --locale=C --encoding=UTF8 --username=postgres{options}
 cat >>/data/pg/postgresql.conf <<'CONF'
 {settings}
 CONF
@@ -41,12 +43,13 @@ exec chroot "$1" setpriv --reuid="$3" --regid="$3" --init-groups bash /data/prep
 """
 
 
-def cluster_script(settings: str, load: str) -> str:
+def cluster_script(settings: str, load: str, options: str = "") -> str:
     """What fill() runs as the user postgres for a cluster in /data/pg with a database `bench`.
 
-    settings: lines for postgresql.conf; load: shell commands that load the database
+    settings: lines for postgresql.conf; load: shell commands that load the database; options: of
+    initdb, each with a space before it
     """
-    return CLUSTER.format(settings=settings, load=load)
+    return CLUSTER.format(settings=settings, load=load, options=options)
 
 
 def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
@@ -82,28 +85,39 @@ class Database:
     scale: pgbench's; about 15 MiB each
     shared_buffers_mib: the server's buffer pool
     room_mib: free space left in the file system for WAL, bulk loads and copies
+    segment_mib: of the WAL; the server's default as it comes
     """
 
     scale: int
     shared_buffers_mib: int
     room_mib: int
+    # What is not the default shows in the script.
+    segment_mib: int = field(default=DEFAULT_SEGMENT_MIB, repr=False)
 
     @property
     def settings(self) -> str:
         """What postgresql.conf says beyond the server's defaults."""
-        return "\n".join(
-            (
-                f"shared_buffers = {self.shared_buffers_mib}MB",
-                "listen_addresses = ''",
-                "unix_socket_directories = '/tmp'",
-            )
-        )
+        lines = [
+            f"shared_buffers = {self.shared_buffers_mib}MB",
+            "listen_addresses = ''",
+            "unix_socket_directories = '/tmp'",
+        ]
+        if self.segment_mib != DEFAULT_SEGMENT_MIB:
+            # initdb takes them from the segments' size: as with the default one.
+            lines += ["min_wal_size = 80MB", "max_wal_size = 1GB"]
+        return "\n".join(lines)
+
+    def _script(self) -> str:
+        options = ""
+        if self.segment_mib != DEFAULT_SEGMENT_MIB:
+            options = f" --wal-segsize={self.segment_mib}"
+        return cluster_script(self.settings, INITIALIZE.format(scale=self.scale), options)
 
     def image(self) -> Path:
         """The ext4 image with the data directory in /pg, made when absent."""
         root = image.root_tree()
         # Another root may number the server's user differently.
-        script = cluster_script(self.settings, INITIALIZE.format(scale=self.scale))
+        script = self._script()
         parts = (self, script, root.name)
         target = paths.CACHE / f"pgbench-{self.scale}-{image.fingerprint(*parts)}.ext4"
         if target.is_file():

@@ -3,12 +3,12 @@
 
 import argparse
 import copy
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import configurations, experiments, host, runner
+from lab import configurations, experiments, runner
 from lab.configurations import ABLATION
+from lab.experiments.base import matching
 
 NAME = "paper"
 DESCRIPTION = (
@@ -51,10 +51,8 @@ FIGURES = (
 
 def plans(options: argparse.Namespace) -> list[runner.Plan]:
     """What the figures that were asked for take. Raises LabError when none matches --only."""
-    found = [figure for figure in FIGURES if re.search(options.only or "", figure.name)]
-    if not found:
-        names = ", ".join(figure.name for figure in FIGURES)
-        raise host.LabError(f"--only {options.only}: no such figure; choose from: {names}")
+    chosen = matching(options.only or "", (figure.name for figure in FIGURES), "figure")
+    found = [figure for figure in FIGURES if figure.name in chosen]
     return [plan for figure in found if (plan := _plan(figure, options)).configurations]
 
 

@@ -78,11 +78,15 @@ def postgresql(device: str) -> dict[str, object]:
     }
 
 
+def _most_of(device: str) -> int:
+    """Bytes a second, four fifths of what a disk model can do."""
+    return _of(MB_PER_S, device) * 1_000_000 * 8 // 10
+
+
 def rocksdb(device: str) -> dict[str, object]:
     """RocksDB's: a limit on what compaction and flushes write, which it lowers when it can."""
-    limit = _of(MB_PER_S, device) * 1_000_000 * 8 // 10
     options = {
-        "rate_limiter_bytes_per_sec": limit,
+        "rate_limiter_bytes_per_sec": _most_of(device),
         "rate_limiter_auto_tuned": "true",
         "bytes_per_sync": 1 << 20,
         "wal_bytes_per_sync": 1 << 20,
@@ -90,6 +94,16 @@ def rocksdb(device: str) -> dict[str, object]:
     return {"THROTTLE": " ".join(f"--{name}={value}" for name, value in options.items())}
 
 
+def rocksdb_options(device: str) -> str:
+    """The same for its C interface, which has no limit that is tuned.
+
+    One that is begins with half of what it is told, and stays there for 10 s.
+    """
+    limit = _most_of(device) // 2
+    sync = 1 << 20
+    return f"rate_limiter_bytes_per_sec={limit};bytes_per_sync={sync};wal_bytes_per_sync={sync}"
+
+
 def wiredtiger(device: str) -> dict[str, object]:
     """WiredTiger's: a budget that checkpoints, eviction, the log and reads get shares of."""
-    return {"CONNECTION": f"io_capacity=(total={_of(MB_PER_S, device) * 8 // 10}M)"}
+    return {"CONNECTION": f"io_capacity=(total={_most_of(device) // 1_000_000}M)"}

@@ -10,7 +10,9 @@ import pytest
 from lab import configurations, experiments, host, paths, rivals, threads
 from lab.experiments.database import ALL, ycsb
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
+from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
 from lab.experiments.database.redis_ycsb import RedisYcsb
+from lab.experiments.ycsb_redis import YcsbRedis
 
 THREADS = """\
   100   100 redis-server    redis-server *:6379
@@ -96,6 +98,20 @@ def test_figures_of_a_writer_beside_readers(tmp_path):
     assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
 
 
+def test_figures_of_readers_and_a_writer_at_a_rate(tmp_path):
+    (tmp_path / "requests").write_text("10500000 2000 1\n11500000 1000 0\n21000000 7 0\n")
+    (tmp_path / "statistics").write_text(READ_WHILE_WRITING)
+    measured = ReadWhileWritingPaced().read(tmp_path, 10, 20)
+    latency_ms = {kind: part.latency_ms.tolist() for kind, part in measured.foregrounds.items()}
+    assert latency_ms == {"": [2, 1], "reads": [1], "writes": [2]}
+    assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
+
+
+def test_paced_redis_has_a_processor_that_its_children_do_not_fill():
+    speeds = {one.name: one.instructions_per_ns for one in YcsbRedis.databases.values()}
+    assert speeds == {"redis": 1, "redis-paced": 8}
+
+
 def test_requests_of_all_clients_of_ycsb(tmp_path):
     (tmp_path / "requests.1").write_text("10500000 2000 1\n11500000 1000 0\n21000000 7 0\n")
     (tmp_path / "requests.2").write_text("10600000 4000 1\n")
@@ -129,7 +145,8 @@ def test_figures_of_wtperf(tmp_path):
 def test_labels_from_inside_are_asked_of_those_that_have_them():
     experiment = experiments.find("databases")
     inside = configurations.BY_NAME["fgio-inside"]
-    assert {name for name in ALL if experiment.has(inside, name)} == {"redis", "postgresql"}
+    having = {name for name in ALL if experiment.has(inside, name)}
+    assert having == {"redis", "postgresql", "small-segments"}
     assert all(experiment.has(configurations.BY_NAME["fgio"], name) for name in ALL)
 
 
@@ -146,8 +163,9 @@ def test_rivals_run_where_they_can():
         return {variant for variant in ALL if databases.has(chosen, variant)}
 
     # Threads of one process cannot be in different cgroups for I/O; Redis has no throttle.
-    assert having("io-cost") == {"redis", "postgresql"}
-    assert having("own-throttle") == {"rocksdb", "postgresql", "wiredtiger"}
+    assert having("io-cost") == {"redis", "postgresql", "small-segments"}
+    throttled = {"rocksdb", "postgresql", "small-segments", "wiredtiger"}
+    assert having("own-throttle") == throttled
     assert having("wbt") == having("fgio-split-a") == set(ALL)
 
 

@@ -112,12 +112,14 @@ def test_parts_of_the_drive_experiment_can_be_chosen():
     experiment = type(experiments.find("drive-priority"))()
     experiment.choose_device("ssd")
     assert experiment.variants == ("ssd", "ssd-write")
-    experiment.choose_part("ssd")
+    experiment.choose_part("^ssd$")
     assert experiment.variants == ("ssd",)
     with pytest.raises(host.LabError, match="hdd and ssd"):
         type(experiment)().choose_device("volume")
     with pytest.raises(host.LabError, match="ssd-write"):
         type(experiment)().choose_part("tape")
+    with pytest.raises(host.LabError, match="no regular expression"):
+        type(experiment)().choose_part("*ssd")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 99, 101, 1001])

@@ -2,8 +2,9 @@
 """What every experiment is: boots to make, and how to read what they leave."""
 
 import json
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,23 @@ FIO_BOUNDS = ("alone", "ceiling")
 DATABASE_BOUNDS = ("floor", "ceiling")
 BOUNDS = tuple(dict.fromkeys((*FIO_BOUNDS, *DATABASE_BOUNDS)))
 SECTOR_BYTES = 512
+
+
+def matching(only: str, names: Iterable[str], what: str) -> tuple[str, ...]:
+    """The names in which --only's regular expression is found.
+
+    what: what they name, in an error
+
+    Raises LabError when it is none, or is found in no name.
+    """
+    known = tuple(names)
+    try:
+        found = tuple(name for name in known if re.search(only, name))
+    except re.error as error:
+        raise host.LabError(f"--only {only}: no regular expression: {error}") from None
+    if not found:
+        raise host.LabError(f"--only {only}: no such {what}; choose from: {', '.join(known)}")
+    return found
 
 
 @dataclass

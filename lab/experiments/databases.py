@@ -4,11 +4,9 @@
 Labels come from fgiod and the profiles as they ship, or from the database's own integration.
 """
 
-import re
-
 from matplotlib.figure import Figure
 
-from lab import drawings, figures, guest, host, kernel, paths, rivals, summary
+from lab import drawings, figures, guest, kernel, paths, rivals, summary
 from lab.configurations import ABLATION, EVALUATION, RIVALS, Configuration, priority
 from lab.experiments.base import (
     Experiment,
@@ -19,6 +17,7 @@ from lab.experiments.base import (
     disk_use,
     fgio_command,
     grown,
+    matching,
     moments,
     rival_settings,
     script_payload,
@@ -70,10 +69,7 @@ class Databases(Experiment):
 
     def choose_part(self, only: str) -> None:
         """Runs databases alone whose names match a pattern. Raises LabError when none does."""
-        self.variants = tuple(name for name in self.databases if re.search(only, name))
-        if not self.variants:
-            names = ", ".join(self.databases)
-            raise host.LabError(f"--only {only}: no such database; choose from: {names}")
+        self.variants = matching(only, self.databases, "database")
 
     def has(self, configuration: Configuration, variant: str) -> bool:
         database = self.databases[variant]
@@ -137,6 +133,7 @@ class Databases(Experiment):
             disks=(database.disk(),),
             packages=database.packages,
             memory_mib=database.memory_mib,
+            instructions_per_ns=database.instructions_per_ns,
             limit_s=self.limit_s,
             seed=seed,
         )

@@ -5,11 +5,9 @@ The FAST'17 paper's figure 11: a foreground that writes now and then beside a ba
 never rests, under one limit after the other for what the drive is given of the background.
 """
 
-from fnmatch import fnmatchcase
-
 from lab import figures, fio, guest, host, kernel
 from lab.configurations import FIXED_LIMITS, Configuration
-from lab.experiments.base import MODELS, Row, background_io, check, grown
+from lab.experiments.base import MODELS, Row, background_io, check, grown, matching
 from lab.experiments.fio_pair import FioPair
 from lab.figures import Requests
 
@@ -63,9 +61,7 @@ class Depth(FioPair):
 
     def choose_part(self, only: str) -> None:
         """Runs the loads whose names match. Raises LabError when none does."""
-        loads = [load for load in LOADS if fnmatchcase(load, only)]
-        if not loads:
-            raise host.LabError(f"no load matches {only}; choose from: {', '.join(LOADS)}")
+        loads = matching(only, LOADS, "load")
         models = dict.fromkeys(cell.split()[0] for cell in self.variants)
         self.variants = tuple(f"{model} {load}" for model in models for load in loads)
 

@@ -9,7 +9,6 @@ drive is, and what one then measures is fio waiting for fio. All depths of a con
 boot.
 """
 
-import fnmatch
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
@@ -17,7 +16,15 @@ from rich.table import Table
 
 from lab import drawings, figures, fio, guest, host, kernel, summary
 from lab.configurations import Configuration
-from lab.experiments.base import Experiment, Row, check, grown, need_modules, payload
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    grown,
+    matching,
+    need_modules,
+    payload,
+)
 from lab.figures import Requests
 
 DEPTHS = (1, 4, 16, 32)
@@ -115,10 +122,7 @@ class DrivePriority(Experiment):
         self._choose(chosen)
 
     def choose_part(self, only: str) -> None:
-        chosen = tuple(fnmatch.filter(self.variants, only))
-        if not chosen:
-            raise host.LabError(f"--only {only}: {self.name} has {', '.join(self.variants)}")
-        self._choose(chosen)
+        self._choose(matching(only, self.variants, "part"))
 
     def _choose(self, variants: tuple[str, ...]) -> None:
         self.variants = variants

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""RocksDB's readers beside a writer and compaction, as fast as they go."""
+"""RocksDB's readers beside a writer and compaction, as fast as they go and paced."""
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
+from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
 from lab.experiments.databases import Evaluation
 
 
@@ -12,7 +13,9 @@ class RocksDBExperiment(Evaluation):
     name = "rocksdb"
     title = "RocksDB, readers and a writer"
     description = "RocksDB's readers and a durable writer beside compaction; labels from profiles"
-    databases: dict[str, Database] = {one.name: one for one in (ReadWhileWriting(),)}
+    databases: dict[str, Database] = {
+        one.name: one for one in (ReadWhileWriting(), ReadWhileWritingPaced())
+    }
     units = {
         "foreground.throughput": "requests per second",
         "background.compacted_mib": "MiB that compaction wrote",

@@ -11,13 +11,21 @@ from rich.table import Table
 
 from lab import guest, host, kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import Experiment, Row, check, need_modules, payload, settings
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    matching,
+    need_modules,
+    payload,
+    settings,
+)
 
 SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
-ALL += ("pagecache", "boost")
+ALL += ("pagecache", "commits", "boost")
 CONDITIONS = ("floor", "off", "on")
 # The first round of a scenario teaches who helps whom.
 TAUGHT = 1
@@ -143,12 +151,9 @@ class Scenarios(Experiment):
 
     def choose_part(self, only: str) -> None:
         """Runs scenarios alone whose names match a pattern. Raises LabError when none does."""
-        chosen = [one for one in every() if re.search(only, one.name)]
-        if not chosen:
-            names = ", ".join(one.name for one in every())
-            raise host.LabError(f"--only {only}: no such scenario; choose from: {names}")
+        chosen = matching(only, (one.name for one in every()), "scenario")
         self.only = only
-        groups = {one.group for one in chosen}
+        groups = {one.group for one in every() if one.name in chosen}
         self.variants = tuple(group for group in Scenarios.variants if group in groups)
 
     def prepare(self) -> None:

@@ -2,10 +2,10 @@
 """Databases with a load and a storm of their own making, for the experiment `databases`."""
 
 from lab.experiments.database.base import Database
-from lab.experiments.database.postgresql import PostgreSQL
+from lab.experiments.database.postgresql import PostgreSQL, SmallSegments
 from lab.experiments.database.redis import Redis
 from lab.experiments.database.rocksdb import RocksDB
 from lab.experiments.database.wiredtiger import WiredTiger
 
-DATABASES = (Redis(), RocksDB(), PostgreSQL(), WiredTiger())
+DATABASES = (Redis(), RocksDB(), PostgreSQL(), SmallSegments(), WiredTiger())
 ALL: dict[str, Database] = {database.name: database for database in DATABASES}

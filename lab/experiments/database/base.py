@@ -32,6 +32,7 @@ class Database:
     packages: Debian packages that the guest needs for it
     duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
         storm in them
+    instructions_per_ns: speed of the processors, where that of the others would be the limit
     settings: for the script, in databases.env
     profile: the one whose processes can be told apart by their titles; none for one of threads
     """
@@ -45,6 +46,7 @@ class Database:
     programs = ""
     packages: tuple[str, ...] = ()
     memory_mib = 1024
+    instructions_per_ns = 1
     duration_s = 12
     warm_s = 1
     storm_after_s = 2

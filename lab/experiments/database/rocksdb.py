@@ -77,15 +77,19 @@ class RocksDB(Database):
             raise host.LabError("db_bench said no speed")
         seconds = float(speed[1])
         parts = self.requests(text, seconds)
-        background = {
-            "compacted_mib": _counted_mib(text, "compact.write.bytes"),
-            "flushed_mib": _counted_mib(text, "flush.write.bytes"),
-        }
-        return Measured(parts, background)
+        return Measured(parts, background(text))
 
     def requests(self, text: str, seconds: float) -> dict[str, dict]:
         """Figures of each kind of request, from what db_bench said."""
         return {f"{found[1]}s": _figures(found, seconds) for found in HISTOGRAM.finditer(text)}
+
+
+def background(text: str) -> dict[str, float | None]:
+    """What the engine did beside the requests, by its counters."""
+    return {
+        "compacted_mib": _counted_mib(text, "compact.write.bytes"),
+        "flushed_mib": _counted_mib(text, "flush.write.bytes"),
+    }
 
 
 def _figures(found: re.Match, seconds: float) -> dict:
