@@ -216,8 +216,8 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         append += "systemd.unit=lab.service systemd.getty_auto=no systemd.show_status=no "
     if not boot.counted_clock:
         # A host that is busy keeps a processor of the guest waiting, which then looks stuck: a
-        # lockup is one after 120 s, not after 20.
-        append += "watchdog_thresh=60 "
+        # lockup is one after 120 s, not after 20, and so is a stall of RCU.
+        append += "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 "
     append += " ".join([*(region.parameter() for region in regions), boot.append])
     command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on,memory-backend=ram", "-cpu", CPU]
     # Not reserved: a guest may have more memory than the host, as long as it does not touch it.

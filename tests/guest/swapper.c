@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
  * More memory than there is: swapper MIB ROUNDS. Fills MIB of memory with a
- * pattern that depends on the page and the round, and compares.
+ * pattern that depends on the page and the round, and compares, from the end:
+ * what is still in memory need not be swapped out to make room for the rest.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
 		for (page = 0; page < pages; page++)
 			*(uint64_t *)(memory + page * PAGE + 8 * (page % 512)) =
 				pattern(page, round);
-		for (page = 0; page < pages; page++)
+		for (page = pages; page-- > 0;)
 			if (*(uint64_t *)(memory + page * PAGE + 8 * (page % 512)) !=
 			    pattern(page, round)) {
 				fprintf(stderr, "swapper: page %zu came back changed\n", page);

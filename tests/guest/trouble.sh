@@ -114,7 +114,7 @@ check_memory_runs_out_with_swap_under_fgio() {
   writer=$!
   available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
   swapped_before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
-  swapper $((available + 120)) 1
+  swapper $((available + 60)) 1
   swapped_after=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
   touch "$WORK/stop"
   wait $writer || fail "the writer failed"
