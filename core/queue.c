@@ -2,20 +2,13 @@
 #include "atomic.h"
 #include "queue.h"
 
-#define CALM_UNIT 16
-/* One that is served, and the next one. */
-#define CALM_ROOM_LEAST (2 * CALM_UNIT)
-#define CALM_ROOM_MOST (1024 * CALM_UNIT)
-/* Of what a completion says, so much is believed. */
-#define CALM_SHARE 8
-
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
 	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
 	fgio_list_init(&queue->fifo[FGIO_NONCRITICAL]);
 	fgio_list_init(&queue->fifo[FGIO_CRITICAL]);
 	fgio_depth_init(&queue->depth, rotates);
-	queue->calm_room = rotates ? 0 : CALM_ROOM_LEAST;
+	fgio_calm_init(&queue->calm, rotates);
 }
 
 void fgio_queue_configure(struct fgio_queue *queue,
@@ -189,9 +182,7 @@ static void measure(struct fgio_queue *queue, u64 now_ns)
 				 fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
 				 now_ns);
 	queue->measures = measures;
-	/* Completions read it: written once, and not for each request. */
-	if (fgio_load(&queue->calm_least_ns))
-		fgio_store(&queue->calm_least_ns, 0);
+	fgio_calm_end(&queue->calm);
 	if (measures)
 		fgio_depth_learn(&queue->depth, now_ns);
 }
@@ -272,60 +263,30 @@ static bool may_come_back(const struct fgio_queue *queue, u64 now_ns)
 	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
 	u64 calm_ns = FGIO_CALM_WINDOWS * queue->config.critical_window_ns;
 
-	return seen_ns && adapts(queue) && fgio_load(&queue->calm_room) &&
+	return seen_ns && adapts(queue) && fgio_calm_applies(&queue->calm) &&
 	       now_ns - seen_ns < calm_ns;
 }
 
 static bool calm_has_room(const struct fgio_queue *queue)
 {
-	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) * CALM_UNIT <
-	       fgio_load(&queue->calm_room);
+	return fgio_calm_has_room(&queue->calm,
+				  fgio_load(&queue->in_device[FGIO_NONCRITICAL]));
 }
 
 static struct fgio_request *next_in_calm(struct fgio_queue *queue, u64 now_ns,
 					 struct fgio_request *cheapest)
 {
-	struct fgio_request *request = cheapest_or_oldest(queue, cheapest);
+	struct fgio_request *request;
 
+	if (!calm_has_room(queue)) {
+		/* As in fgio_queue_next(): say so first, then look once more. */
+		fgio_exchange(&queue->withheld, 1);
+		if (!calm_has_room(queue))
+			return NULL;
+	}
+	request = cheapest_or_oldest(queue, cheapest);
 	request->calm_ns = now_ns;
 	return hand_to_device(queue, request, now_ns);
-}
-
-/* The least of this calm, which began with a device that had little to do. */
-static u64 waited_for_others(struct fgio_queue *queue, u64 took_ns)
-{
-	u64 least_ns = fgio_load(&queue->calm_least_ns);
-
-	if (!least_ns || took_ns < least_ns) {
-		fgio_store(&queue->calm_least_ns, took_ns | 1);
-		return 0;
-	}
-	return took_ns - least_ns;
-}
-
-/*
- * As many as would wait for each other for FGIO_CALM_NS, by how long one did
- * among so many. Completions on several CPUs may overwrite what each other says,
- * which is lost, and no more.
- */
-static void learn_room(struct fgio_queue *queue, u64 took_ns, u32 together)
-{
-	u64 waited_ns = waited_for_others(queue, took_ns);
-	u64 room = fgio_load(&queue->calm_room);
-	u64 there = (u64)together * CALM_UNIT;
-	u64 fits = there * FGIO_CALM_NS / (waited_ns | 1);
-
-	/* A device that had little to do does not tell how much it could. */
-	if (fits > 2 * there)
-		fits = 2 * there;
-	if (fits > room && there < room / 2)
-		return;
-	room = (room * (CALM_SHARE - 1) + fits) / CALM_SHARE;
-	if (room > CALM_ROOM_MOST)
-		room = CALM_ROOM_MOST;
-	if (room < CALM_ROOM_LEAST)
-		room = CALM_ROOM_LEAST;
-	fgio_store(&queue->calm_room, (u32)room);
 }
 
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
@@ -337,15 +298,8 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	if (queue->one_class || !fgio_queue_critical_about(queue, now_ns)) {
 		queue->measures = false;
-		if (!queue->one_class && may_come_back(queue, now_ns)) {
-			if (!calm_has_room(queue)) {
-				/* As below: say so, then look once more. */
-				fgio_exchange(&queue->withheld, 1);
-				if (!calm_has_room(queue))
-					return NULL;
-			}
+		if (!queue->one_class && may_come_back(queue, now_ns))
 			return next_in_calm(queue, now_ns, cheapest);
-		}
 		fgio_store(&queue->critical_seen_ns, 0);
 		request = cheapest_or_oldest(queue, cheapest);
 		return hand_to_device(queue, request, now_ns);
@@ -403,7 +357,8 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 		fgio_store(&queue->critical_seen_ns, now_ns);
 	in_device = fgio_sub(&queue->in_device[class], 1);
 	if (calm_ns)
-		learn_room(queue, now_ns - calm_ns, in_device + 1);
+		fgio_calm_completed(&queue->calm, now_ns - calm_ns,
+				    in_device + 1);
 	if (stamp.sent_ns)
 		fgio_depth_completed(&queue->depth, &stamp, class,
 				     fgio_load(&queue->in_device[FGIO_NONCRITICAL]),

@@ -14,12 +14,9 @@
  * about, nothing is held back, and a caller that knows which request costs the
  * device least may have it served first.
  *
- * But a foreground that comes every second must not find the device full each
- * time. For FGIO_CALM_WINDOWS times `critical_window_ns` after the last critical
- * I/O, no more are in the device than keep it busy: two, or as many as wait for
- * each other there no longer than FGIO_CALM_NS. Not where the limit is set by
- * hand, nor for a drive that rotates, which saves way by having many to choose
- * from.
+ * But for FGIO_CALM_WINDOWS times `critical_window_ns` after the last critical
+ * I/O it may come back, and no more are in the device than keep it busy (calm.h).
+ * Not where the limit is set by hand.
  *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
@@ -31,6 +28,7 @@
 #define FGIO_CORE_QUEUE_H
 
 #include "atomic.h"
+#include "calm.h"
 #include "class.h"
 #include "depth.h"
 #include "list.h"
@@ -118,11 +116,6 @@ struct fgio_queue_counters {
  */
 #define FGIO_PASSED_OVER_MAX 128
 
-/* Critical I/O may come back for so many windows after it was about. */
-#define FGIO_CALM_WINDOWS 20
-/* Meanwhile non-critical requests wait for each other in the device so long. */
-#define FGIO_CALM_NS 500000ULL
-
 /* Only the functions below touch the members. */
 struct fgio_queue {
 	struct fgio_list fifo[FGIO_CLASSES];
@@ -142,8 +135,7 @@ struct fgio_queue {
 	u32 in_device[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 withheld;
 	u64 critical_seen_ns;
-	u64 calm_least_ns; /* that a request was in the device, in this calm */
-	u32 calm_room; /* non-critical requests, in sixteenths */
+	struct fgio_calm calm;
 };
 
 /* @rotates: as for fgio_depth_init(). */
