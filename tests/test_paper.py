@@ -140,6 +140,13 @@ def row(config: str, tail_ms: float, rate: float, work_s: float | None) -> dict:
     }
 
 
+def save(rows: list[dict], folder: Path) -> Path:
+    """Leaves rows where an experiment does; returns the folder."""
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
+    return folder
+
+
 def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
     rows = [
         row("floor", 10, 100, None),
@@ -150,9 +157,7 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
         row("fixed-1", 11, 90, 2),
         row("fgio", 12, 96, 2.1),
     ]
-    folder = tmp_path / "tpcc"
-    folder.mkdir()
-    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
+    save(rows, tmp_path / "tpcc")
     text = claims.write(["tpcc", "never-run"], tmp_path).read_text()
     (claim,) = json.loads((tmp_path / "summary.json").read_text())["claims"]
     assert claim["best_stock"] == "bfq-idle"
@@ -176,10 +181,7 @@ def test_work_that_did_not_end_in_time_has_no_ratio(tmp_path):
         row("mq-deadline", 400, 50, 2),
         row("fgio", 12, 96, None),
     ]
-    folder = tmp_path / "tpcc"
-    folder.mkdir()
-    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
-    (claim,) = claims.of_figure("tpcc", folder)
+    (claim,) = claims.of_figure("tpcc", save(rows, tmp_path / "tpcc"))
     assert claim.ratio("work_s", "fgio", "mq-deadline") is None
 
 
