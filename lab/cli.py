@@ -15,6 +15,9 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+# Of the guests' processors, in instructions a nanosecond.
+SPEEDS = range(1, 17)
+
 
 class UsageError(host.LabError):
     """A wrong option; the exit status says so."""
@@ -33,6 +36,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
     parser.add_argument(
         "--device", help="another disk than the experiment's own: hdd, ssd, volume or nvme"
+    )
+    parser.add_argument(
+        "--instructions-per-ns",
+        type=int,
+        metavar="N",
+        help="speed of the guests' processors, 1 to 16: N times as fast takes N times as long",
     )
     parser.add_argument(
         "--demo", action="store_true", help="the configurations that tell the story, and no more"
@@ -74,7 +83,8 @@ def _plan(options: argparse.Namespace) -> runner.Plan:
     if options.demo:
         names = experiment.demo_configurations or names
     chosen = configurations.choose(names, experiment.valid())
-    return runner.Plan(experiment, tuple(chosen), options.seeds, options.out)
+    speed = options.instructions_per_ns
+    return runner.Plan(experiment, tuple(chosen), options.seeds, options.out, speed)
 
 
 def _plans(options: argparse.Namespace) -> list[runner.Plan]:
@@ -85,6 +95,11 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
             )
         if options.seeds < 1:
             raise host.LabError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
+        if options.instructions_per_ns not in (None, *SPEEDS):
+            raise host.LabError(
+                f"--instructions-per-ns {options.instructions_per_ns}: give "
+                f"{SPEEDS.start} to {SPEEDS.stop - 1}"
+            )
         plans = paper.plans(options) if options.experiment == paper.NAME else [_plan(options)]
         if not options.out:
             raise host.LabError("where to? give --out DIR, a folder for summary and report")

@@ -70,4 +70,5 @@ def _plan(figure: Figure, options: argparse.Namespace) -> runner.Plan:
         configurations.choose(asked, configurations.BY_NAME)
         names = [name for name in asked if name in (*names, *experiment.valid())]
     chosen = configurations.choose(names, configurations.BY_NAME)
-    return runner.Plan(experiment, tuple(chosen), options.seeds, Path(options.out) / figure.name)
+    out = Path(options.out) / figure.name
+    return runner.Plan(experiment, tuple(chosen), options.seeds, out, options.instructions_per_ns)

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -22,12 +22,16 @@ MIB_FOR_QEMU = 512
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment to run under some configurations, and the folder for what comes out."""
+    """An experiment to run under some configurations, and the folder for what comes out.
+
+    instructions_per_ns: speed of the guests' processors; None: the experiment's own
+    """
 
     experiment: Experiment
     configurations: tuple[Configuration, ...]
     seeds: int
     out: Path
+    instructions_per_ns: int | None = None
 
     def tasks(self) -> list["Task"]:
         """Its boots, by seed and configuration."""
@@ -65,7 +69,9 @@ class Task:
 
     def boot(self, chosen: kernel.Kernel) -> guest.Boot:
         """What is booted."""
-        return self.plan.experiment.boot(chosen, self.configuration, self.seed, self.variant)
+        boot = self.plan.experiment.boot(chosen, self.configuration, self.seed, self.variant)
+        speed = self.plan.instructions_per_ns
+        return replace(boot, instructions_per_ns=speed) if speed else boot
 
     def read(self, outcome: guest.Outcome) -> list[Row]:
         """The rows that it yields."""

@@ -216,6 +216,7 @@ def test_every_experiment_names_known_configurations():
         (["admission", "--configs", "floor", "--out", "x"], "alone"),
         (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),
         (["admission", "--seeds", "0", "--out", "x"], "--seeds 0"),
+        (["admission", "--instructions-per-ns", "0", "--out", "x"], "give 1 to 16"),
         (["admission"], "--out"),
         ([], "--list"),
     ],

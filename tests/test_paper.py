@@ -71,6 +71,13 @@ def test_a_boot_is_not_made_twice(boots, tmp_path):
     assert [row.config for row in second["a"]] == ["none", "none", "bfq", "bfq"]
 
 
+def test_processors_can_be_faster(tmp_path):
+    slow = plan(tmp_path, "none")
+    fast = dataclasses.replace(slow, instructions_per_ns=4)
+    speeds = [one.tasks()[0].boot(KERNEL).instructions_per_ns for one in (slow, fast)]
+    assert speeds == [1, 4]
+
+
 def test_a_boot_that_would_be_another_is_made_again(boots, tmp_path):
     run([plan(tmp_path / "a", "none")])
     changed = Counted()
@@ -188,6 +195,7 @@ def test_work_that_did_not_end_in_time_has_no_ratio(tmp_path):
 def test_figures_can_be_chosen(tmp_path):
     options = cli._parser().parse_args(
         ["paper", "--only", "ablation", "--configs", "fgio,fgio-no-io", "--out", str(tmp_path)]
+        + ["--instructions-per-ns", "4"]
     )
     found = paper.plans(options)
     assert all(one.out.name.startswith("ablation-") for one in found)
@@ -195,6 +203,7 @@ def test_figures_can_be_chosen(tmp_path):
         "fgio",
         "fgio-no-io",
     }
+    assert {one.instructions_per_ns for one in found} == {4}
     options.only = "no such figure"
     with pytest.raises(host.LabError, match="choose from: tpcc"):
         paper.plans(options)
