@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "atomic.h"
 #include "depth.h"
+#include "number.h"
 
 #define MICROSECOND 1000ULL
 #define MILLISECOND 1000000ULL
@@ -86,9 +87,6 @@
 #define USUAL_RISE 16
 #define USUAL_FALL 256
 
-/* The margin lasts for a thousand critical I/Os, since one in a hundred may wait. */
-#define MARGIN_DECAY 1024
-
 /* So much may hide in a drive's caches and credits. */
 #define HIDDEN_NS (100 * MILLISECOND)
 #define HIDDEN_REQUESTS 32
@@ -96,27 +94,7 @@
 #define TOLERANCE_LEAST 2
 #define TOLERANCE_MOST 256
 
-/* The next critical I/O is foreseen when pauses differ by less than 1/8. */
-#define FORESEEN_SHARE 8
-#define FORESEEN_MOST_NS (100 * MILLISECOND)
-#define LATE_NS (20 * MICROSECOND)
 #define REST_NEAR_NS (MILLISECOND / 2)
-
-static u64 min_of(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static u64 max_of(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-/* a - b, or 0 */
-static u64 beyond(u64 a, u64 b)
-{
-	return a > b ? a - b : 0;
-}
 
 void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 {
@@ -133,13 +111,13 @@ static u8 kind_of(u32 sectors, bool write)
 {
 	u32 size = 31 - (u32)__builtin_clz(sectors / 8 | 1);
 
-	return (u8)(min_of(size, FGIO_DEPTH_SIZES - 1) +
+	return (u8)(smaller(size, FGIO_DEPTH_SIZES - 1) +
 		    (write ? FGIO_DEPTH_SIZES : 0));
 }
 
 static u64 size_of(u32 sectors)
 {
-	return min_of(sectors, LONGEST_SECTORS) + OVERHEAD_SECTORS;
+	return smaller(sectors, LONGEST_SECTORS) + OVERHEAD_SECTORS;
 }
 
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
@@ -155,38 +133,13 @@ static u64 work_sent(const struct fgio_depth *depth)
 
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns)
 {
-	u64 work_ns = in_device * max_of(depth->work_ns, work_of(depth, 0));
+	u64 work_ns = in_device * larger(depth->work_ns, work_of(depth, 0));
 
 	depth->busy_until_ns =
-		now_ns + min_of(work_ns, FGIO_DEPTH_BUSY_MOST_NS);
+		now_ns + smaller(work_ns, FGIO_DEPTH_BUSY_MOST_NS);
 }
 
 /* ---- what is coming ---- */
-
-/* The longest and the shortest may be chance: the second of each counts. */
-static void sum_up_pauses(struct fgio_depth *depth)
-{
-	u32 least[2] = { ~0U, ~0U }, most[2] = { 0, 0 };
-
-	for (u32 i = 0; i < FGIO_DEPTH_PAUSES; i++) {
-		u32 pause = depth->pause_ns[i];
-
-		if (pause < least[0]) {
-			least[1] = least[0];
-			least[0] = pause;
-		} else if (pause < least[1]) {
-			least[1] = pause;
-		}
-		if (pause > most[0]) {
-			most[1] = most[0];
-			most[0] = pause;
-		} else if (pause > most[1]) {
-			most[1] = pause;
-		}
-	}
-	depth->pause_least_ns = least[1];
-	depth->pause_most_ns = most[1];
-}
 
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns)
@@ -197,12 +150,9 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	if (!since_ns)
 		return;
 	fgio_store(&depth->quiet_since_ns, 0);
-	if (!came_ns)
-		return;
-	depth->pause_ns[depth->pauses++ % FGIO_DEPTH_PAUSES] = (u32)min_of(
-		beyond(came_ns, since_ns), 2 * FORESEEN_MOST_NS);
-	if (depth->pauses >= FGIO_DEPTH_PAUSES)
-		sum_up_pauses(depth);
+	if (came_ns)
+		fgio_foresight_came(&depth->foresight,
+				    beyond(came_ns, since_ns));
 }
 
 void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
@@ -210,30 +160,16 @@ void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
 	fgio_store(&depth->quiet_since_ns, now_ns);
 }
 
-/**
- * foresee() - when the next critical I/O comes
- * @depth: what is known of the drive
- * @work_ns: of the request that would go before it
- * @now_ns: the time
- * @done_ns: set to when the drive must be done
- * @late_ns: set to when the I/O should have come
- *
- * Return: false when it cannot be said, or when waiting for it would cost too
- * much: the pauses have to be alike, and long beside the request.
- */
+/* As fgio_foresight_next(); what should have come already is not foreseen. */
 static bool foresee(const struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 		    u64 *done_ns, u64 *late_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
-	u64 least_ns = depth->pause_least_ns, most_ns = depth->pause_most_ns;
 
-	if (!since_ns || !least_ns || least_ns > FORESEEN_MOST_NS ||
-	    least_ns < FORESEEN_SHARE * work_ns ||
-	    most_ns - least_ns + depth->margin_ns > least_ns / FORESEEN_SHARE)
-		return false;
-	*done_ns = since_ns + least_ns - depth->margin_ns;
-	*late_ns = since_ns + most_ns + most_ns / 64 + LATE_NS;
-	return now_ns < *late_ns;
+	return since_ns &&
+	       fgio_foresight_next(&depth->foresight, since_ns, work_ns,
+				   done_ns, late_ns) &&
+	       now_ns < *late_ns;
 }
 
 /* ---- what may go ---- */
@@ -266,7 +202,7 @@ static u64 others_max(const struct fgio_depth *depth,
 		return depth->together;
 	if (floor->fresh < WINDOW_SAMPLES)
 		return 1;
-	return 2 + steady * floor->known_ns / max_of(work_ns, 1);
+	return 2 + steady * floor->known_ns / larger(work_ns, 1);
 }
 
 static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
@@ -289,7 +225,7 @@ static enum foresight ask_foresight(struct fgio_depth *depth, u64 work_ns,
 				    const struct fgio_depth_floor *floor,
 				    u64 now_ns)
 {
-	u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
+	u64 begin_ns = larger(depth->busy_until_ns, now_ns);
 	u64 done_ns, late_ns;
 
 	if (depth->rotates) {
@@ -363,7 +299,7 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     u32 sectors, bool write, u32 others, u64 now_ns)
 {
 	u64 work_ns = work_of(depth, sectors);
-	u64 credit_ns = max_of(CREDIT_NS, 2 * work_ns);
+	u64 credit_ns = larger(CREDIT_NS, 2 * work_ns);
 	u64 wait_ns = beyond(depth->busy_until_ns, now_ns);
 
 	*stamp = (struct fgio_depth_stamp){
@@ -374,8 +310,8 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 	};
 	depth->work_ns = work_ns;
 	depth->interval.sent += size_of(sectors);
-	depth->busy_until_ns = min_of(
-		max_of(depth->busy_until_ns, beyond(now_ns, credit_ns)) +
+	depth->busy_until_ns = smaller(
+		larger(depth->busy_until_ns, beyond(now_ns, credit_ns)) +
 			work_ns,
 		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
 }
@@ -394,7 +330,7 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 
 static u64 packed_time(u64 ns, u32 bits)
 {
-	return min_of(ns >> SAMPLE_TIME_SHIFT, (1ULL << bits) - 1);
+	return smaller(ns >> SAMPLE_TIME_SHIFT, (1ULL << bits) - 1);
 }
 
 void fgio_depth_completed(struct fgio_depth *depth,
@@ -405,8 +341,8 @@ void fgio_depth_completed(struct fgio_depth *depth,
 			       SAMPLE_TOOK_BITS);
 	u64 wait = packed_time(stamp->wait_ns, SAMPLE_WAIT_BITS);
 	u64 sample = stamp->quiet | (u64)(class == FGIO_CRITICAL) << 1 |
-		     (u64)stamp->kind << 2 | min_of(others, 255) << 8 |
-		     max_of(took, 1) << 16 | wait << 42;
+		     (u64)stamp->kind << 2 | smaller(others, 255) << 8 |
+		     larger(took, 1) << 16 | wait << 42;
 	u32 at = fgio_add(&depth->completed, 1) - 1;
 
 	fgio_store(&depth->sample[at % FGIO_DEPTH_SAMPLES], sample);
@@ -448,7 +384,7 @@ static struct fgio_depth_seen unpack(u64 sample)
 static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 {
 	u64 known_ns = floor->known_ns;
-	u64 off_ns = max_of(took_ns, known_ns) - min_of(took_ns, known_ns);
+	u64 off_ns = larger(took_ns, known_ns) - smaller(took_ns, known_ns);
 	u64 step_ns = known_ns / (floor->count < CERTAIN_SAMPLES ? 8 : 32) + 1;
 
 	floor->count += floor->count < CERTAIN_SAMPLES;
@@ -458,30 +394,30 @@ static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 		floor->deviation_ns = (u32)(took_ns / 8);
 		return;
 	}
-	step_ns = min_of(step_ns, off_ns);
+	step_ns = smaller(step_ns, off_ns);
 	floor->known_ns +=
 		(u32)(took_ns > known_ns ? step_ns : (u64)0 - step_ns);
 	floor->deviation_ns -= floor->deviation_ns / 16;
-	floor->deviation_ns += (u32)(min_of(off_ns, known_ns) / 16);
+	floor->deviation_ns += (u32)(smaller(off_ns, known_ns) / 16);
 }
 
 /* So that the next I/Os find the drive rested. */
 static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
 {
-	u64 begin_ns = max_of(depth->busy_until_ns, now_ns);
+	u64 begin_ns = larger(depth->busy_until_ns, now_ns);
 
 	/* A disk's cache that is drained once stays so, at the right pace. */
 	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
 		rest_ns = DISK_RESTS * depth->work_ns;
-	depth->busy_until_ns = min_of(begin_ns + rest_ns,
-				      now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+	depth->busy_until_ns = smaller(begin_ns + rest_ns,
+				       now_ns + FGIO_DEPTH_BUSY_MOST_NS);
 }
 
 /* The first limit was met at up to twice what the drive does. */
 static void brake(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->phase = FGIO_DEPTH_BRAKES;
-	depth->pace = min_of(2 * depth->pace, PACE_SLOWEST);
+	depth->pace = smaller(2 * depth->pace, PACE_SLOWEST);
 	depth->paced_ns = now_ns;
 	depth->interval.begin_ns = now_ns;
 	depth->interval.found_ns = 0;
@@ -528,26 +464,17 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 /* It decays over some sixteen critical I/Os. */
 static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 {
-	u64 harm = min_of(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
+	u64 harm = smaller(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
 
 	return mean - mean / HARM_SPAN + (u32)harm;
 }
 
-/* The margin follows each. */
 static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 			   u64 known_ns)
 {
-	u64 margin_ns = depth->margin_ns;
-
 	depth->interval.judged++;
 	depth->harm = mean_harm(depth->harm, excess_ns, known_ns);
-	if (excess_ns)
-		margin_ns = min_of(margin_ns + excess_ns / 2,
-				   depth->pause_least_ns / 16);
-	else
-		margin_ns = max_of(margin_ns - margin_ns / MARGIN_DECAY,
-				   min_of(2 * known_ns, depth->pause_least_ns / 64));
-	depth->margin_ns = margin_ns;
+	fgio_foresight_judge(&depth->foresight, excess_ns, known_ns);
 }
 
 /* The first sign of the limit in an interval. */
@@ -556,14 +483,14 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 	struct fgio_depth_interval *interval = &depth->interval;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
 	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
-	u64 least_ns = settled ? min_of(FOUND_REQUESTS * depth->work_ns,
-					INTERVAL_NS / FOUND_SHARE) :
+	u64 least_ns = settled ? smaller(FOUND_REQUESTS * depth->work_ns,
+					 INTERVAL_NS / FOUND_SHARE) :
 				 INTERVAL_NS / FOUND_SHARE_FIRST;
 
 	if (interval->crossed || interval->found_ns < least_ns)
 		return;
 	interval->crossed = true;
-	rest(depth, min_of(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
+	rest(depth, smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
 	     now_ns);
 	if (!settled)
 		brake(depth, now_ns);
@@ -578,9 +505,9 @@ static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
 {
 	u64 room_ns = beyond(now_ns + excess_ns, depth->busy_until_ns);
 
-	work_ns = min_of(work_ns, room_ns);
-	depth->busy_until_ns = min_of(
-		max_of(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
+	work_ns = smaller(work_ns, room_ns);
+	depth->busy_until_ns = smaller(
+		larger(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
 			work_ns,
 		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
 	return work_ns;
@@ -618,7 +545,7 @@ static void learn_noncritical(struct fgio_depth *depth,
 	bool alone = !depth->waited;
 	u64 found_ns;
 
-	slack_ns = max_of(slack_ns, known_ns * depth->tolerance / 16);
+	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
 	depth->waited = excess_ns > slack_ns;
 	if (!depth->waited)
 		return;
@@ -643,8 +570,8 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 	known_ns = floor->known_ns;
 	if (!known_ns)
 		return;
-	slack_ns = max_of(known_ns / 8,
-			  min_of(3 * floor->deviation_ns, known_ns / 2));
+	slack_ns = larger(known_ns / 8,
+			  smaller(3 * floor->deviation_ns, known_ns / 2));
 	if (seen.critical)
 		learn_critical(depth, &seen, known_ns, slack_ns, now_ns);
 	else
@@ -672,7 +599,7 @@ static u32 patience(const struct fgio_depth *depth)
  */
 static u64 pace_of_same_drive(struct fgio_depth *depth)
 {
-	u64 pace = (depth->span_ns << PACE_SHIFT) / max_of(depth->span_sent, 1);
+	u64 pace = (depth->span_ns << PACE_SHIFT) / larger(depth->span_sent, 1);
 	u64 known_ns = depth->span_sent * depth->pace_at_limit >> PACE_SHIFT;
 	u64 hidden_ns = HIDDEN_NS + HIDDEN_REQUESTS * depth->work_ns;
 	bool same = known_ns < depth->span_ns + hidden_ns;
@@ -685,13 +612,13 @@ static u64 pace_of_same_drive(struct fgio_depth *depth)
 		return pace;
 	if (depth->calm <= CALM_PRESS + patience(depth))
 		return 0;
-	return min_of(pace, depth->pace_at_limit);
+	return smaller(pace, depth->pace_at_limit);
 }
 
 static void confirm(struct fgio_depth *depth, u64 met_at)
 {
 	u64 limit = depth->pace_at_limit;
-	u64 off = max_of(met_at, limit) - min_of(met_at, limit);
+	u64 off = larger(met_at, limit) - smaller(met_at, limit);
 
 	if (off >= limit / CONFIRMED_SHARE)
 		depth->confirmed = 0;
@@ -711,27 +638,27 @@ static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 		return 0;
 	if (depth->phase == FGIO_DEPTH_BRAKES)
 		return 3 * length_ns;
-	return min_of(depth->surprise * length_ns / FOUND_OF_HARM,
-		      length_ns / FOUND_OF_HARM_SHARE);
+	return smaller(depth->surprise * length_ns / FOUND_OF_HARM,
+		       length_ns / FOUND_OF_HARM_SHARE);
 }
 
 static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 found_ns = min_of(max_of(interval->found_ns,
-				     found_by_critical(depth, length_ns)),
+	u64 found_ns = smaller(larger(interval->found_ns,
+				      found_by_critical(depth, length_ns)),
 			      3 * length_ns);
 	u64 slower = depth->pace + depth->pace * found_ns / length_ns;
 
 	/* The drive can do at least what it did. */
 	if (interval->sent)
-		slower = min_of(slower,
-				max_of(depth->pace, (length_ns << PACE_SHIFT) /
+		slower = smaller(slower,
+				 larger(depth->pace, (length_ns << PACE_SHIFT) /
 							    interval->sent));
-	slower = max_of(slower, pace_of_same_drive(depth));
+	slower = larger(slower, pace_of_same_drive(depth));
 	confirm(depth, slower);
-	depth->pace = min_of(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
-	depth->pace_at_limit = min_of(slower, PACE_SLOWEST);
+	depth->pace = smaller(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
+	depth->pace_at_limit = smaller(slower, PACE_SLOWEST);
 	depth->paced_ns = now_ns;
 	depth->calm = 0;
 	depth->phase = FGIO_DEPTH_SETTLED;
@@ -746,7 +673,7 @@ static void race(struct fgio_depth *depth, u64 now_ns)
 {
 	if (depth->interval.crowded) {
 		depth->together =
-			(u32)min_of(2ULL * depth->together, TOGETHER_MOST);
+			(u32)smaller(2ULL * depth->together, TOGETHER_MOST);
 		return;
 	}
 	depth->pace -= depth->pace / 2;
@@ -774,14 +701,14 @@ static void speed_up(struct fgio_depth *depth, u64 now_ns)
 		depth->pace -= depth->pace / 16;
 	else if (calm > CALM_PRESS + later)
 		depth->pace -= depth->pace / 64;
-	depth->pace = max_of(depth->pace, PACE_FASTEST);
+	depth->pace = larger(depth->pace, PACE_FASTEST);
 }
 
 static void cut_tolerance(struct fgio_depth *depth)
 {
 	u32 less = depth->tolerance - depth->tolerance / 4;
 
-	less = (u32)max_of(less, TOLERANCE_LEAST);
+	less = (u32)larger(less, TOLERANCE_LEAST);
 	if (!depth->was_harmed)
 		depth->tolerance_max = less;
 	depth->tolerance = less;
@@ -803,7 +730,7 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 	u32 more = depth->tolerance_max + depth->tolerance_max / 8 + 1;
 
 	if (++depth->intervals % 16 == 0)
-		depth->tolerance_max = (u32)min_of(more, TOLERANCE_MOST);
+		depth->tolerance_max = (u32)smaller(more, TOLERANCE_MOST);
 }
 
 /* Only time in which more would have gone tells what the drive can do. */
@@ -884,8 +811,9 @@ static void turn_window(struct fgio_depth *depth, u64 now_ns)
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 {
 	u32 completed = fgio_load(&depth->completed);
-	u64 length_ns = INTERVAL_NS + INTERVAL_REQUESTS * min_of(depth->work_ns,
-								REQUEST_MOST_NS);
+	u64 length_ns = INTERVAL_NS +
+			INTERVAL_REQUESTS *
+				smaller(depth->work_ns, REQUEST_MOST_NS);
 
 	if (completed - depth->learnt > FGIO_DEPTH_SAMPLES)
 		depth->learnt = completed - FGIO_DEPTH_SAMPLES;

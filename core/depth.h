@@ -23,6 +23,7 @@
 #define FGIO_CORE_DEPTH_H
 
 #include "class.h"
+#include "foresight.h"
 #include "types.h"
 
 /* Completions that wait to be learnt from; of more, the oldest are forgotten. */
@@ -31,9 +32,6 @@
 /* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB. */
 #define FGIO_DEPTH_SIZES 12
 #define FGIO_DEPTH_KINDS (2 * FGIO_DEPTH_SIZES)
-
-/* As many pauses of the critical stream say when it comes next. */
-#define FGIO_DEPTH_PAUSES 16
 
 /* The bucket never holds more than this. */
 #define FGIO_DEPTH_BUSY_MOST_NS 100000000ULL
@@ -125,11 +123,7 @@ struct fgio_depth {
 	u64 window_end_ns;
 	struct fgio_depth_floor floor[FGIO_DEPTH_KINDS];
 
-	u32 pause_ns[FGIO_DEPTH_PAUSES];
-	u32 pauses;
-	u32 pause_least_ns;
-	u32 pause_most_ns;
-	u64 margin_ns; /* the drive is to be done so long before critical I/O */
+	struct fgio_foresight foresight;
 
 	u64 retry_ns;
 	u32 learnt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "dirty.h"
+#include "number.h"
 
 #define MILLISECOND 1000000ULL
 #define SECOND (1000 * MILLISECOND)
@@ -8,16 +9,6 @@
 #define PAUSE_MAX_NS (10 * MILLISECOND)
 /* A part of a second: who writes sees in between that it may go on. */
 #define BATCHES_A_SECOND 20
-
-static u64 smaller(u64 one, u64 other)
-{
-	return one < other ? one : other;
-}
-
-static u64 larger(u64 one, u64 other)
-{
-	return one > other ? one : other;
-}
 
 static u64 total(const struct fgio_dirty_sample *sample)
 {

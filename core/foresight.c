@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "foresight.h"
+#include "number.h"
+
+/* It is foreseen when pauses differ by less than this share of them. */
+#define ALIKE_SHARE 8
+/* It is worth waiting for when a pause is so many times as long as the work. */
+#define WORTH_SHARE 8
+#define LONGEST_NS 100000000ULL
+#define LATE_NS 20000ULL
+
+/* The margin lasts for a thousand critical I/Os, since one in a hundred may wait. */
+#define MARGIN_DECAY 1024
+#define MARGIN_MOST_SHARE 16
+#define MARGIN_LEAST_SHARE 64
+
+/* The longest and the shortest may be chance: the second of each counts. */
+static void sum_up(struct fgio_foresight *foresight)
+{
+	u32 least[2] = { ~0U, ~0U }, most[2] = { 0, 0 };
+
+	for (u32 i = 0; i < FGIO_FORESIGHT_PAUSES; i++) {
+		u32 pause = foresight->pause_ns[i];
+
+		if (pause < least[0]) {
+			least[1] = least[0];
+			least[0] = pause;
+		} else if (pause < least[1]) {
+			least[1] = pause;
+		}
+		if (pause > most[0]) {
+			most[1] = most[0];
+			most[0] = pause;
+		} else if (pause > most[1]) {
+			most[1] = pause;
+		}
+	}
+	foresight->least_ns = least[1];
+	foresight->most_ns = most[1];
+}
+
+void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns)
+{
+	u32 at = foresight->pauses++ % FGIO_FORESIGHT_PAUSES;
+
+	foresight->pause_ns[at] = (u32)smaller(pause_ns, 2 * LONGEST_NS);
+	if (foresight->pauses >= FGIO_FORESIGHT_PAUSES)
+		sum_up(foresight);
+}
+
+bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
+			 u64 work_ns, u64 *done_ns, u64 *late_ns)
+{
+	u64 least_ns = foresight->least_ns, most_ns = foresight->most_ns;
+	u64 margin_ns = foresight->margin_ns;
+
+	if (!least_ns || least_ns > LONGEST_NS ||
+	    least_ns < WORTH_SHARE * work_ns ||
+	    most_ns - least_ns + margin_ns > least_ns / ALIKE_SHARE)
+		return false;
+	*done_ns = since_ns + least_ns - margin_ns;
+	*late_ns = since_ns + most_ns + most_ns / 64 + LATE_NS;
+	return true;
+}
+
+void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
+			  u64 known_ns)
+{
+	u64 least_ns = foresight->least_ns;
+	u64 margin_ns = foresight->margin_ns;
+
+	if (excess_ns)
+		margin_ns = smaller(margin_ns + excess_ns / 2,
+				    least_ns / MARGIN_MOST_SHARE);
+	else
+		margin_ns = larger(margin_ns - margin_ns / MARGIN_DECAY,
+				   smaller(2 * known_ns,
+					   least_ns / MARGIN_LEAST_SHARE));
+	foresight->margin_ns = margin_ns;
+}
