@@ -13,6 +13,8 @@ MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_
 # A warehouse with its indexes, as loaded; and what some thousands of orders add to it.
 MIB_PER_WAREHOUSE = 120
 ROOM_MIB = 1200
+# Of the log, which loading a warehouse writes, and which stays to be written over.
+LOG_MIB_PER_WAREHOUSE = 210
 # Of the database as loaded, in the buffer pool (FAST'17, 7.1).
 BUFFERED = 0.4
 # How often a checkpoint begins. The paper's, every 30 s, were written out in a burst. Since then
@@ -66,10 +68,11 @@ class Tpcc(Database):
         if target.is_file():
             return
         used = self.warehouses * MIB_PER_WAREHOUSE
-        host.need_space(paths.CACHE, 2 * used + ROOM_MIB, "the TPC-C data set")
+        size = used + self.warehouses * LOG_MIB_PER_WAREHOUSE + ROOM_MIB
+        host.need_space(paths.CACHE, 2 * size, "the TPC-C data set")
         host.tell(f"lab: making the TPC-C data set, about {used} MiB (minutes, once)")
         with host.whole(target) as fresh:
-            dataset.fill(fresh, root, "postgres", self._script(), (used + ROOM_MIB) * host.MIB)
+            dataset.fill(fresh, root, "postgres", self._script(), size * host.MIB)
 
     def _script(self) -> str:
         names = ("schema", "load", "transactions")
@@ -89,7 +92,9 @@ class Tpcc(Database):
         return dataset.cluster_script("\n".join(lines), load)
 
     def disk(self) -> Path:
-        mark = image.fingerprint(self._script(), ROOM_MIB, image.root_tree().name)
+        mark = image.fingerprint(
+            self._script(), (LOG_MIB_PER_WAREHOUSE, ROOM_MIB), image.root_tree().name
+        )
         return paths.CACHE / f"tpcc-{self.warehouses}-{mark}.ext4"
 
     def payload(self) -> dict[str, Path | str]:
