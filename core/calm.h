@@ -49,4 +49,4 @@ void fgio_calm_completed(struct fgio_calm *calm, u64 took_ns, u32 together);
 /* Critical I/O came back; the next calm begins anew, but for what was learnt. */
 void fgio_calm_end(struct fgio_calm *calm);
 
-#endif
+#endif /* FGIO_CORE_CALM_H */

@@ -47,6 +47,8 @@
 #define CALM_RACE 48
 /* As long as it was met once, which may have been for any reason. */
 #define CALM_UNSURE 2
+/* It moved when it is met so much of it away from where it was known to be. */
+#define MOVED_SHARE 4
 /* So many more for each time in a row that the limit was where it was known to be. */
 #define CALM_CONFIRMED 8
 #define CALM_CONFIRMED_DISK 40
@@ -70,6 +72,8 @@
 /* Of an interval, what tells that the limit was met. */
 #define FOUND_SHARE 64
 #define FOUND_SHARE_FIRST 8
+/* What was sent took so much longer at most: who sent little, learns little. */
+#define FOUND_MOST 3
 /* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
 #define FOUND_OF_HARM (4 * 4096)
 #define FOUND_OF_HARM_SHARE 8
@@ -620,6 +624,8 @@ static void confirm(struct fgio_depth *depth, u64 met_at)
 	u64 limit = depth->pace_at_limit;
 	u64 off = larger(met_at, limit) - smaller(met_at, limit);
 
+	if (off >= limit / MOVED_SHARE)
+		depth->times_met = 0;
 	if (off >= limit / CONFIRMED_SHARE)
 		depth->confirmed = 0;
 	else if (depth->calm > CALM_UNSURE && depth->confirmed < CONFIRMED_MOST)
@@ -645,10 +651,11 @@ static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 found_ns = smaller(larger(interval->found_ns,
-				      found_by_critical(depth, length_ns)),
-			      3 * length_ns);
-	u64 slower = depth->pace + depth->pace * found_ns / length_ns;
+	u64 found_ns = larger(interval->found_ns,
+			      found_by_critical(depth, length_ns));
+	u64 most_ns = FOUND_MOST * smaller(work_sent(depth), length_ns);
+	u64 slower = depth->pace +
+		     depth->pace * smaller(found_ns, most_ns) / length_ns;
 
 	/* The drive can do at least what it did. */
 	if (interval->sent)
@@ -697,7 +704,9 @@ static void speed_up(struct fgio_depth *depth, u64 now_ns)
 		return;
 	else if (depth->pace > depth->pace_at_limit - depth->pace_at_limit / 32)
 		depth->pace -= depth->pace / (unsure ? 32 : 128);
-	else if (unsure || (calm > CALM_RACE + later && !depth->rotates))
+	else if (unsure)
+		depth->pace -= depth->pace / 4;
+	else if (calm > CALM_RACE + later && !depth->rotates)
 		depth->pace -= depth->pace / 16;
 	else if (calm > CALM_PRESS + later)
 		depth->pace -= depth->pace / 64;
@@ -768,9 +777,35 @@ static void learn_usual(struct fgio_depth *depth)
 		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
 }
 
+/* In bursts, an interval works off what the one before was given. */
+static void count_spent(struct fgio_depth *depth, u64 length_ns, u64 owed_ns)
+{
+	u64 done_ns = beyond(depth->interval.owed_ns + work_sent(depth), owed_ns);
+
+	if (done_ns > length_ns - length_ns / SPENT_SHARE)
+		depth->spent++;
+	else
+		depth->spent = 0;
+}
+
+static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
+{
+	u64 length_ns = now_ns - depth->interval.begin_ns;
+
+	if (found && (harmed || !raise_tolerance(depth))) {
+		slow_down(depth, length_ns, now_ns);
+	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {
+		depth->phase = FGIO_DEPTH_SETTLED;
+		depth->pace_at_limit = depth->pace;
+	} else if (!found && is_pressed(depth, length_ns)) {
+		speed_up(depth, now_ns);
+	}
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
+	u64 owed_ns = beyond(depth->busy_until_ns, now_ns);
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
 	u64 found_least_ns =
 		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
@@ -785,18 +820,11 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	depth->was_harmed = harmed;
 	learn_usual(depth);
 	count_span(depth, length_ns);
-	depth->spent = work_sent(depth) > length_ns - length_ns / SPENT_SHARE ?
-			       depth->spent + 1 : 0;
-	if (found && (harmed || !raise_tolerance(depth))) {
-		slow_down(depth, length_ns, now_ns);
-	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {
-		depth->phase = FGIO_DEPTH_SETTLED;
-		depth->pace_at_limit = depth->pace;
-	} else if (!found && is_pressed(depth, length_ns)) {
-		speed_up(depth, now_ns);
-	}
+	count_spent(depth, length_ns, owed_ns);
+	adapt(depth, found, harmed, now_ns);
 	depth->interval = (struct fgio_depth_interval){
 		.begin_ns = now_ns,
+		.owed_ns = owed_ns,
 		.judged = depth->interval.judged,
 	};
 }

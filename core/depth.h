@@ -67,6 +67,7 @@ struct fgio_depth_floor {
 /**
  * struct fgio_depth_interval - what is found between two changes of the pace
  * @begin_ns: when it began
+ * @owed_ns: work that was in the bucket then
  * @found_ns: work in the drive that was not known of
  * @sent: size of what went, see size_of()
  * @measured: completions learnt from
@@ -78,6 +79,7 @@ struct fgio_depth_floor {
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
+	u64 owed_ns;
 	u64 found_ns;
 	u64 sent;
 	u32 measured;

@@ -44,4 +44,4 @@ bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
 void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
 			  u64 known_ns);
 
-#endif
+#endif /* FGIO_CORE_FORESIGHT_H */

@@ -21,4 +21,4 @@ static inline u64 beyond(u64 one, u64 other)
 	return one > other ? one - other : 0;
 }
 
-#endif
+#endif /* FGIO_CORE_NUMBER_H */

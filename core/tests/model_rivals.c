@@ -230,29 +230,35 @@ static u64 next_event(const struct contest *contest)
 }
 
 /* Where the drive's speed comes from, per model. */
-static void change_speed(struct contest *contest)
+static void change_speed(struct contest *contest, u32 slower, u32 faster)
 {
-	const struct rivals *rivals = contest->rivals;
 	struct simdisk_parameters *parameters = &contest->model->parameters;
 
-	if (rivals->kind == SIMDISK_VOLUME) {
-		parameters->volume.iops *= rivals->faster;
-		parameters->volume.iops /= rivals->slower;
+	if (contest->rivals->kind == SIMDISK_VOLUME) {
+		parameters->volume.iops *= faster;
+		parameters->volume.iops /= slower;
 	} else {
-		parameters->flash.program_ns *= rivals->slower;
-		parameters->flash.program_ns /= rivals->faster;
+		parameters->flash.program_ns *= slower;
+		parameters->flash.program_ns /= faster;
 	}
+}
+
+static bool passes(const struct contest *contest, u64 before_ns, u64 at_ns)
+{
+	return before_ns < at_ns && contest->now_ns >= at_ns;
 }
 
 static void step(struct contest *contest)
 {
-	u64 change_ns = contest->rivals->change_ns;
+	const struct rivals *rivals = contest->rivals;
 	struct simdisk_completion completion;
 	u64 before_ns = contest->now_ns;
 
 	contest->now_ns = next_event(contest);
-	if (before_ns < change_ns && contest->now_ns >= change_ns)
-		change_speed(contest);
+	if (passes(contest, before_ns, rivals->change_ns))
+		change_speed(contest, rivals->slower, rivals->faster);
+	if (passes(contest, before_ns, rivals->restore_ns))
+		change_speed(contest, rivals->faster, rivals->slower);
 	while (simdisk_advance(contest->model, contest->now_ns, &completion, 1))
 		complete(contest, completion.slot);
 	for (u32 i = 0; i < contest->ios; i++)

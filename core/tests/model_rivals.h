@@ -45,6 +45,7 @@ struct rival {
  * @change_ns: when the drive's speed changes; 0: never
  * @slower: the drive becomes so many times slower then...
  * @faster: ...or faster
+ * @restore_ns: when it is as before again; 0: never
  */
 struct rivals {
 	enum simdisk_kind kind;
@@ -58,6 +59,7 @@ struct rivals {
 	u64 change_ns;
 	u32 slower;
 	u32 faster;
+	u64 restore_ns;
 };
 
 struct rivals_figures {

@@ -287,6 +287,50 @@ static void test_learns_again_within_a_second(void **state)
 	check_change(SIMDISK_SSD, 1, 2);
 }
 
+/*
+ * A volume hiccups while the background is light. What critical I/O suffered then is no
+ * limit of the drive: the storm that follows soon goes as if nothing had been.
+ */
+static void test_a_hiccup_is_not_a_slower_drive(void **state)
+{
+	double most = 0, learnt = 0;
+
+	(void)state;
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = database(SIMDISK_VOLUME, seed);
+		struct rivals_figures hiccup, none;
+
+		rivals.foreground = (struct rival){
+			.write = true, .sequential = true, .bytes = 16384,
+			.depth = 100, .think_ns = 500 * MILLISECOND,
+			.irregular = true
+		};
+		rivals.background = (struct rival){
+			.write = true, .bytes = 8192, .depth = 4,
+			.think_ns = 60 * MILLISECOND, .irregular = true
+		};
+		rivals.change_ns = 3 * SECOND / 2 + seed * 37 * MILLISECOND;
+		rivals.restore_ns = rivals.change_ns + 90 * MILLISECOND;
+		rivals.slower = 45;
+		rivals.faster = 1;
+		rivals.begin_ns = rivals.restore_ns + 300 * MILLISECOND;
+		rivals.end_ns = rivals.begin_ns + 1 * SECOND;
+		rivals.storm = (struct rival){ .write = true, .bytes = 8192,
+					       .depth = 64,
+					       .begin_ns = rivals.begin_ns };
+		hiccup = rivals_run(&rivals);
+		rivals.change_ns = rivals.restore_ns = 0;
+		none = rivals_run(&rivals);
+		assert_true(hiccup.background_bytes_per_s >=
+			    none.background_bytes_per_s / 4);
+		learnt += hiccup.background_bytes_per_s;
+		most += none.background_bytes_per_s;
+	}
+	print_message("    after a hiccup, %.1f%% of the background in the first second\n",
+		      100 * learnt / most);
+	assert_true(learnt >= 0.5 * most);
+}
+
 static void test_background_never_stands_still(void **state)
 {
 	struct rivals rivals = paper(SIMDISK_VOLUME, 4096, 1);
@@ -324,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_learns_without_a_storm),
 		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
 		cmocka_unit_test(test_learns_again_within_a_second),
+		cmocka_unit_test(test_a_hiccup_is_not_a_slower_drive),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),
 	};
