@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         "--instructions-per-ns",
         type=int,
         metavar="N",
-        help="speed of the guests' processors, 1 to 16: N times as fast takes N times as long",
+        help="speed of the guests' processors, 1 to 16 (default: the experiment's own, mostly 1)",
     )
     parser.add_argument(
         "--demo", action="store_true", help="the configurations that tell the story, and no more"

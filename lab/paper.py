@@ -11,6 +11,8 @@ from lab.configurations import ABLATION
 from lab.experiments.base import matching
 
 NAME = "paper"
+# What waits for the disk has to be seen, not what waits for one processor of 1 GHz.
+INSTRUCTIONS_PER_NS = 4
 DESCRIPTION = (
     "all figures of the evaluation, one after the other (hours; --only, --resume is implied)"
 )
@@ -23,6 +25,7 @@ class Figure:
     name: also the folder of what comes out; of: what it is in the paper
     part: of the experiment, as --only chooses it; device: another than its own
     chosen: configurations, where not all of it
+    instructions_per_ns: speed of the processor; None: each part's own
     """
 
     name: str
@@ -31,12 +34,13 @@ class Figure:
     part: str = ""
     device: str = ""
     chosen: tuple[str, ...] = ()
+    instructions_per_ns: int | None = INSTRUCTIONS_PER_NS
 
 
 FIGURES = (
     Figure("tpcc", "figures 4 to 6 and table 2", "tpcc"),
     Figure("ycsb", "figures 7 and 8 and table 3", "ycsb"),
-    Figure("ycsb-redis", "figure 9", "ycsb-redis"),
+    Figure("ycsb-redis", "figure 9", "ycsb-redis", instructions_per_ns=None),
     Figure("rocksdb", "not there: RocksDB", "rocksdb"),
     Figure("first-light", "not there: a base backup", "first-light"),
     Figure("databases", "not there: small storms", "databases"),
@@ -71,4 +75,5 @@ def _plan(figure: Figure, options: argparse.Namespace) -> runner.Plan:
         names = [name for name in asked if name in (*names, *experiment.valid())]
     chosen = configurations.choose(names, configurations.BY_NAME)
     out = Path(options.out) / figure.name
-    return runner.Plan(experiment, tuple(chosen), options.seeds, out, options.instructions_per_ns)
+    speed = options.instructions_per_ns or figure.instructions_per_ns
+    return runner.Plan(experiment, tuple(chosen), options.seeds, out, speed)

@@ -195,7 +195,7 @@ def test_work_that_did_not_end_in_time_has_no_ratio(tmp_path):
 def test_figures_can_be_chosen(tmp_path):
     options = cli._parser().parse_args(
         ["paper", "--only", "ablation", "--configs", "fgio,fgio-no-io", "--out", str(tmp_path)]
-        + ["--instructions-per-ns", "4"]
+        + ["--instructions-per-ns", "2"]
     )
     found = paper.plans(options)
     assert all(one.out.name.startswith("ablation-") for one in found)
@@ -203,7 +203,7 @@ def test_figures_can_be_chosen(tmp_path):
         "fgio",
         "fgio-no-io",
     }
-    assert {one.instructions_per_ns for one in found} == {4}
+    assert {one.instructions_per_ns for one in found} == {2}
     options.only = "no such figure"
     with pytest.raises(host.LabError, match="choose from: tpcc"):
         paper.plans(options)
@@ -214,3 +214,10 @@ def test_figures_of_one_experiment_do_not_share_its_parts(tmp_path):
     by_name = {one.out.name: one for one in paper.plans(options)}
     assert by_name["ablation-postgresql"].experiment.variants == ("tpcc-fits",)
     assert len(by_name["tpcc"].experiment.variants) == 6
+
+
+def test_an_experiment_may_keep_its_own_processor(tmp_path):
+    options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
+    speed = {one.out.name: one.instructions_per_ns for one in paper.plans(options)}
+    assert speed["ycsb-redis"] is None
+    assert speed["tpcc"] == paper.INSTRUCTIONS_PER_NS
