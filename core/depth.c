@@ -788,18 +788,22 @@ static void count_spent(struct fgio_depth *depth, u64 length_ns, u64 owed_ns)
 		depth->spent = 0;
 }
 
+static void settle(struct fgio_depth *depth)
+{
+	depth->phase = FGIO_DEPTH_SETTLED;
+	depth->pace_at_limit = depth->pace;
+}
+
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 
-	if (found && (harmed || !raise_tolerance(depth))) {
+	if (found && (harmed || !raise_tolerance(depth)))
 		slow_down(depth, length_ns, now_ns);
-	} else if (!found && depth->phase == FGIO_DEPTH_BRAKES) {
-		depth->phase = FGIO_DEPTH_SETTLED;
-		depth->pace_at_limit = depth->pace;
-	} else if (!found && is_pressed(depth, length_ns)) {
+	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
+		settle(depth);
+	else if (!found && is_pressed(depth, length_ns))
 		speed_up(depth, now_ns);
-	}
 }
 
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
