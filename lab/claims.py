@@ -106,14 +106,14 @@ def markdown(found: list[Claim]) -> str:
     lines += [f"its storm), to the default ({DEFAULT}) and to the stock configuration with the"]
     lines += ["lowest p99.9. Aims: p99.9 at most 1.25 times and throughput at least 0.95 times the"]
     lines += ["floor's, background work at most 1.05 times the default's.", ""]
-    headings = ["storm", "seeds", "floor", "default", "best stock", "", "fgio"]
+    headings = ["figure", "storm", "seeds", "floor", "default", "best stock", "", "fgio"]
     headings += ["p99.9 to floor", "rate to floor", "rate to default", "default's p99.9 to fgio's"]
     headings += ["best's p99.9 to fgio's", "work to default"]
-    lines += [f"| {' | '.join(headings)} |", f"|---|{'--:|' * (len(headings) - 1)}"]
+    lines += [f"| {' | '.join(headings)} |", f"|---|---|{'--:|' * (len(headings) - 2)}"]
     for claim in found:
         content = claim.as_json()
         tails = [claim.tail_ms.get(name) for name in ("floor", DEFAULT)]
-        texts = [claim.cell, str(claim.seeds), *(summary.number(tail) for tail in tails)]
+        texts = [claim.figure, claim.cell, str(claim.seeds), *(summary.number(tail) for tail in tails)]
         texts += [claim.best or "-", summary.number(claim.tail_ms.get(claim.best))]
         texts += [summary.number(claim.tail_ms["fgio"])]
         ratios = ("p999_over_floor", "throughput_over_floor", "throughput_over_default")
