@@ -24,43 +24,17 @@
 #define OVERHEAD_SECTORS 64
 #define LONGEST_SECTORS 8192
 
-#define PACE_SHIFT 10
-#define PACE_OF_4KIB(ns) (((ns) << PACE_SHIFT) / (OVERHEAD_SECTORS + 8))
-#define PACE_FIRST PACE_OF_4KIB(2 * MILLISECOND)
-#define PACE_FASTEST 1024ULL
-#define PACE_SLOWEST PACE_OF_4KIB(20 * MILLISECOND)
+/* What one of 4 KiB takes at first. */
+#define FIRST_SECTORS (OVERHEAD_SECTORS + 8)
+#define FIRST_NS (2 * MILLISECOND)
 
 /* Until the limit was met, no more than this at a time. */
 #define TOGETHER_MOST 1024
 
-/* Late calls do not cost throughput: so much is made good. */
-#define CREDIT_NS (50 * MICROSECOND)
-
-/* The pace stays so much slower than the limit that was met. */
-#define MARGIN_SHARE 32
-/* It is beyond the limit when it is so much faster. */
-#define BEYOND_SHARE 64
-
-/* After the limit was met, intervals until the pace is tried; until it is pressed. */
-#define CALM_TRY 8
-#define CALM_PRESS 32
-#define CALM_RACE 48
-/* As long as it was met once, which may have been for any reason. */
-#define CALM_UNSURE 2
-/* It moved when it is met so much of it away from where it was known to be. */
-#define MOVED_SHARE 4
-/* So many more for each time in a row that the limit was where it was known to be. */
-#define CALM_CONFIRMED 8
-#define CALM_CONFIRMED_DISK 40
-#define CONFIRMED_MOST 2
-/* It is there when it differs by less. */
-#define CONFIRMED_SHARE 8
-
 /* It is pressed when it was given work for so much of the time. */
 #define PRESSED_SHARE 2
-/* It is spent when no more than so much of that was left in so many intervals. */
-#define SPENT_SHARE 8
-#define SPENT_LEAST 4
+/* Late answers do not cost throughput: so much is made good. */
+#define CREDIT_NS (50 * MICROSECOND)
 
 /* How much longer the drive rests than the I/O had to wait. */
 #define REST_FACTOR 4
@@ -72,8 +46,6 @@
 /* Of an interval, what tells that the limit was met. */
 #define FOUND_SHARE 64
 #define FOUND_SHARE_FIRST 8
-/* What was sent took so much longer at most: who sent little, learns little. */
-#define FOUND_MOST 3
 /* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
 #define FOUND_OF_HARM (4 * 4096)
 #define FOUND_OF_HARM_SHARE 8
@@ -104,11 +76,11 @@ void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 {
 	*depth = (struct fgio_depth){
 		.rotates = rotates,
-		.pace = PACE_FIRST,
 		.together = 1,
 		.tolerance = TOLERANCE_LEAST,
 		.tolerance_max = TOLERANCE_MOST,
 	};
+	fgio_pace_init(&depth->pace, FIRST_SECTORS, FIRST_NS);
 }
 
 static u8 kind_of(u32 sectors, bool write)
@@ -126,21 +98,15 @@ static u64 size_of(u32 sectors)
 
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
 {
-	return size_of(sectors) * depth->pace >> PACE_SHIFT;
-}
-
-/* In the interval, at the pace that it has now. */
-static u64 work_sent(const struct fgio_depth *depth)
-{
-	return depth->interval.sent * depth->pace >> PACE_SHIFT;
+	return fgio_pace_work(&depth->pace, size_of(sectors));
 }
 
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns)
 {
 	u64 work_ns = in_device * larger(depth->work_ns, work_of(depth, 0));
 
-	depth->busy_until_ns =
-		now_ns + smaller(work_ns, FGIO_DEPTH_BUSY_MOST_NS);
+	depth->pace.busy_until_ns =
+		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
 }
 
 /* ---- what is coming ---- */
@@ -229,7 +195,7 @@ static enum foresight ask_foresight(struct fgio_depth *depth, u64 work_ns,
 				    const struct fgio_depth_floor *floor,
 				    u64 now_ns)
 {
-	u64 begin_ns = larger(depth->busy_until_ns, now_ns);
+	u64 begin_ns = larger(depth->pace.busy_until_ns, now_ns);
 	u64 done_ns, late_ns;
 
 	if (depth->rotates) {
@@ -249,8 +215,8 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = 0;
 
-	if (depth->busy_until_ns > now_ns)
-		retry_ns = depth->busy_until_ns;
+	if (depth->pace.busy_until_ns > now_ns)
+		retry_ns = depth->pace.busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
 		retry_ns = now_ns + QUIET_LOOK_NS;
 	if (!retry_ns)
@@ -294,7 +260,7 @@ bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 	u64 retry_ns = fgio_load(&depth->retry_ns);
 	/* Critical I/O that came does not shorten what a disk's arm still owes. */
 	bool owes = depth->rotates &&
-		    fgio_load(&depth->busy_until_ns) >= retry_ns;
+		    fgio_load(&depth->pace.busy_until_ns) >= retry_ns;
 
 	return retry_ns > now_ns && (owes || retry_ns - now_ns < REST_NEAR_NS);
 }
@@ -302,9 +268,7 @@ bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     u32 sectors, bool write, u32 others, u64 now_ns)
 {
-	u64 work_ns = work_of(depth, sectors);
-	u64 credit_ns = larger(CREDIT_NS, 2 * work_ns);
-	u64 wait_ns = beyond(depth->busy_until_ns, now_ns);
+	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
 
 	*stamp = (struct fgio_depth_stamp){
 		.sent_ns = now_ns,
@@ -312,12 +276,8 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		.kind = kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
 	};
-	depth->work_ns = work_ns;
-	depth->interval.sent += size_of(sectors);
-	depth->busy_until_ns = smaller(
-		larger(depth->busy_until_ns, beyond(now_ns, credit_ns)) +
-			work_ns,
-		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+	depth->work_ns = work_of(depth, sectors);
+	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);
 }
 
 /* ---- what completed ---- */
@@ -408,24 +368,20 @@ static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 /* So that the next I/Os find the drive rested. */
 static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
 {
-	u64 begin_ns = larger(depth->busy_until_ns, now_ns);
-
 	/* A disk's cache that is drained once stays so, at the right pace. */
 	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
 		rest_ns = DISK_RESTS * depth->work_ns;
-	depth->busy_until_ns = smaller(begin_ns + rest_ns,
-				       now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+	fgio_pace_fill(&depth->pace, now_ns, rest_ns, now_ns);
 }
 
 /* The first limit was met at up to twice what the drive does. */
 static void brake(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->phase = FGIO_DEPTH_BRAKES;
-	depth->pace = smaller(2 * depth->pace, PACE_SLOWEST);
+	fgio_pace_brake(&depth->pace);
 	depth->paced_ns = now_ns;
 	depth->interval.begin_ns = now_ns;
 	depth->interval.found_ns = 0;
-	depth->interval.sent = 0;
 }
 
 /* What went before the pace changed tells nothing of it. */
@@ -437,10 +393,8 @@ static bool is_of_last_pace(const struct fgio_depth *depth, u64 took_ns,
 
 static bool is_beyond_limit(const struct fgio_depth *depth)
 {
-	u64 limit = depth->pace_at_limit;
-
 	return depth->phase == FGIO_DEPTH_SETTLED &&
-	       depth->pace < limit - limit / BEYOND_SHARE;
+	       fgio_pace_is_beyond(&depth->pace);
 }
 
 /*
@@ -507,13 +461,11 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
 		     u64 now_ns)
 {
-	u64 room_ns = beyond(now_ns + excess_ns, depth->busy_until_ns);
+	u64 room_ns = beyond(now_ns + excess_ns, depth->pace.busy_until_ns);
 
 	work_ns = smaller(work_ns, room_ns);
-	depth->busy_until_ns = smaller(
-		larger(depth->busy_until_ns, beyond(now_ns, CREDIT_NS)) +
-			work_ns,
-		now_ns + FGIO_DEPTH_BUSY_MOST_NS);
+	fgio_pace_fill(&depth->pace, beyond(now_ns, CREDIT_NS), work_ns,
+		       now_ns);
 	return work_ns;
 }
 
@@ -585,56 +537,6 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 /* ---- the pace ---- */
 
 /*
- * Each time that the limit is met, a critical I/O may have to wait. The surer it is
- * where it is, the later it is looked for; from a disk, later still, since there it
- * costs most.
- */
-static u32 patience(const struct fgio_depth *depth)
-{
-	return depth->confirmed *
-	       (depth->rotates ? CALM_CONFIRMED_DISK : CALM_CONFIRMED);
-}
-
-/*
- * What the drive took since the limit was met last, beyond the pace it was known
- * by, may have gone to its caches. Where they could hold that much, it is the
- * drive it was, and between two times at which it was full it did just what went.
- * A disk's cache is large, so that this alone tells its pace.
- */
-static u64 pace_of_same_drive(struct fgio_depth *depth)
-{
-	u64 pace = (depth->span_ns << PACE_SHIFT) / larger(depth->span_sent, 1);
-	u64 known_ns = depth->span_sent * depth->pace_at_limit >> PACE_SHIFT;
-	u64 hidden_ns = HIDDEN_NS + HIDDEN_REQUESTS * depth->work_ns;
-	bool same = known_ns < depth->span_ns + hidden_ns;
-
-	depth->span_ns = same && depth->rotates ? 3 * depth->span_ns / 4 : 0;
-	depth->span_sent = same && depth->rotates ? 3 * depth->span_sent / 4 : 0;
-	if (!same)
-		return 0;
-	if (depth->rotates)
-		return pace;
-	if (depth->calm <= CALM_PRESS + patience(depth))
-		return 0;
-	return smaller(pace, depth->pace_at_limit);
-}
-
-static void confirm(struct fgio_depth *depth, u64 met_at)
-{
-	u64 limit = depth->pace_at_limit;
-	u64 off = larger(met_at, limit) - smaller(met_at, limit);
-
-	if (off >= limit / MOVED_SHARE)
-		depth->times_met = 0;
-	if (off >= limit / CONFIRMED_SHARE)
-		depth->confirmed = 0;
-	else if (depth->calm > CALM_UNSURE && depth->confirmed < CONFIRMED_MOST)
-		depth->confirmed++;
-	if (depth->calm > CALM_UNSURE && depth->times_met < 2)
-		depth->times_met++;
-}
-
-/*
  * What it suffered, the others may have been held back from finding. After the first
  * race, the pace is that of what the drive did.
  */
@@ -650,67 +552,39 @@ static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 
 static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
-	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 found_ns = larger(interval->found_ns,
-			      found_by_critical(depth, length_ns));
-	u64 most_ns = FOUND_MOST * smaller(work_sent(depth), length_ns);
-	u64 slower = depth->pace +
-		     depth->pace * smaller(found_ns, most_ns) / length_ns;
+	const struct fgio_pace_met met = {
+		.length_ns = length_ns,
+		.found_ns = larger(depth->interval.found_ns,
+				   found_by_critical(depth, length_ns)),
+		.hidden_ns = HIDDEN_NS + HIDDEN_REQUESTS * depth->work_ns,
+		.rotates = depth->rotates,
+	};
 
-	/* The drive can do at least what it did. */
-	if (interval->sent)
-		slower = smaller(slower,
-				 larger(depth->pace, (length_ns << PACE_SHIFT) /
-							    interval->sent));
-	slower = larger(slower, pace_of_same_drive(depth));
-	confirm(depth, slower);
-	depth->pace = smaller(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
-	depth->pace_at_limit = smaller(slower, PACE_SLOWEST);
+	fgio_pace_slow_down(&depth->pace, &met);
 	depth->paced_ns = now_ns;
-	depth->calm = 0;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
 /*
  * Faster, or, where the pace is not what holds back, more at a time: so the limit
- * is met with no more in the drive than twice what it takes. What is in the bucket
- * went in at half the pace.
+ * is met with no more in the drive than twice what it takes.
  */
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
-	if (depth->interval.crowded) {
+	depth->pace.calm++;
+	if (depth->interval.crowded)
 		depth->together =
 			(u32)smaller(2ULL * depth->together, TOGETHER_MOST);
-		return;
-	}
-	depth->pace -= depth->pace / 2;
-	depth->busy_until_ns -= beyond(depth->busy_until_ns, now_ns) / 2;
+	else
+		fgio_pace_race(&depth->pace, now_ns);
 }
 
-/*
- * Slowly to a little beyond the limit that was met last; when that was not met
- * again for long, the drive has become faster.
- */
 static void speed_up(struct fgio_depth *depth, u64 now_ns)
 {
-	u32 calm = depth->calm++;
-	u32 later = patience(depth);
-	bool unsure = depth->times_met < 2 && !depth->rotates &&
-		      depth->spent >= SPENT_LEAST;
-
 	if (depth->phase == FGIO_DEPTH_RACES)
 		race(depth, now_ns);
-	else if (calm < (unsure ? CALM_UNSURE : CALM_TRY + later))
-		return;
-	else if (depth->pace > depth->pace_at_limit - depth->pace_at_limit / 32)
-		depth->pace -= depth->pace / (unsure ? 32 : 128);
-	else if (unsure)
-		depth->pace -= depth->pace / 4;
-	else if (calm > CALM_RACE + later && !depth->rotates)
-		depth->pace -= depth->pace / 16;
-	else if (calm > CALM_PRESS + later)
-		depth->pace -= depth->pace / 64;
-	depth->pace = larger(depth->pace, PACE_FASTEST);
+	else
+		fgio_pace_speed_up(&depth->pace, depth->rotates);
 }
 
 static void cut_tolerance(struct fgio_depth *depth)
@@ -742,18 +616,6 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 		depth->tolerance_max = (u32)smaller(more, TOLERANCE_MOST);
 }
 
-/* Only time in which more would have gone tells what the drive can do. */
-static void count_span(struct fgio_depth *depth, u64 length_ns)
-{
-	if (!depth->interval.held_back || depth->phase != FGIO_DEPTH_SETTLED) {
-		depth->span_ns = 0;
-		depth->span_sent = 0;
-		return;
-	}
-	depth->span_ns += length_ns;
-	depth->span_sent += depth->interval.sent;
-}
-
 /*
  * Whether a faster pace would be of use: what waits a moment in a burst goes
  * later in the interval all the same, and tells nothing of the drive.
@@ -761,7 +623,7 @@ static void count_span(struct fgio_depth *depth, u64 length_ns)
 static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 work_ns = work_sent(depth);
+	u64 work_ns = fgio_pace_work_sent(&depth->pace);
 
 	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
 		return true;
@@ -777,21 +639,10 @@ static void learn_usual(struct fgio_depth *depth)
 		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
 }
 
-/* In bursts, an interval works off what the one before was given. */
-static void count_spent(struct fgio_depth *depth, u64 length_ns, u64 owed_ns)
-{
-	u64 done_ns = beyond(depth->interval.owed_ns + work_sent(depth), owed_ns);
-
-	if (done_ns > length_ns - length_ns / SPENT_SHARE)
-		depth->spent++;
-	else
-		depth->spent = 0;
-}
-
 static void settle(struct fgio_depth *depth)
 {
 	depth->phase = FGIO_DEPTH_SETTLED;
-	depth->pace_at_limit = depth->pace;
+	fgio_pace_settle(&depth->pace);
 }
 
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
@@ -809,7 +660,6 @@ static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
-	u64 owed_ns = beyond(depth->busy_until_ns, now_ns);
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
 	u64 found_least_ns =
 		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
@@ -823,12 +673,12 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
 	learn_usual(depth);
-	count_span(depth, length_ns);
-	count_spent(depth, length_ns, owed_ns);
+	fgio_pace_count(&depth->pace, length_ns,
+			settled && depth->interval.held_back, now_ns);
 	adapt(depth, found, harmed, now_ns);
+	fgio_pace_begin(&depth->pace, now_ns);
 	depth->interval = (struct fgio_depth_interval){
 		.begin_ns = now_ns,
-		.owed_ns = owed_ns,
 		.judged = depth->interval.judged,
 	};
 }

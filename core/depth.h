@@ -4,7 +4,7 @@
  * from completions. docs/depth.md explains it in a page.
  *
  * The drive is a bucket with a hole. A request that goes to it adds work, in ns
- * of the drive's time: its size times the pace, one figure that is learnt. The
+ * of the drive's time: its size times the pace (pace.h), one figure that is learnt. The
  * measure is delay. An I/O that takes longer than its kind takes in a quiet
  * drive has waited for work that was not known of: that is added at once, and
  * the pace becomes slower. While none waits, the pace becomes faster by small
@@ -24,6 +24,7 @@
 
 #include "class.h"
 #include "foresight.h"
+#include "pace.h"
 #include "types.h"
 
 /* Completions that wait to be learnt from; of more, the oldest are forgotten. */
@@ -32,9 +33,6 @@
 /* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB. */
 #define FGIO_DEPTH_SIZES 12
 #define FGIO_DEPTH_KINDS (2 * FGIO_DEPTH_SIZES)
-
-/* The bucket never holds more than this. */
-#define FGIO_DEPTH_BUSY_MOST_NS 100000000ULL
 
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
@@ -67,9 +65,7 @@ struct fgio_depth_floor {
 /**
  * struct fgio_depth_interval - what is found between two changes of the pace
  * @begin_ns: when it began
- * @owed_ns: work that was in the bucket then
  * @found_ns: work in the drive that was not known of
- * @sent: size of what went, see size_of()
  * @measured: completions learnt from
  * @judged: critical ones of them, since the tolerance grew last
  * @held_back: something waited for its turn: a faster pace would be of use
@@ -79,9 +75,7 @@ struct fgio_depth_floor {
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
-	u64 owed_ns;
 	u64 found_ns;
-	u64 sent;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -102,25 +96,17 @@ struct fgio_depth {
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
-	u8 times_met;	   /* the limit, with a calm between; counted to 2 */
-	bool waited;	   /* the latest non-critical I/O did, in the drive */
-	u64 busy_until_ns;
-	u64 pace;	   /* ns << PACE_SHIFT for each sector of size_of() */
-	u64 pace_at_limit; /* what it was set to when the drive's limit was met last */
-	u64 span_ns;	   /* time since then in which all that it takes was wanted... */
-	u64 span_sent;	   /* ...and what went meanwhile */
-	u64 paced_ns;	   /* when the pace became slower last */
-	u64 work_ns;	   /* of the latest request */
-	u32 calm;	   /* intervals since */
-	u32 spent;	   /* intervals in a row that left nothing of the pace */
-	u32 confirmed;	   /* times in a row that the limit was met where it was known */
-	u32 together;	   /* in the drive at most, until the limit was met once */
+	bool waited;   /* the latest non-critical I/O did, in the drive */
+	struct fgio_pace pace;
+	u64 paced_ns;  /* when it became slower last */
+	u64 work_ns;   /* of the latest request */
+	u32 together;  /* in the drive at most, until the limit was met once */
 	u32 intervals;
-	u32 tolerance;	   /* waiting among themselves, in 1/16 of a quiet I/O */
+	u32 tolerance; /* waiting among themselves, in 1/16 of a quiet I/O */
 	u32 tolerance_max;
-	u32 harm;	   /* what critical I/O suffers, in 1/4096 of a quiet one */
-	u32 surprise;	   /* what of that was not expected... */
-	u32 usual;	   /* ...and the mean of that over some intervals */
+	u32 harm;      /* what critical I/O suffers, in 1/4096 of a quiet one */
+	u32 surprise;  /* what of that was not expected... */
+	u32 usual;     /* ...and the mean of that over some intervals */
 	struct fgio_depth_interval interval;
 	u64 window_end_ns;
 	struct fgio_depth_floor floor[FGIO_DEPTH_KINDS];

@@ -69,10 +69,10 @@ static void check_always(const struct script *play)
 	const struct fgio_queue *queue = &play->queue;
 	const struct fgio_depth *depth = &queue->depth;
 
-	CHECK(depth->pace > 0 && depth->pace < 1ULL << 40);
+	CHECK(depth->pace.pace > 0 && depth->pace.pace < 1ULL << 40);
 	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
-	CHECK(depth->busy_until_ns <
-	      play->now_ns + 2 * FGIO_DEPTH_BUSY_MOST_NS);
+	CHECK(depth->pace.busy_until_ns <
+	      play->now_ns + 2 * FGIO_PACE_BUSY_MOST_NS);
 	/* Who is held back is asked again: by a completion, or by the timer. */
 	if (queue->queued[FGIO_NONCRITICAL] && !fgio_queue_has_work(queue) &&
 	    !queue->in_device[FGIO_NONCRITICAL] && !play->told) {
