@@ -113,7 +113,8 @@ def markdown(found: list[Claim]) -> str:
     for claim in found:
         content = claim.as_json()
         tails = [claim.tail_ms.get(name) for name in ("floor", DEFAULT)]
-        texts = [claim.figure, claim.cell, str(claim.seeds), *(summary.number(tail) for tail in tails)]
+        texts = [claim.figure, claim.cell, str(claim.seeds)]
+        texts += [summary.number(tail) for tail in tails]
         texts += [claim.best or "-", summary.number(claim.tail_ms.get(claim.best))]
         texts += [summary.number(claim.tail_ms["fgio"])]
         ratios = ("p999_over_floor", "throughput_over_floor", "throughput_over_default")
