@@ -199,7 +199,7 @@ static u64 over_link(struct simdisk_model *model, u32 sectors, bool to_host)
 	struct flash_state *state = model->state;
 	u64 *link_free = &state->link_free[flash->link_full_duplex && !to_host];
 
-	*link_free = simdisk_max(model->clock, *link_free) +
+	*link_free = larger(model->clock, *link_free) +
 		     simdisk_transfer_ns(sectors, flash->link_bytes_per_s);
 	return *link_free;
 }

@@ -273,7 +273,7 @@ static u64 read_limit(const struct simdisk_model *model)
 	const struct hdd_state *state = model->state;
 	u64 limit = state->consumed + model->parameters.hdd.read_ahead_sectors;
 
-	limit = simdisk_max(limit, state->head_sector);
+	limit = larger(limit, state->head_sector);
 	return limit < model->capacity ? limit : model->capacity;
 }
 
@@ -358,7 +358,7 @@ static void consume(struct simdisk_model *model, u64 end)
 		state->head_time = model->clock + rotation_wait_ns(model, model->clock, &place);
 		state->segment[state->active].end = position;
 	}
-	state->consumed = simdisk_max(state->consumed, end);
+	state->consumed = larger(state->consumed, end);
 }
 
 static bool cached(struct simdisk_model *model, const struct simdisk_request *request)
@@ -583,7 +583,7 @@ static void start_command(struct simdisk_model *model, const struct hdd_choice *
 	state->queue[choice->index] = state->queue[--state->queued];
 	state->destaging = false;
 	state->current = slot;
-	simdisk_add_event(model, simdisk_max(end, model->clock), HDD_EVENT_ARM, 0);
+	simdisk_add_event(model, larger(end, model->clock), HDD_EVENT_ARM, 0);
 }
 
 static void start_destage(struct simdisk_model *model, const struct hdd_choice *choice)
@@ -607,7 +607,7 @@ static void expect_idle(struct simdisk_model *model)
 	if (state->idle_event)
 		return;
 	state->idle_event = true;
-	simdisk_add_event(model, simdisk_max(time, model->clock), HDD_EVENT_IDLE, 0);
+	simdisk_add_event(model, larger(time, model->clock), HDD_EVENT_IDLE, 0);
 }
 
 /* The arm is free: give it the cheapest thing to do. */
@@ -646,7 +646,7 @@ static u64 over_link(struct simdisk_model *model, u32 sectors)
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	struct hdd_state *state = model->state;
 
-	state->link_free = simdisk_max(model->clock, state->link_free) +
+	state->link_free = larger(model->clock, state->link_free) +
 			   simdisk_transfer_ns(sectors, hdd->link_bytes_per_s);
 	return state->link_free + hdd->overhead_ns;
 }

@@ -7,6 +7,7 @@
 #ifndef FGIO_CORE_SIMDISK_INTERNAL_H
 #define FGIO_CORE_SIMDISK_INTERNAL_H
 
+#include "number.h"
 #include "simdisk.h"
 
 #define SIMDISK_NS_PER_S 1000000000ull
@@ -123,11 +124,6 @@ static inline bool simdisk_normal_first(const struct simdisk_model *model, u32 n
 static inline void simdisk_complete_at(struct simdisk_model *model, u64 time, u32 slot)
 {
 	simdisk_add_event(model, time, SIMDISK_EVENT_COMPLETE, slot);
-}
-
-static inline u64 simdisk_max(u64 a, u64 b)
-{
-	return a > b ? a : b;
 }
 
 /* Time to move @sectors at @bytes_per_s; exact to the nanosecond below, for up to 8 GiB. */

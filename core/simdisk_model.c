@@ -230,7 +230,7 @@ static void run_until(struct simdisk_model *model, u64 now)
 	while (model->events && model->event[0].time <= now) {
 		struct simdisk_event event = take_event(model);
 
-		model->clock = simdisk_max(model->clock, event.time);
+		model->clock = larger(model->clock, event.time);
 		if (event.kind == SIMDISK_EVENT_COMPLETE) {
 			model->slot[event.index].completed = model->clock;
 			simdisk_list_add(model, &model->done, event.index);
@@ -238,7 +238,7 @@ static void run_until(struct simdisk_model *model, u64 now)
 			model->engine->event(model, event.kind, event.index);
 		}
 	}
-	model->clock = simdisk_max(model->clock, now);
+	model->clock = larger(model->clock, now);
 }
 
 static bool acceptable(const struct simdisk_model *model, u32 slot,

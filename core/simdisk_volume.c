@@ -89,16 +89,16 @@ static u64 pace(struct simdisk_model *model, const struct simdisk_request *reque
 	struct volume_state *state = model->state;
 	u64 bytes = (u64)request->sectors * SIMDISK_SECTOR_BYTES;
 	u64 ios = (bytes + volume->io_bytes - 1) / volume->io_bytes;
-	u64 start = simdisk_max(model->clock, state->start);
+	u64 start = larger(model->clock, state->start);
 
-	start = simdisk_max(start, state->io_time > volume->burst_ns ?
+	start = larger(start, state->io_time > volume->burst_ns ?
 			    state->io_time - volume->burst_ns : 0);
-	start = simdisk_max(start, state->byte_time > volume->burst_ns ?
+	start = larger(start, state->byte_time > volume->burst_ns ?
 			    state->byte_time - volume->burst_ns : 0);
 	/* Rounded up: never above the cap. */
-	state->io_time = simdisk_max(state->io_time, start) +
+	state->io_time = larger(state->io_time, start) +
 			 (ios * SIMDISK_NS_PER_S + volume->iops - 1) / volume->iops;
-	state->byte_time = simdisk_max(state->byte_time, start) +
+	state->byte_time = larger(state->byte_time, start) +
 			   (bytes * SIMDISK_NS_PER_S + volume->bytes_per_s - 1) /
 			   volume->bytes_per_s;
 	state->start = start;
