@@ -645,11 +645,17 @@ static void settle(struct fgio_depth *depth)
 	fgio_pace_settle(&depth->pace);
 }
 
+/* Who waits for a disk's cache to have room will not be alone in that for long. */
+static bool is_tolerated(struct fgio_depth *depth)
+{
+	return !depth->rotates && raise_tolerance(depth);
+}
+
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 
-	if (found && (harmed || !raise_tolerance(depth)))
+	if (found && (harmed || !is_tolerated(depth)))
 		slow_down(depth, length_ns, now_ns);
 	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
 		settle(depth);

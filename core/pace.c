@@ -133,27 +133,37 @@ static u32 patience(const struct fgio_pace *pace, bool rotates)
 	       (rotates ? CALM_CONFIRMED_DISK : CALM_CONFIRMED);
 }
 
+/* Since the limit was met last; 0: nothing was sent. */
+static u64 pace_of_span(const struct fgio_pace *pace)
+{
+	return pace->span_sent ?
+		       (pace->span_ns << FGIO_PACE_SHIFT) / pace->span_sent : 0;
+}
+
+/* Between two times at which its cache was full, a disk did just what went. */
+static u64 pace_of_disk(struct fgio_pace *pace)
+{
+	u64 done = pace_of_span(pace);
+
+	pace->span_ns = 3 * pace->span_ns / 4;
+	pace->span_sent = 3 * pace->span_sent / 4;
+	return done;
+}
+
 /*
  * What the drive took since the limit was met last, beyond the pace it was known
  * by, may have gone to its caches. Where they could hold that much, it is the
- * drive it was, and between two times at which it was full it did just what went.
- * A disk's cache is large, so that this alone tells its pace.
+ * drive it was.
  */
-static u64 pace_of_same_drive(struct fgio_pace *pace,
-			      const struct fgio_pace_met *met)
+static u64 pace_of_same_drive(struct fgio_pace *pace, u64 hidden_ns)
 {
-	u64 done = (pace->span_ns << FGIO_PACE_SHIFT) /
-		   larger(pace->span_sent, 1);
+	u64 done = pace_of_span(pace);
 	u64 known_ns = pace->span_sent * pace->at_limit >> FGIO_PACE_SHIFT;
-	bool same = known_ns < pace->span_ns + met->hidden_ns;
+	bool same = known_ns < pace->span_ns + hidden_ns;
 
-	pace->span_ns = same && met->rotates ? 3 * pace->span_ns / 4 : 0;
-	pace->span_sent = same && met->rotates ? 3 * pace->span_sent / 4 : 0;
-	if (!same)
-		return 0;
-	if (met->rotates)
-		return done;
-	if (pace->calm <= CALM_PRESS + patience(pace, met->rotates))
+	pace->span_ns = 0;
+	pace->span_sent = 0;
+	if (!same || pace->calm <= CALM_PRESS + patience(pace, false))
 		return 0;
 	return smaller(done, pace->at_limit);
 }
@@ -187,7 +197,9 @@ void fgio_pace_slow_down(struct fgio_pace *pace,
 				 larger(pace->pace,
 					(length_ns << FGIO_PACE_SHIFT) /
 						pace->sent));
-	slower = larger(slower, pace_of_same_drive(pace, met));
+	slower = larger(slower, met->rotates ?
+				pace_of_disk(pace) :
+				pace_of_same_drive(pace, met->hidden_ns));
 	confirm(pace, slower);
 	pace->pace = smaller(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
 	pace->at_limit = smaller(slower, PACE_SLOWEST);
@@ -202,15 +214,14 @@ void fgio_pace_speed_up(struct fgio_pace *pace, bool rotates)
 {
 	u32 calm = pace->calm++;
 	u32 later = patience(pace, rotates);
-	bool unsure = pace->times_met < 2 && !rotates &&
-		      pace->spent >= SPENT_LEAST;
+	bool unsure = pace->times_met < 2 && pace->spent >= SPENT_LEAST;
 
 	if (calm < (unsure ? CALM_UNSURE : CALM_TRY + later))
 		return;
 	if (pace->pace > pace->at_limit - pace->at_limit / 32)
 		pace->pace -= pace->pace / (unsure ? 32 : 128);
 	else if (unsure)
-		pace->pace -= pace->pace / 4;
+		pace->pace -= pace->pace / (rotates ? 8 : 4);
 	else if (calm > CALM_RACE + later && !rotates)
 		pace->pace -= pace->pace / 16;
 	else if (calm > CALM_PRESS + later)

@@ -4,6 +4,7 @@
  * the foreground does not notice, and a drive that changes is learnt again
  * within a second. Then random scripts.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,6 +127,39 @@ static void test_hdd_keeps_room_in_its_cache(void **state)
 		assert_true(sums.mean <= 2);
 		assert_true(sums.p99 <= 1.2);
 	}
+}
+
+/* @begin_ns: of the foreground. Return: the share of what an unrestricted drive does. */
+static double share_after_a_second(u64 begin_ns, u64 seed)
+{
+	struct rivals rivals = paper(SIMDISK_HDD, 65536, seed);
+
+	rivals.foreground.begin_ns = begin_ns;
+	rivals.begin_ns = begin_ns + 1 * SECOND;
+	rivals.end_ns = rivals.begin_ns + 2 * SECOND;
+	return rivals_run(&rivals).bytes_per_s /
+	       limited(rivals, RIVALS_UNRESTRICTED).bytes_per_s;
+}
+
+/* The cache is full before there is a foreground, or soon; that tells no pace. */
+static void test_a_full_cache_is_not_a_slower_disk(void **state)
+{
+	double mean = 0, least = 1;
+
+	(void)state;
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		for (u64 ms = 0; ms <= 400; ms += 50) {
+			double share = share_after_a_second(ms * MILLISECOND,
+							    seed);
+
+			mean += share / SEEDS / 9;
+			least = fmin(least, share);
+		}
+	}
+	print_message("    after a second, %.1f%% of the throughput, least %.1f%%\n",
+		      100 * mean, 100 * least);
+	assert_true(mean >= 0.95);
+	assert_true(least >= 0.7);
 }
 
 /*
@@ -363,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_ssd_is_spent_unnoticed),
 		cmocka_unit_test(test_nvme_is_spent_unnoticed),
 		cmocka_unit_test(test_hdd_keeps_room_in_its_cache),
+		cmocka_unit_test(test_a_full_cache_is_not_a_slower_disk),
 		cmocka_unit_test(test_irregular_requests_beside_long_ones),
 		cmocka_unit_test(test_irregular_requests_beside_short_ones),
 		cmocka_unit_test(test_learns_without_a_storm),
