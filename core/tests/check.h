@@ -6,6 +6,7 @@
 #ifndef FGIO_CORE_TESTS_CHECK_H
 #define FGIO_CORE_TESTS_CHECK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@ static inline uint64_t next_random(uint64_t *state)
 	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
 	return value ^ (value >> 31);
+}
+
+static inline void fill_random(uint64_t *state, uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (uint8_t)next_random(state);
 }
 
 #endif

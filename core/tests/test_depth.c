@@ -384,8 +384,7 @@ static void test_random_scripts(void **state)
 
 	(void)state;
 	for (int i = 0; i < SCRIPTS; i++) {
-		for (int at = 0; at < SCRIPT_BYTES; at++)
-			script[at] = (uint8_t)next_random(&random);
+		fill_random(&random, script, sizeof(script));
 		model_depth_play(script, sizeof(script));
 	}
 }

@@ -130,8 +130,7 @@ static void test_random_scripts_agree_with_the_model(void **state)
 
 	(void)state;
 	for (int round = 0; round < SCRIPTS; round++) {
-		for (size_t i = 0; i < sizeof(script); i++)
-			script[i] = (uint8_t)next_random(&random);
+		fill_random(&random, script, sizeof(script));
 		model_history_play(script, sizeof(script));
 	}
 }

@@ -553,8 +553,7 @@ static void test_random_scripts_agree_with_the_model(void **state)
 
 	(void)state;
 	for (int round = 0; round < SCRIPTS; round++) {
-		for (size_t i = 0; i < sizeof(script); i++)
-			script[i] = (uint8_t)next_random(&random);
+		fill_random(&random, script, sizeof(script));
 		model_inherit_play(script, sizeof(script), &seen);
 	}
 	print_message("walks: %lu exact, %lu loose; steps: up to %lu; nested: %lu\n"
