@@ -16,7 +16,9 @@ CLIENTS = 8
 MEMORY_MIB = 640
 # A row of 1,000 bytes as it lies in the file, in a leaf of 8 KiB.
 BYTES_PER_ROW = 1024
-ROOM_MIB = 500
+# For the log and what is written anew; a file also is a quarter larger than its rows.
+ROOM_MIB = 440
+FILE_PER_ROWS = 1.25
 # Of the data, in the engine's cache (FAST'17, 7.2); and of memory at most, so that the kernel and
 # its page cache keep some.
 CACHED = 0.4
@@ -77,7 +79,8 @@ class WiredTigerYcsb(Database):
         target = self.disk()
         if target.is_file():
             return
-        host.need_space(paths.CACHE, 3 * self.mib + ROOM_MIB, "the YCSB data set")
+        size_mib = self._size_mib()
+        host.need_space(paths.CACHE, 2 * size_mib, "the YCSB data set")
         host.tell(f"lab: making the YCSB data set, {self.mib} MiB (a minute or so, once)")
         with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
             data = Path(folder)
@@ -87,11 +90,14 @@ class WiredTigerYcsb(Database):
                 what="loading the YCSB data set",
                 env={"LD_LIBRARY_PATH": str(built)},
             )
-            image.make_ext4(fresh, data, image.round_up((self.mib + ROOM_MIB) * host.MIB))
+            image.make_ext4(fresh, data, image.round_up(size_mib * host.MIB))
+
+    def _size_mib(self) -> int:
+        return int(FILE_PER_ROWS * self.mib) + ROOM_MIB
 
     def disk(self) -> Path:
         sources = [file.read_text() for file in (SOURCE, SOURCE_OF_CLIENTS)]
-        mark = image.fingerprint(wiredtiger.VERSION, self._keys(), ROOM_MIB, *sources)
+        mark = image.fingerprint(wiredtiger.VERSION, self._keys(), self._size_mib(), *sources)
         return paths.CACHE / f"ycsb-{self.mib}-{mark}.ext4"
 
     def payload(self) -> dict[str, Path | str]:
