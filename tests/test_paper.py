@@ -212,7 +212,7 @@ def test_figures_can_be_chosen(tmp_path):
 def test_figures_of_one_experiment_do_not_share_its_parts(tmp_path):
     options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
     by_name = {one.out.name: one for one in paper.plans(options)}
-    assert by_name["ablation-postgresql"].experiment.variants == ("tpcc-fits",)
+    assert by_name["ablation-postgresql"].experiment.variants == ("tpcc-fits-paced",)
     assert len(by_name["tpcc"].experiment.variants) == 6
 
 
