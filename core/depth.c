@@ -237,6 +237,11 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	/* A platter that was made to wait makes others wait: for a rotation. */
 	if (depth->rotates && !write && !others)
 		return true;
+	/* What goes into the cache now is in the way of the next one. */
+	if (write && fgio_flush_under_way(&depth->flushes, now_ns)) {
+		depth->interval.held_back = true;
+		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
+	}
 	if (!fgio_load(&in_device[FGIO_CRITICAL]))
 		foresight = ask_foresight(depth, work_ns, floor, now_ns);
 	if (foresight == TOO_LATE)
@@ -297,9 +302,9 @@ static u64 packed_time(u64 ns, u32 bits)
 	return smaller(ns >> SAMPLE_TIME_SHIFT, (1ULL << bits) - 1);
 }
 
-void fgio_depth_completed(struct fgio_depth *depth,
-			  const struct fgio_depth_stamp *stamp,
-			  enum fgio_class class, u32 others, u64 now_ns)
+static void note_sample(struct fgio_depth *depth,
+			const struct fgio_depth_stamp *stamp,
+			enum fgio_class class, u32 others, u64 now_ns)
 {
 	u64 took = packed_time(beyond(now_ns, stamp->sent_ns),
 			       SAMPLE_TOOK_BITS);
@@ -310,6 +315,25 @@ void fgio_depth_completed(struct fgio_depth *depth,
 	u32 at = fgio_add(&depth->completed, 1) - 1;
 
 	fgio_store(&depth->sample[at % FGIO_DEPTH_SAMPLES], sample);
+}
+
+void fgio_depth_completed(struct fgio_depth *depth,
+			  const struct fgio_depth_stamp *stamp,
+			  enum fgio_class class, u32 others, u64 now_ns)
+{
+	note_sample(depth, stamp, class, others, now_ns);
+}
+
+void fgio_depth_flushed(struct fgio_depth *depth,
+			const struct fgio_flush *flush, u64 now_ns)
+{
+	const struct fgio_depth_stamp stamp = {
+		.sent_ns = flush->begin_ns,
+		.kind = FGIO_DEPTH_FLUSH,
+		.quiet = flush->quiet,
+	};
+
+	note_sample(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
 /**
@@ -514,6 +538,26 @@ static void learn_noncritical(struct fgio_depth *depth,
 	cross(depth, excess_ns, now_ns);
 }
 
+/*
+ * What non-critical writes left in the drive's cache is found by who flushes it. As
+ * long again as a flush takes alone is allowed: without anything in the cache, nothing
+ * would be written.
+ */
+static void learn_flush(struct fgio_depth *depth,
+			const struct fgio_depth_seen *seen, u64 now_ns)
+{
+	u64 known_ns = depth->floor[FGIO_DEPTH_FLUSH].known_ns;
+	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
+
+	if (seen->quiet || !known_ns || !excess_ns ||
+	    is_of_last_pace(depth, seen->took_ns, now_ns))
+		return;
+	depth->interval.found_ns += excess_ns;
+	depth->interval.flushed = true;
+	if (depth->phase != FGIO_DEPTH_SETTLED)
+		cross(depth, excess_ns, now_ns);
+}
+
 static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 {
 	struct fgio_depth_seen seen = unpack(sample);
@@ -523,6 +567,10 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 	depth->interval.measured++;
 	if (seen.quiet)
 		learn_floor(floor, seen.took_ns);
+	if (seen.kind == FGIO_DEPTH_FLUSH) {
+		learn_flush(depth, &seen, now_ns);
+		return;
+	}
 	known_ns = floor->known_ns;
 	if (!known_ns)
 		return;
@@ -648,7 +696,8 @@ static void settle(struct fgio_depth *depth)
 /* Who waits for a disk's cache to have room will not be alone in that for long. */
 static bool is_tolerated(struct fgio_depth *depth)
 {
-	return !depth->rotates && raise_tolerance(depth);
+	return !depth->rotates && !depth->interval.flushed &&
+	       raise_tolerance(depth);
 }
 
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)

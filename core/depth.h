@@ -14,8 +14,8 @@
  * comes at regular intervals, as long as the drive will be done before the next.
  *
  * Locking: the caller serialises all calls for one struct, except for
- * fgio_depth_completed() and _quiet(), which may run at any time, in any
- * context. Nothing here sleeps, allocates, or loops longer than over its arrays.
+ * fgio_depth_completed(), _flushed() and _quiet(), which may run at any time, in
+ * any context. Nothing here sleeps, allocates, or loops longer than over its arrays.
  *
  * All times are ns of one clock that never goes back.
  */
@@ -23,6 +23,7 @@
 #define FGIO_CORE_DEPTH_H
 
 #include "class.h"
+#include "flush.h"
 #include "foresight.h"
 #include "pace.h"
 #include "types.h"
@@ -30,9 +31,10 @@
 /* Completions that wait to be learnt from; of more, the oldest are forgotten. */
 #define FGIO_DEPTH_SAMPLES 64
 
-/* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB. */
+/* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB; or a flush. */
 #define FGIO_DEPTH_SIZES 12
-#define FGIO_DEPTH_KINDS (2 * FGIO_DEPTH_SIZES)
+#define FGIO_DEPTH_FLUSH (2 * FGIO_DEPTH_SIZES)
+#define FGIO_DEPTH_KINDS (FGIO_DEPTH_FLUSH + 1)
 
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
@@ -72,6 +74,7 @@ struct fgio_depth_floor {
  * @crowded: something waited since enough were in the drive
  * @crossed: enough was found to give the drive a rest
  * @harmed: critical I/O showed that the pace is beyond the limit
+ * @flushed: critical flushes did
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
@@ -82,6 +85,7 @@ struct fgio_depth_interval {
 	bool crowded;
 	bool crossed;
 	bool harmed;
+	bool flushed;
 };
 
 enum fgio_depth_phase {
@@ -119,6 +123,7 @@ struct fgio_depth {
 	/* Written on completion: apart from what is written on submission. */
 	u32 completed __attribute__((aligned(64)));
 	u64 quiet_since_ns;
+	struct fgio_flushes flushes;
 	u64 sample[FGIO_DEPTH_SAMPLES];
 };
 
@@ -173,6 +178,10 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
 			  enum fgio_class class, u32 others, u64 now_ns);
+
+/* A critical flush is over. Any context. */
+void fgio_depth_flushed(struct fgio_depth *depth,
+			const struct fgio_flush *flush, u64 now_ns);
 
 /* The last critical request that was known of completed. */
 void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns);

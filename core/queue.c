@@ -2,6 +2,9 @@
 #include "atomic.h"
 #include "queue.h"
 
+/* Of a disk with a full cache. */
+#define FLUSH_MOST_NS 1000000000ULL
+
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
 	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
@@ -194,6 +197,8 @@ static void measure_request(struct fgio_queue *queue,
 	u32 others = fgio_load(&queue->in_device[FGIO_NONCRITICAL]);
 
 	request->depth.sent_ns = 0;
+	if (!critical && request->write)
+		fgio_flush_wrote(&queue->depth.flushes);
 	if (critical && adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
@@ -370,6 +375,24 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 			    now_ns < fgio_load(&queue->next_release_ns))
 			return false;
 	}
+	return fgio_load(&queue->withheld) &&
+	       fgio_exchange(&queue->withheld, 0);
+}
+
+/* Who waits for it will be back: critical I/O is about as long as it may take. */
+void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
+			     u64 now_ns)
+{
+	fgio_store(&queue->critical_seen_ns, now_ns + FLUSH_MOST_NS);
+	fgio_flush_begin(&queue->depth.flushes, flush, now_ns);
+}
+
+bool fgio_queue_flush_ends(struct fgio_queue *queue,
+			   const struct fgio_flush *flush, u64 now_ns)
+{
+	fgio_store(&queue->critical_seen_ns, now_ns);
+	fgio_flush_end(&queue->depth.flushes, flush, now_ns);
+	fgio_depth_flushed(&queue->depth, flush, now_ns);
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);
 }

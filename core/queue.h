@@ -218,6 +218,14 @@ void fgio_queue_retry(struct fgio_queue *queue);
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns);
 
+/* A flush of the drive's cache begins, and a foreground task waits for it. Any context. */
+void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
+			     u64 now_ns);
+
+/* It is over. Return: as fgio_queue_left_device(). Any context. */
+bool fgio_queue_flush_ends(struct fgio_queue *queue,
+			   const struct fgio_flush *flush, u64 now_ns);
+
 /*
  * Whether fgio_queue_next() could return a request. May say true when it
  * could not; says false only while a fgio_queue_left_device() or a

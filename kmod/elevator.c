@@ -508,21 +508,53 @@ u64 fgio_critical_outstanding(void)
 	return count;
 }
 
+/* Return: NULL for a queue under another elevator. Context: under RCU. */
+static struct fgio_queue_data *find_queue(const struct request_queue *q)
+{
+	struct fgio_queue_data *fq;
+
+	list_for_each_entry_rcu(fq, &queues, list)
+		if (fq->q == q)
+			return fq;
+	return NULL;
+}
+
 /* Whether a queue is under the elevator. Context: any. */
 bool fgio_schedules(const struct request_queue *q)
 {
-	struct fgio_queue_data *fq;
-	bool found = false;
+	bool found;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(fq, &queues, list) {
-		if (fq->q != q)
-			continue;
-		found = true;
-		break;
-	}
+	found = find_queue(q);
 	rcu_read_unlock();
 	return found;
+}
+
+/* Return: whether anybody wants to know when it ends. Context: any. */
+bool fgio_elevator_flush_begins(const struct request_queue *q,
+				struct fgio_flush *flush)
+{
+	struct fgio_queue_data *fq;
+
+	rcu_read_lock();
+	fq = find_queue(q);
+	if (fq)
+		fgio_queue_flush_begins(&fq->queue, flush, ktime_get_ns());
+	rcu_read_unlock();
+	return fq;
+}
+
+/* The elevator may have changed meanwhile. Context: any. */
+void fgio_elevator_flush_ends(const struct request_queue *q,
+			      const struct fgio_flush *flush)
+{
+	struct fgio_queue_data *fq;
+
+	rcu_read_lock();
+	fq = find_queue(q);
+	if (fq && fgio_queue_flush_ends(&fq->queue, flush, ktime_get_ns()))
+		blk_mq_run_hw_queues(fq->q, true);
+	rcu_read_unlock();
 }
 
 /* Return: whether it moved. Context: the queue's lock is held. */

@@ -8,6 +8,7 @@
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and what the device gets
+ *	flush.c      what passes it: flushes that somebody waits for
  *	contents.c   which pages and buffers it carries
  *	promote.c    making it critical when somebody turns out to wait for it
  *	drive.c      telling the drive, where it wants to know
@@ -246,6 +247,10 @@ unsigned int fgio_queue_count(void);
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
 void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
 bool fgio_schedules(const struct request_queue *q);
+bool fgio_elevator_flush_begins(const struct request_queue *q,
+				struct fgio_flush *flush);
+void fgio_elevator_flush_ends(const struct request_queue *q,
+			      const struct fgio_flush *flush);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
 void fgio_queues_reconsider(void);
 u64 fgio_critical_outstanding(void);

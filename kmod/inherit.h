@@ -422,6 +422,7 @@ extern struct fgio_hook fgio_lock_hooks[];
 extern struct fgio_hook fgio_journal_hooks[];
 extern struct fgio_hook fgio_xfs_hooks[];
 extern struct fgio_hook fgio_io_hooks[];
+extern struct fgio_hook fgio_flush_hooks[];
 extern struct fgio_hook fgio_futex_hooks[];
 extern struct fgio_hook fgio_sysvsem_hooks[];
 extern struct fgio_hook fgio_pagecache_hooks[];

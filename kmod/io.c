@@ -26,7 +26,7 @@
  *
  * Left out:
  *	wb_wait_for_completion (sync(2)): for all of a disk's dirty data.
- *	submit_bio_wait: for I/O that is never queued (flushes), or that its
+ *	submit_bio_wait: for I/O that is never queued (flush.c), or that its
  *		submitter's class decides.
  *	PG_private_2: of network file systems.
  */

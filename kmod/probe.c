@@ -38,8 +38,8 @@ MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached
 
 static struct fgio_hook *const tables[] = {
 	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
-	fgio_io_hooks,	    fgio_futex_hooks,	fgio_sysvsem_hooks,
-	fgio_pagecache_hooks, fgio_gate_hooks,
+	fgio_io_hooks,	    fgio_flush_hooks,	fgio_futex_hooks,
+	fgio_sysvsem_hooks, fgio_pagecache_hooks, fgio_gate_hooks,
 };
 
 static const char *const mechanism_names[FGIO_MECHANISMS] = {

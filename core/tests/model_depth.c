@@ -10,12 +10,14 @@
 #include "check.h"
 
 #define REQUESTS 24
+#define FLUSHES 4
 #define MICROSECOND 1000ULL
 #define MILLISECOND 1000000ULL
 
 struct script {
 	struct fgio_queue queue;
 	struct fgio_request request[REQUESTS];
+	struct fgio_flush flush[FLUSHES];
 	u64 now_ns;
 	u64 retry_ns;	/* 0: no timer runs */
 	bool told;	/* fgio_queue_next() is owed a call */
@@ -42,6 +44,18 @@ static void play_complete(struct script *play, u8 which)
 	if (request->state == FGIO_REQUEST_IN_DEVICE)
 		play->told |= fgio_queue_left_device(&play->queue, request,
 						     play->now_ns);
+}
+
+/* An end may be missed, and may be of one that never began. */
+static void play_flush(struct script *play, u8 which, u8 how)
+{
+	struct fgio_flush *flush = &play->flush[which % FLUSHES];
+
+	if (how % 2)
+		fgio_queue_flush_begins(&play->queue, flush, play->now_ns);
+	else
+		play->told |= fgio_queue_flush_ends(&play->queue, flush,
+						    play->now_ns);
 }
 
 /* As the block layer and the timer would call. */
@@ -84,15 +98,18 @@ static void check_always(const struct script *play)
 
 static void play_operation(struct script *play, u8 operation, u8 value)
 {
-	switch (operation % 8) {
+	switch (operation % 9) {
 	case 0: case 1:
-		play_insert(play, operation / 8, value);
+		play_insert(play, operation / 9, value);
 		break;
 	case 2: case 3: case 4:
 		play_next(play);
 		break;
 	case 5: case 6:
 		play_complete(play, value);
+		break;
+	case 7:
+		play_flush(play, operation / 9, value);
 		break;
 	default:
 		play->now_ns += (u64)value * value * value * MICROSECOND / 64;

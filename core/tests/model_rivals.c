@@ -26,6 +26,8 @@ struct rival_io {
 	u64 made_ns;
 	u32 left;
 	bool out;
+	bool flushes;
+	struct fgio_flush flush;
 };
 
 struct contest {
@@ -166,31 +168,63 @@ static void plan_next(struct contest *contest, struct rival_io *io)
 	io->left = rival->chain ? rival->chain - 1 : 0;
 }
 
-static void complete(struct contest *contest, u32 slot)
+static void submit(struct contest *contest, struct rival_io *io,
+		   struct simdisk_request command)
 {
-	struct rival_io *io = contest->in_slot[slot];
-
-	contest->in_slot[slot] = NULL;
-	fgio_queue_left_device(&contest->queue, &io->request, contest->now_ns);
-	count(contest, io, class_of(contest, io));
-	plan_next(contest, io);
-}
-
-static void send(struct contest *contest, struct fgio_request *request)
-{
-	struct simdisk_request command = {
-		.operation = request->write ? SIMDISK_WRITE : SIMDISK_READ,
-		.sector = request->sector,
-		.sectors = request->sectors,
-	};
 	u32 slot = 0;
 
 	while (contest->in_slot[slot])
 		slot++;
 	command.hw_queue = (u16)(slot / contest->parameters.queue_depth);
-	contest->in_slot[slot] =
-		fgio_container_of(request, struct rival_io, request);
+	contest->in_slot[slot] = io;
 	CHECK(simdisk_submit(contest->model, contest->now_ns, slot, &command));
+}
+
+static void send(struct contest *contest, struct fgio_request *request)
+{
+	submit(contest,
+	       fgio_container_of(request, struct rival_io, request),
+	       (struct simdisk_request){
+		       .operation = request->write ? SIMDISK_WRITE :
+						     SIMDISK_READ,
+		       .sector = request->sector,
+		       .sectors = request->sectors,
+	       });
+}
+
+/* Flushes pass the queue. */
+static void flush(struct contest *contest, struct rival_io *io)
+{
+	io->flushes = true;
+	fgio_queue_flush_begins(&contest->queue, &io->flush,
+				contest->now_ns);
+	submit(contest, io,
+	       (struct simdisk_request){ .operation = SIMDISK_FLUSH });
+}
+
+static void end(struct contest *contest, struct rival_io *io)
+{
+	count(contest, io, class_of(contest, io));
+	plan_next(contest, io);
+}
+
+static void complete(struct contest *contest, u32 slot)
+{
+	struct rival_io *io = contest->in_slot[slot];
+
+	contest->in_slot[slot] = NULL;
+	if (io->flushes) {
+		io->flushes = false;
+		fgio_queue_flush_ends(&contest->queue, &io->flush,
+				      contest->now_ns);
+		end(contest, io);
+		return;
+	}
+	fgio_queue_left_device(&contest->queue, &io->request, contest->now_ns);
+	if (io->of->flush && !io->left)
+		flush(contest, io);
+	else
+		end(contest, io);
 }
 
 static void dispatch(struct contest *contest)

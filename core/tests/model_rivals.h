@@ -20,6 +20,7 @@
  * @think_ns: from the end of one request to the begin of the next
  * @irregular: that is a mean; pauses are exponential
  * @begin_ns: when its first requests are made
+ * @flush: each request ends with a flush of the drive's cache; of the foreground
  */
 struct rival {
 	bool write;
@@ -30,6 +31,7 @@ struct rival {
 	u64 think_ns;
 	bool irregular;
 	u64 begin_ns;
+	bool flush;
 };
 
 /**

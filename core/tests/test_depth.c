@@ -365,6 +365,43 @@ static void test_a_hiccup_is_not_a_slower_drive(void **state)
 	assert_true(learnt >= 0.5 * most);
 }
 
+/* A database that commits: each write is made durable. */
+static void check_flushes(u32 bytes, bool irregular)
+{
+	double mean = 0, throughput = 0;
+
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = paper(SIMDISK_SSD, bytes, seed);
+
+		rivals.foreground.bytes = 8192;
+		rivals.foreground.flush = true;
+		rivals.foreground.irregular = irregular;
+		rivals.foreground.depth = irregular ? 8 : 1;
+		rivals.foreground.think_ns =
+			rivals.foreground.depth * 6 * MILLISECOND;
+		rivals.background.begin_ns = 1 * SECOND;
+		mean += rivals_run(&rivals).mean_ns / alone(rivals).mean_ns /
+			SEEDS;
+		throughput += rivals_run(&rivals).background_bytes_per_s /
+			      limited(rivals, RIVALS_UNRESTRICTED)
+				      .background_bytes_per_s / SEEDS;
+	}
+	print_message("    ssd, %u KiB, flushes%s: %.1f%% of the throughput, mean %.2f times\n",
+		      bytes / 1024, irregular ? " at any moment" : "",
+		      100 * throughput, mean);
+	assert_true(mean <= 2.5);
+	assert_true(throughput >= 0.5);
+}
+
+static void test_flushes_find_an_empty_cache(void **state)
+{
+	(void)state;
+	for (u32 bytes = 8192; bytes <= 65536; bytes *= 8) {
+		check_flushes(bytes, false);
+		check_flushes(bytes, true);
+	}
+}
+
 static void test_background_never_stands_still(void **state)
 {
 	struct rivals rivals = paper(SIMDISK_VOLUME, 4096, 1);
@@ -403,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
 		cmocka_unit_test(test_learns_again_within_a_second),
 		cmocka_unit_test(test_a_hiccup_is_not_a_slower_drive),
+		cmocka_unit_test(test_flushes_find_an_empty_cache),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),
 	};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Flushes of a drive's volatile cache that foreground tasks wait for. They pass every
+ * elevator, so the queue does not see them. What non-critical writes left in the cache
+ * makes them long, and no write finds that: docs/depth.md.
+ *
+ * Locking: fgio_flush_wrote() is called by one at a time; the others may run at any
+ * time, in any context. Nothing here sleeps, allocates or loops.
+ *
+ * All times are ns of one clock that never goes back.
+ */
+#ifndef FGIO_CORE_FLUSH_H
+#define FGIO_CORE_FLUSH_H
+
+#include "atomic.h"
+#include "types.h"
+
+/**
+ * struct fgio_flush - one of them
+ * @begin_ns: when it began
+ * @writes: non-critical writes that went to the drive before
+ * @quiet: another flush, which is over, took all of them with it
+ */
+struct fgio_flush {
+	u64 begin_ns;
+	u32 writes;
+	bool quiet;
+};
+
+/**
+ * struct fgio_flushes - those of a drive
+ * @writes: non-critical writes that went to it
+ * @flushed: so many of them are in no cache any more
+ * @usual_ns: how long flushes take lately
+ * @until_ns: when those under way will be over; 0: none is
+ */
+struct fgio_flushes {
+	u32 writes;
+	u32 flushed;
+	u64 usual_ns;
+	u64 until_ns;
+};
+
+/* A non-critical write goes to the drive. */
+static inline void fgio_flush_wrote(struct fgio_flushes *flushes)
+{
+	fgio_store(&flushes->writes, flushes->writes + 1);
+}
+
+/*
+ * Whether one is under way. A time and not a count: whatever is missed of their ends,
+ * it is over soon.
+ */
+static inline bool fgio_flush_under_way(const struct fgio_flushes *flushes,
+					u64 now_ns)
+{
+	return fgio_load(&flushes->until_ns) > now_ns;
+}
+
+void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
+		      u64 now_ns);
+void fgio_flush_end(struct fgio_flushes *flushes,
+		    const struct fgio_flush *flush, u64 now_ns);
+
+#endif /* FGIO_CORE_FLUSH_H */
