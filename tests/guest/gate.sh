@@ -38,7 +38,8 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files 0
-  foreground --iodepth=4
+  # So many that they are never all done at once: who waits for that goes early.
+  foreground --iodepth=16 --bs=256k
   control=$(elapsed_ms write_file control conv=fsync)
   parameter gate 1
   sleep 0.1
