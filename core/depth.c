@@ -238,7 +238,7 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	if (depth->rotates && !write && !others)
 		return true;
 	/* What goes into the cache now is in the way of the next one. */
-	if (write && fgio_flush_under_way(&depth->flushes, now_ns)) {
+	if (write && fgio_flush_holds(&depth->flushes, now_ns)) {
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
 	}
@@ -324,15 +324,17 @@ void fgio_depth_completed(struct fgio_depth *depth,
 	note_sample(depth, stamp, class, others, now_ns);
 }
 
-void fgio_depth_flushed(struct fgio_depth *depth,
-			const struct fgio_flush *flush, u64 now_ns)
+void fgio_depth_flush_ends(struct fgio_depth *depth,
+			   const struct fgio_flush *flush, u64 now_ns)
 {
 	const struct fgio_depth_stamp stamp = {
 		.sent_ns = flush->begin_ns,
-		.kind = FGIO_DEPTH_FLUSH,
+		.kind = FGIO_DEPTH_FLUSH + flush->commits,
 		.quiet = flush->quiet,
 	};
 
+	fgio_flush_end(&depth->flushes, flush,
+		       fgio_load(&depth->floor[stamp.kind].known_ns), now_ns);
 	note_sample(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
@@ -378,13 +380,14 @@ static void learn_floor(struct fgio_depth_floor *floor, u64 took_ns)
 	floor->count += floor->count < CERTAIN_SAMPLES;
 	floor->fresh += floor->fresh < WINDOW_SAMPLES;
 	if (!known_ns) {
-		floor->known_ns = (u32)took_ns;
+		fgio_store(&floor->known_ns, (u32)took_ns);
 		floor->deviation_ns = (u32)(took_ns / 8);
 		return;
 	}
 	step_ns = smaller(step_ns, off_ns);
-	floor->known_ns +=
-		(u32)(took_ns > known_ns ? step_ns : (u64)0 - step_ns);
+	fgio_store(&floor->known_ns,
+		   (u32)(took_ns > known_ns ? known_ns + step_ns :
+					      known_ns - step_ns));
 	floor->deviation_ns -= floor->deviation_ns / 16;
 	floor->deviation_ns += (u32)(smaller(off_ns, known_ns) / 16);
 }
@@ -546,7 +549,7 @@ static void learn_noncritical(struct fgio_depth *depth,
 static void learn_flush(struct fgio_depth *depth,
 			const struct fgio_depth_seen *seen, u64 now_ns)
 {
-	u64 known_ns = depth->floor[FGIO_DEPTH_FLUSH].known_ns;
+	u64 known_ns = depth->floor[seen->kind].known_ns;
 	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
 
 	if (seen->quiet || !known_ns || !excess_ns ||
@@ -567,7 +570,7 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 	depth->interval.measured++;
 	if (seen.quiet)
 		learn_floor(floor, seen.took_ns);
-	if (seen.kind == FGIO_DEPTH_FLUSH) {
+	if (seen.kind >= FGIO_DEPTH_FLUSH) {
 		learn_flush(depth, &seen, now_ns);
 		return;
 	}

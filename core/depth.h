@@ -14,8 +14,9 @@
  * comes at regular intervals, as long as the drive will be done before the next.
  *
  * Locking: the caller serialises all calls for one struct, except for
- * fgio_depth_completed(), _flushed() and _quiet(), which may run at any time, in
- * any context. Nothing here sleeps, allocates, or loops longer than over its arrays.
+ * fgio_depth_completed(), _flush_begins(), _flush_ends() and _quiet(), which may run
+ * at any time, in any context. Nothing here sleeps, allocates, or loops longer than
+ * over its arrays.
  *
  * All times are ns of one clock that never goes back.
  */
@@ -31,10 +32,13 @@
 /* Completions that wait to be learnt from; of more, the oldest are forgotten. */
 #define FGIO_DEPTH_SAMPLES 64
 
-/* A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB; or a flush. */
+/*
+ * A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB; or a flush; or
+ * that of a commit.
+ */
 #define FGIO_DEPTH_SIZES 12
 #define FGIO_DEPTH_FLUSH (2 * FGIO_DEPTH_SIZES)
-#define FGIO_DEPTH_KINDS (FGIO_DEPTH_FLUSH + 1)
+#define FGIO_DEPTH_KINDS (FGIO_DEPTH_FLUSH + 2)
 
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
@@ -179,9 +183,17 @@ void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
 			  enum fgio_class class, u32 others, u64 now_ns);
 
-/* A critical flush is over. Any context. */
-void fgio_depth_flushed(struct fgio_depth *depth,
-			const struct fgio_flush *flush, u64 now_ns);
+/* A critical flush begins. Any context. */
+static inline void fgio_depth_flush_begins(struct fgio_depth *depth,
+					   struct fgio_flush *flush,
+					   bool commits, u64 now_ns)
+{
+	fgio_flush_begin(&depth->flushes, flush, commits, now_ns);
+}
+
+/* It is over. Any context. */
+void fgio_depth_flush_ends(struct fgio_depth *depth,
+			   const struct fgio_flush *flush, u64 now_ns);
 
 /* The last critical request that was known of completed. */
 void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns);

@@ -6,13 +6,14 @@
 #define USUAL_MOST_NS 100000000ULL
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
-		      u64 now_ns)
+		      bool commits, u64 now_ns)
 {
 	u32 writes = fgio_load(&flushes->writes);
 
 	*flush = (struct fgio_flush){
 		.begin_ns = now_ns,
 		.writes = writes,
+		.commits = commits,
 		.quiet = writes == fgio_load(&flushes->flushed),
 	};
 	fgio_store(&flushes->until_ns, now_ns + fgio_load(&flushes->usual_ns));
@@ -20,14 +21,18 @@ void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 
 /* Two that end at once may each forget the other: a little of the mean is lost. */
 void fgio_flush_end(struct fgio_flushes *flushes,
-		    const struct fgio_flush *flush, u64 now_ns)
+		    const struct fgio_flush *flush, u64 alone_ns, u64 now_ns)
 {
 	u64 usual_ns = fgio_load(&flushes->usual_ns);
+	u64 took_ns = beyond(now_ns, flush->begin_ns);
 
-	usual_ns += beyond(now_ns, flush->begin_ns) / USUAL_SHARE;
+	fgio_add(&flushes->ended, 1);
+	fgio_add(&flushes->took_ns, took_ns);
+	usual_ns += took_ns / USUAL_SHARE;
 	usual_ns -= usual_ns / USUAL_SHARE;
 	fgio_store(&flushes->usual_ns, smaller(usual_ns, USUAL_MOST_NS));
 	fgio_store(&flushes->until_ns, 0);
+	fgio_store(&flushes->open_until_ns, now_ns + alone_ns);
 	if ((s32)(flush->writes - fgio_load(&flushes->flushed)) > 0)
 		fgio_store(&flushes->flushed, flush->writes);
 }

@@ -19,11 +19,14 @@
  * struct fgio_flush - one of them
  * @begin_ns: when it began
  * @writes: non-critical writes that went to the drive before
+ * @commits: it is that of a journal's commit, with the commit's record; on many
+ *	drives there is another flush after that
  * @quiet: another flush, which is over, took all of them with it
  */
 struct fgio_flush {
 	u64 begin_ns;
 	u32 writes;
+	bool commits;
 	bool quiet;
 };
 
@@ -33,12 +36,18 @@ struct fgio_flush {
  * @flushed: so many of them are in no cache any more
  * @usual_ns: how long flushes take lately
  * @until_ns: when those under way will be over; 0: none is
+ * @open_until_ns: before this, writes may go whether one is under way or not
+ * @ended: critical flushes that are over
+ * @took_ns: how long all of them took
  */
 struct fgio_flushes {
 	u32 writes;
 	u32 flushed;
 	u64 usual_ns;
 	u64 until_ns;
+	u64 open_until_ns;
+	u64 ended;
+	u64 took_ns;
 };
 
 /* A non-critical write goes to the drive. */
@@ -48,18 +57,24 @@ static inline void fgio_flush_wrote(struct fgio_flushes *flushes)
 }
 
 /*
- * Whether one is under way. A time and not a count: whatever is missed of their ends,
- * it is over soon.
+ * Whether a non-critical write has to wait for one that is under way. A time and not a
+ * count: whatever is missed of their ends, it is over soon.
  */
-static inline bool fgio_flush_under_way(const struct fgio_flushes *flushes,
-					u64 now_ns)
+static inline bool fgio_flush_holds(const struct fgio_flushes *flushes,
+				    u64 now_ns)
 {
-	return fgio_load(&flushes->until_ns) > now_ns;
+	return fgio_load(&flushes->until_ns) > now_ns &&
+	       fgio_load(&flushes->open_until_ns) <= now_ns;
 }
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
-		      u64 now_ns);
+		      bool commits, u64 now_ns);
+
+/*
+ * @alone_ns: how long such a one takes with nothing in the cache; 0: not known. As long
+ * writes may go now: where one flush follows the other, they would never.
+ */
 void fgio_flush_end(struct fgio_flushes *flushes,
-		    const struct fgio_flush *flush, u64 now_ns);
+		    const struct fgio_flush *flush, u64 alone_ns, u64 now_ns);
 
 #endif /* FGIO_CORE_FLUSH_H */

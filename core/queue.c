@@ -381,18 +381,17 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 
 /* Who waits for it will be back: critical I/O is about as long as it may take. */
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
-			     u64 now_ns)
+			     bool commits, u64 now_ns)
 {
 	fgio_store(&queue->critical_seen_ns, now_ns + FLUSH_MOST_NS);
-	fgio_flush_begin(&queue->depth.flushes, flush, now_ns);
+	fgio_depth_flush_begins(&queue->depth, flush, commits, now_ns);
 }
 
 bool fgio_queue_flush_ends(struct fgio_queue *queue,
 			   const struct fgio_flush *flush, u64 now_ns)
 {
 	fgio_store(&queue->critical_seen_ns, now_ns);
-	fgio_flush_end(&queue->depth.flushes, flush, now_ns);
-	fgio_depth_flushed(&queue->depth, flush, now_ns);
+	fgio_depth_flush_ends(&queue->depth, flush, now_ns);
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);
 }

@@ -220,7 +220,7 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 
 /* A flush of the drive's cache begins, and a foreground task waits for it. Any context. */
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
-			     u64 now_ns);
+			     bool commits, u64 now_ns);
 
 /* It is over. Return: as fgio_queue_left_device(). Any context. */
 bool fgio_queue_flush_ends(struct fgio_queue *queue,

@@ -118,6 +118,9 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 		   merged[FGIO_CRITICAL], bytes[FGIO_CRITICAL]);
 	show_class(file, "noncritical", FGIO_NONCRITICAL, &admission, &queue,
 		   merged[FGIO_NONCRITICAL], bytes[FGIO_NONCRITICAL]);
+	seq_printf(file, "critical_flushes %llu\n", queue.depth.flushes.ended);
+	seq_printf(file, "critical_flushes_ns %llu\n",
+		   queue.depth.flushes.took_ns);
 	seq_printf(file, "starvation_releases %llu\n",
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);

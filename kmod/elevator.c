@@ -532,14 +532,15 @@ bool fgio_schedules(const struct request_queue *q)
 
 /* Return: whether anybody wants to know when it ends. Context: any. */
 bool fgio_elevator_flush_begins(const struct request_queue *q,
-				struct fgio_flush *flush)
+				struct fgio_flush *flush, bool commits)
 {
 	struct fgio_queue_data *fq;
 
 	rcu_read_lock();
 	fq = find_queue(q);
 	if (fq)
-		fgio_queue_flush_begins(&fq->queue, flush, ktime_get_ns());
+		fgio_queue_flush_begins(&fq->queue, flush, commits,
+					ktime_get_ns());
 	rcu_read_unlock();
 	return fq;
 }

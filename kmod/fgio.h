@@ -248,7 +248,7 @@ int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
 void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
 bool fgio_schedules(const struct request_queue *q);
 bool fgio_elevator_flush_begins(const struct request_queue *q,
-				struct fgio_flush *flush);
+				struct fgio_flush *flush, bool commits);
 void fgio_elevator_flush_ends(const struct request_queue *q,
 			      const struct fgio_flush *flush);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);

@@ -1,52 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flushes of a drive's volatile cache that foreground tasks wait for:
+ * Flushes of a drive's volatile cache that foreground tasks wait for: bios with
+ * REQ_PREFLUSH, of blkdev_issue_flush() or with the record of a journal's commit.
+ * They pass every elevator, so its queue is told. stamp.c sees them begin:
  *
- *	blkdev_issue_flush	what fsync and fdatasync end with where there is
- *				nothing for the journal to commit
+ *	block_rq_complete	their end; before, it tells of the parts that the block
+ *				layer makes of them
  *
- * They pass every elevator, so its queue is told. Left out: those that a journal's
- * commit makes of its own writes (REQ_PREFLUSH), which nobody hooked sees end.
+ * Left out: the record of a commit that went before anybody was known to wait for it.
  */
+#include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/hash.h>
 
 #include "fgio.h"
 #include "inherit.h"
 
-/* What entry leaves for exit. The caller has the device open. */
+#define PENDING_BITS 6
+
+/* The bio is not followed, only compared. */
 struct pending_flush {
-	struct request_queue *q;
+	const struct bio *bio;
 	struct fgio_flush flush;
 };
 
-static_assert(sizeof(struct pending_flush) <= FGIO_HOOK_DATA);
+/*
+ * Two may share a place: then the end of the first one is not seen, and the queue
+ * takes it to be over after as long as is usual.
+ */
+static struct pending_flush pending[1 << PENDING_BITS];
+static DEFINE_SPINLOCK(pending_lock);
 
-/* int blkdev_issue_flush(struct block_device *bdev) */
-static int enter_flush(struct kretprobe_instance *instance,
-		       struct pt_regs *regs)
+static void keep(const struct bio *bio, const struct fgio_flush *flush)
 {
-	struct pending_flush *pending = (struct pending_flush *)instance->data;
-	struct block_device *bdev;
+	unsigned long flags;
 
-	if (!fgio_waits_matter() || !fgio_current_is_critical())
-		return 1;
-	bdev = (struct block_device *)regs_get_kernel_argument(regs, 0);
-	if (!bdev_write_cache(bdev))
-		return 1;
-	pending->q = bdev_get_queue(bdev);
-	return !fgio_elevator_flush_begins(pending->q, &pending->flush);
+	spin_lock_irqsave(&pending_lock, flags);
+	pending[hash_ptr(bio, PENDING_BITS)] = (struct pending_flush){
+		.bio = bio,
+		.flush = *flush,
+	};
+	spin_unlock_irqrestore(&pending_lock, flags);
 }
 
-static int leave_flush(struct kretprobe_instance *instance,
-		       struct pt_regs *regs)
+static bool take(const struct bio *bio, struct fgio_flush *flush)
 {
-	const struct pending_flush *pending = (void *)instance->data;
+	struct pending_flush *place = &pending[hash_ptr(bio, PENDING_BITS)];
+	unsigned long flags;
+	bool found;
 
-	fgio_elevator_flush_ends(pending->q, &pending->flush);
-	return 0;
+	spin_lock_irqsave(&pending_lock, flags);
+	found = place->bio == bio;
+	if (found) {
+		*flush = place->flush;
+		place->bio = NULL;
+	}
+	spin_unlock_irqrestore(&pending_lock, flags);
+	return found;
+}
+
+/**
+ * fgio_flush_submitted() - a critical bio with REQ_PREFLUSH is on its way
+ * @bio: to a drive with a volatile cache: for others, the block layer took the flag
+ *
+ * Context: any.
+ */
+void fgio_flush_submitted(struct bio *bio)
+{
+	struct fgio_flush flush;
+
+	if (fgio_mechanism_on(FGIO_MECHANISM_IO) &&
+	    fgio_elevator_flush_begins(bdev_get_queue(bio->bi_bdev), &flush,
+				       bio_has_data(bio)))
+		keep(bio, &flush);
+}
+
+/* Called for every request of the system. Context: any. */
+static void on_request_complete(void *data, struct request *rq,
+				blk_status_t error, unsigned int bytes)
+{
+	const struct bio *bio = rq->bio;
+	struct fgio_flush flush;
+
+	if (!bio || !(bio->bi_opf & REQ_PREFLUSH) ||
+	    !(bio->bi_opf & FGIO_REQ_CRITICAL) || rq->rq_flags & RQF_FLUSH_SEQ)
+		return;
+	if (take(bio, &flush))
+		fgio_elevator_flush_ends(rq->q, &flush);
 }
 
 struct fgio_hook fgio_flush_hooks[] = {
-	FGIO_HOOK("blkdev_issue_flush", IO, enter_flush, leave_flush),
+	{
+		.name = "block_rq_complete",
+		.mechanism = FGIO_MECHANISM_IO,
+		.tracepoint = on_request_complete,
+	},
 	{}
 };

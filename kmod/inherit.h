@@ -324,6 +324,10 @@ u64 fgio_write_mapping(struct address_space *mapping, u64 pages);
 int fgio_pagecache_init(void);
 void fgio_pagecache_exit(void);
 
+/* --- flush.c ---------------------------------------------------------- */
+
+void fgio_flush_submitted(struct bio *bio);
+
 /* --- gate.c ----------------------------------------------------------- */
 
 void fgio_gate_exit(void);

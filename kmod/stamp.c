@@ -120,8 +120,11 @@ static void on_bio_queue(void *data, struct bio *bio)
 	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)
 		return;
 	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, bio->bi_ioprio);
-	if (class == FGIO_CRITICAL)
-		bio->bi_opf |= FGIO_REQ_CRITICAL;
+	if (class != FGIO_CRITICAL)
+		return;
+	bio->bi_opf |= FGIO_REQ_CRITICAL;
+	if (bio->bi_opf & REQ_PREFLUSH && fgio_waits_matter())
+		fgio_flush_submitted(bio);
 }
 
 /* A queued request became critical: so do its bios, for merging and drivers. */

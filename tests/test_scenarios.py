@@ -14,7 +14,7 @@ from scenario import Batch
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
 BATCHES = (
-    Batch("interface", ("classes", "device", "tunables")),
+    Batch("interface", ("classes", "device", "tunables", "flush")),
     Batch("requests", ("requests", "stress")),
     Batch(
         "trouble",

@@ -20,6 +20,8 @@
 		}                                                         \
 	} while (0)
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 /* splitmix64: a new well-mixed number from each state. */
 static inline uint64_t next_random(uint64_t *state)
 {

@@ -52,7 +52,8 @@ static void play_flush(struct script *play, u8 which, u8 how)
 	struct fgio_flush *flush = &play->flush[which % FLUSHES];
 
 	if (how % 2)
-		fgio_queue_flush_begins(&play->queue, flush, play->now_ns);
+		fgio_queue_flush_begins(&play->queue, flush, how & 4,
+					play->now_ns);
 	else
 		play->told |= fgio_queue_flush_ends(&play->queue, flush,
 						    play->now_ns);

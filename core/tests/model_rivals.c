@@ -13,11 +13,13 @@
 #define REQUESTS 256
 #define SLOTS 2048
 #define LATENCIES 1000000
+#define RECORD_SECTORS 8
 
 /*
  * @begin_ns: when its request was or will be made
  * @made_ns: when it was or will be made itself
  * @left: I/Os of the request that come after it
+ * @steps: of its end that are not done
  */
 struct rival_io {
 	struct fgio_request request;
@@ -25,8 +27,8 @@ struct rival_io {
 	u64 begin_ns;
 	u64 made_ns;
 	u32 left;
+	u32 steps;
 	bool out;
-	bool flushes;
 	struct fgio_flush flush;
 };
 
@@ -192,14 +194,28 @@ static void send(struct contest *contest, struct fgio_request *request)
 	       });
 }
 
-/* Flushes pass the queue. */
-static void flush(struct contest *contest, struct rival_io *io)
+/* What it ends with passes the queue. */
+static void step_to_end(struct contest *contest, struct rival_io *io)
 {
-	io->flushes = true;
-	fgio_queue_flush_begins(&contest->queue, &io->flush,
+	struct simdisk_request command = { .operation = SIMDISK_FLUSH };
+
+	if (io->of->ends == RIVAL_ENDS_COMMITTED && io->steps == 2)
+		command = (struct simdisk_request){
+			.operation = SIMDISK_WRITE,
+			.sector = SECTORS - RECORD_SECTORS,
+			.sectors = RECORD_SECTORS,
+		};
+	submit(contest, io, command);
+}
+
+static void begin_end(struct contest *contest, struct rival_io *io)
+{
+	bool commits = io->of->ends == RIVAL_ENDS_COMMITTED;
+
+	io->steps = commits ? 3 : 1;
+	fgio_queue_flush_begins(&contest->queue, &io->flush, commits,
 				contest->now_ns);
-	submit(contest, io,
-	       (struct simdisk_request){ .operation = SIMDISK_FLUSH });
+	step_to_end(contest, io);
 }
 
 static void end(struct contest *contest, struct rival_io *io)
@@ -213,18 +229,20 @@ static void complete(struct contest *contest, u32 slot)
 	struct rival_io *io = contest->in_slot[slot];
 
 	contest->in_slot[slot] = NULL;
-	if (io->flushes) {
-		io->flushes = false;
+	if (!io->steps) {
+		fgio_queue_left_device(&contest->queue, &io->request,
+				       contest->now_ns);
+		if (io->of->ends && !io->left)
+			begin_end(contest, io);
+		else
+			end(contest, io);
+	} else if (--io->steps) {
+		step_to_end(contest, io);
+	} else {
 		fgio_queue_flush_ends(&contest->queue, &io->flush,
 				      contest->now_ns);
 		end(contest, io);
-		return;
 	}
-	fgio_queue_left_device(&contest->queue, &io->request, contest->now_ns);
-	if (io->of->flush && !io->left)
-		flush(contest, io);
-	else
-		end(contest, io);
 }
 
 static void dispatch(struct contest *contest)

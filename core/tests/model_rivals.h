@@ -10,6 +10,16 @@
 
 #define RIVALS_UNRESTRICTED 65535U
 
+/*
+ * A flush of the drive's cache; or the record of a journal's commit: a flush, a
+ * write and another flush.
+ */
+enum rival_end {
+	RIVAL_ENDS,
+	RIVAL_ENDS_FLUSHED,
+	RIVAL_ENDS_COMMITTED,
+};
+
 /**
  * struct rival - one stream
  * @write: its direction
@@ -20,7 +30,7 @@
  * @think_ns: from the end of one request to the begin of the next
  * @irregular: that is a mean; pauses are exponential
  * @begin_ns: when its first requests are made
- * @flush: each request ends with a flush of the drive's cache; of the foreground
+ * @ends: what each request ends with; of the foreground
  */
 struct rival {
 	bool write;
@@ -31,7 +41,7 @@ struct rival {
 	u64 think_ns;
 	bool irregular;
 	u64 begin_ns;
-	bool flush;
+	enum rival_end ends;
 };
 
 /**

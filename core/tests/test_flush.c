@@ -18,18 +18,18 @@ static void test_quiet_where_another_took_all_writes(void **state)
 
 	(void)state;
 	fgio_flush_wrote(&flushes);
-	fgio_flush_begin(&flushes, &first, 1);
+	fgio_flush_begin(&flushes, &first, false, 1);
 	assert_false(first.quiet);
 	/* The first one is still at it. */
-	fgio_flush_begin(&flushes, &second, 2);
+	fgio_flush_begin(&flushes, &second, false, 2);
 	assert_false(second.quiet);
-	fgio_flush_end(&flushes, &first, 3);
-	fgio_flush_begin(&flushes, &third, 4);
+	fgio_flush_end(&flushes, &first, 0, 3);
+	fgio_flush_begin(&flushes, &third, false, 4);
 	assert_true(third.quiet);
 	/* What went meanwhile was not taken. */
 	fgio_flush_wrote(&flushes);
-	fgio_flush_end(&flushes, &third, 5);
-	fgio_flush_begin(&flushes, &first, 6);
+	fgio_flush_end(&flushes, &third, 0, 5);
+	fgio_flush_begin(&flushes, &first, false, 6);
 	assert_false(first.quiet);
 }
 
@@ -40,12 +40,12 @@ static void test_an_early_one_that_ends_late_takes_nothing_back(void **state)
 	struct fgio_flush early, late, next;
 
 	(void)state;
-	fgio_flush_begin(&flushes, &early, 1);
+	fgio_flush_begin(&flushes, &early, false, 1);
 	fgio_flush_wrote(&flushes);
-	fgio_flush_begin(&flushes, &late, 2);
-	fgio_flush_end(&flushes, &late, 3);
-	fgio_flush_end(&flushes, &early, 4);
-	fgio_flush_begin(&flushes, &next, 5);
+	fgio_flush_begin(&flushes, &late, false, 2);
+	fgio_flush_end(&flushes, &late, 0, 3);
+	fgio_flush_end(&flushes, &early, 0, 4);
+	fgio_flush_begin(&flushes, &next, false, 5);
 	assert_true(next.quiet);
 }
 
@@ -57,15 +57,32 @@ static void test_under_way_as_long_as_is_usual(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		fgio_flush_begin(&flushes, &flush, now_ns);
+		fgio_flush_begin(&flushes, &flush, false, now_ns);
 		now_ns += 8 * MILLISECOND;
-		fgio_flush_end(&flushes, &flush, now_ns);
-		assert_false(fgio_flush_under_way(&flushes, now_ns));
+		fgio_flush_end(&flushes, &flush, 0, now_ns);
+		assert_false(fgio_flush_holds(&flushes, now_ns));
 	}
 	/* The end of this one is missed. */
-	fgio_flush_begin(&flushes, &flush, now_ns);
-	assert_true(fgio_flush_under_way(&flushes, now_ns + 6 * MILLISECOND));
-	assert_false(fgio_flush_under_way(&flushes, now_ns + 9 * MILLISECOND));
+	fgio_flush_begin(&flushes, &flush, false, now_ns);
+	assert_true(fgio_flush_holds(&flushes, now_ns + 6 * MILLISECOND));
+	assert_false(fgio_flush_holds(&flushes, now_ns + 9 * MILLISECOND));
+}
+
+/* Where one follows the other, what is held back by each would never go. */
+static void test_after_one_writes_go_as_long_as_it_takes_alone(void **state)
+{
+	struct fgio_flushes flushes = { .usual_ns = 8 * MILLISECOND };
+	struct fgio_flush flush;
+
+	(void)state;
+	fgio_flush_begin(&flushes, &flush, false, 1);
+	assert_true(fgio_flush_holds(&flushes, 2));
+	fgio_flush_end(&flushes, &flush, 2 * MILLISECOND, MILLISECOND);
+	fgio_flush_begin(&flushes, &flush, false, MILLISECOND + 1);
+	assert_false(fgio_flush_holds(&flushes, 3 * MILLISECOND - 1));
+	assert_true(fgio_flush_holds(&flushes, 3 * MILLISECOND));
+	assert_int_equal(flushes.ended, 1);
+	assert_int_equal(flushes.took_ns, MILLISECOND - 1);
 }
 
 static void test_no_flush_is_waited_for_long(void **state)
@@ -76,13 +93,13 @@ static void test_no_flush_is_waited_for_long(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		fgio_flush_begin(&flushes, &flush, now_ns);
+		fgio_flush_begin(&flushes, &flush, false, now_ns);
 		now_ns += 5000 * MILLISECOND;
-		fgio_flush_end(&flushes, &flush, now_ns);
+		fgio_flush_end(&flushes, &flush, 0, now_ns);
 	}
-	fgio_flush_begin(&flushes, &flush, now_ns);
-	assert_true(fgio_flush_under_way(&flushes, now_ns + 99 * MILLISECOND));
-	assert_false(fgio_flush_under_way(&flushes, now_ns + 101 * MILLISECOND));
+	fgio_flush_begin(&flushes, &flush, false, now_ns);
+	assert_true(fgio_flush_holds(&flushes, now_ns + 99 * MILLISECOND));
+	assert_false(fgio_flush_holds(&flushes, now_ns + 101 * MILLISECOND));
 }
 
 int main(void)
@@ -91,6 +108,7 @@ int main(void)
 		cmocka_unit_test(test_quiet_where_another_took_all_writes),
 		cmocka_unit_test(test_an_early_one_that_ends_late_takes_nothing_back),
 		cmocka_unit_test(test_under_way_as_long_as_is_usual),
+		cmocka_unit_test(test_after_one_writes_go_as_long_as_it_takes_alone),
 		cmocka_unit_test(test_no_flush_is_waited_for_long),
 	};
 

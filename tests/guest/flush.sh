@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Flushes that somebody waits for (kmod/flush.c), of a drive with a volatile cache.
+# shellcheck shell=bash disable=SC2154
+SYNCS=64
+
+files_on_ssd() {
+  make_simdisk model=ssd size_mib=256 seed=1
+  need_fgio
+  use fgio
+  mke2fs -q -t ext4 "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+  fallocate -l 1M "$WORK/mount/allocated"
+  dd if=/dev/zero "of=$WORK/mount/allocated" bs=1M count=1 conv=notrunc,fsync status=none
+}
+
+seen_while() { # COMMAND...: sets FLUSHES and MEAN_US
+  local flushes took_ns
+  flushes=$(counter critical_flushes)
+  took_ns=$(counter critical_flushes_ns)
+  "$@"
+  FLUSHES=$(($(counter critical_flushes) - flushes))
+  MEAN_US=$((($(counter critical_flushes_ns) - took_ns) / 1000 / (FLUSHES + !FLUSHES)))
+}
+
+sync_each() { # TAG FILE [OPTION]: SYNCS writes of 4 KiB
+  tagged "$1" dd if=/dev/zero "of=$WORK/mount/$2" bs=4k "count=$SYNCS" oflag=dsync status=none \
+    ${3:+"$3"}
+}
+
+check_flushes_are_seen() {
+  local plain_us
+  files_on_ssd
+  seen_while sync_each foreground allocated conv=notrunc
+  expect "flushes of syncs with nothing to commit" "$FLUSHES" -ge $((SYNCS * 9 / 10))
+  plain_us=$MEAN_US
+  seen_while sync_each foreground grows
+  # What the journal's thread submits before it is hurried has no class.
+  expect "flushes of a journal's commits" "$FLUSHES" -ge $((SYNCS / 4))
+  echo "a flush takes $plain_us us, that of a commit with its record $MEAN_US us"
+  expect "a commit's has the record and another flush in it" "$MEAN_US" -gt "$plain_us"
+  seen_while sync_each background allocated conv=notrunc
+  expect "those that nobody waits for" "$FLUSHES" -le 2
+  parameter io N
+  seen_while sync_each foreground allocated conv=notrunc
+  expect "without the mechanism" "$FLUSHES" -eq 0
+  parameter io Y
+}
