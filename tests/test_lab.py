@@ -333,7 +333,8 @@ def test_interruption_leaves_nothing(number, tmp_path):
     environment = separate_build(tmp_path)
     mounts = Path("/proc/self/mounts").read_text()
     process = subprocess.Popen(
-        [str(BOOT), "--fast", "--", "sleep 1000000"],
+        # Who runs the tests in the background may ignore SIGINT, which is inherited.
+        ["env", "--default-signal=INT", str(BOOT), "--fast", "--", "sleep 1000000"],
         env={**os.environ, **environment},
         stderr=subprocess.PIPE,
         text=True,
