@@ -3,6 +3,10 @@
 # shellcheck shell=bash disable=SC2154
 SYNCS=64
 
+tidy() {
+  [[ ! -d /sys/module/fgio ]] || parameter io Y
+}
+
 files_on_ssd() {
   make_simdisk model=ssd size_mib=256 seed=1
   need_fgio
@@ -44,5 +48,4 @@ check_flushes_are_seen() {
   parameter io N
   seen_while sync_each foreground allocated conv=notrunc
   expect "without the mechanism" "$FLUSHES" -eq 0
-  parameter io Y
 }

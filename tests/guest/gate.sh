@@ -12,8 +12,9 @@ files() { # GATE: a file system in $WORK/mount
   mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
 }
 
+# So many reads that they are never all done at once: who waits for that goes early.
 foreground() { # ARGUMENT...: options of a critical reader beside the file system
-  fio --name=reader "--filename=/dev/$DISK" --rw=randread --bs=1m --direct=1 --offset=384m \
+  fio --name=reader "--filename=/dev/$DISK" --rw=randread --bs=256k --iodepth=16 --direct=1 --offset=384m \
     --size=128m --ioengine=libaio --prioclass=1 --time_based --runtime=120 --output=/dev/null "$@" &
   reader=$!
   wait_for "critical I/O" grep -q '^critical_completed [1-9]' "/sys/kernel/debug/fgio/$DISK/counters"
@@ -38,8 +39,7 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files 0
-  # So many that they are never all done at once: who waits for that goes early.
-  foreground --iodepth=16 --bs=256k
+  foreground
   control=$(elapsed_ms write_file control conv=fsync)
   parameter gate 1
   sleep 0.1
@@ -68,7 +68,7 @@ fsync_file() { # NAME: says how often a signal came, and fails unless fsync said
 check_gate_is_left_by_signals() {
   local writer begin seen
   files 1
-  foreground --iodepth=4
+  foreground
   dd if=/dev/zero "of=$WORK/mount/long" bs=128k count=800 status=none &
   writer=$!
   sleep 1
@@ -122,7 +122,7 @@ check_gate_by_deadline_puts_off_fsyncs_alone() {
 check_unload_with_tasks_at_the_gate() {
   local begin each writers=()
   files 1
-  foreground --iodepth=4
+  foreground
   for each in 1 2 3 4; do
     write_file "unload$each" conv=fsync &
     writers+=($!)
