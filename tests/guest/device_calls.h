@@ -4,10 +4,12 @@
 #define DEVICE_CALLS_H
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,18 @@ static inline void wait_for_tags(unsigned int wanted)
 	for (tries = 0; tries < 1000 && info().tags != wanted; tries++)
 		usleep(10000);
 	CHECK("tags end with their threads", info().tags == wanted);
+}
+
+/*
+ * The caller, a child of parent, ends when the thread does that forked it. Where that
+ * ended before, no signal is to come any more: a child that waits for one would keep
+ * the module in use for ever. Another user id takes this away: become() comes before.
+ */
+static inline void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 }
 
 /* Runs a function in a child and expects it to exit with a status. */

@@ -22,7 +22,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -133,15 +132,14 @@ static void *read_for_ever(void *buffer)
 
 static pid_t start_victim(void)
 {
-	pid_t child;
+	pid_t parent = getpid(), child;
 
 	fflush(stdout);
 	child = fork();
 	if (child)
 		return child;
 	become(SOMEBODY);
-	/* Another user id takes this away. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
 	read_for_ever(aligned_alloc(PAGE, PAGE));
@@ -400,7 +398,7 @@ static void fork_child(struct fuzzer *self)
 {
 	bool kills = below(self, 2);
 	struct fuzzer copy = *self;
-	pid_t child;
+	pid_t parent = getpid(), child;
 	int i;
 
 	if (self->is_child)
@@ -408,7 +406,7 @@ static void fork_child(struct fuzzer *self)
 	child = fork();
 	CHECK("fork", child >= 0);
 	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_with(parent);
 		copy.is_child = true;
 		memset(copy.map, 0, sizeof(copy.map));
 		for (i = 0; i < 30; i++)
@@ -463,13 +461,13 @@ static void *fuzz(void *seed)
 	return NULL;
 }
 
-static void attack(uint64_t seed)
+static void attack(uint64_t seed, pid_t parent)
 {
 	pthread_t threads[THREADS];
 	uint64_t i;
 
 	become(NOBODY);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
 	close(device);
 	device = open(FGIO_DEVICE_PATH, O_RDWR);
 	for (i = 0; i < THREADS; i++)
@@ -483,7 +481,7 @@ static void attack(uint64_t seed)
 int main(int argc, char **argv)
 {
 	uint64_t seed;
-	pid_t attacker;
+	pid_t self = getpid(), attacker;
 	int status;
 
 	if (argc != 4)
@@ -503,7 +501,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	attacker = fork();
 	if (!attacker)
-		attack(seed);
+		attack(seed, self);
 	CHECK("wait", waitpid(attacker, &status, 0) == attacker);
 	CHECK("no hole was found", WIFEXITED(status) && !WEXITSTATUS(status));
 	wait_for_reads(100);

@@ -174,9 +174,11 @@ static int unmap_words(void)
 
 static int leave_a_child(void)
 {
+	pid_t parent = getpid();
+
 	if (fork())
 		return 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
 	for (;;)
 		pause();
 }
@@ -248,9 +250,9 @@ static int ask(const struct actor *actor, char what)
 	return hear(actor);
 }
 
-static void begin_to_play(const int *asks, const int *answers)
+static void begin_to_play(const int *asks, const int *answers, pid_t parent)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
 	dup2(asks[0], STDIN_FILENO);
 	dup2(answers[1], STDOUT_FILENO);
 	/* Who asks is the only one to hold the other ends. */
@@ -263,13 +265,14 @@ static struct actor actor_with(void (*prepare)(const void *), const void *data)
 {
 	int asks[2], answers[2];
 	struct actor actor;
+	pid_t self = getpid();
 
 	CHECK("pipes", !pipe2(asks, O_CLOEXEC) && !pipe2(answers, O_CLOEXEC));
 	fflush(stdout);
 	actor.pid = fork();
 	CHECK("fork", actor.pid >= 0);
 	if (!actor.pid) {
-		begin_to_play(asks, answers);
+		begin_to_play(asks, answers, self);
 		prepare(data);
 		answer(0);
 		play();
@@ -712,13 +715,13 @@ static void *come_and_go(void *seed)
 	return NULL;
 }
 
-static void threads_come_and_go(uid_t uid)
+static void threads_come_and_go(uid_t uid, pid_t parent)
 {
 	pthread_t threads[8];
 	unsigned int i, seed = uid;
 
 	become(uid);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, device, 0);
 	CHECK("map", words != MAP_FAILED);
@@ -748,7 +751,7 @@ static void *change_lists(void *unused)
 /* SECONDS: threads are tagged and die, whole processes too, lists change: then all is zero. */
 static void case_all_at_once(char **arguments)
 {
-	pid_t children[4];
+	pid_t self = getpid(), children[4];
 	pthread_t changer;
 	int i, round;
 
@@ -760,7 +763,7 @@ static void case_all_at_once(char **arguments)
 		for (i = 0; i < 4; i++) {
 			children[i] = fork();
 			if (!children[i])
-				threads_come_and_go(i % 2 ? NOBODY : SOMEBODY);
+				threads_come_and_go(i % 2 ? NOBODY : SOMEBODY, self);
 			move(children[i], i < 2 ? "/trust/one" : "/trust/two");
 		}
 		sleep(1);

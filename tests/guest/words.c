@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -269,13 +268,13 @@ static void case_kill_frees(char **arguments)
 static void case_table_full(char **arguments)
 {
 	unsigned int max = (unsigned int)atoi(arguments[0]), i;
-	pid_t children[16];
+	pid_t self = getpid(), children[16];
 
 	CHECK("tags_max", info().tags_max == max && max < 16);
 	for (i = 0; i < max; i++) {
 		children[i] = fork();
 		if (!children[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			end_with(self);
 			pause();
 			_exit(0);
 		}
