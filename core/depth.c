@@ -43,6 +43,9 @@
 /* From a disk, that its cache has room for so many. */
 #define DISK_RESTS 32
 
+/* One goes whatever was learnt, for this share of a disk's time. */
+#define PROMISE_SHARE 10
+
 /* Of an interval, what tells that the limit was met. */
 #define FOUND_SHARE 64
 #define FOUND_SHARE_FIRST 8
@@ -255,6 +258,17 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	return true;
 }
 
+/* A drive without an arm is never so slow: where the pace says so, that is wrong. */
+u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u64 interval_ns)
+{
+	u64 share_ns = PROMISE_SHARE * work_of(depth, 0);
+
+	if (!depth->rotates || depth->phase != FGIO_DEPTH_SETTLED)
+		return interval_ns;
+	return larger(interval_ns,
+		      smaller(share_ns, FGIO_DEPTH_PROMISE_MOST * interval_ns));
+}
+
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 {
 	return depth->retry_ns;
@@ -324,17 +338,40 @@ void fgio_depth_completed(struct fgio_depth *depth,
 	note_sample(depth, stamp, class, others, now_ns);
 }
 
+void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors)
+{
+	fgio_flush_wrote(&depth->flushes, size_of(sectors));
+}
+
+/*
+ * Beyond twice what it takes with an empty cache, a flush took its time for what was
+ * left there. Of two at once, the slower pace counts, or now and then the other one.
+ */
+static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
+		       u64 alone_ns, u64 now_ns)
+{
+	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
+	u64 pace;
+
+	if (!flush->left || !alone_ns)
+		return;
+	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
+	if (pace > fgio_load(&depth->cache_pace))
+		fgio_store(&depth->cache_pace, pace);
+}
+
 void fgio_depth_flush_ends(struct fgio_depth *depth,
 			   const struct fgio_flush *flush, u64 now_ns)
 {
 	const struct fgio_depth_stamp stamp = {
 		.sent_ns = flush->begin_ns,
 		.kind = FGIO_DEPTH_FLUSH + flush->commits,
-		.quiet = flush->quiet,
+		.quiet = !flush->left,
 	};
+	u64 alone_ns = fgio_load(&depth->floor[stamp.kind].known_ns);
 
-	fgio_flush_end(&depth->flushes, flush,
-		       fgio_load(&depth->floor[stamp.kind].known_ns), now_ns);
+	fgio_flush_end(&depth->flushes, flush, alone_ns, now_ns);
+	note_cache(depth, flush, alone_ns, now_ns);
 	note_sample(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
@@ -561,6 +598,20 @@ static void learn_flush(struct fgio_depth *depth,
 		cross(depth, excess_ns, now_ns);
 }
 
+/* What is in the cache is work that writes do not find: the pace is too fast. */
+static void learn_cache(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 pace = fgio_load(&depth->cache_pace);
+
+	if (!pace)
+		return;
+	fgio_store(&depth->cache_pace, 0);
+	if (!fgio_pace_show(&depth->pace, pace))
+		return;
+	depth->paced_ns = now_ns;
+	depth->phase = FGIO_DEPTH_SETTLED;
+}
+
 static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 {
 	struct fgio_depth_seen seen = unpack(sample);
@@ -571,6 +622,7 @@ static void learn_sample(struct fgio_depth *depth, u64 sample, u64 now_ns)
 	if (seen.quiet)
 		learn_floor(floor, seen.took_ns);
 	if (seen.kind >= FGIO_DEPTH_FLUSH) {
+		depth->interval.told = true;
 		learn_flush(depth, &seen, now_ns);
 		return;
 	}
@@ -681,6 +733,13 @@ static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
 }
 
+/* Where somebody flushes, nothing else tells what a faster pace leaves in the cache. */
+static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
+{
+	return depth->phase != FGIO_DEPTH_SETTLED || depth->interval.told ||
+	       !fgio_flush_may_come(&depth->flushes, now_ns);
+}
+
 /* What a drive does now and then is usual for long. */
 static void learn_usual(struct fgio_depth *depth)
 {
@@ -711,7 +770,8 @@ static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 		slow_down(depth, length_ns, now_ns);
 	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
 		settle(depth);
-	else if (!found && is_pressed(depth, length_ns))
+	else if (!found && is_pressed(depth, length_ns) &&
+		 is_watched(depth, now_ns))
 		speed_up(depth, now_ns);
 }
 
@@ -765,6 +825,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 		if (sample)
 			learn_sample(depth, sample, now_ns);
 	}
+	learn_cache(depth, now_ns);
 	if (now_ns >= depth->window_end_ns)
 		turn_window(depth, now_ns);
 	if (beyond(now_ns, depth->interval.begin_ns) >= length_ns &&

@@ -40,6 +40,9 @@
 #define FGIO_DEPTH_FLUSH (2 * FGIO_DEPTH_SIZES)
 #define FGIO_DEPTH_KINDS (FGIO_DEPTH_FLUSH + 2)
 
+/* A promised request comes at most so many times later than it is asked to. */
+#define FGIO_DEPTH_PROMISE_MOST 10
+
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
  * @sent_ns: when it went; 0: it is not measured
@@ -79,6 +82,7 @@ struct fgio_depth_floor {
  * @crossed: enough was found to give the drive a rest
  * @harmed: critical I/O showed that the pace is beyond the limit
  * @flushed: critical flushes did
+ * @told: a critical flush was over, whatever it showed
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
@@ -90,6 +94,7 @@ struct fgio_depth_interval {
 	bool crossed;
 	bool harmed;
 	bool flushed;
+	bool told;
 };
 
 enum fgio_depth_phase {
@@ -127,6 +132,7 @@ struct fgio_depth {
 	/* Written on completion: apart from what is written on submission. */
 	u32 completed __attribute__((aligned(64)));
 	u64 quiet_since_ns;
+	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */
 	struct fgio_flushes flushes;
 	u64 sample[FGIO_DEPTH_SAMPLES];
 };
@@ -162,6 +168,18 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
  */
 bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
 
+/**
+ * fgio_depth_promise_ns() - how often a non-critical request goes, whatever was learnt
+ * @depth: what is known of the drive
+ * @interval_ns: as often on a drive without a platter
+ *
+ * A disk's arm needs most of 10 ms for each, and a flush waits for all of them.
+ *
+ * Return: the interval; up to FGIO_DEPTH_PROMISE_MOST times @interval_ns for a disk of
+ * which the promise would take more than a tenth.
+ */
+u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u64 interval_ns);
+
 /* A critical request came at @came_ns (0: unknown) and goes to the drive. */
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns);
@@ -182,6 +200,9 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
 			  enum fgio_class class, u32 others, u64 now_ns);
+
+/* A non-critical write goes to the drive, measured or not. */
+void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors);
 
 /* A critical flush begins. Any context. */
 static inline void fgio_depth_flush_begins(struct fgio_depth *depth,

@@ -8,13 +8,13 @@
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 		      bool commits, u64 now_ns)
 {
-	u32 writes = fgio_load(&flushes->writes);
+	u64 wrote = fgio_load(&flushes->wrote);
 
 	*flush = (struct fgio_flush){
 		.begin_ns = now_ns,
-		.writes = writes,
+		.wrote = wrote,
+		.left = beyond(wrote, fgio_load(&flushes->flushed)),
 		.commits = commits,
-		.quiet = writes == fgio_load(&flushes->flushed),
 	};
 	fgio_store(&flushes->until_ns, now_ns + fgio_load(&flushes->usual_ns));
 }
@@ -32,7 +32,8 @@ void fgio_flush_end(struct fgio_flushes *flushes,
 	usual_ns -= usual_ns / USUAL_SHARE;
 	fgio_store(&flushes->usual_ns, smaller(usual_ns, USUAL_MOST_NS));
 	fgio_store(&flushes->until_ns, 0);
+	fgio_store(&flushes->ended_ns, now_ns);
 	fgio_store(&flushes->open_until_ns, now_ns + alone_ns);
-	if ((s32)(flush->writes - fgio_load(&flushes->flushed)) > 0)
-		fgio_store(&flushes->flushed, flush->writes);
+	if (flush->wrote > fgio_load(&flushes->flushed))
+		fgio_store(&flushes->flushed, flush->wrote);
 }

@@ -15,45 +15,50 @@
 #include "atomic.h"
 #include "types.h"
 
+/* After one, another may come for so long. */
+#define FGIO_FLUSH_MEMORY_NS 2000000000ULL
+
 /**
  * struct fgio_flush - one of them
  * @begin_ns: when it began
- * @writes: non-critical writes that went to the drive before
+ * @wrote: size of the non-critical writes that went to the drive before
+ * @left: of these, what no flush that is over took with it
  * @commits: it is that of a journal's commit, with the commit's record; on many
  *	drives there is another flush after that
- * @quiet: another flush, which is over, took all of them with it
  */
 struct fgio_flush {
 	u64 begin_ns;
-	u32 writes;
+	u64 wrote;
+	u64 left;
 	bool commits;
-	bool quiet;
 };
 
 /**
  * struct fgio_flushes - those of a drive
- * @writes: non-critical writes that went to it
- * @flushed: so many of them are in no cache any more
+ * @wrote: size of the non-critical writes that went to it
+ * @flushed: so much of that is in no cache any more
  * @usual_ns: how long flushes take lately
  * @until_ns: when those under way will be over; 0: none is
  * @open_until_ns: before this, writes may go whether one is under way or not
+ * @ended_ns: when one was over; 0: none was
  * @ended: critical flushes that are over
  * @took_ns: how long all of them took
  */
 struct fgio_flushes {
-	u32 writes;
-	u32 flushed;
+	u64 wrote;
+	u64 flushed;
 	u64 usual_ns;
 	u64 until_ns;
 	u64 open_until_ns;
+	u64 ended_ns;
 	u64 ended;
 	u64 took_ns;
 };
 
-/* A non-critical write goes to the drive. */
-static inline void fgio_flush_wrote(struct fgio_flushes *flushes)
+/* A non-critical write of @size, in any unit, goes to the drive. */
+static inline void fgio_flush_wrote(struct fgio_flushes *flushes, u64 size)
 {
-	fgio_store(&flushes->writes, flushes->writes + 1);
+	fgio_store(&flushes->wrote, flushes->wrote + size);
 }
 
 /*
@@ -65,6 +70,15 @@ static inline bool fgio_flush_holds(const struct fgio_flushes *flushes,
 {
 	return fgio_load(&flushes->until_ns) > now_ns &&
 	       fgio_load(&flushes->open_until_ns) <= now_ns;
+}
+
+/* Whether one was over lately: who comes next finds what the cache was given since. */
+static inline bool fgio_flush_may_come(const struct fgio_flushes *flushes,
+				       u64 now_ns)
+{
+	u64 ended_ns = fgio_load(&flushes->ended_ns);
+
+	return ended_ns && now_ns < ended_ns + FGIO_FLUSH_MEMORY_NS;
 }
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,

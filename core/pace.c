@@ -183,6 +183,22 @@ static void confirm(struct fgio_pace *pace, u64 met_at)
 		pace->times_met++;
 }
 
+static void set_limit(struct fgio_pace *pace, u64 limit)
+{
+	confirm(pace, limit);
+	pace->pace = smaller(limit + limit / MARGIN_SHARE, PACE_SLOWEST);
+	pace->at_limit = smaller(limit, PACE_SLOWEST);
+	pace->calm = 0;
+}
+
+bool fgio_pace_show(struct fgio_pace *pace, u64 shown)
+{
+	if (shown <= pace->pace)
+		return false;
+	set_limit(pace, smaller(shown, (FOUND_MOST + 1) * pace->pace));
+	return true;
+}
+
 void fgio_pace_slow_down(struct fgio_pace *pace,
 			 const struct fgio_pace_met *met)
 {
@@ -200,10 +216,7 @@ void fgio_pace_slow_down(struct fgio_pace *pace,
 	slower = larger(slower, met->rotates ?
 				pace_of_disk(pace) :
 				pace_of_same_drive(pace, met->hidden_ns));
-	confirm(pace, slower);
-	pace->pace = smaller(slower + slower / MARGIN_SHARE, PACE_SLOWEST);
-	pace->at_limit = smaller(slower, PACE_SLOWEST);
-	pace->calm = 0;
+	set_limit(pace, slower);
 }
 
 /*

@@ -103,6 +103,12 @@ struct fgio_pace_met {
 void fgio_pace_slow_down(struct fgio_pace *pace,
 			 const struct fgio_pace_met *met);
 
+/*
+ * What was sent took as long as at @shown, at least. Return: whether that is news. One
+ * time tells little: it becomes no more than four times as slow.
+ */
+bool fgio_pace_show(struct fgio_pace *pace, u64 shown);
+
 /* The drive was pressed for an interval, and its limit was not met. */
 void fgio_pace_speed_up(struct fgio_pace *pace, bool rotates);
 

@@ -141,6 +141,14 @@ static bool release_has_room(const struct fgio_queue *queue)
 			       FGIO_RELEASE_SHARE;
 }
 
+static u64 release_interval_ns(const struct fgio_queue *queue)
+{
+	u64 interval_ns = queue->config.release_interval_ns;
+
+	return adapts(queue) ? fgio_depth_promise_ns(&queue->depth, interval_ns) :
+			       interval_ns;
+}
+
 /*
  * A request that went late does not put off the next one: the intervals stay
  * on their grid, so that the promised rate is kept on average. But no more
@@ -148,7 +156,7 @@ static bool release_has_room(const struct fgio_queue *queue)
  */
 static void plan_next_release(struct fgio_queue *queue, u64 now_ns)
 {
-	u64 interval_ns = queue->config.release_interval_ns;
+	u64 interval_ns = release_interval_ns(queue);
 	u64 on_grid_ns = queue->next_release_ns + interval_ns;
 
 	if (now_ns < queue->next_release_ns)
@@ -198,7 +206,7 @@ static void measure_request(struct fgio_queue *queue,
 
 	request->depth.sent_ns = 0;
 	if (!critical && request->write)
-		fgio_flush_wrote(&queue->depth.flushes);
+		fgio_depth_wrote(&queue->depth, request->sectors);
 	if (critical && adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
@@ -262,6 +270,17 @@ static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
 	return cheapest;
 }
 
+/* Whether non-critical requests are held back, or may be. */
+static bool is_weighed(const struct fgio_queue *queue, u64 now_ns)
+{
+	if (fgio_load(&queue->one_class))
+		return false;
+	if (fgio_queue_critical_about(queue, now_ns))
+		return true;
+	return adapts(queue) && fgio_queue_saw_critical(queue) &&
+	       fgio_flush_may_come(&queue->depth.flushes, now_ns);
+}
+
 /* Whether critical I/O was about lately, and is to find the device nearly free. */
 static bool may_come_back(const struct fgio_queue *queue, u64 now_ns)
 {
@@ -301,7 +320,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
-	if (queue->one_class || !fgio_queue_critical_about(queue, now_ns)) {
+	if (!is_weighed(queue, now_ns)) {
 		queue->measures = false;
 		if (!queue->one_class && may_come_back(queue, now_ns))
 			return next_in_calm(queue, now_ns, cheapest);

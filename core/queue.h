@@ -7,8 +7,9 @@
  * 4.3). While critical I/O is about, no more of them are in the device than do
  * not harm it, because a device does not know whom to serve first: depth.h says
  * how many that is, or at most `noncritical_in_device_max`, where that is set;
- * and at least one goes in each `release_interval_ns`, whatever the critical
- * load, so that background work never stands still. A deep critical load makes
+ * and at least one goes in each `release_interval_ns` (on a disk whose pace is
+ * learnt, it may be fewer: depth.h), whatever the critical load, so that
+ * background work never stands still. A deep critical load makes
  * each I/O take longer than the interval: releases may then exceed the limit,
  * up to one non-critical request for eight critical ones in the device. While no critical I/O is
  * about, nothing is held back, and a caller that knows which request costs the
@@ -69,7 +70,8 @@ struct fgio_request {
  * struct fgio_queue_config - what an administrator may choose
  * @noncritical_in_device_max: non-critical requests in the device while
  *	critical I/O is about; 0: as many as do not harm it
- * @release_interval_ns: a non-critical request goes at least this often
+ * @release_interval_ns: a non-critical request goes at least this often; see
+ *	fgio_depth_promise_ns()
  * @critical_window_ns: critical I/O is about for so long after the last one
  *	completed
  */

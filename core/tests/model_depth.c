@@ -79,6 +79,12 @@ static struct fgio_request *play_next(struct script *play)
 	return request;
 }
 
+static u64 promise_most_ns(const struct fgio_queue *queue)
+{
+	return queue->config.release_interval_ns *
+	       (queue->depth.rotates ? FGIO_DEPTH_PROMISE_MOST : 1);
+}
+
 static void check_always(const struct script *play)
 {
 	const struct fgio_queue *queue = &play->queue;
@@ -92,8 +98,7 @@ static void check_always(const struct script *play)
 	if (queue->queued[FGIO_NONCRITICAL] && !fgio_queue_has_work(queue) &&
 	    !queue->in_device[FGIO_NONCRITICAL] && !play->told) {
 		CHECK(play->retry_ns);
-		CHECK(play->retry_ns <=
-		      play->now_ns + queue->config.release_interval_ns);
+		CHECK(play->retry_ns <= play->now_ns + promise_most_ns(queue));
 	}
 }
 
@@ -125,7 +130,7 @@ static void drain(struct script *play)
 			play_complete(play, i);
 		while (play_next(play))
 			;
-		play->now_ns += 10 * MILLISECOND;
+		play->now_ns += promise_most_ns(&play->queue);
 	}
 	CHECK(!fgio_queue_holds_requests(&play->queue));
 }

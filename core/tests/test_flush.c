@@ -11,42 +11,55 @@
 
 #define MILLISECOND 1000000ULL
 
-static void test_quiet_where_another_took_all_writes(void **state)
+static void test_who_comes_after_one_finds_what_went_since(void **state)
 {
 	struct fgio_flushes flushes = { 0 };
 	struct fgio_flush first, second, third;
 
 	(void)state;
-	fgio_flush_wrote(&flushes);
+	fgio_flush_wrote(&flushes, 80);
 	fgio_flush_begin(&flushes, &first, false, 1);
-	assert_false(first.quiet);
+	assert_int_equal(first.left, 80);
 	/* The first one is still at it. */
 	fgio_flush_begin(&flushes, &second, false, 2);
-	assert_false(second.quiet);
+	assert_int_equal(second.left, 80);
 	fgio_flush_end(&flushes, &first, 0, 3);
 	fgio_flush_begin(&flushes, &third, false, 4);
-	assert_true(third.quiet);
+	assert_int_equal(third.left, 0);
 	/* What went meanwhile was not taken. */
-	fgio_flush_wrote(&flushes);
+	fgio_flush_wrote(&flushes, 72);
 	fgio_flush_end(&flushes, &third, 0, 5);
 	fgio_flush_begin(&flushes, &first, false, 6);
-	assert_false(first.quiet);
+	assert_int_equal(first.left, 72);
 }
 
 static void test_an_early_one_that_ends_late_takes_nothing_back(void **state)
 {
-	struct fgio_flushes flushes = { .writes = UINT32_MAX,
-					.flushed = UINT32_MAX };
+	struct fgio_flushes flushes = { .wrote = 1000, .flushed = 1000 };
 	struct fgio_flush early, late, next;
 
 	(void)state;
 	fgio_flush_begin(&flushes, &early, false, 1);
-	fgio_flush_wrote(&flushes);
+	fgio_flush_wrote(&flushes, 80);
 	fgio_flush_begin(&flushes, &late, false, 2);
 	fgio_flush_end(&flushes, &late, 0, 3);
 	fgio_flush_end(&flushes, &early, 0, 4);
 	fgio_flush_begin(&flushes, &next, false, 5);
-	assert_true(next.quiet);
+	assert_int_equal(next.left, 0);
+}
+
+static void test_another_may_come_for_a_while(void **state)
+{
+	struct fgio_flushes flushes = { 0 };
+	struct fgio_flush flush;
+
+	(void)state;
+	assert_false(fgio_flush_may_come(&flushes, 1));
+	fgio_flush_begin(&flushes, &flush, false, 1);
+	fgio_flush_end(&flushes, &flush, 0, 2);
+	assert_true(fgio_flush_may_come(&flushes, 1));
+	assert_true(fgio_flush_may_come(&flushes, 1 + FGIO_FLUSH_MEMORY_NS));
+	assert_false(fgio_flush_may_come(&flushes, 2 + FGIO_FLUSH_MEMORY_NS));
 }
 
 static void test_under_way_as_long_as_is_usual(void **state)
@@ -105,7 +118,8 @@ static void test_no_flush_is_waited_for_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet_where_another_took_all_writes),
+		cmocka_unit_test(test_who_comes_after_one_finds_what_went_since),
+		cmocka_unit_test(test_another_may_come_for_a_while),
 		cmocka_unit_test(test_an_early_one_that_ends_late_takes_nothing_back),
 		cmocka_unit_test(test_under_way_as_long_as_is_usual),
 		cmocka_unit_test(test_after_one_writes_go_as_long_as_it_takes_alone),
