@@ -286,10 +286,12 @@ static void forget_waits(void)
 static void follow_waits(void)
 {
 	some_attached_in_vain = false;
+	fgio_walk_pause();
 	visit_hooks(detach_if_off);
 	unregister_detached();
 	if (some_attached_in_vain)
 		forget_waits();
+	fgio_walk_resume();
 	visit_hooks(attach_if_on);
 	WRITE_ONCE(fgio_waits_matter_now, true);
 }
@@ -297,9 +299,11 @@ static void follow_waits(void)
 static void ignore_waits(void)
 {
 	WRITE_ONCE(fgio_waits_matter_now, false);
+	fgio_walk_pause();
 	visit_hooks(detach);
 	unregister_detached();
 	forget_waits();
+	fgio_walk_resume();
 }
 
 static void reconsider(struct work_struct *unused)

@@ -31,6 +31,8 @@ int fgio_walk_init(void);
 void fgio_walk_exit(void);
 void fgio_walk_wanted(void);
 void fgio_walk_soon(void);
+void fgio_walk_pause(void);
+void fgio_walk_resume(void);
 
 /**
  * struct fgio_chain - what the walk saw of a foreground task's wait

@@ -13,6 +13,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/vmalloc.h>
@@ -77,6 +78,9 @@ static struct {
 	u32 *actions;
 	u32 *root_seqs;
 } now;
+
+/* Held while a walk looks at tasks that wait. */
+static DEFINE_MUTEX(walking);
 
 static struct task_struct *thread;
 static struct hrtimer timer;
@@ -434,6 +438,21 @@ static void walk_once(void)
 	totals.walk_ns += last_duration_ns;
 }
 
+/*
+ * While hooks are detached, waits end unseen, and with them perhaps tasks that the
+ * records still name: from before that until the records are gone, no walk looks at
+ * any. Context: may sleep, not in a walk.
+ */
+void fgio_walk_pause(void)
+{
+	mutex_lock(&walking);
+}
+
+void fgio_walk_resume(void)
+{
+	mutex_unlock(&walking);
+}
+
 static int walk_thread(void *unused)
 {
 	for (;;) {
@@ -444,7 +463,9 @@ static int walk_thread(void *unused)
 		__set_current_state(TASK_RUNNING);
 		if (kthread_should_stop())
 			break;
+		mutex_lock(&walking);
 		walk_once();
+		mutex_unlock(&walking);
 		if (walk_is_needed())
 			start_timer(READ_ONCE(walk_interval_us) << calm);
 	}

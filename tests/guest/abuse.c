@@ -10,6 +10,7 @@
  *	abuse namespace
  *	abuse unprivileged
  *	abuse sleepers THREADS SECONDS
+ *	abuse mortals THREADS SECONDS
  *	abuse hook NAME		prints "works attached error" of a hook
  *	abuse state NAME	prints a figure of FGIO_IOC_STATE
  *
@@ -18,6 +19,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -727,6 +729,47 @@ static void run_sleepers(unsigned int threads, unsigned int seconds)
 	printf("awake\n");
 }
 
+/* ---- threads that wait, and are gone ---- */
+
+static pthread_mutex_t never_free = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_and_end(void *ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)(uintptr_t)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	CHECK(pthread_mutex_timedlock(&never_free, &until) == ETIMEDOUT);
+	return NULL;
+}
+
+/*
+ * Waves of them, each of which waits once and ends, one after the other, and none comes
+ * before all are gone: what they leave is not taken by others at once. They are
+ * foreground by their I/O priority, so that the module may go meanwhile.
+ */
+static void run_mortals(unsigned int threads, unsigned int seconds)
+{
+	uint64_t end = now_ms() + seconds * 1000ULL;
+	pthread_t *mortal = calloc(threads, sizeof(*mortal));
+	unsigned int i;
+
+	CHECK(mortal);
+	CHECK(!syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+		       IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
+	CHECK(!pthread_mutex_lock(&never_free));
+	while (now_ms() < end) {
+		for (i = 0; i < threads; i++)
+			mortal[i] = begin_thread(wait_and_end,
+						 500 + 2000 * i / threads);
+		for (i = 0; i < threads; i++)
+			CHECK(!pthread_join(mortal[i], NULL));
+	}
+	free(mortal);
+}
+
 /* ---- what the module says ---- */
 
 static void say_hook(const char *name)
@@ -791,6 +834,8 @@ int main(int argc, char **argv)
 		run_unprivileged();
 	else if (!strcmp(what, "sleepers") && argc == 4)
 		run_sleepers(number(first), number(argv[3]));
+	else if (!strcmp(what, "mortals") && argc == 4)
+		run_mortals(number(first), number(argv[3]));
 	else if (!strcmp(what, "hook"))
 		say_hook(first);
 	else if (!strcmp(what, "state"))

@@ -112,6 +112,33 @@ check_unload_while_hundreds_sleep() {
   remove_null abuse
 }
 
+# Who waits while the hooks go is not seen to end; nobody may look at it then.
+# limit: 300
+check_unload_while_threads_come_and_go() {
+  local mortals round
+  make_null abuse size=64
+  load_fgio
+  (cd "$WORK" && exec abuse mortals 400 280) &
+  mortals=$!
+  for round in 1 2 3; do
+    # Of who has an I/O priority alone, its I/O tells.
+    use fgio
+    ionice -c1 dd if="/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none
+    wait_for "waiting threads" some_wait
+    use none
+    timeout $((20 * ${LAB_SLOWNESS:-1})) rmmod fgio || fail "the module does not go"
+    load_fgio
+  done
+  kill $mortals
+  wait $mortals || true
+  unload_fgio
+  remove_null abuse
+}
+
+some_wait() {
+  [[ $(abuse state foreground_waiting) -gt 200 ]]
+}
+
 read_hook() { # NAME: sets WORKS, ATTACHED and ERROR
   local said
   said=$(abuse hook "$1") || fail "there is no hook $1: $said"
