@@ -344,8 +344,9 @@ void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors)
 }
 
 /*
- * Beyond twice what it takes with an empty cache, a flush took its time for what was
- * left there. Of two at once, the slower pace counts, or now and then the other one.
+ * Beyond twice what it takes with an empty cache, a flush of a disk took its time for
+ * what was left there; one of flash may do so for any reason. Of two at once, the
+ * slower pace counts, or now and then the other one.
  */
 static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 		       u64 alone_ns, u64 now_ns)
@@ -353,7 +354,7 @@ static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
 	u64 pace;
 
-	if (!flush->left || !alone_ns)
+	if (!depth->rotates || !flush->left || !alone_ns)
 		return;
 	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
 	if (pace > fgio_load(&depth->cache_pace))
