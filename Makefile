@@ -23,6 +23,7 @@ PREFIX ?= /usr/local
 OUT ?= build/demo
 SECONDS ?= 20
 SETUP ?= ./setup
+PARALLEL := -j$(shell nproc) --output-sync
 CARGO := cargo
 CARGO_TARGET ?= build/cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir $(CARGO_TARGET) --locked
@@ -45,7 +46,7 @@ setup-lab: setup-build
 	@lab/setup
 
 modules: setup-build
-	@for kernel in $(KERNELS); do $(MAKE) --no-print-directory -C kmod KERNEL=$$kernel || exit; done
+	@for kernel in $(KERNELS); do $(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=$$kernel || exit; done
 
 command: setup-build
 	$(CARGO) build --release $(CARGO_FLAGS)
@@ -63,13 +64,13 @@ integrations: lib
 build: modules command lib
 
 demo: setup-lab command
-	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12
+	@$(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=6.12
 	@lab/run first-light --demo --out $(OUT)
 
 test: test-native test-lab
 
 test-native: setup-lab integrations
-	@$(MAKE) --no-print-directory -C core test
+	@$(MAKE) --no-print-directory $(PARALLEL) -C core test
 	@$(MAKE) --no-print-directory -C lib test test-bindings
 	@for kernel in $(KERNELS); do kmod/fetch-kernel $$kernel >/dev/null || exit; done
 	build/venv/bin/python -m pytest -q kmod/private integrations
@@ -99,7 +100,7 @@ stress: setup-lab modules
 
 debug-check: setup-lab
 	@lab/debug-kernel >/dev/null
-	@$(MAKE) --no-print-directory -C kmod KERNEL=6.12-debug
+	@$(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=6.12-debug
 	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12
 
 results: setup-lab build integrations

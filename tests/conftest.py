@@ -10,8 +10,35 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab import guest as machine  # noqa: E402 (after the path to it)
-from lab import kernel, paths  # noqa: E402
+import early  # noqa: E402 (after the path to it)
+
+from lab import guest as machine  # noqa: E402
+from lab import host, kernel, paths  # noqa: E402
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begins the boots in virtual time of the tests that were chosen: see early.py."""
+    if session.config.option.collectonly:
+        return
+    wanted = {}
+    for item in session.items:
+        asks = getattr(item.module, "early", None)
+        parameters = getattr(getattr(item, "callspec", None), "params", None)
+        if callable(asks) and parameters and (work := asks(**parameters)):
+            wanted[work] = parameters["version"]
+    try:
+        if wanted:
+            early.prepare(set(wanted.values()))
+    except host.LabError:
+        # Whoever needs it says so.
+        return
+    for work in wanted:
+        early.begin(work)
+
+
+def pytest_sessionfinish() -> None:
+    """After an interruption, what was not begun is not waited for."""
+    early.end()
 
 
 @pytest.fixture
