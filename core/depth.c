@@ -734,11 +734,11 @@ static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
 }
 
-/* Where somebody flushes, nothing else tells what a faster pace leaves in the cache. */
+/* Where a disk is flushed, nothing else tells what a faster pace leaves in its cache. */
 static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
 {
 	return depth->phase != FGIO_DEPTH_SETTLED || depth->interval.told ||
-	       !fgio_flush_may_come(&depth->flushes, now_ns);
+	       !fgio_depth_flush_may_come(depth, now_ns);
 }
 
 /* What a drive does now and then is usual for long. */

@@ -204,6 +204,16 @@ void fgio_depth_completed(struct fgio_depth *depth,
 /* A non-critical write goes to the drive, measured or not. */
 void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors);
 
+/*
+ * Whether a flush was over lately, and the next one may find what went since: that of a
+ * disk is long, and tells what was in its cache; one of flash may be so for any reason.
+ */
+static inline bool fgio_depth_flush_may_come(const struct fgio_depth *depth,
+					     u64 now_ns)
+{
+	return depth->rotates && fgio_flush_may_come(&depth->flushes, now_ns);
+}
+
 /* A critical flush begins. Any context. */
 static inline void fgio_depth_flush_begins(struct fgio_depth *depth,
 					   struct fgio_flush *flush,

@@ -278,7 +278,7 @@ static bool is_weighed(const struct fgio_queue *queue, u64 now_ns)
 	if (fgio_queue_critical_about(queue, now_ns))
 		return true;
 	return adapts(queue) && fgio_queue_saw_critical(queue) &&
-	       fgio_flush_may_come(&queue->depth.flushes, now_ns);
+	       fgio_depth_flush_may_come(&queue->depth, now_ns);
 }
 
 /* Whether critical I/O was about lately, and is to find the device nearly free. */

@@ -8,7 +8,6 @@ checks. What a batch left is in build/scenarios/BATCH-KERNEL/.
 import os
 from collections.abc import Sequence
 
-import early as early_boots
 import pytest
 import scenario
 from scenario import Batch
@@ -41,14 +40,9 @@ def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> 
     ]
 
 
-def early(batch: Batch, version: str, check: str) -> early_boots.Work | None:
-    """Boots in virtual time are made beside the others."""
-    return (scenario.report, (batch, version)) if batch.counted_clock else None
-
-
 def judge(batch: Batch, version: str, check: str) -> None:
     """Passes, skips or fails as the check did in the batch's boot."""
-    report = early_boots.result(scenario.report, batch, version)
+    report = scenario.report(batch, version)
     if check == "kernel_log":
         assert not report.died, report.died
         assert not scenario.trouble(batch, report.kernel_log)

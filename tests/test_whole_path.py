@@ -11,7 +11,6 @@ build/scenarios/whole-path-KERNEL/.
 import functools
 import os
 
-import early as early_boots
 import pytest
 from rich.console import Console
 
@@ -55,14 +54,9 @@ def _every() -> list:
     return found
 
 
-def early(version: str, name: str) -> early_boots.Work | None:
-    """It is in virtual time, and long."""
-    return _rows, (version,)
-
-
 @pytest.mark.parametrize(("version", "name"), _every())
 def test_scenario(version: str, name: str) -> None:
-    rows = early_boots.result(_rows, version)
+    rows = _rows(version)
     if isinstance(rows, str):
         pytest.fail(rows)
     if name not in rows:
