@@ -16,24 +16,25 @@ from lab import guest as machine  # noqa: E402
 from lab import host, kernel, paths  # noqa: E402
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the marker of early.py."""
+    config.addinivalue_line(
+        "markers", "early(function, *arguments): what early.py begins; the last is a kernel"
+    )
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begins the boots in virtual time of the tests that were chosen: see early.py."""
-    if session.config.option.collectonly:
+    """Begins what the chosen tests marked: see early.py."""
+    marks = [mark.args for item in session.items for mark in item.iter_markers("early")]
+    if session.config.option.collectonly or not marks:
         return
-    wanted = {}
-    for item in session.items:
-        asks = getattr(item.module, "early", None)
-        parameters = getattr(getattr(item, "callspec", None), "params", None)
-        if callable(asks) and parameters and (work := asks(**parameters)):
-            wanted[work] = parameters["version"]
     try:
-        if wanted:
-            early.prepare(set(wanted.values()))
+        early.prepare({args[-1] for args in marks})
     except host.LabError:
         # Whoever needs it says so.
         return
-    for work in wanted:
-        early.begin(work)
+    for function, *arguments in marks:
+        early.begin(function, *arguments)
 
 
 def pytest_sessionfinish() -> None:

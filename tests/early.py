@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Boots in virtual time, made beside the others: nothing that they bring depends on the host.
 
-A module of tests names what it wants so in a function `early`, which takes the parameters of one
-of its tests and returns a function and its arguments, or None. conftest.py begins those of the
-tests that were chosen, one after the other; the tests ask for the results.
+A test that wants it so is marked: pytest.mark.early(function, *arguments, kernel). conftest.py
+begins what the chosen tests marked, one after the other; the tests ask for the results.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,11 +12,10 @@ from typing import TypeVar
 from lab import image, kernel
 
 Result = TypeVar("Result")
-Work = tuple[Callable[..., Result], tuple[Hashable, ...]]
 
 # One: each is a processor at work, and the others need one, too.
 _pool = ThreadPoolExecutor(1)
-_begun: dict[Work, Future] = {}
+_begun: dict[tuple[Callable, tuple[Hashable, ...]], Future] = {}
 
 
 def prepare(versions: set[str]) -> None:
@@ -27,11 +25,10 @@ def prepare(versions: set[str]) -> None:
         image.initramfs(kernel.locate(version))
 
 
-def begin(work: Work) -> None:
-    """Puts it behind what was begun before."""
-    if work not in _begun:
-        function, arguments = work
-        _begun[work] = _pool.submit(function, *arguments)
+def begin(function: Callable[..., Result], *arguments: Hashable) -> None:
+    """Puts it behind what was begun before; once is enough."""
+    if (function, arguments) not in _begun:
+        _begun[function, arguments] = _pool.submit(function, *arguments)
 
 
 def result(function: Callable[..., Result], *arguments: Hashable) -> Result:

@@ -8,6 +8,7 @@ checks. What a batch left is in build/scenarios/BATCH-KERNEL/.
 import os
 from collections.abc import Sequence
 
+import early
 import pytest
 import scenario
 from scenario import Batch
@@ -32,8 +33,18 @@ GOOD = "ok"
 
 def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> list:
     """A parameter set for each kernel and check, and for the kernel's log after them."""
+
+    def marks(batch: Batch, version: str) -> list:
+        return [pytest.mark.early(scenario.report, batch, version)] if batch.counted_clock else []
+
     return [
-        pytest.param(batch, version, check, id=f"{version}-{batch.name}-{check}")
+        pytest.param(
+            batch,
+            version,
+            check,
+            id=f"{version}-{batch.name}-{check}",
+            marks=marks(batch, version),
+        )
         for version in kernels
         for batch in batches
         for check in (*batch.checks(), "kernel_log")
@@ -42,7 +53,7 @@ def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> 
 
 def judge(batch: Batch, version: str, check: str) -> None:
     """Passes, skips or fails as the check did in the batch's boot."""
-    report = scenario.report(batch, version)
+    report = early.result(scenario.report, batch, version)
     if check == "kernel_log":
         assert not report.died, report.died
         assert not scenario.trouble(batch, report.kernel_log)

@@ -11,6 +11,7 @@ build/scenarios/whole-path-KERNEL/.
 import functools
 import os
 
+import early
 import pytest
 from rich.console import Console
 
@@ -49,14 +50,15 @@ def _every() -> list:
     for version in KERNELS:
         for one in scenarios.every():
             limit = LIMITS.get((version, one.name))
-            marks = [pytest.mark.xfail(reason=limit, strict=True)] if limit else []
+            marks = [pytest.mark.early(_rows, version)]
+            marks += [pytest.mark.xfail(reason=limit, strict=True)] if limit else []
             found.append(pytest.param(version, one.name, id=f"{version}-{one.name}", marks=marks))
     return found
 
 
 @pytest.mark.parametrize(("version", "name"), _every())
 def test_scenario(version: str, name: str) -> None:
-    rows = _rows(version)
+    rows = early.result(_rows, version)
     if isinstance(rows, str):
         pytest.fail(rows)
     if name not in rows:
