@@ -101,6 +101,11 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
                 f"{SPEEDS.start} to {SPEEDS.stop - 1}"
             )
         plans = paper.plans(options) if options.experiment == paper.NAME else [_plan(options)]
+        if not any(plan.tasks() for plan in plans):
+            raise host.LabError(
+                "nothing to run: the chosen parts have no boot on this device with these "
+                "configurations; choose others"
+            )
         if not options.out:
             raise host.LabError("where to? give --out DIR, a folder for summary and report")
         return plans

@@ -45,7 +45,11 @@ FIGURES = (
     Figure("first-light", "not there: a base backup", "first-light"),
     Figure("databases", "not there: small storms", "databases"),
     Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits", "ssd"),
-    Figure("tpcc-hdd", "figure 4 on a hard disk", "tpcc", "^tpcc-fits$", "hdd"),
+    Figure("tpcc-hdd", "figures 4 and 6 on a hard disk", "tpcc", "^tpcc-fits(-slowly)?$", "hdd"),
+    Figure("ycsb-ssd", "figures 7 and 8 on a SATA SSD", "ycsb", "^fits", "ssd"),
+    Figure("ycsb-hdd", "figures 7 and 8 on a hard disk", "ycsb", "^fits(-slowly)?$", "hdd"),
+    Figure("rocksdb-ssd", "not there: RocksDB on a SATA SSD", "rocksdb", device="ssd"),
+    Figure("rocksdb-hdd", "not there: RocksDB on a hard disk", "rocksdb", device="hdd"),
     # Paced: as fast as they go, clients that wait less ask for more, and both would be compared.
     Figure(
         "ablation-postgresql",
@@ -64,7 +68,7 @@ def plans(options: argparse.Namespace) -> list[runner.Plan]:
     """What the figures that were asked for take. Raises LabError when none matches --only."""
     chosen = matching(options.only or "", (figure.name for figure in FIGURES), "figure")
     found = [figure for figure in FIGURES if figure.name in chosen]
-    return [plan for figure in found if (plan := _plan(figure, options)).configurations]
+    return [plan for figure in found if (plan := _plan(figure, options)).tasks()]
 
 
 def _plan(figure: Figure, options: argparse.Namespace) -> runner.Plan:

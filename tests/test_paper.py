@@ -10,6 +10,7 @@ from rich.console import Console
 
 from lab import claims, cli, configurations, guest, host, kept, kernel, paper, runner
 from lab.experiments.base import Experiment, Row
+from lab.experiments.tpcc import SIZES
 
 KERNEL = kernel.Kernel("6.12", "6.12.0-test", Path("/nowhere"))
 
@@ -213,7 +214,25 @@ def test_figures_of_one_experiment_do_not_share_its_parts(tmp_path):
     options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
     by_name = {one.out.name: one for one in paper.plans(options)}
     assert by_name["ablation-postgresql"].experiment.variants == ("tpcc-fits-paced",)
-    assert len(by_name["tpcc"].experiment.variants) == 6
+    assert {task.variant for task in by_name["tpcc"].tasks()} == {
+        f"tpcc-{size}{pace}" for size in SIZES for pace in ("", "-paced")
+    }
+
+
+def test_a_hard_disk_has_a_load_that_it_can_serve_and_nothing_else_has(tmp_path):
+    options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
+    variants = {
+        one.out.name: {task.variant for task in one.tasks()} for one in paper.plans(options)
+    }
+    assert variants["tpcc-hdd"] == {"tpcc-fits", "tpcc-fits-slowly"}
+    assert variants["tpcc-ssd"] == {"tpcc-fits", "tpcc-fits-paced"}
+    assert variants["ycsb-hdd"] == {"fits", "fits-slowly"}
+    options = cli._parser().parse_args(["ycsb", "--only", "slowly", "--out", str(tmp_path)])
+    with pytest.raises(cli.UsageError, match="nothing to run"):
+        cli._plans(options)
+    options.device = "hdd"
+    (plan,) = cli._plans(options)
+    assert plan.experiment.duration_s == 100
 
 
 def test_an_experiment_may_keep_its_own_processor(tmp_path):

@@ -65,7 +65,15 @@ class Databases(Experiment):
 
     def __init__(self):
         self.variants = tuple(self.databases)
-        self.duration_s = max(one.duration_s for one in self.databases.values())
+
+    @property
+    def duration_s(self) -> float:
+        """The longest of the boots."""
+        served = (one for one in map(self.databases.get, self.variants) if self._serves(one))
+        return max((one.duration_s for one in served), default=0)
+
+    def _serves(self, database: Database) -> bool:
+        return self.device in database.devices
 
     def choose_part(self, only: str) -> None:
         """Runs databases alone whose names match a pattern. Raises LabError when none does."""
@@ -73,6 +81,8 @@ class Databases(Experiment):
 
     def has(self, configuration: Configuration, variant: str) -> bool:
         database = self.databases[variant]
+        if not self._serves(database):
+            return False
         if configuration.own_throttle:
             return bool(database.throttle(self.device))
         if configuration.io_cost:

@@ -2,13 +2,15 @@
 """PostgreSQL under TPC-C, three databases beside the same memory, as fast as it goes and paced."""
 
 from lab.experiments.database.base import Database
-from lab.experiments.database.tpcc import Tpcc
+from lab.experiments.database.tpcc import Tpcc, TpccOnHardDisk
 from lab.experiments.databases import Evaluation
 
 # Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
 # Transactions a second, of the paced runs: what every configuration can serve.
 PACE = 150
+# The same of a hard disk, where a commit takes 25 ms and more; and how often a checkpoint begins.
+HARD_DISK = TpccOnHardDisk("fits-slowly", SIZES["fits"], rate=10, checkpoint_s=30)
 
 
 class TpccExperiment(Evaluation):
@@ -24,7 +26,7 @@ class TpccExperiment(Evaluation):
             Tpcc(size, warehouses, 0, checked=size == "fits"),
             Tpcc(f"{size}-paced", warehouses, PACE, checked=False),
         )
-    }
+    } | {HARD_DISK.name: HARD_DISK}
     limit_s = 3600
     units = {
         "foreground.throughput": "transactions per second, of all five kinds",

@@ -2,13 +2,15 @@
 """WiredTiger under YCSB's workload A, three sizes, as fast as it goes and paced."""
 
 from lab.experiments.database.base import Database
-from lab.experiments.database.wiredtiger_ycsb import WiredTigerYcsb
+from lab.experiments.database.wiredtiger_ycsb import WiredTigerYcsb, WiredTigerYcsbOnHardDisk
 from lab.experiments.databases import Evaluation
 
 # Of the data, in memory.
 SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
 # Requests a second, of the paced runs: what every configuration can serve.
 PACE = 800
+# The same of a hard disk, where a commit takes 25 ms and more.
+HARD_DISK = WiredTigerYcsbOnHardDisk("fits-slowly", SIZES["fits"], rate=40, checkpoint_s=10)
 
 
 class Ycsb(Evaluation):
@@ -21,7 +23,7 @@ class Ycsb(Evaluation):
         one.name: one
         for size, share in SIZES.items()
         for one in (WiredTigerYcsb(size, share, 0), WiredTigerYcsb(f"{size}-paced", share, PACE))
-    }
+    } | {HARD_DISK.name: HARD_DISK}
     units = {
         "foreground.throughput": "requests per second",
         "background.checkpoint_s": "seconds of the longest checkpoint",

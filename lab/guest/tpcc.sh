@@ -6,6 +6,7 @@
 
 start_database() {
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
+  [[ $IN_MEMORY == 0 ]] || cat "$DATA"/pg/base/*/* >/dev/null
   start_server "$DATA/pg" "$SERVER_OPTIONS"
 }
 

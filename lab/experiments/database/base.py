@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.experiments.base import moments
+from lab.experiments.base import MODELS, moments
 from lab.figures import Requests
 
 
@@ -33,6 +33,7 @@ class Database:
     duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
         storm in them
     instructions_per_ns: speed of the processors, where that of the others would be the limit
+    devices: disk models that can serve its load
     settings: for the script, in databases.env
     profile: the one whose processes can be told apart by their titles; none for one of threads
     """
@@ -50,6 +51,7 @@ class Database:
     duration_s = 12
     warm_s = 1
     storm_after_s = 2
+    devices: tuple[str, ...] = MODELS
     settings: dict[str, object] = {}
     profile = ""
 

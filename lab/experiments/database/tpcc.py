@@ -59,6 +59,7 @@ class Tpcc(Database):
             "CHECKPOINT_S": CHECKPOINT_S,
             "CHECKED": int(checked),
             "CHECKPOINT": "CHECKPOINT",
+            "IN_MEMORY": 0,
             **POSTGRESQL,
         }
 
@@ -121,6 +122,22 @@ class Tpcc(Database):
             "wal_mib": round((int(lines[1]) - int(lines[0])) / host.MIB, 1),
         }
         return Measured({"": requests}, background)
+
+
+class TpccOnHardDisk(Tpcc):
+    """What a hard disk can commit, long enough for a tail, from files that are in memory already.
+
+    At the rate of the others every transaction waits for the ones before it, whoever schedules.
+    """
+
+    duration_s = 100
+    devices = ("hdd",)
+
+    def __init__(self, name: str, warehouses: int, rate: int, checkpoint_s: int):
+        """rate: transactions a second; checkpoint_s: how often one begins"""
+        super().__init__(name, warehouses, rate, checked=False)
+        self.storm = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
+        self.settings |= {"CHECKPOINT_S": checkpoint_s, "IN_MEMORY": 1}
 
 
 def _check_consistency(found: list[str]) -> None:

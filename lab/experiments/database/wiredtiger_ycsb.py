@@ -39,10 +39,6 @@ class WiredTigerYcsb(Database):
     memory_mib = MEMORY_MIB
     duration_s = 12
     warm_s = 1
-    storm = (
-        f"a checkpoint {CHECKPOINT_S} s after the end of the last one, and eviction; "
-        "*floor*: eviction alone"
-    )
 
     def __init__(self, size: str, share: float, rate: int):
         """share: of the data, in memory; rate: requests a second; 0: as many as there can be."""
@@ -53,13 +49,14 @@ class WiredTigerYcsb(Database):
         self.load = (
             f"reads and durable updates of 1,000 bytes, half and half, {CLIENTS} clients, {paced}"
         )
+        self.storm = _storm(CHECKPOINT_S)
         self.settings = {
             "RATE": rate,
             "CLIENTS": CLIENTS,
             "UPDATE_SHARE": UPDATE_SHARE,
             "KEYS": self._keys(),
             "ENGINE": self._engine(),
-            "CHECKPOINTS": f"checkpoint=(wait={CHECKPOINT_S})",
+            "CHECKPOINTS": _checkpoints(CHECKPOINT_S),
             "CONNECTION": "",
         }
 
@@ -111,3 +108,30 @@ class WiredTigerYcsb(Database):
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         return Measured(requests(folder, begin, end), wiredtiger.checkpoints(folder))
+
+
+class WiredTigerYcsbOnHardDisk(WiredTigerYcsb):
+    """What a hard disk can commit, long enough for a tail.
+
+    At the rate of the others every request waits for the ones before it, whoever schedules.
+    """
+
+    duration_s = 100
+    devices = ("hdd",)
+
+    def __init__(self, size: str, share: float, rate: int, checkpoint_s: int):
+        """checkpoint_s: from a checkpoint's end to the next one"""
+        super().__init__(size, share, rate)
+        self.storm = _storm(checkpoint_s)
+        self.settings |= {"CHECKPOINTS": _checkpoints(checkpoint_s)}
+
+
+def _storm(checkpoint_s: int) -> str:
+    return (
+        f"a checkpoint {checkpoint_s} s after the end of the last one, and eviction; "
+        "*floor*: eviction alone"
+    )
+
+
+def _checkpoints(checkpoint_s: int) -> str:
+    return f"checkpoint=(wait={checkpoint_s})"
