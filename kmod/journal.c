@@ -21,7 +21,7 @@
  *	j_wait_reserved (add_transaction_credits, jbd2_journal_lock_updates):
  *		credits are reserved by writeback that is on its way, one task
  *		for each, and come back with its I/O; no stock kernel tells
- *		whose they are. It takes half of the log to get there.
+ *		whose they are. They may be an eighth of the log.
  *	wait_transaction_switching: inlined, and over as soon as the journal's
  *		thread runs.
  *	ext4_fc_wait_committing_inode: has an inode, whose journal is in ext4's

@@ -143,8 +143,10 @@ def _figures(folder: Path, kind: str, span_s: float) -> dict:
 
 def checkpoints(folder: Path) -> dict:
     """How many and the longest: from the engine's statistics, of which it logs a line a second."""
-    lines = (folder / "statistics").read_text().splitlines()
-    last = json.loads(lines[-1])["wiredTiger"]["checkpoint"]
+    text = (folder / "statistics").read_text()
+    # The clients end when they are done, which may be amid a line.
+    whole = text[: text.rfind("\n")]
+    last = json.loads(whole.splitlines()[-1])["wiredTiger"]["checkpoint"]
     return {
         "checkpoints": last["total succeed number of checkpoints"],
         "checkpoint_s": last["max time (msecs)"] / MS_PER_S,

@@ -39,6 +39,8 @@ class WiredTigerYcsb(Database):
     memory_mib = MEMORY_MIB
     duration_s = 12
     warm_s = 1
+    # Of the file system, where mke2fs would choose one by the size of the image.
+    journal_mib = 0
 
     def __init__(self, size: str, share: float, rate: int):
         """share: of the data, in memory; rate: requests a second; 0: as many as there can be."""
@@ -87,10 +89,11 @@ class WiredTigerYcsb(Database):
                 what="loading the YCSB data set",
                 env={"LD_LIBRARY_PATH": str(built)},
             )
-            image.make_ext4(fresh, data, image.round_up(size_mib * host.MIB))
+            options = ("-J", f"size={self.journal_mib}") if self.journal_mib else ()
+            image.make_ext4(fresh, data, image.round_up(size_mib * host.MIB), *options)
 
     def _size_mib(self) -> int:
-        return int(FILE_PER_ROWS * self.mib) + ROOM_MIB
+        return int(FILE_PER_ROWS * self.mib) + ROOM_MIB + self.journal_mib
 
     def disk(self) -> Path:
         sources = [file.read_text() for file in (SOURCE, SOURCE_OF_CLIENTS)]
@@ -118,6 +121,8 @@ class WiredTigerYcsbOnHardDisk(WiredTigerYcsb):
 
     duration_s = 100
     devices = ("hdd",)
+    # As in a file system of some GiB: with 16 MiB, who syncs waits for credits (docs/waits-io.md).
+    journal_mib = 128
 
     def __init__(self, size: str, share: float, rate: int, checkpoint_s: int):
         """checkpoint_s: from a checkpoint's end to the next one"""
