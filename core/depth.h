@@ -24,21 +24,19 @@
 #define FGIO_CORE_DEPTH_H
 
 #include "class.h"
+#include "floor.h"
 #include "flush.h"
 #include "foresight.h"
 #include "pace.h"
+#include "samples.h"
 #include "types.h"
 
-/* Completions that wait to be learnt from; of more, the oldest are forgotten. */
-#define FGIO_DEPTH_SAMPLES 64
+/* How long each kind of I/O takes in a quiet drive is looked at again so often. */
+#define FGIO_DEPTH_WINDOW_NS 250000000ULL
 
-/*
- * A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB; or a flush; or
- * that of a commit.
- */
-#define FGIO_DEPTH_SIZES 12
-#define FGIO_DEPTH_FLUSH (2 * FGIO_DEPTH_SIZES)
-#define FGIO_DEPTH_KINDS (FGIO_DEPTH_FLUSH + 2)
+/* The tolerance is never less, or more. */
+#define FGIO_DEPTH_TOLERANCE_LEAST 2
+#define FGIO_DEPTH_TOLERANCE_MOST 256
 
 /* A promised request comes at most so many times later than it is asked to. */
 #define FGIO_DEPTH_PROMISE_MOST 10
@@ -47,7 +45,7 @@
  * struct fgio_depth_stamp - what a request carries through the drive
  * @sent_ns: when it went; 0: it is not measured
  * @wait_ns: how long it was expected to wait for others there
- * @kind: see FGIO_DEPTH_KINDS
+ * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
  */
 struct fgio_depth_stamp {
@@ -55,20 +53,6 @@ struct fgio_depth_stamp {
 	u32 wait_ns;
 	u8 kind;
 	bool quiet;
-};
-
-/**
- * struct fgio_depth_floor - how long a kind of I/O takes in a quiet drive
- * @known_ns: the median; 0: not known
- * @deviation_ns: the mean distance of single I/Os from it
- * @count: I/Os learnt from
- * @fresh: of these, in the window under way
- */
-struct fgio_depth_floor {
-	u32 known_ns;
-	u32 deviation_ns;
-	u32 count;
-	u32 fresh;
 };
 
 /**
@@ -122,19 +106,17 @@ struct fgio_depth {
 	u32 usual;     /* ...and the mean of that over some intervals */
 	struct fgio_depth_interval interval;
 	u64 window_end_ns;
-	struct fgio_depth_floor floor[FGIO_DEPTH_KINDS];
+	struct fgio_floor floor[FGIO_KINDS];
 
 	struct fgio_foresight foresight;
 
 	u64 retry_ns;
-	u32 learnt;
 
-	/* Written on completion: apart from what is written on submission. */
-	u32 completed __attribute__((aligned(64)));
+	/* From here on, written on completion: apart from what is written on submission. */
+	struct fgio_samples samples __attribute__((aligned(64)));
 	u64 quiet_since_ns;
 	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */
 	struct fgio_flushes flushes;
-	u64 sample[FGIO_DEPTH_SAMPLES];
 };
 
 /* @rotates: the drive has a platter, which does not wait for a late request. */

@@ -46,7 +46,7 @@ enum fgio_request_state {
  * @link: position in the FIFO of its class while queued
  * @sector: first sector (512 bytes)
  * @sectors: length
- * @depth: core/depth.c's own, while it is in the device
+ * @depth: core/depth.h's own, while it is in the device
  * @class: enum fgio_class
  * @state: enum fgio_request_state; see fgio_request_is_in_device()
  * @write: it is no read

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What completions tell of the drive: which of them waited, and the pace after that. */
+#include "atomic.h"
+#include "depth.h"
+#include "number.h"
+
+#define MICROSECOND 1000ULL
+#define MILLISECOND 1000000ULL
+
+/* The pace changes so often, or once in so many requests where they are slow. */
+#define INTERVAL_NS (16 * MILLISECOND)
+#define INTERVAL_REQUESTS 8
+#define INTERVAL_SAMPLES 4
+#define REQUEST_MOST_NS (10 * MILLISECOND)
+
+/* Until the limit was met, no more than this at a time. */
+#define TOGETHER_MOST 1024
+
+/* It is pressed when it was given work for so much of the time. */
+#define PRESSED_SHARE 2
+/* Late answers do not cost throughput: so much is made good. */
+#define CREDIT_NS (50 * MICROSECOND)
+
+/* How much longer the drive rests than the I/O had to wait. */
+#define REST_FACTOR 4
+#define REST_LEAST_NS (1 * MILLISECOND)
+#define REST_MOST_NS (8 * MILLISECOND)
+/* From a disk, that its cache has room for so many. */
+#define DISK_RESTS 32
+
+/* Of an interval, what tells that the limit was met. */
+#define FOUND_SHARE 64
+#define FOUND_SHARE_FIRST 8
+/* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
+#define FOUND_OF_HARM (4 * 4096)
+#define FOUND_OF_HARM_SHARE 8
+/* Where that is more than the work of so many requests, these are a first sign. */
+#define FOUND_REQUESTS 4
+
+/* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
+#define HARM 416
+#define HARM_SPAN 16
+#define HARM_MOST 4096
+/* ...and certainly when it is twice as much. */
+#define HARM_CERTAIN (2 * HARM)
+/* It is more than usual when it is so many times what it was in some intervals. */
+#define HARM_UNUSUAL 4
+#define USUAL_RISE 16
+#define USUAL_FALL 256
+
+/* So much may hide in a drive's caches and credits. */
+#define HIDDEN_NS (100 * MILLISECOND)
+#define HIDDEN_REQUESTS 32
+
+/* ---- what completed ---- */
+
+static void note_sample(struct fgio_depth *depth,
+			const struct fgio_depth_stamp *stamp,
+			enum fgio_class class, u32 others, u64 now_ns)
+{
+	const struct fgio_sample sample = {
+		.took_ns = beyond(now_ns, stamp->sent_ns),
+		.wait_ns = stamp->wait_ns,
+		.others = others,
+		.kind = stamp->kind,
+		.quiet = stamp->quiet,
+		.critical = class == FGIO_CRITICAL,
+	};
+
+	fgio_samples_note(&depth->samples, &sample);
+}
+
+void fgio_depth_completed(struct fgio_depth *depth,
+			  const struct fgio_depth_stamp *stamp,
+			  enum fgio_class class, u32 others, u64 now_ns)
+{
+	note_sample(depth, stamp, class, others, now_ns);
+}
+
+/*
+ * Beyond twice what it takes with an empty cache, a flush of a disk took its time for
+ * what was left there; one of flash may do so for any reason. Of two at once, the
+ * slower pace counts, or now and then the other one.
+ */
+static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
+		       u64 alone_ns, u64 now_ns)
+{
+	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
+	u64 pace;
+
+	if (!depth->rotates || !flush->left || !alone_ns)
+		return;
+	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
+	if (pace > fgio_load(&depth->cache_pace))
+		fgio_store(&depth->cache_pace, pace);
+}
+
+void fgio_depth_flush_ends(struct fgio_depth *depth,
+			   const struct fgio_flush *flush, u64 now_ns)
+{
+	const struct fgio_depth_stamp stamp = {
+		.sent_ns = flush->begin_ns,
+		.kind = FGIO_KIND_FLUSH + flush->commits,
+		.quiet = !flush->left,
+	};
+	u64 alone_ns = fgio_load(&depth->floor[stamp.kind].known_ns);
+
+	fgio_flush_end(&depth->flushes, flush, alone_ns, now_ns);
+	note_cache(depth, flush, alone_ns, now_ns);
+	note_sample(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
+}
+
+/* ---- what it tells ---- */
+
+/* So that the next I/Os find the drive rested. */
+static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
+{
+	/* A disk's cache that is drained once stays so, at the right pace. */
+	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
+		rest_ns = DISK_RESTS * depth->work_ns;
+	fgio_pace_fill(&depth->pace, now_ns, rest_ns, now_ns);
+}
+
+/* The first limit was met at up to twice what the drive does. */
+static void brake(struct fgio_depth *depth, u64 now_ns)
+{
+	depth->phase = FGIO_DEPTH_BRAKES;
+	fgio_pace_brake(&depth->pace);
+	depth->paced_ns = now_ns;
+	depth->interval.begin_ns = now_ns;
+	depth->interval.found_ns = 0;
+}
+
+/* What went before the pace changed tells nothing of it. */
+static bool is_of_last_pace(const struct fgio_depth *depth, u64 took_ns,
+			    u64 now_ns)
+{
+	return beyond(now_ns, took_ns) < depth->paced_ns;
+}
+
+static bool is_beyond_limit(const struct fgio_depth *depth)
+{
+	return depth->phase == FGIO_DEPTH_SETTLED &&
+	       fgio_pace_is_beyond(&depth->pace);
+}
+
+/*
+ * Critical I/O that suffers may do so whatever the pace is: reads of flash wait for
+ * programs. But where it suffers more than it used to, or the pace was just made faster
+ * than the limit that is known, the drive does less than the pace says, and what was
+ * hidden in it is used up.
+ */
+static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
+{
+	u64 usual = is_beyond_limit(depth) ? 0 : HARM_UNUSUAL * depth->usual;
+	/* What a disk did in an interval tells nothing: its arm may owe it yet. */
+	bool tells = depth->phase == FGIO_DEPTH_SETTLED ||
+		     (depth->phase == FGIO_DEPTH_BRAKES && !depth->rotates);
+
+	if (!tells || depth->interval.harmed ||
+	    is_of_last_pace(depth, took_ns, now_ns) ||
+	    depth->surprise <= HARM_CERTAIN + usual)
+		return;
+	depth->interval.harmed = true;
+	if (depth->phase == FGIO_DEPTH_SETTLED)
+		rest(depth, REST_MOST_NS, now_ns);
+}
+
+/* It decays over some sixteen critical I/Os. */
+static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
+{
+	u64 harm = smaller(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
+
+	return mean - mean / HARM_SPAN + (u32)harm;
+}
+
+static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
+			   u64 known_ns)
+{
+	depth->interval.judged++;
+	depth->harm = mean_harm(depth->harm, excess_ns, known_ns);
+	fgio_foresight_judge(&depth->foresight, excess_ns, known_ns);
+}
+
+/* The first sign of the limit in an interval. */
+static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
+{
+	struct fgio_depth_interval *interval = &depth->interval;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
+	u64 least_ns = settled ? smaller(FOUND_REQUESTS * depth->work_ns,
+					 INTERVAL_NS / FOUND_SHARE) :
+				 INTERVAL_NS / FOUND_SHARE_FIRST;
+
+	if (interval->crossed || interval->found_ns < least_ns)
+		return;
+	interval->crossed = true;
+	rest(depth, smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
+	     now_ns);
+	if (!settled)
+		brake(depth, now_ns);
+}
+
+/*
+ * An I/O waited for longer than was expected: the drive has work that was not known of,
+ * which the next ones must not wait for, too. Return: what is new of it.
+ */
+static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
+		     u64 now_ns)
+{
+	u64 room_ns = beyond(now_ns + excess_ns, depth->pace.busy_until_ns);
+
+	work_ns = smaller(work_ns, room_ns);
+	fgio_pace_fill(&depth->pace, beyond(now_ns, CREDIT_NS), work_ns,
+		       now_ns);
+	return work_ns;
+}
+
+static void learn_critical(struct fgio_depth *depth,
+			   const struct fgio_sample *seen, u64 known_ns,
+			   u64 slack_ns, u64 now_ns)
+{
+	u64 expected_ns = known_ns + seen->wait_ns;
+	u64 excess_ns = beyond(seen->took_ns, expected_ns);
+
+	judge_critical(depth,
+		       seen->took_ns > known_ns + slack_ns ?
+			       seen->took_ns - known_ns : 0,
+		       known_ns);
+	if (excess_ns <= slack_ns)
+		excess_ns = 0;
+	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
+	if (!excess_ns)
+		return;
+	add_found(depth, excess_ns, excess_ns, now_ns);
+	see_harm(depth, seen->took_ns, now_ns);
+}
+
+/*
+ * One that waited alone may have been slow for any reason; at the limit, the one after
+ * it waits, too.
+ */
+static void learn_noncritical(struct fgio_depth *depth,
+			      const struct fgio_sample *seen, u64 known_ns,
+			      u64 slack_ns, u64 now_ns)
+{
+	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
+	bool alone = !depth->waited;
+	u64 found_ns;
+
+	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
+	depth->waited = excess_ns > slack_ns;
+	if (!depth->waited)
+		return;
+	/* As many as are in the drive find the same work. */
+	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
+			     now_ns);
+	if (alone || is_of_last_pace(depth, seen->took_ns, now_ns))
+		return;
+	depth->interval.found_ns += found_ns;
+	cross(depth, excess_ns, now_ns);
+}
+
+/*
+ * What non-critical writes left in the drive's cache is found by who flushes it. As
+ * long again as a flush takes alone is allowed: without anything in the cache, nothing
+ * would be written.
+ */
+static void learn_flush(struct fgio_depth *depth,
+			const struct fgio_sample *seen, u64 now_ns)
+{
+	u64 known_ns = depth->floor[seen->kind].known_ns;
+	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
+
+	if (seen->quiet || !known_ns || !excess_ns ||
+	    is_of_last_pace(depth, seen->took_ns, now_ns))
+		return;
+	depth->interval.found_ns += excess_ns;
+	depth->interval.flushed = true;
+	if (depth->phase != FGIO_DEPTH_SETTLED)
+		cross(depth, excess_ns, now_ns);
+}
+
+/* What is in the cache is work that writes do not find: the pace is too fast. */
+static void learn_cache(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 pace = fgio_load(&depth->cache_pace);
+
+	if (!pace)
+		return;
+	fgio_store(&depth->cache_pace, 0);
+	if (!fgio_pace_show(&depth->pace, pace))
+		return;
+	depth->paced_ns = now_ns;
+	depth->phase = FGIO_DEPTH_SETTLED;
+}
+
+static void learn_sample(struct fgio_depth *depth,
+			 const struct fgio_sample *seen, u64 now_ns)
+{
+	struct fgio_floor *floor = &depth->floor[seen->kind];
+	u64 slack_ns;
+
+	depth->interval.measured++;
+	if (seen->quiet)
+		fgio_floor_learn(floor, seen->took_ns);
+	if (seen->kind >= FGIO_KIND_FLUSH) {
+		depth->interval.told = true;
+		learn_flush(depth, seen, now_ns);
+		return;
+	}
+	if (!floor->known_ns)
+		return;
+	slack_ns = fgio_floor_slack_ns(floor);
+	if (seen->critical)
+		learn_critical(depth, seen, floor->known_ns, slack_ns, now_ns);
+	else
+		learn_noncritical(depth, seen, floor->known_ns, slack_ns,
+				  now_ns);
+}
+
+/* ---- the pace ---- */
+
+/*
+ * What it suffered, the others may have been held back from finding. After the first
+ * race, the pace is that of what the drive did.
+ */
+static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
+{
+	if (!depth->interval.harmed)
+		return 0;
+	if (depth->phase == FGIO_DEPTH_BRAKES)
+		return 3 * length_ns;
+	return smaller(depth->surprise * length_ns / FOUND_OF_HARM,
+		       length_ns / FOUND_OF_HARM_SHARE);
+}
+
+static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
+{
+	const struct fgio_pace_met met = {
+		.length_ns = length_ns,
+		.found_ns = larger(depth->interval.found_ns,
+				   found_by_critical(depth, length_ns)),
+		.hidden_ns = HIDDEN_NS + HIDDEN_REQUESTS * depth->work_ns,
+		.rotates = depth->rotates,
+	};
+
+	fgio_pace_slow_down(&depth->pace, &met);
+	depth->paced_ns = now_ns;
+	depth->phase = FGIO_DEPTH_SETTLED;
+}
+
+/*
+ * Faster, or, where the pace is not what holds back, more at a time: so the limit
+ * is met with no more in the drive than twice what it takes.
+ */
+static void race(struct fgio_depth *depth, u64 now_ns)
+{
+	depth->pace.calm++;
+	if (depth->interval.crowded)
+		depth->together =
+			(u32)smaller(2ULL * depth->together, TOGETHER_MOST);
+	else
+		fgio_pace_race(&depth->pace, now_ns);
+}
+
+static void speed_up(struct fgio_depth *depth, u64 now_ns)
+{
+	if (depth->phase == FGIO_DEPTH_RACES)
+		race(depth, now_ns);
+	else
+		fgio_pace_speed_up(&depth->pace, depth->rotates);
+}
+
+static void cut_tolerance(struct fgio_depth *depth)
+{
+	u32 less = depth->tolerance - depth->tolerance / 4;
+
+	less = (u32)larger(less, FGIO_DEPTH_TOLERANCE_LEAST);
+	if (!depth->was_harmed)
+		depth->tolerance_max = less;
+	depth->tolerance = less;
+}
+
+/* Where critical I/O does not notice, others may wait for each other. */
+static bool raise_tolerance(struct fgio_depth *depth)
+{
+	if (depth->interval.judged < 2 ||
+	    depth->tolerance >= depth->tolerance_max)
+		return false;
+	depth->interval.judged = 0;
+	depth->tolerance += depth->tolerance / 4 + 1;
+	return true;
+}
+
+static void raise_tolerance_max(struct fgio_depth *depth)
+{
+	u32 more = depth->tolerance_max + depth->tolerance_max / 8 + 1;
+
+	if (++depth->intervals % 16 == 0)
+		depth->tolerance_max = (u32)smaller(more, FGIO_DEPTH_TOLERANCE_MOST);
+}
+
+/*
+ * Whether a faster pace would be of use: what waits a moment in a burst goes
+ * later in the interval all the same, and tells nothing of the drive.
+ */
+static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
+{
+	const struct fgio_depth_interval *interval = &depth->interval;
+	u64 work_ns = fgio_pace_work_sent(&depth->pace);
+
+	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
+		return true;
+	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
+}
+
+/* Where a disk is flushed, nothing else tells what a faster pace leaves in its cache. */
+static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
+{
+	return depth->phase != FGIO_DEPTH_SETTLED || depth->interval.told ||
+	       !fgio_depth_flush_may_come(depth, now_ns);
+}
+
+/* What a drive does now and then is usual for long. */
+static void learn_usual(struct fgio_depth *depth)
+{
+	if (depth->surprise > depth->usual)
+		depth->usual += (depth->surprise - depth->usual) / USUAL_RISE;
+	else
+		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
+}
+
+static void settle(struct fgio_depth *depth)
+{
+	depth->phase = FGIO_DEPTH_SETTLED;
+	fgio_pace_settle(&depth->pace);
+}
+
+/* Who waits for a disk's cache to have room will not be alone in that for long. */
+static bool is_tolerated(struct fgio_depth *depth)
+{
+	return !depth->rotates && !depth->interval.flushed &&
+	       raise_tolerance(depth);
+}
+
+static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
+{
+	u64 length_ns = now_ns - depth->interval.begin_ns;
+
+	if (found && (harmed || !is_tolerated(depth)))
+		slow_down(depth, length_ns, now_ns);
+	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
+		settle(depth);
+	else if (!found && is_pressed(depth, length_ns) &&
+		 is_watched(depth, now_ns))
+		speed_up(depth, now_ns);
+}
+
+static void end_interval(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 length_ns = now_ns - depth->interval.begin_ns;
+	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+	u64 found_least_ns =
+		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
+	bool found = depth->interval.harmed ||
+		     depth->interval.found_ns > found_least_ns;
+	bool harmed = depth->interval.harmed || depth->harm > HARM;
+
+	if (harmed)
+		cut_tolerance(depth);
+	else
+		raise_tolerance_max(depth);
+	depth->was_harmed = harmed;
+	learn_usual(depth);
+	fgio_pace_count(&depth->pace, length_ns,
+			settled && depth->interval.held_back, now_ns);
+	adapt(depth, found, harmed, now_ns);
+	fgio_pace_begin(&depth->pace, now_ns);
+	depth->interval = (struct fgio_depth_interval){
+		.begin_ns = now_ns,
+		.judged = depth->interval.judged,
+	};
+}
+
+/* ---- all ---- */
+
+static void turn_window(struct fgio_depth *depth, u64 now_ns)
+{
+	depth->window_end_ns = now_ns + FGIO_DEPTH_WINDOW_NS;
+	for (u32 i = 0; i < FGIO_KINDS; i++)
+		depth->floor[i].fresh = 0;
+}
+
+void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 length_ns = INTERVAL_NS +
+			INTERVAL_REQUESTS *
+				smaller(depth->work_ns, REQUEST_MOST_NS);
+	struct fgio_sample seen;
+	u32 i;
+
+	/* Others may come as fast as they are taken. */
+	for (i = 0; i < FGIO_SAMPLES &&
+		    fgio_samples_take(&depth->samples, &seen);
+	     i++)
+		learn_sample(depth, &seen, now_ns);
+	learn_cache(depth, now_ns);
+	if (now_ns >= depth->window_end_ns)
+		turn_window(depth, now_ns);
+	if (beyond(now_ns, depth->interval.begin_ns) >= length_ns &&
+	    depth->interval.measured >= INTERVAL_SAMPLES)
+		end_interval(depth, now_ns);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * How long each kind of I/O takes in a quiet drive: the measure of what it waits for
+ * there. All times are ns.
+ */
+#ifndef FGIO_CORE_FLOOR_H
+#define FGIO_CORE_FLOOR_H
+
+#include "types.h"
+
+/*
+ * A kind is a direction and a size, to a factor of two: 4 KiB to 8 MiB; or a flush; or
+ * that of a commit.
+ */
+#define FGIO_KIND_SIZES 12
+#define FGIO_KIND_FLUSH (2 * FGIO_KIND_SIZES)
+#define FGIO_KINDS (FGIO_KIND_FLUSH + 2)
+
+/* Of a quiet drive, so many tell how it is now, and so many what it is like at all. */
+#define FGIO_FLOOR_FRESH 4
+#define FGIO_FLOOR_CERTAIN 8
+
+/**
+ * struct fgio_floor - that of a kind; all zero: nothing is known
+ * @known_ns: the median; 0: not known. It may be read at any time
+ * @deviation_ns: the mean distance of single I/Os from it
+ * @count: I/Os learnt from, up to FGIO_FLOOR_CERTAIN
+ * @fresh: of these, since they were forgotten to be so, up to FGIO_FLOOR_FRESH
+ */
+struct fgio_floor {
+	u32 known_ns;
+	u32 deviation_ns;
+	u32 count;
+	u32 fresh;
+};
+
+u8 fgio_kind_of(u32 sectors, bool write);
+
+/* One took so long in a quiet drive. The caller serialises. */
+void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns);
+
+/* By how much one may be longer without having waited; @floor is known. */
+u64 fgio_floor_slack_ns(const struct fgio_floor *floor);
+
+#endif /* FGIO_CORE_FLOOR_H */

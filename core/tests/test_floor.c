@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What a quiet drive is taken to be like, by what single I/Os took. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../floor.h"
+#include "check.h"
+
+#define USUAL_NS 600000ULL
+#define SLOW_NS (50 * USUAL_NS)
+
+static uint64_t chance = 1;
+
+/* A tenth more or less; one in so many is slow for another reason, where that is not 0. */
+static void learn(struct fgio_floor *floor, u64 usual_ns, unsigned int slow_one_in)
+{
+	for (int i = 0; i < 1000; i++) {
+		u64 jitter_ns = next_random(&chance) % (usual_ns / 5);
+		bool slow = slow_one_in &&
+			    next_random(&chance) % slow_one_in == 0;
+
+		fgio_floor_learn(floor, slow ? SLOW_NS :
+					       usual_ns * 9 / 10 + jitter_ns);
+	}
+}
+
+static void test_few_slow_ones_do_not_move_it(void **state)
+{
+	struct fgio_floor floor = { 0 };
+
+	(void)state;
+	learn(&floor, USUAL_NS, 30);
+	assert_in_range(floor.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 11 / 10);
+	assert_in_range(fgio_floor_slack_ns(&floor), USUAL_NS / 10, USUAL_NS / 2);
+}
+
+static void test_it_follows_another_drive(void **state)
+{
+	struct fgio_floor floor = { 0 };
+
+	(void)state;
+	learn(&floor, USUAL_NS, 0);
+	learn(&floor, 10 * USUAL_NS, 0);
+	assert_in_range(floor.known_ns, 9 * USUAL_NS, 11 * USUAL_NS);
+	learn(&floor, USUAL_NS, 0);
+	assert_in_range(floor.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 11 / 10);
+}
+
+/* The first one may be slow: those that follow count the more. */
+static void test_a_slow_beginning_is_soon_forgotten(void **state)
+{
+	struct fgio_floor floor = { 0 };
+
+	(void)state;
+	fgio_floor_learn(&floor, 2 * USUAL_NS);
+	for (int i = 0; i < FGIO_FLOOR_CERTAIN; i++)
+		fgio_floor_learn(&floor, USUAL_NS);
+	assert_in_range(floor.known_ns, USUAL_NS, USUAL_NS * 11 / 10);
+}
+
+static void test_kinds(void **state)
+{
+	const u32 longest = ~0U;
+
+	(void)state;
+	assert_int_equal(fgio_kind_of(0, false), 0);
+	assert_int_equal(fgio_kind_of(8, false), 0);
+	assert_int_equal(fgio_kind_of(15, false), 0);
+	assert_int_equal(fgio_kind_of(16, false), 1);
+	assert_int_equal(fgio_kind_of(512, true), FGIO_KIND_SIZES + 6);
+	assert_int_equal(fgio_kind_of(longest, false), FGIO_KIND_SIZES - 1);
+	assert_int_equal(fgio_kind_of(longest, true), FGIO_KIND_FLUSH - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_few_slow_ones_do_not_move_it),
+		cmocka_unit_test(test_it_follows_another_drive),
+		cmocka_unit_test(test_a_slow_beginning_is_soon_forgotten),
+		cmocka_unit_test(test_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
