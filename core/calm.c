@@ -14,6 +14,12 @@ void fgio_calm_init(struct fgio_calm *calm, bool rotates)
 	*calm = (struct fgio_calm){ .room = rotates ? 0 : ROOM_LEAST };
 }
 
+void fgio_calm_set_rotates(struct fgio_calm *calm, bool rotates)
+{
+	if (rotates == fgio_calm_applies(calm))
+		fgio_store(&calm->room, rotates ? 0 : ROOM_LEAST);
+}
+
 bool fgio_calm_applies(const struct fgio_calm *calm)
 {
 	return fgio_load(&calm->room);

@@ -32,6 +32,9 @@ struct fgio_calm {
 /* @rotates: as for fgio_depth_init(). */
 void fgio_calm_init(struct fgio_calm *calm, bool rotates);
 
+/* Whether it does was learnt, and may be news. */
+void fgio_calm_set_rotates(struct fgio_calm *calm, bool rotates);
+
 /* Whether it limits anything on this device. */
 bool fgio_calm_applies(const struct fgio_calm *calm);
 

@@ -32,6 +32,7 @@ void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 		.tolerance = FGIO_DEPTH_TOLERANCE_LEAST,
 		.tolerance_max = FGIO_DEPTH_TOLERANCE_MOST,
 	};
+	fgio_platter_init(&depth->platter, rotates);
 	fgio_pace_init(&depth->pace, FIRST_SECTORS, FIRST_NS);
 }
 
@@ -169,6 +170,27 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 	return hold_back(depth, retry_ns);
 }
 
+/*
+ * A platter that was made to wait makes others wait, for a rotation: so one read goes as
+ * soon as no critical I/O has the arm, or comes for it before it moved.
+ */
+static bool arm_is_free(struct fgio_depth *depth,
+			const struct fgio_floor *floor,
+			const u32 in_device[FGIO_CLASSES], u64 now_ns)
+{
+	u64 since_ns = fgio_load(&depth->quiet_since_ns);
+	u64 late_ns;
+
+	if (fgio_load(&in_device[FGIO_CRITICAL]))
+		return hold_back(depth, 0);
+	if (since_ns &&
+	    fgio_foresight_soon(&depth->foresight, since_ns, floor->known_ns,
+				&late_ns) &&
+	    now_ns < late_ns)
+		return hold_back(depth, late_ns);
+	return true;
+}
+
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
@@ -178,9 +200,8 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
 	enum foresight foresight = NOT_FORESEEN;
 
-	/* A platter that was made to wait makes others wait: for a rotation. */
 	if (depth->rotates && !write && !others)
-		return true;
+		return arm_is_free(depth, floor, in_device, now_ns);
 	/* What goes into the cache now is in the way of the next one. */
 	if (write && fgio_flush_holds(&depth->flushes, now_ns)) {
 		depth->interval.held_back = true;
@@ -199,12 +220,21 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	return true;
 }
 
-/* A drive without an arm is never so slow: where the pace says so, that is wrong. */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u64 interval_ns)
+/* How long one keeps a disk's arm; a write goes to the cache first. 0: not known. */
+static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 {
-	u64 share_ns = PROMISE_SHARE * work_of(depth, 0);
+	if (!write)
+		return depth->floor[fgio_kind_of(sectors, write)].known_ns;
+	return depth->phase == FGIO_DEPTH_SETTLED ? work_of(depth, 0) : 0;
+}
 
-	if (!depth->rotates || depth->phase != FGIO_DEPTH_SETTLED)
+/* A drive without an arm is never so slow: where the pace says so, that is wrong. */
+u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
+			  bool write, u64 interval_ns)
+{
+	u64 share_ns = PROMISE_SHARE * arm_ns(depth, sectors, write);
+
+	if (!depth->rotates)
 		return interval_ns;
 	return larger(interval_ns,
 		      smaller(share_ns, FGIO_DEPTH_PROMISE_MOST * interval_ns));
@@ -219,14 +249,15 @@ bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = fgio_load(&depth->retry_ns);
 	/* Critical I/O that came does not shorten what a disk's arm still owes. */
-	bool owes = depth->rotates &&
+	bool owes = fgio_depth_rotates(depth) &&
 		    fgio_load(&depth->pace.busy_until_ns) >= retry_ns;
 
 	return retry_ns > now_ns && (owes || retry_ns - now_ns < REST_NEAR_NS);
 }
 
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
-		     u32 sectors, bool write, u32 others, u64 now_ns)
+		     u64 sector, u32 sectors, bool write, u32 others,
+		     u64 now_ns)
 {
 	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
 
@@ -235,6 +266,8 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		.wait_ns = (u32)wait_ns,
 		.kind = fgio_kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
+		.far = !write && fgio_platter_moves(&depth->platter, sector,
+						    sectors),
 	};
 	depth->work_ns = work_of(depth, sectors);
 	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);

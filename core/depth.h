@@ -23,11 +23,13 @@
 #ifndef FGIO_CORE_DEPTH_H
 #define FGIO_CORE_DEPTH_H
 
+#include "atomic.h"
 #include "class.h"
 #include "floor.h"
 #include "flush.h"
 #include "foresight.h"
 #include "pace.h"
+#include "platter.h"
 #include "samples.h"
 #include "types.h"
 
@@ -47,12 +49,14 @@
  * @wait_ns: how long it was expected to wait for others there
  * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
+ * @far: a read, far from those before it
  */
 struct fgio_depth_stamp {
 	u64 sent_ns;
 	u32 wait_ns;
 	u8 kind;
 	bool quiet;
+	bool far;
 };
 
 /**
@@ -89,11 +93,12 @@ enum fgio_depth_phase {
 
 /* Only the functions below touch the members. */
 struct fgio_depth {
-	bool rotates;
+	bool rotates;  /* it has a platter, as far as is known */
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
 	bool waited;   /* the latest non-critical I/O did, in the drive */
+	struct fgio_platter platter;
 	struct fgio_pace pace;
 	u64 paced_ns;  /* when it became slower last */
 	u64 work_ns;   /* of the latest request */
@@ -119,8 +124,17 @@ struct fgio_depth {
 	struct fgio_flushes flushes;
 };
 
-/* @rotates: the drive has a platter, which does not wait for a late request. */
+/*
+ * @rotates: the drive says that it has a platter, which does not wait for a late request;
+ * that is believed until its reads show otherwise (platter.h).
+ */
 void fgio_depth_init(struct fgio_depth *depth, bool rotates);
+
+/* Whether it has one, as far as is known. Any context. */
+static inline bool fgio_depth_rotates(const struct fgio_depth *depth)
+{
+	return fgio_load(&depth->rotates);
+}
 
 /* Both classes are about again; @in_device non-critical requests went unmeasured. */
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns);
@@ -151,8 +165,10 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
 
 /**
- * fgio_depth_promise_ns() - how often a non-critical request goes, whatever was learnt
+ * fgio_depth_promise_ns() - when the next non-critical request goes, whatever was learnt
  * @depth: what is known of the drive
+ * @sectors: length of the one that goes now
+ * @write: its direction
  * @interval_ns: as often on a drive without a platter
  *
  * A disk's arm needs most of 10 ms for each, and a flush waits for all of them.
@@ -160,7 +176,8 @@ bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
  * Return: the interval; up to FGIO_DEPTH_PROMISE_MOST times @interval_ns for a disk of
  * which the promise would take more than a tenth.
  */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u64 interval_ns);
+u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
+			  bool write, u64 interval_ns);
 
 /* A critical request came at @came_ns (0: unknown) and goes to the drive. */
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
@@ -170,13 +187,15 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
  * fgio_depth_sent() - a request of either class goes to the drive
  * @depth: what is known of the drive
  * @stamp: the request's own
+ * @sector: where it begins
  * @sectors: its length
  * @write: its direction
  * @others: other non-critical requests in the drive
  * @now_ns: the time
  */
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
-		     u32 sectors, bool write, u32 others, u64 now_ns);
+		     u64 sector, u32 sectors, bool write, u32 others,
+		     u64 now_ns);
 
 /* It completed, and @others non-critical requests are left in the drive. */
 void fgio_depth_completed(struct fgio_depth *depth,
@@ -193,7 +212,8 @@ void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors);
 static inline bool fgio_depth_flush_may_come(const struct fgio_depth *depth,
 					     u64 now_ns)
 {
-	return depth->rotates && fgio_flush_may_come(&depth->flushes, now_ns);
+	return fgio_depth_rotates(depth) &&
+	       fgio_flush_may_come(&depth->flushes, now_ns);
 }
 
 /* A critical flush begins. Any context. */

@@ -65,6 +65,7 @@ static void note_sample(struct fgio_depth *depth,
 		.kind = stamp->kind,
 		.quiet = stamp->quiet,
 		.critical = class == FGIO_CRITICAL,
+		.far = stamp->far,
 	};
 
 	fgio_samples_note(&depth->samples, &sample);
@@ -88,7 +89,7 @@ static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
 	u64 pace;
 
-	if (!depth->rotates || !flush->left || !alone_ns)
+	if (!fgio_depth_rotates(depth) || !flush->left || !alone_ns)
 		return;
 	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
 	if (pace > fgio_load(&depth->cache_pace))
@@ -304,6 +305,10 @@ static void learn_sample(struct fgio_depth *depth,
 	depth->interval.measured++;
 	if (seen->quiet)
 		fgio_floor_learn(floor, seen->took_ns);
+	if (seen->far)
+		fgio_platter_done(&depth->platter,
+				  fgio_kind_read_bytes(seen->kind),
+				  seen->took_ns);
 	if (seen->kind >= FGIO_KIND_FLUSH) {
 		depth->interval.told = true;
 		learn_flush(depth, seen, now_ns);
@@ -457,6 +462,14 @@ static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 		speed_up(depth, now_ns);
 }
 
+static void learn_platter(struct fgio_depth *depth, u64 length_ns)
+{
+	bool rotates = fgio_platter_judge(&depth->platter, length_ns);
+
+	if (rotates != depth->rotates)
+		fgio_store(&depth->rotates, rotates);
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
@@ -473,6 +486,7 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
 	learn_usual(depth);
+	learn_platter(depth, length_ns);
 	fgio_pace_count(&depth->pace, length_ns,
 			settled && depth->interval.held_back, now_ns);
 	adapt(depth, found, harmed, now_ns);

@@ -36,6 +36,12 @@ struct fgio_floor {
 
 u8 fgio_kind_of(u32 sectors, bool write);
 
+/* The least length of reads of a kind. */
+static inline u64 fgio_kind_read_bytes(u8 kind)
+{
+	return kind ? 4096ULL << kind : 0;
+}
+
 /* One took so long in a quiet drive. The caller serialises. */
 void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns);
 

@@ -4,7 +4,7 @@
 
 /* It is foreseen when pauses differ by less than this share of them. */
 #define ALIKE_SHARE 8
-/* It is worth waiting for when a pause is so many times as long as the work. */
+/* It is worth waiting for when a pause is so many times as long as the work, or as short. */
 #define WORTH_SHARE 8
 #define LONGEST_NS 100000000ULL
 #define LATE_NS 20000ULL
@@ -48,6 +48,13 @@ void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns)
 		sum_up(foresight);
 }
 
+static u64 late(const struct fgio_foresight *foresight, u64 since_ns)
+{
+	u64 most_ns = foresight->most_ns;
+
+	return since_ns + most_ns + most_ns / 64 + LATE_NS;
+}
+
 bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *done_ns, u64 *late_ns)
 {
@@ -59,7 +66,17 @@ bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
 	    most_ns - least_ns + margin_ns > least_ns / ALIKE_SHARE)
 		return false;
 	*done_ns = since_ns + least_ns - margin_ns;
-	*late_ns = since_ns + most_ns + most_ns / 64 + LATE_NS;
+	*late_ns = late(foresight, since_ns);
+	return true;
+}
+
+bool fgio_foresight_soon(const struct fgio_foresight *foresight, u64 since_ns,
+			 u64 work_ns, u64 *late_ns)
+{
+	if (foresight->pauses < FGIO_FORESIGHT_PAUSES ||
+	    (u64)foresight->most_ns * WORTH_SHARE > work_ns)
+		return false;
+	*late_ns = late(foresight, since_ns);
 	return true;
 }
 

@@ -40,6 +40,13 @@ void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns);
 bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *done_ns, u64 *late_ns);
 
+/*
+ * As fgio_foresight_next(), for pauses that are short beside the work: to wait for the
+ * next critical I/O costs little, and it comes before @late_ns. Return: whether so.
+ */
+bool fgio_foresight_soon(const struct fgio_foresight *foresight, u64 since_ns,
+			 u64 work_ns, u64 *late_ns);
+
 /* Critical I/O took so much longer than @known_ns, as in a quiet drive; or 0. */
 void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
 			  u64 known_ns);

@@ -141,12 +141,15 @@ static bool release_has_room(const struct fgio_queue *queue)
 			       FGIO_RELEASE_SHARE;
 }
 
-static u64 release_interval_ns(const struct fgio_queue *queue)
+static u64 release_interval_ns(const struct fgio_queue *queue,
+			       const struct fgio_request *released)
 {
 	u64 interval_ns = queue->config.release_interval_ns;
 
-	return adapts(queue) ? fgio_depth_promise_ns(&queue->depth, interval_ns) :
-			       interval_ns;
+	if (!adapts(queue))
+		return interval_ns;
+	return fgio_depth_promise_ns(&queue->depth, released->sectors,
+				     released->write, interval_ns);
 }
 
 /*
@@ -154,9 +157,10 @@ static u64 release_interval_ns(const struct fgio_queue *queue)
  * on their grid, so that the promised rate is kept on average. But no more
  * than one interval is made good, or a long calm would end in a burst.
  */
-static void plan_next_release(struct fgio_queue *queue, u64 now_ns)
+static void plan_next_release(struct fgio_queue *queue,
+			      const struct fgio_request *released, u64 now_ns)
 {
-	u64 interval_ns = release_interval_ns(queue);
+	u64 interval_ns = release_interval_ns(queue, released);
 	u64 on_grid_ns = queue->next_release_ns + interval_ns;
 
 	if (now_ns < queue->next_release_ns)
@@ -194,8 +198,10 @@ static void measure(struct fgio_queue *queue, u64 now_ns)
 				 now_ns);
 	queue->measures = measures;
 	fgio_calm_end(&queue->calm);
-	if (measures)
-		fgio_depth_learn(&queue->depth, now_ns);
+	if (!measures)
+		return;
+	fgio_depth_learn(&queue->depth, now_ns);
+	fgio_calm_set_rotates(&queue->calm, fgio_depth_rotates(&queue->depth));
 }
 
 static void measure_request(struct fgio_queue *queue,
@@ -212,8 +218,8 @@ static void measure_request(struct fgio_queue *queue,
 					 request->write, request->queued_ns);
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
-				request->sectors, request->write, others,
-				now_ns);
+				request->sector, request->sectors,
+				request->write, others, now_ns);
 }
 
 static struct fgio_request *hand_to_device(struct fgio_queue *queue,
@@ -240,12 +246,13 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	bool in_turn = noncritical && !critical &&
 		       may_go_in_turn(queue, now_ns);
 	bool due = now_ns >= queue->next_release_ns && release_has_room(queue);
+	struct fgio_request *request;
 
 	if (noncritical && (in_turn || due)) {
+		request = oldest(queue, FGIO_NONCRITICAL);
 		queue->counters.starvation_releases += !in_turn;
-		plan_next_release(queue, now_ns);
-		return hand_to_device(queue, oldest(queue, FGIO_NONCRITICAL),
-				      now_ns);
+		plan_next_release(queue, request, now_ns);
+		return hand_to_device(queue, request, now_ns);
 	}
 	if (critical)
 		return hand_to_device(queue, oldest(queue, FGIO_CRITICAL),

@@ -4,13 +4,14 @@
 #include "samples.h"
 
 /*
- * A word: whether it was quiet (bit 0), critical (1), its kind (2), how many others were
- * left (8), what it took (16) and was expected to wait (42), both in 64 ns. 0 is none:
- * something always took time.
+ * A word: whether it was quiet (bit 0), critical (1), its kind (2), whether it was far
+ * (7), how many others were left (8), what it took (16) and was expected to wait (42),
+ * both in 64 ns. 0 is none: something always took time.
  */
 #define CRITICAL_SHIFT 1
 #define KIND_SHIFT 2
-#define KIND_MOST 63
+#define KIND_MOST 31
+#define FAR_SHIFT 7
 #define OTHERS_SHIFT 8
 #define OTHERS_MOST 255
 #define TOOK_SHIFT 16
@@ -26,6 +27,7 @@ static u64 pack(const struct fgio_sample *sample)
 
 	return sample->quiet | (u64)sample->critical << CRITICAL_SHIFT |
 	       (u64)sample->kind << KIND_SHIFT |
+	       (u64)sample->far << FAR_SHIFT |
 	       smaller(sample->others, OTHERS_MOST) << OTHERS_SHIFT |
 	       larger(took, 1) << TOOK_SHIFT | wait << WAIT_SHIFT;
 }
@@ -39,6 +41,7 @@ static struct fgio_sample unpack(u64 word)
 		.kind = word >> KIND_SHIFT & KIND_MOST,
 		.quiet = word & 1,
 		.critical = word >> CRITICAL_SHIFT & 1,
+		.far = word >> FAR_SHIFT & 1,
 	};
 }
 

@@ -19,6 +19,7 @@
  * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
  * @critical: its class
+ * @far: a read, far from those before it: see platter.h
  */
 struct fgio_sample {
 	u64 took_ns;
@@ -27,6 +28,7 @@ struct fgio_sample {
 	u8 kind;
 	bool quiet;
 	bool critical;
+	bool far;
 };
 
 /* Only the functions below touch the members. All zero: empty. */

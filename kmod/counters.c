@@ -125,6 +125,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
 	seq_printf(file, "drive_priority %llu\n", told_drive);
+	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&queue.depth));
 }
 
 static int counters_show(struct seq_file *file, void *data)

@@ -83,7 +83,8 @@ static void start(struct contest *contest, const struct rivals *rivals)
 	CHECK(memory && contest->latency_ns);
 	contest->model = simdisk_create(memory, &contest->parameters, SECTORS,
 					rivals->seed);
-	fgio_queue_init(&contest->queue, contest->parameters.rotational);
+	fgio_queue_init(&contest->queue, contest->parameters.rotational ||
+						 rivals->says_it_rotates);
 	config.noncritical_in_device_max = rivals->limit;
 	fgio_queue_configure(&contest->queue, &config);
 	add_stream(contest, &rivals->foreground);
@@ -264,7 +265,9 @@ static void dispatch(struct contest *contest)
 			break;
 		send(contest, request);
 	}
-	if (queue->queued[FGIO_NONCRITICAL] && fgio_queue_retry_ns(queue))
+	/* A drive that is full asks again when something completes. */
+	if (simdisk_outstanding(contest->model) < slots &&
+	    queue->queued[FGIO_NONCRITICAL] && fgio_queue_retry_ns(queue))
 		contest->retry_ns = fgio_queue_retry_ns(queue);
 }
 
@@ -337,6 +340,7 @@ static struct rivals_figures figures_of(struct contest *contest)
 		.background_bytes_per_s =
 			contest->bytes[FGIO_NONCRITICAL] / seconds,
 		.longest_gap_ns = contest->longest_gap_ns,
+		.rotates = fgio_depth_rotates(&contest->queue.depth),
 	};
 	u32 n = contest->latencies;
 

@@ -58,6 +58,7 @@ struct rival {
  * @slower: the drive becomes so many times slower then...
  * @faster: ...or faster
  * @restore_ns: when it is as before again; 0: never
+ * @says_it_rotates: whether it does or not
  */
 struct rivals {
 	enum simdisk_kind kind;
@@ -72,6 +73,7 @@ struct rivals {
 	u32 slower;
 	u32 faster;
 	u64 restore_ns;
+	bool says_it_rotates;
 };
 
 struct rivals_figures {
@@ -82,6 +84,7 @@ struct rivals_figures {
 	double bytes_per_s;
 	double background_bytes_per_s;
 	u64 longest_gap_ns; /* between two completions of the background */
+	bool rotates; /* as far as was learnt */
 };
 
 struct rivals_figures rivals_run(const struct rivals *rivals);

@@ -456,6 +456,74 @@ static void test_a_promise_leaves_an_arm_to_commits(void **state)
 		check_flushes(&each[i], 4, 0.15);
 }
 
+/*
+ * Random reads keep a disk's arm busy, one at a time or several: those that nobody waits
+ * for have a tenth of it. With a limit of one, they have it every second time.
+ */
+static void check_reads(u32 depth, double mean_most, double limited_least)
+{
+	struct rivals rivals = {
+		.kind = SIMDISK_HDD,
+		.seed = depth,
+		.foreground = { .bytes = 4096, .depth = depth,
+				.think_ns = MILLISECOND / 10 },
+		.background = { .bytes = 4096, .depth = 32 },
+		.begin_ns = 5 * SECOND,
+		.end_ns = 20 * SECOND,
+	};
+	struct rivals_figures least = alone(rivals);
+	struct rivals_figures paper = limited(rivals, 1);
+	struct rivals_figures learnt = rivals_run(&rivals);
+	double background = learnt.background_bytes_per_s / 4096;
+
+	print_message("    hdd, %u reads at a time: mean %.2f times, %.2f with a limit of one; %.1f others a second\n",
+		      depth, learnt.mean_ns / least.mean_ns,
+		      paper.mean_ns / least.mean_ns, background);
+	assert_true(learnt.mean_ns <= mean_most * least.mean_ns);
+	assert_true(paper.mean_ns >= limited_least * least.mean_ns);
+	assert_true(background >= 9.5);
+	assert_true(learnt.longest_gap_ns <= SECOND);
+	assert_true(learnt.rotates);
+}
+
+static void test_reads_that_follow_each_other_have_the_arm(void **state)
+{
+	(void)state;
+	check_reads(1, 1.2, 1.8);
+	check_reads(4, 1.1, 1.1);
+	check_reads(16, 1.1, 1.0);
+}
+
+/* A copy, in pieces so long that one of them stands before each read of a volume. */
+static struct rivals copy_of_volume(u64 seed)
+{
+	return (struct rivals){
+		.kind = SIMDISK_VOLUME,
+		.seed = seed,
+		.foreground = { .bytes = 8192, .depth = 4, .irregular = true,
+				.think_ns = 5 * MILLISECOND },
+		.background = { .sequential = true, .bytes = 262144, .depth = 8 },
+		.says_it_rotates = true,
+		.begin_ns = 2 * SECOND,
+		.end_ns = 6 * SECOND,
+	};
+}
+
+static void test_a_virtual_disk_has_no_platter(void **state)
+{
+	(void)state;
+	for (u64 seed = 1; seed <= SEEDS; seed++) {
+		struct rivals rivals = copy_of_volume(seed);
+		struct rivals_figures least = alone(rivals);
+		struct rivals_figures learnt = rivals_run(&rivals);
+
+		assert_false(learnt.rotates);
+		assert_true(learnt.mean_ns <= 1.2 * least.mean_ns);
+		assert_true(learnt.p99_ns <= 2 * least.p99_ns);
+		assert_true(learnt.bytes_per_s >= 100e6);
+	}
+}
+
 static void test_background_never_stands_still(void **state)
 {
 	struct rivals rivals = paper(SIMDISK_VOLUME, 4096, 1);
@@ -496,6 +564,8 @@ int main(void)
 		cmocka_unit_test(test_a_hiccup_is_not_a_slower_drive),
 		cmocka_unit_test(test_flushes_find_an_empty_cache),
 		cmocka_unit_test(test_a_promise_leaves_an_arm_to_commits),
+		cmocka_unit_test(test_reads_that_follow_each_other_have_the_arm),
+		cmocka_unit_test(test_a_virtual_disk_has_no_platter),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),
 	};

@@ -53,6 +53,29 @@ static void test_what_can_be_foreseen(void **state)
 	assert_false(is_foreseen(200 * MILLISECOND, MILLISECOND, MILLISECOND));
 }
 
+static bool comes_soon(u64 mean_ns, u64 jitter_ns, u64 work_ns)
+{
+	struct fgio_foresight foresight = after_pauses(mean_ns, jitter_ns);
+	u64 late_ns;
+	bool soon = fgio_foresight_soon(&foresight, SINCE_NS, work_ns, &late_ns);
+
+	if (soon)
+		assert_in_range(late_ns, SINCE_NS + mean_ns,
+				SINCE_NS + mean_ns + jitter_ns + work_ns / 8);
+	return soon;
+}
+
+static void test_what_comes_soon(void **state)
+{
+	(void)state;
+	assert_true(comes_soon(MILLISECOND / 10, 0, 10 * MILLISECOND));
+	assert_true(comes_soon(MILLISECOND / 2, MILLISECOND, 10 * MILLISECOND));
+	assert_true(comes_soon(0, 0, 10 * MILLISECOND));
+	/* To wait would cost too much of the drive. */
+	assert_false(comes_soon(2 * MILLISECOND, 0, 10 * MILLISECOND));
+	assert_false(comes_soon(MILLISECOND / 10, 0, 0));
+}
+
 static void test_nothing_is_known_at_first(void **state)
 {
 	struct fgio_foresight foresight = { 0 };
@@ -62,6 +85,8 @@ static void test_nothing_is_known_at_first(void **state)
 	for (int i = 0; i < FGIO_FORESIGHT_PAUSES; i++) {
 		assert_false(fgio_foresight_next(&foresight, SINCE_NS, 1,
 						 &done_ns, &late_ns));
+		assert_false(fgio_foresight_soon(&foresight, SINCE_NS, SINCE_NS,
+						 &late_ns));
 		fgio_foresight_came(&foresight, 10 * MILLISECOND);
 	}
 	assert_true(fgio_foresight_next(&foresight, SINCE_NS, 1, &done_ns,
@@ -114,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_can_be_foreseen),
+		cmocka_unit_test(test_what_comes_soon),
 		cmocka_unit_test(test_nothing_is_known_at_first),
 		cmocka_unit_test(test_critical_io_comes_when_it_is_foreseen),
 		cmocka_unit_test(test_the_margin_is_small_beside_the_pause),

@@ -26,9 +26,10 @@ static struct fgio_sample some_sample(void)
 		.took_ns = next_random(&chance) >> next_random(&chance) % 64,
 		.wait_ns = next_random(&chance) >> next_random(&chance) % 64,
 		.others = (u32)(next_random(&chance) % 1000),
-		.kind = next_random(&chance) % 64,
+		.kind = next_random(&chance) % 32,
 		.quiet = next_random(&chance) % 2,
 		.critical = next_random(&chance) % 2,
+		.far = next_random(&chance) % 2,
 	};
 }
 
@@ -52,6 +53,7 @@ static void assert_arrived(const struct fgio_sample *arrived,
 	assert_int_equal(arrived->kind, noted->kind);
 	assert_int_equal(arrived->quiet, noted->quiet);
 	assert_int_equal(arrived->critical, noted->critical);
+	assert_int_equal(arrived->far, noted->far);
 }
 
 static void test_each_arrives_as_it_was(void **state)

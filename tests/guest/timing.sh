@@ -51,6 +51,25 @@ check_reader_beside_a_flood_of_writes() {
 }
 
 # limit: 300
+check_a_virtual_disk_is_not_believed_to_rotate() {
+  make_simdisk model=volume size_mib=2048 seed=1
+  echo 1 >"/sys/block/$DISK/queue/rotational"
+  use fgio
+  expect "as the disk says" "$(counter rotates)" -eq 1
+  { reader --size=2g && copy; } | measure "$WORK/volume"
+  expect "as its reads say" "$(counter rotates)" -eq 0
+  make_simdisk model=hdd size_mib=2048 seed=1
+  use fgio
+  { reader --size=2g && copy; } | measure "$WORK/disk"
+  expect "a disk is believed" "$(counter rotates)" -eq 1
+}
+
+copy() { # options of a background that reads from one end to the other
+  printf '%s\n' --name=copy "--filename=/dev/$DISK" --rw=read --bs=256k --direct=1 \
+    --size=1g --ioengine=libaio --iodepth=8 --time_based "--runtime=$RUNTIME"
+}
+
+# limit: 300
 check_background_does_not_starve() {
   local background p99_alone p99_beside
   volume fgio

@@ -89,8 +89,12 @@ fn rotational(disk: &Disk) -> Option<Finding> {
         0 => Finding::info("device-rotational", "the disk says it does not rotate"),
         _ => Finding::info(
             "device-rotational",
-            "the disk says it rotates, which virtual disks often do wrongly",
-        ),
+            "the disk says it rotates, which virtual disks often do wrongly: fgio believes its reads more (`rotates` in its counters)",
+        )
+        .advise(format!(
+            "if it does not rotate, run `echo 0 > /sys/block/{0}/queue/rotational && fgio disable {0} && fgio enable {0}`",
+            disk.name
+        )),
     };
     Some(finding)
 }

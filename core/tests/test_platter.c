@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Which reads show that a drive has no platter, whatever it says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../platter.h"
+#include "check.h"
+
+#define MILLISECOND 1000000ULL
+#define INTERVAL_NS (16 * MILLISECOND)
+#define SECTORS (1ULL << 30)
+#define FAR_APART (1ULL << 24)
+#define READ_BYTES 4096
+
+static uint64_t chance = 1;
+
+/* 7,200 turns a minute: a seek, and a turn at most. */
+static u64 disk_ns(void)
+{
+	return 2 * MILLISECOND + next_random(&chance) % (8 * MILLISECOND);
+}
+
+static u64 volume_ns(void)
+{
+	return MILLISECOND / 2 + next_random(&chance) % MILLISECOND;
+}
+
+/* Return: what is taken for true after so many intervals with @reads in each. */
+static bool believed(struct fgio_platter *platter, u64 (*took_ns)(void),
+		     unsigned int reads, unsigned int intervals)
+{
+	bool rotates = true;
+
+	while (intervals--) {
+		for (unsigned int i = 0; i < reads; i++)
+			fgio_platter_done(platter, READ_BYTES, took_ns());
+		rotates = fgio_platter_judge(platter, INTERVAL_NS);
+	}
+	return rotates;
+}
+
+static void test_a_disk_is_never_doubted(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	for (int i = 0; i < 100000; i++)
+		assert_true(believed(&platter, disk_ns, 1 + i % 3, 1));
+}
+
+static void test_a_volume_is_found_out(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	assert_true(believed(&platter, volume_ns, 1, 2));
+	assert_false(believed(&platter, volume_ns, 1, 10));
+}
+
+/* They wait for each other, but no arm comes to so many places. */
+static void test_many_at_once(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	assert_false(believed(&platter, disk_ns, 48, 2));
+}
+
+/* As a dm device does, whose table was exchanged. */
+static void test_a_disk_may_come_instead(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	assert_false(believed(&platter, volume_ns, 8, 100));
+	assert_true(believed(&platter, disk_ns, 1, 20));
+}
+
+static void test_flash_stays_flash(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, false);
+	assert_false(believed(&platter, disk_ns, 1, 100));
+}
+
+static void test_nothing_far_tells_nothing(void **state)
+{
+	struct fgio_platter platter;
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	assert_true(believed(&platter, volume_ns, 0, 100));
+}
+
+/* Streams that take turns are read ahead each. */
+static void test_what_is_far(void **state)
+{
+	struct fgio_platter platter;
+	u64 at[FGIO_PLATTER_STREAMS];
+
+	(void)state;
+	fgio_platter_init(&platter, true);
+	for (u64 i = 0; i < FGIO_PLATTER_STREAMS; i++) {
+		at[i] = (i + 1) * FAR_APART;
+		assert_true(fgio_platter_moves(&platter, at[i], 8));
+	}
+	for (int i = 0; i < 100; i++) {
+		u64 *stream = &at[i % FGIO_PLATTER_STREAMS];
+
+		*stream += 8;
+		assert_false(fgio_platter_moves(&platter, *stream, 8));
+	}
+	assert_true(fgio_platter_moves(&platter, SECTORS, 8));
+	assert_false(fgio_platter_moves(&platter, SECTORS - 1000, 8));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_disk_is_never_doubted),
+		cmocka_unit_test(test_a_volume_is_found_out),
+		cmocka_unit_test(test_many_at_once),
+		cmocka_unit_test(test_a_disk_may_come_instead),
+		cmocka_unit_test(test_flash_stays_flash),
+		cmocka_unit_test(test_nothing_far_tells_nothing),
+		cmocka_unit_test(test_what_is_far),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
