@@ -11,7 +11,8 @@
 
 void fgio_calm_init(struct fgio_calm *calm, bool rotates)
 {
-	*calm = (struct fgio_calm){ .room = rotates ? 0 : ROOM_LEAST };
+	*calm = (struct fgio_calm){ 0 };
+	fgio_calm_set_rotates(calm, rotates);
 }
 
 void fgio_calm_set_rotates(struct fgio_calm *calm, bool rotates)

@@ -92,8 +92,7 @@ static bool foresee(const struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 /* How critical I/O fares in a quiet drive must be seen now and then. */
 static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 {
-	const struct fgio_floor *floor =
-		&depth->floor[depth->critical_kind];
+	const struct fgio_floor *floor = &depth->floor[depth->critical_kind];
 	u64 wait_ns = QUIET_WAIT_NS;
 
 	if (floor->fresh)
@@ -232,10 +231,11 @@ static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
 			  bool write, u64 interval_ns)
 {
-	u64 share_ns = PROMISE_SHARE * arm_ns(depth, sectors, write);
+	u64 share_ns;
 
 	if (!depth->rotates)
 		return interval_ns;
+	share_ns = PROMISE_SHARE * arm_ns(depth, sectors, write);
 	return larger(interval_ns,
 		      smaller(share_ns, FGIO_DEPTH_PROMISE_MOST * interval_ns));
 }

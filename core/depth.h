@@ -117,7 +117,7 @@ struct fgio_depth {
 
 	u64 retry_ns;
 
-	/* From here on, written on completion: apart from what is written on submission. */
+	/* From here on, written on completion: apart from most that submission writes. */
 	struct fgio_samples samples __attribute__((aligned(64)));
 	u64 quiet_since_ns;
 	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */

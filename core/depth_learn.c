@@ -54,9 +54,9 @@
 
 /* ---- what completed ---- */
 
-static void note_sample(struct fgio_depth *depth,
-			const struct fgio_depth_stamp *stamp,
-			enum fgio_class class, u32 others, u64 now_ns)
+void fgio_depth_completed(struct fgio_depth *depth,
+			  const struct fgio_depth_stamp *stamp,
+			  enum fgio_class class, u32 others, u64 now_ns)
 {
 	const struct fgio_sample sample = {
 		.took_ns = beyond(now_ns, stamp->sent_ns),
@@ -69,13 +69,6 @@ static void note_sample(struct fgio_depth *depth,
 	};
 
 	fgio_samples_note(&depth->samples, &sample);
-}
-
-void fgio_depth_completed(struct fgio_depth *depth,
-			  const struct fgio_depth_stamp *stamp,
-			  enum fgio_class class, u32 others, u64 now_ns)
-{
-	note_sample(depth, stamp, class, others, now_ns);
 }
 
 /*
@@ -108,7 +101,7 @@ void fgio_depth_flush_ends(struct fgio_depth *depth,
 
 	fgio_flush_end(&depth->flushes, flush, alone_ns, now_ns);
 	note_cache(depth, flush, alone_ns, now_ns);
-	note_sample(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
+	fgio_depth_completed(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
 /* ---- what it tells ---- */

@@ -39,6 +39,8 @@ bool fgio_platter_moves(struct fgio_platter *platter, u64 sector, u32 sectors)
 	u32 at = 0;
 	bool far;
 
+	if (!platter->declared)
+		return false;
 	while (at < FGIO_PLATTER_STREAMS && is_far(sector, platter->sector[at]))
 		at++;
 	far = at == FGIO_PLATTER_STREAMS;

@@ -26,7 +26,8 @@ void fgio_platter_init(struct fgio_platter *platter, bool declared);
 
 /*
  * A read goes to the drive. Return: whether it is far: from where each of the streams
- * has come. The caller serialises, as for the others.
+ * has come; never where the drive says that it has no platter. The caller serialises, as
+ * for the others.
  */
 bool fgio_platter_moves(struct fgio_platter *platter, u64 sector, u32 sectors);
 

@@ -14,6 +14,11 @@ writer() { # DEPTH ARGUMENT...: options of a background writer
     "--runtime=$RUNTIME" "${@:2}"
 }
 
+copy() { # options of a background that reads from one end to the other
+  printf '%s\n' --name=copy "--filename=/dev/$DISK" --rw=read --bs=256k --direct=1 \
+    --size=1g --ioengine=libaio --iodepth=8 --time_based "--runtime=$RUNTIME"
+}
+
 measure() { # FILE: options on standard input
   local -a options
   mapfile -t options
@@ -62,11 +67,6 @@ check_a_virtual_disk_is_not_believed_to_rotate() {
   use fgio
   { reader --size=2g && copy; } | measure "$WORK/disk"
   expect "a disk is believed" "$(counter rotates)" -eq 1
-}
-
-copy() { # options of a background that reads from one end to the other
-  printf '%s\n' --name=copy "--filename=/dev/$DISK" --rw=read --bs=256k --direct=1 \
-    --size=1g --ioengine=libaio --iodepth=8 --time_based "--runtime=$RUNTIME"
 }
 
 # limit: 300
