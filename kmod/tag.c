@@ -166,10 +166,27 @@ static void free_unused(const struct fresh *fresh)
 	kfree(fresh->account);
 }
 
+static bool is_exiting(const struct task_struct *task)
+{
+	return READ_ONCE(task->flags) & PF_EXITING;
+}
+
+static void add_entry(struct tag_entry *entry, struct task_struct *task)
+{
+	entry->task = task;
+	WRITE_ONCE(tag_count, tag_count + 1);
+	hash_add_rcu(tags, &entry->node, (unsigned long)task);
+}
+
 /*
- * The entry of a thread, which may be a foreground task afterwards or not. A
- * thread sets PF_EXITING before it reaches sched_process_exit: either we see
- * the flag here, or on_exit() comes after us and removes what we add.
+ * The entry of a thread, which may be a foreground task afterwards or not.
+ *
+ * An exiting thread sets PF_EXITING, then looks for its entry without the lock
+ * (on_exit()). Here the entry is published, then the flag is read. With the
+ * barrier between the two on either side, at least one of them sees the other:
+ * an entry that on_exit() missed is taken back here. An entry that is found was
+ * published by such a call before, so on_exit() removes it when the lock is
+ * free.
  */
 static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
 				      bool privileged, struct fresh *fresh)
@@ -177,7 +194,8 @@ static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
 	struct tag_entry *entry = find_entry(task);
 	int error;
 
-	if (READ_ONCE(task->flags) & PF_EXITING)
+	/* Nothing rests on this look; it saves the charge. */
+	if (is_exiting(task))
 		return ERR_PTR(-ESRCH);
 	if (!entry && tag_count >= tags_max)
 		return ERR_PTR(-ENOSPC);
@@ -189,38 +207,59 @@ static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
 		return entry;
 	entry = fresh->entry;
 	fresh->entry = NULL;
-	entry->task = task;
-	hash_add_rcu(tags, &entry->node, (unsigned long)task);
-	WRITE_ONCE(tag_count, tag_count + 1);
-	return entry;
+	add_entry(entry, task);
+	/* Pairs with the barrier in on_exit(). */
+	smp_mb();
+	if (!is_exiting(task))
+		return entry;
+	remove_entry(entry);
+	return ERR_PTR(-ESRCH);
+}
+
+/*
+ * What may take foreground tasks away runs between these two. Only a call that
+ * did take the last one puts off the end of following waits: else any user
+ * could keep the hooks attached by clearing a tag that is not there.
+ */
+static unsigned int lock_tags(void)
+{
+	spin_lock(&fgio_tags_lock);
+	return foreground_count;
+}
+
+static void unlock_tags(unsigned int before)
+{
+	bool vanished = before && !foreground_count;
+
+	spin_unlock(&fgio_tags_lock);
+	if (vanished)
+		fgio_foreground_vanished();
 }
 
 static void clear_tag(struct task_struct *task)
 {
-	struct tag_entry *entry;
+	unsigned int before = lock_tags();
+	struct tag_entry *entry = find_entry(task);
 
-	spin_lock(&fgio_tags_lock);
-	entry = find_entry(task);
 	if (entry && word_of(entry))
 		set_entry(entry, FGIO_THREAD_UNTAGGED, word_of(entry));
 	else if (entry)
 		remove_entry(entry);
-	spin_unlock(&fgio_tags_lock);
-	fgio_foreground_vanished();
+	unlock_tags(before);
 }
 
 static int set_tag(struct task_struct *task, enum fgio_thread_tag tag,
 		   struct fresh *fresh)
 {
 	bool privileged = fgio_trust_is_privileged();
+	unsigned int before = lock_tags();
 	struct tag_entry *entry;
 
-	spin_lock(&fgio_tags_lock);
 	entry = obtain_entry(task, tag == FGIO_THREAD_FOREGROUND, privileged,
 			     fresh);
 	if (!IS_ERR(entry))
 		set_entry(entry, tag, word_of(entry));
-	spin_unlock(&fgio_tags_lock);
+	unlock_tags(before);
 	return PTR_ERR_OR_ZERO(entry);
 }
 
@@ -247,13 +286,9 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 	if (obtain_memory(&fresh))
 		error = set_tag(task, tag, &fresh);
 	free_unused(&fresh);
-	if (error)
-		return error;
-	if (tag == FGIO_THREAD_FOREGROUND)
+	if (!error && tag == FGIO_THREAD_FOREGROUND)
 		fgio_foreground_appeared();
-	else
-		fgio_foreground_vanished();
-	return 0;
+	return error;
 }
 
 /* Context: under the lock. */
@@ -313,41 +348,36 @@ int fgio_tag_tie(struct fgio_words *words, u32 index)
 
 static void forget(struct task_struct *task)
 {
-	struct tag_entry *entry;
+	unsigned int before = lock_tags();
+	struct tag_entry *entry = find_entry(task);
 
-	spin_lock(&fgio_tags_lock);
-	entry = find_entry(task);
 	if (entry)
 		remove_entry(entry);
-	spin_unlock(&fgio_tags_lock);
-	fgio_foreground_vanished();
+	unlock_tags(before);
 }
 
 /* The current thread has no section word any more. Context: may sleep. */
 void fgio_tag_untie_current(void)
 {
-	struct tag_entry *entry;
+	unsigned int before = lock_tags();
+	struct tag_entry *entry = find_entry(current);
 
-	spin_lock(&fgio_tags_lock);
-	entry = find_entry(current);
 	if (entry && word_of(entry))
 		untie(entry);
-	spin_unlock(&fgio_tags_lock);
-	fgio_foreground_vanished();
+	unlock_tags(before);
 }
 
 /* Nor has any thread one of these, unless they were mapped again meanwhile. */
 void fgio_tag_untie_all(struct fgio_words *words)
 {
+	unsigned int before = lock_tags();
 	struct hlist_node *next;
 	struct tag_entry *entry;
 
-	spin_lock(&fgio_tags_lock);
 	if (!atomic_read(&words->maps))
 		hlist_for_each_entry_safe(entry, next, &words->tied, tied)
 			untie(entry);
-	spin_unlock(&fgio_tags_lock);
-	fgio_foreground_vanished();
+	unlock_tags(before);
 }
 
 /*
@@ -419,6 +449,8 @@ static bool has_entry(struct task_struct *task)
 
 static void on_exit(void *data, struct task_struct *task)
 {
+	/* PF_EXITING is set. Pairs with the barrier in obtain_entry(). */
+	smp_mb();
 	if (has_entry(task))
 		forget(task);
 	fgio_wait_forget_current();

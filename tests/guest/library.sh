@@ -39,6 +39,7 @@ clean_up() {
   # shellcheck disable=SC2086
   [[ -z $jobs_left ]] || kill $jobs_left 2>/dev/null
   wait 2>/dev/null
+  no_stretch
   ! mountpoint -q "$WORK/mount" || umount "$WORK/mount"
   rm -rf "$WORK"
 }
@@ -54,6 +55,16 @@ unload_fgio() {
     ! grep -qF '[fgio]' "$queue" || echo none >"$queue"
   done
   rmmod fgio
+}
+
+# A race that needs a window finds it open: each call of the function is held up first.
+stretch() { # FUNCTION MILLISECONDS
+  ! grep -q '^stretch ' /proc/modules || rmmod stretch
+  insmod "$PAYLOAD/modules/stretch.ko" "function=$1" "ms=$2"
+}
+
+no_stretch() {
+  ! grep -q '^stretch ' /proc/modules || rmmod stretch
 }
 
 need_fgio() {

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "device_calls.h"
 
@@ -779,6 +780,71 @@ static void case_all_at_once(char **arguments)
 	nothing_is_left();
 }
 
+/* --- threads that end as they are tagged --- */
+
+#define STRETCH_NS 2000000ULL
+
+static volatile pid_t ending;
+static volatile int may_exit;
+
+static void *end_when_told(void *unused)
+{
+	(void)unused;
+	ending = gettid();
+	while (!may_exit)
+		;
+	return NULL;
+}
+
+static unsigned long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
+}
+
+/* Return: whether the thread was alive when the module looked first, and not after. */
+static bool tag_ending_thread(unsigned int spin)
+{
+	unsigned long long began_ns;
+	volatile unsigned int turns;
+	pthread_t thread;
+	bool late;
+
+	ending = 0;
+	may_exit = 0;
+	CHECK("thread", !pthread_create(&thread, NULL, end_when_told, NULL));
+	while (!ending)
+		;
+	may_exit = 1;
+	for (turns = 0; turns < spin; turns++)
+		;
+	began_ns = now_ns();
+	late = set_tag(ending, FGIO_TAG_FOREGROUND) && now_ns() - began_ns >= STRETCH_NS;
+	CHECK("an end", !late || errno == ESRCH);
+	CHECK("join", !pthread_join(thread, NULL));
+	return late;
+}
+
+/*
+ * SECONDS, as nobody, with fgio_trust_claim() stretched by STRETCH_NS: the module looks
+ * whether the thread ends, claims its place, and makes its entry. The control: some
+ * threads ended in that time, which an answer says that comes after it and is an error.
+ */
+static void case_tagged_while_ending(char **arguments)
+{
+	unsigned long long end_ns = now_ns() + (unsigned long long)atoi(arguments[0]) * 1000000000;
+	unsigned int rounds, late = 0;
+
+	become(NOBODY);
+	for (rounds = 0; now_ns() < end_ns; rounds++)
+		late += tag_ending_thread((unsigned int)rand() % 3000);
+	printf("%u threads, %u ended in between\n", rounds, late);
+	wait_for_tags(0);
+	CHECK("some ended in between", late);
+}
+
 /* --- I/O priorities --- */
 
 /* UID PRIORITY COMMAND: runs it as this user with this raw I/O priority. */
@@ -807,6 +873,7 @@ static const struct device_case cases[] = {
 	{ "deep_cgroup", case_deep_cgroup, 0 },
 	{ "wrong_lists", case_wrong_lists, 0 },
 	{ "all_at_once", case_all_at_once, 1 },
+	{ "tagged_while_ending", case_tagged_while_ending, 1 },
 	{ "with_priority", case_with_priority, 3 },
 };
 

@@ -39,6 +39,14 @@ check_deep_cgroup() { with_cgroups trust deep_cgroup; }
 check_wrong_lists() { with_limits trust wrong_lists; }
 check_counts_under_races() { with_cgroups trust all_at_once 6; }
 
+# The flag of an exiting thread is read, then its entry is made: the time between is stretched.
+check_tagged_while_ending() {
+  reset_limits
+  stretch fgio_trust_claim 2
+  trust tagged_while_ending 6
+  [[ $(cat /sys/kernel/debug/fgio/trust) != *user* ]] || fail "counts do not return to zero"
+}
+
 check_user_namespace() {
   ! grep -qs 0 /proc/sys/kernel/unprivileged_userns_clone || skip "users may not have namespaces"
   with_limits trust user_namespace
