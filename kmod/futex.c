@@ -321,7 +321,8 @@ static int enter_wait_multiple(struct kretprobe_instance *instance,
 				   count * sizeof(*waits)))
 		return 1;
 	*fgio_hook_seq(instance) = 0;
-	for (i = 0; i < count; i++) {
+	/* Without room for the first, nothing would end the others. */
+	for (i = 0; i < count && (!i || *fgio_hook_seq(instance)); i++) {
 		seq = begin_wait(waits[i].uaddr,
 				 !(waits[i].flags & FUTEX_PRIVATE_FLAG),
 				 SHAPE_NONE);
@@ -385,12 +386,16 @@ struct fgio_hook fgio_futex_hooks[] = {
 /* Return: the waiter with a reference, or NULL when the wait is over. */
 static struct task_struct *get_waiter(const struct fgio_walk_step *step)
 {
-	struct task_struct *waiter = (struct task_struct *)step->task;
+	struct task_struct *waiter;
 	unsigned long flags;
 
 	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
 		return NULL;
-	get_task_struct(waiter);
+	rcu_read_lock();
+	waiter = fgio_task_at(step->task);
+	if (waiter)
+		get_task_struct(waiter);
+	rcu_read_unlock();
 	fgio_wait_release(step->task, flags);
 	return waiter;
 }

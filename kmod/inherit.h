@@ -8,6 +8,7 @@
  *	probe.c      attaches hooks while foreground tasks exist
  *	commit.c     who writes files that commits go to
  *	blame.c      what foreground tasks waited for
+ *	foreign.c    objects that may be gone
  *
  * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c,
  * sysvsem.c, hint.c, pagecache.c. A layer has hooks that record waits, and a
@@ -160,8 +161,11 @@ typedef void (*fgio_blockers_fn)(const struct fgio_walk_step *step);
 bool fgio_may_boost(void);
 
 /*
- * Names a task that was found, for blame: the caller knows that it exists.
- * Return: its key; 0 for NULL.
+ * Names a task that was found, for blame. It may be gone, or may never have been
+ * one: it is read as fgio_task_at() does.
+ *
+ * Return: its key; 0 when no task lives there. Context: the walk's thread; any
+ * lock may be held.
  */
 u64 fgio_walk_name(const struct task_struct *task);
 
@@ -178,11 +182,26 @@ void fgio_futex_blockers(const struct fgio_walk_step *step);
 void fgio_sysvsem_blockers(const struct fgio_walk_step *step);
 void fgio_hint_blockers(const struct fgio_walk_step *step);
 
+/* --- foreign.c -------------------------------------------------------- */
+
+/*
+ * The task whose task_struct is at an address; NULL when no living thread has
+ * its there, whatever the memory holds. Context: RCU, which keeps the task; any
+ * lock may be held.
+ */
+struct task_struct *fgio_task_at(u64 address);
+
+/*
+ * A word of memory that may be anything, or be no memory at all. Return: 0 when
+ * it cannot be read. Context: any.
+ */
+u64 fgio_peek_word(const void *address);
+
 /* --- lock.c ----------------------------------------------------------- */
 
 /*
- * Who holds a mutex, named for blame. Return: 0 when nobody does. Context: the
- * walk's thread, under RCU, in a wait that keeps the mutex.
+ * The holder of a mutex, named for blame. The mutex may be gone. Return: 0 when
+ * it has no holder. Context: the walk's thread; any lock may be held.
  */
 u64 fgio_mutex_holder(const struct mutex *mutex);
 
@@ -352,12 +371,17 @@ void fgio_watchdog_exit(void);
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
  * @detour: called instead before a function; a result other than 0 means that
  *	it had the task go on elsewhere, in a function of the same prototype
+ * @ended_by: name of the hook that ends what this one begins. It is attached
+ *	earlier and detached later; where either fails, both stay away. A hook
+ *	may end what several others begin
  * @optional: the kernel may well not have it; no warning
  * @fallback: attached only where the entry before it cannot be
  * @sleepers_max: tasks that may be inside the function at once with @exit
  *	outstanding; others are missed, and counted
  * @kretprobe: kept by probe.c, as are the members below
  * @found: the tracepoint
+ * @end: the hook that @ended_by names
+ * @is_end: it is such a hook
  * @error: why it cannot be attached, or 0
  * @attached: whether it is
  */
@@ -368,12 +392,15 @@ struct fgio_hook {
 	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	void *tracepoint;
 	int (*detour)(struct kprobe *probe, struct pt_regs *regs);
+	const char *ended_by;
 	bool optional;
 	bool fallback;
 	unsigned int sleepers_max;
 
 	struct kretprobe kretprobe;
 	struct tracepoint *found;
+	struct fgio_hook *end;
+	bool is_end;
 	int error;
 	bool attached;
 };

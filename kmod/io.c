@@ -35,6 +35,9 @@
 #include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 
 #include "fgio.h"
@@ -275,22 +278,42 @@ void fgio_io_blockers(const struct fgio_walk_step *step)
 	}
 }
 
+static bool sleeps(u64 key)
+{
+	struct task_struct *task;
+	bool is_asleep;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	is_asleep = task && !task_is_running(task);
+	rcu_read_unlock();
+	return is_asleep;
+}
+
+/* As mapping_tagged(), of a file that may be gone. */
+static bool is_under_writeback(const struct address_space *mapping)
+{
+	gfp_t flags;
+
+	return !get_kernel_nofault(flags, &mapping->i_pages.xa_flags) &&
+	       flags & XA_FLAGS_MARK(PAGECACHE_TAG_WRITEBACK);
+}
+
 /*
  * Whether a task still waits for what it said. I/O that is done is not found
- * either, and who waited for it may have yet to run. Who waits for a range keeps
- * the file.
+ * either, and its waiter may have yet to run.
  */
 static bool is_outstanding(u64 task, const struct fgio_target *target)
 {
-	struct address_space *mapping = (struct address_space *)target->object;
 	unsigned long flags;
 	bool waits;
 
 	if (!fgio_wait_hold(task, target->wait.seq, &flags))
 		return false;
-	waits = !task_is_running((struct task_struct *)task);
+	waits = sleeps(task);
 	if (target->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
-		waits &= mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK);
+		waits &= is_under_writeback((const struct address_space *)
+						    target->object);
 	fgio_wait_release(task, flags);
 	return waits;
 }

@@ -186,6 +186,23 @@ struct view {
 	bool barred;
 };
 
+static void read_journal(const journal_t *journal, struct view *view)
+{
+	struct task_struct *thread;
+	int barriers;
+
+	*view = (struct view){ .barrier = barrier_key(journal) };
+	if (get_kernel_nofault(thread, &journal->j_task) ||
+	    get_kernel_nofault(barriers, &journal->j_barrier_count) ||
+	    get_kernel_nofault(view->flags, &journal->j_flags))
+		return;
+	view->thread = fgio_walk_name(thread);
+	view->running = fgio_peek_word(&journal->j_running_transaction);
+	view->barred = barriers;
+	if (view->barred)
+		view->barrier_owner = fgio_mutex_holder(&journal->j_barrier);
+}
+
 /*
  * A task that waits for a journal keeps its file system mounted, and with it
  * the journal and its thread.
@@ -198,15 +215,7 @@ static bool look_at_journal(const struct fgio_walk_step *step,
 
 	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
 		return false;
-	rcu_read_lock();
-	view->thread = fgio_walk_name(READ_ONCE(journal->j_task));
-	view->barred = READ_ONCE(journal->j_barrier_count);
-	view->barrier = barrier_key(journal);
-	view->barrier_owner = view->barred ?
-		fgio_mutex_holder(&journal->j_barrier) : 0;
-	view->running = (u64)READ_ONCE(journal->j_running_transaction);
-	view->flags = READ_ONCE(journal->j_flags);
-	rcu_read_unlock();
+	read_journal(journal, view);
 	fgio_wait_release(step->task, flags);
 	return true;
 }

@@ -56,9 +56,10 @@ static void on_contention_begin(void *data, void *lock, unsigned int flags)
 		fgio_wait_enter(kind, (u64)lock, 0);
 }
 
+/* Attached for as long as a wait may be recorded that it is to end. */
 static void on_contention_end(void *data, void *lock, int error)
 {
-	if (fgio_waits_matter() && fgio_wait_has((u64)lock))
+	if (fgio_wait_has((u64)lock))
 		fgio_wait_leave_object((u64)lock);
 }
 
@@ -109,6 +110,7 @@ struct fgio_hook fgio_lock_hooks[] = {
 		.name = "contention_begin",
 		.mechanism = FGIO_MECHANISM_LOCKS,
 		.tracepoint = on_contention_begin,
+		.ended_by = "contention_end",
 	},
 	{
 		.name = "contention_end",
@@ -133,40 +135,23 @@ static const struct task_struct *task_of(unsigned long owner)
 	return (const struct task_struct *)(owner & ~OWNER_FLAGS);
 }
 
-/*
- * Who holds a lock exists: the lock was seen held a moment ago, with interrupts
- * off, and a task_struct outlives its task by an RCU grace period.
- */
 u64 fgio_mutex_holder(const struct mutex *mutex)
 {
-	return fgio_walk_name(task_of(atomic_long_read(&mutex->owner)));
+	return fgio_walk_name(task_of(fgio_peek_word(&mutex->owner)));
 }
 
-/*
- * The last reader may have left long ago, and ended: it is believed when the
- * thread id that its memory holds leads back to it.
- */
-static u64 reader_if_alive(const struct task_struct *reader)
-{
-	pid_t tid;
-
-	if (!reader ||
-	    copy_from_kernel_nofault(&tid, &reader->pid, sizeof(tid)))
-		return 0;
-	return fgio_thread_of(tid) == reader ? fgio_walk_name(reader) : 0;
-}
-
+/* The last reader may have left long ago, and ended. */
 static u64 rwsem_holder(const struct rw_semaphore *lock)
 {
-	unsigned long owner = atomic_long_read(&lock->owner);
+	unsigned long owner = fgio_peek_word(&lock->owner);
 
-	if (owner & RWSEM_OWNED_BY_READER)
-		return reader_if_alive(task_of(owner));
-	if (atomic_long_read(&lock->count) & RWSEM_LOCKED_BY_WRITER)
+	if (owner & RWSEM_OWNED_BY_READER ||
+	    fgio_peek_word(&lock->count) & RWSEM_LOCKED_BY_WRITER)
 		return fgio_walk_name(task_of(owner));
 	return 0;
 }
 
+/* While the wait goes on, so that what is read is of that lock. */
 static u64 holder(const struct fgio_walk_step *step)
 {
 	u64 object = step->wait->object;
@@ -175,12 +160,10 @@ static u64 holder(const struct fgio_walk_step *step)
 
 	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
 		return 0;
-	rcu_read_lock();
 	if (step->wait->kind == FGIO_WAIT_MUTEX)
 		task = fgio_mutex_holder((const struct mutex *)object);
 	else
 		task = rwsem_holder((const struct rw_semaphore *)object);
-	rcu_read_unlock();
 	fgio_wait_release(step->task, flags);
 	return task;
 }

@@ -68,6 +68,9 @@ static void begin_waits(struct pending_call *call)
 		    call->operations[i].sem_flg & IPC_NOWAIT)
 			continue;
 		seq = begin_wait(call->semid, &call->operations[i]);
+		/* Without room for the first, nothing would end the others. */
+		if (!waits && !seq)
+			return;
 		if (!waits++)
 			call->seq = seq;
 	}

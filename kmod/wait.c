@@ -4,8 +4,7 @@
  *
  * Every task that blocks at a hook is recorded, foreground or not, since those
  * between are the links of a chain. Tasks are keys: the address of their
- * task_struct, which nobody dereferences unless the task is known to wait,
- * since a task that waits exists.
+ * task_struct, which is never followed but by fgio_task_at().
  *
  * The locks are leaves: nothing else is taken under them. They are raw and
  * interrupt-safe because hooks run under all kinds of locks of the kernel.
@@ -234,11 +233,24 @@ void fgio_wait_leave_kind(u8 kind)
 	}
 }
 
+/* Context: the bucket is locked. */
+static void forget_task(struct locked_bucket *locked, u64 task)
+{
+	u32 roots = locked->bucket.foreground_waiting;
+	u32 leases = locked->bucket.leased;
+
+	fgio_wait_forget(&locked->bucket, task);
+	note_roots(locked, roots);
+	note_leases(locked, leases);
+}
+
 /**
  * fgio_wait_copy_of() - the waits of a task
- * @task: who
+ * @task: its key
  * @waits: out: outermost first
- * @name: called under the lock when it waits, so that it exists; may be NULL
+ * @name: called under the lock when it waits; its result 0 means that there is
+ *	no such task any more, whose end was missed: then it is forgotten. May be
+ *	NULL
  *
  * Return: how many.
  */
@@ -252,8 +264,10 @@ unsigned int fgio_wait_copy_of(u64 task,
 
 	locked = lock_bucket(task, &flags);
 	count = fgio_wait_copy(&locked->bucket, task, waits);
-	if (count && name)
-		name((const struct task_struct *)task);
+	if (count && name && !name((const struct task_struct *)task)) {
+		forget_task(locked, task);
+		count = 0;
+	}
 	unlock_bucket(locked, flags);
 	return count;
 }
@@ -464,18 +478,12 @@ unsigned int fgio_wait_foreground_waiting(void)
 void fgio_wait_forget_current(void)
 {
 	struct locked_bucket *locked;
-	u64 task = (u64)current;
 	unsigned long flags;
-	u32 roots, leases;
 
 	if (!fgio_waits_matter())
 		return;
-	locked = lock_bucket(task, &flags);
-	roots = locked->bucket.foreground_waiting;
-	leases = locked->bucket.leased;
-	fgio_wait_forget(&locked->bucket, task);
-	note_roots(locked, roots);
-	note_leases(locked, leases);
+	locked = lock_bucket((u64)current, &flags);
+	forget_task(locked, (u64)current);
 	unlock_bucket(locked, flags);
 }
 

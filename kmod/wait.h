@@ -33,6 +33,7 @@ void fgio_walk_wanted(void);
 void fgio_walk_soon(void);
 void fgio_walk_pause(void);
 void fgio_walk_resume(void);
+void fgio_walk_stop(void);
 
 /**
  * struct fgio_chain - what the walk saw of a foreground task's wait

@@ -81,6 +81,8 @@ static struct {
 
 /* Held while a walk looks at tasks that wait. */
 static DEFINE_MUTEX(walking);
+/* Under it: walks look at nothing any more. */
+static bool is_stopped;
 
 static struct task_struct *thread;
 static struct hrtimer timer;
@@ -167,17 +169,27 @@ static struct name *name_of(u64 task)
 	return &now.names[hash_64(task, NAME_BITS)];
 }
 
-u64 fgio_walk_name(const struct task_struct *task)
+static void note_name(u64 key, const struct task_struct *task)
 {
-	struct name *name = name_of((u64)task);
+	struct name *name = name_of(key);
 
-	if (!task)
-		return 0;
-	name->task = (u64)task;
+	name->task = key;
 	name->walk = now.walk.number;
 	name->tid = task->pid;
 	strscpy(name->comm, task->comm, sizeof(name->comm));
-	return (u64)task;
+}
+
+u64 fgio_walk_name(const struct task_struct *supposed)
+{
+	u64 key = (u64)supposed;
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	if (task)
+		note_name(key, task);
+	rcu_read_unlock();
+	return task ? key : 0;
 }
 
 static u32 root_link(u32 link)
@@ -453,6 +465,17 @@ void fgio_walk_resume(void)
 	mutex_unlock(&walking);
 }
 
+/*
+ * The same for good: when the module goes, the ends of threads are the first thing
+ * that is not seen any more.
+ */
+void fgio_walk_stop(void)
+{
+	mutex_lock(&walking);
+	is_stopped = true;
+	mutex_unlock(&walking);
+}
+
 static int walk_thread(void *unused)
 {
 	for (;;) {
@@ -464,7 +487,8 @@ static int walk_thread(void *unused)
 		if (kthread_should_stop())
 			break;
 		mutex_lock(&walking);
-		walk_once();
+		if (!is_stopped)
+			walk_once();
 		mutex_unlock(&walking);
 		if (walk_is_needed())
 			start_timer(READ_ONCE(walk_interval_us) << calm);
