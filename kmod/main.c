@@ -39,6 +39,7 @@ static int attach_hooks(void)
 static void detach_hooks(void)
 {
 	fgio_stamp_exit();
+	fgio_walk_stop();
 	fgio_tag_exit();
 }
 

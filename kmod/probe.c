@@ -198,7 +198,9 @@ static void attach(struct fgio_hook *hook)
 		return;
 	if (hook->fallback && !hook[-1].error)
 		return;
-	if (!strcmp(hook->name, fail_hook))
+	if (hook->end && !hook->end->attached)
+		hook->error = hook->end->error;
+	else if (!strcmp(hook->name, fail_hook))
 		hook->error = -EINVAL;
 	else if (is_changed(hook->name))
 		hook->error = -EPROTOTYPE;
@@ -242,30 +244,163 @@ static void detach(struct fgio_hook *hook)
 		unregister_detached();
 }
 
-static void visit_hooks(void (*visit)(struct fgio_hook *hook))
+#define HOOKS_MAX 160
+
+/* Those of all tables. */
+static struct fgio_hook *hooks[HOOKS_MAX];
+static unsigned int hook_count;
+
+#define for_each_hook(i, hook) \
+	for (i = 0; i < hook_count && (hook = hooks[i]); i++)
+
+static int collect_hooks(void)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(tables); i++)
-		for (hook = tables[i]; hook->name; hook++)
-			visit(hook);
+	hook_count = 0;
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		for (hook = tables[i]; hook->name; hook++) {
+			if (WARN_ON(hook_count == HOOKS_MAX))
+				return -ENOSPC;
+			hooks[hook_count++] = hook;
+		}
+	}
+	return 0;
 }
 
-static void attach_if_on(struct fgio_hook *hook)
+/* --- pairs ------------------------------------------------------------ */
+
+static struct fgio_hook *find_hook(const char *name)
 {
-	if (fgio_mechanism_on(hook->mechanism))
-		attach(hook);
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (!strcmp(hook->name, name))
+			return hook;
+	return NULL;
 }
 
-static bool some_attached_in_vain;
-
-static void detach_if_off(struct fgio_hook *hook)
+static void link_pairs(void)
 {
-	if (!hook->attached || fgio_mechanism_on(hook->mechanism))
-		return;
-	detach(hook);
-	some_attached_in_vain = true;
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->ended_by)
+			continue;
+		hook->end = find_hook(hook->ended_by);
+		if (!WARN_ON(!hook->end))
+			hook->end->is_end = true;
+	}
+}
+
+/* The error of a hook that begins what @end ends; 0 when one is attached. */
+static int error_of_begins(const struct fgio_hook *end)
+{
+	struct fgio_hook *hook;
+	int error = -ENOENT;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (hook->end != end)
+			continue;
+		if (hook->attached)
+			return 0;
+		error = hook->error ?: error;
+	}
+	return error;
+}
+
+static void attach_some(bool (*comes)(const struct fgio_hook *hook), bool ends)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (hook->is_end == ends && comes(hook))
+			attach(hook);
+}
+
+static void detach_ends_alone(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->is_end || !hook->attached)
+			continue;
+		hook->error = error_of_begins(hook);
+		if (hook->error)
+			detach(hook);
+	}
+	unregister_detached();
+}
+
+/*
+ * Ends come before what begins: a wait that is recorded is seen to end. An end
+ * without a begin is no use.
+ */
+static void attach_where(bool (*comes)(const struct fgio_hook *hook))
+{
+	attach_some(comes, true);
+	attach_some(comes, false);
+	detach_ends_alone();
+}
+
+static bool detach_some(bool (*goes)(const struct fgio_hook *hook), bool ends)
+{
+	struct fgio_hook *hook;
+	bool any = false;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->attached || hook->is_end != ends ||
+		    !(goes(hook) || (hook->end && goes(hook->end))))
+			continue;
+		detach(hook);
+		any = true;
+	}
+	unregister_detached();
+	return any;
+}
+
+/*
+ * In the other order. Hooks that begin may still run on other CPUs when they are
+ * detached: the first grace period is for them.
+ *
+ * Return: whether there were any. What those hooks recorded may have ended
+ * unseen by now.
+ */
+static bool detach_where(bool (*goes)(const struct fgio_hook *hook))
+{
+	bool any = detach_some(goes, false);
+
+	if (any)
+		tracepoint_synchronize_unregister();
+	if (detach_some(goes, true)) {
+		tracepoint_synchronize_unregister();
+		any = true;
+	}
+	return any;
+}
+
+/* --- when ------------------------------------------------------------- */
+
+static bool is_on(const struct fgio_hook *hook)
+{
+	return fgio_mechanism_on(hook->mechanism);
+}
+
+static bool is_off(const struct fgio_hook *hook)
+{
+	return !is_on(hook);
+}
+
+static bool always(const struct fgio_hook *hook)
+{
+	return true;
 }
 
 static bool foreground_exists(void)
@@ -276,46 +411,58 @@ static bool foreground_exists(void)
 	       (seen && time_before(jiffies, seen + LINGER));
 }
 
-/* Waits that were recorded by hooks which are gone would never end. */
-static void forget_waits(void)
+/*
+ * Waits that were recorded by hooks which are gone would never end. No walk looks
+ * at them from before a hook goes until they are forgotten.
+ */
+static void detach_and_forget(bool (*goes)(const struct fgio_hook *hook))
 {
-	tracepoint_synchronize_unregister();
-	fgio_wait_forget_all();
+	fgio_walk_pause();
+	if (detach_where(goes))
+		fgio_wait_forget_all();
+	fgio_walk_resume();
 }
 
 static void follow_waits(void)
 {
-	some_attached_in_vain = false;
-	fgio_walk_pause();
-	visit_hooks(detach_if_off);
-	unregister_detached();
-	if (some_attached_in_vain)
-		forget_waits();
-	fgio_walk_resume();
-	visit_hooks(attach_if_on);
+	detach_and_forget(is_off);
+	attach_where(is_on);
 	WRITE_ONCE(fgio_waits_matter_now, true);
 }
 
+/*
+ * From the moment that waits do not matter, their ends are ignored, and the ends
+ * of threads: by then the walk has to be paused.
+ */
 static void ignore_waits(void)
 {
-	WRITE_ONCE(fgio_waits_matter_now, false);
 	fgio_walk_pause();
-	visit_hooks(detach);
-	unregister_detached();
-	forget_waits();
+	WRITE_ONCE(fgio_waits_matter_now, false);
+	detach_where(always);
+	fgio_wait_forget_all();
 	fgio_walk_resume();
 }
 
+/*
+ * A foreground task may come or go at any time: it is counted first, and asks for
+ * waits to be followed or ignored by what fgio_waits_matter() says then. This
+ * changes what that says first, and counts then. Between both lies a barrier on
+ * either side, so that one of them sees the other.
+ */
 static void reconsider(struct work_struct *unused)
 {
 	mutex_lock(&hooks_lock);
+	if (!foreground_exists() && READ_ONCE(fgio_waits_matter_now))
+		ignore_waits();
+	/* With fgio_foreground_appeared(). */
+	smp_mb();
 	if (foreground_exists()) {
 		follow_waits();
-		/* Nobody says when the last one by priority is gone. */
+		/* With fgio_foreground_vanished(). */
+		smp_mb();
+		/* Nothing tells when the last one by priority is gone. */
 		if (!fgio_foreground_count())
 			mod_delayed_work(system_long_wq, &work, LINGER);
-	} else if (READ_ONCE(fgio_waits_matter_now)) {
-		ignore_waits();
 	}
 	mutex_unlock(&hooks_lock);
 }
@@ -327,6 +474,8 @@ void fgio_saw_foreground_ioprio(void)
 	if (READ_ONCE(foreground_ioprio_at) == now)
 		return;
 	WRITE_ONCE(foreground_ioprio_at, now);
+	/* With reconsider(). */
+	smp_mb();
 	if (!fgio_waits_matter() && READ_ONCE(initialised))
 		queue_delayed_work(system_long_wq, &work, 0);
 }
@@ -334,6 +483,8 @@ void fgio_saw_foreground_ioprio(void)
 /* Returns when waits are followed, so that a thread's first one is. */
 void fgio_foreground_appeared(void)
 {
+	/* With reconsider(). */
+	smp_mb();
 	if (fgio_waits_matter())
 		return;
 	mod_delayed_work(system_long_wq, &work, 0);
@@ -343,26 +494,46 @@ void fgio_foreground_appeared(void)
 /* A foreground task is one no more, perhaps the last. Context: any. */
 void fgio_foreground_vanished(void)
 {
+	/* With reconsider(). */
+	smp_mb();
 	if (fgio_waits_matter() && !fgio_foreground_count())
 		mod_delayed_work(system_long_wq, &work, LINGER);
 }
 
-static bool belongs_to(const struct fgio_hook *hook, const char *module)
-{
-	size_t length = strlen(module);
+static const char *going_module;
 
-	return !strncmp(hook->name, module, length) &&
+static bool is_going(const struct fgio_hook *hook)
+{
+	size_t length = strlen(going_module);
+
+	return !strncmp(hook->name, going_module, length) &&
 	       hook->name[length] == ':';
 }
 
-static const char *going_module;
-
-static void detach_going(struct fgio_hook *hook)
+static void note_gone(void)
 {
-	if (!belongs_to(hook, going_module))
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (is_going(hook) || (hook->end && is_going(hook->end)))
+			hook->error = -ENOENT;
+	detach_ends_alone();
+}
+
+static void let_module_go(const char *name)
+{
+	struct fgio_hook *hook;
+	bool concerned = false;
+	unsigned int i;
+
+	going_module = name;
+	for_each_hook(i, hook)
+		concerned |= is_going(hook);
+	if (!concerned)
 		return;
-	detach(hook);
-	hook->error = -ENOENT;
+	detach_and_forget(is_going);
+	note_gone();
 }
 
 static int on_module(struct notifier_block *block, unsigned long state,
@@ -374,9 +545,7 @@ static int on_module(struct notifier_block *block, unsigned long state,
 		mod_delayed_work(system_long_wq, &work, 0);
 	if (state == MODULE_STATE_GOING) {
 		mutex_lock(&hooks_lock);
-		going_module = module->name;
-		visit_hooks(detach_going);
-		unregister_detached();
+		let_module_go(module->name);
 		mutex_unlock(&hooks_lock);
 	}
 	return NOTIFY_OK;
@@ -386,15 +555,9 @@ static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
 };
 
-static struct fgio_hook_state *listed;
-static unsigned int list_room, list_count;
-
-static void list_hook(struct fgio_hook *hook)
+static void list_hook(struct fgio_hook_state *state,
+		      const struct fgio_hook *hook)
 {
-	struct fgio_hook_state *state = &listed[list_count];
-
-	if (list_count++ >= list_room)
-		return;
 	memset(state, 0, sizeof(*state));
 	strscpy(state->name, hook->name, sizeof(state->name));
 	strscpy(state->mechanism, mechanism_names[hook->mechanism],
@@ -409,40 +572,49 @@ static void list_hook(struct fgio_hook *hook)
 /* Return: how many hooks there are; at most @capacity were listed. */
 int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity)
 {
-	int count;
+	struct fgio_hook *hook;
+	unsigned int count = 0;
+	unsigned int i;
 
 	mutex_lock(&hooks_lock);
-	listed = states;
-	list_room = capacity;
-	list_count = 0;
-	visit_hooks(list_hook);
-	count = list_count;
+	for_each_hook(i, hook) {
+		if (count < capacity)
+			list_hook(&states[count], hook);
+		count++;
+	}
 	mutex_unlock(&hooks_lock);
 	return count;
 }
 
-static void warn_if_broken(struct fgio_hook *hook)
+static void warn_of_broken_hooks(void)
 {
-	/* A function of a module that is not loaded says nothing yet. */
-	if (!hook->error || hook->optional || strchr(hook->name, ':'))
-		return;
-	pr_warn("cannot attach to %s: error %d; see fgio doctor\n", hook->name,
-		hook->error);
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		/* A function of a module that is not loaded says nothing yet. */
+		if (!hook->error || hook->optional || strchr(hook->name, ':'))
+			continue;
+		pr_warn("cannot attach to %s: error %d; see fgio doctor\n",
+			hook->name, hook->error);
+	}
 }
 
 int fgio_probe_init(void)
 {
-	int error = register_module_notifier(&module_notifier);
+	int error = collect_hooks();
 
 	if (error)
 		return error;
+	error = register_module_notifier(&module_notifier);
+	if (error)
+		return error;
 	mutex_lock(&hooks_lock);
-	visit_hooks(attach);
-	visit_hooks(warn_if_broken);
-	visit_hooks(detach);
-	unregister_detached();
+	link_pairs();
+	attach_where(always);
+	warn_of_broken_hooks();
+	detach_where(always);
 	mutex_unlock(&hooks_lock);
-	tracepoint_synchronize_unregister();
 	WRITE_ONCE(initialised, true);
 	return 0;
 }
