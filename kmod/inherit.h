@@ -376,6 +376,9 @@ void fgio_watchdog_exit(void);
  *	may end what several others begin
  * @optional: the kernel may well not have it; no warning
  * @fallback: attached only where the entry before it cannot be
+ * @may_be_clone: a static function, which the compiler may have renamed
+ *	NAME.isra.0 or the like; its arguments are then not those of the source,
+ *	and @entry must not read them
  * @sleepers_max: tasks that may be inside the function at once with @exit
  *	outstanding; others are missed, and counted
  * @kretprobe: kept by probe.c, as are the members below
@@ -395,6 +398,7 @@ struct fgio_hook {
 	const char *ended_by;
 	bool optional;
 	bool fallback;
+	bool may_be_clone;
 	unsigned int sleepers_max;
 
 	struct kretprobe kretprobe;

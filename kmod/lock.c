@@ -122,11 +122,9 @@ struct fgio_hook fgio_lock_hooks[] = {
 	FGIO_HOOK("down_killable", LOCKS, remember_semaphore, note_holder),
 	FGIO_HOOK("down_timeout", LOCKS, remember_semaphore, note_holder),
 	FGIO_HOOK("percpu_down_write", LOCKS, note_writer, NULL),
-	/* By the name that the compiler gave it; who has neither is boosted longer. */
+	/* Without it a boost ends with the next walk, not with the unlock. */
 	FGIO_HOOK("__mutex_unlock_slowpath", LOCKS, on_mutex_unlock, NULL,
-		  .optional = true),
-	FGIO_HOOK("__mutex_unlock_slowpath.constprop.0", LOCKS, on_mutex_unlock,
-		  NULL, .optional = true),
+		  .may_be_clone = true),
 	{}
 };
 

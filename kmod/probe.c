@@ -170,15 +170,47 @@ static int register_function(struct fgio_hook *hook)
 	return register_kretprobe(probe);
 }
 
+static int register_symbol(struct fgio_hook *hook, const char *symbol)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+
+	memset(probe, 0, sizeof(*probe));
+	probe->kp.symbol_name = symbol;
+	return hook->detour ? register_detour(hook) : register_function(hook);
+}
+
+/*
+ * Compilers append these to the name of a static function whose parameters
+ * they changed. What would tell all symbols is not exported to modules.
+ */
+static const char *const clone_suffixes[] = {
+	".isra.0", ".constprop.0", ".isra.0.constprop.0", ".constprop.0.isra.0",
+};
+
+static int register_clone(struct fgio_hook *hook)
+{
+	char symbol[96];
+	unsigned int i;
+	int error = -ENOENT;
+
+	for (i = 0; i < ARRAY_SIZE(clone_suffixes) && error == -ENOENT; i++) {
+		snprintf(symbol, sizeof(symbol), "%s%s", hook->name,
+			 clone_suffixes[i]);
+		error = register_symbol(hook, symbol);
+	}
+	/* The symbol was on the stack; its address is known now. */
+	hook->kretprobe.kp.symbol_name = hook->name;
+	return error;
+}
+
 static int attach_function(struct fgio_hook *hook)
 {
 	struct kretprobe *probe = &hook->kretprobe;
 	unsigned long missed = probe->nmissed + probe->kp.nmissed;
-	int error;
+	int error = register_symbol(hook, hook->name);
 
-	memset(probe, 0, sizeof(*probe));
-	probe->kp.symbol_name = hook->name;
-	error = hook->detour ? register_detour(hook) : register_function(hook);
+	if (error == -ENOENT && hook->may_be_clone)
+		error = register_clone(hook);
 	probe->nmissed = missed;
 	return error;
 }

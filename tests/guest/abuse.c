@@ -781,8 +781,9 @@ static void say_hook(const char *name)
 
 		if (strcmp(hook->name, name))
 			continue;
-		printf("%d %d %u\n", !!(hook->state & FGIO_HOOK_WORKS),
-		       !!(hook->state & FGIO_HOOK_ATTACHED), hook->error);
+		printf("%d %d %u %d\n", !!(hook->state & FGIO_HOOK_WORKS),
+		       !!(hook->state & FGIO_HOOK_ATTACHED), hook->error,
+		       !!(hook->state & FGIO_HOOK_OPTIONAL));
 		return;
 	}
 	_exit(1);

@@ -139,10 +139,10 @@ some_wait() {
   [[ $(abuse state foreground_waiting) -gt 200 ]]
 }
 
-read_hook() { # NAME: sets WORKS, ATTACHED and ERROR
+read_hook() { # NAME: sets WORKS, ATTACHED, ERROR and OPTIONAL
   local said
   said=$(abuse hook "$1") || fail "there is no hook $1: $said"
-  read -r WORKS ATTACHED ERROR <<<"$said"
+  read -r WORKS ATTACHED ERROR OPTIONAL <<<"$said"
 }
 
 check_a_hook_that_cannot_be_attached() {
@@ -162,4 +162,17 @@ check_a_hook_that_cannot_be_attached() {
     abuse dying 5 || echo "nobody was boosted without $name"
     unload_fgio
   done
+}
+
+# Kernels call it NAME, NAME.constprop.0 or NAME.isra.0, by their compiler.
+check_a_hook_on_a_function_that_compilers_rename() {
+  load_fgio
+  read_hook __mutex_unlock_slowpath
+  expect "it works under any of its names" "$WORKS" -eq 1
+  unload_fgio
+  load_fgio fail_hook=__mutex_unlock_slowpath
+  read_hook __mutex_unlock_slowpath
+  expect "under none of them, the control" "$WORKS" -eq 0
+  expect "doctor warns of it, since every kernel has it" "$OPTIONAL" -eq 0
+  unload_fgio
 }
