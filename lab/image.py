@@ -13,8 +13,10 @@ from pathlib import Path
 from lab import host, kernel, paths
 
 SUITE = "bookworm"
+TESTING = "forky"
+# The PostgreSQL that each Debian release brings.
+POSTGRESQL = {"bookworm": 15, "trixie": 17, "forky": 18}
 PACKAGES = (
-    "postgresql-15",
     "fio",
     "procps",
     "redis-server",
@@ -68,25 +70,47 @@ def make_ext4(image: Path, tree: Path | None, size: int, *options: str) -> None:
     host.run(as_root(command), what=f"making the file system image {image.name}")
 
 
-def root_tree(further: tuple[str, ...] = ()) -> Path:
+def root_tree(
+    further: tuple[str, ...] = (), suite: str = SUITE, alone: tuple[str, ...] = ()
+) -> Path:
     """The unpacked Debian root file system (owned by root), made when absent.
 
     further: packages beside those of every guest
+    suite: the Debian release, one of POSTGRESQL
+    alone: packages that are unpacked without what they depend on, such as headers
     """
-    packages = (*PACKAGES, *further)
-    tree = paths.CACHE / f"root-{fingerprint(SUITE, packages, MINIMUM_PARTS_REMOVED)}"
+    packages = (f"postgresql-{POSTGRESQL[suite]}", *PACKAGES, *further)
+    mark = fingerprint(suite, packages, MINIMUM_PARTS_REMOVED, *([alone] if alone else []))
+    tree = paths.CACHE / f"root-{mark}"
     if tree.is_dir():
         return tree
-    host.need_space(paths.CACHE, 3000, "the guest's root file system")
-    host.tell("lab: making the guest's root file system (a minute or two, once)")
+    host.need_space(paths.CACHE, 3000, f"a root file system of {suite}")
+    host.tell(f"lab: making a root file system of {suite} (a minute or two, once)")
     with host.whole(tree) as fresh:
-        _bootstrap(fresh, packages)
+        _bootstrap(fresh, packages, suite, alone)
     return tree
 
 
-def _bootstrap(fresh: Path, packages: tuple[str, ...]) -> None:
+# In mmdebstrap's hook: apt's configuration is that of the new system, which is in $1.
+UNPACK_ALONE = """
+set -e
+cd "$1/tmp"
+APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -q download {packages}
+for each in *.deb; do
+  dpkg-deb --fsys-tarfile "$each" | tar -x --keep-directory-symlink -C "$1"
+done
+rm ./*.deb
+"""
+
+
+def _bootstrap(fresh: Path, packages: tuple[str, ...], suite: str, alone: tuple[str, ...]) -> None:
     archive = fresh.with_suffix(".tar")
-    removed = [f"--dpkgopt=path-exclude=/{part}/*" for part in MINIMUM_PARTS_REMOVED[:4]]
+    options = [f"--dpkgopt=path-exclude=/{part}/*" for part in MINIMUM_PARTS_REMOVED[:4]]
+    if suite == TESTING:
+        # Its lists are valid for a week, and mirrors lag. Signatures are checked all the same.
+        options.append('--aptopt=Acquire::Check-Valid-Until "false"')
+    if alone:
+        options.append(f"--customize-hook={UNPACK_ALONE.format(packages=' '.join(alone))}")
     host.run(
         as_root(
             [
@@ -95,8 +119,8 @@ def _bootstrap(fresh: Path, packages: tuple[str, ...]) -> None:
                 "--variant=minbase",
                 f"--include={','.join(packages)}",
                 '--aptopt=Acquire::Retries "3"',
-                *removed,
-                SUITE,
+                *options,
+                suite,
                 str(archive),
             ]
         ),
@@ -113,9 +137,9 @@ def _bootstrap(fresh: Path, packages: tuple[str, ...]) -> None:
         host.run(as_root(["mkdir", "-p", str(fresh / folder)]), what="preparing the root")
 
 
-def root_image(further: tuple[str, ...] = ()) -> Path:
+def root_image(further: tuple[str, ...] = (), suite: str = SUITE) -> Path:
     """The root file system (see root_tree) as an ext4 image, made when absent."""
-    tree = root_tree(further)
+    tree = root_tree(further, suite)
     image = paths.CACHE / f"{tree.name}.ext4"
     if image.is_file():
         return image

@@ -45,7 +45,7 @@ def boots(monkeypatch):
         return guest.Outcome(0, "", "console", "", results, 1.5, 2.5)
 
     monkeypatch.setattr(guest, "run", run)
-    monkeypatch.setattr(guest.image, "root_image", lambda packages: None)
+    monkeypatch.setattr(guest.image, "root_image", lambda *system: None)
     monkeypatch.setattr(guest.image, "initramfs", lambda chosen: None)
     return made
 

@@ -25,7 +25,7 @@ enum label {
 };
 
 static const char *const names[] = { "foreground", "background", "none", NULL };
-static TYPELIB labels = { 3, "labels", (const char **)names, NULL };
+static TYPELIB labels = { .count = 3, .name = "labels", .type_names = (const char **)names };
 
 static MYSQL_THDVAR_ENUM(class, PLUGIN_VAR_RQCMDARG,
 			 "foreground, background or none: what the session's commands are",

@@ -14,7 +14,8 @@
 #include "uapi/fgio.h"
 
 #define COLUMNS 12
-#define NS_PER_MS 1e6
+/* Not NS_PER_MS, which later servers define as an integer. */
+#define MS_IN_NS 1e6
 
 static bool ask(struct fgio_info *info, struct fgio_state *state)
 {
@@ -38,7 +39,7 @@ static void put_answer(Datum *values, bool *nulls, struct fgio_info *info, struc
 	values[column++] = Int32GetDatum((int32)state->foreground_waiting);
 	values[column++] = Int32GetDatum((int32)state->boosted);
 	values[column++] = Int64GetDatum((int64)state->boosts);
-	values[column++] = Float8GetDatum(state->boosted_ns / NS_PER_MS);
+	values[column++] = Float8GetDatum(state->boosted_ns / MS_IN_NS);
 	values[column++] = Int64GetDatum((int64)state->promoted_requests);
 	values[column++] = Int64GetDatum((int64)state->promoted_sleepers);
 	values[column++] = Int64GetDatum((int64)state->promoted_writers);

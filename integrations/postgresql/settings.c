@@ -31,7 +31,7 @@ static const struct config_enum_entry class_values[] = {
 };
 
 struct settings settings;
-bool settings_in_background[COMMAND_TAG_NEXTTAG];
+bool settings_in_background[COMMAND_TAGS];
 
 /* Takes the next name off a list: sets *name to it, without the space around it. */
 static bool next_command(char **list, char **name)
@@ -84,7 +84,7 @@ static void *guc_extra(size_t size)
 
 static bool check_background_commands(char **value, void **extra, GucSource source)
 {
-	bool found[COMMAND_TAG_NEXTTAG] = { 0 };
+	bool found[COMMAND_TAGS] = { 0 };
 	char *list = pstrdup(*value);
 	bool good = parse_commands(list, found);
 

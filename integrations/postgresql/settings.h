@@ -7,6 +7,14 @@
 
 #include "section.h"
 
+/* How many command tags there are. PostgreSQL 15 has a name for that, 17 has none. */
+enum {
+	COMMAND_TAGS = 0
+#define PG_CMDTAG(tag, name, evtrgok, rwrok, rowcnt) +1
+#include "tcop/cmdtaglist.h"
+#undef PG_CMDTAG
+};
+
 /* fgio.scope: how long a section lasts. */
 enum settings_scope {
 	SCOPE_STATEMENT,
@@ -34,7 +42,7 @@ extern struct settings settings;
 extern void settings_define(void);
 
 /* Of each command tag, whether it is among fgio.background_commands. */
-extern bool settings_in_background[COMMAND_TAG_NEXTTAG];
+extern bool settings_in_background[COMMAND_TAGS];
 
 /* What a statement with this tag is. */
 static inline enum section_class settings_class(CommandTag tag)

@@ -10,11 +10,13 @@
 #include "storage/proc.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "stats.h"
 
 #define VIEW_COLUMNS 7
-#define NS_PER_MS 1e6
+/* Not NS_PER_MS, which later servers define as an integer. */
+#define MS_IN_NS 1e6
 
 /* Sums by class. */
 struct sums {
@@ -228,7 +230,7 @@ static Datum ms_of(struct sums *did, struct sums *since, enum section_class clas
 {
 	uint64 ns = pg_atomic_read_u64(&did->ns[class]) - pg_atomic_read_u64(&since->ns[class]);
 
-	return Float8GetDatum(ns / NS_PER_MS);
+	return Float8GetDatum(ns / MS_IN_NS);
 }
 
 static void put_sums(Datum *values, struct sums *did, struct sums *since)

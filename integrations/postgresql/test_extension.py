@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The extension in a throwaway server of an unprivileged user, without the kernel's module.
 
-The server finds the extension where it was built (Debian's servers have extension_destdir), so
-nothing is installed. What it tells the kernel is tested in the lab: tests/test_integrations.py.
+The server finds the extension where it was built, so nothing is installed. What it tells the kernel
+is tested in the lab: tests/test_integrations.py.
 """
 
 import contextlib
@@ -40,6 +40,11 @@ def call(*command: object, limit_s: float = 300, **options) -> str:
 def asked(option: str) -> str:
     """What pg_config says."""
     return call("pg_config", option).strip()
+
+
+def version() -> int:
+    """The server's major version."""
+    return int(re.search(r"PostgreSQL (\d+)", asked("--version"))[1])
 
 
 def make(*targets: object, **options) -> str:
@@ -82,11 +87,18 @@ class Server:
         self.settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(folder),
-            "extension_destdir": f"{folder}/installed",
+            **self.where_extensions_are(),
             "dynamic_library_path": f"{folder}/installed{asked('--pkglibdir')}:$libdir",
             "fsync": "off",
             **settings,
         }
+
+    def where_extensions_are(self) -> dict[str, str]:
+        """The setting for control files elsewhere: Debian's own until PostgreSQL 18 had one."""
+        if version() < 18:
+            return {"extension_destdir": f"{self.folder}/installed"}
+        there = f"{self.folder}/installed{asked('--sharedir')}"
+        return {"extension_control_path": f"{there}:$system"}
 
     def run(self, program: str, *arguments: object, **options) -> str:
         """One of the server's programs, as the user that the server runs as."""
@@ -220,7 +232,7 @@ def test_parallel_index_build_is_background(server):
         """CREATE FUNCTION tell(value int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
           AS $$ BEGIN
             IF value % 20000 = 0 THEN
-              RAISE LOG 'indexing: % as %', fgio_class(), (SELECT backend_type
+              RAISE LOG 'indexing: % as %', public.fgio_class(), (SELECT backend_type
                 FROM pg_stat_activity WHERE pid = pg_backend_pid());
             END IF;
             RETURN value;
@@ -242,7 +254,8 @@ def test_session_preload_labels_and_counts_nothing():
         with pytest.raises(AssertionError, match="fgio counts nothing"):
             server.sql("SELECT pg_stat_fgio_reset()")
         many = "SELECT count(*) FROM generate_series(1, 10) WHERE fgio_class() = 'foreground'"
-        assert server.sql(f"SET force_parallel_mode = on; {many}") == "10"
+        always = "force_parallel_mode" if version() < 16 else "debug_parallel_query"
+        assert server.sql(f"SET {always} = on; {many}") == "10"
 
 
 def test_crash_of_a_backend_leaves_no_row(server):

@@ -16,6 +16,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("FGIO_BUILD", HERE.parent.parent / "build")) / "redis"
+# redis or valkey: its programs are called alike.
+SERVER = os.environ.get("FGIO_REDIS", "redis")
 
 
 def build() -> Path:
@@ -33,14 +35,14 @@ class Server:
     def __init__(self, folder: Path, *options: str):
         self.folder = folder
         self.log = folder / "log"
-        command = ["redis-server", "--port", "0", "--unixsocket", str(folder / "socket")]
+        command = [f"{SERVER}-server", "--port", "0", "--unixsocket", str(folder / "socket")]
         command += ["--dir", str(folder), "--logfile", str(self.log), "--save", ""]
         command += ["--enable-module-command", "local", *options]
         self.process = subprocess.Popen(command)
 
     def ask(self, *words: str) -> str:
         """What redis-cli prints, an error too."""
-        command = ["redis-cli", "-s", str(self.folder / "socket"), *words]
+        command = [f"{SERVER}-cli", "-s", str(self.folder / "socket"), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         return (done.stdout + done.stderr).strip()
 

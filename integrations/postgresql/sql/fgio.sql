@@ -1,6 +1,9 @@
 -- The extension's objects, with the module in the kernel or without it.
 CREATE EXTENSION fgio;
-\dx+ fgio
+-- Servers of later versions would list the views' row types, too.
+SELECT pg_describe_object(classid, objid, 0) AS object FROM pg_depend
+  WHERE deptype = 'e' AND classid <> 'pg_type'::regclass
+  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'fgio') ORDER BY object;
 SELECT pid, foreground_statements >= 0 AS counted, foreground_time >= 0 AS timed,
   labelled = (SELECT available FROM pg_stat_fgio_module) AS labelled_with_the_module
   FROM pg_stat_fgio WHERE pid = pg_backend_pid() \gset mine_

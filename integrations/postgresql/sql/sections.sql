@@ -30,10 +30,11 @@ BEGIN
 END $$;
 CALL regress_fgio_batches();
 
--- Maintenance is background, also in a function, which then goes on as it was.
+-- Maintenance is background, also in a function, which then goes on as it was. Since PostgreSQL 17
+-- it has a search_path of its own.
 CREATE FUNCTION regress_fgio_tell(value int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE NOTICE 'indexing: %', fgio_class();
+  RAISE NOTICE 'indexing: %', public.fgio_class();
   RETURN value;
 END $$;
 CREATE TABLE regress_fgio_one AS SELECT 1 AS value;
