@@ -4,6 +4,7 @@
 use std::io;
 
 use fgio_model::{Error, ErrorKind};
+use rustix::fs::FileType;
 use serde::Serialize;
 
 pub const OK: u8 = 0;
@@ -27,7 +28,7 @@ pub struct Failure {
     pub advice: String,
     #[serde(rename = "exit_status")]
     pub status: u8,
-    /// The reader of standard output has gone: nobody is there to be told.
+    /// The reader of standard output is gone, so that there is nothing to tell.
     #[serde(skip)]
     pub silent: bool,
 }
@@ -64,7 +65,7 @@ impl Failure {
 
     /// The failure to write the answer.
     pub fn writing(source: &io::Error) -> Self {
-        let silent = source.kind() == io::ErrorKind::BrokenPipe;
+        let silent = is_reader_gone(source);
         let failure = Self::new(
             ErrorKind::OperationFailed.name(),
             if silent { OK } else { FAILED },
@@ -73,6 +74,18 @@ impl Failure {
         );
         Self { silent, ..failure }
     }
+}
+
+/// Whether an answer has no reader any more: the other end of a pipe was closed, or
+/// the terminal was hung up. A file that cannot be written is another matter.
+fn is_reader_gone(source: &io::Error) -> bool {
+    const EIO: i32 = rustix::io::Errno::IO.raw_os_error();
+    let is_terminal = || {
+        let stat = rustix::fs::fstat(io::stdout());
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice)
+    };
+    source.kind() == io::ErrorKind::BrokenPipe
+        || source.raw_os_error() == Some(EIO) && is_terminal()
 }
 
 impl From<Error> for Failure {

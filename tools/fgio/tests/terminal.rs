@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio top` on a terminal, which is left as it was.
+//! Commands on a terminal, which is left as it was, and which may go away.
 
 #![allow(clippy::unwrap_used, reason = "a failure to prepare a test is a panic")]
 
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,27 +35,35 @@ struct Session {
     child: Child,
 }
 
+/// A pseudo terminal of 80x24: its two ends. `None` where one cannot be made.
+fn open_terminal() -> Option<(File, File)> {
+    // A command that inherited the first end would keep the terminal alive.
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).ok()?;
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let name = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned();
+    let terminal = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NOCTTY.bits().cast_signed())
+        .open(name)
+        .unwrap();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&terminal, size).unwrap();
+    Some((File::from(master), terminal))
+}
+
 impl Session {
     /// `None` where a terminal cannot be made.
     fn start(root: &Path, arguments: &[&str], colour: bool) -> Option<Self> {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let name = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned();
-        let terminal = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(OFlags::NOCTTY.bits().cast_signed())
-            .open(name)
-            .unwrap();
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&terminal, size).unwrap();
+        let (keyboard, terminal) = open_terminal()?;
         let before = tcgetattr(&terminal).unwrap();
         // So that the terminal is the controlling one, too.
         let mut command = Command::new("setsid");
@@ -75,7 +83,6 @@ impl Session {
             command.env("NO_COLOR", "1");
         }
         let child = command.spawn().unwrap();
-        let keyboard = File::from(master);
         Some(Self {
             output: read_all(keyboard.try_clone().unwrap()),
             keyboard,
@@ -195,5 +202,176 @@ fn colours_are_left_out_where_they_are_not_wanted() {
             session.shown
         );
         session.ends_cleanly();
+    }
+}
+
+/// What became of a command whose terminal went away.
+#[derive(Debug, PartialEq, Eq)]
+enum Fate {
+    Ended(Option<i32>),
+    /// It went on, and took more of a processor than ending takes.
+    Spun,
+    Stayed,
+}
+
+/// Processor time that this process and its children took, in seconds.
+fn cpu_seconds(child: &Child) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    // utime and stime are the 14th and 15th field; the second is in brackets.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks: f64 = ticks.filter_map(|field| field.parse::<f64>().ok()).sum();
+    ticks / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Waits until the command ends, or has taken `limit` seconds of a processor more.
+/// By its own time, since a busy host says nothing about it; `patience` is for
+/// what does neither.
+fn fate(child: &mut Child, limit: f64, patience: Duration) -> Fate {
+    let begin = Instant::now();
+    let before = cpu_seconds(child);
+    loop {
+        let status: Option<ExitStatus> = child.try_wait().unwrap();
+        if let Some(status) = status {
+            return Fate::Ended(status.code());
+        }
+        let is_spinning = cpu_seconds(child) - before > limit;
+        if is_spinning || begin.elapsed() > patience {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return if is_spinning {
+                Fate::Spun
+            } else {
+                Fate::Stayed
+            };
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A command on a terminal that is taken away once it has shown `text`. Where the
+/// terminal is not its controlling one, the kernel tells it by no signal.
+fn hang_up(mut command: Command, controls: bool, text: &str) -> Option<Child> {
+    let (mut keyboard, terminal) = open_terminal()?;
+    if controls {
+        let mut inner = Command::new("setsid");
+        inner.arg("--ctty").arg(command.get_program());
+        inner.args(command.get_args());
+        command = inner;
+    }
+    let child = command
+        .env("TERM", "xterm")
+        .stdin(terminal.try_clone().unwrap())
+        .stdout(terminal.try_clone().unwrap())
+        .stderr(terminal)
+        .spawn()
+        .unwrap();
+    let mut shown = String::new();
+    let mut bytes = [0; 4096];
+    let begin = Instant::now();
+    while !shown.contains(text) {
+        assert!(begin.elapsed() < PATIENCE, "{text:?} is not shown");
+        let count = keyboard.read(&mut bytes).unwrap();
+        shown += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    Some(child)
+}
+
+fn fgio(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fgio"));
+    command.arg("--root").arg(root).args(arguments);
+    command
+}
+
+/// Far more than any of the commands takes to end.
+const CPU_LIMIT: f64 = 2.0;
+
+#[test]
+fn commands_end_when_their_terminal_goes_away() {
+    let system = system();
+    let recording = system.path().join("rec");
+    let recording = recording.to_str().unwrap();
+    let record = ["record", recording, "--for", "0.3", "--interval", "0.1"];
+    let status = fgio(system.path(), &record).stdout(Stdio::null()).status();
+    assert!(status.unwrap().success());
+    let commands: [(&[&str], &str); 5] = [
+        (&["top"], "FOREGROUND"),
+        (&["top", "--json"], "{"),
+        (&["replay", recording], "FOREGROUND"),
+        (&["replay", recording, "--speed", "0.125"], "FOREGROUND"),
+        (&["status", "--watch", "0.1"], "Module fgio"),
+    ];
+    for (arguments, text) in commands {
+        for controls in [true, false] {
+            let Some(mut child) = hang_up(fgio(system.path(), arguments), controls, text) else {
+                eprintln!("skipped: no pseudo terminal can be made");
+                return;
+            };
+            let fate = fate(&mut child, CPU_LIMIT, PATIENCE);
+            assert_eq!(fate, Fate::Ended(Some(0)), "{arguments:?} {controls}");
+        }
+    }
+}
+
+/// A recorder ends at hang-up, with all that it has recorded, unless it was
+/// started with nohup.
+#[test]
+fn a_recorder_outlives_its_terminal_where_it_is_told_to() {
+    let system = system();
+    let directory = system.path().join("rec");
+    let record = ["record", directory.to_str().unwrap(), "--interval", "0.1"];
+    let command = fgio(system.path(), &record);
+    let Some(mut child) = hang_up(command, true, "Ctrl-C ends it") else {
+        return;
+    };
+    assert_eq!(fate(&mut child, CPU_LIMIT, PATIENCE), Fate::Ended(Some(0)));
+    let shown = fgio(system.path(), &["replay", record[1], "--once"]).output();
+    assert!(shown.unwrap().status.success());
+
+    let mut shell = Command::new("sh");
+    let inner = fgio(system.path(), &record);
+    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+    shell.arg(inner.get_program()).args(inner.get_args());
+    let mut child = hang_up(shell, true, "Ctrl-C ends it").unwrap();
+    let while_recorded = Duration::from_secs(2);
+    assert_eq!(fate(&mut child, CPU_LIMIT, while_recorded), Fate::Stayed);
+}
+
+/// The control: what spins is found to.
+#[test]
+fn what_spins_on_a_terminal_that_is_gone_is_noticed() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; echo on; while :; do :; done"]);
+    if let Some(mut child) = hang_up(shell, true, "on") {
+        assert_eq!(fate(&mut child, 0.2, PATIENCE), Fate::Spun);
+    }
+}
+
+/// An answer whose reader has closed the pipe ends a command, also one that has
+/// nothing to say.
+#[test]
+fn commands_end_when_their_pipe_is_closed() {
+    let system = system();
+    let commands: [&[&str]; 3] = [
+        &["top", "--interval", "3600"],
+        &["status", "--watch", "3600"],
+        &["status", "--watch", "0.1"],
+    ];
+    for arguments in commands {
+        let mut child = fgio(system.path(), arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let fate = fate(&mut child, CPU_LIMIT, PATIENCE);
+        assert_eq!(fate, Fate::Ended(Some(0)), "{arguments:?}");
+        let mut complaint = String::new();
+        child
+            .stderr
+            .unwrap()
+            .read_to_string(&mut complaint)
+            .unwrap();
+        assert_eq!(complaint, "", "{arguments:?}");
     }
 }

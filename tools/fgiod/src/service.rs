@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The daemon: waits for events, signals and the time to look again.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -60,8 +60,10 @@ pub fn say(level: Level, text: &str) {
     } else {
         "fgiod: "
     };
+    let mut stderr = io::stderr().lock();
     for line in text.lines() {
-        eprintln!("{prefix}{line}");
+        // A terminal or a pipe that is gone must not end the daemon.
+        let _ = writeln!(stderr, "{prefix}{line}");
     }
 }
 

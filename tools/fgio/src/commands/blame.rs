@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio blame`: what foreground tasks waited for.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use fgio_model::Root;
@@ -15,7 +14,7 @@ use crate::Context;
 use crate::cli::BlameArguments;
 use crate::failure::{self, Failure};
 use crate::render;
-use crate::signal::on_signal;
+use crate::signal::{End, Until};
 
 /// How often the module is asked for more: often enough for a person who looks
 /// on, and for the module's memory not to run over.
@@ -87,15 +86,15 @@ pub fn blame(context: &Context, arguments: &BlameArguments) -> Result<u8, Failur
     let device = DeviceFile::open(&context.root)?;
     let filter = Filter::new(arguments);
     if arguments.follow {
-        let stop = on_signal("run `fgio blame` without --follow")?;
-        follow(context, &device, arguments.since.is_some(), &filter, &stop)?;
+        let end = End::new(Until::AnswersUnread, "run `fgio blame` without --follow")?;
+        follow(context, &device, arguments.since.is_some(), &filter, &end)?;
         return Ok(failure::OK);
     }
     let mut counted = Counted::new(arguments.by.into());
     let mut reader = Reader::new(&device);
     if let Some(period) = arguments.period {
-        let stop = on_signal("run `fgio blame` without --for")?;
-        collect(&mut reader, period, &filter, &stop, &mut counted)?;
+        let end = End::new(Until::AnswersUnread, "run `fgio blame` without --for")?;
+        collect(&mut reader, period, &filter, &end, &mut counted)?;
     } else {
         reader.read(|wait| counted.add(&wait, &filter))?;
     }
@@ -171,14 +170,14 @@ fn collect(
     reader: &mut Reader,
     period: Duration,
     filter: &Filter,
-    stop: &Receiver<()>,
+    end: &End,
     counted: &mut Counted,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
     reader.skip()?;
     loop {
         let left = period.saturating_sub(begin.elapsed());
-        let stopped = stop.recv_timeout(INTERVAL.min(left)) != Err(RecvTimeoutError::Timeout);
+        let stopped = end.wait(INTERVAL.min(left))?;
         reader.read(|wait| counted.add(&wait, filter))?;
         if stopped || begin.elapsed() >= period {
             return Ok(());
@@ -191,7 +190,7 @@ fn follow(
     device: &dyn Diagnosis,
     with_old: bool,
     filter: &Filter,
-    stop: &Receiver<()>,
+    end: &End,
 ) -> Result<(), Failure> {
     for note in notes(&context.root, device) {
         context.output.line(format_args!("Note: {note}"))?;
@@ -213,7 +212,7 @@ fn follow(
             );
             lost = reader.lost;
         }
-        if stop.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+        if end.wait(INTERVAL)? {
             return Ok(());
         }
     }
@@ -241,7 +240,8 @@ fn show_new(context: &Context, reader: &mut Reader, filter: &Filter) -> Result<(
 mod tests {
     use std::cell::{Cell, RefCell};
     use std::fs;
-    use std::sync::mpsc::channel;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
 
     use fgio_model::Result;
     use fgio_model::blame::{Actions, Kind, Page};
@@ -317,15 +317,16 @@ mod tests {
     #[test]
     fn a_period_begins_now_and_ends_at_a_signal() {
         let module = Module::new(&[wait(1, 900.0), wait(2, 900.0)]);
-        let (sender, stop) = channel();
-        sender.send(()).unwrap();
+        let (signals, mut signal) = UnixStream::pair().unwrap();
+        signal.write_all(b"x").unwrap();
+        let end = End::at(signals);
         let mut counted = Counted::new(By::Cause);
         let mut reader = Reader::new(&module);
         let long = Duration::from_secs(3600);
-        collect(&mut reader, long, &filter(0.0, 0), &stop, &mut counted).unwrap();
+        collect(&mut reader, long, &filter(0.0, 0), &end, &mut counted).unwrap();
         assert_eq!((counted.summary.waits, counted.summary.total_ms), (1, 5.0));
         let short = Duration::from_millis(1);
-        collect(&mut reader, short, &filter(0.0, 0), &stop, &mut counted).unwrap();
+        collect(&mut reader, short, &filter(0.0, 0), &end, &mut counted).unwrap();
         assert!(counted.summary.waits > 1);
     }
 

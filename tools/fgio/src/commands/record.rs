@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio record`: keeps what happened for `fgio replay`.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use fgio_model::recording::{Limits, Writer};
@@ -11,7 +10,7 @@ use serde::Serialize;
 use crate::Context;
 use crate::cli::RecordArguments;
 use crate::failure::{self, Failure};
-use crate::signal::on_signal;
+use crate::signal::{End, Until};
 
 /// What was recorded.
 #[derive(Serialize)]
@@ -29,7 +28,8 @@ pub fn record(context: &Context, arguments: &RecordArguments) -> Result<u8, Fail
         keep: arguments.keep,
         size_max: arguments.max_mib << 20,
     };
-    let stop = on_signal("try again")?;
+    // Not standard output: what is recorded is the answer.
+    let end = End::new(Until::Signal, "try again")?;
     let mut writer = Writer::open(&arguments.recording, limits)?;
     let name = arguments.recording.display();
     context.output.line(format_args!(
@@ -38,7 +38,7 @@ pub fn record(context: &Context, arguments: &RecordArguments) -> Result<u8, Fail
         arguments.max_mib
     ))?;
     let begin = Instant::now();
-    let samples = run(context, arguments, &mut writer, &stop)?;
+    let samples = run(context, arguments, &mut writer, &end)?;
     writer.finish()?;
     let answer = Answer {
         recording: name.to_string(),
@@ -65,7 +65,7 @@ fn run(
     context: &Context,
     arguments: &RecordArguments,
     writer: &mut Writer,
-    stop: &Receiver<()>,
+    end: &End,
 ) -> Result<u64, Failure> {
     let mut sampler = Sampler::new(context.root.clone());
     let mut samples = 0;
@@ -80,16 +80,16 @@ fn run(
         samples += 1;
         // Who is late does not hurry.
         due = (due + arguments.interval).max(Instant::now());
-        let end = arguments.period.map(|period| begin + period);
-        if end.is_some_and(|end| due > end) {
-            let left = end.map_or(Duration::ZERO, |end| {
-                end.saturating_duration_since(Instant::now())
+        let last = arguments.period.map(|period| begin + period);
+        if last.is_some_and(|last| due > last) {
+            let left = last.map_or(Duration::ZERO, |last| {
+                last.saturating_duration_since(Instant::now())
             });
-            let _ = stop.recv_timeout(left);
+            end.wait(left)?;
             return Ok(samples);
         }
         let left = due.saturating_duration_since(Instant::now());
-        if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+        if end.wait(left)? {
             return Ok(samples);
         }
     }

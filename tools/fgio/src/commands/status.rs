@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use fgio_model::counters::{self, Rates};
@@ -14,7 +13,7 @@ use crate::Context;
 use crate::failure::{self, Failure};
 use crate::output::Output;
 use crate::render;
-use crate::signal::on_signal;
+use crate::signal::{End, Until};
 
 pub fn once(context: &Context) -> Result<u8, Failure> {
     let status = status::read(&context.root)?;
@@ -33,14 +32,14 @@ struct Sample<'a> {
 }
 
 pub fn watch(context: &Context, interval: Duration) -> Result<u8, Failure> {
-    let stop = on_signal("run `fgio status` without --watch")?;
+    let end = End::new(Until::AnswersUnread, "run `fgio status` without --watch")?;
     let screen = Screen::open(context.output)?;
     let mut before = status::read(&context.root)?;
     let mut read_at = Instant::now();
     if screen.is_terminal {
         screen.show("measuring ...\n")?;
     }
-    while stop.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+    while !end.wait(interval)? {
         let now = status::read(&context.root)?;
         let elapsed = read_at.elapsed();
         read_at = Instant::now();

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio top`: what fgio does, as it happens.
 
-use std::sync::mpsc::RecvTimeoutError;
-
 use fgio_model::sample::Sampler;
 
 use crate::Context;
 use crate::cli::TopArguments;
 use crate::failure::{self, Failure};
-use crate::signal::on_signal;
+use crate::signal::{End, Until};
 use crate::view::source::{Live, Source};
 use crate::view::terminal;
 
@@ -21,9 +19,9 @@ pub fn top(context: &Context, arguments: &TopArguments) -> Result<u8, Failure> {
         terminal::show(context.output, &mut live)?;
         return Ok(failure::OK);
     }
-    let stop = on_signal("try again")?;
+    let end = End::new(Until::AnswersUnread, "try again")?;
     // Rates take two samples.
-    if stop.recv_timeout(arguments.interval) == Err(RecvTimeoutError::Timeout) {
+    if !end.wait(arguments.interval)? {
         live.advance()?;
         terminal::show_once(context.output, &live, shown.size)?;
     }

@@ -4,6 +4,7 @@
 pub mod draw;
 #[cfg(test)]
 mod fixture;
+mod keys;
 pub mod source;
 pub mod terminal;
 

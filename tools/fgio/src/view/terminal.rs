@@ -2,26 +2,29 @@
 //! Showing a source: on a terminal that is left as it was, or as text.
 
 use std::io::{self, IsTerminal};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 use anstream::ColorChoice;
 use fgio_model::activity::Report;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::event::KeyEvent;
+use rustix::termios::{Winsize, tcgetwinsize};
 use serde::Serialize;
 
 use super::draw;
+use super::keys::Keyboard;
 use super::source::{Place, Source};
 use super::{View, Wish};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::signal::on_signal;
+use crate::signal::{End, Until, Woken};
 
 /// Columns of text that goes to no terminal.
 const COLUMNS: u16 = 100;
 
-/// Signals and samples are looked for so often while no key is pressed.
+/// The size of the terminal is looked at this often. An escape that nothing has
+/// followed for as long is the key Esc.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Columns and rows of a screen.
@@ -41,15 +44,15 @@ struct Answer {
 
 /// Shows a source until it is told to end.
 pub fn show(output: Output, source: &mut dyn Source) -> Result<(), Failure> {
-    let stop = on_signal("run it with --once")?;
+    let end = End::new(Until::AnswersUnread, "run it with --once")?;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if output.is_json() || is_dumb || !io::stdout().is_terminal() {
-        return print_all(output, source, &stop);
+        return print_all(output, source, &end);
     }
     let choice = anstream::AutoStream::choice(&io::stdout());
     let mut view = View::new(choice != ColorChoice::Never);
     let mut screen = Screen::open()?;
-    screen.run(source, &mut view, &stop)
+    screen.run(source, &mut view, &end)
 }
 
 /// Shows what a source says once.
@@ -85,12 +88,12 @@ fn print(
 }
 
 /// One block of text, or line of JSON, after the other.
-fn print_all(output: Output, source: &mut dyn Source, stop: &Receiver<()>) -> Result<(), Failure> {
+fn print_all(output: Output, source: &mut dyn Source, end: &End) -> Result<(), Failure> {
     let columns = output.width().unwrap_or(COLUMNS);
     let mut shown = false;
     while let Some(due) = source.due(false) {
         let left = due.saturating_duration_since(Instant::now());
-        if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+        if end.wait(left)? {
             return Ok(());
         }
         source.advance()?;
@@ -109,40 +112,43 @@ fn print_all(output: Output, source: &mut dyn Source, stop: &Receiver<()>) -> Re
 /// The terminal while it shows a view. Left as it was when this goes away; a
 /// panic leaves it so, too, before it says what is wrong.
 struct Screen {
-    terminal: DefaultTerminal,
+    /// Not dropped: it would complain of a terminal that is gone, and panic where
+    /// standard error is gone with it.
+    terminal: ManuallyDrop<DefaultTerminal>,
+    keyboard: Option<Keyboard>,
 }
 
 impl Screen {
     fn open() -> Result<Self, Failure> {
         match ratatui::try_init() {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => Ok(Self {
+                terminal: ManuallyDrop::new(terminal),
+                keyboard: Keyboard::open(),
+            }),
             Err(source) => {
-                ratatui::restore();
+                let _ = ratatui::try_restore();
                 Err(source.into())
             }
         }
     }
 
-    fn run(
-        &mut self,
-        source: &mut dyn Source,
-        view: &mut View,
-        stop: &Receiver<()>,
-    ) -> Result<(), Failure> {
+    fn run(&mut self, source: &mut dyn Source, view: &mut View, end: &End) -> Result<(), Failure> {
         let mut report = source.report();
-        let mut is_new = true;
-        while stop.try_recv() == Err(TryRecvError::Empty) {
-            if is_new {
+        let mut drawn = None;
+        loop {
+            let size = size();
+            if drawn != Some(size) {
                 self.draw(source, report.as_ref(), view)?;
-                is_new = false;
+                drawn = Some(size);
             }
-            let due = source.due(view.paused);
-            let left = due.map(|due| due.saturating_duration_since(Instant::now()));
-            if event::poll(left.unwrap_or(PATIENCE).min(PATIENCE))? {
-                if !take_event(&event::read()?, source, view)? {
+            let Some(keys) = self.keys(source.due(view.paused), end)? else {
+                return Ok(());
+            };
+            let mut is_new = !keys.is_empty();
+            for key in keys {
+                if !take_key(key, source, view)? {
                     return Ok(());
                 }
-                is_new = true;
             }
             if source
                 .due(view.paused)
@@ -151,11 +157,28 @@ impl Screen {
                 source.advance()?;
                 is_new = true;
             }
-            if is_new && !(view.paused && source.goes_on_while_paused()) {
-                report = source.report();
+            if is_new {
+                drawn = None;
+                if !(view.paused && source.goes_on_while_paused()) {
+                    report = source.report();
+                }
             }
         }
-        Ok(())
+    }
+
+    /// Waits for keys until another sample is due, or for a while. `None`: it is
+    /// time to end, or the terminal is gone.
+    fn keys(&mut self, due: Option<Instant>, end: &End) -> Result<Option<Vec<KeyEvent>>, Failure> {
+        let left = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let left = left.unwrap_or(PATIENCE).min(PATIENCE);
+        let input = self.keyboard.as_ref().map(Keyboard::as_fd);
+        let woken = end.wait_or_input(left, input)?;
+        Ok(match (woken, &mut self.keyboard) {
+            (Woken::End, _) => None,
+            (Woken::Input, Some(keyboard)) => keyboard.read(),
+            (Woken::Time, Some(keyboard)) => Some(keyboard.settle().into_iter().collect()),
+            (_, None) => Some(Vec::new()),
+        })
     }
 
     fn draw(
@@ -175,16 +198,21 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        // A terminal that is gone needs no restoring.
+        let _ = ratatui::try_restore();
+        let _ = self.terminal.show_cursor();
     }
 }
 
+/// The size of the terminal, where it says one.
+fn size() -> Option<(u16, u16)> {
+    let Winsize { ws_row, ws_col, .. } = tcgetwinsize(io::stdout()).ok()?;
+    Some((ws_col, ws_row))
+}
+
 /// Returns whether to go on.
-fn take_event(event: &Event, source: &mut dyn Source, view: &mut View) -> Result<bool, Failure> {
-    let Event::Key(key) = event else {
-        return Ok(true);
-    };
-    match view.key(*key) {
+fn take_key(key: KeyEvent, source: &mut dyn Source, view: &mut View) -> Result<bool, Failure> {
+    match view.key(key) {
         Wish::Nothing => {}
         Wish::Quit => return Ok(false),
         Wish::Seek(seek) => source.seek(seek)?,
