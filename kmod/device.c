@@ -53,17 +53,33 @@ static struct task_struct *find_thread(pid_t tid)
 	return task;
 }
 
+/* Context: under RCU. */
+static bool is_user_of(const struct cred *cred, struct task_struct *task)
+{
+	return uid_eq(task_uid(task), cred->euid) ||
+	       uid_eq(task_uid(task), cred->uid);
+}
+
 /* The rule of ioprio_set(2), block/blk-ioc.c. Context: a system call. */
 bool fgio_may_tag(struct task_struct *task)
 {
-	const struct cred *mine = current_cred();
 	bool same_user;
 
 	rcu_read_lock();
-	same_user = uid_eq(task_uid(task), mine->euid) ||
-		    uid_eq(task_uid(task), mine->uid);
+	same_user = is_user_of(current_cred(), task);
 	rcu_read_unlock();
 	return same_user || capable(CAP_SYS_NICE);
+}
+
+/*
+ * The same rule for a task that a waiter's memory names as the owner of a lock.
+ * Not having the capability is no event for the audit log. Context: under RCU;
+ * may be a hook's.
+ */
+bool fgio_may_lend(struct task_struct *waiter, struct task_struct *owner)
+{
+	return is_user_of(__task_cred(waiter), owner) ||
+	       has_capability_noaudit(waiter, CAP_SYS_NICE);
 }
 
 static int thread_tag_of(u32 class, enum fgio_thread_tag *tag)

@@ -279,6 +279,7 @@ void fgio_counters_remove_queue(struct fgio_queue_data *fq);
 
 /* device.c */
 bool fgio_may_tag(struct task_struct *task);
+bool fgio_may_lend(struct task_struct *waiter, struct task_struct *owner);
 int fgio_device_init(void);
 void fgio_device_exit(void);
 

@@ -13,9 +13,9 @@
  *
  * as glibc has them (nptl, struct_mutex.h and struct_rwlock.h, x86-64). The
  * memory is believed only where all of it fits and the thread id is one of the
- * waiter's process, or the futex is shared. Everything else, and all of these
- * while their owner is not known, is a condition: those who woke it lately are
- * taken for those who will do so again.
+ * waiter's process or, for a shared futex, of a thread that the waiter may tag.
+ * Everything else, and all of these while their owner is not known, is a
+ * condition: those who woke it lately are taken for those who will do so again.
  *
  * A hook reads only what it is given. The walk reads the waiter's memory, again
  * each time, since the owner changes while others sleep on; only for foreground
@@ -35,6 +35,7 @@
 #include <uapi/linux/futex.h>
 
 #include "compat/compat.h"
+#include "fgio.h"
 #include "inherit.h"
 
 /* What the memory at an address may be; found out in the order of danger. */
@@ -197,9 +198,12 @@ static struct task_struct *owner_of(struct task_struct *waiter,
 	if (tid <= 0 || !namespace)
 		return NULL;
 	owner = pid_task(find_pid_ns(tid, namespace), PIDTYPE_PID);
-	if (!owner || (is_shared(detail) && shape_of(detail) != SHAPE_JOIN))
+	if (!owner || READ_ONCE(owner->mm) == mm)
 		return owner;
-	return READ_ONCE(owner->mm) == mm ? owner : NULL;
+	if (!is_shared(detail) || shape_of(detail) == SHAPE_JOIN)
+		return NULL;
+	/* Any process can write any thread id into memory of its own. */
+	return fgio_may_lend(waiter, owner) ? owner : NULL;
 }
 
 static bool current_knows_owner(u64 detail)

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -45,6 +46,7 @@ enum {
 	BECOME_NOBODY = 'u',
 	FORK = 'k',
 	EXEC = 'e',
+	WAIT = 'l',
 };
 
 /* --- the administrator --- */
@@ -184,6 +186,33 @@ static int leave_a_child(void)
 		pause();
 }
 
+/* In memory of all actors: what the next one that is asked to wait does, until it is over. */
+static struct {
+	uint32_t words[8];
+	int operation;
+	uint32_t value;
+	uint32_t at;
+	volatile bool over;
+} *lock;
+
+/* Nobody wakes it. */
+static int wait_for_lock(void)
+{
+	struct timespec time = { .tv_nsec = 300000000 };
+
+	while (!lock->over) {
+		if (lock->operation == FUTEX_LOCK_PI) {
+			clock_gettime(CLOCK_REALTIME, &time);
+			time.tv_sec++;
+		}
+		if (!syscall(SYS_futex, &lock->words[lock->at], lock->operation, lock->value,
+			     &time, NULL, 0) ||
+		    errno != ETIMEDOUT)
+			return -1;
+	}
+	return 0;
+}
+
 static int act(char asked)
 {
 	switch (asked) {
@@ -203,6 +232,8 @@ static int act(char asked)
 		return setresuid(NOBODY, NOBODY, NOBODY);
 	case FORK:
 		return leave_a_child();
+	case WAIT:
+		return wait_for_lock();
 	case EXEC:
 		return execl("/proc/self/exe", "trust", "go_on", NULL);
 	default:
@@ -845,6 +876,91 @@ static void case_tagged_while_ending(char **arguments)
 	CHECK("some ended in between", late);
 }
 
+/* --- owners that a shared word names --- */
+
+enum { MUTEX, RWLOCK, ROBUST_MUTEX, PI_MUTEX, SHAPES };
+
+/* glibc's, as a thread leaves them that has taken them while others wait. */
+static void forge_lock(int shape, pid_t owner)
+{
+	memset(lock, 0, sizeof(*lock));
+	lock->operation = FUTEX_WAIT;
+	switch (shape) {
+	case MUTEX:
+		lock->value = lock->words[0] = 2;
+		lock->words[2] = (uint32_t)owner;
+		lock->words[3] = 1;
+		lock->words[4] = 0x80;
+		break;
+	case RWLOCK:
+		lock->at = 2;
+		lock->words[0] = 2;
+		lock->value = lock->words[2] = 3;
+		lock->words[6] = (uint32_t)owner;
+		lock->words[7] = 1;
+		break;
+	case ROBUST_MUTEX:
+		lock->value = lock->words[0] = (uint32_t)owner | FUTEX_WAITERS;
+		break;
+	default:
+		lock->operation = FUTEX_LOCK_PI;
+		lock->words[0] = (uint32_t)owner;
+	}
+}
+
+static struct fgio_state state(void)
+{
+	struct fgio_state state;
+
+	CHECK("state", !ioctl(device, FGIO_IOC_STATE, &state));
+	return state;
+}
+
+/* Whether a thread is boosted by the first few walks of another one's wait for such a lock. */
+static bool is_boosted(const struct actor *waiter, const struct actor *owner, int shape)
+{
+	struct fgio_state before = state(), now;
+	const char what = WAIT;
+
+	forge_lock(shape, owner->pid);
+	CHECK("ask", write(waiter->asks, &what, 1) == 1);
+	do {
+		usleep(1000);
+		now = state();
+	} while (now.boosts == before.boosts && now.walks < before.walks + 10);
+	lock->over = true;
+	CHECK("waited", !hear(waiter));
+	return now.boosts > before.boosts;
+}
+
+static void case_shared_words(char **arguments)
+{
+	const uid_t root = 0;
+	struct actor mine, waiter, strangers, privileged;
+	int shape;
+
+	(void)arguments;
+	lock = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK("memory", lock != MAP_FAILED);
+	mine = actor_of(SOMEBODY);
+	waiter = actor_of(SOMEBODY);
+	strangers = actor_of(NOBODY);
+	privileged = actor_with(become_user, &root);
+	CHECK("tag", !ask(&waiter, FOREGROUND) && !ask(&privileged, FOREGROUND));
+	for (shape = 0; shape < SHAPES; shape++) {
+		printf("shape %d\n", shape);
+		CHECK("its own user's", is_boosted(&waiter, &mine, shape));
+		CHECK("another user's", !is_boosted(&waiter, &strangers, shape));
+		CHECK("root's", !is_boosted(&waiter, &privileged, shape));
+		CHECK("for root", is_boosted(&privileged, &strangers, shape));
+	}
+	end(&privileged);
+	end(&strangers);
+	end(&waiter);
+	end(&mine);
+	nothing_is_left();
+}
+
 /* --- I/O priorities --- */
 
 /* UID PRIORITY COMMAND: runs it as this user with this raw I/O priority. */
@@ -874,6 +990,7 @@ static const struct device_case cases[] = {
 	{ "wrong_lists", case_wrong_lists, 0 },
 	{ "all_at_once", case_all_at_once, 1 },
 	{ "tagged_while_ending", case_tagged_while_ending, 1 },
+	{ "shared_words", case_shared_words, 0 },
 	{ "with_priority", case_with_priority, 3 },
 };
 

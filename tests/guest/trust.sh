@@ -47,6 +47,13 @@ check_tagged_while_ending() {
   [[ $(cat /sys/kernel/debug/fgio/trust) != *user* ]] || fail "counts do not return to zero"
 }
 
+# Its control is in it: a user's own threads are boosted by the same words, all threads by root's.
+check_shared_words_name_no_strangers() {
+  reset_limits
+  parameter user Y
+  trust shared_words
+}
+
 check_user_namespace() {
   ! grep -qs 0 /proc/sys/kernel/unprivileged_userns_clone || skip "users may not have namespaces"
   with_limits trust user_namespace
