@@ -205,7 +205,7 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only_
 	bool ends = commits(tag), outer = false;
 
 	if (serves_client()) {
-		class = settings_class(tag);
+		class = settings_class(settings_command(statement->utilityStmt));
 		outer = frame_begin(class);
 		if (outer)
 			stats_count_statement(class);

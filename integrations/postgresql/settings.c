@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 #include "postgres.h"
 
-#include <ctype.h>
-
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
 #include "utils/guc.h"
 
+#include "applications.h"
+#include "list.h"
 #include "settings.h"
 #include "stats.h"
 #include "walwriter.h"
 
-/* What nobody waits for at a terminal or behind a page: maintenance that may take hours. */
-#define MAINTENANCE                                                                       \
-	"ANALYZE, CHECKPOINT, CLUSTER, CREATE INDEX, REFRESH MATERIALIZED VIEW, REINDEX, " \
-	"VACUUM"
+/* Statements that read or write whole tables and may take hours; requests do not wait for them. */
+#define MAINTENANCE                                                                         \
+	"ALTER TABLE, ANALYZE, CHECKPOINT, CLUSTER, COPY TO, CREATE DATABASE, CREATE INDEX, " \
+	"CREATE MATERIALIZED VIEW, REFRESH MATERIALIZED VIEW, REINDEX, VACUUM"
 
 static const struct config_enum_entry scope_values[] = {
 	{ "statement", SCOPE_STATEMENT, false },
@@ -31,37 +33,34 @@ static const struct config_enum_entry class_values[] = {
 };
 
 struct settings settings;
-bool settings_in_background[COMMAND_TAGS];
+static bool settings_in_background[COMMANDS];
 
-/* Takes the next name off a list: sets *name to it, without the space around it. */
-static bool next_command(char **list, char **name)
+/* "COPY TO" and "COPY FROM" stand for one direction, "COPY" for both. */
+static bool parse_copy(const char *name, bool *found)
 {
-	char *end;
+	bool both = !pg_strcasecmp(name, "COPY");
+	bool out = both || !pg_strcasecmp(name, "COPY TO");
+	bool in = both || !pg_strcasecmp(name, "COPY FROM");
 
-	if (!*list)
-		return false;
-	*name = *list;
-	*list = strchr(*name, ',');
-	if (*list)
-		*(*list)++ = '\0';
-	while (isspace((unsigned char)**name))
-		(*name)++;
-	end = *name + strlen(*name);
-	while (end > *name && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	return true;
+	if (out)
+		found[COMMAND_COPY_TO] = true;
+	if (in)
+		found[CMDTAG_COPY] = true;
+	return out || in;
 }
 
 static bool parse_commands(char *list, bool *found)
 {
 	char *name;
 
-	while (next_command(&list, &name)) {
+	while (list_next(&list, &name)) {
 		CommandTag tag;
 
 		/* An empty list, or one that ends with a comma. */
 		if (!*name && !list)
 			break;
+		if (parse_copy(name, found))
+			continue;
 		tag = GetCommandTagEnum(name);
 		if (tag == CMDTAG_UNKNOWN) {
 			GUC_check_errdetail("There is no command \"%s\".", name);
@@ -70,6 +69,26 @@ static bool parse_commands(char *list, bool *found)
 		found[tag] = true;
 	}
 	return true;
+}
+
+int settings_command(struct Node *statement)
+{
+	if (IsA(statement, CopyStmt) && !((CopyStmt *)statement)->is_from)
+		return COMMAND_COPY_TO;
+	return CreateCommandTag(statement);
+}
+
+enum section_class settings_class(int command)
+{
+	if (settings.scope == SCOPE_NEVER)
+		return SECTION_NONE;
+	if (settings.class == CLASS_BACKGROUND)
+		return SECTION_BACKGROUND;
+	if (settings.class == CLASS_FOREGROUND)
+		return SECTION_FOREGROUND;
+	if (settings_in_background[command] || applications_in_background())
+		return SECTION_BACKGROUND;
+	return SECTION_FOREGROUND;
 }
 
 /* Memory that the server frees. */
@@ -84,7 +103,7 @@ static void *guc_extra(size_t size)
 
 static bool check_background_commands(char **value, void **extra, GucSource source)
 {
-	bool found[COMMAND_TAGS] = { 0 };
+	bool found[COMMANDS] = { 0 };
 	char *list = pstrdup(*value);
 	bool good = parse_commands(list, found);
 
@@ -112,7 +131,8 @@ static void define_choices(void)
 				 NULL);
 	DefineCustomEnumVariable("fgio.class",
 				 "What the statements of a session are to fgio.",
-				 "By default all but fgio.background_commands are foreground.",
+				 "By default all but fgio.background_commands and what "
+				 "fgio.background_applications send are foreground.",
 				 &settings.class, CLASS_BY_COMMAND, class_values, PGC_USERSET, 0, NULL,
 				 NULL, NULL);
 	DefineCustomStringVariable("fgio.background_commands",
@@ -137,5 +157,6 @@ void settings_define(void)
 {
 	define_choices();
 	define_switches();
+	applications_define();
 	MarkGUCPrefixReserved("fgio");
 }

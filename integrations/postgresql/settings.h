@@ -15,6 +15,12 @@ enum {
 #undef PG_CMDTAG
 };
 
+/* What fgio.background_commands tells apart: command tags, and the direction of COPY. */
+enum {
+	COMMAND_COPY_TO = COMMAND_TAGS,
+	COMMANDS,
+};
+
 /* fgio.scope: how long a section lasts. */
 enum settings_scope {
 	SCOPE_STATEMENT,
@@ -41,19 +47,11 @@ extern struct settings settings;
 /* Defines the GUCs; in _PG_init(). */
 extern void settings_define(void);
 
-/* Of each command tag, whether it is among fgio.background_commands. */
-extern bool settings_in_background[COMMAND_TAGS];
+/* Which of fgio.background_commands a utility statement may be: its tag, or COMMAND_COPY_TO. */
+struct Node;
+extern int settings_command(struct Node *statement);
 
-/* What a statement with this tag is. */
-static inline enum section_class settings_class(CommandTag tag)
-{
-	if (settings.scope == SCOPE_NEVER)
-		return SECTION_NONE;
-	if (settings.class == CLASS_BACKGROUND)
-		return SECTION_BACKGROUND;
-	if (settings.class == CLASS_BY_COMMAND && settings_in_background[tag])
-		return SECTION_BACKGROUND;
-	return SECTION_FOREGROUND;
-}
+/* What a statement is, by settings_command() or its tag. */
+extern enum section_class settings_class(int command);
 
 #endif

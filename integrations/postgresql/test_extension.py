@@ -103,7 +103,7 @@ class Server:
     def run(self, program: str, *arguments: object, **options) -> str:
         """One of the server's programs, as the user that the server runs as."""
         command = [*self.as_user, self.bin / program, *arguments]
-        return call(*command, env=self.environment, cwd=self.folder, **options)
+        return call(*command, **{"env": self.environment, "cwd": self.folder, **options})
 
     def start(self) -> None:
         options = " ".join(f"-c {name}='{value}'" for name, value in self.settings.items())
@@ -224,6 +224,26 @@ def test_role_and_database_choose(server):
     assert server.sql(question, "-U", "batch") == "background"
     assert server.sql(question, "-U", "quiet") == ""
     assert server.sql(question, "-d", "reports") == "background"
+
+
+@pytest.mark.parametrize("program", ["pg_dump", "pg_dumpall", "vacuumdb"])
+def test_nightly_programs_are_background(server, program):
+    def did(**settings: str) -> tuple[int, int]:
+        """Statements that the program's sessions ran in the foreground and in the background."""
+        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        server.sql("SELECT pg_stat_fgio_reset()")
+        server.run(program, env={**server.environment, "PGOPTIONS": options})
+        # Of sessions that have ended: the one that reset them ran one.
+        question = """SELECT foreground_statements, background_statements FROM pg_stat_fgio
+          WHERE pid IS NULL"""
+        foreground, background = server.sql(question).split("|")
+        return int(foreground), int(background)
+
+    foreground, background = did()
+    assert foreground <= 1 and background > 1
+    # The control: without the list, what its sessions ask of the catalogs is foreground.
+    foreground, background_without = did(**{"fgio.background_applications": ""})
+    assert foreground > 1 and background_without < background
 
 
 def test_parallel_index_build_is_background(server):
