@@ -111,6 +111,48 @@ pub fn tag_process(root: &Root, control: &dyn Control, id: i32, class: Class) ->
     })
 }
 
+/// What became of the ids that were named.
+#[derive(Debug, Default)]
+pub struct TaggedAll {
+    /// In the order in which they were named. A process that was named several
+    /// times, by itself or by threads of it, is there once.
+    pub tagged: Vec<Tagged>,
+    /// The ids that could not be tagged, and why.
+    pub failed: Vec<(i32, Error)>,
+}
+
+/// Tags the processes of `ids`, or with `single_thread` the threads alone. One that
+/// fails, since it has ended or belongs to another user, does not keep the others
+/// from being tagged.
+pub fn tag_all(
+    root: &Root,
+    control: &dyn Control,
+    ids: &[i32],
+    class: Class,
+    single_thread: bool,
+) -> TaggedAll {
+    let mut all = TaggedAll::default();
+    let mut seen = BTreeSet::new();
+    for &id in ids {
+        let group = match single_thread {
+            true => Ok(id),
+            false => task::process_of(root, id),
+        };
+        let done = group.and_then(|group| match (seen.insert(group), single_thread) {
+            (false, _) => Ok(None),
+            (true, true) => tag_thread(root, control, group, class).map(Some),
+            (true, false) => tag_process(root, control, group, class).map(Some),
+        });
+        match done {
+            Ok(tagged) => all.tagged.extend(tagged),
+            // An id that is named again fails in the same way.
+            Err(_) if all.failed.iter().any(|(failed, _)| *failed == id) => {}
+            Err(error) => all.failed.push((id, error)),
+        }
+    }
+    all
+}
+
 /// One pass over the threads of a process. Returns how many had no tag yet.
 fn tag_new_threads(
     root: &Root,
@@ -257,6 +299,31 @@ mod tests {
         let tagged = tag_thread(fixture.root(), &module, 101, Class::Background).unwrap();
         assert_eq!(tagged.threads.len(), 1);
         assert_eq!(module.list_tags().unwrap(), [(101, Class::Background)]);
+    }
+
+    #[test]
+    fn some_fail_and_others_are_tagged() {
+        let fixture = Fixture::new();
+        for tid in [100, 101] {
+            thread(&fixture, tid);
+        }
+        fixture.directory("/proc/200/task/200");
+        fixture.file("/proc/200/status", "Name:\tx\nTgid:\t200\n");
+        let module = Module::new(&fixture);
+        let foreground = Class::Foreground;
+        // 7 has ended; 101 is a thread of 100; 200 is named twice.
+        let ids = [7, 100, 101, 200, 7, 200];
+        let all = tag_all(fixture.root(), &module, &ids, foreground, false);
+        let tagged: Vec<_> = all.tagged.iter().map(|tagged| tagged.process).collect();
+        assert_eq!(tagged, [100, 200]);
+        assert!(matches!(all.failed[..], [(7, Error::NoSuchTask { id: 7 })]));
+        assert_eq!(module.list_tags().unwrap().len(), 3);
+
+        let mut module = Module::new(&fixture);
+        module.doomed = 100;
+        let all = tag_all(fixture.root(), &module, &[100, 101, 101], foreground, true);
+        assert_eq!((all.tagged.len(), all.failed.len()), (1, 1));
+        assert_eq!(module.list_tags().unwrap(), [(101, foreground)]);
     }
 
     #[test]

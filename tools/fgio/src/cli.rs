@@ -21,8 +21,8 @@ const RECORDING: &str = "fgio.rec";
 const DETAILS: &str = "\
 Examples:
   fgio enable sda                     switch a disk to fgio (as root)
-  fgio tag $(pidof -s redis-server)   requests wait for this process
-  fgio run --background -- pg_dump app
+  fgio tag $(pidof redis-server)      requests wait for these processes
+  fgio run --background -- tar -cf /backup/app.tar /srv/app
   fgio status --watch                 what goes on, every second
   fgio top                            what fgio does, as it happens
   fgio blame                          what foreground tasks waited for
@@ -104,11 +104,13 @@ pub enum Command {
         watch: Option<Duration>,
     },
 
-    /// Say what the I/O of a process or thread is worth
+    /// Say what the I/O of processes or threads is worth
     ///
-    /// Tags all threads that the process has; those it starts later have no
+    /// Tags all threads that each process has; those it starts later have no
     /// tag. A tag counts for more than the I/O priority, survives execve(2) and
-    /// ends with its thread. Threads of other users need root.
+    /// ends with its thread. Threads of other users need root. When one fails, the
+    /// others are tagged all the same, and the exit status is that of the first
+    /// failure.
     Tag(TagArguments),
 
     /// Run a command with the I/O of a class
@@ -228,7 +230,7 @@ pub enum ProfileCommand {
     /// mounted with hidepid.
     Test {
         /// Process, or thread of it
-        #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+        #[arg(value_name = "PID", value_parser = id)]
         pid: i32,
     },
 }
@@ -246,9 +248,9 @@ pub struct EnableArguments {
 
 #[derive(Debug, Args)]
 pub struct TagArguments {
-    /// Process, or thread
-    #[arg(value_name = "PID|TID", value_parser = clap::value_parser!(i32).range(1..))]
-    pub id: i32,
+    /// Processes, or threads
+    #[arg(required = true, value_name = "PID|TID", value_parser = id)]
+    pub ids: Vec<i32>,
 
     /// Requests wait for it (the default)
     #[arg(long, group = "class")]
@@ -262,7 +264,7 @@ pub struct TagArguments {
     #[arg(long, group = "class")]
     pub none: bool,
 
-    /// Only the thread of this id, not all threads of its process
+    /// Only the threads of these ids, not all threads of their processes
     #[arg(long)]
     pub thread: bool,
 }
@@ -326,7 +328,7 @@ pub struct BlameArguments {
     pub by: Grouping,
 
     /// How many causes are shown
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub top: usize,
 
     /// Only waits of so many milliseconds and longer
@@ -371,7 +373,7 @@ pub struct RecordArguments {
     pub keep: Duration,
 
     /// Room that the recording may take, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = mebibytes)]
     pub max_mib: u64,
 
     /// Time from one sample to the next
@@ -471,11 +473,30 @@ impl TypedValueParser for SettingName {
     }
 }
 
+fn id(text: &str) -> Result<i32, String> {
+    match text.parse::<i32>() {
+        Ok(id) if id > 0 => Ok(id),
+        _ => Err("give the number of a process or thread, such as 4711".to_owned()),
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse();
+    count.map_err(|_| "give a whole number".to_owned())
+}
+
+fn mebibytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(size @ 1..=65536) => Ok(size),
+        _ => Err("give a whole number from 1 to 65536".to_owned()),
+    }
+}
+
 fn period(text: &str) -> Result<Duration, String> {
     const RANGE: std::ops::RangeInclusive<f64> = 0.1..=31_536_000.0;
     match text.parse::<f64>() {
         Ok(seconds) if RANGE.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("give seconds from 0.1 on".to_owned()),
+        _ => Err("give seconds from 0.1 to 31536000, which is a year".to_owned()),
     }
 }
 
