@@ -49,20 +49,6 @@ impl Failure {
         }
     }
 
-    /// The failure for arguments that clap refused.
-    pub fn usage(error: &clap::Error) -> Self {
-        let text = error.to_string();
-        let message: Vec<&str> = text
-            .lines()
-            .map(str::trim)
-            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-            .filter(|line| !line.is_empty())
-            .collect();
-        let message = message.join(" ");
-        let message = message.strip_prefix("error: ").unwrap_or(&message);
-        Self::new("usage", USAGE, message, "run `fgio --help`")
-    }
-
     /// The failure to write the answer.
     pub fn writing(source: &io::Error) -> Self {
         let silent = is_reader_gone(source);

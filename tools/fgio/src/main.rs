@@ -9,6 +9,7 @@ mod failure;
 mod output;
 mod render;
 mod signal;
+mod usage;
 mod view;
 
 use std::process::ExitCode;
@@ -76,12 +77,18 @@ fn report_usage(error: &clap::Error) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if wants_json && !is_answer {
-        let failure = Failure::usage(error);
-        Output::new(true).failure(&failure);
-        return ExitCode::from(failure.status);
+    // Without a command, the help says more than an error; to a program, an error.
+    let is_bare = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_answer || is_bare && !wants_json {
+        // Nothing is left to be done when even this cannot be printed.
+        let _ = error.print();
+        return ExitCode::from(if is_answer {
+            failure::OK
+        } else {
+            failure::USAGE
+        });
     }
-    // Nothing is left to be done when even this cannot be printed.
-    let _ = error.print();
-    ExitCode::from(if is_answer { 0 } else { failure::USAGE })
+    let failure = usage::failure(error, std::env::args_os().skip(1));
+    Output::new(wants_json).failure(&failure);
+    ExitCode::from(failure.status)
 }
