@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files;
+use crate::kernel;
 use crate::module::LoadFailure;
 use crate::uapi;
 
@@ -84,6 +85,9 @@ pub enum Error {
         failure: LoadFailure,
         release: String,
     },
+
+    #[error("{reason}")]
+    KernelUnsupported { reason: String },
 
     #[error("the module fgio is loaded, but {} does not exist", uapi::DEVICE_PATH)]
     DeviceFileMissing,
@@ -273,6 +277,7 @@ impl Error {
             | Self::NoSuchSetting { .. } => ErrorKind::NotFound,
             Self::SettingValue { .. } => ErrorKind::Usage,
             Self::ModuleNotLoaded
+            | Self::KernelUnsupported { .. }
             | Self::ModuleLoad { .. }
             | Self::DeviceFileMissing
             | Self::DeviceFileForeign { .. }
@@ -315,6 +320,7 @@ impl Error {
             Self::ModuleLoad {
                 failure, release, ..
             } => failure.advice(release),
+            Self::KernelUnsupported { .. } => kernel::ADVICE.into(),
             Self::DeviceFileMissing => {
                 "check that devtmpfs is mounted on /dev; reload the module with `modprobe -r fgio` and `modprobe fgio`".into()
             }

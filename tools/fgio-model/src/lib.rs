@@ -18,6 +18,7 @@ pub mod drive;
 pub mod error;
 mod files;
 pub mod inheritance;
+mod kernel;
 pub mod module;
 pub mod priority;
 pub mod recording;

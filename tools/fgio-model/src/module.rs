@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::setting::{self, Value};
-use crate::{Error, FGIO, Result, Root, files};
+use crate::{Error, FGIO, Result, Root, files, kernel};
 
 /// Run-time switches of the module by name. `None`: this module has no such
 /// switch.
@@ -130,7 +130,16 @@ pub fn ensure_loaded(root: &Root) -> Result<bool> {
         return Err(Error::ModuleNotLoaded);
     }
     let release = kernel_release(root)?;
-    load(&release)?;
+    if let Err(error) = load(&release) {
+        // Nothing that the advice for modprobe's error names helps on a kernel that
+        // cannot have the module. Asked last: a module built by hand may load.
+        return Err(match kernel::refusal(root, &release) {
+            Some(reason) if !matches!(error, Error::Permission { .. }) => {
+                Error::KernelUnsupported { reason }
+            }
+            _ => error,
+        });
+    }
     if is_loaded(root) {
         return Ok(true);
     }

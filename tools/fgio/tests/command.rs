@@ -36,6 +36,7 @@ impl System {
         }
         system.file("dev/null", "");
         system.file("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+        system.file("sys/kernel/btf/vmlinux", "");
         system
     }
 
@@ -600,6 +601,27 @@ fn doctor_fails_for_errors_alone() {
             assert!(finding["advice"].is_string(), "{finding}");
         }
     }
+}
+
+/// One error, and no advice that cannot work there: headers and packages of a
+/// module that is not built for such a kernel.
+#[test]
+fn doctor_says_one_thing_about_a_kernel_that_cannot_have_the_module() {
+    let system = System::new();
+    let examined = |system: &System| {
+        let assert = system.fgio(&["--json", "doctor"]).assert().code(1);
+        json(&assert.get_output().stdout)["findings"].clone()
+    };
+    assert!(examined(&system).as_array().unwrap().len() > 1);
+    system.file("proc/sys/kernel/osrelease", "6.12.117+deb12-rt-amd64\n");
+    let findings = examined(&system);
+    assert_eq!(findings.as_array().unwrap().len(), 1, "{findings}");
+    assert_eq!(findings[0]["id"], "kernel-unsupported");
+    let advice = findings[0]["advice"].as_str().unwrap();
+    assert!(
+        !advice.contains("dkms") && !advice.contains("headers"),
+        "{advice}"
+    );
 }
 
 #[test]

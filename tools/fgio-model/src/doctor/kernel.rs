@@ -5,14 +5,19 @@
 use std::fs;
 
 use super::Finding;
+use crate::kernel::{ADVICE, BTF, RUNS_ON, is_realtime, is_tested, refusal, version};
 use crate::{Result, Root, files, module};
-
-/// Kernel series that every release of fgio is tested on.
-const TESTED: [(u32, u32); 2] = [(6, 12), (6, 1)];
-const OLDEST: (u32, u32) = (6, 1);
 
 const SECURE_BOOT: &str =
     "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// The one finding about a kernel that cannot have the module: what else hinders
+/// fgio there does not matter, and advice about it would lead nowhere.
+pub(super) fn refuse(root: &Root) -> Result<Option<Finding>> {
+    let release = module::kernel_release(root)?;
+    let found = refusal(root, &release);
+    Ok(found.map(|found| Finding::error("kernel-unsupported", found, ADVICE)))
+}
 
 pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     let release = module::kernel_release(root)?;
@@ -20,41 +25,24 @@ pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     findings.extend(limits(&release));
     findings.extend(realtime(root, &release));
     findings.push(headers(root, &release));
-    findings.push(type_information(root));
+    findings.extend(type_information(root));
     findings.push(secure_boot(root));
     findings.push(lockdown(root));
     Ok(())
 }
 
-fn version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
+/// Only a module that was built by hand gets as far as this on another series.
 fn series(release: &str) -> Finding {
     const ID: &str = "kernel-release";
-    const ADVICE: &str = "boot a kernel of the series 6.12 or 6.1, the ones fgio is tested on";
-    match version(release) {
-        Some(found) if TESTED.contains(&found) => Finding::ok(
-            ID,
-            format!("kernel {release} is of a series that fgio is tested on"),
-        ),
-        Some(found) if found >= OLDEST => Finding::warning(
-            ID,
-            format!("kernel {release} is of a series that fgio is not tested on"),
-            ADVICE,
-        ),
-        Some(_) => Finding::error(
-            ID,
-            format!("kernel {release} is older than 6.1, the oldest that fgio knows"),
-            ADVICE,
-        ),
-        None => Finding::warning(
-            ID,
-            format!("the kernel release {release:?} has no version number"),
-            ADVICE,
-        ),
+    if is_tested(release) {
+        let found = format!("kernel {release} is of a series that fgio is tested on");
+        return Finding::ok(ID, found);
     }
+    Finding::warning(
+        ID,
+        format!("kernel {release} is of a series that fgio is not tested on; it runs on {RUNS_ON}"),
+        "boot one of these kernels",
+    )
 }
 
 /// What fgio cannot do on a kernel, however well everything is set up.
@@ -74,15 +62,12 @@ fn limits(release: &str) -> Vec<Finding> {
 }
 
 fn realtime(root: &Root, release: &str) -> Option<Finding> {
-    let named = release.split(['-', '+', '.']).any(|part| {
-        part.strip_prefix("rt")
-            .is_some_and(|number| number.chars().all(|character| character.is_ascii_digit()))
-    });
-    let running = files::read_optional(&root.path("/sys/kernel/realtime"));
-    (named || running.as_deref() == Some("1")).then(|| {
+    is_realtime(root, release).then(|| {
         Finding::error(
             "kernel-realtime",
-            format!("kernel {release} is a real-time (PREEMPT_RT) kernel, which fgio refuses"),
+            format!(
+                "kernel {release} is a real-time (PREEMPT_RT) kernel, which fgio is not made for"
+            ),
             "boot the kernel of the same version without -rt",
         )
     })
@@ -101,17 +86,11 @@ fn headers(root: &Root, release: &str) -> Finding {
     )
 }
 
-fn type_information(root: &Root) -> Finding {
-    const ID: &str = "kernel-btf";
-    const BTF: &str = "/sys/kernel/btf/vmlinux";
-    if root.path(BTF).exists() {
-        return Finding::ok(ID, format!("the kernel describes its types in {BTF}"));
-    }
-    Finding::error(
-        ID,
-        format!("the kernel does not describe its types: {BTF} is missing"),
-        "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are",
-    )
+/// Nothing when there is none, and a module that was built without it is loaded.
+fn type_information(root: &Root) -> Option<Finding> {
+    let found = format!("the kernel describes its types in {BTF}");
+    let exists = root.path(BTF).exists();
+    exists.then(|| Finding::ok("kernel-btf", found))
 }
 
 fn secure_boot(root: &Root) -> Finding {
@@ -183,21 +162,61 @@ mod tests {
         findings
     }
 
+    fn refused(release: &str, prepare: impl Fn(&Fixture)) -> Option<String> {
+        let fixture = Fixture::new();
+        fixture.file("/proc/sys/kernel/osrelease", &format!("{release}\n"));
+        prepare(&fixture);
+        let finding = refuse(fixture.root()).unwrap()?;
+        let is_told = finding
+            .advice
+            .is_some_and(|advice| advice.contains("linux-image"));
+        assert_eq!((finding.level, is_told), (Level::Error, true));
+        Some(finding.found)
+    }
+
     #[test]
-    fn releases_are_judged() {
-        let cases = [
-            ("6.12.117+deb12-amd64", Level::Ok),
-            ("6.1.0-56-amd64", Level::Ok),
-            ("6.6.0", Level::Warning),
-            ("6.17.1", Level::Warning),
-            ("5.10.0-1-amd64", Level::Error),
-            ("nonsense", Level::Warning),
-        ];
-        for (release, level) in cases {
-            let findings = examined(release, |_| {});
-            assert_eq!(levels(&findings, "kernel-release"), [level], "{release}");
-            assert!(levels(&findings, "kernel-realtime").is_empty());
+    fn kernels_that_cannot_have_the_module_are_refused() {
+        let types = |fixture: &Fixture| fixture.file(BTF, "");
+        for release in ["6.12.117+deb12-amd64", "6.1.0-56-amd64"] {
+            assert_eq!(refused(release, types), None, "{release}");
+            let found = refused(release, |_| {}).unwrap();
+            assert!(found.ends_with("does not describe its types (CONFIG_DEBUG_INFO_BTF)"));
         }
+        for release in ["6.6.0", "6.18.44-cloud", "5.10.0-1-amd64", "nonsense"] {
+            let found = refused(release, types).unwrap();
+            assert!(found.contains("6.12 and 6.1"), "{found}");
+            assert!(
+                found.ends_with(&format!("{release}, is of another series")),
+                "{found}"
+            );
+        }
+        for release in ["6.12.117+deb12-rt-amd64", "6.1.0-rt15"] {
+            let found = refused(release, types).unwrap();
+            assert!(
+                found.ends_with("is a real-time (PREEMPT_RT) kernel"),
+                "{found}"
+            );
+        }
+        let found = refused("6.12.1", |fixture| {
+            types(fixture);
+            fixture.file("/sys/kernel/realtime", "1\n");
+        });
+        assert!(found.unwrap().contains("PREEMPT_RT"));
+        // One error says all there is to say.
+        let found = refused("5.10.0-rt1", |_| {}).unwrap();
+        assert_eq!(found.matches(", and ").count(), 2, "{found}");
+    }
+
+    #[test]
+    fn a_module_that_runs_all_the_same_is_not_refused() {
+        let loaded = |fixture: &Fixture| fixture.directory("/sys/module/fgio");
+        assert_eq!(refused("6.6.0-rt1", loaded), None);
+        let findings = examined("6.6.0-rt1", loaded);
+        assert_eq!(levels(&findings, "kernel-release"), [Level::Warning]);
+        assert_eq!(levels(&findings, "kernel-realtime"), [Level::Error]);
+        let findings = examined("6.12.1", |_| {});
+        assert_eq!(levels(&findings, "kernel-release"), [Level::Ok]);
+        assert!(levels(&findings, "kernel-realtime").is_empty());
     }
 
     #[test]
@@ -209,25 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn realtime_kernels_are_refused() {
-        for release in ["6.12.117+deb12-rt-amd64", "6.1.0-rt15"] {
-            let findings = examined(release, |_| {});
-            assert_eq!(levels(&findings, "kernel-realtime"), [Level::Error]);
-        }
-        let findings = examined("6.12.1", |fixture| {
-            fixture.file("/sys/kernel/realtime", "1\n");
-        });
-        assert_eq!(levels(&findings, "kernel-realtime"), [Level::Error]);
-    }
-
-    #[test]
     fn headers_and_types_are_looked_for() {
         let findings = examined("6.12.1", |_| {});
         assert_eq!(levels(&findings, "kernel-headers"), [Level::Warning]);
-        assert_eq!(levels(&findings, "kernel-btf"), [Level::Error]);
+        assert!(levels(&findings, "kernel-btf").is_empty());
         let findings = examined("6.12.1", |fixture| {
             fixture.file("/lib/modules/6.12.1/build/Makefile", "");
-            fixture.file("/sys/kernel/btf/vmlinux", "");
+            fixture.file(BTF, "");
         });
         assert_eq!(levels(&findings, "kernel-headers"), [Level::Ok]);
         assert_eq!(levels(&findings, "kernel-btf"), [Level::Ok]);

@@ -94,6 +94,9 @@ impl Finding {
 /// Looks at everything, in an order that reads well. What the caller may not
 /// read is a finding of its own, not an error.
 pub fn examine(root: &Root) -> Result<Vec<Finding>> {
+    if let Some(finding) = kernel::refuse(root)? {
+        return Ok(vec![finding]);
+    }
     let mut findings = Vec::new();
     kernel::examine(root, &mut findings)?;
     modules::examine(root, &mut findings)?;
