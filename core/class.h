@@ -74,22 +74,19 @@ fgio_classify(enum fgio_thread_tag tag, u16 ioprio, bool ioprio_chosen)
 
 /**
  * fgio_stamp_ioprio() - the priority by which lower layers know a class
- * @class: what fgio_classify() said of the I/O
- * @tag: tag of the submitting thread
+ * @class: the class of the I/O
  * @ioprio: priority that the I/O carries
  *
- * Critical I/O is marked. Non-critical I/O is left as it is, so that I/O which
- * fgio has nothing to say about is never changed; only where a background tag
- * overrules a priority must that be remembered, or a device below, whose
- * driver submits from a thread without a tag, would judge by the priority.
+ * Critical I/O is marked. Non-critical I/O is marked only where its priority
+ * alone would be taken for critical: a worker that submits it later, on behalf
+ * of blk-throttle or of a device above, can tell neither the tag nor the nice
+ * value of the thread that it came from. All else is left as it is.
  */
-static inline u16 fgio_stamp_ioprio(enum fgio_class class,
-				    enum fgio_thread_tag tag, u16 ioprio)
+static inline u16 fgio_stamp_ioprio(enum fgio_class class, u16 ioprio)
 {
 	if (class == FGIO_CRITICAL)
 		return (u16)(ioprio | FGIO_IOPRIO_CRITICAL);
-	if (tag == FGIO_THREAD_BACKGROUND &&
-	    fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) == FGIO_CRITICAL)
+	if (fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) == FGIO_CRITICAL)
 		return (u16)(ioprio | FGIO_IOPRIO_NONCRITICAL);
 	return ioprio;
 }

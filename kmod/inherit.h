@@ -441,6 +441,7 @@ void fgio_foreground_vanished(void);
 int fgio_probe_init(void);
 void fgio_probe_exit(void);
 int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity);
+int fgio_hook_objection(const char *name);
 
 /* A hook of a function, for FGIO_MECHANISM_@which; more members may follow. */
 #define FGIO_HOOK(function, which, on_entry, on_exit, ...) \

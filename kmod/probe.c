@@ -148,6 +148,14 @@ static void after_function(struct kprobe *probe, struct pt_regs *regs,
 {
 }
 
+/* Return: why this function or tracepoint must not be hooked, or 0. */
+int fgio_hook_objection(const char *name)
+{
+	if (!strcmp(name, fail_hook))
+		return -EINVAL;
+	return is_changed(name) ? -EPROTOTYPE : 0;
+}
+
 static int register_detour(struct fgio_hook *hook)
 {
 	struct kprobe *probe = &hook->kretprobe.kp;
@@ -230,16 +238,12 @@ static void attach(struct fgio_hook *hook)
 		return;
 	if (hook->fallback && !hook[-1].error)
 		return;
+	hook->error = fgio_hook_objection(hook->name);
 	if (hook->end && !hook->end->attached)
 		hook->error = hook->end->error;
-	else if (!strcmp(hook->name, fail_hook))
-		hook->error = -EINVAL;
-	else if (is_changed(hook->name))
-		hook->error = -EPROTOTYPE;
-	else if (hook->tracepoint)
-		hook->error = attach_tracepoint(hook);
-	else
-		hook->error = attach_function(hook);
+	else if (!hook->error)
+		hook->error = hook->tracepoint ? attach_tracepoint(hook) :
+						 attach_function(hook);
 	hook->attached = !hook->error;
 }
 

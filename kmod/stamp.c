@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The class of each I/O, decided in the context of who submits it and carried
- * by the bio from there on: at block_bio_queue (block/blk-core.c), which comes
- * after the kernel set the priority and before merging and admission.
+ * The class of each I/O, decided in the submitter's context and carried by the
+ * bio from there on: at block_bio_queue (block/blk-core.c), which comes after
+ * the kernel set the priority and before merging and admission.
+ *
+ * A bio beyond a limit of its cgroup (io.max) waits before that, and a worker
+ * takes it to block_bio_queue: it is decided at __blk_throtl_bio
+ * (block/blk-throttle.c), which only bios of limited cgroups come to.
  */
+#define pr_fmt(fmt) "fgio: " fmt
+
 #include <linux/ioprio.h>
 #include <linux/iocontext.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 
@@ -95,37 +102,62 @@ static bool marks_are_forged(void)
 }
 
 /*
- * Whoever a foreground task waits for is as good as one, whatever the tag. Such
- * a boost ends soon: the task is noted as if it had none.
+ * A task that a foreground task waits for is as good as one, whatever the tag.
+ * Such a boost ends soon: the task is noted as if it had none.
  */
-static void on_bio_queue(void *data, struct bio *bio)
+static enum fgio_class decide(struct bio *bio)
 {
-	enum fgio_thread_tag tag;
-	enum fgio_class class;
+	enum fgio_class class = classify(fgio_tag_of_current(),
+					 bio->bi_ioprio);
 
-	if (!fgio_queues_exist())
-		return;
+	if (class == FGIO_CRITICAL || !fgio_waits_matter())
+		return class;
+	note_noncritical(bio);
+	if (fgio_task_is_boosted((u64)current) ||
+	    (in_task() && fgio_current_commits()))
+		return FGIO_CRITICAL;
+	return class;
+}
+
+/* The same again has the same outcome. Return: the class. */
+static enum fgio_class stamp_bio(struct bio *bio)
+{
+	enum fgio_class class;
+	u16 ioprio;
+
 	if (marks_are_forged())
 		bio->bi_ioprio = fgio_unmark_ioprio(bio->bi_ioprio);
 	if (!READ_ONCE(stamp))
-		return;
-	tag = fgio_tag_of_current();
-	class = classify(tag, bio->bi_ioprio);
-	if (class == FGIO_NONCRITICAL && fgio_waits_matter()) {
-		note_noncritical(bio);
-		if (fgio_task_is_boosted((u64)current) ||
-		    (in_task() && fgio_current_commits()))
-			class = FGIO_CRITICAL;
-	}
-	if (class == FGIO_NONCRITICAL && tag != FGIO_THREAD_BACKGROUND)
-		return;
-	bio->bi_ioprio = fgio_stamp_ioprio(class, tag, bio->bi_ioprio);
-	if (class != FGIO_CRITICAL)
-		return;
-	bio->bi_opf |= FGIO_REQ_CRITICAL;
-	if (bio->bi_opf & REQ_PREFLUSH && fgio_waits_matter())
+		return FGIO_NONCRITICAL;
+	class = decide(bio);
+	ioprio = fgio_stamp_ioprio(class, bio->bi_ioprio);
+	if (ioprio != bio->bi_ioprio)
+		bio->bi_ioprio = ioprio;
+	if (class == FGIO_CRITICAL)
+		bio->bi_opf |= FGIO_REQ_CRITICAL;
+	return class;
+}
+
+static void on_bio_queue(void *data, struct bio *bio)
+{
+	if (fgio_queues_exist() && stamp_bio(bio) == FGIO_CRITICAL &&
+	    bio->bi_opf & REQ_PREFLUSH && fgio_waits_matter())
 		fgio_flush_submitted(bio);
 }
+
+/* Afterwards the bio passes, or waits for a worker. */
+static int on_throttle(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (fgio_queues_exist())
+		stamp_bio((struct bio *)regs_get_kernel_argument(regs, 0));
+	return 0;
+}
+
+static struct kprobe throttle_probe = {
+	.symbol_name = "__blk_throtl_bio",
+	.pre_handler = on_throttle,
+};
+static bool throttle_attached;
 
 /* A queued request became critical: so do its bios, for merging and drivers. */
 void fgio_stamp_critical(struct request *rq)
@@ -140,6 +172,21 @@ void fgio_stamp_critical(struct request *rq)
 	}
 }
 
+static void attach_throttle(void)
+{
+	int error;
+
+	if (!IS_ENABLED(CONFIG_BLK_DEV_THROTTLING))
+		return;
+	error = fgio_hook_objection(throttle_probe.symbol_name);
+	if (!error)
+		error = register_kprobe(&throttle_probe);
+	throttle_attached = !error;
+	if (error)
+		pr_warn("cannot attach to %s: error %d; I/O that io.max delays counts as its worker's\n",
+			throttle_probe.symbol_name, error);
+}
+
 /* Return: whether classes reach the block layer. */
 bool fgio_stamp_init(void)
 {
@@ -147,6 +194,8 @@ bool fgio_stamp_init(void)
 
 	if (tp && !tracepoint_probe_register(tp, on_bio_queue, NULL))
 		bio_queue_tracepoint = tp;
+	if (bio_queue_tracepoint)
+		attach_throttle();
 	return bio_queue_tracepoint;
 }
 
@@ -154,6 +203,8 @@ void fgio_stamp_exit(void)
 {
 	if (!bio_queue_tracepoint)
 		return;
+	if (throttle_attached)
+		unregister_kprobe(&throttle_probe);
 	tracepoint_probe_unregister(bio_queue_tracepoint, on_bio_queue, NULL);
 	tracepoint_synchronize_unregister();
 }

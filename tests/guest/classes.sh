@@ -108,6 +108,63 @@ check_buffered_writes_belong_to_who_syncs() {
   done_with
 }
 
+LIMITED=/sys/fs/cgroup/limited
+limited() { # COMMAND...: in the cgroup that limit_reads made
+  bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $LIMITED "$@"
+}
+
+limit_reads() { # RATE or max: of the cgroup, on DISK
+  mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+  grep -qw io /sys/fs/cgroup/cgroup.subtree_control || echo +io >/sys/fs/cgroup/cgroup.subtree_control
+  mkdir -p $LIMITED
+  echo "$(<"/sys/block/$DISK/dev") riops=$1" >$LIMITED/io.max
+}
+
+# 32 reads, of which most wait for the limit.
+limited_reads() { # COMMAND...
+  limited "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=32 iflag=direct status=none
+}
+
+# What waits for its cgroup's limit is submitted by a worker afterwards.
+check_io_over_its_limit_keeps_its_class() {
+  prepare
+  limit_reads 20
+  chmod 0666 "/dev/$DISK"
+  expect_critical limited_reads tagged foreground
+  expect_critical limited_reads ionice -c1
+  expect_noncritical limited_reads env
+  expect_noncritical limited_reads tagged background ionice -c1
+  expect_noncritical limited_reads nice -n -20
+  if [[ $KERNEL_VERSION != 6.1 ]]; then
+    expect_noncritical forged_reads
+  fi
+  # The control: decided where the worker submits it, some of it is wrong each time.
+  limit_reads max
+  remove_null classes
+  load_fgio fail_hook=__blk_throtl_bio
+  prepare
+  limit_reads 20
+  chmod 0666 "/dev/$DISK"
+  count_classes limited_reads tagged foreground
+  expect "without the hook: tagged, not critical" "$NONCRITICAL" -ge 4
+  count_classes limited_reads nice -n -20
+  expect "without the hook: not tagged, critical" "$CRITICAL" -ge 4
+  if [[ $KERNEL_VERSION != 6.1 ]]; then
+    count_classes forged_reads
+    expect "without the hook: forged, critical" "$CRITICAL" -ge 4
+  fi
+  limit_reads max
+  rmdir $LIMITED
+  done_with
+  load_fgio
+}
+
+# Of a user without rights, with a mark of ours in its priority.
+forged_reads() {
+  limited trust with_priority 65534 0x5004 \
+    "dd if=/dev/$DISK of=/dev/null bs=4k count=32 iflag=direct status=none"
+}
+
 stack_checks() { # DEVICE: of which DISK is a leg
   local device=$1
   expect_critical tagged foreground dd if=/dev/zero "of=$device" bs=4k count=16 oflag=direct status=none
@@ -139,6 +196,19 @@ check_class_survives_dm_delay() {
   dmsetup mknodes
   stack_checks /dev/mapper/delayed
   dmsetup remove --noudevsync delayed
+  done_with
+}
+
+# Its threads encrypt into pages of their own and submit those.
+check_class_survives_dm_crypt() {
+  prepare
+  modprobe dm_mod
+  extra_module dm-crypt
+  dmsetup create --noudevsync crypted \
+    --table "0 65536 crypt aes-cbc-plain64 00112233445566778899aabbccddeeff 0 /dev/$DISK 0"
+  dmsetup mknodes
+  stack_checks /dev/mapper/crypted
+  dmsetup remove --noudevsync crypted
   done_with
 }
 
