@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "admission.h"
 
-/* One slot in so many stays free for the class that is not there yet. */
+/* One slot in 16 stays free for the class that is not there yet. */
 #define RESERVE_FRACTION 16
-
-static enum fgio_class other_class(enum fgio_class class)
-{
-	return class == FGIO_CRITICAL ? FGIO_NONCRITICAL : FGIO_CRITICAL;
-}
 
 static u32 at_least_one(u32 value)
 {
@@ -41,13 +36,15 @@ static void divide_slots(struct fgio_admission *admission)
 
 void fgio_admission_init(struct fgio_admission *admission, u32 total)
 {
+	unsigned int line;
+
 	*admission = (struct fgio_admission){
 		.total = total,
 		.wanted = { FGIO_ADMISSION_SLOTS_DEFAULT,
 			    FGIO_ADMISSION_SLOTS_DEFAULT },
 	};
-	fgio_list_init(&admission->waiters[FGIO_NONCRITICAL]);
-	fgio_list_init(&admission->waiters[FGIO_CRITICAL]);
+	for (line = 0; line < FGIO_LINES; line++)
+		fgio_list_init(&admission->waiters[line]);
 	divide_slots(admission);
 }
 
@@ -65,72 +62,122 @@ void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
 	divide_slots(admission);
 }
 
-u32 fgio_admission_limit(const struct fgio_admission *admission,
-			 enum fgio_class class, bool other_about)
+static u32 slots_left(u32 slots, u32 taken)
 {
-	enum fgio_class other = other_class(class);
+	return slots > taken ? slots - taken : 0;
+}
 
-	if (other_about || fgio_load(&admission->admitted[other]) ||
-	    fgio_load(&admission->waiting[other]))
-		return fgio_load(&admission->share[class]);
+/* Whether a line holds slots or waits for some. */
+static bool is_there(const struct fgio_admission *admission,
+		     enum fgio_line line)
+{
+	return fgio_load(&admission->admitted[line]) ||
+	       fgio_load(&admission->waiting[line]);
+}
+
+static u32 alone_limit(const struct fgio_admission *admission)
+{
 	return admission->total - admission->reserve;
 }
 
-static bool has_room(const struct fgio_admission *admission,
-		     enum fgio_class class, bool other_about)
+static u32 critical_limit(const struct fgio_admission *admission,
+			  bool noncritical_about)
 {
-	return fgio_load(&admission->admitted[class]) <
-	       fgio_admission_limit(admission, class, other_about);
+	if (noncritical_about || is_there(admission, FGIO_LINE_NONCRITICAL) ||
+	    is_there(admission, FGIO_LINE_CARRIER))
+		return fgio_load(&admission->share[FGIO_CRITICAL]);
+	return alone_limit(admission);
 }
 
-/* Return: slots taken by the class now, this one included. */
-static u32 charge(struct fgio_admission *admission, enum fgio_class class)
+static u32 noncritical_limit(const struct fgio_admission *admission,
+			     bool critical_about)
 {
-	fgio_add(&admission->granted[class], 1);
-	return fgio_add(&admission->admitted[class], 1);
+	u32 share = fgio_load(&admission->share[FGIO_NONCRITICAL]);
+
+	if (is_there(admission, FGIO_LINE_CARRIER))
+		return at_least_one(slots_left(share, admission->reserve));
+	if (critical_about || is_there(admission, FGIO_LINE_CRITICAL))
+		return share;
+	return alone_limit(admission);
+}
+
+static u32 carrier_limit(const struct fgio_admission *admission)
+{
+	u32 others = fgio_load(&admission->admitted[FGIO_LINE_CRITICAL]) +
+		     fgio_load(&admission->admitted[FGIO_LINE_NONCRITICAL]);
+	u32 left = slots_left(alone_limit(admission), others);
+
+	return left > admission->reserve ? left : admission->reserve;
+}
+
+u32 fgio_admission_limit(const struct fgio_admission *admission,
+			 enum fgio_line line, bool other_about)
+{
+	switch (line) {
+	case FGIO_LINE_CRITICAL:
+		return critical_limit(admission, other_about);
+	case FGIO_LINE_NONCRITICAL:
+		return noncritical_limit(admission, other_about);
+	default:
+		return carrier_limit(admission);
+	}
+}
+
+static bool has_room(const struct fgio_admission *admission,
+		     enum fgio_line line, bool other_about)
+{
+	return fgio_load(&admission->admitted[line]) <
+	       fgio_admission_limit(admission, line, other_about);
+}
+
+/* Return: slots taken by the line now, this one included. */
+static u32 charge(struct fgio_admission *admission, enum fgio_line line)
+{
+	fgio_add(&admission->granted[line], 1);
+	return fgio_add(&admission->admitted[line], 1);
 }
 
 void fgio_admission_charge(struct fgio_admission *admission,
-			   enum fgio_class class)
+			   enum fgio_line line)
 {
-	charge(admission, class);
+	charge(admission, line);
 }
 
 bool fgio_admission_try(struct fgio_admission *admission,
-			enum fgio_class class, bool other_about)
+			enum fgio_line line, bool other_about)
 {
 	u32 taken;
 
 	/* Who has no chance shall not make others step back. */
-	if (fgio_load(&admission->waiting[class]) ||
-	    !has_room(admission, class, other_about))
+	if (fgio_load(&admission->waiting[line]) ||
+	    !has_room(admission, line, other_about))
 		return false;
-	taken = charge(admission, class);
-	if (!fgio_load(&admission->waiting[class]) &&
-	    taken <= fgio_admission_limit(admission, class, other_about))
+	taken = charge(admission, line);
+	if (!fgio_load(&admission->waiting[line]) &&
+	    taken <= fgio_admission_limit(admission, line, other_about))
 		return true;
-	fgio_sub(&admission->granted[class], 1);
-	fgio_sub(&admission->admitted[class], 1);
+	fgio_sub(&admission->granted[line], 1);
+	fgio_sub(&admission->admitted[line], 1);
 	return false;
 }
 
 void fgio_admission_wait(struct fgio_admission *admission,
-			 struct fgio_waiter *waiter, enum fgio_class class)
+			 struct fgio_waiter *waiter, enum fgio_line line)
 {
-	waiter->class = class;
+	waiter->line = (u8)line;
 	waiter->granted = false;
-	fgio_list_add_tail(&admission->waiters[class], &waiter->link);
-	fgio_add(&admission->waiting[class], 1);
+	fgio_list_add_tail(&admission->waiters[line], &waiter->link);
+	fgio_add(&admission->waiting[line], 1);
 }
 
 void fgio_admission_release(struct fgio_admission *admission,
-			    enum fgio_class class)
+			    enum fgio_line line)
 {
-	fgio_sub(&admission->admitted[class], 1);
+	fgio_sub(&admission->admitted[line], 1);
 }
 
 void fgio_admission_reclassify(struct fgio_admission *admission,
-			       enum fgio_class from, enum fgio_class to)
+			       enum fgio_line from, enum fgio_line to)
 {
 	fgio_add(&admission->admitted[to], 1);
 	fgio_sub(&admission->admitted[from], 1);
@@ -140,57 +187,64 @@ static void stop_waiting(struct fgio_admission *admission,
 			 struct fgio_waiter *waiter)
 {
 	fgio_list_remove(&waiter->link);
-	fgio_sub(&admission->waiting[waiter->class], 1);
+	fgio_sub(&admission->waiting[waiter->line], 1);
 }
 
 static struct fgio_waiter *grant_first(struct fgio_admission *admission,
-				       enum fgio_class class)
+				       enum fgio_line line)
 {
 	struct fgio_waiter *waiter;
 
-	if (!admission->waiting[class])
+	if (!admission->waiting[line])
 		return NULL;
-	waiter = fgio_container_of(admission->waiters[class].next,
+	waiter = fgio_container_of(admission->waiters[line].next,
 				   struct fgio_waiter, link);
-	charge(admission, class);
+	charge(admission, line);
 	stop_waiting(admission, waiter);
 	waiter->granted = true;
 	return waiter;
 }
 
-static struct fgio_waiter *grant_class(struct fgio_admission *admission,
-				       enum fgio_class class, bool other_about)
-{
-	if (!has_room(admission, class, other_about))
-		return NULL;
-	return grant_first(admission, class);
-}
+/* Carriers come before the others: critical I/O may be behind them. */
+static const enum fgio_line grant_order[FGIO_LINES] = {
+	FGIO_LINE_CRITICAL,
+	FGIO_LINE_CARRIER,
+	FGIO_LINE_NONCRITICAL,
+};
 
 struct fgio_waiter *
 fgio_admission_grant_anyway(struct fgio_admission *admission)
 {
-	struct fgio_waiter *waiter = grant_first(admission, FGIO_CRITICAL);
+	struct fgio_waiter *waiter = NULL;
+	unsigned int i;
 
-	return waiter ? waiter : grant_first(admission, FGIO_NONCRITICAL);
+	for (i = 0; i < FGIO_LINES && !waiter; i++)
+		waiter = grant_first(admission, grant_order[i]);
+	return waiter;
 }
 
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 					 bool critical_about)
 {
-	struct fgio_waiter *waiter;
+	struct fgio_waiter *waiter = NULL;
+	unsigned int i;
 
-	waiter = grant_class(admission, FGIO_CRITICAL, false);
-	if (waiter)
-		return waiter;
-	return grant_class(admission, FGIO_NONCRITICAL, critical_about);
+	for (i = 0; i < FGIO_LINES && !waiter; i++) {
+		enum fgio_line line = grant_order[i];
+		bool about = line == FGIO_LINE_NONCRITICAL && critical_about;
+
+		if (has_room(admission, line, about))
+			waiter = grant_first(admission, line);
+	}
+	return waiter;
 }
 
 bool fgio_admission_promote(struct fgio_admission *admission,
 			    struct fgio_waiter *waiter)
 {
-	if (waiter->granted || waiter->class == FGIO_CRITICAL)
+	if (waiter->granted || waiter->line == FGIO_LINE_CRITICAL)
 		return false;
 	stop_waiting(admission, waiter);
-	fgio_admission_wait(admission, waiter, FGIO_CRITICAL);
+	fgio_admission_wait(admission, waiter, FGIO_LINE_CRITICAL);
 	return true;
 }

@@ -8,8 +8,16 @@
  * class that is alone may take all slots but a small reserve, which lets the
  * first I/O of the other class in at once.
  *
- * Waiting is first come, first served within a class. A slot is handed to a
- * waiter by whoever frees one: a woken waiter never competes again.
+ * Carriers are threads that submit the I/O of others, non-critical I/O here,
+ * while critical I/O may stand in line behind it: a driver's above, or a
+ * journal's. No share binds them; they wait only where the others and they
+ * themselves leave no more than the reserve, since without that they would wait
+ * for a tag, and take it from critical I/O. A reserve is theirs in any case,
+ * which the non-critical share is cut by while carriers are there. So there are
+ * three lines.
+ *
+ * Waiting is first come, first served within a line. The task that frees a
+ * slot hands it to a waiter: a woken waiter never competes again.
  *
  * Locking: the caller serialises fgio_admission_wait(), _grant*(), _promote(),
  * _resize() and _set_shares() for one admission. fgio_admission_try(),
@@ -24,9 +32,9 @@
  * room, or the other sees the waiter and calls fgio_admission_grant() itself.
  *
  * Why nobody overtakes and no limit is exceeded. Who takes a slot counts up
- * @admitted first, then looks at @waiting, at the other class and at the limit,
+ * @admitted first, then looks at @waiting, at the other lines and at the limit,
  * and gives the slot back where it was not entitled to it. So of two that take
- * the last slot, or of one in each class that both found the other absent, at
+ * the last slot, or of one in each line that both found the other absent, at
  * most one keeps it; and of one that takes a slot and one that lines up, either
  * the first sees the second and steps back, or the second counts the first. A
  * waiter that is granted a slot is charged before it leaves the line, so that
@@ -43,16 +51,29 @@
 
 #define FGIO_ADMISSION_SLOTS_DEFAULT 128
 
+/* Where a slot is charged, and where a task waits for one. */
+enum fgio_line {
+	FGIO_LINE_NONCRITICAL = FGIO_NONCRITICAL,
+	FGIO_LINE_CRITICAL = FGIO_CRITICAL,
+	FGIO_LINE_CARRIER, /* non-critical, of a carrier */
+	FGIO_LINES,
+};
+
+static inline enum fgio_class fgio_class_of_line(enum fgio_line line)
+{
+	return line == FGIO_LINE_CRITICAL ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+}
+
 /**
- * struct fgio_waiter - somebody who waits for a slot, embedded in the caller's
+ * struct fgio_waiter - a task that waits for a slot, embedded in the caller's
  *	own
- * @link: position among the waiters of its class
- * @class: enum fgio_class
+ * @link: position among the waiters of its line
+ * @line: enum fgio_line
  * @granted: the slot is charged to it: it may go on
  */
 struct fgio_waiter {
 	struct fgio_list link;
-	u8 class;
+	u8 line;
 	bool granted;
 };
 
@@ -61,22 +82,23 @@ struct fgio_waiter {
  * @total: slots there are
  * @wanted: shares asked for by the administrator
  * @share: shares in force: @wanted, cut in proportion where @total is smaller
- * @reserve: slots that a class that is alone leaves free
- * @admitted: slots taken, per class; may exceed a limit by what was charged
+ * @reserve: slots that a class that is alone leaves free, and that carriers may
+ *	have in any case
+ * @admitted: slots taken, per line; may exceed a limit by what was charged
  *	with fgio_admission_charge()
- * @granted: slots taken since the beginning, per class
- * @waiting: how many wait, per class
- * @waiters: who waits, per class
+ * @granted: slots taken since the beginning, per line
+ * @waiting: tasks that wait, per line
+ * @waiters: the tasks, per line
  */
 struct fgio_admission {
 	u32 total;
 	u32 wanted[FGIO_CLASSES];
 	u32 share[FGIO_CLASSES];
 	u32 reserve;
-	u32 admitted[FGIO_CLASSES];
-	u64 granted[FGIO_CLASSES];
-	u32 waiting[FGIO_CLASSES];
-	struct fgio_list waiters[FGIO_CLASSES];
+	u32 admitted[FGIO_LINES];
+	u64 granted[FGIO_LINES];
+	u32 waiting[FGIO_LINES];
+	struct fgio_list waiters[FGIO_LINES];
 };
 
 /* @total: slots of the queue, at least 2. Shares are the default ones. */
@@ -90,58 +112,58 @@ void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
 			       u32 noncritical);
 
 /**
- * fgio_admission_limit() - slots that a class may have now
+ * fgio_admission_limit() - slots that a line may have now
  * @admission: the slots
- * @class: the class
+ * @line: the line
  * @other_about: whether I/O of the other class is about, beyond what holds a
  *	slot or waits for one
  */
 u32 fgio_admission_limit(const struct fgio_admission *admission,
-			 enum fgio_class class, bool other_about);
+			 enum fgio_line line, bool other_about);
 
 /**
- * fgio_admission_try() - take a slot if there is one for this class
+ * fgio_admission_try() - take a slot if there is one for this line
  *
- * Return: whether a slot was charged. Never when somebody of the same class
- * waits already: they were first. Where it says no, call fgio_admission_wait(),
+ * Return: whether a slot was charged. Never when a task of the same line waits
+ * already: it was first. Where it says no, call fgio_admission_wait(),
  * or fgio_admission_grant() until NULL when somebody waits.
  */
 bool fgio_admission_try(struct fgio_admission *admission,
-			enum fgio_class class, bool other_about);
+			enum fgio_line line, bool other_about);
 
-/* Takes a slot without asking: for who must not wait. */
+/* Takes a slot without asking: for tasks that must not wait. */
 void fgio_admission_charge(struct fgio_admission *admission,
-			   enum fgio_class class);
+			   enum fgio_line line);
 
 /*
  * Lines up for a slot. Call fgio_admission_grant() until NULL afterwards: it may
  * be the turn of this very waiter.
  */
 void fgio_admission_wait(struct fgio_admission *admission,
-			 struct fgio_waiter *waiter, enum fgio_class class);
+			 struct fgio_waiter *waiter, enum fgio_line line);
 
 /*
  * Gives a slot back. Call fgio_admission_grant() until NULL afterwards when
  * fgio_admission_somebody_waits().
  */
 void fgio_admission_release(struct fgio_admission *admission,
-			    enum fgio_class class);
+			    enum fgio_line line);
 
 /*
- * A request turned out to be of the other class: its slot goes with it. Call
+ * A request turned out to be of another line: its slot goes with it. Call
  * fgio_admission_grant() until NULL afterwards when
  * fgio_admission_somebody_waits().
  */
 void fgio_admission_reclassify(struct fgio_admission *admission,
-			       enum fgio_class from, enum fgio_class to);
+			       enum fgio_line from, enum fgio_line to);
 
 /**
  * fgio_admission_grant() - hand a free slot to who waited longest
  * @admission: the slots
  * @critical_about: whether critical I/O is about
  *
- * Return: a waiter that was charged and must be woken, critical ones first,
- * or NULL when nobody waits or nobody's class has room.
+ * Return: a waiter that was charged and must be woken, critical ones first and
+ * carriers next, or NULL when none waits or no line with waiters has room.
  */
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 					 bool critical_about);
@@ -166,8 +188,9 @@ bool fgio_admission_promote(struct fgio_admission *admission,
 static inline bool
 fgio_admission_somebody_waits(const struct fgio_admission *admission)
 {
-	return fgio_load(&admission->waiting[FGIO_NONCRITICAL]) ||
-	       fgio_load(&admission->waiting[FGIO_CRITICAL]);
+	return fgio_load(&admission->waiting[FGIO_LINE_NONCRITICAL]) ||
+	       fgio_load(&admission->waiting[FGIO_LINE_CRITICAL]) ||
+	       fgio_load(&admission->waiting[FGIO_LINE_CARRIER]);
 }
 
 #endif /* FGIO_CORE_ADMISSION_H */

@@ -8,6 +8,12 @@ static bool device_hangs(const struct fgio_watchdog *watchdog,
 	       sample->completed == watchdog->last.completed;
 }
 
+static bool driver_stopped(const struct fgio_watchdog *watchdog,
+			   const struct fgio_watchdog_sample *sample)
+{
+	return sample->stopped || watchdog->last.stopped;
+}
+
 /* The part of the time since the last look in which I/O could have moved. */
 static u64 time_that_counts(const struct fgio_watchdog *watchdog,
 			    const struct fgio_watchdog_sample *sample,
@@ -15,7 +21,8 @@ static u64 time_that_counts(const struct fgio_watchdog *watchdog,
 {
 	u64 elapsed_ns = now_ns - watchdog->last_ns;
 
-	if (!watchdog->last_ns || device_hangs(watchdog, sample))
+	if (!watchdog->last_ns || device_hangs(watchdog, sample) ||
+	    driver_stopped(watchdog, sample))
 		return 0;
 	return elapsed_ns < limit_ns / 2 ? elapsed_ns : limit_ns / 2;
 }

@@ -2,14 +2,16 @@
 /*
  * The watchdog: whether I/O that is in fgio's hands moves.
  *
- * I/O can stand still in two places: asleep in admission, or queued. While
+ * I/O can stand still in some places: asleep in admission, or queued. While
  * there is some of a class in a place, some of it must go on from there within
  * a bounded time, or something is wrong with fgio, and it must step aside.
  *
  * A device that has I/O and completes none is another matter: nothing can move
  * then, and stepping aside would not help. Such time does not count. Neither
- * does a jump of the clock, as after a pause of the virtual machine: between
- * two looks passes at most half of the bounded time.
+ * does time in which the device's driver takes no I/O at all, as during a reset
+ * of a controller or the suspension of a device, nor a jump of the clock, as
+ * after a pause of the virtual machine: between two looks passes at most half
+ * of the bounded time.
  *
  * Locking: the caller serialises the calls for one watchdog. Nothing here
  * sleeps or allocates.
@@ -22,6 +24,7 @@
 
 enum fgio_watchdog_place {
 	FGIO_PLACE_ADMISSION,
+	FGIO_PLACE_CARRIERS, /* the same, of threads that carry others' I/O */
 	FGIO_PLACE_QUEUE,
 	FGIO_PLACES,
 };
@@ -33,12 +36,14 @@ enum fgio_watchdog_place {
  *	when some does
  * @in_device: requests in the device
  * @completed: requests that ever left it
+ * @stopped: the driver takes no requests now
  */
 struct fgio_watchdog_sample {
 	u32 held[FGIO_PLACES][FGIO_CLASSES];
 	u64 moved[FGIO_PLACES][FGIO_CLASSES];
 	u32 in_device;
 	u64 completed;
+	bool stopped;
 };
 
 /**

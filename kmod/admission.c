@@ -39,9 +39,9 @@ module_param_cb(admission, &admission_ops, &admission, 0644);
 __MODULE_PARM_TYPE(admission, "bool");
 MODULE_PARM_DESC(admission, "keep the slots of the two classes apart (Y)");
 
-static bool is_on(void)
+static bool is_on(const struct fgio_queue_data *fq)
 {
-	return READ_ONCE(admission) && !fgio_watchdog_tripped();
+	return READ_ONCE(admission) && !fgio_lets_through(fq);
 }
 
 /* What a task wants to submit: its last bio, when it is not critical. */
@@ -104,10 +104,10 @@ static bool critical_about(struct fgio_domain *domain)
 }
 
 static void line_up(struct fgio_domain *domain, struct sleeper *sleeper,
-		    enum fgio_class class)
+		    enum fgio_line line)
 {
 	lockdep_assert_held(&domain->lock);
-	fgio_admission_wait(&domain->admission, &sleeper->waiter, class);
+	fgio_admission_wait(&domain->admission, &sleeper->waiter, line);
 	hlist_add_head(&sleeper->by_task,
 		       head_of(domain->by_task, (u64)sleeper->task));
 	hlist_add_head(&sleeper->by_object,
@@ -140,14 +140,35 @@ static void wake_granted(struct fgio_domain *domain)
 		wake(waiter);
 }
 
-/* Whatever the limits. */
-static void let_all_in(struct fgio_domain *domain)
+/* Sleepers woken in one hold of the lock where all are let in. */
+#define WAKES_AT_ONCE 32
+
+/* Whatever the limits. Return: whether some may be left. */
+static bool let_some_in(struct fgio_domain *domain)
 {
 	struct fgio_waiter *waiter;
+	unsigned int count;
 
 	lockdep_assert_held(&domain->lock);
-	while ((waiter = fgio_admission_grant_anyway(&domain->admission)))
+	for (count = 0; count < WAKES_AT_ONCE; count++) {
+		waiter = fgio_admission_grant_anyway(&domain->admission);
+		if (!waiter)
+			return false;
 		wake(waiter);
+	}
+	return true;
+}
+
+static void let_all_in(struct fgio_domain *domain)
+{
+	unsigned long flags;
+	bool more;
+
+	do {
+		spin_lock_irqsave(&domain->lock, flags);
+		more = let_some_in(domain);
+		spin_unlock_irqrestore(&domain->lock, flags);
+	} while (more);
 }
 
 static bool was_granted(struct fgio_domain *domain, struct sleeper *sleeper)
@@ -173,35 +194,35 @@ static void sleep_until_granted(struct fgio_domain *domain,
 	__set_current_state(TASK_RUNNING);
 }
 
-static bool try(struct fgio_domain *domain, enum fgio_class class)
+static bool try(struct fgio_domain *domain, enum fgio_line line)
 {
-	bool about = class == FGIO_NONCRITICAL && critical_about(domain);
+	bool about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
 
-	return fgio_admission_try(&domain->admission, class, about);
+	return fgio_admission_try(&domain->admission, line, about);
 }
 
 /*
- * Waits in line, behind who came first. Between the attempt before and now all
- * who would have woken us may have left: hence another one.
+ * Waits in line, behind the tasks that came first. Between the attempt before
+ * and now all that would have woken us may have left: hence another one.
  *
- * Return: the class to which the slot is charged: @class, or critical when
- * the sleeper was promoted.
+ * Return: the line to which the slot is charged: @line, or the critical one
+ * when the sleeper was promoted.
  */
-static noinline enum fgio_class sleep_for_slot(struct fgio_domain *domain,
-					       enum fgio_class class)
+static noinline enum fgio_line sleep_for_slot(struct fgio_domain *domain,
+					      enum fgio_line line)
 {
+	enum fgio_class class = fgio_class_of_line(line);
 	struct sleeper sleeper = { .task = current };
 	u64 since_ns, waited_ns;
 	u32 wait = 0;
 
 	look_up_note(&sleeper.bio);
 	spin_lock_irq(&domain->lock);
-	line_up(domain, &sleeper, class);
-	if (likely(is_on()))
-		wake_granted(domain);
-	else
-		let_all_in(domain);
+	line_up(domain, &sleeper, line);
+	wake_granted(domain);
 	spin_unlock_irq(&domain->lock);
+	if (unlikely(!is_on(domain->fq)))
+		let_all_in(domain);
 
 	if (fgio_waits_matter())
 		wait = fgio_wait_enter(FGIO_WAIT_ADMISSION, (u64)domain, class);
@@ -214,7 +235,7 @@ static noinline enum fgio_class sleep_for_slot(struct fgio_domain *domain,
 	domain->waited_ns[class] += waited_ns;
 	spin_unlock_irq(&domain->lock);
 	trace_fgio_admission_wait(domain->fq->q, class, waited_ns);
-	return sleeper.waiter.class;
+	return sleeper.waiter.line;
 }
 
 /* The flusher runs as a work item of the disk's own writeback. */
@@ -227,27 +248,35 @@ static bool is_flusher(struct request_queue *q)
 }
 
 /*
- * Who must not sleep for a slot: memory reclaim and swapping, which everybody
- * may be waiting for; and, for a non-critical one, kernel threads that carry
- * the I/O of others (dm, md, loop, a journal), because critical I/O may stand in line
- * behind the one that sleeps. Writeback's own threads carry nobody's.
+ * Kernel threads carry the I/O of others (dm, md, loop, a journal), and
+ * critical I/O may stand in line behind the one that sleeps. Writeback's own
+ * threads carry nobody's.
  */
-static bool may_not_wait(struct request_queue *q, blk_opf_t opf,
-			 enum fgio_class class)
+static enum fgio_line line_of(struct request_queue *q, enum fgio_class class)
 {
-	if (opf & REQ_SWAP || current->flags & PF_MEMALLOC)
-		return true;
-	return class == FGIO_NONCRITICAL && current->flags & PF_KTHREAD &&
-	       !is_flusher(q);
+	if (class == FGIO_CRITICAL)
+		return FGIO_LINE_CRITICAL;
+	if (current->flags & PF_KTHREAD && !is_flusher(q))
+		return FGIO_LINE_CARRIER;
+	return FGIO_LINE_NONCRITICAL;
 }
 
-static bool is_full(struct fgio_domain *domain, enum fgio_class class)
+/*
+ * Memory reclaim and swapping must not sleep for a slot: anything may be
+ * waiting for memory, the owners of the slots included.
+ */
+static bool may_not_wait(blk_opf_t opf)
+{
+	return opf & REQ_SWAP || current->flags & PF_MEMALLOC;
+}
+
+static bool is_full(struct fgio_domain *domain, enum fgio_line line)
 {
 	const struct fgio_admission *slots = &domain->admission;
-	bool about = class == FGIO_NONCRITICAL && critical_about(domain);
+	bool about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
 
-	return READ_ONCE(slots->admitted[class]) >=
-	       fgio_admission_limit(slots, class, about);
+	return READ_ONCE(slots->admitted[line]) >=
+	       fgio_admission_limit(slots, line, about);
 }
 
 /**
@@ -262,26 +291,28 @@ static bool is_full(struct fgio_domain *domain, enum fgio_class class)
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fgio_domain *domain = data->hctx->sched_data;
-	enum fgio_class class = fgio_class_of_opf(opf);
+	enum fgio_line line;
 
-	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged || !is_on())
+	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged ||
+	    !is_on(domain->fq))
 		return;
+	line = line_of(data->q, fgio_class_of_opf(opf));
+	/* What is charged, or looked for room, is one request: no batch. */
+	data->nr_tags = 1;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
 		/* One usable tag is as near to "no" as a depth can say. */
-		if (is_full(domain, class))
+		if (is_full(domain, line))
 			data->shallow_depth = 1;
 		return;
 	}
-	if (may_not_wait(data->q, opf, class))
+	if (may_not_wait(opf))
 		return;
-	if (unlikely(!try(domain, class)))
-		class = sleep_for_slot(domain, class);
+	if (unlikely(!try(domain, line)))
+		line = sleep_for_slot(domain, line);
 	/* The request gets its class from here; the bio has the old one. */
-	if (class == FGIO_CRITICAL)
+	if (line == FGIO_LINE_CRITICAL)
 		data->cmd_flags |= FGIO_REQ_CRITICAL;
 	data->rq_flags |= domain->charged;
-	/* The charge is for one request: no batch may share it. */
-	data->nr_tags = 1;
 }
 
 static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
@@ -307,13 +338,16 @@ static void look_after_sleepers(struct fgio_domain *domain)
 	spin_unlock_irqrestore(&domain->lock, flags);
 }
 
-static void release(struct fgio_domain *domain, enum fgio_class class)
+static void release(struct fgio_domain *domain, enum fgio_line line)
 {
-	fgio_admission_release(&domain->admission, class);
+	fgio_admission_release(&domain->admission, line);
 	look_after_sleepers(domain);
 }
 
-/* What limit_depth charged for this request is not wanted. */
+/*
+ * What limit_depth charged for this request is not wanted. Context: as for
+ * limit_depth, of the same task.
+ */
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq)
 {
@@ -325,7 +359,8 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 		return;
 	domain = charged_domain(fq, charged);
 	if (!WARN_ON_ONCE(!domain))
-		release(domain, fgio_class_of_opf(rq->cmd_flags));
+		release(domain, line_of(rq->q,
+					fgio_class_of_opf(rq->cmd_flags)));
 }
 
 /*
@@ -336,13 +371,13 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 {
 	struct fgio_domain *domain = slot->domain;
 
-	slot->charged_class = fgio_class_of_opf(rq->cmd_flags);
+	slot->charged_line = line_of(rq->q, fgio_class_of_opf(rq->cmd_flags));
 	if (likely(domain->charged &&
 		   (rq->rq_flags & FGIO_RQF_CHARGED) == domain->charged)) {
 		rq->rq_flags &= ~FGIO_RQF_CHARGED;
 		return;
 	}
-	fgio_admission_charge(&domain->admission, slot->charged_class);
+	fgio_admission_charge(&domain->admission, slot->charged_line);
 	fgio_admission_return_charge(domain->fq, rq);
 }
 
@@ -354,18 +389,18 @@ void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class)
 {
 	struct fgio_domain *domain = slot->domain;
 
-	if (likely(slot->charged_class == class))
+	if (likely(fgio_class_of_line(slot->charged_line) == class))
 		return;
-	fgio_admission_reclassify(&domain->admission, slot->charged_class,
-				  class);
-	slot->charged_class = class;
+	fgio_admission_reclassify(&domain->admission, slot->charged_line,
+				  (enum fgio_line)class);
+	slot->charged_line = class;
 	look_after_sleepers(domain);
 }
 
 /* Context: any, interrupts included. */
 void fgio_admission_finish(struct fgio_slot *slot)
 {
-	release(slot->domain, slot->charged_class);
+	release(slot->domain, slot->charged_line);
 }
 
 /* The administrator chose other shares, or the queue has another depth. */
@@ -392,15 +427,11 @@ void fgio_admission_configure(struct fgio_queue_data *fq)
 void fgio_admission_reconsider(struct fgio_queue_data *fq)
 {
 	struct fgio_domain *domain;
-	unsigned long flags;
 
-	if (is_on())
+	if (is_on(fq))
 		return;
-	list_for_each_entry(domain, &fq->domains, list) {
-		spin_lock_irqsave(&domain->lock, flags);
+	list_for_each_entry(domain, &fq->domains, list)
 		let_all_in(domain);
-		spin_unlock_irqrestore(&domain->lock, flags);
-	}
 }
 
 static bool promote(struct fgio_domain *domain, struct sleeper *sleeper)
@@ -497,15 +528,16 @@ unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
 	if (target->kind != FGIO_TARGET_XFS_LOG) {
 		first = head_of(domain->by_object, target->object);
 		end = first + 1;
-		if (hlist_empty(first))
-			return 0;
 	}
-	spin_lock_irqsave(&domain->lock, flags);
-	for (; first < end; first++)
+	for (; first < end; first++) {
+		if (hlist_empty(first))
+			continue;
+		spin_lock_irqsave(&domain->lock, flags);
 		count += promote_chain(domain, first, target, may_promote,
 				       promoted);
-	if (*promoted)
-		wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+		if (*promoted)
+			wake_granted(domain);
+		spin_unlock_irqrestore(&domain->lock, flags);
+	}
 	return count;
 }

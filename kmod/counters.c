@@ -54,18 +54,20 @@ static struct admission_totals sum_domains(struct fgio_queue_data *fq)
 	struct admission_totals totals = {};
 	struct fgio_domain *domain;
 	unsigned long flags;
-	int class;
+	int class, line;
 
 	mutex_lock(&fgio_queues_lock);
 	list_for_each_entry(domain, &fq->domains, list) {
 		spin_lock_irqsave(&domain->lock, flags);
-		for (class = 0; class < FGIO_CLASSES; class++) {
+		for (line = 0; line < FGIO_LINES; line++) {
+			class = fgio_class_of_line(line);
 			totals.admitted[class] +=
-				domain->admission.granted[class];
-			totals.waited_ns[class] += domain->waited_ns[class];
+				domain->admission.granted[line];
 			totals.waiting[class] +=
-				domain->admission.waiting[class];
+				domain->admission.waiting[line];
 		}
+		for (class = 0; class < FGIO_CLASSES; class++)
+			totals.waited_ns[class] += domain->waited_ns[class];
 		totals.promoted += domain->promoted;
 		spin_unlock_irqrestore(&domain->lock, flags);
 	}
@@ -125,6 +127,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 		   queue.counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
 	seq_printf(file, "drive_priority %llu\n", told_drive);
+	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&queue.depth));
 }
 

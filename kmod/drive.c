@@ -38,7 +38,7 @@ void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
 	u16 told;
 
 	lockdep_assert_held(&fq->lock);
-	if (!READ_ONCE(drive_priority) || fgio_watchdog_tripped())
+	if (!READ_ONCE(drive_priority) || fgio_lets_through(fq))
 		return;
 	if (class == FGIO_NONCRITICAL)
 		fgio_drive_moved(&fq->drive, now_ns);

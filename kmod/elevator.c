@@ -52,6 +52,9 @@ static bool fault_withhold;
 module_param(fault_withhold, bool, 0644);
 MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
 
+/* Slots looked at in one hold of the queue's lock. */
+#define SLOTS_AT_ONCE 32U
+
 /*
  * Every queue under the elevator, for promotion; read under RCU, too. The lock
  * also keeps each queue's list of domains still for who reads the counters.
@@ -358,11 +361,10 @@ static void remember_contents(struct request *rq)
 }
 
 /* As a bug of ours would: only the watchdog ends it. */
-static bool withholds_by_fault(const struct fgio_queue *queue)
+static bool withholds_by_fault(const struct fgio_queue_data *fq)
 {
-	return unlikely(READ_ONCE(fault_withhold)) &&
-	       !fgio_watchdog_tripped() &&
-	       !READ_ONCE(queue->queued[FGIO_CRITICAL]);
+	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
+	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
 }
 
 /* What the drive was not given yet may go now. Context: hard interrupt. */
@@ -394,7 +396,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
-	if (withholds_by_fault(queue))
+	if (withholds_by_fault(fq))
 		return NULL;
 	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
 	if (!request) {
@@ -439,7 +441,7 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
 
 	return (fgio_queue_has_work(&fq->queue) &&
-		!withholds_by_fault(&fq->queue)) ||
+		!withholds_by_fault(fq)) ||
 	       !list_empty_careful(&fq->unscheduled);
 }
 
@@ -519,15 +521,17 @@ static struct fgio_queue_data *find_queue(const struct request_queue *q)
 	return NULL;
 }
 
-/* Whether a queue is under the elevator. Context: any. */
+/* Whether a queue is under the elevator, and not let through. Context: any. */
 bool fgio_schedules(const struct request_queue *q)
 {
-	bool found;
+	struct fgio_queue_data *fq;
+	bool yes;
 
 	rcu_read_lock();
-	found = find_queue(q);
+	fq = find_queue(q);
+	yes = fq && !fgio_lets_through(fq);
 	rcu_read_unlock();
-	return found;
+	return yes;
 }
 
 /* Return: whether anybody wants to know when it ends. Context: any. */
@@ -567,52 +571,103 @@ bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 	return true;
 }
 
-/* Critical requests that were queued as the others were. */
-static void promote_critical(struct fgio_queue_data *fq)
+/* Return: where to go on; 0 when all slots were visited. */
+static unsigned int visit_some_slots(struct fgio_domain *domain,
+				     unsigned int tag,
+				     fgio_slot_visit_t *visit)
 {
-	struct fgio_request *request, *next;
+	struct fgio_queue_data *fq = domain->fq;
+	unsigned int end;
 
-	fgio_queue_for_each(&fq->queue, FGIO_NONCRITICAL, request, next) {
-		struct fgio_slot *slot = slot_of_request(request);
+	spin_lock(&fq->lock);
+	/* The queue may have got another depth since. */
+	end = min(tag + SLOTS_AT_ONCE, domain->slot_count);
+	for (; tag < end; tag++)
+		visit(fq, &domain->slots[tag], tag);
+	if (tag >= domain->slot_count)
+		tag = 0;
+	spin_unlock(&fq->lock);
+	return tag;
+}
 
-		if (class_of_rq(slot->rq) == FGIO_CRITICAL)
-			fgio_elevator_promote(fq, slot);
+/**
+ * fgio_visit_slots() - look at what a queue has, queued or in the device
+ * @fq: the queue
+ * @visit: called with the queue's lock held, for each slot once, used or not
+ *
+ * The lock is dropped in between, since thousands of requests may be queued:
+ * they come and go meanwhile. Context: fgio_queues_lock is held, so that the
+ * domains stay; may sleep.
+ */
+void fgio_visit_slots(struct fgio_queue_data *fq, fgio_slot_visit_t *visit)
+{
+	struct fgio_domain *domain;
+	unsigned int tag;
+
+	list_for_each_entry(domain, &fq->domains, list) {
+		tag = 0;
+		do {
+			tag = visit_some_slots(domain, tag, visit);
+			cond_resched();
+		} while (tag);
 	}
+}
+
+/* A critical request that was queued as the others were. */
+static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			     unsigned int tag)
+{
+	if (slot->request.state == FGIO_REQUEST_QUEUED &&
+	    !fq->queue.one_class && class_of_rq(slot->rq) == FGIO_CRITICAL)
+		fgio_elevator_promote(fq, slot);
 }
 
 static void choose_classes(struct fgio_queue_data *fq)
 {
-	bool one_class = !READ_ONCE(two_classes) || fgio_watchdog_tripped();
+	bool one_class = !READ_ONCE(two_classes) || fgio_lets_through(fq);
+	bool changes;
 
 	spin_lock(&fq->lock);
-	if (one_class != fq->queue.one_class) {
+	changes = one_class != fq->queue.one_class;
+	if (changes)
 		fgio_queue_set_one_class(&fq->queue, one_class);
-		if (!one_class)
-			promote_critical(fq);
-	}
 	spin_unlock(&fq->lock);
+	if (changes && !one_class)
+		fgio_visit_slots(fq, promote_critical);
 }
 
-static void reconsider(struct fgio_queue_data *fq)
+/*
+ * What tells the two classes apart on a queue changed: a switch, or the
+ * watchdog. Context: fgio_queues_lock is held.
+ */
+void fgio_queue_reconsider(struct fgio_queue_data *fq)
 {
 	choose_classes(fq);
 	fgio_admission_reconsider(fq);
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/*
- * Somebody changed whether the two classes are told apart: a switch, or the
- * watchdog. Context: may sleep.
- */
+/* Context: may sleep. */
 void fgio_queues_reconsider(void)
 {
-	fgio_visit_queues(reconsider);
+	fgio_visit_queues(fgio_queue_reconsider);
+}
+
+static bool promote_one_at(struct fgio_queue_data *fq, sector_t sector)
+{
+	struct fgio_request *request;
+
+	spin_lock(&fq->lock);
+	request = fgio_queue_promote_sector(&fq->queue, sector);
+	if (request)
+		promote(fq, slot_of_request(request)->rq);
+	spin_unlock(&fq->lock);
+	return request;
 }
 
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
 {
 	struct fgio_queue_data *fq;
-	struct fgio_request *request;
 	int error = -ENODEV;
 
 	*promoted = 0;
@@ -621,13 +676,10 @@ int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
 		if (!fq->q->disk || disk_devt(fq->q->disk) != disk)
 			continue;
 		error = 0;
-		spin_lock(&fq->lock);
-		while ((request = fgio_queue_promote_sector(&fq->queue,
-							    sector))) {
-			promote(fq, slot_of_request(request)->rq);
+		while (promote_one_at(fq, sector)) {
 			(*promoted)++;
+			cond_resched();
 		}
-		spin_unlock(&fq->lock);
 		if (*promoted)
 			blk_mq_run_hw_queues(fq->q, true);
 	}

@@ -35,6 +35,8 @@
 #include "core/queue.h"
 #include "core/watchdog.h"
 
+#include "uapi/fgio.h"
+
 #define FGIO_VERSION "0.1.0"
 
 struct fgio_target;
@@ -98,7 +100,7 @@ static inline u64 fgio_private_bit(u64 bi_private)
  * @contents: what it carries, for the queue's lock; known while it is queued
  *	when somebody asked, and in the device when foreground tasks are about
  * @wanted: used by promote.c under the queue's lock
- * @charged_class: class that the slot is charged to
+ * @charged_line: enum fgio_line that the slot is charged to
  * @told_drive: the request carries what drive.c tells the drive...
  * @ioprio: ...instead of this
  */
@@ -110,7 +112,7 @@ struct fgio_slot {
 	bool by_daemon;
 	struct fgio_contents contents;
 	bool wanted;
-	u8 charged_class;
+	u8 charged_line;
 	bool told_drive;
 	u16 ioprio;
 };
@@ -154,12 +156,24 @@ struct fgio_domain {
 #define FGIO_DIRECTIONS 2
 
 /**
+ * struct fgio_trip - what made the watchdog trip
+ * @at_ns: when, CLOCK_REALTIME
+ * @reason: what stood still, ends with a NUL
+ */
+struct fgio_trip {
+	u64 at_ns;
+	char reason[sizeof_field(struct fgio_state, watchdog_reason)];
+};
+
+/**
  * struct fgio_queue_data - a request queue under the elevator
  * @q: the request queue
  * @list: in the list of all such queues
  * @domains: its fgio_domain's
  * @counters: its files in debugfs; NULL: none
- * @watchdog: whether I/O moves; the watchdog's own
+ * @watchdog: whether I/O moves; the watchdog's own, as are the next two
+ * @let_through: the watchdog tripped, see fgio_lets_through()
+ * @trip: when, and why
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
@@ -181,6 +195,8 @@ struct fgio_queue_data {
 	struct list_head domains;
 	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
+	bool let_through;
+	struct fgio_trip trip;
 	u32 critical_slots;
 	u32 noncritical_slots;
 	bool drive_priority;
@@ -246,12 +262,16 @@ bool fgio_queues_exist(void);
 unsigned int fgio_queue_count(void);
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
 void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq));
+typedef void fgio_slot_visit_t(struct fgio_queue_data *fq,
+			       struct fgio_slot *slot, unsigned int tag);
+void fgio_visit_slots(struct fgio_queue_data *fq, fgio_slot_visit_t *visit);
 bool fgio_schedules(const struct request_queue *q);
 bool fgio_elevator_flush_begins(const struct request_queue *q,
 				struct fgio_flush *flush, bool commits);
 void fgio_elevator_flush_ends(const struct request_queue *q,
 			      const struct fgio_flush *flush);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
+void fgio_queue_reconsider(struct fgio_queue_data *fq);
 void fgio_queues_reconsider(void);
 u64 fgio_critical_outstanding(void);
 
@@ -284,13 +304,15 @@ int fgio_device_init(void);
 void fgio_device_exit(void);
 
 /* watchdog.c */
-extern bool fgio_let_through;
 void fgio_watchdog_queue_came(void);
 
-/* Whether everything passes, as if no foreground task existed. Context: any. */
-static inline bool fgio_watchdog_tripped(void)
+/*
+ * Whether all I/O of a queue passes, as if no foreground task existed.
+ * Context: any.
+ */
+static inline bool fgio_lets_through(const struct fgio_queue_data *fq)
 {
-	return READ_ONCE(fgio_let_through);
+	return READ_ONCE(fq->let_through);
 }
 
 /* hook.c */

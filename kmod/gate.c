@@ -93,7 +93,7 @@ static bool must_stay(void)
 {
 	return !READ_ONCE(stopping) && !signal_pending(current) &&
 	       fgio_mechanism_on(FGIO_MECHANISM_GATE) && fgio_waits_matter() &&
-	       !fgio_watchdog_tripped() && !fgio_current_is_critical();
+	       !fgio_current_is_critical();
 }
 
 /* No further than matters. A large folio counts as one page. */

@@ -425,8 +425,7 @@ static bool must_stay(struct writer *writer)
 	return !READ_ONCE(stopping) && !READ_ONCE(writer->promoted) &&
 	       !signal_pending(current) &&
 	       fgio_mechanism_on(FGIO_MECHANISM_PAGECACHE) &&
-	       fgio_waits_matter() && !fgio_watchdog_tripped() &&
-	       !fgio_current_is_critical();
+	       fgio_waits_matter() && !fgio_current_is_critical();
 }
 
 static void sleep_for(struct writer *writer, u64 pause_ns)
@@ -533,7 +532,7 @@ bool fgio_may_be_parked(unsigned int flags)
 		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
 		  PF_MEMALLOC | PF_LOCAL_THROTTLE)) &&
 	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
-	       !fgio_watchdog_tripped() && !fgio_current_is_critical();
+	       !fgio_current_is_critical();
 }
 
 /* Only a task itself adds its writer: between both looks comes no other. */

@@ -12,6 +12,7 @@
  * Everything here belongs to the walk's thread.
  */
 #include <linux/log2.h>
+#include <linux/sort.h>
 #include <linux/vmalloc.h>
 
 #include "fgio.h"
@@ -23,6 +24,12 @@
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
+
+/* Found requests that are sorted and moved together. */
+#define MATCHES_MAX 4096
+
+/* Found requests that are moved in one hold of the queue's lock. */
+#define MOVES_MAX 32
 
 /* So many blocks are looked up one by one; beyond, all targets are looked at. */
 #define BLOCKS_MAX 64
@@ -50,6 +57,20 @@ enum rank {
 	RANK_EXACT, /* somebody waits for this very page or buffer */
 };
 
+/**
+ * struct match - a queued request that is wanted
+ * @domain: where it has its slot
+ * @tag: which one
+ * @rank: how it is wanted
+ * @queued_ns: when it was queued
+ */
+struct match {
+	struct fgio_domain *domain;
+	unsigned int tag;
+	enum rank rank;
+	u64 queued_ns;
+};
+
 static struct {
 	struct fgio_walk *walk;
 	struct fgio_target *targets;
@@ -66,6 +87,9 @@ static struct {
 	u64 files;
 	bool log_writes;
 	bool may_promote;
+	struct match *matches;
+	unsigned int match_count;
+	bool moved;
 	/* What the last call did: the same again can be left out. */
 	u32 last_number;
 	u32 last_count;
@@ -309,6 +333,9 @@ static void find_in_device(struct fgio_slot *slot)
 	enum rank rank = RANK_NONE;
 	u32 i;
 
+	/* It went when nobody asked: these are its predecessor's. */
+	if (!contents->known)
+		return;
 	pass.serial++;
 	hit_log_writes(contents, &rank, 0);
 	hit_pages(contents, &rank, 0);
@@ -320,11 +347,6 @@ static void find_in_device(struct fgio_slot *slot)
 		    contents->privates &
 			    fgio_private_bit(pass.targets[i].object))
 			hit(i, &rank, 0);
-}
-
-static struct fgio_slot *slot_of_request(struct fgio_request *request)
-{
-	return container_of(request, struct fgio_slot, request);
 }
 
 /*
@@ -346,61 +368,79 @@ static bool submitter_waits(const struct fgio_slot *slot)
 	return true;
 }
 
-static bool move(struct fgio_queue_data *fq, struct fgio_slot *slot)
+static int compare_matches(const void *one, const void *other)
 {
-	if (!fgio_elevator_promote(fq, slot))
-		return false;
-	promoted_requests++;
-	return true;
+	const struct match *a = one, *b = other;
+
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? -1 : 1;
+	if (a->queued_ns != b->queued_ns)
+		return a->queued_ns < b->queued_ns ? -1 : 1;
+	return 0;
 }
 
-/* What is waited for by itself goes before what is wanted with others. */
-static bool promote_queued(struct fgio_queue_data *fq)
+/* The request may have gone since, and its slot have another one. */
+static void move(struct fgio_queue_data *fq, const struct match *match)
 {
-	bool may_move = pass.may_promote && !fq->queue.one_class;
+	struct fgio_slot *slot;
+
+	if (match->tag >= match->domain->slot_count || fq->queue.one_class)
+		return;
+	slot = &match->domain->slots[match->tag];
+	if (!slot->wanted || !fgio_elevator_promote(fq, slot))
+		return;
+	slot->wanted = false;
+	promoted_requests++;
+	pass.moved = true;
+}
+
+/*
+ * What is waited for by itself goes before what is wanted with others, and the
+ * older first.
+ */
+static void move_matches(struct fgio_queue_data *fq)
+{
+	unsigned int i, end;
+
+	sort(pass.matches, pass.match_count, sizeof(*pass.matches),
+	     compare_matches, NULL);
+	for (i = 0; i < pass.match_count; cond_resched()) {
+		end = min(i + MOVES_MAX, pass.match_count);
+		spin_lock(&fq->lock);
+		for (; i < end; i++)
+			move(fq, &pass.matches[i]);
+		spin_unlock(&fq->lock);
+	}
+	pass.match_count = 0;
+}
+
+static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			   unsigned int tag)
+{
+	bool may_move = pass.may_promote && !fq->queue.one_class &&
+			slot->request.class == FGIO_NONCRITICAL;
 	u32 actions = may_move ? FGIO_BLAME_PROMOTED_REQUEST : 0;
-	struct fgio_request *request, *next;
-	bool moved = false;
+	enum rank rank = rank_of_queued(slot, actions);
 
-	fgio_queue_for_each(&fq->queue, FGIO_NONCRITICAL, request, next) {
-		struct fgio_slot *slot = slot_of_request(request);
-		enum rank rank = rank_of_queued(slot, actions);
-
-		slot->wanted = may_move &&
-			       (rank != RANK_NONE || submitter_waits(slot));
-		if (slot->wanted && rank == RANK_EXACT)
-			moved |= move(fq, slot);
-	}
-	if (!may_move)
-		return false;
-	fgio_queue_for_each(&fq->queue, FGIO_NONCRITICAL, request, next) {
-		struct fgio_slot *slot = slot_of_request(request);
-
-		if (slot->wanted)
-			moved |= move(fq, slot);
-	}
-	return moved;
+	slot->wanted = may_move && pass.match_count < MATCHES_MAX &&
+		       (rank != RANK_NONE || submitter_waits(slot));
+	if (slot->wanted)
+		pass.matches[pass.match_count++] = (struct match){
+			.domain = slot->domain,
+			.tag = tag,
+			.rank = rank,
+			.queued_ns = slot->request.queued_ns,
+		};
 }
 
 /* A target that is on its way already is found, too. */
-static void find_critical(struct fgio_queue_data *fq)
+static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			 unsigned int tag)
 {
-	struct fgio_request *request, *next;
-
-	fgio_queue_for_each(&fq->queue, FGIO_CRITICAL, request, next)
-		rank_of_queued(slot_of_request(request), 0);
-}
-
-static void find_dispatched(struct fgio_queue_data *fq)
-{
-	struct fgio_domain *domain;
-	unsigned int i;
-
-	list_for_each_entry(domain, &fq->domains, list)
-		for (i = 0; i < domain->slot_count; i++)
-			if (fgio_request_is_in_device(
-				    &domain->slots[i].request))
-				find_in_device(&domain->slots[i]);
+	if (fgio_request_is_in_device(&slot->request))
+		find_in_device(slot);
+	else if (slot->request.state == FGIO_REQUEST_QUEUED)
+		look_at_queued(fq, slot, tag);
 }
 
 /* --- sleepers ----------------------------------------------------------- */
@@ -449,19 +489,18 @@ static void promote_sleepers(struct fgio_queue_data *fq)
 
 /* --- all ---------------------------------------------------------------- */
 
-/* Sleepers come last: who is admitted first adds nothing to look through. */
+/*
+ * Requests come and go while the queue's lock is dropped: one that comes into a
+ * slot that was looked at is for the next walk. Sleepers come last: those that
+ * are admitted now add nothing to look through.
+ */
 static void promote_queue(struct fgio_queue_data *fq)
 {
-	bool moved;
-
-	spin_lock(&fq->lock);
-	moved = promote_queued(fq);
-	if (pass.count) {
-		find_critical(fq);
-		find_dispatched(fq);
-	}
-	spin_unlock(&fq->lock);
-	if (moved)
+	pass.moved = false;
+	pass.match_count = 0;
+	fgio_visit_slots(fq, look_at_slot);
+	move_matches(fq);
+	if (pass.moved)
 		blk_mq_run_hw_queues(fq->q, true);
 	promote_sleepers(fq);
 }
@@ -529,7 +568,8 @@ int fgio_promote_init(void)
 	pass.notes = vcalloc(FGIO_TARGETS_MAX, sizeof(*pass.notes));
 	pass.heads = vcalloc(4 * FGIO_TARGETS_MAX, sizeof(*pass.heads));
 	pass.links = vcalloc(4 * FGIO_LINKS_MAX, sizeof(*pass.links));
-	if (pass.notes && pass.heads && pass.links)
+	pass.matches = vcalloc(MATCHES_MAX, sizeof(*pass.matches));
+	if (pass.notes && pass.heads && pass.links && pass.matches)
 		return 0;
 	fgio_promote_exit();
 	return -ENOMEM;
@@ -540,4 +580,5 @@ void fgio_promote_exit(void)
 	vfree(pass.notes);
 	vfree(pass.heads);
 	vfree(pass.links);
+	vfree(pass.matches);
 }

@@ -102,7 +102,7 @@ static struct {
 
 bool fgio_may_boost(void)
 {
-	return READ_ONCE(boost) && !fgio_watchdog_tripped();
+	return READ_ONCE(boost);
 }
 
 /* However large the graph is, walks take at most a tenth of a CPU. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The watchdog looks whether I/O that fgio holds back moves (core/watchdog.c).
- * When it does not, something is wrong with fgio, and it steps aside: nobody
- * waits for a slot, nothing is withheld, nobody is parked or boosted, as if no
- * foreground task existed. So it stays until an administrator re-arms it, who
- * should report what the log says.
+ * When it does not on a disk, something is wrong with fgio there, and it steps
+ * aside on that disk: nothing waits for a slot or is withheld, and no writer is
+ * parked, as if no foreground task existed. It stays so until an administrator
+ * re-arms it, or the disk gets another elevator. The log says what stood still.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -16,8 +16,6 @@
 
 #include "fgio.h"
 #include "inherit.h"
-
-bool fgio_let_through;
 
 static bool enabled = true;
 module_param_named(watchdog, enabled, bool, 0644);
@@ -51,17 +49,11 @@ static struct workqueue_struct *queue;
 static void look(struct work_struct *unused);
 static DECLARE_DELAYED_WORK(work, look);
 
-/* Protects what follows, and serialises tripping and arming. */
+/* Serialises looks, arming and reports; protects what follows. */
 static DEFINE_MUTEX(watchdog_lock);
-static u64 tripped_at_ns;
-static char reason[sizeof_field(struct fgio_state, watchdog_reason)];
-
-/* What the look that is going on found. */
-static struct {
-	bool yes;
-	u64 now_ns;
-	u64 limit_ns;
-} found;
+static u64 look_ns;
+static u64 look_limit_ns;
+static struct fgio_state *report;
 
 static const char *const class_names[FGIO_CLASSES] = {
 	[FGIO_NONCRITICAL] = "non-critical",
@@ -70,8 +62,26 @@ static const char *const class_names[FGIO_CLASSES] = {
 
 static const char *const place_names[FGIO_PLACES] = {
 	[FGIO_PLACE_ADMISSION] = "slept for a slot",
+	[FGIO_PLACE_CARRIERS] = "of kernel threads slept for a slot",
 	[FGIO_PLACE_QUEUE] = "stayed queued",
 };
+
+/*
+ * Whether the driver takes no requests: all are waiting for it, not for fgio.
+ * Context: fgio_queues_lock is held, so that the hardware contexts stay.
+ */
+static bool driver_stopped(struct request_queue *q)
+{
+	struct blk_mq_hw_ctx *hctx;
+	unsigned long i;
+
+	if (blk_queue_quiesced(q))
+		return true;
+	queue_for_each_hw_ctx(q, hctx, i)
+		if (!test_bit(BLK_MQ_S_STOPPED, &hctx->state))
+			return false;
+	return true;
+}
 
 static void sample_queue(struct fgio_queue_data *fq,
 			 struct fgio_watchdog_sample *sample)
@@ -92,25 +102,45 @@ static void sample_queue(struct fgio_queue_data *fq,
 		of->counters.promoted;
 	spin_unlock(&fq->lock);
 	sample->completed -= sample->in_device;
+	sample->stopped = driver_stopped(fq->q);
 }
 
 static void sample_domain(struct fgio_domain *domain,
 			  struct fgio_watchdog_sample *sample)
 {
 	const struct fgio_admission *slots = &domain->admission;
-	unsigned int class;
+	unsigned int line, place, class;
 	unsigned long flags;
 
 	spin_lock_irqsave(&domain->lock, flags);
-	for (class = 0; class < FGIO_CLASSES; class++) {
-		sample->held[FGIO_PLACE_ADMISSION][class] +=
-			slots->waiting[class];
-		sample->moved[FGIO_PLACE_ADMISSION][class] +=
-			slots->granted[class];
+	for (line = 0; line < FGIO_LINES; line++) {
+		place = line == FGIO_LINE_CARRIER ? FGIO_PLACE_CARRIERS :
+						    FGIO_PLACE_ADMISSION;
+		class = fgio_class_of_line(line);
+		sample->held[place][class] += slots->waiting[line];
+		sample->moved[place][class] += slots->granted[line];
+		/* Promotion takes it away, too. */
+		if (class == FGIO_NONCRITICAL)
+			sample->moved[place][class] += domain->promoted;
 	}
-	sample->moved[FGIO_PLACE_ADMISSION][FGIO_NONCRITICAL] +=
-		domain->promoted;
 	spin_unlock_irqrestore(&domain->lock, flags);
+}
+
+static void trip(struct fgio_queue_data *fq,
+		 const struct fgio_watchdog_finding *finding)
+{
+	struct fgio_trip *trip = &fq->trip;
+
+	trip->at_ns = ktime_get_real_ns();
+	snprintf(trip->reason, sizeof(trip->reason),
+		 "%s: %u %s I/Os %s for %llu s",
+		 fq->q->disk ? fq->q->disk->disk_name : "?", finding->held,
+		 class_names[finding->class], place_names[finding->place],
+		 finding->still_ns / NSEC_PER_SEC);
+	WRITE_ONCE(fq->let_through, true);
+	pr_warn("%s: letting all its I/O through until the watchdog is re-armed (fgio rearm)\n",
+		trip->reason);
+	fgio_queue_reconsider(fq);
 }
 
 static void look_at_queue(struct fgio_queue_data *fq)
@@ -119,17 +149,14 @@ static void look_at_queue(struct fgio_queue_data *fq)
 	struct fgio_watchdog_finding finding;
 	struct fgio_domain *domain;
 
+	if (fq->let_through)
+		return;
 	sample_queue(fq, &sample);
 	list_for_each_entry(domain, &fq->domains, list)
 		sample_domain(domain, &sample);
-	if (!fgio_watchdog_look(&fq->watchdog, &sample, found.now_ns,
-				found.limit_ns, &finding) || found.yes)
-		return;
-	found.yes = true;
-	snprintf(reason, sizeof(reason), "%s: %u %s I/Os %s for %llu s",
-		 fq->q->disk ? fq->q->disk->disk_name : "?", finding.held,
-		 class_names[finding.class], place_names[finding.place],
-		 finding.still_ns / NSEC_PER_SEC);
+	if (fgio_watchdog_look(&fq->watchdog, &sample, look_ns, look_limit_ns,
+			       &finding))
+		trip(fq, &finding);
 }
 
 static void forget_queue(struct fgio_queue_data *fq)
@@ -137,25 +164,12 @@ static void forget_queue(struct fgio_queue_data *fq)
 	memset(&fq->watchdog, 0, sizeof(fq->watchdog));
 }
 
-static void trip(void)
-{
-	tripped_at_ns = ktime_get_real_ns();
-	WRITE_ONCE(fgio_let_through, true);
-	pr_warn("%s: letting everything through until somebody re-arms the watchdog (fgio rearm)\n",
-		reason);
-	fgio_queues_reconsider();
-}
-
 static void look_at_queues(unsigned int limit_ms)
 {
 	mutex_lock(&watchdog_lock);
-	found.yes = false;
-	found.now_ns = ktime_get_ns();
-	found.limit_ns = (u64)limit_ms * NSEC_PER_MSEC;
-	if (!fgio_let_through)
-		fgio_visit_queues(look_at_queue);
-	if (found.yes)
-		trip();
+	look_ns = ktime_get_ns();
+	look_limit_ns = (u64)limit_ms * NSEC_PER_MSEC;
+	fgio_visit_queues(look_at_queue);
 	mutex_unlock(&watchdog_lock);
 }
 
@@ -181,26 +195,46 @@ void fgio_watchdog_queue_came(void)
 	queue_delayed_work(queue, &work, HZ / 4);
 }
 
+static void rearm(struct fgio_queue_data *fq)
+{
+	if (!fq->let_through)
+		return;
+	forget_queue(fq);
+	memset(&fq->trip, 0, sizeof(fq->trip));
+	WRITE_ONCE(fq->let_through, false);
+	fgio_queue_reconsider(fq);
+	pr_info("%s: the watchdog was re-armed\n",
+		fq->q->disk ? fq->q->disk->disk_name : "?");
+}
+
 void fgio_watchdog_rearm(void)
 {
 	mutex_lock(&watchdog_lock);
-	if (fgio_let_through) {
-		fgio_visit_queues(forget_queue);
-		WRITE_ONCE(fgio_let_through, false);
-		reason[0] = '\0';
-		tripped_at_ns = 0;
-		fgio_queues_reconsider();
-		pr_info("the watchdog was re-armed\n");
-	}
+	fgio_visit_queues(rearm);
 	mutex_unlock(&watchdog_lock);
+}
+
+/* The disk that tripped first speaks for all. */
+static void report_queue(struct fgio_queue_data *fq)
+{
+	const struct fgio_trip *trip = &fq->trip;
+
+	if (!fq->let_through)
+		return;
+	if (report->watchdog_tripped++ &&
+	    report->watchdog_at_ns <= trip->at_ns)
+		return;
+	report->watchdog_at_ns = trip->at_ns;
+	strscpy(report->watchdog_reason, trip->reason,
+		sizeof(report->watchdog_reason));
 }
 
 void fgio_watchdog_state(struct fgio_state *state)
 {
 	mutex_lock(&watchdog_lock);
-	state->watchdog_tripped = fgio_let_through;
-	state->watchdog_at_ns = tripped_at_ns;
-	strscpy(state->watchdog_reason, reason, sizeof(reason));
+	report = state;
+	state->watchdog_tripped = 0;
+	fgio_visit_queues(report_queue);
 	mutex_unlock(&watchdog_lock);
 }
 

@@ -24,7 +24,17 @@ LIBRARY = paths.ROOT / "lib"
 ONLY = os.environ.get("FGIO_CHECKS", "")
 CHECK = re.compile(r"^check_(\w+)\(\)", re.MULTILINE)
 SAID = re.compile(r"^@check (\w+) (begin|ok|FAILED|skipped|HUNG)(?: ([0-9.]+))?$", re.MULTILINE)
-EXTRA_MODULES = ("dm-delay", "raid1", "configfs", "null_blk", "scsi_debug")
+EXTRA_MODULES = (
+    "loop",
+    "dm-crypt",
+    "dm-delay",
+    "dm-multipath",
+    "dm-round-robin",
+    "raid1",
+    "configfs",
+    "null_blk",
+    "scsi_debug",
+)
 # What no healthy run has in the kernel's log. A batch that takes disks away names what it expects.
 TROUBLE = re.compile(
     r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"

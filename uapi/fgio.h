@@ -195,10 +195,11 @@ struct fgio_hook_list {
  * @waits_lost: waits that were not recorded because tables were full
  * @walk_overflows: tasks that a walk had no room for
  * @blame_lost: entries of the blame ring that were overwritten, read or not
- * @watchdog_tripped: whether everything is let through, 0 or 1
+ * @watchdog_tripped: disks for which the watchdog tripped, whose I/O is all let
+ *	through
  * @reserved: zero
- * @watchdog_at_ns: when it tripped, CLOCK_REALTIME
- * @watchdog_reason: why, ends with a NUL
+ * @watchdog_at_ns: when the first of them tripped, CLOCK_REALTIME
+ * @watchdog_reason: why that one did, ends with a NUL
  */
 struct fgio_state {
 	__u32 foreground_waiting;
@@ -391,7 +392,7 @@ struct fgio_word_slot {
 #define FGIO_IOC_STATE _IOR(FGIO_IOC_MAGIC, 7, struct fgio_state)
 
 /*
- * Takes up work again after the watchdog let everything through. Needs
+ * Takes up work again on all disks for which the watchdog tripped. Needs
  * CAP_SYS_ADMIN.
  */
 #define FGIO_IOC_REARM _IO(FGIO_IOC_MAGIC, 8)

@@ -12,7 +12,7 @@
 
 struct model_thread {
 	enum { OUTSIDE, LINED_UP, ADMITTED } where;
-	int class;
+	int line;
 	uint64_t came;
 };
 
@@ -24,62 +24,88 @@ struct play {
 	bool critical_about;
 };
 
-static uint32_t count(const struct play *play, int where, int class)
+static uint32_t count(const struct play *play, int where, int line)
 {
 	uint32_t total = 0;
 
 	for (int i = 0; i < THREADS; i++)
 		total += (int)play->threads[i].where == where &&
-			 play->threads[i].class == class;
+			 play->threads[i].line == line;
 	return total;
 }
 
-static uint32_t model_limit(const struct play *play, int class)
+static bool present(const struct play *play, int line)
+{
+	return count(play, ADMITTED, line) || count(play, LINED_UP, line);
+}
+
+static int64_t at_least(int64_t least, int64_t value)
+{
+	return value > least ? value : least;
+}
+
+static int64_t model_limit(const struct play *play, int line)
 {
 	const struct fgio_admission *admission = &play->admission;
-	bool other_about = count(play, ADMITTED, !class) ||
-			   count(play, LINED_UP, !class) ||
-			   (class == FGIO_NONCRITICAL && play->critical_about);
+	int64_t reserve = admission->reserve;
+	int64_t alone = (int64_t)admission->total - reserve;
+	bool carriers = present(play, FGIO_LINE_CARRIER);
+	bool noncritical = present(play, FGIO_LINE_NONCRITICAL);
+	bool critical = present(play, FGIO_LINE_CRITICAL);
 
-	if (other_about)
-		return admission->share[class];
-	return admission->total - admission->reserve;
+	if (line == FGIO_LINE_CARRIER)
+		return at_least(reserve,
+				alone - count(play, ADMITTED, FGIO_CRITICAL) -
+					count(play, ADMITTED,
+					      FGIO_NONCRITICAL));
+	if (line == FGIO_LINE_CRITICAL)
+		return carriers || noncritical ?
+			       admission->share[FGIO_CRITICAL] :
+			       alone;
+	if (carriers)
+		return at_least(1, admission->share[FGIO_NONCRITICAL] -
+					   reserve);
+	return critical || play->critical_about ?
+		       admission->share[FGIO_NONCRITICAL] :
+		       alone;
 }
 
-static bool model_room(const struct play *play, int class)
+static bool model_room(const struct play *play, int line)
 {
-	return count(play, ADMITTED, class) < model_limit(play, class);
+	return count(play, ADMITTED, line) < model_limit(play, line);
 }
 
-static int model_first(const struct play *play, int class)
+static int model_first(const struct play *play, int line)
 {
 	int first = -1;
 
 	for (int i = 0; i < THREADS; i++)
 		if (play->threads[i].where == LINED_UP &&
-		    play->threads[i].class == class &&
+		    play->threads[i].line == line &&
 		    (first < 0 ||
 		     play->threads[i].came < play->threads[first].came))
 			first = i;
 	return first;
 }
 
-static int model_grant(const struct play *play)
-{
-	int critical = model_first(play, FGIO_CRITICAL);
-	int noncritical = model_first(play, FGIO_NONCRITICAL);
+static const int order[] = { FGIO_LINE_CRITICAL, FGIO_LINE_CARRIER,
+			     FGIO_LINE_NONCRITICAL };
 
-	if (critical >= 0 && model_room(play, FGIO_CRITICAL))
-		return critical;
-	if (noncritical >= 0 && model_room(play, FGIO_NONCRITICAL))
-		return noncritical;
+static int model_grant(const struct play *play, bool anyway)
+{
+	for (int i = 0; i < FGIO_LINES; i++) {
+		int first = model_first(play, order[i]);
+
+		if (first >= 0 && (anyway || model_room(play, order[i])))
+			return first;
+	}
 	return -1;
 }
 
 static void grant_all(struct play *play)
 {
 	for (;;) {
-		int expected = model_grant(play);
+		int expected = model_grant(play, false);
 		struct fgio_waiter *waiter = fgio_admission_grant(
 			&play->admission, play->critical_about);
 
@@ -92,27 +118,29 @@ static void grant_all(struct play *play)
 	}
 }
 
-static void enter(struct play *play, int i, int class, bool force)
+static void enter(struct play *play, int i, int line, bool force)
 {
 	struct model_thread *thread = &play->threads[i];
 	bool free;
 
 	if (thread->where != OUTSIDE)
 		return;
-	free = !count(play, LINED_UP, class) && model_room(play, class);
-	thread->class = class;
+	free = !count(play, LINED_UP, line) && model_room(play, line);
+	thread->line = line;
 	thread->came = ++play->clock;
 	if (force) {
-		fgio_admission_charge(&play->admission, class);
+		fgio_admission_charge(&play->admission, line);
 		thread->where = ADMITTED;
 		return;
 	}
-	CHECK(fgio_admission_try(&play->admission, class,
-				 class == FGIO_NONCRITICAL &&
+	CHECK(fgio_admission_try(&play->admission, line,
+				 line == FGIO_LINE_NONCRITICAL &&
 					 play->critical_about) == free);
 	thread->where = free ? ADMITTED : LINED_UP;
-	if (!free)
-		fgio_admission_wait(&play->admission, &play->waiters[i], class);
+	if (free)
+		return;
+	fgio_admission_wait(&play->admission, &play->waiters[i], line);
+	grant_all(play);
 }
 
 static void leave(struct play *play, int i)
@@ -120,7 +148,7 @@ static void leave(struct play *play, int i)
 	if (play->threads[i].where != ADMITTED)
 		return;
 	play->threads[i].where = OUTSIDE;
-	fgio_admission_release(&play->admission, play->threads[i].class);
+	fgio_admission_release(&play->admission, play->threads[i].line);
 	grant_all(play);
 }
 
@@ -128,7 +156,7 @@ static void promote(struct play *play, int i)
 {
 	struct model_thread *thread = &play->threads[i];
 	bool can = thread->where == LINED_UP &&
-		   thread->class == FGIO_NONCRITICAL;
+		   thread->line != FGIO_LINE_CRITICAL;
 
 	if (thread->where == OUTSIDE)
 		return;
@@ -136,7 +164,7 @@ static void promote(struct play *play, int i)
 	CHECK(fgio_admission_promote(&play->admission, &play->waiters[i]) ==
 	      can);
 	if (can) {
-		thread->class = FGIO_CRITICAL;
+		thread->line = FGIO_LINE_CRITICAL;
 		thread->came = ++play->clock;
 	}
 	grant_all(play);
@@ -145,21 +173,20 @@ static void promote(struct play *play, int i)
 static void reclassify(struct play *play, int i)
 {
 	struct model_thread *thread = &play->threads[i];
+	int to = thread->line == FGIO_LINE_CRITICAL ? FGIO_LINE_NONCRITICAL :
+						      FGIO_LINE_CRITICAL;
 
 	if (thread->where != ADMITTED)
 		return;
-	fgio_admission_reclassify(&play->admission, thread->class,
-				  !thread->class);
-	thread->class = !thread->class;
+	fgio_admission_reclassify(&play->admission, thread->line, to);
+	thread->line = to;
 	grant_all(play);
 }
 
 static void grant_anyway(struct play *play)
 {
-	int expected = model_first(play, FGIO_CRITICAL);
+	int expected = model_grant(play, true);
 
-	if (expected < 0)
-		expected = model_first(play, FGIO_NONCRITICAL);
 	CHECK(fgio_admission_grant_anyway(&play->admission) ==
 	      (expected < 0 ? NULL : &play->waiters[expected]));
 	if (expected < 0)
@@ -183,16 +210,16 @@ static void check_always(const struct play *play)
 {
 	const struct fgio_admission *admission = &play->admission;
 
-	for (int class = 0; class < FGIO_CLASSES; class++) {
-		CHECK(admission->admitted[class] ==
-		      count(play, ADMITTED, class));
-		CHECK(admission->waiting[class] ==
-		      count(play, LINED_UP, class));
-		CHECK(admission->share[class] >= 1);
-		/* Who waits is woken by a release: there must be one to come. */
-		if (admission->waiting[class])
-			CHECK(admission->admitted[class]);
+	for (int line = 0; line < FGIO_LINES; line++) {
+		CHECK(admission->admitted[line] ==
+		      count(play, ADMITTED, line));
+		CHECK(admission->waiting[line] ==
+		      count(play, LINED_UP, line));
+		/* Waiters are woken by a release: there must be one to come. */
+		if (admission->waiting[line])
+			CHECK(admission->admitted[line]);
 	}
+	CHECK(admission->share[0] >= 1 && admission->share[1] >= 1);
 	CHECK(admission->reserve >= 1);
 	CHECK(admission->share[0] + admission->share[1] <= admission->total);
 }
@@ -200,14 +227,14 @@ static void check_always(const struct play *play)
 static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 {
 	int i = value % THREADS;
-	int class = operation / 16 % 2 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+	int line = operation / 16 % FGIO_LINES;
 
 	switch (operation % 16) {
 	case 0: case 1: case 2: case 3: case 4: case 5:
-		enter(play, i, class, false);
+		enter(play, i, line, false);
 		break;
 	case 6:
-		enter(play, i, class, true);
+		enter(play, i, line, true);
 		break;
 	case 7: case 8: case 9: case 10:
 		leave(play, i);

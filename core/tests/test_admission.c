@@ -14,12 +14,22 @@
 #define SCRIPTS 20000
 #define SCRIPT_BYTES 512
 
-static uint32_t fill(struct fgio_admission *admission, enum fgio_class class,
+static uint32_t fill(struct fgio_admission *admission, enum fgio_line line,
 		     bool other_about)
 {
 	uint32_t taken = 0;
 
-	while (fgio_admission_try(admission, class, other_about))
+	while (fgio_admission_try(admission, line, other_about))
+		taken++;
+	return taken;
+}
+
+static uint32_t fill_line(struct fgio_admission *admission,
+			  enum fgio_line line)
+{
+	uint32_t taken = 0;
+
+	while (fgio_admission_try(admission, line, true))
 		taken++;
 	return taken;
 }
@@ -30,8 +40,8 @@ static void test_flood_leaves_the_foreground_its_share(void **state)
 
 	(void)state;
 	fgio_admission_init(&admission, 256);
-	assert_int_equal(fill(&admission, FGIO_NONCRITICAL, true), 128);
-	assert_int_equal(fill(&admission, FGIO_CRITICAL, false), 128);
+	assert_int_equal(fill(&admission, FGIO_LINE_NONCRITICAL, true), 128);
+	assert_int_equal(fill(&admission, FGIO_LINE_CRITICAL, false), 128);
 }
 
 static void test_a_class_alone_leaves_only_the_reserve(void **state)
@@ -40,15 +50,56 @@ static void test_a_class_alone_leaves_only_the_reserve(void **state)
 
 	(void)state;
 	fgio_admission_init(&admission, 256);
-	assert_int_equal(fill(&admission, FGIO_NONCRITICAL, false), 240);
+	assert_int_equal(fill(&admission, FGIO_LINE_NONCRITICAL, false), 240);
 	/* The first critical I/O finds a slot at once ... */
-	assert_true(fgio_admission_try(&admission, FGIO_CRITICAL, false));
+	assert_true(fgio_admission_try(&admission, FGIO_LINE_CRITICAL, false));
 	/* ... and from then on the flood has to shrink to its share. */
 	for (int i = 0; i < 112; i++)
-		fgio_admission_release(&admission, FGIO_NONCRITICAL);
-	assert_false(fgio_admission_try(&admission, FGIO_NONCRITICAL, false));
-	fgio_admission_release(&admission, FGIO_NONCRITICAL);
-	assert_true(fgio_admission_try(&admission, FGIO_NONCRITICAL, false));
+		fgio_admission_release(&admission, FGIO_LINE_NONCRITICAL);
+	assert_false(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, false));
+	fgio_admission_release(&admission, FGIO_LINE_NONCRITICAL);
+	assert_true(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, false));
+}
+
+/* What submits the I/O of others takes what is free, but for the reserve. */
+static void test_carriers_wait_at_the_reserve_alone(void **state)
+{
+	struct fgio_admission admission;
+	struct fgio_waiter carrier;
+
+	(void)state;
+	fgio_admission_init(&admission, 16);
+	assert_int_equal(fill_line(&admission, FGIO_LINE_CARRIER), 15);
+	/* Critical I/O finds the reserve, and its share as they end. */
+	assert_true(fgio_admission_try(&admission, FGIO_LINE_CRITICAL, true));
+	fgio_admission_wait(&admission, &carrier, FGIO_LINE_CARRIER);
+	fgio_admission_release(&admission, FGIO_LINE_CARRIER);
+	assert_null(fgio_admission_grant(&admission, true));
+	assert_int_equal(fill_line(&admission, FGIO_LINE_CRITICAL), 7);
+	for (int i = 0; i < 7; i++)
+		fgio_admission_release(&admission, FGIO_LINE_CARRIER);
+	assert_null(fgio_admission_grant(&admission, true));
+	fgio_admission_release(&admission, FGIO_LINE_CARRIER);
+	assert_ptr_equal(fgio_admission_grant(&admission, true), &carrier);
+	assert_int_equal(admission.admitted[FGIO_LINE_CARRIER], 7);
+}
+
+/* However full it is, they have a reserve of their own, and so does the rest. */
+static void test_nobody_starves_beside_carriers(void **state)
+{
+	struct fgio_admission admission;
+
+	(void)state;
+	fgio_admission_init(&admission, 256);
+	assert_int_equal(fill(&admission, FGIO_LINE_NONCRITICAL, true), 128);
+	assert_int_equal(fill_line(&admission, FGIO_LINE_CRITICAL), 128);
+	assert_int_equal(fill_line(&admission, FGIO_LINE_CARRIER), 16);
+	/* Non-critical I/O makes room for that. */
+	for (int i = 0; i < 16; i++)
+		fgio_admission_release(&admission, FGIO_LINE_NONCRITICAL);
+	assert_false(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, true));
+	fgio_admission_release(&admission, FGIO_LINE_NONCRITICAL);
+	assert_true(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, true));
 }
 
 static void test_shares_follow_the_real_depth(void **state)
@@ -77,15 +128,15 @@ static void test_a_promoted_waiter_uses_the_critical_share(void **state)
 
 	(void)state;
 	fgio_admission_init(&admission, 256);
-	fill(&admission, FGIO_NONCRITICAL, true);
-	fgio_admission_wait(&admission, &first, FGIO_NONCRITICAL);
-	fgio_admission_wait(&admission, &second, FGIO_NONCRITICAL);
+	fill(&admission, FGIO_LINE_NONCRITICAL, true);
+	fgio_admission_wait(&admission, &first, FGIO_LINE_NONCRITICAL);
+	fgio_admission_wait(&admission, &second, FGIO_LINE_NONCRITICAL);
 	assert_null(fgio_admission_grant(&admission, true));
 	assert_true(fgio_admission_promote(&admission, &second));
 	assert_ptr_equal(fgio_admission_grant(&admission, true), &second);
 	assert_null(fgio_admission_grant(&admission, true));
 	assert_false(fgio_admission_promote(&admission, &second));
-	assert_int_equal(admission.admitted[FGIO_CRITICAL], 1);
+	assert_int_equal(admission.admitted[FGIO_LINE_CRITICAL], 1);
 }
 
 static void test_all_get_in_when_limits_do_not_count(void **state)
@@ -95,18 +146,18 @@ static void test_all_get_in_when_limits_do_not_count(void **state)
 
 	(void)state;
 	fgio_admission_init(&admission, 256);
-	fill(&admission, FGIO_NONCRITICAL, true);
-	fill(&admission, FGIO_CRITICAL, true);
-	fgio_admission_wait(&admission, &waiters[0], FGIO_NONCRITICAL);
-	fgio_admission_wait(&admission, &waiters[1], FGIO_CRITICAL);
-	fgio_admission_wait(&admission, &waiters[2], FGIO_NONCRITICAL);
+	fill(&admission, FGIO_LINE_NONCRITICAL, true);
+	fill(&admission, FGIO_LINE_CRITICAL, true);
+	fgio_admission_wait(&admission, &waiters[0], FGIO_LINE_NONCRITICAL);
+	fgio_admission_wait(&admission, &waiters[1], FGIO_LINE_CRITICAL);
+	fgio_admission_wait(&admission, &waiters[2], FGIO_LINE_NONCRITICAL);
 	assert_null(fgio_admission_grant(&admission, true));
 	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[1]);
 	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[0]);
 	assert_ptr_equal(fgio_admission_grant_anyway(&admission), &waiters[2]);
 	assert_null(fgio_admission_grant_anyway(&admission));
-	assert_int_equal(admission.admitted[FGIO_NONCRITICAL], 130);
-	assert_int_equal(admission.admitted[FGIO_CRITICAL], 129);
+	assert_int_equal(admission.admitted[FGIO_LINE_NONCRITICAL], 130);
+	assert_int_equal(admission.admitted[FGIO_LINE_CRITICAL], 129);
 }
 
 static void test_nobody_overtakes_within_a_class(void **state)
@@ -116,10 +167,10 @@ static void test_nobody_overtakes_within_a_class(void **state)
 
 	(void)state;
 	fgio_admission_init(&admission, 256);
-	fill(&admission, FGIO_NONCRITICAL, true);
-	fgio_admission_wait(&admission, &waiter, FGIO_NONCRITICAL);
-	fgio_admission_release(&admission, FGIO_NONCRITICAL);
-	assert_false(fgio_admission_try(&admission, FGIO_NONCRITICAL, true));
+	fill(&admission, FGIO_LINE_NONCRITICAL, true);
+	fgio_admission_wait(&admission, &waiter, FGIO_LINE_NONCRITICAL);
+	fgio_admission_release(&admission, FGIO_LINE_NONCRITICAL);
+	assert_false(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, true));
 	assert_ptr_equal(fgio_admission_grant(&admission, true), &waiter);
 }
 
@@ -140,6 +191,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flood_leaves_the_foreground_its_share),
 		cmocka_unit_test(test_a_class_alone_leaves_only_the_reserve),
+		cmocka_unit_test(test_carriers_wait_at_the_reserve_alone),
+		cmocka_unit_test(test_nobody_starves_beside_carriers),
 		cmocka_unit_test(test_shares_follow_the_real_depth),
 		cmocka_unit_test(test_a_promoted_waiter_uses_the_critical_share),
 		cmocka_unit_test(test_all_get_in_when_limits_do_not_count),

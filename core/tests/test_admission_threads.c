@@ -29,8 +29,9 @@
 struct game {
 	struct fgio_admission admission;
 	pthread_mutex_t lock;
-	uint32_t holders[FGIO_CLASSES];
-	uint32_t most[FGIO_CLASSES];
+	uint32_t holders[FGIO_LINES];
+	uint32_t most[FGIO_LINES];
+	unsigned int lines;
 	bool other_about;
 	bool changes; /* slots change their class, and waiters are promoted */
 	time_t end_s; /* nobody begins a round after that */
@@ -71,37 +72,37 @@ static bool was_granted(struct game *game, struct fgio_waiter *waiter,
 	return granted;
 }
 
-static enum fgio_class take(struct player *player, enum fgio_class class)
+static enum fgio_line take(struct player *player, enum fgio_line line)
 {
 	struct game *game = player->game;
 	bool about = game->other_about;
 	bool promote = game->changes && next_random(&player->random) % 4 == 0;
 	struct fgio_waiter waiter;
 
-	if (fgio_admission_try(&game->admission, class, about))
-		return class;
+	if (fgio_admission_try(&game->admission, line, about))
+		return line;
 	pthread_mutex_lock(&game->lock);
-	fgio_admission_wait(&game->admission, &waiter, class);
+	fgio_admission_wait(&game->admission, &waiter, line);
 	grant_all(game);
 	pthread_mutex_unlock(&game->lock);
 	while (!was_granted(game, &waiter, promote))
 		sched_yield();
-	return waiter.class;
+	return waiter.line;
 }
 
-static void hold(struct player *player, enum fgio_class class)
+static void hold(struct player *player, enum fgio_line line)
 {
 	struct game *game = player->game;
-	uint32_t holders = fgio_add(&game->holders[class], 1);
+	uint32_t holders = fgio_add(&game->holders[line], 1);
 	uint32_t spins = (uint32_t)(next_random(&player->random) % 64);
 
 	if (!game->changes)
-		CHECK(holders <= game->most[class]);
+		CHECK(holders <= game->most[line]);
 	if (spins == 0)
 		sched_yield();
 	while (spins--)
 		(void)fgio_load(&game->admission.total);
-	fgio_sub(&game->holders[class], 1);
+	fgio_sub(&game->holders[line], 1);
 }
 
 static time_t now_s(void)
@@ -116,16 +117,20 @@ static void play_round(struct player *player)
 {
 	struct game *game = player->game;
 	uint64_t random = next_random(&player->random);
-	enum fgio_class class = random & 1 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+	enum fgio_line line = random / 8 % game->lines;
 
-	class = take(player, class);
-	hold(player, class);
+	line = take(player, line);
+	hold(player, line);
 	if (game->changes && random % 8 == 0) {
-		fgio_admission_reclassify(&game->admission, class, !class);
+		enum fgio_line to = line == FGIO_LINE_CRITICAL ?
+					    FGIO_LINE_NONCRITICAL :
+					    FGIO_LINE_CRITICAL;
+
+		fgio_admission_reclassify(&game->admission, line, to);
 		look_after_waiters(game);
-		class = !class;
+		line = to;
 	}
-	fgio_admission_release(&game->admission, class);
+	fgio_admission_release(&game->admission, line);
 	look_after_waiters(game);
 }
 
@@ -143,7 +148,7 @@ static void *play(void *data)
 static void play_game(struct game *game)
 {
 	struct player players[THREADS];
-	uint64_t rounds = 0;
+	uint64_t rounds = 0, granted = 0;
 
 	alarm(LIMIT_S);
 	game->end_s = now_s() + PLAY_S;
@@ -161,16 +166,16 @@ static void play_game(struct game *game)
 	alarm(0);
 	assert_true(rounds > THREADS);
 	assert_false(fgio_admission_somebody_waits(&game->admission));
-	assert_int_equal(game->admission.admitted[FGIO_CRITICAL], 0);
-	assert_int_equal(game->admission.admitted[FGIO_NONCRITICAL], 0);
-	assert_int_equal(game->admission.granted[FGIO_CRITICAL] +
-			 game->admission.granted[FGIO_NONCRITICAL],
-			 rounds);
+	for (int line = 0; line < FGIO_LINES; line++) {
+		assert_int_equal(game->admission.admitted[line], 0);
+		granted += game->admission.granted[line];
+	}
+	assert_int_equal(granted, rounds);
 }
 
 static void test_shares_hold(void **state)
 {
-	struct game game = { .other_about = true };
+	struct game game = { .lines = 2, .other_about = true };
 
 	(void)state;
 	fgio_admission_init(&game.admission, 16);
@@ -183,7 +188,7 @@ static void test_shares_hold(void **state)
 
 static void test_nobody_waits_in_vain(void **state)
 {
-	struct game game = { .changes = true };
+	struct game game = { .lines = FGIO_LINES, .changes = true };
 
 	(void)state;
 	fgio_admission_init(&game.admission, 4);
@@ -193,12 +198,26 @@ static void test_nobody_waits_in_vain(void **state)
 
 static void test_one_slot_each(void **state)
 {
-	struct game game = { .changes = false };
+	struct game game = { .lines = 2 };
 
 	(void)state;
 	fgio_admission_init(&game.admission, 2);
 	game.most[FGIO_CRITICAL] = 1;
 	game.most[FGIO_NONCRITICAL] = 1;
+	play_game(&game);
+}
+
+/* Carriers may hold their reserve beyond what the others leave, and no more. */
+static void test_carriers_leave_the_reserve(void **state)
+{
+	struct game game = { .lines = FGIO_LINES };
+
+	(void)state;
+	fgio_admission_init(&game.admission, 16);
+	fgio_admission_set_shares(&game.admission, 4, 4);
+	game.most[FGIO_LINE_CRITICAL] = 15;
+	game.most[FGIO_LINE_NONCRITICAL] = 15;
+	game.most[FGIO_LINE_CARRIER] = 15;
 	play_game(&game);
 }
 
@@ -208,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_shares_hold),
 		cmocka_unit_test(test_nobody_waits_in_vain),
 		cmocka_unit_test(test_one_slot_each),
+		cmocka_unit_test(test_carriers_leave_the_reserve),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,32 @@ static void test_a_device_that_hangs_is_not_ours(void **state)
 			 30);
 }
 
+/* A driver that takes nothing holds all up: neither time counts nor is forgotten. */
+static void test_a_stopped_queue_is_not_ours(void **state)
+{
+	struct fgio_watchdog watchdog = { 0 };
+	struct fgio_watchdog_sample sample = { .stopped = true };
+	struct fgio_watchdog_finding finding;
+
+	(void)state;
+	sample.held[FGIO_PLACE_QUEUE][FGIO_CRITICAL] = 9;
+	sample.held[FGIO_PLACE_CARRIERS][FGIO_NONCRITICAL] = 9;
+	assert_int_equal(looks_until_bite(&watchdog, &sample, NULL, &finding),
+			 0);
+	sample.stopped = false;
+	for (int i = 0; i < 20; i++)
+		assert_false(fgio_watchdog_look(&watchdog, &sample,
+						watchdog.last_ns + SECOND,
+						LIMIT, &finding));
+	sample.stopped = true;
+	assert_int_equal(looks_until_bite(&watchdog, &sample, NULL, &finding),
+			 0);
+	/* The first look since then ends a second in which it was stopped. */
+	sample.stopped = false;
+	assert_int_equal(looks_until_bite(&watchdog, &sample, NULL, &finding),
+			 12);
+}
+
 static void one_moves(struct fgio_watchdog_sample *sample)
 {
 	static unsigned int looks;
@@ -201,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_bites_when_nothing_moves),
 		cmocka_unit_test(test_one_class_alone_stands_still),
 		cmocka_unit_test(test_a_device_that_hangs_is_not_ours),
+		cmocka_unit_test(test_a_stopped_queue_is_not_ours),
 		cmocka_unit_test(test_slow_is_not_still),
 		cmocka_unit_test(test_a_jump_of_the_clock_is_not_enough),
 		cmocka_unit_test(test_random_histories),

@@ -102,7 +102,7 @@ void fgio_wait_done(void);
  * @queues: block device queues that fgio schedules
  * @foreground_waiting: foreground tasks in the system that wait now
  * @boosted: tasks in the system that are boosted now
- * @watchdog_tripped: whether all I/O is let through for safety, 0 or 1
+ * @watchdog_tripped: disks whose I/O is all let through for safety
  * @version: the module's, ends with a NUL
  * @reserved: zero
  */

@@ -234,6 +234,74 @@ check_few_slots() {
   remove_null few
 }
 
+# How many of the scheduler's tags are taken, at most, by writes through a device above; sets TAKEN.
+most_tags_taken() { # DEVICE
+  local busy fio
+  fio --name=load "--filename=$1" --direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=64 \
+    --size=16m --time_based --runtime=6 --output="$WORK/load.out" &
+  fio=$!
+  TAKEN=0
+  while kill -0 $fio 2>/dev/null; do
+    busy=$(sed -n 's/^busy=//p' "/sys/kernel/debug/block/$DISK/hctx0/sched_tags")
+    [[ $busy -le $TAKEN ]] || TAKEN=$busy
+  done
+  wait $fio || fail "fio: $(tail -3 "$WORK/load.out")"
+  echo "tags taken through $1: $TAKEN"
+}
+
+make_crypt() { # NAME: on DISK
+  extra_module dm-crypt
+  dmsetup create --noudevsync "$1" \
+    --table "0 65536 crypt aes-cbc-plain64 00112233445566778899aabbccddeeff 0 /dev/$DISK 0"
+  dmsetup mknodes
+}
+
+# The workers of a loop device and of dm-crypt leave the reserve: one tag of these 16.
+check_kernel_threads_leave_the_reserve() {
+  local device
+  make_null carried size=64 irqmode=2 completion_nsec=300000000 hw_queue_depth=8 submit_queues=1
+  use fgio
+  echo 16 >"/sys/block/$DISK/queue/nr_requests"
+  extra_module loop
+  modprobe dm_mod
+  for device in loop crypt; do
+    if [[ $device == loop ]]; then
+      device=$(losetup --find --show --direct-io=on "/dev/$DISK")
+      echo none >"/sys/block/${device#/dev/}/queue/scheduler"
+    else
+      make_crypt carried
+      device=/dev/mapper/carried
+    fi
+    most_tags_taken "$device"
+    expect "tags taken, of 16" "$TAKEN" -eq 15
+    # The control.
+    parameter admission N
+    most_tags_taken "$device"
+    parameter admission Y
+    expect "tags taken, of 16, without admission" "$TAKEN" -eq 16
+    if [[ $device == /dev/loop* ]]; then
+      losetup --detach "$device"
+    else
+      dmsetup remove --noudevsync carried
+    fi
+  done
+  expect "requests left" "$(counter noncritical_in_device)" -eq 0
+  remove_null carried
+}
+
+# Critical writes stand in line behind others in the one thread that submits both.
+check_both_classes_behind_one_thread() {
+  make_null crypt size=64 irqmode=2 completion_nsec=1000000 hw_queue_depth=2 submit_queues=1
+  use fgio
+  echo 4 >"/sys/block/$DISK/queue/nr_requests"
+  modprobe dm_mod
+  make_crypt behind
+  verify 2 /dev/mapper/behind
+  expect_both_classes
+  dmsetup remove --noudevsync behind
+  remove_null crypt
+}
+
 check_changing_slots_and_switches_under_load() {
   local fio number
   make_null changing size=64 irqmode=2 completion_nsec=50000 submit_queues=2

@@ -126,3 +126,69 @@ check_memory_runs_out_with_swap_under_fgio() {
   dmsetup remove --noudevsync files
   use none
 }
+
+rearm() {
+  python3 -c 'import fcntl, os; fcntl.ioctl(os.open("/dev/fgio", os.O_RDWR), 0xF6 << 8 | 8)'
+}
+
+read_16() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
+
+# Nothing but the watchdog ends the reads: the fault keeps them queued.
+trip_watchdog() {
+  parameter fault_withhold Y
+  read_16 env
+  parameter fault_withhold N
+  expect "the watchdog of $DISK" "$(counter watchdog_tripped)" -eq 1
+}
+
+check_watchdog_trips_for_one_disk_alone() {
+  local one
+  load_fgio watchdog_ms=1000
+  make_null one size=64
+  one=$DISK
+  use fgio
+  make_null two size=64
+  use fgio
+  DISK=$one trip_watchdog
+  expect "the other disk's watchdog" "$(counter watchdog_tripped)" -eq 0
+  expect_critical read_16 tagged foreground
+  DISK=$one expect_noncritical read_16 tagged foreground
+  rearm
+  expect "the watchdog, re-armed" "$(counter watchdog_tripped "$one")" -eq 0
+  DISK=$one expect_critical read_16 tagged foreground
+  remove_null one
+  remove_null two
+  load_fgio
+}
+
+requests_are_queued() { [[ $(counter noncritical_queued) -gt $(counter noncritical_dispatched) ]]; }
+
+# A suspended multipath device stops its queue: no scheduler moves anything then.
+check_watchdog_lets_a_stopped_queue_wait() {
+  local reader
+  load_fgio watchdog_ms=1000
+  make_null path size=64
+  modprobe dm_mod
+  extra_module dm-multipath
+  extra_module dm-round-robin
+  dmsetup create --noudevsync stopped \
+    --table "0 131072 multipath 0 0 1 1 round-robin 0 1 1 /dev/$DISK 1000"
+  DISK=$(dmsetup info -c --noheadings -o blkdevname stopped)
+  wait_for "/dev/$DISK" test -b "/dev/$DISK"
+  use fgio
+  dmsetup suspend --nolockfs --noflush --noudevsync stopped
+  read_16 env &
+  reader=$!
+  wait_for "queued requests" requests_are_queued
+  sleep 4
+  expect "the watchdog after four times its limit" "$(counter watchdog_tripped)" -eq 0
+  requests_are_queued || fail "the queue was not stopped"
+  dmsetup resume --noudevsync stopped
+  wait $reader
+  # The control: where the driver takes requests, the same limit counts.
+  trip_watchdog
+  use none
+  dmsetup remove --noudevsync stopped
+  remove_null path
+  load_fgio
+}

@@ -63,13 +63,16 @@ impl HookState {
     }
 }
 
-/// Whether the watchdog let everything through, and why.
+/// Whether the watchdog let all I/O of a disk through, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watchdog {
     pub tripped: bool,
-    /// When it tripped, nanoseconds of the Unix epoch.
+    /// Disks that it tripped for.
+    pub disks: u32,
+    /// When it tripped first, nanoseconds of the Unix epoch.
     pub at_ns: Option<u64>,
+    /// What stood still on the first of them.
     pub reason: Option<String>,
 }
 
@@ -108,6 +111,16 @@ pub(crate) fn milliseconds(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
+impl Watchdog {
+    /// The disks that are let through, for a sentence: `1 disk`, `3 disks`.
+    pub fn which(&self) -> String {
+        match self.disks {
+            1 => "1 disk".to_owned(),
+            disks => format!("{disks} disks"),
+        }
+    }
+}
+
 impl State {
     pub(crate) fn from_kernel(state: &FgioState) -> Self {
         let tripped = state.watchdog_tripped != 0;
@@ -129,6 +142,7 @@ impl State {
             blame_lost: state.blame_lost,
             watchdog: Watchdog {
                 tripped,
+                disks: state.watchdog_tripped,
                 at_ns: Some(state.watchdog_at_ns).filter(|&at| tripped && at != 0),
                 reason: Some(reason).filter(|reason| tripped && !reason.is_empty()),
             },
@@ -192,8 +206,10 @@ mod tests {
         assert_eq!(state.mean_walk_us(), Some(2.0));
         assert_eq!(state.in_vain(), Some(0.25));
         assert_eq!(State::default().in_vain(), None);
-        kernel.watchdog_tripped = 1;
+        kernel.watchdog_tripped = 2;
         let watchdog = State::from_kernel(&kernel).watchdog;
+        assert!(watchdog.tripped);
+        assert_eq!(watchdog.disks, 2);
         assert_eq!(watchdog.at_ns, Some(5));
         assert!(watchdog.reason.unwrap().starts_with("sda"));
     }

@@ -167,11 +167,12 @@ pub enum Command {
     /// need root.
     Set(SetArguments),
 
-    /// Take up work again after the watchdog let everything through
+    /// Take up work again on disks that the watchdog lets through
     ///
-    /// When I/O does not move for watchdog_ms (see `fgio set`), the module lets
-    /// everything through as if there were no foreground tasks, until it is told
-    /// to take up work again. `fgio status` says why it did. Needs root.
+    /// When I/O of a disk does not move for watchdog_ms (see `fgio set`), the
+    /// module lets all I/O of that disk through as if there were no foreground
+    /// tasks, until it is told to take up work again. `fgio status` says why it
+    /// did. Needs root.
     Rearm,
 
     /// Look at the profiles, by which fgiod tags the threads of databases

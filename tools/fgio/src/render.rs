@@ -231,7 +231,8 @@ fn watchdog(watchdog: &Watchdog) -> String {
     let reason = watchdog.reason.as_deref().unwrap_or("no reason given");
     format!(
         "  watchdog  {RED}TRIPPED{RED:#}{at}: {reason}\n            \
-         everything is let through until you run `fgio rearm` as root\n"
+         all I/O of {} is let through until you run `fgio rearm` as root\n",
+        watchdog.which()
     )
 }
 
@@ -468,6 +469,7 @@ mod tests {
         let state = State {
             watchdog: Watchdog {
                 tripped: true,
+                disks: 2,
                 at_ns: Some(1_700_000_000_000_000_000),
                 reason: Some("sda: critical I/O has not moved for 30 s".into()),
             },
@@ -476,6 +478,7 @@ mod tests {
         let text = module_of(Some(state), Switches::new());
         assert!(text.contains("TRIPPED at 2023-11-1"), "{text}");
         assert!(text.contains("sda: critical I/O"), "{text}");
+        assert!(text.contains("all I/O of 2 disks"), "{text}");
         assert!(text.contains("`fgio rearm`"), "{text}");
     }
 }

@@ -265,10 +265,10 @@ impl Collector for ModuleCollector {
                 "Threads boosted now",
                 state.boosted.into(),
             )?;
-            let tripped = state.watchdog.tripped.into();
+            let tripped = state.watchdog.disks.into();
             gauge(
                 "watchdog_tripped",
-                "Whether everything is let through",
+                "Disks that the watchdog lets through",
                 tripped,
             )?;
         }

@@ -137,7 +137,8 @@ fn watchdog(state: &State, findings: &mut Vec<Finding>) {
     findings.push(Finding::error(
         ID,
         format!(
-            "the watchdog tripped, and everything is let through as if there were no foreground tasks: {}",
+            "the watchdog tripped, and all I/O of {} is let through as if there were no foreground tasks: {}",
+            state.watchdog.which(),
             reason.unwrap_or("no reason given")
         ),
         "look at the disk and at the kernel log (`dmesg`), then run `fgio rearm` as root",
@@ -299,6 +300,7 @@ mod tests {
                 walk_overflows: 1,
                 watchdog: Watchdog {
                     tripped: true,
+                    disks: 1,
                     at_ns: Some(1),
                     reason: Some("sda: nothing moved".into()),
                 },

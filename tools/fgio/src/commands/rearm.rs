@@ -39,7 +39,8 @@ fn describe(answer: &Answer) -> String {
     }
     let reason = answer.watchdog.reason.as_deref();
     format!(
-        "fgio takes up work again\n  the watchdog had let everything through: {}\n",
+        "fgio takes up work again on {}\n  the watchdog had let all I/O through: {}\n",
+        answer.watchdog.which(),
         reason.unwrap_or("no reason given")
     )
 }
@@ -69,6 +70,7 @@ mod tests {
             Ok(State {
                 watchdog: Watchdog {
                     tripped,
+                    disks: tripped.into(),
                     at_ns: None,
                     reason: tripped.then(|| "sda: nothing moved".to_owned()),
                 },
