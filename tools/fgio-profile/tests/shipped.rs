@@ -48,6 +48,71 @@ fn shipped_profiles_are_as_their_cases_say() {
     }
 }
 
+/// Threads that submit I/O for threads that serve requests. Where these have no
+/// tag, what requests wait for stands behind the I/O of all others that have one,
+/// which is worse than without fgio.
+#[test]
+fn helpers_that_read_for_requests_are_foreground() {
+    let library = Library::load_from(&[shipped()]);
+    let cases = [
+        ("postgres", "postgres: io worker 0", "postgres"),
+        ("postgres", "postgres: 18/main: io worker 2", "postgres"),
+        ("mysqld", "/usr/sbin/mysqld", "ib_io_rd-1"),
+        ("mysqld", "/usr/sbin/mysqld", "worker_th-1"),
+        ("wtperf", "wtperf", "prefetch-ser 1"),
+    ];
+    for (program, title, comm) in cases {
+        let server = ProcessFacts {
+            title: title.to_owned(),
+            ..process(program)
+        };
+        let found = class(&library, &server, comm);
+        assert_eq!(found, Class::Foreground, "{title} {comm}");
+    }
+}
+
+/// Nightly work of a backend is not taken for requests, and a title that only looks
+/// like it is.
+#[test]
+fn bulk_commands_of_backends_are_background() {
+    let library = Library::load_from(&[shipped()]);
+    let of = |title: &str| {
+        let server = ProcessFacts {
+            title: title.to_owned(),
+            ..process("postgres")
+        };
+        class(&library, &server, "postgres")
+    };
+    for peer in ["[local]", "10.0.0.7(51234)", "fe80::1(51234)"] {
+        for cluster in ["", "15/main: "] {
+            let run = |command: &str| of(&format!("postgres: {cluster}app bench {peer} {command}"));
+            for command in [
+                "COPY",
+                "ALTER TABLE",
+                "VACUUM",
+                "CREATE INDEX waiting",
+                "CREATE TABLE AS",
+            ] {
+                assert_eq!(run(command), Class::Background, "{command}");
+            }
+            for command in [
+                "SELECT",
+                "ALTER TABLE waiting",
+                "COPYING",
+                "idle",
+                "CREATE TABLE",
+            ] {
+                assert_eq!(run(command), Class::Foreground, "{command}");
+            }
+        }
+    }
+    // A role, a database or a cluster of such a name.
+    assert_eq!(
+        of("postgres: COPY: COPY COPY [local] SELECT"),
+        Class::Foreground
+    );
+}
+
 /// Cases would not notice a second profile that claims the same program.
 #[test]
 fn no_program_has_two_shipped_profiles() {
