@@ -24,6 +24,9 @@ pub struct ModuleStatus {
     /// `None` when `/dev/fgio` does not answer, or the module is too old; the
     /// notes say why.
     pub state: Option<State>,
+    /// Calls that hooks missed since the module was loaded, all hooks together;
+    /// `None` as with `state`.
+    pub calls_missed: Option<u64>,
 }
 
 /// A disk.
@@ -85,6 +88,7 @@ pub fn read(root: &Root) -> Result<Status> {
         switches: module::switches(root),
         info: answers.info,
         state: answers.state,
+        calls_missed: answers.calls_missed,
     });
     Ok(Status {
         module,
@@ -105,6 +109,7 @@ fn note(notes: &mut Vec<String>, text: String) {
 struct Answers {
     info: Option<Info>,
     state: Option<State>,
+    calls_missed: Option<u64>,
     tags: Option<Vec<TagStatus>>,
 }
 
@@ -133,6 +138,11 @@ fn ask(root: &Root, notes: &mut Vec<String>) -> Answers {
         Ok(state) => answers.state = Some(state),
         Err(error) => failed(error),
     }
+    // What it lacks is noted above; hooks came with the state.
+    answers.calls_missed = device
+        .hooks()
+        .ok()
+        .map(|hooks| hooks.iter().map(|hook| hook.missed).sum());
     answers
 }
 

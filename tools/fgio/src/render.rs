@@ -169,6 +169,12 @@ fn module(module: Option<&ModuleStatus>) -> String {
         text += &format!("  queues    {}\n", info.queues);
     }
     text += &module.state.as_ref().map_or_else(String::new, state);
+    if let Some(missed @ 1..) = module.calls_missed {
+        text += &format!(
+            "  {RED}MISSED{RED:#}    {} by hooks: waits were not seen (`fgio doctor`)\n",
+            counted(missed as usize, "call")
+        );
+    }
     text
 }
 
@@ -213,7 +219,7 @@ fn state(state: &State) -> String {
     text += &format!("  walks     {}{mean}\n", state.walks);
     if state.waits_lost + state.walk_overflows > 0 {
         text += &format!(
-            "  LOST      {} waits, {} tasks that walks had no room for (`fgio doctor`)\n",
+            "  {RED}LOST{RED:#}      {} waits, {} tasks that walks had no room for (`fgio doctor`)\n",
             state.waits_lost, state.walk_overflows
         );
     }
@@ -409,12 +415,25 @@ mod tests {
     }
 
     fn module_of(state: Option<State>, switches: Switches) -> String {
+        module_that_missed(0, state, switches)
+    }
+
+    fn module_that_missed(calls: u64, state: Option<State>, switches: Switches) -> String {
         plain(&module(Some(&ModuleStatus {
             version: Some("0.1.0".into()),
             switches,
             info: None,
             state,
+            calls_missed: Some(calls),
         })))
+    }
+
+    #[test]
+    fn calls_that_hooks_missed_are_told() {
+        let told = |calls| module_that_missed(calls, None, Switches::new());
+        let text = told(1);
+        assert!(text.contains("MISSED    1 call by hooks"), "{text}");
+        assert!(!told(0).contains("MISSED"));
     }
 
     #[test]
