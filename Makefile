@@ -29,6 +29,7 @@ CARGO_TARGET ?= build/cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir $(CARGO_TARGET) --locked
 UNITS ?= /usr/lib/systemd/system
 UDEV_RULES ?= /usr/lib/udev/rules.d
+SYSUSERS ?= /usr/lib/sysusers.d
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -109,6 +110,8 @@ results: setup-lab build integrations
 install: command lib
 	$(MAKE) --no-print-directory install-module install-command install-lib
 	$(if $(DESTDIR),,depmod)
+	$(if $(DESTDIR),,systemd-sysusers $(SYSUSERS)/fgio.conf)
+	$(if $(DESTDIR),,-udevadm control --reload && udevadm trigger --sysname-match=fgio)
 
 install-module:
 	$(MAKE) -C kmod KDIR=/lib/modules/$$(uname -r)/build MODULES=fgio
@@ -123,6 +126,7 @@ install-command:
 	sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/fgiod.service \
 		>$(DESTDIR)$(UNITS)/fgiod.service
 	install -D -m 0644 -t $(DESTDIR)$(UDEV_RULES) packaging/udev/60-fgio.rules
+	install -D -m 0644 -t $(DESTDIR)$(SYSUSERS) packaging/sysusers/fgio.conf
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(BASH_COMPLETIONS) \
 		$(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
 	$(CARGO_TARGET)/release/fgio man --out $(DESTDIR)$(PREFIX)/share/man/man1

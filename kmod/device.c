@@ -326,12 +326,15 @@ static const struct file_operations fgio_file_operations = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-/* Every thread may tag itself: the calls check what else it may. */
+/*
+ * Closed until udev gives it to a group (packaging/udev): the calls check what
+ * their thread may do, but which users may take part is the administrator's.
+ */
 static struct miscdevice fgio_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "fgio",
 	.fops = &fgio_file_operations,
-	.mode = 0666,
+	.mode = 0660,
 };
 
 int fgio_device_init(void)

@@ -15,6 +15,8 @@ metrics() { # the page, without its head
 
 start_daemon() { # with the capabilities of its unit, and no more; sets daemon
   install -d -o nobody /run/fgio/fgiod
+  # What udev's rule does for the group fgio.
+  [[ ! -c /dev/fgio ]] || chgrp nogroup /dev/fgio
   setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs \
     --bounding-set=-all,+net_admin,+sys_nice --inh-caps=-all,+net_admin,+sys_nice \
     --ambient-caps=-all,+net_admin,+sys_nice fgiod 2>>"$RESULTS/fgiod.log" &

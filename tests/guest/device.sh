@@ -26,6 +26,19 @@ check_callers_of_32_bits() { need_fgio && device_calls callers_of_32_bits; }
 check_exit_frees_10000_tags() { need_fgio && device_calls exit_frees 10000; }
 check_exit_races_with_tagging() { need_fgio && device_calls exit_races_with_tagging 1000; }
 
+check_only_root_may_open_it_until_a_group_is_set() {
+  need_fgio
+  expect "mode and owners at first" "$(</tmp/mode_at_load) = 660:root:root"
+  chmod 0660 /dev/fgio
+  local as_member=(setpriv --reuid=65534 --regid=4711 --groups=4712)
+  ! "${as_member[@]}" bash -c 'exec 9<>/dev/fgio' 2>/dev/null || fail "everybody may open it"
+  # The control: what keeps the others out is the group.
+  chgrp 4712 /dev/fgio
+  "${as_member[@]}" bash -c 'exec 9<>/dev/fgio' || fail "its group may not open it"
+  chgrp root /dev/fgio
+  chmod 0666 /dev/fgio
+}
+
 check_promote_errors() {
   local other
   need_fgio

@@ -47,6 +47,9 @@ clean_up() {
 load_fgio() { # PARAMETER...
   [[ ! -d /sys/module/fgio ]] || unload_fgio
   insmod "$PAYLOAD/modules/fgio.ko" "$@"
+  stat -c %a:%U:%G /dev/fgio >/tmp/mode_at_load
+  # Checks run as users whom udev's group would let in.
+  chmod 0666 /dev/fgio
 }
 
 unload_fgio() {

@@ -11,7 +11,7 @@ use crate::blame::{Page, Wait};
 use crate::inheritance::{HookState, State};
 use crate::tag::Class;
 use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioTag};
-use crate::{Error, Result, Root, module, sys};
+use crate::{Error, Result, Root, files, module, sys};
 
 /// A hook that the module attaches to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -131,6 +131,7 @@ impl DeviceFile {
                 Err(Error::DeviceFileMissing)
             }
             Err(source) if is_absence(&source) => Err(Error::ModuleNotLoaded),
+            Err(source) if files::is_permission(&source) => Err(Error::DeviceFileForbidden),
             Err(source) => Err(Error::reading(&path, source)),
         }
     }

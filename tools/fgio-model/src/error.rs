@@ -92,6 +92,9 @@ pub enum Error {
     #[error("the module fgio is loaded, but {} does not exist", uapi::DEVICE_PATH)]
     DeviceFileMissing,
 
+    #[error("{} may not be opened: permission denied", uapi::DEVICE_PATH)]
+    DeviceFileForbidden,
+
     #[error("{} is not the device of the module fgio: {source}", uapi::DEVICE_PATH)]
     DeviceFileForeign { source: io::Error },
 
@@ -103,6 +106,9 @@ pub enum Error {
 
     #[error("cannot {action}: permission denied")]
     Permission { action: String },
+
+    #[error("{} or a folder that it is in can be changed by other users than root: no rule may run it at boot", path.display())]
+    ProgramNotRoots { path: PathBuf },
 
     #[error("no thread or process has the id {id}")]
     NoSuchTask { id: i32 },
@@ -285,6 +291,7 @@ impl Error {
             | Self::SettingMissing { .. }
             | Self::AbiMismatch { .. } => ErrorKind::ModuleUnavailable,
             Self::Permission { .. }
+            | Self::DeviceFileForbidden
             | Self::TagNotAllowed { .. }
             | Self::CgroupNotListed { .. }
             | Self::ForegroundLimit { .. } => ErrorKind::PermissionDenied,
@@ -350,6 +357,13 @@ impl Error {
                 "install the module and the tools of the same release".into()
             }
             Self::Permission { .. } => "run the command as root".into(),
+            Self::DeviceFileForbidden => format!(
+                "run the command as root, or put its user into the group that `ls -l {}` shows (`adduser USER fgio`; it counts from the next login, or start of the service, on)",
+                uapi::DEVICE_PATH
+            ),
+            Self::ProgramNotRoots { .. } => {
+                "install fgio (the package, or `make install`), and use the installed command".into()
+            }
             Self::TagNotAllowed { .. } => {
                 "run the command as root (it needs CAP_SYS_NICE) or as the thread's user".into()
             }

@@ -2,11 +2,11 @@
 //! The module: is it there, does it match the tools, do its hooks live.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 
 use super::Finding;
 use crate::control::{Control, DeviceFile, Info};
-use crate::{Error, Result, Root, VERSION, module, setting, uapi};
+use crate::{Error, FGIO, Result, Root, VERSION, files, module, setting, uapi};
 
 pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     if !module::is_loaded(root) {
@@ -18,7 +18,7 @@ pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) -> Result<()> {
     switches(root, findings);
     match DeviceFile::open_unchecked(root).and_then(|device| device.info()) {
         Ok(info) => {
-            findings.push(permissions(root));
+            findings.extend(permissions(root));
             findings.push(interface(&info));
             hooks(&info, findings);
             findings.extend(room_for_tags(&info));
@@ -92,25 +92,59 @@ fn device_file(error: &Error) -> Finding {
     Finding::error("device-file", error.to_string(), error.advice())
 }
 
-fn permissions(root: &Root) -> Finding {
+/// A line of /etc/group.
+struct Group {
+    name: String,
+    members: String,
+}
+
+fn group(root: &Root, id: u32) -> Option<Group> {
+    let text = files::read_optional(&root.path("/etc/group"))?;
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?.to_owned();
+        let found: u32 = fields.nth(1)?.parse().ok()?;
+        let members = fields.next().unwrap_or_default().to_owned();
+        (found == id).then_some(Group { name, members })
+    })
+}
+
+fn permissions(root: &Root) -> Option<Finding> {
+    let found = fs::metadata(root.path(uapi::DEVICE_PATH)).ok()?;
+    Some(judge_mode(found.mode() & 0o777, group(root, found.gid())))
+}
+
+fn judge_mode(mode: u32, group: Option<Group>) -> Finding {
     const ID: &str = "device-file";
-    let path = root.path(uapi::DEVICE_PATH);
-    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o777);
-    if mode & 0o004 != 0 {
-        let found = format!("{} answers (mode {mode:04o})", uapi::DEVICE_PATH);
-        return Finding::ok(ID, found);
+    const READ_WRITE: u32 = 0o6;
+    let path = uapi::DEVICE_PATH;
+    let allows = |shift: u32| mode >> shift & READ_WRITE == READ_WRITE;
+    if allows(0) {
+        let found = format!("{path} answers every user (mode {mode:04o})");
+        return Finding::info(ID, found)
+            .advise("which users may take part, and how much: docs/trust.md");
     }
-    Finding::warning(
-        ID,
-        format!(
-            "{} has mode {mode:04o}: users other than its owner and group cannot tag their threads",
-            uapi::DEVICE_PATH
+    match group {
+        Some(Group { name, members }) if name != "root" && allows(3) => {
+            let members = match members.as_str() {
+                "" => "no user so far".to_owned(),
+                members => members.replace(',', ", "),
+            };
+            Finding::ok(
+                ID,
+                format!("{path} answers root, fgiod and the group {name} ({members})"),
+            )
+        }
+        _ => Finding::warning(
+            ID,
+            format!(
+                "{path} answers root alone (mode {mode:04o}): fgiod, libfgio and the databases' extensions cannot tag"
+            ),
+            format!(
+                "install the package fgio or run `make install`, which give it to the group {FGIO}; then `udevadm trigger {path}`"
+            ),
         ),
-        format!(
-            "run `chmod 0666 {}`; the module checks permissions itself, per call",
-            uapi::DEVICE_PATH
-        ),
-    )
+    }
 }
 
 fn interface(info: &Info) -> Finding {
@@ -195,6 +229,24 @@ mod tests {
         let advice = switch.unwrap().advice.as_deref().unwrap();
         assert!(advice.contains("`fgio set stamp on`"), "{advice}");
         assert_eq!(levels(&findings, "device-file"), [Level::Error]);
+    }
+
+    #[test]
+    fn those_that_may_open_the_device_are_named() {
+        let fixture = fixture();
+        fixture.file("/etc/group", "root:x:0:\nfgio:x:105:postgres,redis\n");
+        let judged = |mode, id| judge_mode(mode, group(fixture.root(), id));
+        let finding = judged(0o660, 105);
+        assert_eq!(finding.level, Level::Ok);
+        assert!(
+            finding.found.contains("(postgres, redis)"),
+            "{}",
+            finding.found
+        );
+        assert_eq!(judged(0o666, 0).level, Level::Info);
+        for (mode, id) in [(0o660, 0), (0o600, 105), (0o640, 105), (0o660, 7)] {
+            assert_eq!(judged(mode, id).level, Level::Warning, "{mode:o} {id}");
+        }
     }
 
     #[test]
