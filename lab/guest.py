@@ -48,6 +48,7 @@ class Boot:
     packages: Debian packages that it has beside those of every guest
     system: image of a whole system with a kernel of its own version, which comes up by systemd as
         on a machine before the commands run; None for the lab's root file system
+    keeps_system: what the guest writes to `system` is there at the next boot of it
     counted_clock: virtual time; False is several times faster but its times mean nothing
     instructions_per_ns: speed of the processors in virtual time, for what 1 GHz cannot do
     memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
@@ -65,6 +66,7 @@ class Boot:
     disks: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
     system: Path | None = None
+    keeps_system: bool = False
     cpus: int = 1
     memory_mib: int = 1536
     counted_clock: bool = True
@@ -182,7 +184,7 @@ def _regions(boot: Boot, results: Path) -> list[_Region]:
     address = -(-(4096 + above) // 1024) * 1024 * host.MIB
     regions = []
     for file, shared in (
-        (boot.system or image.root_image(boot.packages), False),
+        (boot.system or image.root_image(boot.packages), boot.keeps_system),
         *((disk, False) for disk in boot.disks),
         (results, True),
     ):

@@ -38,6 +38,32 @@ pub fn remember(root: &Root, path: &str, text: &str) -> Result<()> {
     fs::write(&path, format!("{text}\n")).map_err(|source| Error::writing(&path, source))
 }
 
+/// Replaces a file of the system's configuration, or removes it for an empty `text`. The new one is
+/// written beside it, under a name that programs which read the directory pass over, and renamed:
+/// a crash leaves the one or the other.
+pub fn replace(root: &Root, path: &str, text: &str) -> Result<()> {
+    let path = root.path(path);
+    let failed = |source| Error::writing(&path, source);
+    if text.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(failed(source)),
+            _ => Ok(()),
+        };
+    }
+    let mut fresh = path.clone().into_os_string();
+    fresh.push(".new");
+    let directory = path.parent().unwrap_or(&path);
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::File::create(&fresh))
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&fresh, &path))
+        .and_then(|()| fs::File::open(directory)?.sync_all())
+        .map_err(failed)
+}
+
 /// Removes what was remembered. A file that stays is overwritten the next time: no harm done.
 pub fn forget(path: &Path) {
     let _ = fs::remove_file(path);

@@ -44,6 +44,10 @@ impl Fixture {
         fs::remove_file(self.root.path(path)).unwrap();
     }
 
+    pub fn remove_directory(&self, path: &str) {
+        fs::remove_dir_all(self.root.path(path)).unwrap();
+    }
+
     pub fn exists(&self, path: &str) -> bool {
         self.root.path(path).exists()
     }

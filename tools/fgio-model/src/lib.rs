@@ -20,6 +20,7 @@ mod files;
 pub mod inheritance;
 mod kernel;
 pub mod module;
+pub mod persist;
 pub mod priority;
 pub mod recording;
 pub mod root;

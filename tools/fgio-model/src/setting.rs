@@ -547,25 +547,11 @@ fn without(text: &str, dropped: impl Fn(&str) -> bool) -> String {
     result
 }
 
-/// Writes the file anew beside the old one and renames it, so that a crash
-/// leaves the one or the other.
 fn replace_persistent(root: &Root, old: &str, new: &str) -> Result<()> {
     if old == new {
         return Ok(());
     }
-    let path = root.path(PERSISTENT);
-    let fresh = path.with_extension("conf.new");
-    let failed = |source| Error::writing(&path, source);
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(failed)?;
-    }
-    let written = fs::File::create(&fresh).and_then(|mut file| {
-        io::Write::write_all(&mut file, new.as_bytes())?;
-        file.sync_all()
-    });
-    written
-        .and_then(|()| fs::rename(&fresh, &path))
-        .map_err(failed)
+    files::replace(root, PERSISTENT, new)
 }
 
 #[cfg(test)]

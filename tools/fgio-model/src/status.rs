@@ -11,6 +11,7 @@ use crate::counters::{self, Counters};
 use crate::drive::{self, Priority};
 use crate::inheritance::State;
 use crate::module::{self, Switches};
+use crate::persist::{self, Identity, Rule};
 use crate::tag::Class;
 use crate::{Error, Result, Root, files, task};
 
@@ -36,6 +37,8 @@ pub struct DeviceStatus {
     pub scheduler: String,
     /// Whether fgio schedules the disk.
     pub enabled: bool,
+    /// How the rule that puts it under fgio at each boot knows it; `None` when there is none.
+    pub persistent: Option<Identity>,
     pub hardware_queues: usize,
     pub nr_requests: Option<u64>,
     /// `None` when the drive offers none.
@@ -72,9 +75,10 @@ pub struct Status {
 pub fn read(root: &Root) -> Result<Status> {
     let mut notes = Vec::new();
     let mut devices = Vec::new();
+    let rules = persist::rules(root).unwrap_or_default();
     for disk in block::disks(root)? {
         // A disk that goes away meanwhile is left out.
-        if let Ok(device) = device(root, &disk, &mut notes) {
+        if let Ok(device) = device(root, &disk, &rules, &mut notes) {
             devices.push(device);
         }
     }
@@ -158,13 +162,29 @@ fn describe_tags(root: &Root, mut tags: Vec<(i32, Class)>) -> Vec<TagStatus> {
         .collect()
 }
 
-fn device(root: &Root, disk: &Disk, notes: &mut Vec<String>) -> Result<DeviceStatus> {
+fn device(
+    root: &Root,
+    disk: &Disk,
+    rules: &[Rule],
+    notes: &mut Vec<String>,
+) -> Result<DeviceStatus> {
     let scheduler = disk.schedulers()?.current;
     let enabled = scheduler == crate::FGIO;
+    let rule = rules.iter().find(|rule| rule.is_of(root, disk));
+    if rule.is_some() && !enabled {
+        note(
+            notes,
+            format!(
+                "{} is to be under fgio from boot on, but is not: run `fgio doctor`",
+                disk.name
+            ),
+        );
+    }
     let mut status = DeviceStatus {
         device: disk.name.clone(),
         scheduler,
         enabled,
+        persistent: rule.map(|rule| rule.identity.clone()),
         hardware_queues: disk.hardware_queues(),
         nr_requests: disk.number("queue/nr_requests"),
         drive_priority: drive::priority(disk),
@@ -216,6 +236,13 @@ mod tests {
         assert_eq!(status.devices[0].scheduler, "none");
         assert!(!status.devices[0].enabled);
         assert!(status.notes.is_empty());
+        let options = crate::scheduler::Options {
+            drive_priority: true,
+        };
+        persist::persist(fixture.root(), "sda", options).unwrap();
+        let status = read(fixture.root()).unwrap();
+        assert!(status.devices[0].persistent.is_some());
+        assert!(status.notes[0].contains("sda is to be under fgio"));
     }
 
     #[test]

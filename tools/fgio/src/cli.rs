@@ -21,6 +21,7 @@ const RECORDING: &str = "fgio.rec";
 const DETAILS: &str = "\
 Examples:
   fgio enable sda                     switch a disk to fgio (as root)
+  fgio enable sda --persist           and at each boot
   fgio tag $(pidof redis-server)      requests wait for these processes
   fgio run --background -- tar -cf /backup/app.tar /srv/app
   fgio status --watch                 what goes on, every second
@@ -80,14 +81,14 @@ pub enum Command {
     /// /run/fgio and switches. A disk under fgio stays there. Where the drive has a
     /// priority command (NCQ priority), turns it on, and critical requests go first
     /// in the drive, too. The choice lasts until the disk goes away or the system
-    /// reboots.
+    /// reboots; with --persist, it is made again whenever the disk appears.
     Enable(EnableArguments),
 
     /// Give disks their former scheduler back
     ///
     /// The scheduler that `fgio enable` replaced, or the kernel's own choice
     /// for such a disk when that is not known, and the drive's own priority as it
-    /// was. Safe under load.
+    /// was. Safe under load. Undoes `fgio enable --persist`, too.
     Disable {
         /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
         #[arg(required = true, value_name = "DEV")]
@@ -245,6 +246,11 @@ pub struct EnableArguments {
     /// Leave the drive's own priority as it was before fgio
     #[arg(long)]
     pub no_drive_priority: bool,
+
+    /// Have it done at each boot, too: a rule of udev knows the disk by its WWN or serial number,
+    /// or by its name if it has neither
+    #[arg(long)]
+    pub persist: bool,
 }
 
 #[derive(Debug, Args)]

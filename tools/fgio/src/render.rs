@@ -250,15 +250,29 @@ fn devices(devices: &[DeviceStatus]) -> String {
         vec![
             device.device.clone(),
             device.scheduler.clone(),
+            at_boot(device),
             device.hardware_queues.to_string(),
             or_unknown(device.nr_requests),
         ]
     });
     table(
-        &["DISK", "SCHEDULER", "HARDWARE QUEUES", "NR_REQUESTS"],
+        &[
+            "DISK",
+            "SCHEDULER",
+            "AT BOOT",
+            "HARDWARE QUEUES",
+            "NR_REQUESTS",
+        ],
         rows.collect(),
-        2,
+        3,
     )
+}
+
+fn at_boot(device: &DeviceStatus) -> String {
+    match device.persistent {
+        Some(_) => "fgio".to_owned(),
+        None => "-".to_owned(),
+    }
 }
 
 fn tunables(device: &DeviceStatus) -> String {

@@ -194,6 +194,28 @@ fn enable_and_disable_are_a_round_trip() {
 }
 
 #[test]
+fn what_persists_is_said_and_undone() {
+    let system = System::with_module();
+    let rules = "etc/udev/rules.d/90-fgio-disks.rules";
+    let arguments = ["enable", "sda", "--persist"];
+    let assert = system.fgio(&arguments).assert().success();
+    assert.stdout(contains("from now on at each boot").and(contains("its name sda")));
+    assert!(system.path("etc/modules-load.d/fgio.conf").exists());
+    let assert = system.fgio(&arguments).assert().success();
+    assert.stdout(contains("at each boot, as before"));
+    let assert = system.fgio(&["status"]).assert().success();
+    assert.stdout(contains("AT BOOT"));
+    system.file("sys/block/sda/queue/scheduler", "none [kyber] fgio\n");
+    let assert = system.fgio(&["doctor"]).assert();
+    assert.stdout(contains(
+        "to be under fgio from boot on, but is under kyber",
+    ));
+    let assert = system.fgio(&["disable", "sda"]).assert().success();
+    assert.stdout(contains("not under fgio at the next boot any more"));
+    assert!(!system.path(rules).exists());
+}
+
+#[test]
 fn the_drives_own_priority_comes_and_goes_with_fgio() {
     let knob = "sys/block/sda/device/ncq_prio_enable";
     let told = "sys/block/sda/queue/iosched/drive_priority";

@@ -493,10 +493,11 @@ impl<S: System, C: Control> Engine<S, C> {
             ErrorKind::PermissionDenied => "permission-denied",
             _ => "operation-failed",
         });
-        self.complaint = Some(format!(
-            "a tag cannot be set: {error}\n  {}",
-            error.advice()
-        ));
+        let effect = match error {
+            Error::ModuleNotLoaded => "fgiod waits for the module",
+            _ => "a tag cannot be set",
+        };
+        self.complaint = Some(format!("{effect}: {error}\n  {}", error.advice()));
     }
 
     /// When a new process is to be looked at next.

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrival;
 mod cli;
 mod config;
 mod engine;

@@ -2,7 +2,7 @@
 //! The daemon: waits for events, signals and the time to look again.
 
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
+use crate::arrival::Arrivals;
 use crate::config::Config;
 use crate::engine::{Engine, Policy};
 use crate::events::{Connector, Happened, Received};
@@ -83,6 +84,8 @@ struct Service {
     metrics: Metrics,
     engine: Engine<Procfs, Module>,
     connector: Option<Connector>,
+    /// `None` where inotify is not to be had: the module is then found by the next rescan.
+    arrivals: Option<Arrivals>,
     terminate: UnixStream,
     reload: UnixStream,
     next_rescan: Duration,
@@ -182,6 +185,7 @@ impl Service {
             metrics,
             engine,
             connector: connector.ok(),
+            arrivals: Arrivals::watch(root).ok(),
             terminate,
             reload,
             next_rescan: Duration::ZERO,
@@ -207,6 +211,9 @@ impl Service {
             if ready.reload {
                 self.reload();
             }
+            if ready.module {
+                self.greet_module();
+            }
             let gather = ready.events.then(|| self.take_events());
             self.do_what_is_due();
             self.report();
@@ -226,7 +233,7 @@ impl Service {
         self.engine.next_look().map_or(due, |look| due.min(look))
     }
 
-    fn wait(&self) -> io::Result<Ready> {
+    fn wait<'a>(&'a self) -> io::Result<Ready> {
         let pause = self.due().saturating_sub(self.now());
         let timeout = Timespec::try_from(pause).unwrap_or(Timespec {
             tv_sec: 1,
@@ -236,19 +243,32 @@ impl Service {
             PollFd::from_borrowed_fd(self.terminate.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.reload.as_fd(), PollFlags::IN),
         ];
-        if let Some(connector) = &self.connector {
-            files.push(PollFd::from_borrowed_fd(connector.as_fd(), PollFlags::IN));
-        }
+        let mut add = |file: Option<BorrowedFd<'a>>| {
+            let file = file?;
+            files.push(PollFd::from_borrowed_fd(file, PollFlags::IN));
+            Some(files.len() - 1)
+        };
+        let events = add(self.connector.as_ref().map(AsFd::as_fd));
+        let module = add(self.arrivals.as_ref().map(AsFd::as_fd));
         match poll(&mut files, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let is_ready = |at: usize| files.get(at).is_some_and(|file| !file.revents().is_empty());
+        let is_ready = |at: usize| !files[at].revents().is_empty();
         Ok(Ready {
             terminate: is_ready(0),
             reload: is_ready(1),
-            events: is_ready(2),
+            events: events.is_some_and(is_ready),
+            module: module.is_some_and(is_ready),
         })
+    }
+
+    /// Tags what there is at once when the module appears, instead of at the next rescan.
+    fn greet_module(&mut self) {
+        let arrived = self.arrivals.as_ref().is_some_and(Arrivals::take);
+        if arrived {
+            self.next_rescan = Duration::ZERO;
+        }
     }
 
     /// Follows the events that have come. Returns for how long the next ones are to
@@ -369,4 +389,6 @@ struct Ready {
     terminate: bool,
     reload: bool,
     events: bool,
+    /// Something happened in /dev.
+    module: bool,
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What helps or hinders fgio on this system, and what to do about it.
 
+mod boot;
 mod cgroups;
 mod devices;
 mod inheritance;
@@ -103,6 +104,7 @@ pub fn examine(root: &Root) -> Result<Vec<Finding>> {
     inheritance::examine(root, &mut findings);
     let disks = crate::block::disks(root)?;
     devices::examine(root, &disks, &mut findings);
+    boot::examine(root, &disks, &mut findings)?;
     tuned::examine(root, &mut findings)?;
     udev::examine(root, &mut findings)?;
     cgroups::examine(root, &disks, &mut findings)?;

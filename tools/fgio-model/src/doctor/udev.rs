@@ -104,7 +104,7 @@ fn chosen(rule: &str) -> Option<Option<String>> {
 }
 
 fn judge(choice: &Choice) -> Finding {
-    const ADVICE: &str = "make the rule say fgio for the disks you mean (and load the module at boot), or hide it with a file of its name in /etc/udev/rules.d; a rule acts again whenever its disk changes";
+    const ADVICE: &str = "hide it with a file of its name in /etc/udev/rules.d, or make it leave out the disks of `fgio enable DEV --persist`; a rule acts again whenever its disk changes";
     match &choice.scheduler {
         Some(scheduler) if scheduler == FGIO => {
             Finding::ok(ID, "a rule chooses fgio for the disks it matches")

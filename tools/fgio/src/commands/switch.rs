@@ -2,6 +2,7 @@
 //! `fgio enable` and `fgio disable`.
 
 use fgio_model::drive::Outcome;
+use fgio_model::persist::{self, Persisted};
 use fgio_model::scheduler::{self, Disabled, Enabled, Options, Origin};
 use fgio_model::{Error, Root};
 use serde::Serialize;
@@ -15,6 +16,22 @@ struct Answer<T> {
     devices: Vec<T>,
 }
 
+#[derive(Serialize)]
+struct Enabling {
+    #[serde(flatten)]
+    enabled: Enabled,
+    /// What was arranged for the next boot, if that was asked for.
+    persisted: Option<Persisted>,
+}
+
+#[derive(Serialize)]
+struct Disabling {
+    #[serde(flatten)]
+    disabled: Disabled,
+    /// Whether it would have been under fgio again at the next boot.
+    was_persistent: bool,
+}
+
 pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<u8, Failure> {
     let options = Options {
         drive_priority: !arguments.no_drive_priority,
@@ -22,13 +39,32 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<u8, Fail
     each(
         context,
         &arguments.devices,
-        |root, device| scheduler::enable(root, device, options),
-        describe_enabled,
+        |root, device| {
+            let enabled = scheduler::enable(root, device, options)?;
+            let persisted = arguments
+                .persist
+                .then(|| persist::persist(root, device, options));
+            Ok(Enabling {
+                enabled,
+                persisted: persisted.transpose()?,
+            })
+        },
+        describe_enabling,
     )
 }
 
 pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
-    each(context, devices, scheduler::disable, describe_disabled)
+    each(
+        context,
+        devices,
+        |root, device| {
+            Ok(Disabling {
+                disabled: scheduler::disable(root, device)?,
+                was_persistent: persist::forget(root, device)?,
+            })
+        },
+        describe_disabling,
+    )
 }
 
 /// Does the same to each device. One that fails does not keep the others from
@@ -76,6 +112,34 @@ fn drive_note(outcome: &Outcome) -> String {
         }
         Outcome::NotOffered | Outcome::Off => String::new(),
     }
+}
+
+fn describe_enabling(enabling: &Enabling) -> String {
+    let mut text = describe_enabled(&enabling.enabled);
+    let Some(Persisted { identity, changed }) = &enabling.persisted else {
+        return text;
+    };
+    text += match changed {
+        true => "\n  and from now on at each boot",
+        false => "\n  and at each boot, as before",
+    };
+    text += &match identity.is_stable() {
+        true => format!(": known by {} ({})", identity.describe(), persist::RULES),
+        false => format!(
+            ": known by its {} ({}), which another disk may have then: it has no serial number of its own",
+            identity.describe(),
+            persist::RULES
+        ),
+    };
+    text
+}
+
+fn describe_disabling(disabling: &Disabling) -> String {
+    let mut text = describe_disabled(&disabling.disabled);
+    if disabling.was_persistent {
+        text += "\n  and not under fgio at the next boot any more";
+    }
+    text
 }
 
 fn describe_enabled(enabled: &Enabled) -> String {
