@@ -3,20 +3,61 @@
  * The few atomic operations that core needs, on plain integers, by compiler
  * built-ins: the same in the kernel, in native tests and in the simulator.
  *
- * Loads and stores are relaxed (the kernel's READ_ONCE and WRITE_ONCE);
- * fgio_add(), fgio_sub() and fgio_exchange() are full barriers.
+ * fgio_load() and fgio_store() are relaxed (the kernel's READ_ONCE and
+ * WRITE_ONCE); fgio_load_acquire() orders what follows it after it. All that
+ * read and write at once are full barriers, as the kernel's value-returning
+ * atomics are: everything before is ordered before everything after.
  */
 #ifndef FGIO_CORE_ATOMIC_H
 #define FGIO_CORE_ATOMIC_H
 
+#include "types.h"
+
+/*
+ * __ATOMIC_SEQ_CST alone is no full barrier: on arm64 it is a load with acquire
+ * and a store with release, and a later load may pass the store. A locked
+ * instruction of x86 is one, so there only the compiler is told.
+ */
+#if defined(__x86_64__)
+#define fgio_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define fgio_barrier() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
+#define fgio_ordered(operation)                         \
+	({                                              \
+		__typeof__(operation) ordered_;         \
+							\
+		fgio_barrier();                         \
+		ordered_ = (operation);                 \
+		fgio_barrier();                         \
+		ordered_;                               \
+	})
+
 #define fgio_load(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
+#define fgio_load_acquire(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
 #define fgio_store(pointer, value) \
 	__atomic_store_n((pointer), (value), __ATOMIC_RELAXED)
 #define fgio_add(pointer, value) \
-	__atomic_add_fetch((pointer), (value), __ATOMIC_SEQ_CST)
+	fgio_ordered(__atomic_add_fetch((pointer), (value), __ATOMIC_SEQ_CST))
 #define fgio_sub(pointer, value) \
-	__atomic_sub_fetch((pointer), (value), __ATOMIC_SEQ_CST)
+	fgio_ordered(__atomic_sub_fetch((pointer), (value), __ATOMIC_SEQ_CST))
 #define fgio_exchange(pointer, value) \
-	__atomic_exchange_n((pointer), (value), __ATOMIC_SEQ_CST)
+	fgio_ordered(__atomic_exchange_n((pointer), (value), __ATOMIC_SEQ_CST))
+/* Where *@expected is not what is there, it is set to that. Return: whether it was. */
+#define fgio_replace(pointer, expected, value)                        \
+	fgio_ordered(__atomic_compare_exchange_n((pointer), (expected), \
+						 (value), false,        \
+						 __ATOMIC_SEQ_CST,      \
+						 __ATOMIC_RELAXED))
+
+/* Never lowers *@pointer. */
+static inline void fgio_raise(u64 *pointer, u64 value)
+{
+	u64 seen = fgio_load(pointer);
+
+	while (seen < value && !fgio_replace(pointer, &seen, value))
+		;
+}
 
 #endif /* FGIO_CORE_ATOMIC_H */

@@ -46,10 +46,17 @@ static u64 work_of(const struct fgio_depth *depth, u32 sectors)
 	return fgio_pace_work(&depth->pace, size_of(sectors));
 }
 
-void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns)
+void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
+		      u64 now_ns)
 {
+	u64 gap_ns = beyond(now_ns, depth->learnt_ns);
 	u64 work_ns = in_device * larger(depth->work_ns, work_of(depth, 0));
 
+	if (unseen)
+		depth->interval.begin_ns += gap_ns;
+	else
+		depth->interval.idle_ns += gap_ns;
+	depth->learnt_ns = now_ns;
 	depth->pace.busy_until_ns =
 		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
 }

@@ -62,6 +62,7 @@ struct fgio_depth_stamp {
 /**
  * struct fgio_depth_interval - what is found between two changes of the pace
  * @begin_ns: when it began
+ * @idle_ns: of it, how long there was no non-critical request
  * @found_ns: work in the drive that was not known of
  * @measured: completions learnt from
  * @judged: critical ones of them, since the tolerance grew last
@@ -74,6 +75,7 @@ struct fgio_depth_stamp {
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
+	u64 idle_ns;
 	u64 found_ns;
 	u32 measured;
 	u32 judged;
@@ -100,6 +102,7 @@ struct fgio_depth {
 	bool waited;   /* the latest non-critical I/O did, in the drive */
 	struct fgio_platter platter;
 	struct fgio_pace pace;
+	u64 learnt_ns; /* when fgio_depth_learn() was called last */
 	u64 paced_ns;  /* when it became slower last */
 	u64 work_ns;   /* of the latest request */
 	u32 together;  /* in the drive at most, until the limit was met once */
@@ -117,11 +120,16 @@ struct fgio_depth {
 
 	u64 retry_ns;
 
-	/* From here on, written on completion: apart from most that submission writes. */
+	/* Written for each write that goes, and by each flush. */
+	struct fgio_flushes flushes;
+
+	/*
+	 * From here on, written by completions, and apart from what dispatch
+	 * writes for each request.
+	 */
 	struct fgio_samples samples __attribute__((aligned(64)));
 	u64 quiet_since_ns;
 	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */
-	struct fgio_flushes flushes;
 };
 
 /*
@@ -136,8 +144,16 @@ static inline bool fgio_depth_rotates(const struct fgio_depth *depth)
 	return fgio_load(&depth->rotates);
 }
 
-/* Both classes are about again; @in_device non-critical requests went unmeasured. */
-void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, u64 now_ns);
+/**
+ * fgio_depth_begin() - both classes are about again
+ * @depth: what is known of the drive
+ * @in_device: non-critical requests that it has
+ * @unseen: some went unmeasured since fgio_depth_learn() was called last: that
+ *	time is not counted. Else the drive had none to do meanwhile
+ * @now_ns: the time
+ */
+void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
+		      u64 now_ns);
 
 /* Learns from what completed since the last call. */
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);

@@ -16,6 +16,9 @@
 /* Until the limit was met, no more than this at a time. */
 #define TOGETHER_MOST 1024
 
+/* Where it was idle for more of an interval, more would not have gone. */
+#define IDLE_SHARE 4
+
 /* It is pressed when it was given work for so much of the time. */
 #define PRESSED_SHARE 2
 /* Late answers do not cost throughput: so much is made good. */
@@ -122,6 +125,7 @@ static void brake(struct fgio_depth *depth, u64 now_ns)
 	fgio_pace_brake(&depth->pace);
 	depth->paced_ns = now_ns;
 	depth->interval.begin_ns = now_ns;
+	depth->interval.idle_ns = 0;
 	depth->interval.found_ns = 0;
 }
 
@@ -463,6 +467,14 @@ static void learn_platter(struct fgio_depth *depth, u64 length_ns)
 		fgio_store(&depth->rotates, rotates);
 }
 
+/* Whether all that the drive takes was wanted for nearly all of the interval. */
+static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
+{
+	return depth->phase == FGIO_DEPTH_SETTLED &&
+	       depth->interval.held_back &&
+	       depth->interval.idle_ns <= length_ns / IDLE_SHARE;
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
@@ -480,8 +492,8 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	depth->was_harmed = harmed;
 	learn_usual(depth);
 	learn_platter(depth, length_ns);
-	fgio_pace_count(&depth->pace, length_ns,
-			settled && depth->interval.held_back, now_ns);
+	fgio_pace_count(&depth->pace, length_ns, was_wanted(depth, length_ns),
+			now_ns);
 	adapt(depth, found, harmed, now_ns);
 	fgio_pace_begin(&depth->pace, now_ns);
 	depth->interval = (struct fgio_depth_interval){
@@ -507,6 +519,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 	struct fgio_sample seen;
 	u32 i;
 
+	depth->learnt_ns = now_ns;
 	/* Others may come as fast as they are taken. */
 	for (i = 0; i < FGIO_SAMPLES &&
 		    fgio_samples_take(&depth->samples, &seen);

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "atomic.h"
+#include "number.h"
 #include "queue.h"
 
 /* Of a disk with a full cache. */
 #define FLUSH_MOST_NS 1000000000ULL
+
+enum mode {
+	FREE,     /* nothing is held back */
+	RECENT,   /* critical I/O may come back */
+	WEIGHED,  /* it is about */
+};
 
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
@@ -42,6 +49,11 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 {
 	u8 class = request->class;
 
+	/* There was none since the last one left: what is measured ended there. */
+	if (queue->measures && class == FGIO_NONCRITICAL &&
+	    !queue->queued[FGIO_NONCRITICAL] &&
+	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
+		queue->measures = false;
 	if (at_head)
 		fgio_list_add_head(&queue->fifo[class], &request->link);
 	else
@@ -88,12 +100,13 @@ bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns)
 	u64 seen_ns;
 
 	if (fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	    fgio_load(&queue->in_device[FGIO_CRITICAL]))
+	    fgio_queue_in_device(queue, FGIO_CRITICAL))
 		return true;
 	seen_ns = fgio_load(&queue->critical_seen_ns);
 	/* A completion on another CPU may carry a time just after now_ns. */
-	return seen_ns && (now_ns < seen_ns ||
-			   now_ns - seen_ns < queue->config.critical_window_ns);
+	return (seen_ns && beyond(now_ns, seen_ns) <
+				   queue->config.critical_window_ns) ||
+	       now_ns < fgio_load(&queue->flush_until_ns);
 }
 
 bool fgio_queue_holds_requests(const struct fgio_queue *queue)
@@ -104,7 +117,8 @@ bool fgio_queue_holds_requests(const struct fgio_queue *queue)
 
 bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 {
-	return fgio_load(&queue->critical_seen_ns);
+	return fgio_load(&queue->critical_seen_ns) ||
+	       fgio_load(&queue->flush_until_ns);
 }
 
 /* Without I/O of both classes there is nothing to weigh against each other. */
@@ -113,10 +127,10 @@ bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 	if (fgio_load(&queue->one_class))
 		return false;
 	if (!fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
-	    !fgio_load(&queue->in_device[FGIO_NONCRITICAL]))
+	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
 		return false;
 	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	       fgio_load(&queue->in_device[FGIO_CRITICAL]) ||
+	       fgio_queue_in_device(queue, FGIO_CRITICAL) ||
 	       fgio_queue_saw_critical(queue);
 }
 
@@ -125,20 +139,25 @@ static bool adapts(const struct fgio_queue *queue)
 	return !fgio_load(&queue->config.noncritical_in_device_max);
 }
 
+/* Non-critical requests in the device, as a limit counts them. */
+static u32 counted(const struct fgio_queue *queue)
+{
+	return fgio_inflight_counted(&queue->in_device[FGIO_NONCRITICAL]);
+}
+
 /* By the fixed limit; by that of one, where there is none. */
 static bool device_has_room(const struct fgio_queue *queue)
 {
 	u32 max = queue->config.noncritical_in_device_max;
 
-	return fgio_load(&queue->in_device[FGIO_NONCRITICAL]) < (max ?: 1);
+	return counted(queue) < (max ?: 1);
 }
 
 static bool release_has_room(const struct fgio_queue *queue)
 {
 	return device_has_room(queue) ||
-	       fgio_load(&queue->in_device[FGIO_NONCRITICAL]) <
-		       fgio_load(&queue->in_device[FGIO_CRITICAL]) /
-			       FGIO_RELEASE_SHARE;
+	       counted(queue) < fgio_queue_in_device(queue, FGIO_CRITICAL) /
+					FGIO_RELEASE_SHARE;
 }
 
 static u64 release_interval_ns(const struct fgio_queue *queue,
@@ -180,24 +199,29 @@ static struct fgio_request *oldest(struct fgio_queue *queue,
 static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 {
 	const struct fgio_request *first = oldest(queue, FGIO_NONCRITICAL);
+	const u32 in_device[FGIO_CLASSES] = {
+		[FGIO_NONCRITICAL] = counted(queue),
+		[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL),
+	};
 
 	if (!adapts(queue))
 		return device_has_room(queue);
 	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
-				 queue->in_device, now_ns);
+				 in_device, now_ns);
 }
 
 /* Begins with the first call for which both classes are about. */
-static void measure(struct fgio_queue *queue, u64 now_ns)
+static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
-	bool measures = adapts(queue) && fgio_queue_needs_clock(queue);
+	bool measures = mode == WEIGHED && adapts(queue) &&
+			fgio_queue_needs_clock(queue);
 
 	if (measures && !queue->measures)
-		fgio_depth_begin(&queue->depth,
-				 fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
+		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
 	queue->measures = measures;
-	fgio_calm_end(&queue->calm);
+	if (mode == WEIGHED || fgio_load(&queue->queued[FGIO_CRITICAL]))
+		fgio_calm_end(&queue->calm);
 	if (!measures)
 		return;
 	fgio_depth_learn(&queue->depth, now_ns);
@@ -208,7 +232,7 @@ static void measure_request(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
 	bool critical = request->class == FGIO_CRITICAL;
-	u32 others = fgio_load(&queue->in_device[FGIO_NONCRITICAL]);
+	u32 others = counted(queue);
 
 	request->depth.sent_ns = 0;
 	if (!critical && request->write)
@@ -216,6 +240,7 @@ static void measure_request(struct fgio_queue *queue,
 	if (critical && adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
+	queue->unseen = !queue->measures && (queue->unseen || !critical);
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
 				request->sector, request->sectors,
@@ -231,7 +256,7 @@ static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 	take_out(queue, request);
 	measure_request(queue, request, now_ns);
 	set_state(request, FGIO_REQUEST_IN_DEVICE);
-	fgio_add(&queue->in_device[class], 1);
+	request->epoch = fgio_inflight_enter(&queue->in_device[class]);
 	queue->counters.dispatched[class]++;
 	if (request->queued_ns && now_ns > request->queued_ns)
 		queue->counters.waited_ns[class] += now_ns - request->queued_ns;
@@ -277,67 +302,131 @@ static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
 	return cheapest;
 }
 
-/* Whether non-critical requests are held back, or may be. */
-static bool is_weighed(const struct fgio_queue *queue, u64 now_ns)
+/* How long critical I/O may come back after it was about. */
+static u64 recent_ns(const struct fgio_queue *queue)
 {
-	if (fgio_load(&queue->one_class))
-		return false;
-	if (fgio_queue_critical_about(queue, now_ns))
-		return true;
-	return adapts(queue) && fgio_queue_saw_critical(queue) &&
-	       fgio_depth_flush_may_come(&queue->depth, now_ns);
+	return FGIO_CALM_WINDOWS * queue->config.critical_window_ns;
 }
 
 /* Whether critical I/O was about lately, and is to find the device nearly free. */
-static bool may_come_back(const struct fgio_queue *queue, u64 now_ns)
+static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
+			  u64 now_ns)
+{
+	return seen_ns && adapts(queue) && fgio_calm_applies(&queue->calm) &&
+	       beyond(now_ns, seen_ns) < recent_ns(queue);
+}
+
+/* What was seen at @seen_ns is long ago, unless it was seen again meanwhile. */
+static void forget_critical(struct fgio_queue *queue, u64 seen_ns, u64 now_ns)
+{
+	u64 until_ns = fgio_load(&queue->flush_until_ns);
+
+	if (seen_ns)
+		fgio_replace(&queue->critical_seen_ns, &seen_ns, 0);
+	if (until_ns && until_ns <= now_ns)
+		fgio_replace(&queue->flush_until_ns, &until_ns, 0);
+}
+
+/*
+ * Where the caller had no reason to read the clock, nothing is weighed: critical
+ * I/O that was seen since then is there for the next call.
+ */
+static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 {
 	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
-	u64 calm_ns = FGIO_CALM_WINDOWS * queue->config.critical_window_ns;
 
-	return seen_ns && adapts(queue) && fgio_calm_applies(&queue->calm) &&
-	       now_ns - seen_ns < calm_ns;
+	if (fgio_load(&queue->one_class)) {
+		forget_critical(queue, seen_ns, now_ns);
+		return FREE;
+	}
+	if (!now_ns)
+		return FREE;
+	if (fgio_queue_critical_about(queue, now_ns))
+		return WEIGHED;
+	if (adapts(queue) && fgio_queue_saw_critical(queue) &&
+	    fgio_depth_flush_may_come(&queue->depth, now_ns))
+		return WEIGHED;
+	if (may_come_back(queue, seen_ns, now_ns))
+		return RECENT;
+	forget_critical(queue, seen_ns, now_ns);
+	return FREE;
 }
 
-static bool calm_has_room(const struct fgio_queue *queue)
-{
-	return fgio_calm_has_room(&queue->calm,
-				  fgio_load(&queue->in_device[FGIO_NONCRITICAL]));
-}
-
-static struct fgio_request *next_in_calm(struct fgio_queue *queue, u64 now_ns,
-					 struct fgio_request *cheapest)
+static struct fgio_request *next_lately(struct fgio_queue *queue, u64 now_ns,
+					struct fgio_request *cheapest)
 {
 	struct fgio_request *request;
 
-	if (!calm_has_room(queue)) {
-		/* As in fgio_queue_next(): say so first, then look once more. */
-		fgio_exchange(&queue->withheld, 1);
-		if (!calm_has_room(queue))
-			return NULL;
-	}
+	if (!fgio_calm_has_room(&queue->calm, counted(queue)))
+		return NULL;
 	request = cheapest_or_oldest(queue, cheapest);
 	request->calm_ns = now_ns;
 	return hand_to_device(queue, request, now_ns);
+}
+
+static struct fgio_request *next_in_mode(struct fgio_queue *queue,
+					 enum mode mode, u64 now_ns,
+					 struct fgio_request *cheapest)
+{
+	switch (mode) {
+	case WEIGHED:
+		return next_beside_critical(queue, now_ns);
+	case RECENT:
+		return next_lately(queue, now_ns, cheapest);
+	default:
+		return hand_to_device(queue,
+				      cheapest_or_oldest(queue, cheapest),
+				      now_ns);
+	}
+}
+
+/*
+ * Each request that goes and each that completes is a move. Where there is none
+ * for long, the device keeps what it has, for whatever reason: its limit must
+ * not keep the others.
+ */
+static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
+{
+	struct fgio_queue_still *still = &queue->still;
+	u64 moves = 2 * queue->counters.dispatched[FGIO_NONCRITICAL] -
+		    fgio_queue_in_device(queue, FGIO_NONCRITICAL);
+
+	if (moves == still->moves &&
+	    now_ns < still->since_ns + FGIO_QUEUE_STILL_NS)
+		return;
+	if (moves == still->moves)
+		fgio_inflight_write_off(&queue->in_device[FGIO_NONCRITICAL]);
+	still->moves = moves;
+	still->since_ns = now_ns;
+}
+
+/* The first time at which what was withheld in @mode may go. */
+static u64 retry_at(const struct fgio_queue *queue, enum mode mode)
+{
+	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
+	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
+
+	if (mode == RECENT)
+		return smaller(at_ns, seen_ns + recent_ns(queue));
+	if (release_has_room(queue))
+		at_ns = smaller(at_ns, queue->next_release_ns);
+	if (adapts(queue) && fgio_depth_retry_ns(&queue->depth))
+		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));
+	return at_ns;
 }
 
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     struct fgio_request *cheapest)
 {
 	struct fgio_request *request;
+	enum mode mode;
 
+	queue->retry_ns = 0;
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
-	if (!is_weighed(queue, now_ns)) {
-		queue->measures = false;
-		if (!queue->one_class && may_come_back(queue, now_ns))
-			return next_in_calm(queue, now_ns, cheapest);
-		fgio_store(&queue->critical_seen_ns, 0);
-		request = cheapest_or_oldest(queue, cheapest);
-		return hand_to_device(queue, request, now_ns);
-	}
-
-	measure(queue, now_ns);
-	request = next_beside_critical(queue, now_ns);
+	mode = mode_at(queue, now_ns);
+	measure(queue, mode, now_ns);
+	request = next_in_mode(queue, mode, now_ns, cheapest);
 	if (request)
 		return request;
 	/*
@@ -346,20 +435,18 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	 * either it sees the word, or we see the room.
 	 */
 	fgio_exchange(&queue->withheld, 1);
-	return next_beside_critical(queue, now_ns);
+	write_off_overdue(queue, now_ns);
+	request = next_in_mode(queue, mode, now_ns, cheapest);
+	if (request)
+		fgio_exchange(&queue->withheld, 0);
+	else
+		queue->retry_ns = retry_at(queue, mode);
+	return request;
 }
 
 u64 fgio_queue_retry_ns(const struct fgio_queue *queue)
 {
-	u64 retry_ns = fgio_depth_retry_ns(&queue->depth);
-
-	/* In a calm, what is withheld waits for a completion. */
-	if (!adapts(queue) || fgio_load(&queue->one_class) || !queue->measures)
-		return 0;
-	if (device_has_room(queue) &&
-	    (!retry_ns || queue->next_release_ns < retry_ns))
-		return queue->next_release_ns;
-	return retry_ns;
+	return queue->retry_ns;
 }
 
 void fgio_queue_retry(struct fgio_queue *queue)
@@ -380,20 +467,20 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 {
 	struct fgio_depth_stamp stamp = request->depth;
 	u64 calm_ns = request->calm_ns;
+	u32 epoch = request->epoch;
 	u8 class = request->class;
 	u32 in_device;
 
 	set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
-		fgio_store(&queue->critical_seen_ns, now_ns);
-	in_device = fgio_sub(&queue->in_device[class], 1);
+		fgio_raise(&queue->critical_seen_ns, now_ns);
+	in_device = fgio_inflight_leave(&queue->in_device[class], epoch);
 	if (calm_ns)
-		fgio_calm_completed(&queue->calm, now_ns - calm_ns,
+		fgio_calm_completed(&queue->calm, beyond(now_ns, calm_ns),
 				    in_device + 1);
 	if (stamp.sent_ns)
 		fgio_depth_completed(&queue->depth, &stamp, class,
-				     fgio_load(&queue->in_device[FGIO_NONCRITICAL]),
-				     now_ns);
+				     counted(queue), now_ns);
 	if (class == FGIO_CRITICAL) {
 		note_quiet(queue, in_device, now_ns);
 		if (adapts(queue) ?
@@ -409,14 +496,18 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 			     bool commits, u64 now_ns)
 {
-	fgio_store(&queue->critical_seen_ns, now_ns + FLUSH_MOST_NS);
+	fgio_raise(&queue->flush_until_ns, now_ns + FLUSH_MOST_NS);
 	fgio_depth_flush_begins(&queue->depth, flush, commits, now_ns);
 }
 
 bool fgio_queue_flush_ends(struct fgio_queue *queue,
 			   const struct fgio_flush *flush, u64 now_ns)
 {
-	fgio_store(&queue->critical_seen_ns, now_ns);
+	u64 until_ns = flush->begin_ns + FLUSH_MOST_NS;
+
+	fgio_raise(&queue->critical_seen_ns, now_ns);
+	/* A later one that is under way keeps its own time. */
+	fgio_replace(&queue->flush_until_ns, &until_ns, 0);
 	fgio_depth_flush_ends(&queue->depth, flush, now_ns);
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);

@@ -19,6 +19,12 @@
  * I/O it may come back, and no more are in the device than keep it busy (calm.h).
  * Not where the limit is set by hand.
  *
+ * What is queued goes: critical requests at once, and for the others there is
+ * always a time at which the caller asks again, whatever the device does
+ * (fgio_queue_retry_ns()). Where none of those in the device completes and none
+ * goes for FGIO_QUEUE_STILL_NS, they are written off: they count for no limit
+ * any more (inflight.h).
+ *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
  * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at any time,
@@ -32,6 +38,7 @@
 #include "calm.h"
 #include "class.h"
 #include "depth.h"
+#include "inflight.h"
 #include "list.h"
 #include "types.h"
 
@@ -50,6 +57,7 @@ enum fgio_request_state {
  * @class: enum fgio_class
  * @state: enum fgio_request_state; see fgio_request_is_in_device()
  * @write: it is no read
+ * @epoch: inflight.h's own, while it is in the device
  * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
  *	unknown
  * @calm_ns: when it went to the device, where critical I/O may come back; or 0
@@ -60,6 +68,7 @@ struct fgio_request {
 	u64 queued_ns;
 	u64 calm_ns;
 	u32 sectors;
+	u32 epoch;
 	u8 class;
 	u8 state;
 	bool write;
@@ -118,25 +127,45 @@ struct fgio_queue_counters {
  */
 #define FGIO_PASSED_OVER_MAX 128
 
+/*
+ * Non-critical requests that are in the device for so long, without one of them
+ * completing, are written off. Drives take less for a request, but for the
+ * recovery of an error: then one more each second does no harm.
+ */
+#define FGIO_QUEUE_STILL_NS 1000000000ULL
+
+/* Since when no non-critical request went or completed, at @moves of both. */
+struct fgio_queue_still {
+	u64 moves;
+	u64 since_ns;
+};
+
 /* Only the functions below touch the members. */
 struct fgio_queue {
-	struct fgio_list fifo[FGIO_CLASSES];
+	/* Read by all, and hardly ever written. */
+	struct fgio_queue_config config;
+	bool one_class;
+
+	/* Written by insertion and dispatch. */
+	struct fgio_list fifo[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 queued[FGIO_CLASSES];
 	u32 passed_over;
-	bool one_class;
-	struct fgio_queue_config config;
 	u64 next_release_ns;
+	u64 retry_ns;
 	bool measures;
+	bool unseen; /* non-critical requests went while it did not */
+	struct fgio_queue_still still;
 	struct fgio_queue_counters counters;
 	struct fgio_depth depth;
 
 	/*
-	 * Written on completion, while the members above are written on
-	 * submission: apart, so that the two do not fight for a cache line.
+	 * Written by completions, too: apart, so that they do not fight with
+	 * dispatch for a cache line.
 	 */
-	u32 in_device[FGIO_CLASSES] __attribute__((aligned(64)));
+	struct fgio_inflight in_device[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 withheld;
 	u64 critical_seen_ns;
+	u64 flush_until_ns;
 	struct fgio_calm calm;
 };
 
@@ -192,15 +221,22 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
  *	it goes before older ones only while no critical I/O is about
  *
  * Return: the request, now in the device, or NULL when nothing may go. When
- * something was withheld, fgio_queue_left_device() will ask for another call,
- * or fgio_queue_retry_ns() says when one is due.
+ * something was withheld, fgio_queue_retry_ns() says when another call is due
+ * at the latest, and fgio_queue_left_device() may ask for one before.
  */
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     struct fgio_request *cheapest);
 
-/*
- * When fgio_queue_next(), which just returned NULL, wants to be called again,
- * after fgio_queue_retry(); 0: not before something leaves the device.
+/**
+ * fgio_queue_retry_ns() - when the queue is to be run again
+ * @queue: the queue, for which fgio_queue_next() just returned NULL
+ *
+ * This is the one rule by which nothing stands still: what is queued either
+ * makes fgio_queue_has_work() say true, or is withheld until this time. The
+ * caller sets a timer for it, which calls fgio_queue_retry() and runs the queue.
+ * A completion that makes room may do so before, and need not come.
+ *
+ * Return: a time, at most FGIO_QUEUE_STILL_NS ahead; 0: nothing is withheld.
  */
 u64 fgio_queue_retry_ns(const struct fgio_queue *queue);
 
@@ -272,11 +308,11 @@ struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
  */
 bool fgio_request_is_in_device(const struct fgio_request *request);
 
-/* Whether requests of a class are in the device, or were a moment ago. */
-static inline bool fgio_queue_in_device(const struct fgio_queue *queue,
-					enum fgio_class class)
+/* How many requests of a class are in the device, or were a moment ago. */
+static inline u32 fgio_queue_in_device(const struct fgio_queue *queue,
+				       enum fgio_class class)
 {
-	return fgio_load(&queue->in_device[class]);
+	return fgio_inflight_all(&queue->in_device[class]);
 }
 
 /**

@@ -31,11 +31,14 @@ struct fgio_sample {
 	bool far;
 };
 
-/* Only the functions below touch the members. All zero: empty. */
+/*
+ * Only the functions below touch the members. All zero: empty. @taken is apart
+ * from what completions write.
+ */
 struct fgio_samples {
-	u64 word[FGIO_SAMPLES];
-	u32 noted;
 	u32 taken;
+	u64 word[FGIO_SAMPLES] __attribute__((aligned(64)));
+	u32 noted;
 };
 
 /* Any context. Times are rounded to 64 ns. */

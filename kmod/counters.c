@@ -89,7 +89,8 @@ static void show_class(struct seq_file *file, const char *name,
 		   counters->dispatched[class]);
 	seq_printf(file, "%s_dispatched_bytes %llu\n", name, bytes);
 	seq_printf(file, "%s_completed %llu\n", name,
-		   counters->dispatched[class] - queue->in_device[class]);
+		   counters->dispatched[class] -
+			   fgio_queue_in_device(queue, class));
 	seq_printf(file, "%s_promoted %llu\n", name,
 		   class == FGIO_CRITICAL ? counters->promoted : 0);
 	seq_printf(file, "%s_waited_ns %llu\n", name,
@@ -97,7 +98,8 @@ static void show_class(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_admission_waited_ns %llu\n", name,
 		   admission->waited_ns[class]);
 	seq_printf(file, "%s_merged %llu\n", name, merged);
-	seq_printf(file, "%s_in_device %u\n", name, queue->in_device[class]);
+	seq_printf(file, "%s_in_device %u\n", name,
+		   fgio_queue_in_device(queue, class));
 	seq_printf(file, "%s_waiting %u\n", name, admission->waiting[class]);
 }
 

@@ -367,6 +367,9 @@ static bool withholds_by_fault(const struct fgio_queue_data *fq)
 	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
 }
 
+/* A timer that fires later than this may fire for nothing. */
+#define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
+
 /* What the drive was not given yet may go now. Context: hard interrupt. */
 static enum hrtimer_restart retry(struct hrtimer *timer)
 {
@@ -378,14 +381,25 @@ static enum hrtimer_restart retry(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Context: the queue's lock is held. */
-static void retry_later(struct fgio_queue_data *fq)
+/*
+ * Runs the queue again at the time that core names, whatever the device does.
+ * A timer that fires before that, but not soon, is left alone: a time that is
+ * there in case that nothing completes moves with each completion, and when the
+ * timer fires, core names the next one. Context: the queue's lock is held.
+ */
+static void retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
 	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
 
-	if (retry_ns && READ_ONCE(fq->queue.queued[FGIO_NONCRITICAL]))
-		hrtimer_start(&fq->retry_timer, ns_to_ktime(retry_ns),
-			      HRTIMER_MODE_ABS);
+	if (!retry_ns)
+		return;
+	if (hrtimer_is_queued(&fq->retry_timer) &&
+	    fq->retry_at_ns <= retry_ns &&
+	    fq->retry_at_ns >= now_ns + RETRY_SOON_NS)
+		return;
+	fq->retry_at_ns = retry_ns;
+	hrtimer_start(&fq->retry_timer, ns_to_ktime(retry_ns),
+		      HRTIMER_MODE_ABS);
 }
 
 static struct request *take_scheduled(struct fgio_queue_data *fq)
@@ -400,7 +414,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 		return NULL;
 	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
 	if (!request) {
-		retry_later(fq);
+		retry_later(fq, now_ns);
 		return NULL;
 	}
 	rq = slot_of_request(request)->rq;
@@ -899,8 +913,8 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 	hrtimer_cancel(&fq->retry_timer);
 	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
 		     fq->queue.queued[FGIO_NONCRITICAL]);
-	WARN_ON_ONCE(fq->queue.in_device[FGIO_CRITICAL] ||
-		     fq->queue.in_device[FGIO_NONCRITICAL]);
+	WARN_ON_ONCE(fgio_queue_in_device(&fq->queue, FGIO_CRITICAL) ||
+		     fgio_queue_in_device(&fq->queue, FGIO_NONCRITICAL));
 	fgio_mark_wbt_unwanted(eq, false);
 	fgio_wbt_enable(fq->q);
 	kfree(fq);

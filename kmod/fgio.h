@@ -179,6 +179,7 @@ struct fgio_trip {
  * @drive_priority: the drive serves the real-time class first
  * @retry_timer: runs the queue when core wants to be asked again
  * @lock: protects what follows; never taken in interrupt context
+ * @retry_at_ns: when @retry_timer was to fire
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
  * @sweep_sector: where the last request ended that the disk got
@@ -203,6 +204,7 @@ struct fgio_queue_data {
 	struct hrtimer retry_timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
+	u64 retry_at_ns;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
 	sector_t sweep_sector;
 	unsigned int sweep_direction;

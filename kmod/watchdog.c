@@ -94,7 +94,7 @@ static void sample_queue(struct fgio_queue_data *fq,
 		sample->held[FGIO_PLACE_QUEUE][class] = of->queued[class];
 		sample->moved[FGIO_PLACE_QUEUE][class] =
 			of->counters.dispatched[class];
-		sample->in_device += READ_ONCE(of->in_device[class]);
+		sample->in_device += fgio_queue_in_device(of, class);
 		sample->completed += of->counters.dispatched[class];
 	}
 	/* Promotion takes it away, too. */

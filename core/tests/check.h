@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define CHECK(condition)                                                  \
 	do {                                                              \
@@ -21,6 +22,24 @@
 	} while (0)
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * A number that no run before had, printed so that FGIO_SEED=... can have it
+ * again.
+ */
+static inline uint64_t fresh_seed(const char *what)
+{
+	const char *chosen = getenv("FGIO_SEED");
+	struct timespec now;
+	uint64_t seed;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	seed = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	if (chosen)
+		seed = strtoull(chosen, NULL, 0);
+	printf("    %s: FGIO_SEED=%llu\n", what, (unsigned long long)seed);
+	return seed;
+}
 
 /* splitmix64: a new well-mixed number from each state. */
 static inline uint64_t next_random(uint64_t *state)

@@ -94,12 +94,17 @@ static void check_always(const struct script *play)
 	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
 	CHECK(depth->pace.busy_until_ns <
 	      play->now_ns + 2 * FGIO_PACE_BUSY_MOST_NS);
-	/* Who is held back is asked again: by a completion, or by the timer. */
-	if (queue->queued[FGIO_NONCRITICAL] && !fgio_queue_has_work(queue) &&
-	    !queue->in_device[FGIO_NONCRITICAL] && !play->told) {
-		CHECK(play->retry_ns);
+	/*
+	 * What is held back is asked for again by the timer, whatever the
+	 * device does; and soon, where it has nothing to do.
+	 */
+	if (!fgio_queue_holds_requests(queue) || fgio_queue_has_work(queue))
+		return;
+	CHECK(play->retry_ns);
+	CHECK(play->retry_ns <= play->now_ns + FGIO_QUEUE_STILL_NS);
+	if (!fgio_queue_in_device(queue, FGIO_NONCRITICAL) &&
+	    !queue->config.noncritical_in_device_max && !play->told)
 		CHECK(play->retry_ns <= play->now_ns + promise_most_ns(queue));
-	}
 }
 
 static void play_operation(struct script *play, u8 operation, u8 value)
@@ -135,16 +140,46 @@ static void drain(struct script *play)
 	CHECK(!fgio_queue_holds_requests(&play->queue));
 }
 
+/* What is in the device stays there: all that is queued goes, for all that. */
+static void drain_without_completions(struct script *play)
+{
+	int rounds = 0;
+
+	while (fgio_queue_holds_requests(&play->queue)) {
+		while (play_next(play))
+			;
+		if (!fgio_queue_holds_requests(&play->queue))
+			break;
+		CHECK(play->retry_ns);
+		if (play->retry_ns > play->now_ns)
+			play->now_ns = play->retry_ns;
+		/* It may be asked often what the bucket says: not for long. */
+		CHECK(rounds++ < 10000);
+	}
+}
+
+static void configure(struct script *play, u8 how)
+{
+	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
+
+	fgio_queue_init(&play->queue, how & 1);
+	config.noncritical_in_device_max = how & 6 ? 0 : how >> 6;
+	fgio_queue_configure(&play->queue, &config);
+}
+
 void model_depth_play(const uint8_t *script, size_t length)
 {
 	struct script play = { .now_ns = 1 };
+	u8 how = length ? script[0] : 0;
 
-	fgio_queue_init(&play.queue, length % 2);
+	configure(&play, how);
 	for (int i = 0; i < REQUESTS; i++)
 		fgio_list_init(&play.request[i].link);
 	for (size_t at = 0; at + 1 < length; at += 2) {
 		play_operation(&play, script[at], script[at + 1]);
 		check_always(&play);
 	}
+	if (how & 8)
+		drain_without_completions(&play);
 	drain(&play);
 }

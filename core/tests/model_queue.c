@@ -283,7 +283,7 @@ static void check_always(const struct play *play)
 	      (uint32_t)count(play, WAITS, true));
 	CHECK(play->queue.queued[FGIO_NONCRITICAL] ==
 	      (uint32_t)count(play, WAITS, false));
-	CHECK(play->queue.in_device[FGIO_NONCRITICAL] ==
+	CHECK(fgio_queue_in_device(&play->queue, FGIO_NONCRITICAL) ==
 	      (uint32_t)count(play, SERVED, false));
 	CHECK(play->queue.counters.promoted == play->promoted);
 	CHECK(fgio_queue_critical_about(&play->queue, play->now_ns) ==

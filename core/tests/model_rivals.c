@@ -156,6 +156,19 @@ static u64 pause_of(struct contest *contest, const struct rival *rival)
 	return (u64)(rival->think_ns * -log(((double)random + 1) * 0x1p-53));
 }
 
+/* What would be made in the pause is made after it, not all at once. */
+static void put_off(struct contest *contest, struct rival_io *io)
+{
+	const struct rivals *rivals = contest->rivals;
+
+	if (class_of(contest, io) == FGIO_NONCRITICAL && !rivals->all_pause)
+		return;
+	if (io->made_ns < rivals->pause_ns || io->made_ns >= rivals->resume_ns)
+		return;
+	io->made_ns = rivals->resume_ns + next_random(&contest->random) % 1000000;
+	io->begin_ns = io->made_ns;
+}
+
 static void plan_next(struct contest *contest, struct rival_io *io)
 {
 	const struct rival *rival = io->of;
@@ -164,11 +177,13 @@ static void plan_next(struct contest *contest, struct rival_io *io)
 	io->made_ns = contest->now_ns;
 	if (io->left) {
 		io->left--;
+		put_off(contest, io);
 		return;
 	}
 	io->made_ns += pause_of(contest, rival);
 	io->begin_ns = io->made_ns;
 	io->left = rival->chain ? rival->chain - 1 : 0;
+	put_off(contest, io);
 }
 
 static void submit(struct contest *contest, struct rival_io *io,
@@ -314,6 +329,9 @@ static void step(struct contest *contest)
 		change_speed(contest, rivals->slower, rivals->faster);
 	if (passes(contest, before_ns, rivals->restore_ns))
 		change_speed(contest, rivals->faster, rivals->slower);
+	if (rivals->counts_pauses &&
+	    passes(contest, before_ns, rivals->resume_ns))
+		contest->queue.depth.learnt_ns = contest->now_ns;
 	while (simdisk_advance(contest->model, contest->now_ns, &completion, 1))
 		complete(contest, completion.slot);
 	for (u32 i = 0; i < contest->ios; i++)

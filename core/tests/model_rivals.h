@@ -58,6 +58,10 @@ struct rival {
  * @slower: the drive becomes so many times slower then...
  * @faster: ...or faster
  * @restore_ns: when it is as before again; 0: never
+ * @pause_ns: the foreground makes no request from here; 0: it always does...
+ * @resume_ns: ...to here
+ * @all_pause: nor does the background
+ * @counts_pauses: a fault: the time of a pause counts as if it had been measured
  * @says_it_rotates: whether it does or not
  */
 struct rivals {
@@ -73,6 +77,10 @@ struct rivals {
 	u32 slower;
 	u32 faster;
 	u64 restore_ns;
+	u64 pause_ns;
+	u64 resume_ns;
+	bool all_pause;
+	bool counts_pauses;
 	bool says_it_rotates;
 };
 

@@ -19,6 +19,7 @@
 #define SECOND 1000000000ULL
 #define MILLISECOND 1000000ULL
 #define SEEDS 6
+#define PAUSES 6
 #define SCRIPTS 5000
 #define SCRIPT_BYTES 512
 
@@ -160,6 +161,53 @@ static void test_a_full_cache_is_not_a_slower_disk(void **state)
 		      100 * mean, 100 * least);
 	assert_true(mean >= 0.95);
 	assert_true(least >= 0.7);
+}
+
+/*
+ * After a pause, as much goes as if there had been none: what was learnt is not
+ * spread over the time in which nothing was measured. A fifth less is what the
+ * cache that is full at its end costs in the seconds after.
+ */
+static double share_after_pause(uint64_t *random, bool counts_pauses)
+{
+	static const u64 measured_ns = 15 * SECOND;
+	double octaves = (double)(next_random(random) % 1000) / 1000;
+	/* From 0.3 s to 80 s. */
+	u64 length_ns = (u64)(0.3e9 * exp2(8 * octaves));
+	struct rivals rivals = paper(SIMDISK_HDD, 65536, next_random(random));
+	struct rivals_figures without;
+
+	rivals.pause_ns = 15 * SECOND + next_random(random) % SECOND;
+	rivals.begin_ns = rivals.pause_ns;
+	rivals.end_ns = rivals.begin_ns + measured_ns;
+	without = rivals_run(&(struct rivals){
+		.kind = rivals.kind, .seed = rivals.seed,
+		.foreground = rivals.foreground,
+		.background = rivals.background,
+		.begin_ns = rivals.begin_ns, .end_ns = rivals.end_ns });
+	rivals.resume_ns = rivals.pause_ns + length_ns;
+	rivals.all_pause = next_random(random) % 4 == 0;
+	rivals.counts_pauses = counts_pauses;
+	rivals.begin_ns = rivals.resume_ns;
+	rivals.end_ns = rivals.begin_ns + measured_ns;
+	return rivals_run(&rivals).background_bytes_per_s /
+	       without.background_bytes_per_s;
+}
+
+static void test_a_pause_is_not_a_slower_disk(void **state)
+{
+	uint64_t random = fresh_seed("pauses"), again = random;
+	double least = 1, faulty = 1;
+
+	(void)state;
+	for (int i = 0; i < PAUSES; i++)
+		least = fmin(least, share_after_pause(&random, false));
+	for (int i = 0; i < PAUSES; i++)
+		faulty = fmin(faulty, share_after_pause(&again, true));
+	print_message("    after a pause, least %.1f%% of the throughput; %.1f%% where it counts\n",
+		      100 * least, 100 * faulty);
+	assert_true(least >= 0.8);
+	assert_true(faulty < 0.6);
 }
 
 /*
@@ -538,7 +586,7 @@ static void test_background_never_stands_still(void **state)
 
 static void test_random_scripts(void **state)
 {
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("scripts of the depth");
 	uint8_t script[SCRIPT_BYTES];
 
 	(void)state;
@@ -556,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_nvme_is_spent_unnoticed),
 		cmocka_unit_test(test_hdd_keeps_room_in_its_cache),
 		cmocka_unit_test(test_a_full_cache_is_not_a_slower_disk),
+		cmocka_unit_test(test_a_pause_is_not_a_slower_disk),
 		cmocka_unit_test(test_irregular_requests_beside_long_ones),
 		cmocka_unit_test(test_irregular_requests_beside_short_ones),
 		cmocka_unit_test(test_learns_without_a_storm),

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "../flush.h"
+#include "../queue.h"
 
+#define SECOND 1000000000ULL
 #define MILLISECOND 1000000ULL
 
 static void test_who_comes_after_one_finds_what_went_since(void **state)
@@ -115,6 +117,56 @@ static void test_no_flush_is_waited_for_long(void **state)
 	assert_false(fgio_flush_holds(&flushes, now_ns + 101 * MILLISECOND));
 }
 
+/*
+ * While a flush is under way, critical I/O is about, whatever completes and
+ * whichever other flush ends meanwhile; and no longer than that.
+ */
+static void test_a_completion_does_not_end_a_flush(void **state)
+{
+	struct fgio_request critical = { .class = FGIO_CRITICAL, .sectors = 8 };
+	struct fgio_flush earlier, later;
+	struct fgio_queue queue;
+	u64 now_ns = 1 * SECOND;
+
+	(void)state;
+	fgio_queue_init(&queue, true);
+	fgio_queue_flush_begins(&queue, &earlier, false, now_ns);
+	fgio_queue_insert(&queue, &critical, false);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, NULL), &critical);
+	fgio_queue_left_device(&queue, &critical, now_ns + MILLISECOND);
+	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+	fgio_queue_flush_begins(&queue, &later, false, now_ns + SECOND / 10);
+	fgio_queue_flush_ends(&queue, &earlier, now_ns + SECOND / 5);
+	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+	fgio_queue_flush_ends(&queue, &later, now_ns + SECOND / 5);
+	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 4));
+	assert_false(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+}
+
+/*
+ * It begins after the caller saw that no clock is needed: that is no reason to
+ * weigh at the time 0, nor to forget it.
+ */
+static void test_a_flush_begins_beside_dispatch(void **state)
+{
+	struct fgio_request background[2] = { { .sectors = 8 }, { .sectors = 8 } };
+	struct fgio_flush flush;
+	struct fgio_queue queue;
+	u64 now_ns = 1 * SECOND;
+
+	(void)state;
+	fgio_queue_init(&queue, false);
+	fgio_queue_insert(&queue, &background[0], false);
+	fgio_queue_insert(&queue, &background[1], false);
+	assert_false(fgio_queue_needs_clock(&queue));
+	fgio_queue_flush_begins(&queue, &flush, false, now_ns);
+	assert_ptr_equal(fgio_queue_next(&queue, 0, NULL), &background[0]);
+	assert_false(queue.measures);
+	assert_int_equal(queue.next_release_ns, 0);
+	assert_true(fgio_queue_needs_clock(&queue));
+	assert_true(fgio_queue_critical_about(&queue, now_ns));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +176,8 @@ int main(void)
 		cmocka_unit_test(test_under_way_as_long_as_is_usual),
 		cmocka_unit_test(test_after_one_writes_go_as_long_as_it_takes_alone),
 		cmocka_unit_test(test_no_flush_is_waited_for_long),
+		cmocka_unit_test(test_a_completion_does_not_end_a_flush),
+		cmocka_unit_test(test_a_flush_begins_beside_dispatch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

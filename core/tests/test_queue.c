@@ -65,7 +65,7 @@ static void test_nothing_held_back_without_foreground(void **state)
 	assert_false(fgio_queue_needs_clock(&queue));
 	for (int i = 0; i < 64; i++)
 		assert_ptr_equal(fgio_queue_next(&queue, 0, NULL), &requests[i]);
-	assert_int_equal(queue.in_device[FGIO_NONCRITICAL], 64);
+	assert_int_equal(fgio_queue_in_device(&queue, FGIO_NONCRITICAL), 64);
 }
 
 static void test_one_in_device_while_critical_is_about(void **state)
@@ -155,8 +155,8 @@ static void test_background_never_starves_in_a_deep_device(void **state)
 
 		while ((request = fgio_queue_next(&queue, now_ns, NULL)))
 			in_device[last++ % 128] = request;
-		if ((int)queue.in_device[FGIO_NONCRITICAL] > most)
-			most = (int)queue.in_device[FGIO_NONCRITICAL];
+		if ((int)fgio_queue_in_device(&queue, FGIO_NONCRITICAL) > most)
+			most = (int)fgio_queue_in_device(&queue, FGIO_NONCRITICAL);
 		now_ns += 1000 * MILLISECOND / 3000;
 		request = in_device[first++ % 128];
 		served += request->class == FGIO_NONCRITICAL;
@@ -294,10 +294,109 @@ static void test_requests_may_leave_while_they_are_visited(void **state)
 	assert_int_equal(i, 8);
 }
 
+/*
+ * Two requests stay in the device, and more come after critical I/O. They go as
+ * soon as the timer says, and the control, without a timer, never lets them.
+ */
+static int sent_beside_stuck(u32 limit, bool has_timer)
+{
+	struct fgio_request stuck[2], critical = new_request(FGIO_CRITICAL, 0);
+	struct fgio_request requests[20];
+	struct fgio_queue queue;
+	uint64_t now_ns = 1000 * MILLISECOND, timer_ns = 0;
+	int sent = 0;
+
+	init(&queue);
+	queue.config.noncritical_in_device_max = limit;
+	for (int i = 0; i < 2; i++) {
+		stuck[i] = new_request(FGIO_NONCRITICAL, 0);
+		fgio_queue_insert(&queue, &stuck[i], false);
+		assert_ptr_equal(fgio_queue_next(&queue, 0, NULL), &stuck[i]);
+	}
+	fgio_queue_insert(&queue, &critical, false);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, NULL), &critical);
+	fgio_queue_left_device(&queue, &critical, now_ns);
+	for (int i = 0; i < 20; i++) {
+		requests[i] = new_request(FGIO_NONCRITICAL, 0);
+		fgio_queue_insert(&queue, &requests[i], false);
+	}
+	/* Each that goes is done after a millisecond, for a minute. */
+	for (int ms = 0; ms < 60 * 1000; ms++, now_ns += MILLISECOND) {
+		struct fgio_request *request = NULL;
+
+		if (has_timer && timer_ns && timer_ns <= now_ns)
+			fgio_queue_retry(&queue);
+		if (!fgio_queue_has_work(&queue))
+			continue;
+		if (fgio_queue_needs_clock(&queue))
+			request = fgio_queue_next(&queue, now_ns, NULL);
+		else
+			request = fgio_queue_next(&queue, 0, NULL);
+		timer_ns = fgio_queue_retry_ns(&queue);
+		if (!request)
+			continue;
+		fgio_queue_left_device(&queue, request, now_ns + MILLISECOND);
+		if (++sent == 20)
+			return ms;
+	}
+	return -sent;
+}
+
+static void test_what_stays_in_the_device_does_not_hold_others(void **state)
+{
+	(void)state;
+	for (u32 limit = 0; limit <= 2; limit++) {
+		assert_in_range(sent_beside_stuck(limit, true), 0, 2000);
+		assert_int_equal(sent_beside_stuck(limit, false), 0);
+	}
+}
+
+/* Where a member begins and ends, in lines of the cache. */
+struct lines {
+	size_t first;
+	size_t last;
+};
+
+#define LINES(member)                                                      \
+	(struct lines){                                                    \
+		offsetof(struct fgio_queue, member) / 64,                  \
+		(offsetof(struct fgio_queue, member) +                     \
+		 sizeof(((struct fgio_queue *)0)->member) - 1) / 64,       \
+	}
+
+/* What each completion writes is in no line that each insertion or dispatch does. */
+static void test_completions_and_dispatch_share_no_line(void **state)
+{
+	const struct lines completion[] = {
+		LINES(in_device), LINES(withheld), LINES(critical_seen_ns),
+		LINES(flush_until_ns), LINES(calm),
+		LINES(depth.samples.noted), LINES(depth.quiet_since_ns),
+		LINES(depth.cache_pace),
+	};
+	const struct lines dispatch[] = {
+		LINES(fifo), LINES(queued), LINES(next_release_ns),
+		LINES(retry_ns), LINES(measures), LINES(still), LINES(counters),
+		LINES(depth.work_ns), LINES(depth.pace), LINES(depth.interval),
+		LINES(depth.retry_ns), LINES(depth.foresight),
+		LINES(depth.flushes.wrote), LINES(depth.samples.taken),
+	};
+	const struct lines read[] = { LINES(config), LINES(one_class) };
+
+	(void)state;
+	assert_int_equal(offsetof(struct fgio_queue, config) % 64, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(completion); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(dispatch); j++)
+			assert_true(completion[i].last < dispatch[j].first ||
+				    dispatch[j].last < completion[i].first);
+	for (size_t i = 0; i < ARRAY_SIZE(read); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(dispatch); j++)
+			assert_true(read[i].last < dispatch[j].first);
+}
+
 static void test_random_scripts_agree_with_the_model(void **state)
 {
 	uint8_t script[SCRIPT_BYTES];
-	uint64_t random = 42;
+	uint64_t random = fresh_seed("scripts of the queue");
 
 	(void)state;
 	for (int round = 0; round < SCRIPTS; round++) {
@@ -319,6 +418,8 @@ int main(void)
 		cmocka_unit_test(test_waiting_time_is_counted),
 		cmocka_unit_test(test_one_class_withholds_nothing),
 		cmocka_unit_test(test_requests_may_leave_while_they_are_visited),
+		cmocka_unit_test(test_what_stays_in_the_device_does_not_hold_others),
+		cmocka_unit_test(test_completions_and_dispatch_share_no_line),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};
 
