@@ -18,7 +18,7 @@ MIB_PER_SCALE = 15
 DEFAULT_SEGMENT_MIB = 16
 CLUSTER = """
 set -euo pipefail
-export PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin LC_ALL=C PGHOST=/data PGUSER=postgres
+export PATH=/usr/lib/postgresql/{version}/bin:/usr/bin:/bin LC_ALL=C PGHOST=/data PGUSER=postgres
 cd /data
 initdb --pgdata=/data/pg --auth=trust --locale=C --encoding=UTF8 --username=postgres{options}
 cat >>/data/pg/postgresql.conf <<'CONF'
@@ -43,13 +43,15 @@ exec chroot "$1" setpriv --reuid="$3" --regid="$3" --init-groups bash /data/prep
 """
 
 
-def cluster_script(settings: str, load: str, options: str = "") -> str:
+def cluster_script(
+    settings: str, load: str, options: str = "", version: int = image.POSTGRESQL[image.SUITE]
+) -> str:
     """What fill() runs as the user postgres for a cluster in /data/pg with a database `bench`.
 
     settings: lines for postgresql.conf; load: shell commands that load the database; options: of
-    initdb, each with a space before it
+    initdb, each with a space before it; version: of the server
     """
-    return CLUSTER.format(settings=settings, load=load, options=options)
+    return CLUSTER.format(settings=settings, load=load, options=options, version=version)
 
 
 def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
@@ -86,6 +88,7 @@ class Database:
     shared_buffers_mib: the server's buffer pool
     room_mib: free space left in the file system for WAL, bulk loads and copies
     segment_mib: of the WAL; the server's default as it comes
+    suite: the Debian release whose server it is for
     """
 
     scale: int
@@ -93,6 +96,7 @@ class Database:
     room_mib: int
     # What is not the default shows in the script.
     segment_mib: int = field(default=DEFAULT_SEGMENT_MIB, repr=False)
+    suite: str = field(default=image.SUITE, repr=False)
 
     @property
     def settings(self) -> str:
@@ -111,11 +115,12 @@ class Database:
         options = ""
         if self.segment_mib != DEFAULT_SEGMENT_MIB:
             options = f" --wal-segsize={self.segment_mib}"
-        return cluster_script(self.settings, INITIALIZE.format(scale=self.scale), options)
+        load = INITIALIZE.format(scale=self.scale)
+        return cluster_script(self.settings, load, options, image.POSTGRESQL[self.suite])
 
     def image(self) -> Path:
         """The ext4 image with the data directory in /pg, made when absent."""
-        root = image.root_tree()
+        root = image.root_tree(suite=self.suite)
         # Another root may number the server's user differently.
         script = self._script()
         parts = (self, script, root.name)

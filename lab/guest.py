@@ -46,6 +46,7 @@ class Boot:
     disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
         guest writes to them is forgotten at its end
     packages: Debian packages that it has beside those of every guest
+    suite: the Debian release that its programs are from
     system: image of a whole system with a kernel of its own version, which comes up by systemd as
         on a machine before the commands run; None for the lab's root file system
     keeps_system: what the guest writes to `system` is there at the next boot of it
@@ -65,6 +66,7 @@ class Boot:
     payload: Mapping[str, Path | str] = field(default_factory=dict)
     disks: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
+    suite: str = image.SUITE
     system: Path | None = None
     keeps_system: bool = False
     cpus: int = 1
@@ -184,7 +186,7 @@ def _regions(boot: Boot, results: Path) -> list[_Region]:
     address = -(-(4096 + above) // 1024) * 1024 * host.MIB
     regions = []
     for file, shared in (
-        (boot.system or image.root_image(boot.packages), boot.keeps_system),
+        (boot.system or image.root_image(boot.packages, boot.suite), boot.keeps_system),
         *((disk, False) for disk in boot.disks),
         (results, True),
     ):

@@ -170,8 +170,8 @@ class _Run:
         self.plans = plans
         self.boots = {task: task.boot(chosen) for plan in plans for task in plan.tasks()}
         # Made before the first boot, so that two boots do not make them at once.
-        for packages in {boot.packages for boot in self.boots.values()}:
-            guest.image.root_image(packages)
+        for system in {(boot.packages, boot.suite) for boot in self.boots.values()}:
+            guest.image.root_image(*system)
         guest.image.initramfs(chosen)
         self.rows: dict[Task, list[Row]] = {}
 

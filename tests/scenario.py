@@ -51,6 +51,7 @@ class Batch:
     expected: what their checks make the kernel say on purpose
     files: builds what the checks need beside the modules; guest name -> file
     images: makes disks that are not empty; they come before the empty one
+    suite: the Debian release of the guest
     """
 
     name: str
@@ -64,6 +65,7 @@ class Batch:
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     files: Callable[[], Mapping[str, Path]] = dict
     images: Callable[[], tuple[Path, ...]] = tuple
+    suite: str = image.SUITE
 
     def checks(self) -> list[str]:
         """Names of the checks, in the order in which they run."""
@@ -178,6 +180,7 @@ def boot(
             commands="\n".join(lines),
             payload={**payload(chosen, scratch), **batch.files()},
             disks=tuple(disks),
+            suite=batch.suite,
             cpus=batch.cpus,
             memory_mib=batch.memory_mib,
             counted_clock=batch.counted_clock,

@@ -7,9 +7,9 @@
 
 #include "storage/fd.h"
 
+#include "auxiliary.h"
 #include "section.h"
 #include "stats.h"
-#include "walwriter.h"
 
 /* Files that libfgio keeps open: one for calls, one for this thread's word. */
 #define FILES 2
@@ -19,7 +19,7 @@ enum section_class section_now = SECTION_NONE;
 
 static bool attached;
 static bool labelled;
-static bool walwriter_seen;
+static bool auxiliary_seen;
 /* 0 when it is not measured. */
 static uint64 begun_ns;
 
@@ -60,8 +60,8 @@ static void begin_section(enum section_class class)
 {
 	if (!attached)
 		attach();
-	if (labelled && !walwriter_seen)
-		walwriter_seen = walwriter_label();
+	if (labelled && !auxiliary_seen)
+		auxiliary_seen = auxiliary_label();
 	if (class == SECTION_FOREGROUND)
 		fgio_foreground_begin();
 	else

@@ -7,10 +7,10 @@
 #include "utils/guc.h"
 
 #include "applications.h"
+#include "auxiliary.h"
 #include "list.h"
 #include "settings.h"
 #include "stats.h"
-#include "walwriter.h"
 
 /* Statements that read or write whole tables and may take hours; requests do not wait for them. */
 #define MAINTENANCE                                                                         \
@@ -146,11 +146,15 @@ static void define_switches(void)
 	DefineCustomBoolVariable("fgio.track_time",
 				 "Measures how long sessions are foreground and background.",
 				 NULL, &stats_track_time, false, PGC_SUSET, 0, NULL, NULL, NULL);
-	if (process_shared_preload_libraries_in_progress)
-		DefineCustomBoolVariable("fgio.wal_writer",
-					 "Makes the WAL writer foreground, since commits wait for it.",
-					 NULL, &walwriter_foreground, true, PGC_POSTMASTER, 0, NULL,
-					 NULL, NULL);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	DefineCustomBoolVariable("fgio.wal_writer",
+				 "Makes the WAL writer foreground, since commits wait for it.", NULL,
+				 &auxiliary_wal_writer, true, PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("fgio.io_workers",
+				 "Makes I/O workers foreground, since they read for backends.",
+				 "Only PostgreSQL 18 has them, with io_method=worker.",
+				 &auxiliary_io_workers, true, PGC_POSTMASTER, 0, NULL, NULL, NULL);
 }
 
 void settings_define(void)

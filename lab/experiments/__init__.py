@@ -12,6 +12,7 @@ from lab.experiments.drive_priority import DrivePriority
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
 from lab.experiments.idle_cost import IdleCost
+from lab.experiments.io_method import IoMethod
 from lab.experiments.overhead import Overhead
 from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
@@ -37,6 +38,7 @@ ALL: dict[str, Experiment] = {
         DrivePriority(),
         SectionCost(),
         ExtensionCost(),
+        IoMethod(),
         Churn(),
         Databases(),
         TpccExperiment(),

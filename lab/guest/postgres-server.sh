@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # Sourced by what runs PostgreSQL in a guest.
 # shellcheck shell=bash
-export PATH=$PATH:/usr/lib/postgresql/15/bin PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
+PATH=$PATH:$(echo /usr/lib/postgresql/*/bin)
+export PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=bench
 
 as_postgres() { cd /; setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 

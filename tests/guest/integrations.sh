@@ -6,7 +6,8 @@
 # Of servers, and what is under fgio.
 DATA=/data
 DISK_FOLDER=/mnt
-export PATH=/usr/lib/postgresql/15/bin:$PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres
+PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
+export PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres
 
 # A file system on a disk in memory, under fgio.
 make_disk() { # NAME
@@ -55,6 +56,15 @@ expect_labels() { # "CLASS NAME"...: these have a class, and no others
 }
 
 # --- PostgreSQL ---
+
+# As expect_labels, beside the I/O workers that servers have since 18: foreground from the first
+# connection on.
+expect_sessions() { # "CLASS NAME"...
+  local workers
+  mapfile -t workers < <(sed -n 's/^[0-9]* \(io worker\)$/foreground \1/p' "$WORK/names")
+  [[ $(pg_config --version) != PostgreSQL\ 18* ]] || expect "I/O workers" "${#workers[@]} -gt 0"
+  expect_labels "${workers[@]}" "$@"
+}
 
 as_postgres() { (cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"); }
 
@@ -155,7 +165,7 @@ check_postgresql_sessions() {
   session reports -U reports
   session untouched -U untouched
   await_sessions {archive,batch,busy,held,idle,index,kept,open,reports,team,untouched}': idle'
-  expect_labels 'foreground walwriter'
+  expect_sessions 'foreground walwriter'
 
   # Statements that go on, one that is done, and what counts between two of them.
   for name in archive busy reports untouched; do tell $name 'SELECT pg_sleep(1000);'; done
@@ -168,7 +178,7 @@ check_postgresql_sessions() {
   tell held 'SET fgio.scope = session; SELECT 1; SET application_name = label_held;'
   await_sessions {archive,batch,busy,index,reports,team,team,untouched}': PgSleep' \
     'team: ExecuteGather' {'done',label_held}': idle' {kept,open}': idle in transaction'
-  expect_labels foreground\ {busy,kept,label_held,team,'worker of team','worker of team',walwriter} \
+  expect_sessions foreground\ {busy,kept,label_held,team,'worker of team','worker of team',walwriter} \
     background\ {archive,batch,index,reports}
   before=$(number_of busy)
   psql -XAt -c 'SELECT * FROM pg_stat_fgio_module' -c "SELECT pg_cancel_backend(pid)
@@ -176,7 +186,7 @@ check_postgresql_sessions() {
     ('PgSleep', 'ExecuteGather')"
   await_sessions {archive,batch,busy,'done',index,label_held,reports,team,untouched}': idle' \
     {kept,open}': idle in transaction'
-  expect_labels foreground\ {kept,label_held,walwriter}
+  expect_sessions foreground\ {kept,label_held,walwriter}
 
   # Sessions that change what they are, one that must not, and one that connects anew.
   tell batch 'SET fgio.class = foreground; SELECT pg_sleep(1000);'
@@ -191,7 +201,7 @@ check_postgresql_sessions() {
   tell busy 'SELECT pg_sleep(1000);'
   await_sessions {archive,batch,busy,index,open,reports,untouched}': PgSleep' \
     {'done',held,kept,team}': idle'
-  expect_labels foreground\ {archive,batch,busy,index,reports,walwriter} 'background open'
+  expect_sessions foreground\ {archive,batch,busy,index,reports,walwriter} 'background open'
   expect "a process that connected anew" "$(number_of busy) -ne $before"
   grep -q 'permission denied to set parameter "fgio.scope"' "$WORK/untouched.out" ||
     fail "who must not be labelled can change it"
@@ -217,7 +227,7 @@ burst() { # sets CONNECTIONS
   sed -n 's/ foreground$//p' "$WORK/seen" | sort -u >"$WORK/foreground"
   in_log 'connection authorized: .* application_name=burst' >"$WORK/connections"
   expect "connections in the log" "$(wc -l <"$WORK/connections") -ge $CONNECTIONS"
-  number_of walwriter | sort - "$WORK/connections" >"$WORK/known"
+  { number_of walwriter; number_of 'io worker'; } | sort - "$WORK/connections" >"$WORK/known"
   comm -13 "$WORK/known" "$WORK/foreground" >"$WORK/strangers"
   [[ ! -s $WORK/strangers ]] || fail "foreground, but no connection: $(cat "$WORK/strangers")"
   ! grep 'background$' "$WORK/seen" || fail "background"
@@ -244,12 +254,12 @@ check_postgresql_connections() {
   psql -XAtqc 'SELECT pg_stat_fgio_reset()' >/dev/null
   burst
   await_sessions 'idle: idle'
-  expect_labels 'foreground walwriter'
+  expect_sessions 'foreground walwriter'
   expect "statements of sessions that ended" "$(psql -XAtqc 'SELECT foreground_statements
     FROM pg_stat_fgio WHERE pid IS NULL') -ge $CONNECTIONS"
   tell idle 'SELECT pg_sleep(1000);'
   await_sessions 'idle: PgSleep'
-  expect_labels foreground\ {idle,walwriter}
+  expect_sessions foreground\ {idle,walwriter}
 
   # A crash ends all backends; who connects then labels the new WAL writer.
   walwriter=$(number_of walwriter)
@@ -257,7 +267,7 @@ check_postgresql_connections() {
   wait_for "the server" psql -Xqc 'SELECT 1' >/dev/null 2>&1
   session after_crash
   await_sessions 'after_crash: idle'
-  expect_labels 'foreground walwriter'
+  expect_sessions 'foreground walwriter'
   expect "another WAL writer" "$(number_of walwriter) -ne $walwriter"
 
   server restart -m fast
@@ -265,7 +275,7 @@ check_postgresql_connections() {
   session after_restart
   tell after_restart 'SELECT pg_sleep(1000);'
   await_sessions 'after_restart: PgSleep'
-  expect_labels foreground\ {after_restart,walwriter}
+  expect_sessions foreground\ {after_restart,walwriter}
   server stop -m fast
   remove_disk connections
   umount $DATA
