@@ -11,8 +11,8 @@ export PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres
 
 # A file system on a disk in memory, under fgio.
 make_disk() { # NAME
-  # A thread that was not forgotten would soon take the place of others.
-  [[ -d /sys/module/fgio ]] || load_fgio tags_max=32
+  # A thread that was not forgotten would soon take the place of others: a user has half of them.
+  [[ -d /sys/module/fgio ]] || load_fgio tags_max=48
   make_null "$1" size=128
   use fgio
   chmod 666 /dev/fgio
