@@ -15,7 +15,7 @@ use fgio_model::tag::Class;
 
 use crate::view::terminal::Size;
 
-/// Where is recorded to unless something else is said.
+/// The recording unless another is named.
 const RECORDING: &str = "fgio.rec";
 
 const DETAILS: &str = "\
@@ -49,7 +49,7 @@ JSON:
 /// Put foreground I/O first.
 ///
 /// fgio is an I/O scheduler that lets the I/O that a user's request waits for
-/// overtake the I/O that nobody waits for. This command switches disks to it
+/// overtake the I/O that no request waits for. This command switches disks to it
 /// and back, says which threads are foreground, and shows what goes on.
 #[derive(Debug, Parser)]
 #[command(name = "fgio", version, after_long_help = DETAILS)]
@@ -105,13 +105,17 @@ pub enum Command {
         watch: Option<Duration>,
     },
 
-    /// Say what the I/O of processes or threads is worth
+    /// Say whether requests wait for the I/O of processes or threads
     ///
     /// Tags all threads that each process has; those it starts later have no
     /// tag. A tag counts for more than the I/O priority, survives execve(2) and
     /// ends with its thread. Threads of other users need root. When one fails, the
     /// others are tagged all the same, and the exit status is that of the first
     /// failure.
+    ///
+    /// The I/O of a database is done by its server: tag the server's processes, or
+    /// let fgiod do it by profiles. A tag on a client such as pg_dump or psql has no
+    /// effect on the session that the server runs for it.
     Tag(TagArguments),
 
     /// Run a command with the I/O of a class
@@ -130,12 +134,12 @@ pub enum Command {
     /// end with what fgio did about them, and what most of the waiting was for. Goes
     /// on when the module is unloaded and loaded again. Where standard output is no
     /// terminal, prints a block of text, or with --json a line, for each interval.
-    /// All but the list of disks needs root in part; what is missing is said.
+    /// Without root, counters and waits are missing, and the view says so.
     ///
     /// Keys: q quit, h help, p pause, s sort, Tab and the arrows scroll.
     Top(TopArguments),
 
-    /// Keep what fgio does on disk, for `fgio replay`
+    /// Record what fgio does, for `fgio replay`
     ///
     /// Takes a sample of everything that `fgio top` shows in each interval, until
     /// Ctrl-C. The recording is a directory of segments; the oldest are removed. It
@@ -146,8 +150,8 @@ pub enum Command {
 
     /// Show what `fgio record` recorded
     ///
-    /// In the view of `fgio top`. What of the recording is damaged is said; the rest
-    /// is shown.
+    /// In the view of `fgio top`. Where a part of the recording is damaged, a warning
+    /// says which, and the rest is shown.
     ///
     /// Keys, beside those of `fgio top`: left and right 10 seconds, [ and ] a minute,
     /// comma and full stop a sample, Home, End, + and - speed.
@@ -155,10 +159,11 @@ pub enum Command {
 
     /// Show what foreground tasks waited for
     ///
-    /// The module remembers every wait of a foreground task from
-    /// blame_threshold_us on (see `fgio set`): who was waited for, whom that one
-    /// waited for, and so on down to the cause, and what fgio did about it. It does
-    /// so while the switch boost is off, too: then it only looks on. Needs root.
+    /// The module remembers each wait of a foreground task that lasted
+    /// blame_threshold_us or longer (see `fgio set`): the task that was waited for,
+    /// the one that this waited for, and so on down to the cause, and what fgio did
+    /// about it. While the switch boost is off it does so, too, and changes nothing.
+    /// Needs root.
     Blame(BlameArguments),
 
     /// Show and change the switches and numbers of the module
@@ -259,11 +264,11 @@ pub struct TagArguments {
     #[arg(required = true, value_name = "PID|TID", value_parser = id)]
     pub ids: Vec<i32>,
 
-    /// Requests wait for it (the default)
+    /// Their I/O is critical: requests wait for it (the default)
     #[arg(long, group = "class")]
     pub foreground: bool,
 
-    /// Nobody waits for it
+    /// Their I/O is non-critical, whatever their I/O priority
     #[arg(long, group = "class")]
     pub background: bool,
 
@@ -292,7 +297,7 @@ pub struct RunArguments {
     #[arg(long, group = "class")]
     pub foreground: bool,
 
-    /// Nobody waits for the command
+    /// No request waits for the command
     #[arg(long, group = "class")]
     pub background: bool,
 
@@ -322,15 +327,15 @@ pub struct BlameArguments {
     #[arg(short, long, conflicts_with_all = ["period", "by", "top"])]
     pub follow: bool,
 
-    /// Only waits that ended in the last so many seconds
+    /// Only waits that ended within this time before now
     #[arg(long, value_name = "SECONDS", value_parser = period, conflicts_with = "period")]
     pub since: Option<Duration>,
 
-    /// Wait for so long (or until Ctrl-C), and sum up what came meanwhile
+    /// Collect waits for this time (or until Ctrl-C), and sum these up
     #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
     pub period: Option<Duration>,
 
-    /// What waits are counted together
+    /// Which waits are counted together
     #[arg(long, value_enum, default_value = "cause")]
     pub by: Grouping,
 
@@ -338,7 +343,7 @@ pub struct BlameArguments {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub top: usize,
 
-    /// Only waits of so many milliseconds and longer
+    /// Only waits of this many milliseconds and longer
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub min: Option<f64>,
 }
@@ -350,7 +355,7 @@ pub struct ShownArguments {
     #[arg(long)]
     pub once: bool,
 
-    /// Waits are shown and counted for so long
+    /// Time for which waits are shown and counted
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = interval)]
     pub window: Duration,
 
@@ -387,7 +392,7 @@ pub struct RecordArguments {
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
     pub interval: Duration,
 
-    /// End after so long
+    /// End after this time
     #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
     pub period: Option<Duration>,
 }
@@ -403,7 +408,7 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub at: Option<Moment>,
 
-    /// Play so many times faster
+    /// Play this many times faster
     #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
     pub speed: f64,
 
@@ -411,16 +416,16 @@ pub struct ReplayArguments {
     pub shown: ShownArguments,
 }
 
-/// What waits are counted together.
+/// Which waits are counted together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Grouping {
     /// What was waited for, and the last task on the way
     Cause,
     /// What was waited for
     Kind,
-    /// Who waited
+    /// The task that waited
     Task,
-    /// The whole way from who waited to the cause
+    /// The whole way from the task that waited to the cause
     Chain,
 }
 

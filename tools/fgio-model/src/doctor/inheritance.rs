@@ -36,7 +36,7 @@ fn not_answered(error: &Error) -> Finding {
     const ID: &str = "module-calls";
     Finding::warning(
         ID,
-        format!("{error}, and helps nobody who waits for others"),
+        format!("{error}: foreground tasks that wait for others are not helped"),
         error.advice(),
     )
 }
@@ -151,7 +151,7 @@ fn tables(state: &State, findings: &mut Vec<Finding>) {
         findings.push(Finding::warning(
             ID,
             format!(
-                "{} waits were not recorded, because tables were full: who they were for was not helped",
+                "{} waits were not recorded, because tables were full: the tasks that waited were not helped",
                 state.waits_lost
             ),
             "run `fgio set waits_max NUMBER --persist` with a larger number and reload the module",
@@ -161,7 +161,7 @@ fn tables(state: &State, findings: &mut Vec<Finding>) {
         findings.push(Finding::info(
             ID,
             format!(
-                "walks had no room for {} tasks that were waited for, which came too late or never",
+                "walks had no room for {} tasks that foreground tasks waited for: these were boosted late, or not at all",
                 state.walk_overflows
             ),
         ));
