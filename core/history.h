@@ -4,8 +4,17 @@
  * (FAST'17 paper, section 4.2.1, after Cheng et al.'s helper tasks).
  *
  * A fixed table from objects (a condition, a semaphore, a file's pages) to the
- * tasks that acted on them last. Objects that nobody asks about or acts on give
- * way. Objects and tasks are opaque numbers, never dereferenced; zero is neither.
+ * tasks that acted on them last. Objects and tasks are opaque numbers, never
+ * dereferenced; zero is neither.
+ *
+ * An object is *watched* for FGIO_WATCH_NS after a foreground task waited for
+ * it. Most others are there because a holder has to be noted before anybody
+ * waits, and come at the rate of the host's traffic. So:
+ *
+ *	what is not watched never takes the place of what is;
+ *	at least FGIO_SET_UNWATCHED places are left to what is not;
+ *	the *payer* (a user) that has most places of the kind in question gives
+ *	way first, with its oldest: no payer's traffic takes another one's share.
  *
  * Locking: the caller serialises the calls for one set. Nothing here sleeps or
  * allocates.
@@ -16,11 +25,16 @@
 #include "types.h"
 
 #define FGIO_HELPERS 4
-#define FGIO_SET_OBJECTS 4
+#define FGIO_SET_OBJECTS 8
+#define FGIO_SET_UNWATCHED 2
+#define FGIO_SET_WATCHED (FGIO_SET_OBJECTS - FGIO_SET_UNWATCHED)
+
+/* As long as the longest helper_window_ms: what is older helps nobody. */
+#define FGIO_WATCH_NS 60000000000ULL
 
 /**
  * struct fgio_helper - a task that acted on an object
- * @task: who; 0 when the entry is free
+ * @task: the task; 0 when the entry is free
  * @at_ns: when it did so last
  */
 struct fgio_helper {
@@ -29,50 +43,65 @@ struct fgio_helper {
 };
 
 /**
- * struct fgio_helped - an object
- * @object: which; 0 when the entry is free
- * @used_ns: when somebody noted or asked last
- * @helpers: who acted on it
+ * struct fgio_helped - what is known of an object
+ * @used_ns: when it was watched, noted or asked for last
+ * @watched_ns: when it was watched last; 0 for never
+ * @payer: the user that it counts for: the one that watched it, else the first
+ *	one that acted on it
+ * @helpers: tasks that acted on it
  */
 struct fgio_helped {
-	u64 object;
 	u64 used_ns;
+	u64 watched_ns;
+	u32 payer;
 	struct fgio_helper helpers[FGIO_HELPERS];
 };
 
-/* The objects that hash to one place. */
+/**
+ * struct fgio_history_set - the objects that hash to one place
+ * @objects: the objects; 0 for a free place. Apart from the rest, so that an
+ *	object is looked up in one cache line
+ * @helped: what is known of each
+ * @unwatched: watched objects that others took the place of, in total
+ */
 struct fgio_history_set {
-	struct fgio_helped objects[FGIO_SET_OBJECTS];
+	u64 objects[FGIO_SET_OBJECTS];
+	struct fgio_helped helped[FGIO_SET_OBJECTS];
+	u32 unwatched;
 };
 
 /**
- * fgio_history_watch() - somebody waits for an object: remember it
+ * fgio_history_watch() - a foreground task waits for an object: remember it
  * @set: of the object
- * @object: which
+ * @object: the object
+ * @payer: the user that the task belongs to
  * @now_ns: the time
  *
- * Takes the place of the object that was used longest ago.
+ * Where FGIO_SET_WATCHED objects are watched, one of them is watched no more:
+ * it stays, as long as there is room among the others.
  */
-void fgio_history_watch(struct fgio_history_set *set, u64 object, u64 now_ns);
+void fgio_history_watch(struct fgio_history_set *set, u64 object, u32 payer,
+			u64 now_ns);
 
 /* Whether an object is remembered. Safe without serialisation, as a hint. */
-bool fgio_history_watched(const struct fgio_history_set *set, u64 object);
+bool fgio_history_remembered(const struct fgio_history_set *set, u64 object);
 
 /**
  * fgio_history_note() - a task acts on an object
  * @set: of the object
- * @object: which
- * @task: who; takes the place of the helper that acted longest ago
+ * @object: the object
+ * @task: the task; takes the place of the helper that acted longest ago
+ * @payer: the user that the task belongs to
  * @now_ns: the time
- * @only_watched: do nothing when the object is not remembered
+ * @only_remembered: do nothing when the object is not remembered
  */
 void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
-		       u64 now_ns, bool only_watched);
+		       u32 payer, u64 now_ns, bool only_remembered);
 
 /**
- * fgio_history_helpers() - who acted on an object within a window
+ * fgio_history_helpers() - the tasks that acted on an object within a window
  * @set: of the object
- * @object: which
+ * @object: the object
  * @now_ns: the time
  * @window_ns: how long ago at most
  * @tasks: out: the most recent first

@@ -87,29 +87,66 @@ static u32 boosted_last(const struct fgio_node *node)
 	return last ? last->walk : 0;
 }
 
-/*
- * A lost boost comes back with the next walk, but a wait that is not recorded
- * stays unknown as long as it lasts: for a wait, a boosted task that does not
- * wait gives way.
- */
-static unsigned int make_room(struct fgio_bucket *bucket)
+/* What gives way in a full bucket, first to last; see fgio_wait_begin(). */
+enum worth {
+	WORTH_DECLARED,
+	WORTH_WAIT,
+	WORTH_BOOST,
+	WORTH_KEEPING,
+};
+
+static bool has_declared_alone(const struct fgio_node *node)
 {
-	unsigned int oldest = NO_PLACE;
+	unsigned int i;
+
+	for (i = 0; i < node->depth; i++)
+		if (!node->waits[i].declared)
+			return false;
+	return true;
+}
+
+static enum worth worth_of(const struct fgio_node *node)
+{
+	if (is_waiting_root(node))
+		return WORTH_KEEPING;
+	if (leases_of(node))
+		return node->depth ? WORTH_KEEPING : WORTH_BOOST;
+	return has_declared_alone(node) ? WORTH_DECLARED : WORTH_WAIT;
+}
+
+/* Of two nodes of one worth; a wait counts from the innermost one on. */
+static bool is_staler(const struct fgio_node *node,
+		      const struct fgio_node *than)
+{
+	if (!node->depth)
+		return is_older(boosted_last(node), boosted_last(than));
+	return node->waits[node->depth - 1].since_ns <
+	       than->waits[than->depth - 1].since_ns;
+}
+
+/* Return: a place that is free now, or NO_PLACE. */
+static unsigned int make_room(struct fgio_bucket *bucket, enum worth most)
+{
+	unsigned int victim = NO_PLACE;
+	enum worth least = WORTH_KEEPING;
 	unsigned int place;
 
 	for (place = 0; place < FGIO_BUCKET_NODES; place++) {
 		const struct fgio_node *node = &bucket->nodes[place];
+		enum worth worth = worth_of(node);
 
-		if (node->depth)
+		if (worth > most || worth > least)
 			continue;
-		if (oldest == NO_PLACE ||
-		    is_older(boosted_last(node),
-			     boosted_last(&bucket->nodes[oldest])))
-			oldest = place;
+		if (worth == least && !is_staler(node, &bucket->nodes[victim]))
+			continue;
+		victim = place;
+		least = worth;
 	}
-	if (oldest != NO_PLACE)
-		clear(bucket, oldest);
-	return oldest;
+	if (victim == NO_PLACE)
+		return NO_PLACE;
+	bucket->given_way += bucket->nodes[victim].depth != 0;
+	clear(bucket, victim);
+	return victim;
 }
 
 static u32 next_seq(struct fgio_bucket *bucket)
@@ -132,7 +169,8 @@ u32 fgio_wait_begin(struct fgio_bucket *bucket, u64 task, bool foreground,
 	if (place == NO_PLACE)
 		place = place_of(bucket, 0);
 	if (place == NO_PLACE)
-		place = make_room(bucket);
+		place = make_room(bucket, foreground ? WORTH_BOOST :
+						       WORTH_WAIT);
 	if (place == NO_PLACE)
 		return 0;
 	node = &bucket->nodes[place];
@@ -157,25 +195,37 @@ static unsigned int position_of(const struct fgio_node *node, u32 seq)
 	return i;
 }
 
+/* The position of the first wait that began after the one with this number. */
+static unsigned int position_after(const struct fgio_node *node, u32 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->depth; i++)
+		if (is_older(seq, node->waits[i].seq))
+			break;
+	return i;
+}
+
 bool fgio_wait_end(struct fgio_bucket *bucket, u64 task, u32 seq,
 		   struct fgio_wait *ended)
 {
 	unsigned int place = place_of(bucket, task);
 	struct fgio_node *node;
 	unsigned int position;
+	bool is_there;
 
 	if (place == NO_PLACE)
 		return false;
 	node = &bucket->nodes[place];
 	position = position_of(node, seq);
-	if (position == node->depth)
-		return false;
-
-	if (ended)
+	is_there = position < node->depth;
+	if (is_there && ended)
 		*ended = node->waits[position];
+	if (!is_there)
+		position = position_after(node, seq);
 	set_waits(bucket, node, (u8)position, node->foreground);
 	free_when_idle(bucket, place);
-	return true;
+	return is_there;
 }
 
 u32 fgio_wait_seq(const struct fgio_bucket *bucket, u64 task, u64 object)
@@ -280,6 +330,8 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 		return false;
 	if (place == NO_PLACE)
 		place = place_of(bucket, 0);
+	if (place == NO_PLACE)
+		place = make_room(bucket, WORTH_WAIT);
 	if (place == NO_PLACE)
 		return false;
 	node = &bucket->nodes[place];

@@ -43,6 +43,7 @@
  * @since_ns: when it began
  * @seq: names this wait among all that its task had and will have; never 0
  * @kind: which layer can tell who is in the way
+ * @declared: the task says that it waits, and may say so without waiting
  */
 struct fgio_wait {
 	u64 object;
@@ -50,6 +51,7 @@ struct fgio_wait {
 	u64 since_ns;
 	u32 seq;
 	u8 kind;
+	bool declared;
 };
 
 /**
@@ -94,6 +96,7 @@ struct fgio_node {
  * @seq: the last sequence number given out
  * @foreground_waiting: nodes of foreground tasks that wait
  * @leased: nodes that have leases
+ * @given_way: nodes with waits that others took the place of, in total
  * @tasks: whose nodes; 0 for a free one. Apart from the nodes, so that a task
  *	is looked up in one or two cache lines
  * @nodes: some of them free
@@ -104,6 +107,7 @@ struct fgio_bucket {
 	u32 seq;
 	u32 foreground_waiting;
 	u32 leased;
+	u32 given_way;
 	u64 tasks[FGIO_BUCKET_NODES];
 	struct fgio_node nodes[FGIO_BUCKET_NODES];
 };
@@ -114,13 +118,22 @@ struct fgio_bucket {
  * @task: who
  * @foreground: whether requests wait for it; holds for the waits around this
  *	one, too
- * @wait: object, detail, since_ns and kind set; seq is set here
+ * @wait: object, detail, since_ns, kind and declared set; seq is set here
  *
- * In a full bucket, it takes the place of the node that was boosted longest ago
- * among those that do not wait.
+ * In a full bucket another node gives way, the first of these that there is:
+ *
+ *	one that has declared waits alone, of a task that is neither foreground
+ *	nor boosted; the one that waits longest
+ *	any other one that waits, of such a task; the one that waits longest:
+ *	walks have come since, and found it in nobody's way
+ *	for a foreground task, a node that is boosted and does not wait; the one
+ *	that was boosted longest ago: the boost comes back with the next walk
+ *
+ * So whatever waits other users have, those of foreground tasks are recorded,
+ * and boosted tasks that wait stay.
  *
  * Return: the wait's sequence number, or 0 when it could not be recorded
- * because the bucket is full or the task's waits nest too deep: then nobody is
+ * because the bucket is full or the task's waits nest too deep: then nothing is
  * boosted for it.
  */
 u32 fgio_wait_begin(struct fgio_bucket *bucket, u64 task, bool foreground,
@@ -130,7 +143,8 @@ u32 fgio_wait_begin(struct fgio_bucket *bucket, u64 task, bool foreground,
  * fgio_wait_end() - a wait is over
  * @bucket: of the task
  * @task: who
- * @seq: which wait; those nested in it are over, too
+ * @seq: which wait; those nested in it are over, too, also when it gave way to
+ *	another task's and they came after that
  * @ended: what it was, or NULL
  *
  * Return: whether there was such a wait.
@@ -173,9 +187,10 @@ void fgio_wait_forget(struct fgio_bucket *bucket, u64 task);
  *	of the same walk as it can have
  *
  * Takes the place of the same lease, of a free one, or of the one that was
- * renewed longest ago, if that was in another walk.
+ * renewed longest ago, if that was in another walk. In a full bucket a node that
+ * waits gives way as in fgio_wait_begin(); a boosted one never does.
  *
- * Return: false when the bucket is full. Nothing gives way to a boost.
+ * Return: false when there is none that does.
  */
 bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 		      const struct fgio_lease *lease, bool *renewed);

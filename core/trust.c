@@ -199,6 +199,8 @@ fgio_trust_judge(const struct fgio_trust_list *list,
 		return FGIO_TRUST_NOT_LISTED;
 	if (claim->adds_thread && user->threads >= limits->threads)
 		return FGIO_TRUST_USER_LIMIT;
+	if (claim->adds_declaring && user->declaring >= limits->foreground)
+		return FGIO_TRUST_USER_LIMIT;
 	if (!claim->adds_foreground)
 		return FGIO_TRUST_GRANTED;
 	if (user->foreground >= limits->foreground)

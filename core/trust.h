@@ -2,8 +2,9 @@
 /*
  * Trust: who may become a foreground task, and how many.
  *
- * Three rules bind those who have no privilege. A user has so many foreground
- * threads at most, and so many threads at all in the table of tags. Where the
+ * Four rules bind those who have no privilege. A user has a limited number of
+ * foreground threads, as many threads at most that declare waits, and a limited
+ * number of threads of any kind in the table of tags. Where the
  * administrator lists cgroups, only threads in these and in cgroups below them
  * become foreground tasks. And a listed cgroup, with all below it, may have a
  * limit of its own.
@@ -58,16 +59,18 @@ struct fgio_trust_list {
  * struct fgio_trust_user - what a user has of the table of tags
  * @threads: threads in it
  * @foreground: the foreground threads among them
+ * @declaring: the threads among them that declared a wait
  */
 struct fgio_trust_user {
 	u32 threads;
 	u32 foreground;
+	u32 declaring;
 };
 
 /**
  * struct fgio_trust_limits - what one user may have
  * @threads: at most
- * @foreground: at most
+ * @foreground: at most; and as many that declare waits
  */
 struct fgio_trust_limits {
 	u32 threads;
@@ -75,11 +78,13 @@ struct fgio_trust_limits {
 };
 
 /**
- * struct fgio_trust_claim - a thread is to get a tag or a section word
+ * struct fgio_trust_claim - a thread is to get a tag or a section word, or
+ *	declares a wait
  * @privileged: who asks for it is bound by no rule
  * @foreground: with it the thread may be a foreground task
  * @adds_thread: it is not in the table, or counts for another user there
  * @adds_foreground: it does not count as a foreground thread of this user yet
+ * @adds_declaring: it declares a wait for the first time
  * @cgroups: listed cgroups that the thread is in or below, by fgio_trust_match()
  */
 struct fgio_trust_claim {
@@ -87,6 +92,7 @@ struct fgio_trust_claim {
 	bool foreground;
 	bool adds_thread;
 	bool adds_foreground;
+	bool adds_declaring;
 	u32 cgroups;
 };
 

@@ -105,7 +105,8 @@ void fgio_commit_note(const struct address_space *mapping)
 	if (!fgio_mechanism_on(FGIO_MECHANISM_COMMITS) ||
 	    mapping_of_call() != (u64)mapping)
 		return;
-	fgio_helper_note((u64)mapping | SYNCED, true);
+	fgio_helper_watch((u64)mapping | SYNCED);
+	fgio_helper_note((u64)mapping | SYNCED, false);
 	WRITE_ONCE(synced_ns, ktime_get_mono_fast_ns());
 }
 

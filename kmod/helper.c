@@ -21,14 +21,15 @@
 
 #include "helper.h"
 #include "inherit.h"
+#include "trust.h"
 
 #define SET_BITS 9
 
 /* The locks are leaves, like those of wait.c and for the same reasons. */
 struct locked_set {
-	raw_spinlock_t lock;
 	struct fgio_history_set set;
-};
+	raw_spinlock_t lock;
+} ____cacheline_aligned;
 
 static struct locked_set *sets;
 
@@ -76,26 +77,33 @@ static struct locked_set *set_of(u64 object)
 	return &sets[hash_64(object, SET_BITS)];
 }
 
+/*
+ * What the walk watches on behalf of others counts for the kernel, where it is
+ * new to the table: it is a step of a chain, or was pushed out by its own user.
+ */
 void fgio_helper_watch(u64 object)
 {
 	struct locked_set *locked = set_of(object);
+	u32 payer = fgio_trust_payer_of_current();
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
-	fgio_history_watch(&locked->set, object, ktime_get_mono_fast_ns());
+	fgio_history_watch(&locked->set, object, payer,
+			   ktime_get_mono_fast_ns());
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
-/* Who is about to end will not act again. */
+/* Exiting tasks do not act again. */
 static void note(struct locked_set *locked, u64 object, bool always)
 {
+	u32 payer = fgio_trust_payer_of_current();
 	unsigned long flags;
 
 	if (current->flags & PF_EXITING)
 		return;
 	raw_spin_lock_irqsave(&locked->lock, flags);
 	fgio_history_note(&locked->set, object, fgio_identity_of(current),
-			  ktime_get_mono_fast_ns(), !always);
+			  payer, ktime_get_mono_fast_ns(), !always);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
@@ -103,7 +111,7 @@ void fgio_helper_note(u64 object, bool always)
 {
 	struct locked_set *locked = set_of(object);
 
-	if (always || fgio_history_watched(&locked->set, object))
+	if (always || fgio_history_remembered(&locked->set, object))
 		note(locked, object, always);
 }
 
@@ -111,7 +119,7 @@ void fgio_helper_signal(u64 object)
 {
 	struct locked_set *locked = set_of(object);
 
-	if (fgio_history_watched(&locked->set, object) &&
+	if (fgio_history_remembered(&locked->set, object) &&
 	    !fgio_current_is_foreground())
 		note(locked, object, false);
 }
@@ -163,6 +171,16 @@ u64 fgio_helper_last(u64 object)
 	if (!fgio_helper_list(object, U64_MAX, identities))
 		return 0;
 	return identities[0];
+}
+
+u32 fgio_helper_unwatched(void)
+{
+	u32 sum = 0;
+	unsigned int index;
+
+	for (index = 0; index < 1U << SET_BITS; index++)
+		sum += READ_ONCE(sets[index].set.unwatched);
+	return sum;
 }
 
 int fgio_helper_init(void)

@@ -15,6 +15,7 @@
 #include "fgio.h"
 #include "helper.h"
 #include "inherit.h"
+#include "trust.h"
 
 /* Return: the thread with a reference, or NULL. */
 static struct task_struct *find_living_thread(pid_t tid)
@@ -32,19 +33,28 @@ static struct task_struct *find_living_thread(pid_t tid)
 }
 
 /*
+ * A hint costs its thread nothing, not even a wait: so it is charged to its
+ * user, and gives way first where waits have no room (core/inherit.h).
+ *
  * Waits are forgotten when the last foreground task went, and are not recorded
  * after that: here, a hint that was given at that very moment must not stay.
  */
-static void wait_for_thread(const struct task_struct *task)
+static int wait_for_thread(const struct task_struct *task)
 {
+	int error;
 	u32 seq;
 
 	if (!fgio_waits_matter())
-		return;
+		return 0;
+	error = fgio_tag_declare();
+	if (error)
+		return error;
+	fgio_wait_leave_kind(FGIO_WAIT_THREAD);
 	seq = fgio_wait_enter(FGIO_WAIT_THREAD, (u64)task,
 			      fgio_identity_of(task));
 	if (!fgio_waits_matter())
 		fgio_wait_leave(seq);
+	return 0;
 }
 
 /*
@@ -72,10 +82,8 @@ int fgio_hint_set(pid_t tid)
 		error = -EINVAL;
 	else if (!fgio_may_tag(task))
 		error = -EPERM;
-	if (!error) {
-		fgio_wait_leave_kind(FGIO_WAIT_THREAD);
-		wait_for_thread(task);
-	}
+	if (!error)
+		error = wait_for_thread(task);
 	put_task_struct(task);
 	return error;
 }

@@ -270,12 +270,15 @@ void fgio_promote_exit(void);
 
 /* --- helper.c --------------------------------------------------------- */
 
-/* Somebody waits for an object: note from now on who acts on it. */
+/*
+ * The current task waits for an object: what acts on it is noted from now on,
+ * and no traffic on other objects takes its place. Context: any but NMI.
+ */
 void fgio_helper_watch(u64 object);
 
 /*
- * The current task acts on an object. Does nothing, cheaply, when nobody
- * watches it, unless @always. Context: any but NMI.
+ * The current task acts on an object. Does nothing, cheaply, when the object is
+ * not in the table, unless @always. Context: any but NMI.
  */
 void fgio_helper_note(u64 object, bool always);
 
@@ -292,6 +295,9 @@ void fgio_helper_signal(u64 object);
  */
 void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
 		       bool (*counts)(u64 task));
+
+/* Watches that gave way to others, in total. */
+u32 fgio_helper_unwatched(void);
 
 int fgio_helper_init(void);
 void fgio_helper_exit(void);

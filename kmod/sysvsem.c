@@ -50,8 +50,10 @@ static u32 begin_wait(s32 semid, const struct sembuf *operation)
 {
 	u64 object = object_of(semid, operation->sem_num);
 
-	if (fgio_current_is_foreground())
+	if (fgio_current_is_foreground()) {
 		fgio_helper_watch(object);
+		fgio_helper_watch(object | LOWERED);
+	}
 	return fgio_wait_enter(FGIO_WAIT_SYSV_SEMAPHORE, object,
 			       !operation->sem_op);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is a foreground task: the table of threads that have a tag, or a section
- * word (word.c), or both.
+ * Who is a foreground task: the table of threads that have a tag or a section
+ * word (word.c), or that declared a wait (hint.c).
  *
  * An entry belongs to a thread (its task_struct, which execve() keeps and
  * fork() does not share) and ends with it, at sched_process_exit. The table
@@ -145,12 +145,18 @@ static void remove_entry(struct tag_entry *entry)
 	kfree_rcu(entry, rcu);
 }
 
+static void remove_if_empty(struct tag_entry *entry)
+{
+	if (entry->tag == FGIO_THREAD_UNTAGGED && !word_of(entry) &&
+	    !entry->charge.declaring)
+		remove_entry(entry);
+}
+
 static void untie(struct tag_entry *entry)
 {
 	hlist_del_init(&entry->tied);
 	set_entry(entry, entry->tag, NULL);
-	if (entry->tag == FGIO_THREAD_UNTAGGED)
-		remove_entry(entry);
+	remove_if_empty(entry);
 }
 
 static bool obtain_memory(struct fresh *fresh)
@@ -188,8 +194,9 @@ static void add_entry(struct tag_entry *entry, struct task_struct *task)
  * published by such a call before, so on_exit() removes it when the lock is
  * free.
  */
-static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
-				      bool privileged, struct fresh *fresh)
+static struct tag_entry *obtain_entry(struct task_struct *task,
+				      enum fgio_wish wish, bool privileged,
+				      struct fresh *fresh)
 {
 	struct tag_entry *entry = find_entry(task);
 	int error;
@@ -200,7 +207,7 @@ static struct tag_entry *obtain_entry(struct task_struct *task, bool foreground,
 	if (!entry && tag_count >= tags_max)
 		return ERR_PTR(-ENOSPC);
 	error = fgio_trust_claim(entry ? &entry->charge : &fresh->entry->charge,
-				 task, foreground, privileged, &fresh->account);
+				 task, wish, privileged, &fresh->account);
 	if (error)
 		return ERR_PTR(error);
 	if (entry)
@@ -241,22 +248,24 @@ static void clear_tag(struct task_struct *task)
 	unsigned int before = lock_tags();
 	struct tag_entry *entry = find_entry(task);
 
-	if (entry && word_of(entry))
+	if (entry) {
 		set_entry(entry, FGIO_THREAD_UNTAGGED, word_of(entry));
-	else if (entry)
-		remove_entry(entry);
+		remove_if_empty(entry);
+	}
 	unlock_tags(before);
 }
 
 static int set_tag(struct task_struct *task, enum fgio_thread_tag tag,
 		   struct fresh *fresh)
 {
+	enum fgio_wish wish = tag == FGIO_THREAD_FOREGROUND ?
+				      FGIO_WISH_FOREGROUND :
+				      FGIO_WISH_TAG;
 	bool privileged = fgio_trust_is_privileged();
 	unsigned int before = lock_tags();
 	struct tag_entry *entry;
 
-	entry = obtain_entry(task, tag == FGIO_THREAD_FOREGROUND, privileged,
-			     fresh);
+	entry = obtain_entry(task, wish, privileged, fresh);
 	if (!IS_ERR(entry))
 		set_entry(entry, tag, word_of(entry));
 	unlock_tags(before);
@@ -299,7 +308,7 @@ static int tie_to(struct fgio_words *words, u32 index, bool privileged,
 
 	if (!atomic_read(&words->maps))
 		return -EINVAL;
-	entry = obtain_entry(current, true, privileged, fresh);
+	entry = obtain_entry(current, FGIO_WISH_FOREGROUND, privileged, fresh);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (!hlist_unhashed(&entry->tied))
@@ -343,6 +352,53 @@ int fgio_tag_tie(struct fgio_words *words, u32 index)
 	free_unused(&fresh);
 	if (!error)
 		fgio_foreground_appeared();
+	return error;
+}
+
+/* Only the thread itself declares, and only its end takes that back. */
+static bool has_declared(void)
+{
+	const struct tag_entry *entry;
+	bool has;
+
+	rcu_read_lock();
+	entry = find_entry(current);
+	has = entry && entry->charge.declaring;
+	rcu_read_unlock();
+	return has;
+}
+
+static int declare(struct fresh *fresh)
+{
+	bool privileged = fgio_trust_is_privileged();
+	struct tag_entry *entry;
+
+	spin_lock(&fgio_tags_lock);
+	entry = obtain_entry(current, FGIO_WISH_DECLARE, privileged, fresh);
+	spin_unlock(&fgio_tags_lock);
+	return PTR_ERR_OR_ZERO(entry);
+}
+
+/**
+ * fgio_tag_declare() - the current thread declares a wait
+ *
+ * It counts from the first such wait on until it ends: threads that declare
+ * waits do so again and again, and the charge shall not cost more than the wait.
+ *
+ * Return: 0 or as fgio_tag_set(). Context: may sleep.
+ */
+int fgio_tag_declare(void)
+{
+	struct fresh fresh;
+	int error = -ENOMEM;
+
+	if (!exit_tracepoint)
+		return -EOPNOTSUPP;
+	if (has_declared())
+		return 0;
+	if (obtain_memory(&fresh))
+		error = declare(&fresh);
+	free_unused(&fresh);
 	return error;
 }
 

@@ -60,7 +60,7 @@ static const struct kernel_param_ops user_max_ops = {
 };
 
 module_param_cb(user_foreground_max, &user_max_ops, &user_foreground_max, 0644);
-MODULE_PARM_DESC(user_foreground_max, "foreground threads of one user, but for who has CAP_SYS_NICE (4096)");
+MODULE_PARM_DESC(user_foreground_max, "foreground threads of one user, and threads that declare waits; CAP_SYS_NICE is exempt (4096)");
 
 static int set_cgroups(const char *text, const struct kernel_param *param)
 {
@@ -133,8 +133,6 @@ struct fgio_account *fgio_trust_new_account(void)
 	return kzalloc(sizeof(struct fgio_account), GFP_KERNEL_ACCOUNT);
 }
 
-/* What follows, up to trust_show(), runs under fgio_tags_lock. */
-
 static kuid_t payer_of(struct task_struct *task)
 {
 	const struct user_namespace *namespace;
@@ -150,6 +148,19 @@ static kuid_t payer_of(struct task_struct *task)
 	rcu_read_unlock();
 	return uid;
 }
+
+/*
+ * Whose share of a table without limits the current task uses: a number for its
+ * user, or for the kernel's threads together. Context: any but NMI.
+ */
+u32 fgio_trust_payer_of_current(void)
+{
+	if (current->flags & PF_KTHREAD)
+		return __kuid_val(INVALID_UID);
+	return __kuid_val(payer_of(current));
+}
+
+/* What follows, up to trust_show(), runs under fgio_tags_lock. */
 
 static u32 cgroups_of(struct task_struct *task)
 {
@@ -207,6 +218,8 @@ void fgio_trust_give_back(struct fgio_charge *charge)
 	if (!account)
 		return;
 	fgio_trust_calm(charge);
+	account->user.declaring -= charge->declaring;
+	charge->declaring = false;
 	charge->account = NULL;
 	if (--account->user.threads)
 		return;
@@ -218,11 +231,15 @@ void fgio_trust_give_back(struct fgio_charge *charge)
 static void pay(struct fgio_charge *charge, kuid_t uid,
 		struct fgio_account *account, struct fgio_account **new)
 {
+	bool declaring = charge->declaring;
+
 	if (!account)
 		account = use_account(uid, new);
 	account->user.threads++;
 	fgio_trust_give_back(charge);
 	charge->account = account;
+	charge->declaring = declaring;
+	account->user.declaring += declaring;
 }
 
 static int error_of(enum fgio_trust_verdict verdict)
@@ -238,10 +255,11 @@ static int error_of(enum fgio_trust_verdict verdict)
 }
 
 /**
- * fgio_trust_claim() - a thread is to get a tag or a section word
+ * fgio_trust_claim() - a thread is to get a tag or a section word, or declares
+ *	a wait
  * @charge: of its entry, which is in the table or comes there now
  * @task: the thread
- * @foreground: whether it may be a foreground task then
+ * @wish: FGIO_WISH_FOREGROUND when it may be a foreground task then
  * @privileged: whether who asks for it is bound by no rule
  * @new: what fgio_trust_new_account() gave; NULL afterwards when it was used
  *
@@ -250,7 +268,7 @@ static int error_of(enum fgio_trust_verdict verdict)
  * nothing was. Context: under fgio_tags_lock.
  */
 int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
-		     bool foreground, bool privileged,
+		     enum fgio_wish wish, bool privileged,
 		     struct fgio_account **new)
 {
 	static const struct fgio_trust_user nothing;
@@ -260,6 +278,7 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 	};
 	kuid_t uid = payer_of(task);
 	struct fgio_account *account = find_account(uid);
+	bool foreground = wish == FGIO_WISH_FOREGROUND;
 	bool becomes = foreground && !charge->foreground;
 	const struct fgio_trust_claim claim = {
 		.privileged = privileged,
@@ -267,6 +286,8 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		.adds_thread = !charge->account ||
 			       (becomes && charge->account != account),
 		.adds_foreground = becomes,
+		.adds_declaring = wish == FGIO_WISH_DECLARE &&
+				  !charge->declaring,
 		.cgroups = foreground ? cgroups_of(task) : 0,
 	};
 	int error;
@@ -280,6 +301,10 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		pay(charge, uid, account, new);
 	if (becomes)
 		take_foreground(charge, claim.cgroups);
+	if (claim.adds_declaring) {
+		charge->account->user.declaring++;
+		charge->declaring = true;
+	}
 	return 0;
 }
 
@@ -313,9 +338,9 @@ static int trust_show(struct seq_file *file, void *data)
 
 	spin_lock(&fgio_tags_lock);
 	hash_for_each(accounts, bucket, account, node)
-		seq_printf(file, "user %u threads %u foreground %u\n",
+		seq_printf(file, "user %u threads %u foreground %u declaring %u\n",
 			   __kuid_val(account->uid), account->user.threads,
-			   account->user.foreground);
+			   account->user.foreground, account->user.declaring);
 	for (i = 0; i < listed.count; i++)
 		seq_printf(file, "cgroup %s foreground %u\n",
 			   listed.cgroup[i].length ? listed.cgroup[i].path : "/",

@@ -16,23 +16,34 @@ struct task_struct;
  * @account: of the user that pays for it; NULL when it is not in the table
  * @cgroups: listed cgroups where it counts as foreground, see core/trust.h
  * @foreground: whether it counts as foreground
+ * @declaring: whether its thread declared a wait; it counts until that ends
  */
 struct fgio_charge {
 	struct fgio_account *account;
 	u32 cgroups;
 	bool foreground;
+	bool declaring;
+};
+
+/* What a thread may ask for. */
+enum fgio_wish {
+	FGIO_WISH_TAG,
+	FGIO_WISH_FOREGROUND,
+	FGIO_WISH_DECLARE,
 };
 
 /* tag.c: protects all counts. Taken with interrupts on. */
 extern spinlock_t fgio_tags_lock;
+int fgio_tag_declare(void);
 void fgio_tag_relist(const struct fgio_trust_list *list);
 
 /* trust.c */
 bool fgio_trust_lists_cgroups(void);
 bool fgio_trust_is_privileged(void);
+u32 fgio_trust_payer_of_current(void);
 struct fgio_account *fgio_trust_new_account(void);
 int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
-		     bool foreground, bool privileged,
+		     enum fgio_wish wish, bool privileged,
 		     struct fgio_account **new);
 void fgio_trust_calm(struct fgio_charge *charge);
 void fgio_trust_give_back(struct fgio_charge *charge);

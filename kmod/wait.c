@@ -139,6 +139,7 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 		.detail = detail,
 		.since_ns = ktime_get_mono_fast_ns(),
 		.kind = kind,
+		.declared = kind == FGIO_WAIT_THREAD,
 	};
 	u64 task = (u64)current;
 	bool foreground = fgio_current_is_foreground();
@@ -462,7 +463,12 @@ unsigned int fgio_wait_boosted(void)
 
 u64 fgio_wait_lost(void)
 {
-	return atomic_long_read(&waits_lost);
+	u64 lost = atomic_long_read(&waits_lost);
+	unsigned int index;
+
+	for (index = 0; index < bucket_count(); index++)
+		lost += READ_ONCE(buckets[index].bucket.given_way);
+	return lost;
 }
 
 unsigned int fgio_wait_foreground_waiting(void)

@@ -508,6 +508,7 @@ void fgio_walk_state(struct fgio_state *state)
 	state->boosted_in_vain_ns = totals.in_vain_ns;
 	state->waits_lost = fgio_wait_lost();
 	state->walk_overflows = now.walk.overflowed;
+	state->watches_lost = fgio_helper_unwatched();
 }
 
 static void free_walk(void)

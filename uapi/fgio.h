@@ -47,7 +47,8 @@ enum fgio_tag_class {
  * @abi: FGIO_ABI_VERSION of the module
  * @hooks_expected: hooks this module has on this kernel
  * @hooks_live: the ones that attached
- * @tags: threads now that are tagged or have a section word
+ * @tags: threads now that are tagged, have a section word, or have declared a
+ *	wait
  * @tags_max: how many there can be at once
  * @queues: block device queues under the fgio elevator now
  * @reserved: zero
@@ -192,13 +193,15 @@ struct fgio_hook_list {
  * @promoted_sleepers: tasks made critical that slept for a slot
  * @promoted_writers: tasks let go that were parked at the dirty limit
  * @parked_ns: time that writers were parked there
- * @waits_lost: waits that were not recorded because tables were full
+ * @waits_lost: waits that were not recorded, or were given up for others,
+ *	because tables were full
  * @walk_overflows: tasks that a walk had no room for
  * @blame_lost: entries of the blame ring that were overwritten, read or not
  * @watchdog_tripped: disks for which the watchdog tripped, whose I/O is all let
  *	through
- * @reserved: zero
- * @watchdog_at_ns: when the first of them tripped, CLOCK_REALTIME
+ * @watches_lost: conditions and semaphores that foreground tasks wait for,
+ *	pushed out of the history of helpers by others of the kind; wraps
+ * @watchdog_at_ns: when the first of these disks tripped, CLOCK_REALTIME
  * @watchdog_reason: why that one did, ends with a NUL
  */
 struct fgio_state {
@@ -217,7 +220,7 @@ struct fgio_state {
 	__u64 walk_overflows;
 	__u64 blame_lost;
 	__u32 watchdog_tripped;
-	__u32 reserved;
+	__u32 watches_lost;
 	__u64 watchdog_at_ns;
 	char watchdog_reason[128];
 };
@@ -382,6 +385,12 @@ struct fgio_word_slot {
  * A thread of another user needs CAP_SYS_NICE. EINVAL: tid below 0, or the
  * calling thread itself. ESRCH: no such thread. EPERM. EOPNOTSUPP: the module
  * could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
+ *
+ * While foreground tasks exist a thread counts from its first such call until
+ * it ends, toward tags_max and toward its user's limits (docs/trust.md). EDQUOT:
+ * the user has as many such threads as it may have foreground threads, or half
+ * of tags_max threads of any kind; CAP_SYS_NICE is exempt. ENOSPC: tags_max
+ * threads count already. What the thread declared before then holds on.
  */
 #define FGIO_IOC_WAIT_FOR _IOW(FGIO_IOC_MAGIC, 5, struct fgio_wait_for)
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The model keeps two kinds of lines, the most recent first: of objects, and of
- * helpers for each. Who acts or is asked about goes to the front, who is last in
- * a full line falls off. Time stamps only say who is within the window.
+ * The model keeps lines, the most recent first: one of the objects that are
+ * watched, one of the others, and one of helpers for each. What is used goes to
+ * the front. From a full line goes the last one of the payer that has most in
+ * it, counted with the newcomer; of the watched, to the front of the others.
  */
 #include "model_history.h"
 
@@ -11,9 +12,12 @@
 #include "../history.h"
 #include "check.h"
 
-#define OBJECTS 8
+#define OBJECTS 16
 #define TASKS 12
-#define LINE 4
+#define PAYERS 4
+#define HELPERS 4
+#define PLACES 8
+#define WATCHED_MAX 6
 
 struct model_helper {
 	uint64_t task;
@@ -22,42 +26,154 @@ struct model_helper {
 
 struct model_object {
 	uint64_t object;
+	uint64_t used_ns;
+	uint64_t watched_ns;
+	uint32_t payer;
 	unsigned int count;
-	struct model_helper helpers[LINE];
+	struct model_helper helpers[HELPERS];
+};
+
+struct line {
+	unsigned int count;
+	struct model_object objects[PLACES + 1];
 };
 
 struct play {
 	struct fgio_history_set set;
 	uint64_t now_ns;
-	unsigned int count;
-	struct model_object objects[LINE];
+	uint32_t demoted;
+	struct line watched;
+	struct line others;
 };
 
-static struct model_object *model_find(struct play *play, uint64_t object)
+static struct model_object *in_line(struct line *line, uint64_t object)
 {
-	for (unsigned int i = 0; i < play->count; i++)
-		if (play->objects[i].object == object)
-			return &play->objects[i];
+	for (unsigned int i = 0; i < line->count; i++)
+		if (line->objects[i].object == object)
+			return &line->objects[i];
 	return NULL;
 }
 
-/* To the front of the line, new if need be. */
-static struct model_object *model_use(struct play *play, uint64_t object)
+static struct model_object *model_find(struct play *play, uint64_t object)
 {
-	struct model_object *found = model_find(play, object);
-	struct model_object first = { .object = object };
-	unsigned int behind;
+	struct model_object *found = in_line(&play->watched, object);
+
+	return found ? found : in_line(&play->others, object);
+}
+
+static struct model_object take_out(struct line *line,
+				    struct model_object *at)
+{
+	struct model_object taken = *at;
+
+	line->count--;
+	memmove(at, at + 1,
+		(size_t)(line->objects + line->count - at) * sizeof(*at));
+	return taken;
+}
+
+/* Where its time puts it: @by_use or by when it was watched. */
+static struct model_object *put_in(struct line *line,
+				   struct model_object object, bool by_use)
+{
+	unsigned int at = line->count++;
+
+	CHECK(line->count <= PLACES);
+	while (at && (by_use ? line->objects[at - 1].used_ns < object.used_ns :
+			       line->objects[at - 1].watched_ns <
+				       object.watched_ns)) {
+		line->objects[at] = line->objects[at - 1];
+		at--;
+	}
+	line->objects[at] = object;
+	return &line->objects[at];
+}
+
+static struct model_object *model_victim(struct line *line, uint32_t newcomer)
+{
+	unsigned int shares[PAYERS] = { 0 };
+	unsigned int most = 0, at;
+
+	shares[newcomer]++;
+	for (at = 0; at < line->count; at++)
+		shares[line->objects[at].payer]++;
+	for (at = 0; at < line->count; at++)
+		if (shares[line->objects[at].payer] > most)
+			most = shares[line->objects[at].payer];
+	for (at = line->count; at-- > 0;)
+		if (shares[line->objects[at].payer] == most)
+			return &line->objects[at];
+	CHECK(!"a line with a victim");
+	return NULL;
+}
+
+/* Watches that are too old end by themselves. */
+static void model_age(struct play *play)
+{
+	struct line *watched = &play->watched;
+
+	for (unsigned int at = watched->count; at-- > 0;)
+		if (play->now_ns - watched->objects[at].watched_ns >
+		    FGIO_WATCH_NS)
+			put_in(&play->others,
+			       take_out(watched, &watched->objects[at]), true);
+}
+
+static struct model_object model_new(struct play *play, uint64_t object,
+				     uint32_t payer)
+{
+	if (play->watched.count + play->others.count == PLACES)
+		take_out(&play->others, model_victim(&play->others, payer));
+	return (struct model_object){ .object = object, .payer = payer };
+}
+
+static void model_demote(struct play *play, uint32_t payer)
+{
+	if (play->watched.count < WATCHED_MAX)
+		return;
+	put_in(&play->others,
+	       take_out(&play->watched, model_victim(&play->watched, payer)),
+	       true);
+	play->demoted++;
+}
+
+static void model_watch(struct play *play, uint64_t object, uint32_t payer)
+{
+	struct model_object *found = in_line(&play->watched, object);
+	struct model_object changed;
 
 	if (found) {
-		first = *found;
-		behind = (unsigned int)(found - play->objects);
+		changed = take_out(&play->watched, found);
 	} else {
-		behind = play->count < LINE ? play->count++ : LINE - 1;
+		model_demote(play, payer);
+		found = in_line(&play->others, object);
+		changed = found ? take_out(&play->others, found) :
+				  model_new(play, object, payer);
+		changed.payer = payer;
 	}
-	memmove(play->objects + 1, play->objects,
-		behind * sizeof(play->objects[0]));
-	play->objects[0] = first;
-	return &play->objects[0];
+	changed.watched_ns = play->now_ns;
+	changed.used_ns = play->now_ns;
+	put_in(&play->watched, changed, false);
+}
+
+/* New if need be; NULL when it is not to be. */
+static struct model_object *model_use(struct play *play, uint64_t object,
+				      uint32_t payer, bool only_remembered)
+{
+	struct model_object *found = in_line(&play->watched, object);
+	struct model_object changed;
+
+	if (found) {
+		found->used_ns = play->now_ns;
+		return found;
+	}
+	found = in_line(&play->others, object);
+	if (!found && only_remembered)
+		return NULL;
+	changed = found ? take_out(&play->others, found) :
+			  model_new(play, object, payer);
+	changed.used_ns = play->now_ns;
+	return put_in(&play->others, changed, true);
 }
 
 static void model_act(struct model_object *object, uint64_t task,
@@ -68,10 +184,10 @@ static void model_act(struct model_object *object, uint64_t task,
 	for (behind = 0; behind < object->count; behind++)
 		if (object->helpers[behind].task == task)
 			break;
-	if (behind == object->count && object->count < LINE)
+	if (behind == object->count && object->count < HELPERS)
 		object->count++;
 	else if (behind == object->count)
-		behind = LINE - 1;
+		behind = HELPERS - 1;
 	memmove(object->helpers + 1, object->helpers,
 		behind * sizeof(object->helpers[0]));
 	object->helpers[0] = (struct model_helper){ task, now_ns };
@@ -90,11 +206,15 @@ static void model_forget(struct model_object *object, uint64_t task)
 }
 
 static void play_note(struct play *play, uint64_t object, uint64_t task,
-		      bool only_watched)
+		      uint32_t payer, bool only_remembered)
 {
-	fgio_history_note(&play->set, object, task, play->now_ns, only_watched);
-	if (model_find(play, object) || !only_watched)
-		model_act(model_use(play, object), task, play->now_ns);
+	struct model_object *model;
+
+	fgio_history_note(&play->set, object, task, payer, play->now_ns,
+			  only_remembered);
+	model = model_use(play, object, payer, only_remembered);
+	if (model)
+		model_act(model, task, play->now_ns);
 }
 
 static void play_helpers(struct play *play, uint64_t object, uint64_t window_ns)
@@ -106,11 +226,11 @@ static void play_helpers(struct play *play, uint64_t object, uint64_t window_ns)
 	struct model_object *model;
 	unsigned int expected = 0;
 
-	if (!model_find(play, object)) {
+	model = model_use(play, object, 0, true);
+	if (!model) {
 		CHECK(!count);
 		return;
 	}
-	model = model_use(play, object);
 	while (expected < model->count &&
 	       play->now_ns - model->helpers[expected].at_ns <= window_ns)
 		expected++;
@@ -119,30 +239,48 @@ static void play_helpers(struct play *play, uint64_t object, uint64_t window_ns)
 		CHECK(tasks[i] == model->helpers[i].task);
 }
 
+static void forget_in(struct line *line, uint64_t task)
+{
+	for (unsigned int i = 0; i < line->count; i++)
+		model_forget(&line->objects[i], task);
+}
+
 static void play_forget(struct play *play, uint64_t task)
 {
 	fgio_history_forget(&play->set, task);
-	for (unsigned int i = 0; i < play->count; i++)
-		model_forget(&play->objects[i], task);
+	forget_in(&play->watched, task);
+	forget_in(&play->others, task);
+}
+
+/* Nobody and nothing: no effect. */
+static void play_nothing(struct play *play, uint64_t object, uint64_t task)
+{
+	fgio_history_watch(&play->set, 0, 1, play->now_ns);
+	fgio_history_note(&play->set, 0, task, 1, play->now_ns, false);
+	fgio_history_note(&play->set, object, 0, 1, play->now_ns, false);
+	fgio_history_forget(&play->set, 0);
+	play_helpers(play, 0, UINT64_MAX);
 }
 
 static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 {
 	uint64_t object = 1 + operation / 16 % OBJECTS;
 	uint64_t task = 1 + value % TASKS;
+	uint32_t payer = value / TASKS % PAYERS;
 
-	/* No two things happen at once: who is first would be open. */
+	/* No two things happen at once: which is first would be open. */
 	play->now_ns++;
+	model_age(play);
 	switch (operation % 16) {
-	case 0: case 1:
-		fgio_history_watch(&play->set, object, play->now_ns);
-		model_use(play, object);
+	case 0: case 1: case 2:
+		fgio_history_watch(&play->set, object, payer, play->now_ns);
+		model_watch(play, object, payer);
 		break;
-	case 2: case 3: case 4: case 5: case 6: case 7:
-		play_note(play, object, task, true);
+	case 3: case 4: case 5: case 6:
+		play_note(play, object, task, payer, true);
 		break;
-	case 8: case 9:
-		play_note(play, object, task, false);
+	case 7: case 8: case 9:
+		play_note(play, object, task, payer, false);
 		break;
 	case 10: case 11: case 12:
 		play_helpers(play, object, value);
@@ -151,24 +289,22 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play_forget(play, task);
 		break;
 	case 14:
-		/* Nobody and nothing: no effect. */
-		fgio_history_watch(&play->set, 0, play->now_ns);
-		fgio_history_note(&play->set, 0, task, play->now_ns, false);
-		fgio_history_note(&play->set, object, 0, play->now_ns, false);
-		fgio_history_forget(&play->set, 0);
-		play_helpers(play, 0, UINT64_MAX);
+		play_nothing(play, object, task);
 		break;
 	default:
-		play->now_ns += value;
+		/* Some of them end watches. */
+		play->now_ns += value % 8 ? value : FGIO_WATCH_NS / 4;
+		model_age(play);
 	}
 }
 
 static void check_always(struct play *play)
 {
-	CHECK(!fgio_history_watched(&play->set, 0));
+	CHECK(!fgio_history_remembered(&play->set, 0));
 	for (uint64_t object = 1; object <= OBJECTS; object++)
-		CHECK(fgio_history_watched(&play->set, object) ==
+		CHECK(fgio_history_remembered(&play->set, object) ==
 		      (model_find(play, object) != NULL));
+	CHECK(play->set.unwatched == play->demoted);
 }
 
 void model_history_play(const uint8_t *script, size_t length)

@@ -26,6 +26,14 @@ struct model_wait {
 	uint64_t since_ns;
 };
 
+/* What gives way to others, first to last. */
+enum rank {
+	RANK_DECLARED,
+	RANK_WAIT,
+	RANK_BOOST,
+	RANK_NONE,
+};
+
 struct model_task {
 	bool marked; /* foreground, from its next wait on */
 	bool root; /* as it was marked when it last began to wait */
@@ -59,6 +67,7 @@ struct play {
 	unsigned int bucket_count;
 	struct fgio_bucket buckets[BUCKETS_MAX];
 	uint32_t last_seq[BUCKETS_MAX];
+	uint32_t given_way[BUCKETS_MAX];
 
 	struct fgio_walk walk;
 	struct fgio_link links[CAPACITY_MAX];
@@ -94,6 +103,11 @@ static uint64_t object_key(unsigned int object)
 static uint8_t kind_of(unsigned int object)
 {
 	return (uint8_t)(1 + object % 5);
+}
+
+static bool is_declared(unsigned int object)
+{
+	return object % 4 == 3;
 }
 
 static bool has(task_set set, unsigned int task)
@@ -146,17 +160,70 @@ static bool lease_is_valid(struct play *play, const struct fgio_lease *lease)
 				 lease->waiter, lease->waiter_seq);
 }
 
-/* Tasks that wait in the bucket of a task, or that are boosted. */
-static unsigned int count_nodes(struct play *play, unsigned int task,
-				bool with_boosted)
+static bool has_node(const struct play *play, unsigned int task)
+{
+	return play->tasks[task].depth || play->last[task].count;
+}
+
+static bool is_bucket_full(const struct play *play, unsigned int task)
 {
 	unsigned int count = 0;
 
 	for (unsigned int other = task % play->bucket_count; other < TASKS;
 	     other += play->bucket_count)
-		count += play->tasks[other].depth ||
-			 (with_boosted && play->last[other].count);
-	return count;
+		count += has_node(play, other);
+	CHECK(count <= FGIO_BUCKET_NODES);
+	return count == FGIO_BUCKET_NODES;
+}
+
+static enum rank rank_of(const struct play *play, unsigned int task)
+{
+	const struct model_task *model = &play->tasks[task];
+	bool boosted = play->last[task].count;
+	unsigned int declared = 0;
+
+	if (!has_node(play, task) || (model->depth && (model->root || boosted)))
+		return RANK_NONE;
+	if (boosted)
+		return RANK_BOOST;
+	for (unsigned int i = 0; i < model->depth; i++)
+		declared += is_declared(model->waits[i].object);
+	return declared == model->depth ? RANK_DECLARED : RANK_WAIT;
+}
+
+/* What is worth least in the bucket of a task. */
+static enum rank least_rank(const struct play *play, unsigned int task)
+{
+	enum rank least = RANK_NONE;
+
+	for (unsigned int other = task % play->bucket_count; other < TASKS;
+	     other += play->bucket_count)
+		if (rank_of(play, other) < least)
+			least = rank_of(play, other);
+	return least;
+}
+
+/* The one of this rank that has waited longest gives way: it waits no more. */
+static void model_give_way(struct play *play, unsigned int task,
+			   enum rank rank)
+{
+	unsigned int bucket = task % play->bucket_count;
+	struct model_task *victim = NULL;
+
+	for (unsigned int other = bucket; other < TASKS;
+	     other += play->bucket_count) {
+		struct model_task *model = &play->tasks[other];
+
+		if (rank_of(play, other) == rank &&
+		    (!victim ||
+		     model->waits[model->depth - 1].since_ns <
+			     victim->waits[victim->depth - 1].since_ns))
+			victim = model;
+	}
+	CHECK(victim);
+	victim->depth = 0;
+	play->given_way[bucket]++;
+	play->seen.given_way++;
 }
 
 static struct model_leases leases_of(struct play *play, unsigned int task)
@@ -257,13 +324,13 @@ static void play_begin(struct play *play, unsigned int task,
 	struct fgio_wait wait = { .object = object_key(object),
 				  .detail = object * 3,
 				  .since_ns = ++play->now_ns,
-				  .kind = kind_of(object) };
-	bool has_node = model->depth || play->last[task].count;
-	bool evicts = !has_node &&
-		      count_nodes(play, task, true) == FGIO_BUCKET_NODES;
+				  .kind = kind_of(object),
+				  .declared = is_declared(object) };
+	bool needs_room = !has_node(play, task) && is_bucket_full(play, task);
+	enum rank rank = needs_room ? least_rank(play, task) : RANK_NONE;
 	bool fits = model->depth < FGIO_WAITS_NESTED &&
-		    (has_node || count_nodes(play, task, false) <
-					 FGIO_BUCKET_NODES);
+		    (!needs_room || rank < RANK_BOOST ||
+		     (rank == RANK_BOOST && model->marked));
 	uint32_t expected = fits ? model_next_seq(play, task) : 0;
 	uint32_t seq = fgio_wait_begin(bucket_of(play, task), key_of(task),
 				       model->marked, &wait);
@@ -273,7 +340,9 @@ static void play_begin(struct play *play, unsigned int task,
 		play->seen.refused_waits++;
 		return;
 	}
-	if (evicts)
+	if (rank < RANK_BOOST)
+		model_give_way(play, task, rank);
+	else if (needs_room)
 		observe_eviction(play, task);
 	play->seen.nested += model->depth > 0;
 	model->root = model->marked;
@@ -282,6 +351,14 @@ static void play_begin(struct play *play, unsigned int task,
 		.object = object,
 		.since_ns = wait.since_ns,
 	};
+}
+
+/* What began after a wait that is over was nested in it. */
+static void model_end_after(struct model_task *model, uint32_t seq)
+{
+	while (model->depth &&
+	       model->waits[model->depth - 1].seq - seq < UINT32_MAX / 2 + 1)
+		model->depth--;
 }
 
 static void play_end(struct play *play, unsigned int task, uint32_t seq)
@@ -293,8 +370,10 @@ static void play_end(struct play *play, unsigned int task, uint32_t seq)
 				 &ended);
 
 	CHECK(was == (wait != NULL));
-	if (!wait)
+	if (!wait) {
+		model_end_after(model, seq);
 		return;
+	}
 	CHECK(ended.seq == seq && ended.object == object_key(wait->object) &&
 	      ended.since_ns == wait->since_ns &&
 	      ended.detail == wait->object * 3 &&
@@ -440,15 +519,17 @@ static void answer_boost(void *context, u64 key, const struct fgio_lease *lease)
 	struct play *play = context;
 	unsigned int task = task_of(key);
 	struct model_leases before = play->last[task];
-	bool has_node = play->tasks[task].depth || before.count;
-	bool fits = has_node ||
-		    count_nodes(play, task, true) < FGIO_BUCKET_NODES;
+	bool needs_room = !has_node(play, task) && is_bucket_full(play, task);
+	enum rank rank = needs_room ? least_rank(play, task) : RANK_NONE;
+	bool fits = !needs_room || rank < RANK_BOOST;
 	bool renewed;
 
 	CHECK(key != lease->root && key != lease->waiter);
 	CHECK(lease->walk == play->walk.number);
 	CHECK(fgio_lease_grant(bucket_of(play, task), key, lease, &renewed) ==
 	      fits);
+	if (rank < RANK_BOOST)
+		model_give_way(play, task, rank);
 	observe(play, only(task));
 	trace(play, key ^ lease->waiter ^ renewed);
 	if (fits) {
@@ -792,6 +873,7 @@ static void check_bucket(struct play *play, unsigned int index)
 		used += bucket->tasks[i] != 0;
 	CHECK(bucket->foreground_waiting == roots);
 	CHECK(bucket->leased == leased);
+	CHECK(bucket->given_way == play->given_way[index]);
 	CHECK(fgio_bucket_leases(bucket, leases) == count);
 	CHECK(used == nodes);
 }
@@ -804,6 +886,16 @@ static void check_always(struct play *play)
 		check_bucket(play, i);
 }
 
+/* Each task waits for the next one, as far as there is room. */
+static void play_chain(struct play *play, unsigned int first)
+{
+	play->tasks[first % TASKS].marked = true;
+	for (unsigned int i = 0; i < FGIO_WALK_DEPTH; i++) {
+		play->blockers[i] = only((first + i + 1) % TASKS);
+		play_begin(play, (first + i) % TASKS, i);
+	}
+}
+
 static void play_rare(struct play *play, unsigned int which, uint8_t value)
 {
 	if (which == 0)
@@ -812,6 +904,8 @@ static void play_rare(struct play *play, unsigned int which, uint8_t value)
 		play_expire(play);
 	else if (which < 8 && !play->is_disturbed)
 		play->walk.depth_max = 1 + value % FGIO_WALK_DEPTH;
+	else if (which == 8)
+		play_chain(play, value);
 	else
 		play->tasks[value % TASKS].marked = false;
 }
@@ -860,9 +954,17 @@ static void begin_play(struct play *play, uint8_t garbage)
 {
 	uint8_t size = next_byte(play);
 	uint8_t start = next_byte(play);
+	bool crowded = (start & 24) == 24;
 
 	memset(play->links, garbage, sizeof(play->links));
+	/* Some full of what never gives way but boosts, some with much room. */
 	play->bucket_count = 1 + size % BUCKETS_MAX;
+	for (unsigned int task = 0; crowded && task < TASKS; task++)
+		play->tasks[task].marked = true;
+	if (crowded)
+		play->bucket_count = 1 + size % 3;
+	else if (size & 64)
+		play->bucket_count = BUCKETS_MAX;
 	play->walk = (struct fgio_walk){
 		.operations = &operations,
 		.context = play,

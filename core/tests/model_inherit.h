@@ -10,8 +10,9 @@
  *   has ended, and is there for a true reason as long as it is worth something.
  * - After a walk, each task that a waiting foreground task can reach over at
  *   most depth_max steps is boosted, and nobody else is.
- * - Counts are exact. What does not fit is refused, and only then; nothing but
- *   a boost gives way, the oldest first, and only for a wait.
+ * - Counts are exact. What does not fit is refused, and only then. What gives way
+ *   is what is worth least, the oldest first: never a foreground task that waits,
+ *   nor a boosted task that does, and a boost only for a foreground task's wait.
  * - The same script gives the same results, whatever the memory held before.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_INHERIT_H
@@ -30,7 +31,8 @@
  * @nested: waits within waits
  * @refused_waits: waits that did not fit
  * @refused_boosts: boosts that did not fit
- * @evictions: boosts that gave way to waits
+ * @evictions: boosts that gave way to waits of foreground tasks
+ * @given_way: tasks that waited and gave way to waits or boosts
  * @overflows: tasks that did not fit into a walk
  * @cuts: tasks that were not followed because of the cap
  */
@@ -42,6 +44,7 @@ struct model_inherit_seen {
 	unsigned long refused_waits;
 	unsigned long refused_boosts;
 	unsigned long evictions;
+	unsigned long given_way;
 	unsigned long overflows;
 	unsigned long cuts;
 };

@@ -431,37 +431,114 @@ static void test_dead_tasks(void **state)
 	}
 }
 
-static void test_a_full_bucket(void **state)
+static u32 begin_in(struct fgio_bucket *bucket, u64 task, bool foreground,
+		    u64 since_ns, bool declared)
+{
+	struct fgio_wait wait = { .object = 1, .since_ns = since_ns,
+				  .declared = declared };
+
+	return fgio_wait_begin(bucket, task, foreground, &wait);
+}
+
+static bool grant_in(struct fgio_bucket *bucket, u64 task, u32 walk)
+{
+	struct fgio_lease lease = { .root = 1, .waiter = 1, .walk = walk };
+	bool renewed;
+
+	return fgio_lease_grant(bucket, task, &lease, &renewed);
+}
+
+static bool leased_in(const struct fgio_bucket *bucket, u64 task)
+{
+	struct fgio_lease leases[FGIO_LEASES];
+
+	return fgio_lease_copy(bucket, task, leases);
+}
+
+static void test_a_bucket_full_of_boosts(void **state)
 {
 	struct fgio_bucket bucket = { 0 };
-	struct fgio_lease lease = { .root = 1, .waiter = 1 };
-	struct fgio_wait wait = { .object = 1 };
-	struct fgio_lease leases[FGIO_LEASES];
-	bool renewed;
 
 	(void)state;
 	/* Boosted by walks around the end of the numbers. */
-	for (u32 i = 0; i < FGIO_BUCKET_NODES; i++) {
-		lease.walk = UINT32_MAX - 3 + i;
-		assert_true(fgio_lease_grant(&bucket, 10 + i, &lease,
-					     &renewed));
-	}
-	assert_false(fgio_lease_grant(&bucket, 30, &lease, &renewed));
-	/* A wait takes the place of the oldest; one that waits has its own. */
-	assert_int_not_equal(fgio_wait_begin(&bucket, 10, false, &wait), 0);
-	assert_int_not_equal(fgio_wait_begin(&bucket, 20, true, &wait), 0);
-	assert_true(fgio_wait_any(&bucket, 10));
-	assert_int_equal(fgio_lease_copy(&bucket, 10, leases), 1);
-	assert_int_equal(fgio_lease_copy(&bucket, 11, leases), 0);
-	assert_int_equal(fgio_lease_copy(&bucket, 12, leases), 1);
+	for (u32 i = 0; i < FGIO_BUCKET_NODES; i++)
+		assert_true(grant_in(&bucket, 10 + i, UINT32_MAX - 3 + i));
+	assert_false(grant_in(&bucket, 30, 4));
+	assert_int_equal(begin_in(&bucket, 31, false, 1, false), 0);
+	/* A foreground wait takes the oldest one's; one that waits stays. */
+	assert_int_not_equal(begin_in(&bucket, 10, false, 1, false), 0);
+	assert_int_not_equal(begin_in(&bucket, 20, true, 2, false), 0);
+	assert_true(leased_in(&bucket, 10) && leased_in(&bucket, 12));
+	assert_false(leased_in(&bucket, 11));
 	assert_int_equal(bucket.leased, FGIO_BUCKET_NODES - 1);
 	for (u64 task = 21; task < 20 + FGIO_BUCKET_NODES - 1; task++)
-		assert_int_not_equal(fgio_wait_begin(&bucket, task, false,
-						     &wait), 0);
-	assert_int_equal(fgio_wait_begin(&bucket, 40, true, &wait), 0);
-	assert_int_equal(wait.seq, 0);
-	assert_int_equal(bucket.leased, 1);
-	assert_int_equal(bucket.foreground_waiting, 1);
+		assert_int_not_equal(begin_in(&bucket, task, true, 3, false),
+				     0);
+	assert_int_equal(begin_in(&bucket, 40, true, 4, false), 0);
+	assert_false(grant_in(&bucket, 41, 5));
+	assert_true(fgio_wait_any(&bucket, 10) && leased_in(&bucket, 10));
+	assert_int_equal(bucket.foreground_waiting, FGIO_BUCKET_NODES - 1);
+	assert_int_equal(bucket.given_way, 0);
+}
+
+/* The oldest declared wait is that of task 12, the oldest other one of 14. */
+static void fill_with_waits(struct fgio_bucket *bucket, u32 seqs[])
+{
+	for (u32 i = 0; i < FGIO_BUCKET_NODES; i++)
+		seqs[i] = begin_in(bucket, 10 + i, false, 100 - i, i < 3);
+	assert_true(fgio_wait_end(bucket, 17, seqs[7], NULL));
+	seqs[7] = begin_in(bucket, 17, true, 1, false);
+	for (u32 i = 5; i < 7; i++)
+		assert_true(grant_in(bucket, 10 + i, 1));
+}
+
+static void test_what_is_worth_least_gives_way(void **state)
+{
+	struct fgio_bucket bucket = { 0 };
+	u32 seqs[FGIO_BUCKET_NODES];
+
+	(void)state;
+	fill_with_waits(&bucket, seqs);
+	assert_int_not_equal(begin_in(&bucket, 20, true, 200, false), 0);
+	assert_false(fgio_wait_any(&bucket, 12));
+	assert_true(grant_in(&bucket, 21, 1));
+	assert_false(fgio_wait_any(&bucket, 11));
+	assert_int_not_equal(begin_in(&bucket, 22, false, 201, false), 0);
+	assert_false(fgio_wait_any(&bucket, 10));
+	assert_true(grant_in(&bucket, 23, 1));
+	assert_false(fgio_wait_any(&bucket, 14));
+	assert_int_not_equal(begin_in(&bucket, 24, true, 202, false), 0);
+	assert_false(fgio_wait_any(&bucket, 13));
+	assert_int_equal(bucket.given_way, 5);
+	/* What waits as foreground, or boosted, is there still. */
+	assert_true(fgio_wait_any(&bucket, 15) && fgio_wait_any(&bucket, 16));
+	assert_true(fgio_wait_any(&bucket, 17) && fgio_wait_any(&bucket, 20));
+	/* The waits that gave way end, and nothing comes of it. */
+	for (u32 i = 0; i < 5; i++)
+		assert_false(fgio_wait_end(&bucket, 10 + i, seqs[i], NULL));
+	assert_int_equal(bucket.foreground_waiting, 3);
+	assert_int_equal(bucket.leased, 4);
+}
+
+/* One wait of a task is gone, the one inside of it was recorded afterwards. */
+static void test_what_is_nested_in_what_gave_way_ends_with_it(void **state)
+{
+	struct fgio_bucket bucket = { 0 };
+	u32 outer;
+
+	(void)state;
+	outer = begin_in(&bucket, 9, false, 0, false);
+	for (u64 task = 10; task < 10 + FGIO_BUCKET_NODES; task++)
+		assert_int_not_equal(begin_in(&bucket, task, false, task,
+					      false), 0);
+	assert_false(fgio_wait_any(&bucket, 9));
+	assert_int_not_equal(begin_in(&bucket, 9, false, 300, false), 0);
+	assert_false(fgio_wait_end(&bucket, 9, outer, NULL));
+	assert_false(fgio_wait_any(&bucket, 9));
+	/* The control: an end that comes before a wait began ends nothing. */
+	outer = begin_in(&bucket, 9, false, 301, false);
+	assert_false(fgio_wait_end(&bucket, 9, outer + 1, NULL));
+	assert_true(fgio_wait_any(&bucket, 9));
 }
 
 static void test_waits_nest_so_deep(void **state)
@@ -557,11 +634,12 @@ static void test_random_scripts_agree_with_the_model(void **state)
 		model_inherit_play(script, sizeof(script), &seen);
 	}
 	print_message("walks: %lu exact, %lu loose; steps: up to %lu; nested: %lu\n"
-		      "refused: %lu waits, %lu boosts; evictions: %lu\n"
+		      "refused: %lu waits, %lu boosts; gave way: %lu boosts, %lu waits\n"
 		      "overflows: %lu; cuts: %lu\n",
 		      seen.exact_walks, seen.loose_walks, seen.steps_max,
 		      seen.nested, seen.refused_waits, seen.refused_boosts,
-		      seen.evictions, seen.overflows, seen.cuts);
+		      seen.evictions, seen.given_way, seen.overflows,
+		      seen.cuts);
 	assert_true(seen.exact_walks > SCRIPTS);
 	assert_true(seen.loose_walks > SCRIPTS);
 	assert_int_equal(seen.steps_max, FGIO_WALK_DEPTH);
@@ -569,6 +647,7 @@ static void test_random_scripts_agree_with_the_model(void **state)
 	assert_true(seen.refused_waits > SCRIPTS);
 	assert_true(seen.refused_boosts > SCRIPTS);
 	assert_true(seen.evictions > SCRIPTS);
+	assert_true(seen.given_way > SCRIPTS);
 	assert_true(seen.overflows > SCRIPTS);
 	assert_true(seen.cuts > SCRIPTS);
 }
@@ -590,7 +669,9 @@ int main(void)
 		GRAPH_TEST(test_nested_waits),
 		GRAPH_TEST(test_a_boost_does_not_pass_to_the_next_wait),
 		GRAPH_TEST(test_dead_tasks),
-		cmocka_unit_test(test_a_full_bucket),
+		cmocka_unit_test(test_a_bucket_full_of_boosts),
+		cmocka_unit_test(test_what_is_worth_least_gives_way),
+		cmocka_unit_test(test_what_is_nested_in_what_gave_way_ends_with_it),
 		GRAPH_TEST(test_waits_nest_so_deep),
 		cmocka_unit_test(test_numbers_of_waits_skip_zero),
 		cmocka_unit_test(test_zero_is_no_task),

@@ -157,9 +157,17 @@ static void test_the_privileged_are_not_asked(void **state)
 			 FGIO_TRUST_NOT_LISTED);
 }
 
+enum claimed {
+	A_TAG,
+	FOREGROUND,
+	A_WAIT,
+	CLAIMS,
+};
+
 struct thread {
 	bool there;
 	bool foreground;
+	bool declaring;
 	unsigned int user;
 	const char *path;
 };
@@ -209,11 +217,22 @@ static u32 model_cgroup_count(const struct machine *machine, u32 cgroup)
 	return count;
 }
 
+static u32 model_declaring(const struct machine *machine, unsigned int user)
+{
+	u32 count = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		count += machine->thread[i].user == user &&
+			 machine->thread[i].declaring;
+	return count;
+}
+
 static enum fgio_trust_verdict model_judge(const struct machine *machine,
 					   const struct thread *thread,
-					   bool foreground, bool privileged)
+					   enum claimed what, bool privileged)
 {
 	bool listed = !machine->list.count, room = true;
+	bool foreground = what == FOREGROUND;
 
 	if (privileged)
 		return FGIO_TRUST_GRANTED;
@@ -229,6 +248,12 @@ static enum fgio_trust_verdict model_judge(const struct machine *machine,
 	if (!thread->there && model_user_count(machine, thread->user, false) >=
 				      machine->limits.threads)
 		return FGIO_TRUST_USER_LIMIT;
+	if (what == A_WAIT)
+		return thread->declaring ||
+				       model_declaring(machine, thread->user) <
+					       machine->limits.foreground ?
+			       FGIO_TRUST_GRANTED :
+			       FGIO_TRUST_USER_LIMIT;
 	if (!foreground || (thread->there && thread->foreground))
 		return FGIO_TRUST_GRANTED;
 	if (model_user_count(machine, thread->user, true) >=
@@ -237,9 +262,10 @@ static enum fgio_trust_verdict model_judge(const struct machine *machine,
 	return room ? FGIO_TRUST_GRANTED : FGIO_TRUST_CGROUP_LIMIT;
 }
 
-static void claim(struct machine *machine, unsigned int at, bool foreground,
+static void claim(struct machine *machine, unsigned int at, enum claimed what,
 		  bool privileged)
 {
+	bool foreground = what == FOREGROUND;
 	struct thread *thread = &machine->thread[at];
 	struct fgio_trust_user *user = &machine->user[thread->user];
 	struct fgio_trust_claim claim = {
@@ -248,16 +274,19 @@ static void claim(struct machine *machine, unsigned int at, bool foreground,
 		.adds_thread = !thread->there,
 		.adds_foreground = foreground &&
 				   !(thread->there && thread->foreground),
+		.adds_declaring = what == A_WAIT && !thread->declaring,
 		.cgroups = fgio_trust_match(&machine->list, thread->path),
 	};
 	enum fgio_trust_verdict verdict = fgio_trust_judge(
 		&machine->list, &machine->limits, user, &claim);
 
 	assert_int_equal(verdict,
-			 model_judge(machine, thread, foreground, privileged));
+			 model_judge(machine, thread, what, privileged));
 	if (verdict != FGIO_TRUST_GRANTED)
 		return;
 	user->threads += claim.adds_thread;
+	user->declaring += claim.adds_declaring;
+	thread->declaring |= claim.adds_declaring;
 	if (claim.adds_foreground) {
 		machine->charged[at] = claim.cgroups;
 		fgio_trust_charge(&machine->list, user, claim.cgroups);
@@ -283,6 +312,7 @@ static void end(struct machine *machine, unsigned int at, uint64_t *random)
 
 	calm_down(machine, at);
 	machine->user[thread->user].threads -= thread->there;
+	machine->user[thread->user].declaring -= thread->declaring;
 	*thread = (struct thread){
 		.user = next_random(random) % USERS,
 		.path = paths[next_random(random) % PATHS],
@@ -296,6 +326,8 @@ static void check_counts(const struct machine *machine)
 				 model_user_count(machine, i, false));
 		assert_int_equal(machine->user[i].foreground,
 				 model_user_count(machine, i, true));
+		assert_int_equal(machine->user[i].declaring,
+				 model_declaring(machine, i));
 	}
 	for (u32 i = 0; i < machine->list.count; i++)
 		assert_int_equal(machine->list.cgroup[i].foreground,
@@ -340,7 +372,7 @@ static void check_history(uint64_t *random)
 			calm_down(&machine, at);
 			break;
 		default:
-			claim(&machine, at, next_random(random) % 2,
+			claim(&machine, at, next_random(random) % CLAIMS,
 			      next_random(random) % 8 == 0);
 		}
 		check_counts(&machine);

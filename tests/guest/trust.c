@@ -45,6 +45,7 @@ enum {
 	UNMAP = 'm',
 	BECOME_NOBODY = 'u',
 	FORK = 'k',
+	DECLARE = 'd',
 	EXEC = 'e',
 	WAIT = 'l',
 };
@@ -126,6 +127,14 @@ static unsigned int foreground_of(uid_t uid)
 	return count(begin, "foreground ");
 }
 
+static unsigned int declaring_of(uid_t uid)
+{
+	char begin[32];
+
+	snprintf(begin, sizeof(begin), "user %u ", uid);
+	return count(begin, "declaring ");
+}
+
 static unsigned int foreground_in(const char *cgroup)
 {
 	char begin[128];
@@ -173,6 +182,15 @@ static int unmap_words(void)
 
 	words = NULL;
 	return munmap(mapped, PAGE);
+}
+
+static pid_t declared_for;
+
+static int declare(void)
+{
+	struct fgio_wait_for wait = { .tid = declared_for };
+
+	return ioctl(device, FGIO_IOC_WAIT_FOR, &wait);
 }
 
 static int leave_a_child(void)
@@ -230,6 +248,8 @@ static int act(char asked)
 		return unmap_words();
 	case BECOME_NOBODY:
 		return setresuid(NOBODY, NOBODY, NOBODY);
+	case DECLARE:
+		return declare();
 	case FORK:
 		return leave_a_child();
 	case WAIT:
@@ -811,6 +831,46 @@ static void case_all_at_once(char **arguments)
 	nothing_is_left();
 }
 
+/* --- threads that declare waits --- */
+
+static void case_declared(char **arguments)
+{
+	struct actor target = actor_of(NOBODY), nobody[4], nice, other;
+	int i;
+
+	(void)arguments;
+	declared_for = target.pid;
+	nice = actor_with(become_nice_somebody, NULL);
+	other = actor_of(SOMEBODY);
+	set_parameter("user_foreground_max", "3");
+	for (i = 0; i < 4; i++)
+		nobody[i] = actor_of(NOBODY);
+	CHECK("without foreground tasks", !ask(&nobody[0], DECLARE) && !declaring_of(NOBODY));
+	CHECK("now there is one", !set_tag(0, FGIO_TAG_FOREGROUND));
+	for (i = 0; i < 3; i++)
+		CHECK("within the limit", !ask(&nobody[i], DECLARE));
+	CHECK("as before", !ask(&nobody[0], DECLARE) && declaring_of(NOBODY) == 3);
+	CHECK("beyond it", ask(&nobody[3], DECLARE) == EDQUOT && threads_of(NOBODY) == 3);
+	CHECK("another user's thread", ask(&other, DECLARE) == EPERM);
+	CHECK("CAP_SYS_NICE", !ask(&nice, DECLARE) && declaring_of(SOMEBODY) == 1);
+	CHECK("as foreground", !ask(&nobody[0], FOREGROUND) && foreground_of(NOBODY) == 1);
+	CHECK("no more", !ask(&nobody[0], NO_TAG) && declaring_of(NOBODY) == 3);
+	slay(&nobody[1]);
+	CHECK("room of the dead", !ask(&nobody[3], DECLARE));
+	nobody[1] = actor_of(NOBODY);
+	CHECK("no room", ask(&nobody[1], DECLARE) == EDQUOT);
+	/* The control: it is the limit that refuses. */
+	set_parameter("user_foreground_max", "4");
+	CHECK("room", !ask(&nobody[1], DECLARE) && declaring_of(NOBODY) == 4);
+	CHECK("no more", !set_tag(0, FGIO_TAG_NONE));
+	for (i = 0; i < 4; i++)
+		end(&nobody[i]);
+	end(&other);
+	end(&nice);
+	end(&target);
+	nothing_is_left();
+}
+
 /* --- threads that end as they are tagged --- */
 
 #define STRETCH_NS 2000000ULL
@@ -989,6 +1049,7 @@ static const struct device_case cases[] = {
 	{ "deep_cgroup", case_deep_cgroup, 0 },
 	{ "wrong_lists", case_wrong_lists, 0 },
 	{ "all_at_once", case_all_at_once, 1 },
+	{ "declared", case_declared, 0 },
 	{ "tagged_while_ending", case_tagged_while_ending, 1 },
 	{ "shared_words", case_shared_words, 0 },
 	{ "with_priority", case_with_priority, 3 },

@@ -54,6 +54,23 @@ check_shared_words_name_no_strangers() {
   trust shared_words
 }
 
+# Nothing ages here: what is forgotten was pushed out.
+with_history() { # COMMAND...
+  load_fgio journal=N io=N pagecache=N helper_window_ms=60000
+  "$@"
+  load_fgio
+}
+
+check_declared_waits_push_out_no_other() {
+  load_fgio waits_max=512 journal=N io=N pagecache=N user_foreground_max=1000000
+  crowd_out declared
+  load_fgio
+}
+
+check_declared_waits_count() { with_limits trust declared; }
+check_traffic_pushes_out_no_condition() { with_history crowd_out conditions; }
+check_traffic_pushes_out_no_holder() { with_history crowd_out holders; }
+
 check_user_namespace() {
   ! grep -qs 0 /proc/sys/kernel/unprivileged_userns_clone || skip "users may not have namespaces"
   with_limits trust user_namespace

@@ -98,8 +98,10 @@ pub struct State {
     pub promoted_writers: u64,
     /// Time that writers spent at the dirty limit.
     pub parked_ms: f64,
-    /// Waits that were not recorded, since tables were full.
+    /// Waits that were not recorded, or were given up, since tables were full.
     pub waits_lost: u64,
+    /// Conditions that foreground tasks wait for, pushed out of the history of helpers.
+    pub watches_lost: u64,
     /// Tasks that a walk had no room for.
     pub walk_overflows: u64,
     /// Waits that `fgio blame` cannot show any more.
@@ -138,6 +140,7 @@ impl State {
             promoted_writers: state.promoted_writers,
             parked_ms: milliseconds(state.parked_ns),
             waits_lost: state.waits_lost,
+            watches_lost: state.watches_lost.into(),
             walk_overflows: state.walk_overflows,
             blame_lost: state.blame_lost,
             watchdog: Watchdog {

@@ -263,7 +263,7 @@ pub static KNOWN: [Description; 30] = [
         "user_foreground_max",
         Some(4096),
         Some((0, 1_048_576)),
-        "foreground threads of one user, but for who has CAP_SYS_NICE",
+        "foreground threads of one user, and threads that declare waits; CAP_SYS_NICE is exempt",
     ),
     list(
         "foreground_cgroups",

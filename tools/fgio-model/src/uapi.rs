@@ -179,7 +179,7 @@ pub struct FgioState {
     pub walk_overflows: u64,
     pub blame_lost: u64,
     pub watchdog_tripped: u32,
-    pub reserved: u32,
+    pub watches_lost: u32,
     pub watchdog_at_ns: u64,
     pub watchdog_reason: [u8; 128],
 }
@@ -202,7 +202,7 @@ impl Default for FgioState {
             walk_overflows: 0,
             blame_lost: 0,
             watchdog_tripped: 0,
-            reserved: 0,
+            watches_lost: 0,
             watchdog_at_ns: 0,
             watchdog_reason: [0; 128],
         }

@@ -101,7 +101,7 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_state" => FgioState {
             foreground_waiting, boosted, walks, walk_ns, boosts, boosted_ns, boosted_in_vain_ns,
             promoted_requests, promoted_sleepers, promoted_writers, parked_ns, waits_lost,
-            walk_overflows, blame_lost, watchdog_tripped, reserved, watchdog_at_ns,
+            walk_overflows, blame_lost, watchdog_tripped, watches_lost, watchdog_at_ns,
             watchdog_reason,
         }
         "fgio_blame_step" => FgioBlameStep { tid, kind, comm }

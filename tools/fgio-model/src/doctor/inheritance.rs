@@ -151,10 +151,20 @@ fn tables(state: &State, findings: &mut Vec<Finding>) {
         findings.push(Finding::warning(
             ID,
             format!(
-                "{} waits were not recorded, because tables were full: the tasks that waited were not helped",
+                "{} waits were not recorded or were given up, because tables were full: they were not followed",
                 state.waits_lost
             ),
             "run `fgio set waits_max NUMBER --persist` with a larger number and reload the module",
+        ));
+    }
+    if state.watches_lost > 0 {
+        findings.push(Finding::info(
+            ID,
+            format!(
+                "{} conditions were forgotten that foreground tasks wait for, because they wait for more than \
+                 there is room for: some tasks that signal them may not be boosted",
+                state.watches_lost
+            ),
         ));
     }
     if state.walk_overflows > 0 {
@@ -297,6 +307,7 @@ mod tests {
             }],
             state: State {
                 waits_lost: 3,
+                watches_lost: 2,
                 walk_overflows: 1,
                 watchdog: Watchdog {
                     tripped: true,
@@ -312,7 +323,7 @@ mod tests {
         assert_eq!(levels(&findings, "wait-hooks-missed"), [Level::Warning]);
         assert_eq!(
             levels(&findings, "waits-lost"),
-            [Level::Warning, Level::Info]
+            [Level::Warning, Level::Info, Level::Info]
         );
         assert_eq!(levels(&findings, "watchdog"), [Level::Error]);
         let tripped = findings.iter().find(|finding| finding.id == "watchdog");
