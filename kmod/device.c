@@ -226,6 +226,15 @@ static int set_word(struct file *file, void __user *user)
 	return fgio_words_set(file, &slot);
 }
 
+static int tie_word(void __user *user)
+{
+	struct fgio_word_at at;
+
+	if (copy_from_user(&at, user, sizeof(at)))
+		return -EFAULT;
+	return fgio_words_tie_at(at.address);
+}
+
 static int list_hooks(void __user *user)
 {
 	struct fgio_hook_state *states;
@@ -312,6 +321,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return read_blame(user);
 	case FGIO_IOC_SET_WORD:
 		return set_word(file, user);
+	case FGIO_IOC_TIE_WORD:
+		return tie_word(user);
 	default:
 		return -ENOTTY;
 	}

@@ -11,6 +11,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -204,4 +205,45 @@ int fgio_words_set(struct file *file, const struct fgio_word_slot *slot)
 	if (!words || slot->index >= words->bytes / sizeof(struct fgio_word))
 		return -EINVAL;
 	return fgio_tag_tie(words, slot->index);
+}
+
+/*
+ * The file of the map that an address of the current process is in, with a
+ * reference, and how far from its first word that is; NULL when there is none.
+ */
+static struct file *file_of_map(u64 address, u64 *offset)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	struct file *file = NULL;
+
+	mmap_read_lock(mm);
+	vma = vma_lookup(mm, address);
+	if (vma && vma->vm_ops == &map_operations) {
+		file = get_file(vma->vm_file);
+		*offset = address - vma->vm_start +
+			  ((u64)vma->vm_pgoff << PAGE_SHIFT);
+	}
+	mmap_read_unlock(mm);
+	return file;
+}
+
+/*
+ * FGIO_IOC_TIE_WORD. The map may go as soon as its lock is released; then
+ * fgio_tag_tie() finds that the words are not mapped. Context: ioctl.
+ */
+int fgio_words_tie_at(u64 address)
+{
+	int error = -EINVAL;
+	struct file *file;
+	u64 offset;
+
+	file = file_of_map(address, &offset);
+	if (!file)
+		return error;
+	if (offset % sizeof(struct fgio_word) == 0)
+		error = fgio_tag_tie(words_of(file),
+				     offset / sizeof(struct fgio_word));
+	fput(file);
+	return error;
 }

@@ -62,5 +62,6 @@ int fgio_words_open(struct inode *inode, struct file *file);
 int fgio_words_release(struct inode *inode, struct file *file);
 int fgio_words_mmap(struct file *file, struct vm_area_struct *vma);
 int fgio_words_set(struct file *file, const struct fgio_word_slot *slot);
+int fgio_words_tie_at(u64 address);
 
 #endif /* FGIO_WORD_H */

@@ -22,14 +22,12 @@
 /**
  * struct area - states of threads, and their words
  * @next: the area that was made before it
- * @file: of the device; its number is -1 when there are no words
- * @words: shared with the module, or NULL
+ * @words: shared with the module, or NULL; the map keeps the file that it is of
  * @threads: as many states
  * @count: how many
  */
 struct area {
 	struct area *next;
-	struct own_file file;
 	struct fgio_word *words;
 	struct thread *threads;
 	size_t count;
@@ -69,12 +67,9 @@ static void map_words(struct area *area)
 	if (number < 0)
 		return;
 	words = fgio_calls.map(number, area->count * sizeof(*area->words));
-	if (words == MAP_FAILED) {
-		close(number);
-		return;
-	}
-	area->words = words;
-	area->file = fgio_own_file(number);
+	close(number);
+	if (words != MAP_FAILED)
+		area->words = words;
 }
 
 /* Twice as many as in the last one: a process of one thread needs little. */
@@ -106,7 +101,6 @@ static void add_area(bool with_words)
 	if (!area)
 		return;
 	area->count = size_of_next_area(with_words);
-	area->file.number = -1;
 	if (with_words)
 		map_words(area);
 	if (!with_words || area->words)
@@ -114,7 +108,6 @@ static void add_area(bool with_words)
 	if (!area->threads) {
 		if (area->words)
 			munmap(area->words, area->count * sizeof(*area->words));
-		fgio_own_file_close(&area->file);
 		free(area);
 		return;
 	}
@@ -139,18 +132,6 @@ static struct thread *take(bool with_word)
 	return thread;
 }
 
-/* The program closed our file: its words cannot be given to threads any more. */
-static void abandon(const struct area *area)
-{
-	struct thread **at = &free_with_word;
-
-	while (*at)
-		if ((*at)->area == area)
-			*at = (*at)->next;
-		else
-			at = &(*at)->next;
-}
-
 /* --- fork --- */
 
 /*
@@ -166,7 +147,6 @@ static void forget_parent(void)
 		pthread_setspecific(key, NULL);
 	for (area = areas; area; area = next) {
 		next = area->next;
-		fgio_own_file_close(&area->file);
 		munmap(area->threads, area->count * sizeof(*area->threads));
 		free(area);
 	}
@@ -196,14 +176,24 @@ static void after_fork_in_child(void)
 
 /* --- threads --- */
 
-static int tie(const struct thread *thread, uint32_t flags)
+/*
+ * By address, since numbers of files mean little: a program may close what it did
+ * not open, and all files of the device look alike. Any of them will do.
+ */
+static int tie(const struct thread *thread)
 {
-	struct fgio_word_slot slot = {
-		.index = (uint32_t)(thread - thread->area->threads),
-		.flags = flags,
-	};
+	struct fgio_word_at at = { .address = (uintptr_t)thread->word };
+	int number = fgio_device();
 
-	return fgio_device_call(thread->area->file.number, FGIO_IOC_SET_WORD, &slot);
+	return number < 0 ? number : fgio_device_call(number, FGIO_IOC_TIE_WORD, &at);
+}
+
+static int untie(void)
+{
+	struct fgio_word_slot slot = { .flags = FGIO_WORD_CLEAR };
+	int number = fgio_device();
+
+	return number < 0 ? number : fgio_device_call(number, FGIO_IOC_SET_WORD, &slot);
 }
 
 /* A thread ends, perhaps inside a section. */
@@ -219,10 +209,8 @@ static void give_back(void *ended)
 	__atomic_store_n(&thread->word->class, FGIO_TAG_NONE, __ATOMIC_RELEASE);
 	thread->word->request = 0;
 	pthread_mutex_lock(&lock);
-	/* Before another thread gets it. If our file is gone, none does. */
-	if (!thread->area->words)
-		offer(thread);
-	else if (fgio_own_file_is_ours(&thread->area->file) && !tie(thread, FGIO_WORD_CLEAR))
+	/* Before another thread gets it; if that fails, none does. */
+	if (!thread->area->words || !untie())
 		offer(thread);
 	pthread_mutex_unlock(&lock);
 	errno = saved;
@@ -249,19 +237,14 @@ static bool is_prepared(void)
 static struct thread *take_with_word(void)
 {
 	struct thread *thread = take(true);
-	int error = -EBADF;
 
 	if (!thread)
 		return NULL;
-	if (fgio_own_file_is_ours(&thread->area->file))
-		error = tie(thread, 0);
-	if (!error) {
-		thread->word = &thread->area->words[thread - thread->area->threads];
+	thread->word = &thread->area->words[thread - thread->area->threads];
+	if (!tie(thread))
 		return thread;
-	}
+	thread->word = NULL;
 	offer(thread);
-	if (error == -EBADF)
-		abandon(thread->area);
 	return NULL;
 }
 
@@ -284,9 +267,6 @@ static struct thread *take_thread(void)
 	struct thread *thread = NULL;
 
 	if (available)
-		thread = take_with_word();
-	/* The program may have closed a file: then another one does. */
-	if (available && !thread)
 		thread = take_with_word();
 	return thread ? thread : take_without_word(available);
 }

@@ -342,6 +342,14 @@ struct fgio_word_slot {
 	__u32 flags;
 };
 
+/**
+ * struct fgio_word_at - which word is the calling thread's
+ * @address: of a struct fgio_word in a map that the calling process has
+ */
+struct fgio_word_at {
+	__u64 address;
+};
+
 #define FGIO_IOC_MAGIC 0xF6
 
 /* No permission needed. */
@@ -422,5 +430,13 @@ struct fgio_word_slot {
  * FGIO_IOC_SET_TAG.
  */
 #define FGIO_IOC_SET_WORD _IOW(FGIO_IOC_MAGIC, 10, struct fgio_word_slot)
+
+/*
+ * The same by address, through any open file of the device: for programs that
+ * may close files behind the back of the code that opened them, so that a
+ * number means another open file. The map keeps the file. EINVAL: no word of a
+ * map is there. Else as FGIO_IOC_SET_WORD.
+ */
+#define FGIO_IOC_TIE_WORD _IOW(FGIO_IOC_MAGIC, 11, struct fgio_word_at)
 
 #endif /* _UAPI_FGIO_H */

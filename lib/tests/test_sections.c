@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * libfgio on a device of the test's own: a file in memory for each time that it
- * is opened, and a record of who is tied to what.
+ * libfgio on a device of the test's own: as with the module's, all its open files
+ * are of one inode, each has words of its own as long as they are mapped, and a
+ * thread is tied to one word.
  *
  * Every test runs in a child of its own, in which the library is fresh.
  */
@@ -29,6 +30,9 @@
 #define WAVES 3
 #define ROUNDS 200
 #define TIES_MAX (4 * THREADS)
+#define FILES_MAX 64
+/* Not that of other files in these tests. */
+#define INODE "/dev/null"
 
 #define EXPECT(condition)                                                 \
 	do {                                                              \
@@ -42,9 +46,13 @@
 
 struct tie {
 	pid_t tid;
-	int file;
-	ino_t inode;
-	uint32_t index;
+	const struct fgio_word *word;
+};
+
+/* By number of the file: what its last open file has mapped. */
+struct map {
+	const struct fgio_word *words;
+	size_t bytes;
 };
 
 static struct {
@@ -55,6 +63,9 @@ static struct {
 	uint32_t abi;
 	int opened;
 	unsigned long calls;
+	struct map maps[FILES_MAX];
+	/* Of files that were closed since, the maps go on. */
+	struct map kept[FILES_MAX];
 	struct tie ties[TIES_MAX];
 	uint32_t tag;
 	pid_t waits_for;
@@ -67,6 +78,23 @@ static ino_t inode_of(int file)
 	return fstat(file, &status) ? 0 : status.st_ino;
 }
 
+static ino_t inode_of_device(void)
+{
+	struct stat status;
+
+	return stat(INODE, &status) ? 0 : status.st_ino;
+}
+
+static void keep_map(struct map *map)
+{
+	unsigned int i = 0;
+
+	while (device.kept[i].words)
+		EXPECT(++i < FILES_MAX);
+	device.kept[i] = *map;
+	*map = (struct map){ 0 };
+}
+
 static int device_open(const char *path, int flags)
 {
 	int file;
@@ -76,8 +104,12 @@ static int device_open(const char *path, int flags)
 		errno = device.open_error;
 		return -1;
 	}
-	file = memfd_create("fgio", MFD_CLOEXEC);
-	EXPECT(file >= 0 && !ftruncate(file, FGIO_WORDS_BYTES_MAX));
+	file = open(INODE, flags);
+	EXPECT(file >= 0 && file < FILES_MAX);
+	pthread_mutex_lock(&device.lock);
+	if (device.maps[file].words)
+		keep_map(&device.maps[file]);
+	pthread_mutex_unlock(&device.lock);
 	__atomic_add_fetch(&device.opened, 1, __ATOMIC_RELAXED);
 	return file;
 }
@@ -91,8 +123,11 @@ static void *device_map(int file, size_t bytes)
 		errno = device.map_error;
 		return MAP_FAILED;
 	}
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	EXPECT(memory != MAP_FAILED && !madvise(memory, bytes, MADV_DONTFORK));
+	pthread_mutex_lock(&device.lock);
+	device.maps[file] = (struct map){ memory, bytes };
+	pthread_mutex_unlock(&device.lock);
 	return memory;
 }
 
@@ -107,27 +142,56 @@ static struct tie *find_tie(pid_t tid)
 	return NULL;
 }
 
-static void set_word(int file, const struct fgio_word_slot *slot)
+/* No two threads have one word. */
+static int tie_to(const struct fgio_word *word)
 {
 	struct tie *tie = find_tie(gettid());
 	unsigned int i;
 
-	if (slot->flags & FGIO_WORD_CLEAR) {
-		EXPECT(tie);
-		tie->tid = 0;
-		return;
-	}
 	for (i = 0; i < TIES_MAX; i++)
-		EXPECT(!device.ties[i].tid || device.ties[i].inode != inode_of(file) ||
-		       device.ties[i].index != slot->index);
+		EXPECT(!device.ties[i].tid || device.ties[i].tid == gettid() ||
+		       device.ties[i].word != word);
 	if (!tie)
 		tie = find_tie(0);
-	*tie = (struct tie){
-		.tid = gettid(), .file = file, .inode = inode_of(file), .index = slot->index,
-	};
+	*tie = (struct tie){ .tid = gettid(), .word = word };
+	return 0;
 }
 
-static void answer(int file, unsigned long command, void *argument)
+static int set_word(int file, const struct fgio_word_slot *slot)
+{
+	struct tie *tie = find_tie(gettid());
+
+	if (slot->flags & FGIO_WORD_CLEAR) {
+		if (tie)
+			tie->tid = 0;
+		return 0;
+	}
+	if (slot->index >= device.maps[file].bytes / sizeof(struct fgio_word))
+		return EINVAL;
+	return tie_to(&device.maps[file].words[slot->index]);
+}
+
+static bool is_word_of(const struct map *map, uintptr_t address)
+{
+	uintptr_t first = (uintptr_t)map->words;
+
+	return map->words && address >= first && address < first + map->bytes &&
+	       (address - first) % sizeof(struct fgio_word) == 0;
+}
+
+static int tie_word(const struct fgio_word_at *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < FILES_MAX; i++)
+		if (is_word_of(&device.maps[i], (uintptr_t)at->address) ||
+		    is_word_of(&device.kept[i], (uintptr_t)at->address))
+			return tie_to((const struct fgio_word *)(uintptr_t)at->address);
+	return EINVAL;
+}
+
+/* Return: 0 or an error number. */
+static int answer(int file, unsigned long command, void *argument)
 {
 	struct fgio_info *info = argument;
 	struct fgio_state *state = argument;
@@ -142,8 +206,9 @@ static void answer(int file, unsigned long command, void *argument)
 		*state = (struct fgio_state){ .boosted = 5 };
 		break;
 	case FGIO_IOC_SET_WORD:
-		set_word(file, argument);
-		break;
+		return set_word(file, argument);
+	case FGIO_IOC_TIE_WORD:
+		return tie_word(argument);
 	case FGIO_IOC_SET_TAG:
 		device.tag = ((struct fgio_tag *)argument)->class;
 		break;
@@ -156,18 +221,20 @@ static void answer(int file, unsigned long command, void *argument)
 	default:
 		EXPECT(!"a call that the device has");
 	}
+	return 0;
 }
 
 static int device_ioctl(int file, unsigned long command, void *argument)
 {
-	EXPECT(inode_of(file));
+	int error;
+
+	EXPECT(inode_of(file) == inode_of_device());
 	pthread_mutex_lock(&device.lock);
 	device.calls++;
-	if (!device.call_error)
-		answer(file, command, argument);
+	error = device.call_error ? device.call_error : answer(file, command, argument);
 	pthread_mutex_unlock(&device.lock);
-	errno = device.call_error;
-	return device.call_error ? -1 : 0;
+	errno = error;
+	return error ? -1 : 0;
 }
 
 /* The kernel's device needs none of this: a child must not find the lock taken. */
@@ -181,6 +248,20 @@ static void unlock_device(void)
 	pthread_mutex_unlock(&device.lock);
 }
 
+/* A child has no maps, and its thread no tie. */
+static void forget_parents(void)
+{
+	memset(device.ties, 0, sizeof(device.ties));
+	memset(device.maps, 0, sizeof(device.maps));
+	memset(device.kept, 0, sizeof(device.kept));
+}
+
+static void begin_as_child(void)
+{
+	forget_parents();
+	unlock_device();
+}
+
 /* The calling thread's word, as the module sees it; all zero if it has none. */
 static struct fgio_word seen(void)
 {
@@ -189,9 +270,10 @@ static struct fgio_word seen(void)
 
 	pthread_mutex_lock(&device.lock);
 	tie = find_tie(gettid());
-	if (tie)
-		EXPECT(pread(tie->file, &word, sizeof(word),
-			     (off_t)(tie->index * sizeof(word))) == sizeof(word));
+	if (tie) {
+		word.class = __atomic_load_n(&tie->word->class, __ATOMIC_ACQUIRE);
+		word.request = __atomic_load_n(&tie->word->request, __ATOMIC_RELAXED);
+	}
 	pthread_mutex_unlock(&device.lock);
 	return word;
 }
@@ -342,7 +424,7 @@ static void act_as_child(void)
 {
 	struct fgio_status status;
 
-	memset(device.ties, 0, sizeof(device.ties));
+	forget_parents();
 	fgio_foreground_end();
 	fgio_wait_done();
 	EXPECT(!fgio_status(&status) && !status.sections && !status.class_);
@@ -493,27 +575,108 @@ static void device_fails_every_call(void)
 /* As daemons do. The numbers are then used for other files. */
 static void program_closes_all_files(void)
 {
-	int null, number, i;
 	pthread_t thread;
+	int zero, i;
 
 	fgio_foreground_begin();
-	number = device.ties[0].file;
-	EXPECT(number > 2);
-	null = open("/dev/null", O_RDWR);
-	for (i = 3; i <= number; i++)
-		if (i != null)
-			dup2(null, i);
-	EXPECT(fgio_self->word->class == FGIO_TAG_FOREGROUND);
+	zero = open("/dev/zero", O_RDWR);
+	EXPECT(zero > 2);
+	for (i = 3; i < FILES_MAX; i++)
+		if (i != zero)
+			dup2(zero, i);
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+	for (i = FILES_MAX / 2; i < FILES_MAX; i++)
+		close(i);
 	EXPECT(!pthread_create(&thread, NULL, expect_a_word, NULL));
 	EXPECT(!pthread_join(thread, NULL));
 	EXPECT(!fgio_wait_for(1) && device.waits_for == 1);
 	if (!fork()) {
 		/* Nobody closed what is not ours. */
-		EXPECT(inode_of(number) == inode_of(null));
+		for (i = 3; i < FILES_MAX / 2; i++)
+			EXPECT(inode_of(i) == inode_of(zero));
 		_exit(0);
 	}
 	EXPECT(wait(&i) > 0 && !i);
 	fgio_foreground_end();
+	EXPECT(!seen().class);
+}
+
+/* What a thread does until it is told to go on. */
+struct actor {
+	pthread_t thread;
+	pthread_barrier_t step;
+};
+
+static void *act_twice(void *data)
+{
+	struct actor *actor = data;
+
+	fgio_foreground_begin();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+	fgio_foreground_end();
+	pthread_barrier_wait(&actor->step);
+	pthread_barrier_wait(&actor->step);
+	EXPECT(!seen().class);
+	fgio_foreground_begin();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND);
+	fgio_foreground_end();
+	EXPECT(!seen().class);
+	return NULL;
+}
+
+static void begin_actor(struct actor *actor)
+{
+	EXPECT(!pthread_barrier_init(&actor->step, NULL, 2));
+	EXPECT(!pthread_create(&actor->thread, NULL, act_twice, actor));
+	pthread_barrier_wait(&actor->step);
+}
+
+static void end_actor(struct actor *actor)
+{
+	pthread_barrier_wait(&actor->step);
+	EXPECT(!pthread_join(actor->thread, NULL));
+}
+
+/*
+ * The library opens the device again, by the numbers of files that are closed: those
+ * threads that have words of the old ones end, and their words go to others.
+ */
+static void numbers_of_closed_files_come_again(void)
+{
+	struct actor before, after, last;
+
+	begin_actor(&before);
+	closefrom(3);
+	begin_actor(&after);
+	end_actor(&before);
+	begin_actor(&last);
+	end_actor(&after);
+	end_actor(&last);
+	EXPECT(!tied_threads());
+}
+
+static void *tie_to_word_of_another(void *word)
+{
+	tie_to(word);
+	return NULL;
+}
+
+/* The control of all these: the device sees when two threads have one word. */
+static void two_threads_with_one_word_are_seen(void)
+{
+	static struct fgio_word word;
+	pthread_t thread;
+	int status;
+
+	fflush(NULL);
+	if (!fork()) {
+		fclose(stderr);
+		tie_to(&word);
+		pthread_create(&thread, NULL, tie_to_word_of_another, &word);
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	EXPECT(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
 /* --- the rest --- */
@@ -571,7 +734,7 @@ static void run_in_child(void **state)
 	assert_true(child >= 0);
 	if (!child) {
 		fgio_calls = (struct fgio_calls){ device_open, device_ioctl, device_map };
-		EXPECT(!pthread_atfork(lock_device, unlock_device, unlock_device));
+		EXPECT(!pthread_atfork(lock_device, unlock_device, begin_as_child));
 		((void (*)(void))*state)();
 		_exit(0);
 	}
@@ -598,6 +761,8 @@ int main(int argc, char **argv)
 		TEST(without_words_threads_are_tagged),
 		TEST(device_fails_every_call),
 		TEST(program_closes_all_files),
+		TEST(numbers_of_closed_files_come_again),
+		TEST(two_threads_with_one_word_are_seen),
 		TEST(hints),
 		TEST(status_tells_all),
 		TEST(errno_is_left_alone),

@@ -37,6 +37,13 @@ static int set_word(int file, __u32 index, __u32 flags)
 	return ioctl(file, FGIO_IOC_SET_WORD, &slot);
 }
 
+static int tie_word(int file, const struct fgio_word *word)
+{
+	struct fgio_word_at at = { .address = (uintptr_t)word };
+
+	return ioctl(file, FGIO_IOC_TIE_WORD, &at);
+}
+
 static int open_device(void)
 {
 	int file = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
@@ -118,6 +125,43 @@ static void case_wrong_slots(char **arguments)
 	CHECK("unmap", !munmap(words, PAGE));
 	CHECK("unmapping unties", info().tags == 0);
 	FAILS_WITH(EINVAL, set_word(device, 0, 0));
+}
+
+/* A child has no map: the address is nothing there. */
+static struct fgio_word *parents;
+
+static void tie_to_parents(void)
+{
+	FAILS_WITH(EINVAL, tie_word(device, parents));
+}
+
+static void case_word_by_address(char **arguments)
+{
+	int other = open_device();
+	struct fgio_word *words = map(other, 2 * PAGE), local = { 0 };
+
+	(void)arguments;
+	CHECK("map", words != MAP_FAILED);
+	FAILS_WITH(EFAULT, ioctl(device, FGIO_IOC_TIE_WORD, NULL));
+	FAILS_WITH(EINVAL, tie_word(device, NULL));
+	FAILS_WITH(EINVAL, tie_word(device, &local));
+	FAILS_WITH(EINVAL, tie_word(device, (void *)((char *)words + 8)));
+	FAILS_WITH(EINVAL, tie_word(device, words + 2 * WORDS_OF_A_PAGE));
+	FAILS_WITH(EINVAL, tie_word(device, (void *)~(uintptr_t)63));
+	parents = words;
+	in_child(tie_to_parents, 0);
+	CHECK("no trace", info().tags == 0);
+
+	words[WORDS_OF_A_PAGE + 1].class = FGIO_TAG_BACKGROUND;
+	words[0].class = FGIO_TAG_FOREGROUND;
+	CHECK("close its file", !close(other));
+	CHECK("by any file", !tie_word(device, words) && get_tag(0) == FGIO_TAG_FOREGROUND);
+	CHECK("unmap a part", !munmap(words, PAGE) && get_tag(0) == FGIO_TAG_FOREGROUND);
+	CHECK("of the rest", !tie_word(device, words + WORDS_OF_A_PAGE + 1));
+	CHECK("the right one", get_tag(0) == FGIO_TAG_BACKGROUND && info().tags == 1);
+	FAILS_WITH(EINVAL, tie_word(device, words));
+	CHECK("unmap", !munmap(words + WORDS_OF_A_PAGE, PAGE) && info().tags == 0);
+	FAILS_WITH(EINVAL, tie_word(device, words + WORDS_OF_A_PAGE + 1));
 }
 
 /* --- what counts --- */
@@ -409,6 +453,7 @@ static const struct device_case cases[] = {
 	{ "protection", case_protection, 0 },
 	{ "wrong_slots", case_wrong_slots, 0 },
 	{ "word_before_tag", case_word_before_tag, 0 },
+	{ "word_by_address", case_word_by_address, 0 },
 	{ "word_of_another_file", case_word_of_another_file, 0 },
 	{ "read", case_read, 2 },
 	{ "fork_leaves_it_behind", case_fork_leaves_it_behind, 0 },

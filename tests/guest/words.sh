@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2154
 
 check_word_maps() { need_fgio && words wrong_maps && words protection; }
-check_word_slots() { need_fgio && words wrong_slots; }
+check_word_slots() { need_fgio && words wrong_slots && words word_by_address; }
 check_word_before_tag() { need_fgio && words word_before_tag && words word_of_another_file; }
 check_word_and_fork() { need_fgio && words fork_leaves_it_behind; }
 check_word_and_execve() { need_fgio && words execve_unties; }

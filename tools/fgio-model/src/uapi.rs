@@ -269,6 +269,13 @@ pub struct FgioWordSlot {
     pub flags: u32,
 }
 
+/// `struct fgio_word_at`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioWordAt {
+    pub address: u64,
+}
+
 /// `FGIO_IOC_MAGIC`
 pub const IOC_MAGIC: u8 = 0xF6;
 /// `FGIO_IOC_INFO`
@@ -293,6 +300,8 @@ pub const IOC_REARM: Opcode = opcode::none(IOC_MAGIC, 8);
 pub const IOC_BLAME: Opcode = opcode::read_write::<FgioBlame>(IOC_MAGIC, 9);
 /// `FGIO_IOC_SET_WORD`
 pub const IOC_SET_WORD: Opcode = opcode::write::<FgioWordSlot>(IOC_MAGIC, 10);
+/// `FGIO_IOC_TIE_WORD`
+pub const IOC_TIE_WORD: Opcode = opcode::write::<FgioWordAt>(IOC_MAGIC, 11);
 
 /// The text of a field that ends with a NUL.
 pub(crate) fn text(field: &[u8]) -> String {

@@ -70,6 +70,7 @@ const CONSTANTS: [(&str, u64); 55] = [
     ("FGIO_IOC_REARM", IOC_REARM as u64),
     ("FGIO_IOC_BLAME", IOC_BLAME as u64),
     ("FGIO_IOC_SET_WORD", IOC_SET_WORD as u64),
+    ("FGIO_IOC_TIE_WORD", IOC_TIE_WORD as u64),
     ("FGIO_WORDS_BYTES_MAX", WORDS_BYTES_MAX as u64),
     ("FGIO_WORD_CLEAR", WORD_CLEAR as u64),
     ("sizeof(FGIO_DEVICE_PATH) - 1", DEVICE_PATH.len() as u64),
@@ -111,6 +112,7 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
         "fgio_word" => FgioWord { class, reserved, request, reserved_more }
         "fgio_word_slot" => FgioWordSlot { index, flags }
+        "fgio_word_at" => FgioWordAt { address }
     };
     let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value));
     constants.into_iter().chain(layouts).collect()
