@@ -33,13 +33,22 @@ struct fgio_calls fgio_calls = {
 	.map = real_map,
 };
 
-/* For calls; fgio_thread_set_up() has files of its own. Its number is -1 at first. */
+/*
+ * Our file, which a program may have closed behind our back, and its number used
+ * again since. Another open file of the device is as good.
+ */
+struct own_file {
+	int number;
+	dev_t device;
+	ino_t inode;
+};
+
 static struct own_file calls_file = { .number = -1 };
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Why it could not be opened, or 0: not tried again by itself, to be cheap. */
 static int absent;
 
-struct own_file fgio_own_file(int number)
+static struct own_file own_file(int number)
 {
 	struct own_file file = { .number = number };
 	struct stat status;
@@ -51,7 +60,7 @@ struct own_file fgio_own_file(int number)
 	return file;
 }
 
-bool fgio_own_file_is_ours(const struct own_file *file)
+static bool is_ours(const struct own_file *file)
 {
 	struct stat status;
 
@@ -59,9 +68,9 @@ bool fgio_own_file_is_ours(const struct own_file *file)
 	       status.st_dev == file->device && status.st_ino == file->inode;
 }
 
-void fgio_own_file_close(struct own_file *file)
+static void close_ours(struct own_file *file)
 {
-	if (fgio_own_file_is_ours(file))
+	if (is_ours(file))
 		close(file->number);
 	file->number = -1;
 }
@@ -101,7 +110,7 @@ static int open_for_calls(void)
 		close(number);
 		return error;
 	}
-	calls_file = fgio_own_file(number);
+	calls_file = own_file(number);
 	return number;
 }
 
@@ -113,7 +122,7 @@ int fgio_device(void)
 		return number;
 	pthread_mutex_lock(&calls_lock);
 	number = calls_file.number;
-	if (!fgio_own_file_is_ours(&calls_file)) {
+	if (!is_ours(&calls_file)) {
 		calls_file.number = -1;
 		number = open_for_calls();
 	}
@@ -127,7 +136,7 @@ int fgio_device(void)
 void fgio_device_forget(void)
 {
 	pthread_mutex_init(&calls_lock, NULL);
-	fgio_own_file_close(&calls_file);
+	close_ours(&calls_file);
 }
 
 PUBLIC int fgio_init(void)

@@ -96,20 +96,6 @@ int fgio_device_call(int file, unsigned long command, void *argument);
 int fgio_device(void);
 void fgio_device_forget(void);
 
-/*
- * A file of ours that a program may have closed behind our back, and its number
- * used again since.
- */
-struct own_file {
-	int number;
-	dev_t device;
-	ino_t inode;
-};
-
-struct own_file fgio_own_file(int number);
-bool fgio_own_file_is_ours(const struct own_file *file);
-void fgio_own_file_close(struct own_file *file);
-
 /* Says the class of a thread by its tag. */
 void fgio_device_tag(uint32_t class_);
 uint32_t fgio_device_tag_now(void);

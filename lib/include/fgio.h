@@ -82,7 +82,8 @@ void fgio_request_end(void);
  * one. A system call each: only for waits that sleep anyway.
  *
  * Return: 0, also without the module; or -EINVAL, -ESRCH (no such thread),
- * -EPERM (another user's, without CAP_SYS_NICE), -EOPNOTSUPP.
+ * -EPERM (another user's, without CAP_SYS_NICE), -EDQUOT or -ENOSPC (the user has
+ * as many threads that wait so as it may, or the host), -EOPNOTSUPP.
  */
 int fgio_wait_for(pid_t tid);
 void fgio_wait_done(void);
