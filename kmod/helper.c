@@ -77,14 +77,23 @@ static struct locked_set *set_of(u64 object)
 	return &sets[hash_64(object, SET_BITS)];
 }
 
-/*
- * What the walk watches on behalf of others counts for the kernel, where it is
- * new to the table: it is a step of a chain, or was pushed out by its own user.
- */
+/* The walk watches for the task that waits. */
+static u32 payer_of_watch(void)
+{
+	struct task_struct *task;
+	u32 payer;
+
+	rcu_read_lock();
+	task = fgio_task_at(fgio_walk_waiter());
+	payer = fgio_trust_payer_of(task ?: current);
+	rcu_read_unlock();
+	return payer;
+}
+
 void fgio_helper_watch(u64 object)
 {
 	struct locked_set *locked = set_of(object);
-	u32 payer = fgio_trust_payer_of_current();
+	u32 payer = payer_of_watch();
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
@@ -96,7 +105,7 @@ void fgio_helper_watch(u64 object)
 /* Exiting tasks do not act again. */
 static void note(struct locked_set *locked, u64 object, bool always)
 {
-	u32 payer = fgio_trust_payer_of_current();
+	u32 payer = fgio_trust_payer_of(current);
 	unsigned long flags;
 
 	if (current->flags & PF_EXITING)

@@ -27,6 +27,12 @@ struct task_struct *fgio_thread_of(pid_t tid);
  */
 u64 fgio_walk_name_identity(u64 identity);
 
+/*
+ * The task whose wait the walk asks about, a key; 0 where the current task is
+ * not the walk's thread. Context: any.
+ */
+u64 fgio_walk_waiter(void);
+
 /**
  * fgio_helper_list() - who acted on an object within a time
  * @object: which

@@ -271,8 +271,9 @@ void fgio_promote_exit(void);
 /* --- helper.c --------------------------------------------------------- */
 
 /*
- * The current task waits for an object: what acts on it is noted from now on,
- * and no traffic on other objects takes its place. Context: any but NMI.
+ * The current task, or the one that the walk asks about, waits for an object:
+ * what acts on it is noted from now on, and no traffic on other objects takes
+ * its place. Context: any but NMI.
  */
 void fgio_helper_watch(u64 object);
 

@@ -150,14 +150,14 @@ static kuid_t payer_of(struct task_struct *task)
 }
 
 /*
- * Whose share of a table without limits the current task uses: a number for its
- * user, or for the kernel's threads together. Context: any but NMI.
+ * Whose share of a table without limits a task uses: a number for its user, or
+ * for the kernel's threads together. Context: any but NMI; the task exists.
  */
-u32 fgio_trust_payer_of_current(void)
+u32 fgio_trust_payer_of(struct task_struct *task)
 {
-	if (current->flags & PF_KTHREAD)
+	if (task->flags & PF_KTHREAD)
 		return __kuid_val(INVALID_UID);
-	return __kuid_val(payer_of(current));
+	return __kuid_val(payer_of(task));
 }
 
 /* What follows, up to trust_show(), runs under fgio_tags_lock. */

@@ -40,7 +40,7 @@ void fgio_tag_relist(const struct fgio_trust_list *list);
 /* trust.c */
 bool fgio_trust_lists_cgroups(void);
 bool fgio_trust_is_privileged(void);
-u32 fgio_trust_payer_of_current(void);
+u32 fgio_trust_payer_of(struct task_struct *task);
 struct fgio_account *fgio_trust_new_account(void);
 int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		     enum fgio_wish wish, bool privileged,

@@ -19,6 +19,7 @@
 #include <linux/vmalloc.h>
 
 #include "fgio.h"
+#include "helper.h"
 #include "inherit.h"
 #include "trace.h"
 #include "wait.h"
@@ -85,6 +86,8 @@ static DEFINE_MUTEX(walking);
 static bool is_stopped;
 
 static struct task_struct *thread;
+/* The walk's thread alone: the task that it asks about. */
+static u64 waiter;
 static struct hrtimer timer;
 static atomic_t armed;
 static atomic_t soon;
@@ -283,8 +286,15 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 	/* The outermost wait that is not a hint is the one that is blamed. */
 	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
 		now.root_seqs[link] = wait->seq;
+	waiter = step.task;
 	if (blockers && fgio_mechanism_on(mechanism_of(wait->kind)))
 		blockers(&step);
+	waiter = 0;
+}
+
+u64 fgio_walk_waiter(void)
+{
+	return current == thread ? waiter : 0;
 }
 
 static void trace_boost(u64 task, const struct fgio_lease *lease)

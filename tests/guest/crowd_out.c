@@ -70,6 +70,21 @@ static void interrupt(int unused)
 	(void)unused;
 }
 
+/* A foreground thread begins to wait. Return: whether walks found what to boost. */
+static bool walks_boost(unsigned long long boosts_before)
+{
+	struct fgio_state first, now;
+
+	while (!state().foreground_waiting)
+		usleep(1000);
+	first = state();
+	do {
+		usleep(1000);
+		now = state();
+	} while (now.boosts == boosts_before && now.walks < first.walks + WALKS);
+	return now.boosts != boosts_before;
+}
+
 /*
  * Whether anything is boosted for a foreground thread that waits in a function. It
  * waits until walks found it so, or several did not, and is interrupted then: to wake
@@ -78,23 +93,18 @@ static void interrupt(int unused)
 static bool is_helped(void *(*wait)(void *))
 {
 	const struct sigaction action = { .sa_handler = interrupt };
-	struct fgio_state before = state(), now;
+	unsigned long long before = state().boosts;
 	pthread_t thread;
+	bool helped;
 
 	CHECK("handler", !sigaction(SIGUSR1, &action, NULL));
 	CHECK("thread", !pthread_create(&thread, NULL, wait, NULL));
-	while (!state().foreground_waiting)
-		usleep(1000);
-	before.walks = state().walks;
-	do {
-		usleep(1000);
-		now = state();
-	} while (now.boosts == before.boosts && now.walks < before.walks + WALKS);
+	helped = walks_boost(before);
 	while (pthread_tryjoin_np(thread, NULL)) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(1000);
 	}
-	return now.boosts > before.boosts;
+	return helped;
 }
 
 /* Runs it as this user, in a process of its own, to its end. */
@@ -146,18 +156,23 @@ static void flood_semaphores(void)
 	CHECK("rmid", !semctl(set, 0, IPC_RMID));
 }
 
-/* Waits of a foreground thread for conditions, which all are over at once. */
+/* A foreground thread waits for semaphores that it may have at once. */
 static void flood_watches(void)
 {
-	long *words = calloc(FLOOD, sizeof(*words));
-	int i;
+	int set = semget(IPC_PRIVATE, FLOOD, 0600), i;
+	unsigned short *ones = malloc(FLOOD * sizeof(*ones));
+	struct sembuf down = { .sem_op = -1 };
 
-	CHECK("memory", words);
+	CHECK("semget", set >= 0 && ones);
+	for (i = 0; i < FLOOD; i++)
+		ones[i] = 1;
+	CHECK("setall", !semctl(set, 0, SETALL, ones));
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
 	for (i = 0; i < FLOOD; i++) {
-		words[i] = 1;
-		CHECK("over", futex((int *)&words[i], FUTEX_WAIT, 0) && errno == EAGAIN);
+		down.sem_num = (unsigned short)i;
+		CHECK("semop", !semop(set, &down, 1));
 	}
+	CHECK("rmid", !semctl(set, 0, IPC_RMID));
 }
 
 /* --- a condition --- */
@@ -194,6 +209,7 @@ static void prepare_condition(void)
 	keep_hooks();
 	CHECK("nothing is known to signal it", !helper_is_found());
 	CHECK("thread", !pthread_create(&thread, NULL, wait_for_condition, NULL));
+	CHECK("walks saw it wait", !walks_boost(state().boosts));
 	run_thread(signal_once, NULL);
 	CHECK("join", !pthread_join(thread, NULL));
 	while (!__atomic_load_n(&signalled, __ATOMIC_ACQUIRE))
