@@ -297,7 +297,7 @@ static void case_holders(char **arguments)
 /* --- a table that is full of declared waits --- */
 
 /* As many as wait at once in a module that is loaded with waits_max=512, and more. */
-#define DECLARERS 1500
+#define DECLARERS 1000
 #define TRIES 8
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -61,6 +61,7 @@ with_history() { # COMMAND...
   load_fgio
 }
 
+# limit: 300
 check_declared_waits_push_out_no_other() {
   load_fgio waits_max=512 journal=N io=N pagecache=N user_foreground_max=1000000
   crowd_out declared
@@ -68,7 +69,11 @@ check_declared_waits_push_out_no_other() {
 }
 
 check_declared_waits_count() { with_limits trust declared; }
+
+# limit: 300
 check_traffic_pushes_out_no_condition() { with_history crowd_out conditions; }
+
+# limit: 300
 check_traffic_pushes_out_no_holder() { with_history crowd_out holders; }
 
 check_user_namespace() {
