@@ -14,7 +14,7 @@ use std::process::Command;
 
 use fgio_model::uapi::*;
 
-const CONSTANTS: [(&str, u64); 55] = [
+const CONSTANTS: [(&str, u64); 56] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
