@@ -273,7 +273,7 @@ fn identify(root: &Root, disk: &Disk) -> Result<Identity> {
         let is_shared = others
             .iter()
             .any(|other| other.get(property) == Some(value));
-        (!is_shared).then(|| (property, value.as_str()))
+        (!is_shared).then_some((property, value.as_str()))
     });
     let (property, value) = unique.unwrap_or((NAME, &disk.name));
     Ok(Identity {
