@@ -407,7 +407,7 @@ static unsigned int expire_node(struct fgio_bucket *bucket, unsigned int place,
 	unsigned int i;
 
 	for (i = 0; i < FGIO_LEASES; i++)
-		if (node->leases[i].walk != walk)
+		if (is_older(node->leases[i].walk, walk))
 			node->leases[i].root = 0;
 	after = leases_of(node);
 	set_leased(bucket, before, after);

@@ -212,7 +212,7 @@ unsigned int fgio_bucket_leases(const struct fgio_bucket *bucket,
 /**
  * fgio_lease_expire() - drop the leases that were not renewed
  * @bucket: any
- * @walk: the walk that has just ended; leases of others go
+ * @walk: leases that no walk renewed from this one on go
  *
  * Return: how many went.
  */

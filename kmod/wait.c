@@ -26,6 +26,11 @@ static unsigned int waits_max = 16384;
 module_param(waits_max, uint, 0444);
 MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)");
 
+/* Only walks find any, one at a time. */
+static unsigned long ends_missed;
+module_param(ends_missed, ulong, 0444);
+MODULE_PARM_DESC(ends_missed, "tasks that ended while they were recorded as waiting: a mistake in fgio (0)");
+
 struct locked_bucket {
 	raw_spinlock_t lock;
 	struct fgio_bucket bucket;
@@ -267,6 +272,7 @@ unsigned int fgio_wait_copy_of(u64 task,
 	count = fgio_wait_copy(&locked->bucket, task, waits);
 	if (count && name && !name((const struct task_struct *)task)) {
 		forget_task(locked, task);
+		ends_missed++;
 		count = 0;
 	}
 	unlock_bucket(locked, flags);
@@ -401,28 +407,68 @@ static void collect_task(void *context, u64 task)
 	list->tasks[list->count++] = task;
 }
 
-/* Calls @visit for the foreground tasks that wait, with nothing locked. */
-void fgio_wait_visit_roots(void (*visit)(u64 task))
+/* Return: how many there were. */
+static unsigned int visit_bucket_roots(unsigned int index,
+				       void (*visit)(u64 task))
 {
-	struct task_list list;
-	unsigned int index, i;
+	struct task_list list = { .count = 0 };
 	unsigned long flags;
+	unsigned int i;
 
-	for_each_set_bit(index, rooted, bucket_count()) {
-		list.count = 0;
-		raw_spin_lock_irqsave(&buckets[index].lock, flags);
-		fgio_bucket_roots(&buckets[index].bucket, collect_task, &list);
-		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
-		for (i = 0; i < list.count; i++)
-			visit(list.tasks[i]);
-	}
+	raw_spin_lock_irqsave(&buckets[index].lock, flags);
+	fgio_bucket_roots(&buckets[index].bucket, collect_task, &list);
+	raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+	for (i = 0; i < list.count; i++)
+		visit(list.tasks[i]);
+	return list.count;
 }
 
 /*
- * Calls @visit for each lease, with nothing locked, then drops those that the
- * walk did not renew.
+ * Where the next walk sets out, and how many buckets are left until each had its
+ * turn. The walk's thread's own.
  */
-void fgio_wait_settle_leases(u32 walk,
+static struct {
+	unsigned int at;
+	unsigned int left;
+} turn;
+
+/**
+ * fgio_wait_visit_roots() - the foreground tasks that wait
+ * @room: for how many, at least FGIO_BUCKET_NODES
+ * @visit: called for each, with nothing locked
+ *
+ * Goes on where the last call ran out of room, so that each has its turn.
+ *
+ * Return: whether each had its turn now, in this call and those before it.
+ */
+bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task))
+{
+	unsigned int count = bucket_count();
+	unsigned int index, passed;
+
+	if (!turn.left)
+		turn.left = count;
+	for_each_set_bit_wrap(index, rooted, count, turn.at) {
+		passed = (index + count - turn.at) % count;
+		if (passed >= turn.left)
+			break;
+		if (room < FGIO_BUCKET_NODES) {
+			turn.left -= passed;
+			turn.at = index;
+			return false;
+		}
+		room -= visit_bucket_roots(index, visit);
+	}
+	turn.at = (turn.at + turn.left) % count;
+	turn.left = 0;
+	return true;
+}
+
+/*
+ * Calls @visit for each lease, with nothing locked, then drops those that no walk
+ * renewed from @since on.
+ */
+void fgio_wait_settle_leases(u32 since,
 			     void (*visit)(const struct fgio_lease *lease))
 {
 	struct fgio_lease leases[FGIO_BUCKET_LEASES];
@@ -440,7 +486,7 @@ void fgio_wait_settle_leases(u32 walk,
 			visit(&leases[i]);
 		raw_spin_lock_irqsave(&buckets[index].lock, flags);
 		before = bucket->leased;
-		fgio_lease_expire(bucket, walk);
+		fgio_lease_expire(bucket, since);
 		note_leases(&buckets[index], before);
 		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
 	}

@@ -15,8 +15,8 @@ unsigned int fgio_wait_copy_of(u64 task,
 			       u64 (*name)(const struct task_struct *task));
 bool fgio_lease_is_valid(const struct fgio_lease *lease);
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease);
-void fgio_wait_visit_roots(void (*visit)(u64 task));
-void fgio_wait_settle_leases(u32 walk,
+bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task));
+void fgio_wait_settle_leases(u32 since,
 			     void (*visit)(const struct fgio_lease *lease));
 bool fgio_wait_roots_exist(void);
 bool fgio_wait_leases_exist(void);

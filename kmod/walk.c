@@ -61,6 +61,10 @@ static unsigned int walk_delay_us = 100;
 module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
 MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)");
 
+static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
+module_param(walk_roots_max, uint, 0444);
+MODULE_PARM_DESC(walk_roots_max, "foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
+
 struct name {
 	u64 task;
 	u32 walk;
@@ -78,6 +82,8 @@ static struct {
 	u8 *kinds;
 	u32 *actions;
 	u32 *root_seqs;
+	/* Leases that were renewed before this walk end with it. */
+	u32 since;
 } now;
 
 /* Held while a walk looks at tasks that wait. */
@@ -94,6 +100,12 @@ static atomic_t soon;
 static unsigned int calm;
 static u64 last_walk_ns;
 static u64 last_duration_ns;
+
+/*
+ * Numbers of the walks in which this turn and the last one began. A turn takes more
+ * than one walk when more foreground tasks wait than one walk has room for.
+ */
+static u32 turn_began, last_turn_began;
 
 static struct {
 	u64 walks;
@@ -412,6 +424,21 @@ static void blame_roots(void)
 }
 
 /*
+ * The first walk whose leases still count: those of foreground tasks that this
+ * walk had no room for last until their next turn is over.
+ */
+static u32 since_walk(bool turn_is_over)
+{
+	return turn_is_over ? turn_began : last_turn_began;
+}
+
+static void begin_turn(void)
+{
+	last_turn_began = turn_began;
+	turn_began = now.walk.number + 1;
+}
+
+/*
  * A lease that was renewed served a wait since the last walk. One that is still
  * valid but was not renewed did not, or not for all of that time. Of one whose
  * wait ended, or whose task closed the handle that it was boosted for, nothing
@@ -421,7 +448,7 @@ static void account_lease(const struct fgio_lease *lease)
 {
 	u64 elapsed_ns = ktime_get_ns() - last_walk_ns;
 
-	if (lease->walk == now.walk.number) {
+	if ((s32)(lease->walk - now.since) >= 0) {
 		totals.boosted_ns += elapsed_ns;
 	} else if (lease->kind != FGIO_WAIT_JOURNAL_UPDATES &&
 		   fgio_lease_is_valid(lease)) {
@@ -436,9 +463,16 @@ static void note_calm(bool is_calm)
 	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
 }
 
+/* Half of the links are left for those who are in their way. */
+static unsigned int roots_max(void)
+{
+	return clamp(walk_roots_max, 2 * FGIO_BUCKET_NODES, FGIO_LINKS_MAX / 2);
+}
+
 static void walk_once(void)
 {
 	u64 began_ns = ktime_get_ns();
+	bool turn_is_over;
 	u32 roots;
 
 	if (!last_walk_ns)
@@ -448,12 +482,15 @@ static void walk_once(void)
 	now.walk.number++;
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
 	fgio_walk_begin(&now.walk);
-	fgio_wait_visit_roots(add_root);
+	turn_is_over = fgio_wait_visit_roots(roots_max(), add_root);
+	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
 	note_calm(now.walk.count == roots && !now.target_count);
 	blame_roots();
-	fgio_wait_settle_leases(now.walk.number, account_lease);
+	fgio_wait_settle_leases(now.since, account_lease);
+	if (turn_is_over)
+		begin_turn();
 	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
 	totals.walks++;
 	WRITE_ONCE(last_duration_ns, ktime_get_ns() - began_ns);
@@ -534,6 +571,8 @@ static void free_walk(void)
 
 static bool allocate_walk(void)
 {
+	turn_began = now.walk.number + 1;
+	last_turn_began = turn_began;
 	now.walk.operations = &operations;
 	now.walk.capacity = FGIO_LINKS_MAX;
 	now.walk.visited_bits = VISITED_BITS;
