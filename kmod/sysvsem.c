@@ -31,7 +31,7 @@
 
 /* What entry leaves for exit. The operations lie in the caller's frame. */
 struct pending_call {
-	u32 seq;
+	u32 seqs[WAITS_MAX];
 	s32 semid;
 	const struct sembuf *operations;
 	u32 count;
@@ -58,23 +58,18 @@ static u32 begin_wait(s32 semid, const struct sembuf *operation)
 			       !operation->sem_op);
 }
 
-/* Those after the first nest in it, and end with it. */
+/* Each ends by itself: there may have been no room for the one around it. */
 static void begin_waits(struct pending_call *call)
 {
 	unsigned int waits = 0;
 	unsigned int i;
-	u32 seq;
 
 	for (i = 0; i < call->count && waits < WAITS_MAX; i++) {
 		if (call->operations[i].sem_op > 0 ||
 		    call->operations[i].sem_flg & IPC_NOWAIT)
 			continue;
-		seq = begin_wait(call->semid, &call->operations[i]);
-		/* Without room for the first, nothing would end the others. */
-		if (!waits && !seq)
-			return;
-		if (!waits++)
-			call->seq = seq;
+		call->seqs[waits++] = begin_wait(call->semid,
+						 &call->operations[i]);
 	}
 }
 
@@ -90,7 +85,7 @@ static int enter_semtimedop(struct kretprobe_instance *instance,
 
 	if (!fgio_waits_matter())
 		return 1;
-	call->seq = 0;
+	memset(call->seqs, 0, sizeof(call->seqs));
 	call->semid = regs_get_kernel_argument(regs, 0);
 	call->operations = (void *)regs_get_kernel_argument(regs, 1);
 	call->count = min_t(u32, regs_get_kernel_argument(regs, 2),
@@ -116,7 +111,8 @@ static int leave_semtimedop(struct kretprobe_instance *instance,
 	const struct pending_call *call = (void *)instance->data;
 	unsigned int i;
 
-	fgio_wait_leave(call->seq);
+	for (i = WAITS_MAX; i > 0; i--)
+		fgio_wait_leave(call->seqs[i - 1]);
 	if ((int)regs_return_value(regs))
 		return 0;
 	for (i = 0; i < call->count; i++)
