@@ -16,10 +16,12 @@
 #include <linux/compat.h>
 #include <linux/fdtable.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 
 #include <asm/syscall.h>
 #include <asm/unistd.h>
@@ -100,13 +102,45 @@ static bool was_synced_within(u64 mapping, u64 window_ns)
 	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
 }
 
+/*
+ * Whether a file is one of overlayfs, whose pages belong to the file below. The
+ * file may be closed by now.
+ */
+static bool is_overlay(u64 of_call)
+{
+	const struct address_space *mapping = (const void *)of_call;
+	struct super_block *sb;
+	struct inode *inode;
+	unsigned long magic;
+
+	return mapping && !get_kernel_nofault(inode, &mapping->host) &&
+	       !get_kernel_nofault(sb, &inode->i_sb) &&
+	       !get_kernel_nofault(magic, &sb->s_magic) &&
+	       magic == OVERLAYFS_SUPER_MAGIC;
+}
+
+static void note_synced(u64 mapping)
+{
+	fgio_helper_watch(mapping | SYNCED);
+	fgio_helper_note(mapping | SYNCED, false);
+}
+
+/*
+ * Of overlayfs both files are noted: others may write to either. What it waits
+ * for in its own call is its own file below.
+ */
 void fgio_commit_note(const struct address_space *mapping)
 {
-	if (!fgio_mechanism_on(FGIO_MECHANISM_COMMITS) ||
-	    mapping_of_call() != (u64)mapping)
+	u64 of_call;
+
+	if (!fgio_mechanism_on(FGIO_MECHANISM_COMMITS))
 		return;
-	fgio_helper_watch((u64)mapping | SYNCED);
-	fgio_helper_note((u64)mapping | SYNCED, false);
+	of_call = mapping_of_call();
+	if (of_call != (u64)mapping && !is_overlay(of_call))
+		return;
+	note_synced((u64)mapping);
+	if (of_call != (u64)mapping)
+		note_synced(of_call);
 	WRITE_ONCE(synced_ns, ktime_get_mono_fast_ns());
 }
 

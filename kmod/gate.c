@@ -158,14 +158,16 @@ static void stay(struct address_space *mapping)
 /* The registers hold the call that is to be made again. */
 static void stay_before_sync(void)
 {
+	struct address_space *mapping;
 	unsigned long arguments[6];
 	struct file *file;
 
 	syscall_get_arguments(current, task_pt_regs(current), arguments);
 	file = fget(arguments[0]);
 	if (file) {
-		if (fgio_wb_is_ours(&inode_to_bdi(file->f_mapping->host)->wb))
-			stay(file->f_mapping);
+		mapping = fgio_mapping_of_file(file);
+		if (fgio_wb_is_ours(&inode_to_bdi(mapping->host)->wb))
+			stay(mapping);
 		fput(file);
 	}
 	WRITE_ONCE(*pass_of_current(), current);

@@ -31,6 +31,7 @@
 
 struct address_space;
 struct bdi_writeback;
+struct file;
 struct mutex;
 struct task_struct;
 struct tracepoint;
@@ -340,6 +341,12 @@ void fgio_pagecache_totals(u64 *parked_ns, u64 *promoted);
  * @flags: BDP_* of its write, or 0
  */
 bool fgio_may_be_parked(unsigned int flags);
+
+/*
+ * Where the pages of a file are: of overlayfs, in the file below. Context: may
+ * sleep; the caller holds the file.
+ */
+struct address_space *fgio_mapping_of_file(const struct file *file);
 
 /* Whether a device is under fgio. */
 bool fgio_wb_is_ours(struct bdi_writeback *wb);

@@ -240,6 +240,21 @@ u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
 	return pages - clamp_t(s64, control.nr_to_write, 0, pages);
 }
 
+/*
+ * A file of overlayfs has no pages of its own: they belong to the one below,
+ * which it keeps as long as it is open.
+ */
+struct address_space *fgio_mapping_of_file(const struct file *file)
+{
+	const struct dentry *dentry = file->f_path.dentry;
+	const struct inode *below;
+
+	if (!(READ_ONCE(dentry->d_flags) & DCACHE_OP_REAL))
+		return file->f_mapping;
+	below = d_real_inode(dentry);
+	return below ? below->i_mapping : file->f_mapping;
+}
+
 /* The argument that is the file a system call writes to, or -1. */
 static int written_argument(void)
 {
@@ -272,6 +287,7 @@ static int written_argument(void)
 static u64 write_own(struct bdi_writeback *wb, u64 pages)
 {
 	int argument = written_argument();
+	struct address_space *mapping;
 	unsigned long arguments[6];
 	struct file *file;
 	u64 written = 0;
@@ -282,8 +298,9 @@ static u64 write_own(struct bdi_writeback *wb, u64 pages)
 	file = fget(arguments[argument]);
 	if (!file)
 		return 0;
-	if (inode_to_bdi(file->f_mapping->host) == wb->bdi)
-		written = fgio_write_mapping(file->f_mapping, pages);
+	mapping = fgio_mapping_of_file(file);
+	if (inode_to_bdi(mapping->host) == wb->bdi)
+		written = fgio_write_mapping(mapping, pages);
 	fput(file);
 	return written;
 }
@@ -522,9 +539,24 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 	return fgio_schedules(disk->queue);
 }
 
+/* The same for all 32-bit system calls of x86. */
+#define COMPAT_IOCTL 54
+
 /*
- * Who does not return to user space, must not be held up (memory reclaim, loop
- * and NFS servers, a ring's workers), or asked not to wait.
+ * A driver may do what is due at the boundary long before: KVM does so each time
+ * that a guest is about to run, inside of KVM_RUN and with the vCPU locked. A
+ * guest whose memory is a file dirties its pages there.
+ */
+static bool is_in_driver(void)
+{
+	int call = syscall_get_nr(current, task_pt_regs(current));
+
+	return call == (in_compat_syscall() ? COMPAT_IOCTL : __NR_ioctl);
+}
+
+/*
+ * Not where the task does not return to user space, must not be held up (memory
+ * reclaim, loop and NFS servers, a ring's workers), or asked not to wait.
  */
 bool fgio_may_be_parked(unsigned int flags)
 {
@@ -532,7 +564,7 @@ bool fgio_may_be_parked(unsigned int flags)
 		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
 		  PF_MEMALLOC | PF_LOCAL_THROTTLE)) &&
 	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
-	       !fgio_current_is_critical();
+	       !is_in_driver() && !fgio_current_is_critical();
 }
 
 /* Only a task itself adds its writer: between both looks comes no other. */
