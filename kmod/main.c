@@ -64,11 +64,25 @@ static const struct {
 	{ fgio_device_init, fgio_device_exit },
 };
 
+/*
+ * There, locks that hooks take and that core is called under sleep, and locks
+ * of the kernel have another layout.
+ */
+static bool is_real_time(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		return false;
+	pr_err("kernels with PREEMPT_RT are not supported\n");
+	return true;
+}
+
 static int __init fgio_init(void)
 {
 	unsigned int i;
 	int error;
 
+	if (is_real_time())
+		return -EOPNOTSUPP;
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		error = parts[i].init ? parts[i].init() : 0;
 		if (!error)
