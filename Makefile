@@ -11,7 +11,8 @@
 #   make lint      formatting and static checks of every language
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
-#   make debug-check all scenarios, libfgio, trust, abuse and trouble on a debug kernel: KASAN, lockdep, leaks (long)
+#   make stress-random an hour (MINUTES=60) of anything by chance on each kernel: parameters, elevators, loads, tags
+#   make debug-check all scenarios, libfgio, trust, abuse, hooks and trouble on a debug kernel: KASAN, lockdep, leaks (long)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
@@ -22,6 +23,7 @@ KERNEL ?= 6.12
 PREFIX ?= /usr/local
 OUT ?= build/demo
 SECONDS ?= 20
+MINUTES ?= 60
 SETUP ?= ./setup
 PARALLEL := -j$(shell nproc) --output-sync
 CARGO := cargo
@@ -35,7 +37,7 @@ ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 
 .PHONY: all build modules command lib integrations demo test test-native test-lab scenarios ablation \
-	lint fuzz stress debug-check results install install-module install-command install-lib packages \
+	lint fuzz stress stress-random debug-check results install install-module install-command install-lib packages \
 	clean distclean setup-build setup-lab
 
 all: build
@@ -97,6 +99,12 @@ stress: setup-lab modules
 	@for kernel in $(KERNELS); do \
 		tests/stress --switches 1000 --cycles 100 --kernel $$kernel \
 			--out docs/results/stress-$$kernel || exit; \
+	done
+
+stress-random: setup-lab modules
+	@for kernel in $(KERNELS); do \
+		tests/stress --random $$(($(MINUTES) * 60)) --kernel $$kernel \
+			--out build/stress-random-$$kernel || exit; \
 	done
 
 debug-check: setup-lab

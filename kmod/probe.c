@@ -36,6 +36,10 @@ static char *fail_hook = "";
 module_param(fail_hook, charp, 0444);
 MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached");
 
+static bool lone_hooks;
+module_param(lone_hooks, bool, 0444);
+MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
+
 static struct fgio_hook *const tables[] = {
 	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
 	fgio_io_hooks,	    fgio_flush_hooks,	fgio_futex_hooks,
@@ -239,7 +243,7 @@ static void attach(struct fgio_hook *hook)
 	if (hook->fallback && !hook[-1].error)
 		return;
 	hook->error = fgio_hook_objection(hook->name);
-	if (hook->end && !hook->end->attached)
+	if (hook->end && !hook->end->attached && !lone_hooks)
 		hook->error = hook->end->error;
 	else if (!hook->error)
 		hook->error = hook->tracepoint ? attach_tracepoint(hook) :

@@ -31,6 +31,7 @@ EXTRA_MODULES = (
     "dm-multipath",
     "dm-round-robin",
     "raid1",
+    "overlay",
     "configfs",
     "null_blk",
     "scsi_debug",
@@ -48,6 +49,8 @@ TROUBLE = re.compile(
 class Batch:
     """Scripts in tests/guest/ and the guest that they need.
 
+    append: to the kernel's command line
+    test_modules: whether they find those of tests/kmod in $PAYLOAD/modules, too
     expected: what their checks make the kernel say on purpose
     files: builds what the checks need beside the modules; guest name -> file
     images: makes disks that are not empty; they come before the empty one
@@ -61,6 +64,8 @@ class Batch:
     disk_mib: int = 0
     counted_clock: bool = False
     limit_s: float = 1200
+    append: str = ""
+    test_modules: bool = False
     expected: str = ""
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     files: Callable[[], Mapping[str, Path]] = dict
@@ -71,6 +76,18 @@ class Batch:
         """Names of the checks, in the order in which they run."""
         files = [GUEST / f"{script}.sh" for script in self.scripts]
         return [name for file in files for name in CHECK.findall(file.read_text())]
+
+
+def anything(seconds: int, seed: int, limit_s: float) -> Batch:
+    """What befalls the module by chance, as the seed says, for some seconds of the guest."""
+    return Batch(
+        "random",
+        ("random",),
+        cpus=4,
+        append="slub_debug=FPZ",
+        limit_s=limit_s,
+        environment={"RANDOM_SECONDS": str(seconds), "RANDOM_SEED": str(seed)},
+    )
 
 
 @dataclass(frozen=True)
@@ -134,6 +151,16 @@ def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
     return content
 
 
+def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
+    if not batch.test_modules:
+        return {}
+    # It needs what the lab's own Python has; most batches need neither.
+    from lab.experiments import scenarios
+
+    folder = scenarios.test_module(chosen).parent
+    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in ("fgio_test", "fgio_widen")}
+
+
 def results_folder(name: str, version: str) -> Path:
     """Where the last run of a batch leaves what it brought, for who looks into a failure."""
     folder = paths.BUILD / "scenarios" / f"{name}-{version}"
@@ -178,13 +205,14 @@ def boot(
         plan = guest.Boot(
             kernel=chosen,
             commands="\n".join(lines),
-            payload={**payload(chosen, scratch), **batch.files()},
+            payload={**payload(chosen, scratch), **batch.files(), **_test_modules(batch, chosen)},
             disks=tuple(disks),
             suite=batch.suite,
             cpus=batch.cpus,
             memory_mib=batch.memory_mib,
             counted_clock=batch.counted_clock,
             limit_s=batch.limit_s,
+            append=batch.append,
             heartbeat_s=0,
             examine=chosen.checked,
         )

@@ -11,6 +11,12 @@
  *	abuse unprivileged
  *	abuse sleepers THREADS SECONDS
  *	abuse mortals THREADS SECONDS
+ *	abuse recycled SECONDS
+ *	abuse lingering ROUNDS
+ *	abuse churn SEED	until SIGTERM
+ *	abuse crowded THREADS
+ *	abuse owners THREADS
+ *	abuse dirty write|ioctl FILE MIB
  *	abuse hook NAME		prints "works attached error" of a hook
  *	abuse state NAME	prints a figure of FGIO_IOC_STATE
  *
@@ -41,6 +47,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/kmod/fgio_test.h"
 #include "uapi/fgio.h"
 
 #define STACK_BYTES 32768
@@ -770,6 +777,487 @@ static void run_mortals(unsigned int threads, unsigned int seconds)
 	free(mortal);
 }
 
+/* ---- locks whose memory has other owners soon ---- */
+
+#define CONTENDERS 8
+#define PIPES 4
+/* Copying as much takes longer than spinning for the mutex does. */
+#define PIPE_BYTES 1048576
+
+/*
+ * Threads read and write one pipe, whose mutex they contend for, and all go on to the
+ * next one before it is closed and freed.
+ */
+static struct {
+	int ends[PIPES][2];
+	_Atomic unsigned int turn;
+	_Atomic unsigned int at[CONTENDERS];
+	_Atomic bool over;
+	bool foreground;
+} pipes;
+
+static void make_pipe(unsigned int turn)
+{
+	int *ends = pipes.ends[turn % PIPES];
+
+	CHECK(!pipe2(ends, O_NONBLOCK | O_CLOEXEC));
+	CHECK(fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES) > 0);
+}
+
+/* Of one that is empty or full, the end is no error. */
+static void use_pipe(unsigned int number)
+{
+	static char all_bytes[CONTENDERS][PIPE_BYTES];
+	char *bytes = all_bytes[number];
+	unsigned int turn = pipes.turn;
+	int *ends = pipes.ends[turn % PIPES];
+
+	pipes.at[number] = turn;
+	CHECK((number % 2 ? write(ends[1], bytes, PIPE_BYTES) :
+			    read(ends[0], bytes, PIPE_BYTES)) >= 0 ||
+	      errno == EAGAIN);
+}
+
+static void *contender(void *argument)
+{
+	if (pipes.foreground)
+		become_foreground();
+	while (!pipes.over) {
+		use_pipe((uintptr_t)argument);
+		/* An emulator gets to nothing else beside threads that never sleep. */
+		pause_ms(1);
+	}
+	return NULL;
+}
+
+static void next_pipe(unsigned int contenders)
+{
+	unsigned int turn = pipes.turn, i;
+
+	make_pipe(turn + 1);
+	pipes.turn = turn + 1;
+	for (i = 0; i < contenders; i++)
+		while (pipes.at[i] != turn + 1)
+			pause_ms(1);
+	close(pipes.ends[turn % PIPES][0]);
+	close(pipes.ends[turn % PIPES][1]);
+	pause_ms(2);
+}
+
+static void recycle_pipes(unsigned int contenders, unsigned int ms)
+{
+	uint64_t end = now_ms() + ms;
+	unsigned int turn = pipes.turn;
+
+	while (now_ms() < end)
+		next_pipe(contenders);
+	CHECK(pipes.turn > turn);
+}
+
+static void run_recycled(unsigned int seconds)
+{
+	pthread_t threads[CONTENDERS];
+	unsigned int i;
+
+	pipes.foreground = true;
+	make_pipe(0);
+	for (i = 0; i < CONTENDERS; i++)
+		threads[i] = begin_thread(contender, i);
+	recycle_pipes(CONTENDERS, seconds * 1000);
+	pipes.over = true;
+	for (i = 0; i < CONTENDERS; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	printf("%u pipes\n", pipes.turn);
+}
+
+static pthread_mutex_t owned = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic pid_t waiting_tid;
+
+static void *contend_and_own(void *argument)
+{
+	CHECK(!pthread_mutex_lock(&owned));
+	return contender(argument);
+}
+
+static void *wait_in_front(void *argument)
+{
+	(void)argument;
+	become_foreground();
+	waiting_tid = syscall(SYS_gettid);
+	CHECK(!pthread_mutex_lock(&owned));
+	return NULL;
+}
+
+static void untag(pid_t tid)
+{
+	struct fgio_tag tag = { .tid = tid, .class = FGIO_TAG_NONE };
+
+	open_and_call(FGIO_IOC_SET_TAG, &tag);
+}
+
+/*
+ * The last foreground thread is none any more, and its wait goes on, for an owner that
+ * waits for short-lived locks: the hooks go some seconds later, between its waits.
+ */
+static void linger_once(void)
+{
+	uint64_t boosts = state().boosts, untagged_ms, limit_ms;
+
+	waiting_tid = 0;
+	begin_thread(wait_in_front, 0);
+	while (!waiting_tid)
+		pause_ms(1);
+	limit_ms = now_ms() + 60000 * slowness();
+	while (state().boosts == boosts) {
+		CHECK(now_ms() < limit_ms);
+		recycle_pipes(CONTENDERS, 200);
+	}
+	untag(waiting_tid);
+	untagged_ms = now_ms();
+	limit_ms = untagged_ms + 120000 * slowness();
+	while (state().foreground_waiting) {
+		CHECK(now_ms() < limit_ms);
+		recycle_pipes(CONTENDERS, 200);
+	}
+	printf("%u pipes, hooks gone after %llu ms\n", pipes.turn,
+	       (unsigned long long)(now_ms() - untagged_ms));
+	CHECK(now_ms() - untagged_ms > 4000);
+}
+
+static void run_lingering(unsigned int rounds)
+{
+	unsigned int i;
+
+	make_pipe(0);
+	begin_thread(contend_and_own, 0);
+	for (i = 1; i < CONTENDERS; i++)
+		begin_thread(contender, i);
+	while (rounds--)
+		linger_once();
+	fflush(stdout);
+	/* Its own lock, and those in front of it, are never released. */
+	_exit(0);
+}
+
+/* ---- whatever comes to mind ---- */
+
+#define CHURNERS 48
+
+static struct {
+	pthread_mutex_t locks[8];
+	sem_t semaphore;
+	int sysv;
+	_Atomic pid_t tids[CHURNERS];
+	_Atomic bool ended[CHURNERS];
+	_Atomic uint64_t steps;
+	unsigned int seed;
+	_Atomic bool over;
+} churn;
+
+/* The module comes and goes: neither its absence nor any error matters. */
+static void try_call(unsigned long call, void *argument)
+{
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (device < 0)
+		return;
+	ioctl(device, call, argument);
+	close(device);
+}
+
+static void tag_at_random(pid_t tid, unsigned int *seed)
+{
+	static const unsigned int classes[] = { FGIO_TAG_NONE,
+						FGIO_TAG_FOREGROUND,
+						FGIO_TAG_BACKGROUND };
+	struct fgio_tag tag = { .tid = tid,
+				.class = classes[rand_r(seed) % 3] };
+
+	try_call(FGIO_IOC_SET_TAG, &tag);
+}
+
+static void hint_at_random(pid_t tid)
+{
+	struct fgio_wait_for wait = { .tid = tid };
+
+	try_call(FGIO_IOC_WAIT_FOR, &wait);
+}
+
+static struct timespec soon(unsigned int ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return until;
+}
+
+/* In any order: cycles end with a timeout. */
+static void take_two_locks(unsigned int *seed)
+{
+	pthread_mutex_t *first = &churn.locks[rand_r(seed) % 8];
+	pthread_mutex_t *second = &churn.locks[rand_r(seed) % 8];
+	struct timespec until = soon(50);
+
+	if (pthread_mutex_timedlock(first, &until))
+		return;
+	if (second != first && !pthread_mutex_timedlock(second, &until)) {
+		pause_ms(1);
+		pthread_mutex_unlock(second);
+	}
+	pthread_mutex_unlock(first);
+}
+
+static void use_sysv(unsigned int *seed)
+{
+	struct sembuf raise[] = { { .sem_op = 1 }, { 1, 1, 0 } };
+	struct sembuf lower[] = { { .sem_op = -1 }, { 1, -1, 0 } };
+	struct timespec patience = { .tv_nsec = 20000000 };
+
+	if (rand_r(seed) % 2)
+		semtimedop(churn.sysv, raise, 2, &patience);
+	else
+		semtimedop(churn.sysv, lower, 2, &patience);
+}
+
+static void use_posix(unsigned int *seed)
+{
+	struct timespec until = soon(20);
+
+	if (rand_r(seed) % 2)
+		sem_post(&churn.semaphore);
+	else
+		sem_timedwait(&churn.semaphore, &until);
+}
+
+/* Return: whether the thread goes on. */
+static bool churn_once(unsigned int number, unsigned int *seed)
+{
+	pid_t other = churn.tids[rand_r(seed) % CHURNERS];
+
+	switch (rand_r(seed) % 16) {
+	case 0:
+		tag_at_random(0, seed);
+		break;
+	case 1:
+		tag_at_random(other, seed);
+		break;
+	case 2:
+		hint_at_random(rand_r(seed) % 2 ? other : 0);
+		break;
+	case 3 ... 5:
+		take_two_locks(seed);
+		break;
+	case 6:
+		use_sysv(seed);
+		break;
+	case 7:
+		use_posix(seed);
+		break;
+	case 8 ... 9:
+		write_a_little(seed, number);
+		break;
+	case 10 ... 14:
+		use_pipe(number % CONTENDERS);
+		break;
+	default:
+		return rand_r(seed) % 4;
+	}
+	return true;
+}
+
+static void *churner(void *argument)
+{
+	unsigned int number = (uintptr_t)argument;
+	unsigned int seed = churn.seed ^ syscall(SYS_gettid) * 2654435761U;
+
+	churn.tids[number] = syscall(SYS_gettid);
+	while (!churn.over && churn_once(number, &seed)) {
+		churn.steps++;
+		pause_ms(rand_r(&seed) % 200);
+	}
+	churn.ended[number] = true;
+	return NULL;
+}
+
+/* For each thread that ended there is another one soon. */
+static void replace_ended(pthread_t threads[CHURNERS])
+{
+	unsigned int i;
+
+	for (i = 0; i < CHURNERS; i++) {
+		if (!churn.ended[i])
+			continue;
+		CHECK(!pthread_join(threads[i], NULL));
+		churn.ended[i] = false;
+		threads[i] = begin_thread(churner, i);
+	}
+}
+
+static void end_churn(int signal)
+{
+	(void)signal;
+	churn.over = true;
+}
+
+static void run_churn(unsigned int seed)
+{
+	pthread_t threads[CHURNERS];
+	unsigned int i;
+
+	signal(SIGTERM, end_churn);
+	churn.seed = seed;
+	churn.sysv = semget(IPC_PRIVATE, 2, 0600);
+	CHECK(churn.sysv >= 0 && !sem_init(&churn.semaphore, 0, 0));
+	for (i = 0; i < 8; i++)
+		pthread_mutex_init(&churn.locks[i], NULL);
+	make_pipe(0);
+	for (i = 0; i < CHURNERS; i++)
+		threads[i] = begin_thread(churner, i);
+	while (!churn.over) {
+		replace_ended(threads);
+		pause_ms(5);
+	}
+	for (i = 0; i < CHURNERS; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	semctl(churn.sysv, 0, IPC_RMID);
+	printf("%llu steps\n", (unsigned long long)churn.steps);
+}
+
+/* ---- more than there is room for ---- */
+
+/* Waits for two semaphores in one call, and then for nothing that is recorded. */
+static void *lower_two(void *unused)
+{
+	struct sembuf lower[] = { { .sem_op = -1 }, { 1, -1, 0 } };
+
+	(void)unused;
+	become_foreground();
+	sleepers.begun++;
+	while (semop(sleepers.sysv, lower, 2))
+		CHECK(errno == EINTR);
+	sleepers.ended++;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void run_crowded(unsigned int threads)
+{
+	struct sembuf raise[] = { { .sem_op = 1 }, { 1, 1, 0 } };
+	unsigned int i;
+
+	sleepers.sysv = semget(IPC_PRIVATE, 2, 0600);
+	CHECK(sleepers.sysv >= 0);
+	for (i = 0; i < threads; i++)
+		begin_thread(lower_two, i);
+	while (sleepers.begun < threads)
+		pause_ms(10);
+	pause_ms(1000 * slowness());
+	CHECK(state().waits_lost > 0);
+	CHECK(state().foreground_waiting > 0);
+	for (i = 0; i < threads; i++)
+		CHECK(!semop(sleepers.sysv, raise, 2));
+	while (sleepers.ended < threads)
+		pause_ms(10);
+	semctl(sleepers.sysv, 0, IPC_RMID);
+	pause_ms(200 * slowness());
+	printf("%u of %u wait for nothing\n", state().foreground_waiting,
+	       threads);
+	CHECK(!state().foreground_waiting);
+	fflush(stdout);
+	_exit(0);
+}
+
+static struct {
+	pthread_mutex_t *locks;
+	_Atomic unsigned int held;
+} many;
+
+static void *own_one(void *argument)
+{
+	CHECK(!pthread_mutex_lock(&many.locks[(uintptr_t)argument]));
+	many.held++;
+	for (;;)
+		pause_ms(1000);
+	return NULL;
+}
+
+static void *wait_for_one(void *argument)
+{
+	become_foreground();
+	pthread_mutex_lock(&many.locks[(uintptr_t)argument]);
+	return NULL;
+}
+
+/*
+ * Each foreground thread has an owner of its own in its way. Most of them are boosted at
+ * any time, however few one walk sets out from.
+ */
+static void run_owners(unsigned int threads)
+{
+	unsigned int i, tries = 0, fewest = threads;
+
+	many.locks = calloc(threads, sizeof(*many.locks));
+	CHECK(many.locks);
+	for (i = 0; i < threads; i++) {
+		pthread_mutex_init(&many.locks[i], NULL);
+		begin_thread(own_one, i);
+	}
+	while (many.held < threads)
+		pause_ms(10);
+	for (i = 0; i < threads; i++)
+		begin_thread(wait_for_one, i);
+	while (state().boosted < threads && tries++ < 200 * slowness())
+		pause_ms(50);
+	for (i = 0; i < 20; i++) {
+		pause_ms(20);
+		if (state().boosted < fewest)
+			fewest = state().boosted;
+	}
+	printf("%u of %u owners boosted, at the least\n", fewest, threads);
+	CHECK(fewest > threads / 2);
+	fflush(stdout);
+	_exit(0);
+}
+
+/* ---- pages that become dirty in a driver ---- */
+
+static void dirty_some(int file, int driver, off_t offset)
+{
+	static char bytes[1 << 20];
+	struct fgio_test_hold write = {
+		.fd = file,
+		.offset = offset,
+		.buffer = (uintptr_t)bytes,
+		.bytes = sizeof(bytes),
+	};
+
+	if (driver < 0)
+		CHECK(pwrite(file, bytes, sizeof(bytes), offset) ==
+		      sizeof(bytes));
+	else
+		CHECK(ioctl(driver, FGIO_TEST_DIRTY, &write) == sizeof(bytes));
+}
+
+static void run_dirty(bool in_ioctl, const char *name, unsigned int mib)
+{
+	int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	uint64_t parked_ns = state().parked_ns;
+	int driver = -1;
+	unsigned int i;
+
+	if (in_ioctl)
+		driver = open(FGIO_TEST_PATH, O_RDWR | O_CLOEXEC);
+	CHECK(file >= 0 && (driver >= 0 || !in_ioctl));
+	for (i = 0; i < mib; i++)
+		dirty_some(file, driver, (off_t)i << 20);
+	printf("parked_us %llu\n",
+	       (unsigned long long)(state().parked_ns - parked_ns) / 1000);
+}
+
 /* ---- what the module says ---- */
 
 static void say_hook(const char *name)
@@ -793,7 +1281,9 @@ static void say_state(const char *name)
 {
 	struct fgio_state now = state();
 
-	if (!strcmp(name, "waits_lost"))
+	if (!strcmp(name, "walks"))
+		printf("%llu\n", now.walks);
+	else if (!strcmp(name, "waits_lost"))
 		printf("%llu\n", now.waits_lost);
 	else if (!strcmp(name, "foreground_waiting"))
 		printf("%u\n", now.foreground_waiting);
@@ -817,7 +1307,8 @@ int main(int argc, char **argv)
 	uint64_t begin = now_ms();
 
 	if (strcmp(what, "hook") && strcmp(what, "state") &&
-	    strcmp(what, "unprivileged"))
+	    strcmp(what, "unprivileged") && strcmp(what, "lingering") &&
+	    strcmp(what, "churn"))
 		await_hooks();
 	if (!strcmp(what, "crowd") && argc == 5)
 		run_crowd(number(first), number(argv[3]), number(argv[4]));
@@ -837,6 +1328,18 @@ int main(int argc, char **argv)
 		run_sleepers(number(first), number(argv[3]));
 	else if (!strcmp(what, "mortals") && argc == 4)
 		run_mortals(number(first), number(argv[3]));
+	else if (!strcmp(what, "recycled") && argc == 3)
+		run_recycled(number(first));
+	else if (!strcmp(what, "churn") && argc == 3)
+		run_churn(number(first));
+	else if (!strcmp(what, "dirty") && argc == 5)
+		run_dirty(!strcmp(first, "ioctl"), argv[3], number(argv[4]));
+	else if (!strcmp(what, "crowded"))
+		run_crowded(number(first));
+	else if (!strcmp(what, "owners"))
+		run_owners(number(first));
+	else if (!strcmp(what, "lingering"))
+		run_lingering(number(first));
 	else if (!strcmp(what, "hook"))
 		say_hook(first);
 	else if (!strcmp(what, "state"))

@@ -139,6 +139,19 @@ some_wait() {
   [[ $(abuse state foreground_waiting) -gt 200 ]]
 }
 
+# Of two waits of one call, the first may find no room and the second one that has become free.
+check_waits_without_room_leave_none() {
+  load_fgio waits_max=512
+  abuse crowded 1200
+  unload_fgio
+}
+
+check_more_foreground_tasks_than_a_walk_takes() {
+  load_fgio walk_roots_max=16
+  abuse owners 120
+  unload_fgio
+}
+
 read_hook() { # NAME: sets WORKS, ATTACHED, ERROR and OPTIONAL
   local said
   said=$(abuse hook "$1") || fail "there is no hook $1: $said"

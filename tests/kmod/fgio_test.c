@@ -118,16 +118,33 @@ static ssize_t read_file(const struct fgio_test_hold *hold)
 	return result;
 }
 
+static long write_file(const struct fgio_test_hold *hold)
+{
+	struct fd fd = fdget(hold->fd);
+	loff_t offset = hold->offset;
+	struct iov_iter from;
+	ssize_t result;
+
+	if (!TEST_FD_FILE(fd))
+		return -EBADF;
+	iov_iter_ubuf(&from, WRITE, u64_to_user_ptr(hold->buffer), hold->bytes);
+	result = vfs_iter_write(TEST_FD_FILE(fd), &from, &offset, 0);
+	fdput(fd);
+	return result;
+}
+
 static long test_ioctl(struct file *file, unsigned int command,
 		       unsigned long argument)
 {
 	struct fgio_test_hold hold;
 	ssize_t result;
 
-	if (command != FGIO_TEST_HOLD)
+	if (command != FGIO_TEST_HOLD && command != FGIO_TEST_DIRTY)
 		return -ENOTTY;
 	if (copy_from_user(&hold, (void __user *)argument, sizeof(hold)))
 		return -EFAULT;
+	if (command == FGIO_TEST_DIRTY)
+		return write_file(&hold);
 	if (hold.lock >= FGIO_TEST_LOCKS || hold.reserved ||
 	    !access_ok(u64_to_user_ptr(hold.buffer), hold.bytes))
 		return -EINVAL;

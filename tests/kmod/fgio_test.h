@@ -40,4 +40,7 @@ struct fgio_test_hold {
 /* Returns what was read in bytes. */
 #define FGIO_TEST_HOLD _IOW(0xF7, 0, struct fgio_test_hold)
 
+/* Writes to the file instead, through the page cache and without a lock. */
+#define FGIO_TEST_DIRTY _IOW(0xF7, 1, struct fgio_test_hold)
+
 #endif

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Hooks that come and go while what they saw begin has not ended. Locks are freed, and their memory
+# poisoned (slub_debug), as soon as nothing holds them: a wait that is recorded for longer than it
+# lasts leads the walk there.
+# shellcheck shell=bash disable=SC2154
+SWITCHES=(locks journal io user pagecache commits)
+
+tidy() {
+  [[ ! -d /sys/module/fgio_widen ]] || rmmod fgio_widen
+}
+
+widen() { # FUNCTION MS: it takes longer, so that a window of a few instructions is met
+  insmod "$PAYLOAD/modules/fgio_widen.ko" "function=$1" "ms=$2"
+}
+
+expect_hook() { # NAME WORKS ATTACHED
+  local works attached error said
+  said=$(abuse hook "$1") || fail "there is no hook $1: $said"
+  read -r works attached error _ <<<"$said"
+  echo "$1: works $works, attached $attached, error $error"
+  expect "$1 works" "$works" -eq "$2"
+  expect "$1 is attached" "$attached" -eq "$3"
+}
+
+expect_no_waits() {
+  expect "no waiting foreground task is left" "$(abuse state foreground_waiting)" -eq 0
+  expect "no boosted task is left" "$(abuse state boosted)" -eq 0
+  expect "no end of a task was missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
+}
+
+foreground() { # COMMAND...: in the background, as a foreground task
+  tagged foreground "$@" &
+  sleep 1
+}
+
+hooks_follow() { # BEGIN END
+  read -r _ BEGIN _ < <(abuse hook contention_begin)
+  read -r _ END _ < <(abuse hook contention_end)
+  [[ $BEGIN == "$1" && $END == "$2" ]]
+}
+
+check_hooks_come_in_pairs() {
+  local missing
+  load_fgio
+  foreground sleep 1000
+  expect_hook contention_begin 1 1
+  expect_hook contention_end 1 1
+  parameter locks N
+  wait_for "both to go" hooks_follow 0 0
+  parameter locks Y
+  wait_for "both to come back" hooks_follow 1 1
+  for missing in contention_begin contention_end; do
+    load_fgio fail_hook=$missing
+    foreground sleep 1000
+    expect_hook contention_begin 0 0
+    expect_hook contention_end 0 0
+    expect_hook percpu_down_write 1 1
+  done
+  # The control: it can be otherwise.
+  load_fgio fail_hook=contention_end lone_hooks=Y
+  foreground sleep 1000
+  expect_hook contention_begin 1 1
+  expect_hook contention_end 0 0
+  unload_fgio
+}
+
+# Every end of a wait for a lock is missed: the walk reads locks that are gone all the time.
+check_ends_that_are_missed_do_no_harm() {
+  load_fgio fail_hook=contention_end lone_hooks=Y
+  abuse recycled 1000 &
+  wait_for "waits that ended unseen" all_wait
+  sleep 3
+  kill $!
+  wait $! || true
+  wait_for "threads to be forgotten" none_waits
+  expect_no_waits
+  unload_fgio
+}
+
+all_wait() { # all 8 at once: one of them holds the lock in truth
+  [[ $(abuse state foreground_waiting) -ge 8 ]]
+}
+
+none_waits() {
+  [[ $(abuse state foreground_waiting) -eq 0 ]]
+}
+
+toggle_switches() { # until the file "stop" is there
+  local switch toggles=0
+  while [[ ! -e $WORK/stop ]]; do
+    switch=${SWITCHES[RANDOM % ${#SWITCHES[@]}]}
+    parameter locks N
+    parameter "$switch" N
+    sleep 0.1
+    parameter locks Y
+    parameter "$switch" Y
+    sleep 0.3
+    toggles=$((toggles + 1))
+    echo $toggles >"$WORK/toggles"
+  done
+}
+
+# limit: 300
+check_switches_under_contention() {
+  local seconds=$((15 * ${LAB_SLOWNESS:-1}))
+  load_fgio
+  widen tracepoint_probe_register 20
+  toggle_switches &
+  abuse recycled "$seconds"
+  touch "$WORK/stop"
+  wait $!
+  expect "how often switches went off and on" "$(cat "$WORK/toggles")" -ge 2
+  expect "boosts" "$(abuse state boosts)" -gt 0
+  sleep 1
+  expect_no_waits
+  rmmod fgio_widen
+  unload_fgio
+}
+
+# limit: 300
+check_last_tag_goes_beside_recycled_locks() {
+  load_fgio
+  widen fgio_walk_pause 100
+  abuse lingering 1
+  rmmod fgio_widen
+  expect "no end of a task was missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
+  unload_fgio
+}

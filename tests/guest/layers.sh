@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Files and system calls that are not what they seem: the pages of an overlayfs belong to the file
+# below, and a driver may do what is due at the end of a system call long before that.
+# shellcheck shell=bash disable=SC2154
+
+tidy() {
+  touch "$WORK/stop"
+  ! mountpoint -q "$WORK/over" || umount "$WORK/over"
+}
+
+slow_files() { # an ext4 on a disk that takes its time
+  make_null layers size=256 irqmode=2 completion_nsec=2000000
+  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+  load_fgio
+  use fgio
+}
+
+files_gone() {
+  umount "$WORK/mount"
+  unload_fgio
+  remove_null layers
+}
+
+commit_always() { # FILE: a foreground task syncs it again and again
+  while [[ ! -e $WORK/stop ]]; do
+    tagged foreground dd if=/dev/zero of="$1" bs=4k count=1 conv=notrunc,fsync status=none
+    echo synced >>"$WORK/commits"
+    sleep 0.1
+  done
+}
+
+some_commits() {
+  [[ -e $WORK/commits && $(wc -l <"$WORK/commits") -ge 3 ]]
+}
+
+sync_writes() { # FILE
+  dd if=/dev/zero of="$1" bs=16k count=32 conv=notrunc oflag=dsync status=none
+}
+
+check_commits_to_a_file_of_an_overlay() {
+  local over=$WORK/over
+  extra_module overlay
+  slow_files
+  mkdir -p "$WORK/mount"/{lower,upper,work} "$over"
+  mount -t overlay -o "lowerdir=$WORK/mount/lower,upperdir=$WORK/mount/upper,workdir=$WORK/mount/work" \
+    none "$over"
+  dd if=/dev/zero of="$over/log" bs=64k count=16 conv=fsync status=none
+  # On a busy host the second of the default may pass between two commits.
+  parameter helper_window_ms 60000
+  commit_always "$over/log" &
+  wait_for "some commits" some_commits
+  count_classes sync_writes "$over/log"
+  expect "writes to the log that are not critical" $NONCRITICAL -lt 16
+  parameter commits N
+  sleep 1
+  count_classes sync_writes "$over/log"
+  expect "without commits, the control" $NONCRITICAL -ge 32
+  touch "$WORK/stop"
+  wait $!
+  umount "$over"
+  files_gone
+}
+
+parked_us() { # HOW
+  abuse dirty "$1" "$WORK/mount/$1" 48 | awk '$1 == "parked_us" { print $2 }'
+}
+
+check_no_writer_is_parked_in_a_driver() {
+  slow_files
+  insmod "$PAYLOAD/modules/fgio_test.ko"
+  expect "a writer is parked at the end of write(2), the control" "$(parked_us write)" -gt 0
+  sync
+  expect "none inside of an ioctl(2)" "$(parked_us ioctl)" -eq 0
+  rmmod fgio_test
+  files_gone
+}
