@@ -43,9 +43,9 @@ const POLICIES: [Policy; 4] = [
     Policy {
         file: "io.cost.qos",
         id: "cgroup-io-cost",
-        effect: "io.cost hands out the disk by weight before fgio sees the I/O",
+        effect: "io.cost takes the time in which I/O waits for its turn in fgio for a saturated disk, and slows all I/O down, the foreground's included",
         advice: Some(
-            "switch it off (`echo 'MAJ:MIN enable=0' > /sys/fs/cgroup/io.cost.qos`), or give foreground cgroups a high io.weight",
+            "switch it off (`echo 'MAJ:MIN enable=0' > /sys/fs/cgroup/io.cost.qos`), or pin its rate (`echo 'MAJ:MIN min=100 max=100'`) and give foreground cgroups a high io.weight",
         ),
         in_force: |line| line.split_whitespace().any(|word| word == "enable=1"),
     },
@@ -153,6 +153,12 @@ mod tests {
         );
         assert_eq!(levels(&findings, "cgroup-io-weight"), [Level::Info]);
         assert_eq!(levels(&findings, "cgroup-io-cost"), [Level::Warning]);
+        let cost = findings
+            .iter()
+            .find(|finding| finding.id == "cgroup-io-cost")
+            .unwrap();
+        assert!(cost.found.contains("slows all I/O down"));
+        assert!(cost.advice.as_deref().unwrap().contains("8:0 min=100"));
         let limit = findings
             .iter()
             .find(|finding| finding.id == "cgroup-io-max")
