@@ -35,6 +35,7 @@ enum fgio_thread_tag {
 
 #define FGIO_IOPRIO_CRITICAL (1U << 12)
 #define FGIO_IOPRIO_NONCRITICAL (1U << 11)
+#define FGIO_IOPRIO_OTHER_HINTS 0x7f8
 
 /**
  * fgio_classify() - the class of an I/O at the moment it is submitted
@@ -99,6 +100,20 @@ static inline u16 fgio_unmark_ioprio(u16 ioprio)
 {
 	return (u16)(ioprio & ~(FGIO_IOPRIO_CRITICAL |
 				FGIO_IOPRIO_NONCRITICAL));
+}
+
+/**
+ * fgio_drive_hints() - the priority with the hints that drivers understand
+ * @ioprio: priority that the I/O carries
+ *
+ * Drivers take the whole hint for a number: with a mark of fgio in it, a
+ * command duration limit (1 to 7) would be none of them. Where there is no
+ * other hint, a mark does no harm and stays. Context: any.
+ */
+static inline u16 fgio_drive_hints(u16 ioprio)
+{
+	return ioprio & FGIO_IOPRIO_OTHER_HINTS ? fgio_unmark_ioprio(ioprio) :
+						  ioprio;
 }
 
 /* Whether only the privileged may choose this priority. Context: any. */

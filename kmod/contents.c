@@ -4,33 +4,57 @@
  * which request it waits for. Pages and buffers are named by numbers that are
  * compared and never followed: a page's file may be gone by then.
  *
- * Pages that are not of a file are of no interest here, and neither are copies
+ * Pages in the swap cache are named by their place in the swap area. Other pages
+ * that are not of a file are of no interest here, and neither are copies
  * (dm-crypt, bounce buffers, compression): those carry nothing that could be
  * recognised.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
 
 #include "fgio.h"
 
+/* Numbers for swap areas, apart from the addresses that name files. */
+static u64 number_of_swap_area(swp_entry_t entry)
+{
+	return ((u64)swp_type(entry) + 1) << 8;
+}
+
 /*
- * Reads what may change meanwhile where the page is not locked (direct I/O
+ * Reads what may change meanwhile where the folio is not locked (direct I/O
  * from a mapped file), which does no harm to a number.
  *
- * Return: the page's file, or 0.
+ * Return: the folio's file or swap area, or 0. @index: out: its first page
+ * there. Context: any; the folio stays.
  */
-static u64 mapping_of(struct page *page, u64 *index)
+u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
 {
-	struct folio *folio = page_folio(page);
 	unsigned long mapping;
+	swp_entry_t entry;
 
 	if (folio_test_slab(folio))
 		return 0;
+	if (folio_test_swapcache(folio)) {
+		entry = fgio_swap_entry(folio);
+		*index = swp_offset(entry);
+		return number_of_swap_area(entry);
+	}
 	mapping = (unsigned long)READ_ONCE(folio->mapping);
 	if (mapping & PAGE_MAPPING_FLAGS)
 		return 0;
-	*index = folio->index + folio_page_idx(folio, page);
+	*index = folio->index;
+	return mapping;
+}
+
+static u64 mapping_of(struct page *page, u64 *index)
+{
+	struct folio *folio = page_folio(page);
+	u64 mapping = fgio_mapping_of_folio(folio, index);
+
+	*index += folio_page_idx(folio, page);
 	return mapping;
 }
 

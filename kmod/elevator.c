@@ -260,6 +260,20 @@ static enum fgio_class class_of_rq(struct request *rq)
 	return fgio_class_of_opf(rq->cmd_flags);
 }
 
+/*
+ * Anything may be waiting for the memory that swapping makes free, foreground
+ * tasks first of all: it passes where it would be withheld. What was queued
+ * before critical I/O came keeps its place there.
+ */
+static bool must_not_be_withheld(struct fgio_queue_data *fq,
+				 const struct request *rq,
+				 enum fgio_class class)
+{
+	return rq->cmd_flags & REQ_SWAP && class == FGIO_NONCRITICAL &&
+	       !fq->queue.one_class &&
+	       fgio_queue_critical_about(&fq->queue, ktime_get_ns());
+}
+
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 			   bool at_head, struct list_head *free)
 {
@@ -272,6 +286,10 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 	}
 	class = class_of_rq(rq);
 	fgio_admission_settle(slot, class);
+	if (unlikely(must_not_be_withheld(fq, rq, class))) {
+		list_add_tail(&rq->queuelist, &fq->unscheduled);
+		return;
+	}
 	/* Its submitter became critical after its bio got a class. */
 	if (class == FGIO_CRITICAL && rq->bio &&
 	    !(rq->bio->bi_opf & FGIO_REQ_CRITICAL))
@@ -426,9 +444,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
-	if (READ_ONCE(fq->drive_priority))
-		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
-				now_ns);
+	fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq), now_ns);
 	return rq;
 }
 

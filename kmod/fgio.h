@@ -184,7 +184,8 @@ struct fgio_trip {
  *	for sweeping over a rotating disk
  * @sweep_sector: where the last request ended that the disk got
  * @sweep_direction: its direction
- * @unscheduled: requests without a slot, which go first
+ * @unscheduled: requests without a slot, and swapping that would be withheld;
+ *	they go first
  * @merged: bios and requests merged into queued requests, per class
  * @told_drive: requests that went to it with that class
  * @queue: core's view of it
@@ -287,6 +288,7 @@ void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio);
 void fgio_contents_of_request(struct fgio_contents *contents,
 			      struct request *rq);
 u64 fgio_buffer_of_bio(struct bio *bio);
+u64 fgio_mapping_of_folio(struct folio *folio, u64 *index);
 
 /* tunables.c */
 

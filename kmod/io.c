@@ -72,13 +72,13 @@ static u8 kind_of_page_bit(int bit)
 
 /*
  * The caller has a reference to the folio up to here at least. A page that is
- * of no file by now, or never was, is an object that no I/O is found for.
+ * neither in a file nor in a swap area is an object that no I/O is found for.
  */
 static int on_wait_page(struct kretprobe_instance *instance,
 			struct pt_regs *regs)
 {
-	const struct folio *folio;
-	u64 object, detail;
+	u64 object, detail, index = 0;
+	struct folio *folio;
 	u8 kind;
 
 	if (!fgio_waits_matter())
@@ -86,12 +86,12 @@ static int on_wait_page(struct kretprobe_instance *instance,
 	kind = kind_of_page_bit(regs_get_kernel_argument(regs, 1));
 	if (kind == FGIO_WAIT_NONE)
 		return 1;
-	folio = (const struct folio *)regs_get_kernel_argument(regs, 0);
-	object = (u64)READ_ONCE(folio->mapping);
-	if (!object || object & PAGE_MAPPING_FLAGS)
+	folio = (struct folio *)regs_get_kernel_argument(regs, 0);
+	object = fgio_mapping_of_folio(folio, &index);
+	if (!object)
 		object = (u64)folio | PAGE_MAPPING_FLAGS;
-	detail = (folio->index & INDEX_MASK) |
-		 (u64)folio_order((struct folio *)folio) << ORDER_SHIFT;
+	detail = (index & INDEX_MASK) |
+		 (u64)folio_order(folio) << ORDER_SHIFT;
 	return fgio_hook_enter(instance, kind, object, detail);
 }
 

@@ -96,6 +96,8 @@ static void test_who_may_choose_a_priority(void **state)
 		u16 unmarked = fgio_unmark_ioprio((u16)ioprio);
 
 		assert_int_equal(unmarked, ioprio & ~0x1800U);
+		assert_int_equal(fgio_drive_hints((u16)ioprio),
+				 ioprio >> 3 & 0xff ? unmarked : ioprio);
 		assert_int_equal(fgio_ioprio_is_privileged((u16)ioprio),
 				 ioprio >> 13 == REALTIME);
 	}

@@ -111,6 +111,16 @@ static inline void fgio_vm_flags_mod(struct vm_area_struct *vma,
 #endif
 }
 
+/* Where in the swap area a folio of the swap cache lies. */
+static inline swp_entry_t fgio_swap_entry(struct folio *folio)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return folio->swap;
+#else
+	return (swp_entry_t){ .val = (unsigned long)folio_get_private(folio) };
+#endif
+}
+
 static inline struct address_space *
 fgio_bdev_mapping(const struct block_device *bdev)
 {

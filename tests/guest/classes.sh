@@ -108,6 +108,32 @@ check_buffered_writes_belong_to_who_syncs() {
   done_with
 }
 
+# Sets HINTED to how many requests went to the driver with this priority in the trace's words.
+count_issued_as() { # WORDS COMMAND...
+  local words=$1 tracing=/sys/kernel/tracing
+  shift
+  echo >$tracing/trace
+  echo 1 >$tracing/events/block/block_rq_issue/enable
+  "$@"
+  echo 0 >$tracing/events/block/block_rq_issue/enable
+  grep -m 2 block_rq_issue: $tracing/trace
+  HINTED=$(grep -c "block_rq_issue:.* $words \\[" $tracing/trace || true)
+}
+
+# A command duration limit is a hint, and so is the mark: drivers read one number.
+check_duration_limits_reach_the_driver() {
+  local reads
+  [[ $KERNEL_VERSION != 6.1 ]] || skip "the kernel has no hints"
+  prepare
+  reads="exec tagged foreground dd if=/dev/$DISK of=/dev/null bs=4k count=16 iflag=direct status=none"
+  count_issued_as be,3,4 expect_critical trust with_priority 0 0x401c "$reads"
+  expect "requests with limit 3" "$HINTED" -eq 16
+  # The control: what has no other hint goes out with the mark.
+  count_issued_as be,512,4 expect_critical trust with_priority 0 0x4004 "$reads"
+  expect "requests with the mark alone" "$HINTED" -eq 16
+  done_with
+}
+
 LIMITED=/sys/fs/cgroup/limited
 limited() { # COMMAND...: in the cgroup that limit_reads made
   bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $LIMITED "$@"

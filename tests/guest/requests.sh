@@ -235,10 +235,10 @@ check_few_slots() {
 }
 
 # How many of the scheduler's tags are taken, at most, by writes through a device above; sets TAKEN.
-most_tags_taken() { # DEVICE
+most_tags_taken() { # DEVICE ARGUMENT...
   local busy fio
   fio --name=load "--filename=$1" --direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=64 \
-    --size=16m --time_based --runtime=6 --output="$WORK/load.out" &
+    --size=16m --time_based --runtime=6 --output="$WORK/load.out" "${@:2}" &
   fio=$!
   TAKEN=0
   while kill -0 $fio 2>/dev/null; do
@@ -247,6 +247,22 @@ most_tags_taken() { # DEVICE
   done
   wait $fio || fail "fio: $(tail -3 "$WORK/load.out")"
   echo "tags taken through $1: $TAKEN"
+}
+
+# Requests that must not wait come in batches: io_uring tries each so first.
+check_batches_leave_the_reserve() {
+  make_null batches size=64 irqmode=2 completion_nsec=1000000000 hw_queue_depth=64 submit_queues=1
+  use fgio
+  echo 64 >"/sys/block/$DISK/queue/nr_requests"
+  most_tags_taken "/dev/$DISK" --ioengine=io_uring --iodepth_batch=64
+  expect "tags taken, of 64" "$TAKEN" -le 60
+  expect "tags taken, of 64" "$TAKEN" -ge 50
+  # The control.
+  parameter admission N
+  most_tags_taken "/dev/$DISK" --ioengine=io_uring --iodepth_batch=64
+  parameter admission Y
+  expect "tags taken, of 64, without admission" "$TAKEN" -gt 60
+  remove_null batches
 }
 
 make_crypt() { # NAME: on DISK

@@ -92,6 +92,78 @@ check_timeouts_and_medium_errors() {
   use none
 }
 
+swap_on_disk() {
+  make_null swap size=64
+  use fgio
+  mkswap "/dev/$DISK"
+  swapon "/dev/$DISK"
+  echo 0 >/proc/sys/vm/page-cluster
+}
+
+swap_off() {
+  swapoff "/dev/$DISK"
+  remove_null swap
+}
+
+swapped_out() { awk '/^pswpout/ { print $2 }' /proc/vmstat; }
+no_swap_writeback() { [[ $(awk '/^nr_writeback / { print $2 }' /proc/vmstat) -eq 0 ]]; }
+
+# The fault keeps every non-critical request that is queued, while critical I/O is about.
+check_swapping_out_is_not_withheld() {
+  local before reader
+  swap_on_disk
+  tunable critical_window_ms 60000
+  parameter fault_withhold Y
+  read_16 ionice -c1
+  before=$(swapped_out)
+  swapfault out
+  expect "pages swapped out" $(($(swapped_out) - before)) -gt 500
+  wait_for "their writes" no_swap_writeback
+  # The control: other I/O of the same class stays.
+  read_16 env &
+  reader=$!
+  sleep 2
+  kill -0 $reader 2>/dev/null || fail "the fault keeps nothing"
+  parameter fault_withhold N
+  wait $reader
+  swap_off
+}
+
+swapfault_in_cgroup() {
+  local cgroup=/sys/fs/cgroup/swapfault
+  mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+  echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+  mkdir -p $cgroup
+  echo "$BASHPID" >$cgroup/cgroup.procs
+  exec swapfault $cgroup/memory.reclaim
+}
+
+# Sets TOOK to the milliseconds of a foreground thread's fault, or to "stuck".
+fault_on_a_page_being_read() {
+  coproc SWAPFAULT { swapfault_in_cgroup; }
+  local in=${SWAPFAULT[0]} out=${SWAPFAULT[1]} pid=$SWAPFAULT_PID
+  read -r -u "$in" _
+  parameter fault_withhold Y
+  echo >&"$out"
+  read -r -u "$in" TOOK || TOOK=stuck
+  parameter fault_withhold N
+  wait "$pid" || true
+  echo "the fault: $TOOK"
+}
+
+check_fault_on_a_page_being_swapped_in_is_inherited() {
+  swap_on_disk
+  fault_on_a_page_being_read
+  [[ $TOOK != stuck ]] || fail "the page's read was not promoted"
+  expect "its milliseconds" "$TOOK" -lt 5000
+  # The control.
+  parameter io N
+  fault_on_a_page_being_read
+  [[ $TOOK == stuck ]] || fail "something else let the read go"
+  parameter io Y
+  swap_off
+}
+
 # Swap and dirty pages of a file system share the slots, of which there are few.
 # limit: 300
 check_memory_runs_out_with_swap_under_fgio() {
@@ -125,6 +197,10 @@ check_memory_runs_out_with_swap_under_fgio() {
   dmsetup remove --noudevsync swap
   dmsetup remove --noudevsync files
   use none
+}
+
+tidy() {
+  [[ ! -d /sys/module/fgio ]] || parameter fault_withhold N
 }
 
 rearm() {
