@@ -151,7 +151,7 @@ packages:
 	@packaging/build build/packages
 
 clean:
-	rm -rf build/core build/lib build/postgresql build/redis build/mariadb build/kmod build/cargo build/demo
+	rm -rf build/core build/lib build/postgresql build/redis build/mariadb build/servers build/kmod build/cargo build/demo
 
 distclean:
 	rm -rf build
