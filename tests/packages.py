@@ -7,7 +7,7 @@ depend on in its cache. Nothing is loaded, and the host's system is not touched.
 
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,6 +64,10 @@ for node in null zero full random urandom; do
 done
 exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
   DEBIAN_FRONTEND=noninteractive INITRD=No bash -euo pipefail -c "$2"
+"""
+SETTLE = """
+rm -rf /usr/sbin/policy-rc.d /packages /var/cache/apt
+systemd-machine-id-setup
 """
 INSTALL = "apt-get -qq install -y --no-install-recommends -o Dpkg::Use-Pty=0"
 
@@ -151,3 +155,30 @@ def system() -> Iterator[Debian]:
             yield Debian(tree)
         finally:
             host.run(image.as_root(["rm", "-rf", str(tree)]), what="removing that system")
+
+
+def machine(target: Path, built: list[Path], *others: str, settle: str = "") -> Path:
+    """An image of a machine that boots by systemd, with packages of ours and others."""
+    with system() as debian:
+        debian.install(built, *others)
+        debian.run(settle + SETTLE)
+        used = host.run(image.as_root(["du", "-sm", str(debian.tree)]), what="measuring")
+        size = image.round_up((int(used.split()[0]) * 5 // 4 + 400) * host.MIB)
+        image.make_ext4(target, debian.tree, size, "-O", "^has_journal", "-m", "0")
+    return target
+
+
+def repacked(
+    old: Path, folder: Path, version: str, change: Callable[[Path], None] = lambda tree: None
+) -> Path:
+    """The same package as another version, with what `change` does to its unpacked files."""
+    former = host.run(["dpkg-deb", "-f", str(old), "Version"], what="asking").strip()
+    tree = folder / f"{old.stem}-{version}"
+    new = folder / old.name.replace(former, version)
+    host.run(["dpkg-deb", "-R", str(old), str(tree)], what="unpacking a package")
+    control = tree / "DEBIAN" / "control"
+    control.write_text(control.read_text().replace(former, version))
+    change(tree)
+    pack = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-b", str(tree), str(new)]
+    host.run(pack, what="making a package")
+    return new

@@ -132,6 +132,14 @@ def test_extension_loads(debian):
     assert debian.run(USE_THE_EXTENSION).split() == ["foreground", "f"]
 
 
+def test_users_of_the_servers_may_open_the_device(debian):
+    """It belongs to a group, which those are in that a package labels threads for."""
+    members = debian.run("getent group fgio").strip().split(":")[3].split(",")
+    assert sorted(members) == ["mysql", "postgres", "redis"]
+    rule = (debian.tree / "lib/udev/rules.d/60-fgio.rules").read_text()
+    assert 'GROUP="fgio", MODE="0660"' in rule
+
+
 def test_daemon_is_sound_and_waits_to_be_enabled(debian):
     assert debian.run("systemd-analyze verify /lib/systemd/system/fgiod.service") == ""
     assert debian.attempt("systemctl is-enabled fgiod").stdout == "disabled\n"
@@ -140,24 +148,16 @@ def test_daemon_is_sound_and_waits_to_be_enabled(debian):
 def of_next_version(built: list[Path], folder: Path) -> list[Path]:
     """The same packages, as a rebuild would call them."""
     version = host.run(["dpkg-deb", "-f", str(built[0]), "Version"], what="asking").strip()
-    packages = []
-    for old in built:
-        tree = folder / old.stem
-        new = folder / old.name.replace(version, f"{version}+1")
-        host.run(["dpkg-deb", "-R", str(old), str(tree)], what="unpacking a package")
-        control = tree / "DEBIAN" / "control"
-        control.write_text(control.read_text().replace(version, f"{version}+1"))
-        pack = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-b", str(tree), str(new)]
-        host.run(pack, what="making a package")
-        packages.append(new)
-    return packages
+    return [packages.repacked(old, folder, f"{version}+1") for old in built]
 
 
 def test_upgrade_keeps_what_the_user_wrote(debian, built, tmp_path):
     debian.run(
         "echo 'rescan_interval_ms = 20000' >>/etc/fgio/fgiod.toml\n"
         "sed s/redis/mine/g /usr/lib/fgio/profiles/redis.toml >/etc/fgio/profiles/mine.toml\n"
-        "mkdir -p /etc/modprobe.d; echo 'options fgio boost=0' >/etc/modprobe.d/fgio.conf"
+        "mkdir -p /etc/modprobe.d; echo 'options fgio boost=0' >/etc/modprobe.d/fgio.conf\n"
+        "mkdir -p /etc/udev/rules.d; echo '# a disk' >/etc/udev/rules.d/90-fgio-disks.rules\n"
+        "mkdir -p /etc/modules-load.d; echo fgio >/etc/modules-load.d/fgio.conf"
     )
     debian.install(of_next_version(built, tmp_path))
     versions = debian.run(f"dpkg-query -W -f '${{Version}}\\n' {' '.join(packages.OURS)}").split()
@@ -171,7 +171,8 @@ def test_upgrade_keeps_what_the_user_wrote(debian, built, tmp_path):
 def test_purge_leaves_nothing(debian):
     before = set(debian.run(f"dpkg -L {' '.join(packages.OURS)}").split("\n"))
     debian.run(f"apt-get -qq remove -y {' '.join(packages.OURS)}")
-    assert (debian.tree / "etc/fgio/profiles/mine.toml").exists()
+    for kept in ("fgio/profiles/mine.toml", "udev/rules.d/90-fgio-disks.rules"):
+        assert (debian.tree / "etc" / kept).exists()
     debian.run(f"dpkg --purge {' '.join(packages.OURS)}")
     assert debian.attempt("dpkg -l | grep fgio").stdout == ""
     # Logs, what man keeps of pages that were read, and what these tests wrote themselves.
