@@ -151,7 +151,7 @@ static unsigned int make_room(struct fgio_bucket *bucket, enum worth most)
 
 static u32 next_seq(struct fgio_bucket *bucket)
 {
-	bucket->seq++;
+	bucket->seq = (bucket->seq + 1) & ~FGIO_SEQ_OUTSIDE;
 	if (!bucket->seq)
 		bucket->seq = 1;
 	return bucket->seq;
@@ -248,6 +248,20 @@ bool fgio_wait_any(const struct fgio_bucket *bucket, u64 task)
 	unsigned int place = place_of(bucket, task);
 
 	return place != NO_PLACE && fgio_load(&bucket->nodes[place].depth);
+}
+
+void fgio_wait_set_kind(struct fgio_bucket *bucket, u64 task, u32 seq, u8 kind)
+{
+	unsigned int place = place_of(bucket, task);
+	struct fgio_node *node;
+	unsigned int position;
+
+	if (place == NO_PLACE)
+		return;
+	node = &bucket->nodes[place];
+	position = position_of(node, seq);
+	if (position < node->depth)
+		node->waits[position].kind = kind;
 }
 
 bool fgio_wait_goes_on(const struct fgio_bucket *bucket, u64 task, u32 seq)

@@ -33,6 +33,12 @@
 #define FGIO_BUCKET_NODES 8
 #define FGIO_BUCKET_LEASES (FGIO_BUCKET_NODES * FGIO_LEASES)
 
+/*
+ * The highest bit of a sequence number is the caller's: the functions below
+ * give none with it, and find no wait by one with it.
+ */
+#define FGIO_SEQ_OUTSIDE 0x80000000U
+
 /* The longest chain that is followed; the paper saw four steps. */
 #define FGIO_WALK_DEPTH 8
 
@@ -41,7 +47,8 @@
  * @object: what for
  * @detail: more about it, known to the layer that recorded the wait
  * @since_ns: when it began
- * @seq: names this wait among all that its task had and will have; never 0
+ * @seq: names this wait among all that its task had and will have; never 0,
+ *	and without FGIO_SEQ_OUTSIDE where it was recorded here
  * @kind: which layer can tell who is in the way
  * @declared: the task says that it waits, and may say so without waiting
  */
@@ -164,6 +171,9 @@ u32 fgio_wait_seq(const struct fgio_bucket *bucket, u64 task, u64 object);
  * for itself: true while it has, and but for a rare race, false while not.
  */
 bool fgio_wait_any(const struct fgio_bucket *bucket, u64 task);
+
+/* What a wait is for turned out to be of another kind. */
+void fgio_wait_set_kind(struct fgio_bucket *bucket, u64 task, u32 seq, u8 kind);
 
 /* Whether a wait is still going on. */
 bool fgio_wait_goes_on(const struct fgio_bucket *bucket, u64 task, u32 seq);

@@ -71,13 +71,13 @@ void fgio_blame_chain(const struct fgio_chain *chain)
 	raw_spin_unlock_irqrestore(&chains_lock, flags);
 }
 
-static void add_chain(struct fgio_blame_entry *entry, u32 seq)
+static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
 {
-	struct fgio_chain *known = chain_of((u64)current);
+	struct fgio_chain *known = chain_of(task);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&chains_lock, flags);
-	if (known->task == (u64)current && known->seq == seq) {
+	if (known->task == task && known->seq == seq) {
 		entry->inner_kind = known->inner_kind;
 		entry->actions = known->actions;
 		entry->steps = known->steps;
@@ -98,12 +98,14 @@ static struct fgio_blame_entry *next_entry(void)
 }
 
 /**
- * fgio_blame_wait() - a wait of the current task, a foreground task, ended
+ * fgio_blame_wait() - a wait of a foreground task ended
+ * @task: the current task, or the one that the scheduler is about to run
  * @ended: the wait
  *
  * Context: any but NMI.
  */
-void fgio_blame_wait(const struct fgio_wait *ended)
+void fgio_blame_wait(const struct task_struct *task,
+		     const struct fgio_wait *ended)
 {
 	u64 now_ns = ktime_get_mono_fast_ns();
 	u64 waited_ns = now_ns - ended->since_ns;
@@ -119,13 +121,13 @@ void fgio_blame_wait(const struct fgio_wait *ended)
 	entry->end_ns = now_ns;
 	entry->waited_ns = waited_ns;
 	entry->object = siphash_1u64(ended->object, &object_key);
-	entry->tid = current->pid;
+	entry->tid = task->pid;
 	entry->kind = ended->kind;
 	entry->inner_kind = ended->kind;
-	memcpy(entry->comm, current->comm, sizeof(entry->comm));
-	add_chain(entry, ended->seq);
+	memcpy(entry->comm, task->comm, sizeof(entry->comm));
+	add_chain(entry, (u64)task, ended->seq);
 	raw_spin_unlock_irqrestore(&ring_lock, flags);
-	trace_fgio_blame(ended->kind, waited_ns);
+	trace_fgio_blame(task->pid, ended->kind, waited_ns);
 }
 
 /* Copies entries from *@cursor on. Return: how many. */

@@ -165,12 +165,19 @@ void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
 		task = fgio_walk_name_identity(identities[i]);
 		if (counts && !counts(task))
 			continue;
-		/* Anybody may signal a condition of user space. */
-		if (step->wait->kind == FGIO_WAIT_CONDITION)
-			fgio_walk_guessed(step->walk, task);
-		else
-			fgio_walk_found(step->walk, task);
+		fgio_walk_found(step->walk, task);
 	}
+}
+
+void fgio_helper_guessed(const struct fgio_walk_step *step, u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+	unsigned int count, i;
+
+	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	for (i = 0; i < count; i++)
+		fgio_walk_guessed(step->walk,
+				  fgio_walk_name_identity(identities[i]));
 }
 
 u64 fgio_helper_last(u64 object)

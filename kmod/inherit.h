@@ -10,8 +10,8 @@
  *	blame.c      what foreground tasks waited for
  *	foreign.c    objects that may be gone
  *
- * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c,
- * sysvsem.c, hint.c, pagecache.c. A layer has hooks that record waits, and a
+ * and, a file for each layer: lock.c, journal.c, xfs.c, io.c, futex.c and
+ * sleep.c, sysvsem.c, hint.c, pagecache.c. A layer has hooks that record waits, and a
  * function that says who is in the way of one. gate.c follows nobody.
  *
  * Hooks run in the context of the task that waits, with preemption off and
@@ -22,6 +22,7 @@
 #ifndef FGIO_INHERIT_H
 #define FGIO_INHERIT_H
 
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/types.h>
 
@@ -98,6 +99,9 @@ void fgio_wait_leave_kind(u8 kind);
 bool fgio_wait_has(u64 object);
 bool fgio_wait_has_any(void);
 
+/* The kind of the current task's wait for an object; 0 when it has none. */
+u8 fgio_wait_kind(u64 object);
+
 /*
  * Whether requests wait for the current task itself: by its tag or priority, or
  * by what its system call is at.
@@ -136,6 +140,28 @@ void fgio_boost_give_back(u8 kind);
 bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags);
 void fgio_wait_release(u64 task, unsigned long flags);
 
+/*
+ * Whether a wait goes on; also one that fgio_sleep_of() found. Context: any but
+ * NMI.
+ */
+bool fgio_wait_is_on(u64 task, u32 seq);
+
+/* A wait that is recorded turned out to be of another kind. */
+void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
+
+/*
+ * The current task, a foreground task, begins to sleep in futex(2), until the
+ * scheduler runs it again and says so. Context: the scheduler's, with the run
+ * queue locked.
+ */
+void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
+void fgio_sleep_leave(const struct task_struct *task);
+
+/* --- sleep.c ---------------------------------------------------------- */
+
+bool fgio_sleep_of(u64 task, struct fgio_wait *wait);
+bool fgio_sleep_goes_on(u64 task, u32 seq);
+
 /* --- walk.c ----------------------------------------------------------- */
 
 /**
@@ -173,11 +199,15 @@ u64 fgio_walk_name(const struct task_struct *task);
 /* What was done about the wait that led to a link: FGIO_BLAME_*. */
 void fgio_walk_note_action(u32 link, u32 action);
 
+/* A wait for a lock, as it seemed, is one for a condition: it has no owner. */
+void fgio_walk_is_condition(const struct fgio_walk_step *step);
+
 void fgio_walk_state(struct fgio_state *state);
 
 void fgio_lock_blockers(const struct fgio_walk_step *step);
 void fgio_journal_blockers(const struct fgio_walk_step *step);
 void fgio_xfs_blockers(const struct fgio_walk_step *step);
+void fgio_xfs_buffer_io(const struct fgio_walk_step *step);
 void fgio_io_blockers(const struct fgio_walk_step *step);
 void fgio_futex_blockers(const struct fgio_walk_step *step);
 void fgio_sysvsem_blockers(const struct fgio_walk_step *step);
@@ -301,6 +331,9 @@ void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
 /* Watches that gave way to others, in total. */
 u32 fgio_helper_unwatched(void);
 
+/* The same for a condition: those who woke it are only likely to do so again. */
+void fgio_helper_guessed(const struct fgio_walk_step *step, u64 object);
+
 int fgio_helper_init(void);
 void fgio_helper_exit(void);
 
@@ -383,6 +416,8 @@ void fgio_watchdog_exit(void);
  *	its result other than 0 means that @exit need not be called
  * @exit: called after it, or NULL; a @seq left in hook_data() comes along
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
+ * @look: called instead before a function, by ftrace itself: for functions that
+ *	threads which are not foreground call all the time
  * @detour: called instead before a function; a result other than 0 means that
  *	it had the task go on elsewhere, in a function of the same prototype
  * @ended_by: name of the hook that ends what this one begins. It is attached
@@ -393,8 +428,6 @@ void fgio_watchdog_exit(void);
  * @may_be_clone: a static function, which the compiler may have renamed
  *	NAME.isra.0 or the like; its arguments are then not those of the source,
  *	and @entry must not read them
- * @sleepers_max: tasks that may be inside the function at once with @exit
- *	outstanding; others are missed, and counted
  * @kretprobe: kept by probe.c, as are the members below
  * @found: the tracepoint
  * @end: the hook that @ended_by names
@@ -408,14 +441,15 @@ struct fgio_hook {
 	int (*entry)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	void *tracepoint;
+	ftrace_func_t look;
 	int (*detour)(struct kprobe *probe, struct pt_regs *regs);
 	const char *ended_by;
 	bool optional;
 	bool fallback;
 	bool may_be_clone;
-	unsigned int sleepers_max;
 
 	struct kretprobe kretprobe;
+	struct ftrace_ops operations;
 	struct tracepoint *found;
 	struct fgio_hook *end;
 	bool is_end;
@@ -467,6 +501,15 @@ int fgio_hook_objection(const char *name);
 		##__VA_ARGS__                              \
 	}
 
+/* A hook of a function that is called with its arguments before it. */
+#define FGIO_LOOK(function, which, called, ...)            \
+	{                                                  \
+		.name = function,                          \
+		.mechanism = FGIO_MECHANISM_##which,       \
+		.look = called,                            \
+		##__VA_ARGS__                              \
+	}
+
 /* Arrays that end with an entry without a name. */
 extern struct fgio_hook fgio_lock_hooks[];
 extern struct fgio_hook fgio_journal_hooks[];
@@ -474,6 +517,7 @@ extern struct fgio_hook fgio_xfs_hooks[];
 extern struct fgio_hook fgio_io_hooks[];
 extern struct fgio_hook fgio_flush_hooks[];
 extern struct fgio_hook fgio_futex_hooks[];
+extern struct fgio_hook fgio_sleep_hooks[];
 extern struct fgio_hook fgio_sysvsem_hooks[];
 extern struct fgio_hook fgio_pagecache_hooks[];
 extern struct fgio_hook fgio_gate_hooks[];

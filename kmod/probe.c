@@ -43,6 +43,7 @@ MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached wit
 static struct fgio_hook *const tables[] = {
 	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
 	fgio_io_hooks,	    fgio_flush_hooks,	fgio_futex_hooks,
+	fgio_sleep_hooks,
 	fgio_sysvsem_hooks, fgio_pagecache_hooks, fgio_gate_hooks,
 };
 
@@ -176,9 +177,8 @@ static int register_function(struct fgio_hook *hook)
 	probe->entry_handler = hook->entry;
 	probe->handler = hook->exit;
 	probe->data_size = FGIO_HOOK_DATA;
-	probe->maxactive = hook->exit ? max(hook->sleepers_max,
-					    hook_sleepers_max) :
-					(int)(2 * num_possible_cpus());
+	probe->maxactive = hook->exit ? hook_sleepers_max :
+					2 * num_possible_cpus();
 	return register_kretprobe(probe);
 }
 
@@ -227,6 +227,23 @@ static int attach_function(struct fgio_hook *hook)
 	return error;
 }
 
+/*
+ * Nothing but the arguments is saved, and nothing looked up: a fraction of what
+ * a probe costs.
+ */
+static int attach_look(struct fgio_hook *hook)
+{
+	struct ftrace_ops *operations = &hook->operations;
+	int error;
+
+	operations->func = hook->look;
+	error = ftrace_set_filter(operations, (unsigned char *)hook->name,
+				  strlen(hook->name), 1);
+	if (!error)
+		error = register_ftrace_function(operations);
+	return error;
+}
+
 static int attach_tracepoint(struct fgio_hook *hook)
 {
 	if (!hook->found)
@@ -234,6 +251,13 @@ static int attach_tracepoint(struct fgio_hook *hook)
 	if (!hook->found)
 		return -ENOENT;
 	return tracepoint_probe_register(hook->found, hook->tracepoint, NULL);
+}
+
+static int attach_by_kind(struct fgio_hook *hook)
+{
+	if (hook->tracepoint)
+		return attach_tracepoint(hook);
+	return hook->look ? attach_look(hook) : attach_function(hook);
 }
 
 static void attach(struct fgio_hook *hook)
@@ -246,8 +270,7 @@ static void attach(struct fgio_hook *hook)
 	if (hook->end && !hook->end->attached && !lone_hooks)
 		hook->error = hook->end->error;
 	else if (!hook->error)
-		hook->error = hook->tracepoint ? attach_tracepoint(hook) :
-						 attach_function(hook);
+		hook->error = attach_by_kind(hook);
 	hook->attached = !hook->error;
 }
 
@@ -273,6 +296,10 @@ static void detach(struct fgio_hook *hook)
 	if (hook->tracepoint) {
 		tracepoint_probe_unregister(hook->found, hook->tracepoint,
 					    NULL);
+		return;
+	}
+	if (hook->look) {
+		unregister_ftrace_function(&hook->operations);
 		return;
 	}
 	if (hook->detour) {

@@ -132,17 +132,20 @@ TRACE_EVENT(fgio_boost_in_vain,
 
 /* A foreground task waited longer than blame_threshold_us. */
 TRACE_EVENT(fgio_blame,
-	TP_PROTO(u32 kind, u64 waited_ns),
-	TP_ARGS(kind, waited_ns),
+	TP_PROTO(s32 tid, u32 kind, u64 waited_ns),
+	TP_ARGS(tid, kind, waited_ns),
 	TP_STRUCT__entry(
+		__field(s32, tid)
 		__field(u32, kind)
 		__field(u64, waited_ns)
 	),
 	TP_fast_assign(
+		__entry->tid = tid;
 		__entry->kind = kind;
 		__entry->waited_ns = waited_ns;
 	),
-	TP_printk("kind=%u waited_ns=%llu", __entry->kind, __entry->waited_ns)
+	TP_printk("tid=%d kind=%u waited_ns=%llu", __entry->tid,
+		  __entry->kind, __entry->waited_ns)
 );
 
 #endif /* FGIO_TRACE_H */

@@ -3,7 +3,9 @@
  * Who waits for what, and who is boosted: the locks around core/inherit.c.
  *
  * Every task that blocks at a hook is recorded, foreground or not, since those
- * between are the links of a chain. Tasks are keys: the address of their
+ * between are the links of a chain. Sleeps in futex(2), where whole pools of
+ * threads idle, are recorded for foreground tasks alone: sleep.c finds those of
+ * others when the walk comes to them. Tasks are keys: the address of their
  * task_struct, which is never followed but by fgio_task_at().
  *
  * The locks are leaves: nothing else is taken under them. They are raw and
@@ -137,7 +139,7 @@ bool fgio_current_is_critical(void)
 	       fgio_task_is_boosted((u64)current);
 }
 
-u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
+static u32 begin(u8 kind, u64 object, u64 detail, bool foreground)
 {
 	struct fgio_wait wait = {
 		.object = object,
@@ -147,7 +149,6 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 		.declared = kind == FGIO_WAIT_THREAD,
 	};
 	u64 task = (u64)current;
-	bool foreground = fgio_current_is_foreground();
 	struct locked_bucket *locked;
 	unsigned long flags;
 	u32 roots, leases, seq;
@@ -162,9 +163,23 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 
 	if (!seq)
 		atomic_long_inc(&waits_lost);
-	else if (foreground)
+	return seq;
+}
+
+u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
+{
+	bool foreground = fgio_current_is_foreground();
+	u32 seq = begin(kind, object, detail, foreground);
+
+	if (seq && foreground)
 		fgio_walk_wanted();
 	return seq;
+}
+
+void fgio_sleep_enter(u8 kind, u64 object, u64 detail)
+{
+	if (begin(kind, object, detail, true))
+		fgio_walk_wanted_by_scheduler();
 }
 
 /*
@@ -179,26 +194,51 @@ static bool was_outermost(const struct fgio_bucket *bucket, u64 task)
 	return !count || (count == 1 && around[0].kind == FGIO_WAIT_THREAD);
 }
 
-void fgio_wait_leave(u32 seq)
+static void end(const struct task_struct *task, u32 seq)
 {
-	u64 task = (u64)current;
+	u64 key = (u64)task;
 	struct locked_bucket *locked;
 	bool foreground, is_blamed;
 	struct fgio_wait ended;
 	unsigned long flags;
 	u32 roots;
 
-	if (!seq)
-		return;
-	locked = lock_bucket(task, &flags);
+	locked = lock_bucket(key, &flags);
 	roots = locked->bucket.foreground_waiting;
-	foreground = fgio_wait_foreground(&locked->bucket, task);
-	is_blamed = fgio_wait_end(&locked->bucket, task, seq, &ended) &&
-		    foreground && was_outermost(&locked->bucket, task);
+	foreground = fgio_wait_foreground(&locked->bucket, key);
+	is_blamed = fgio_wait_end(&locked->bucket, key, seq, &ended) &&
+		    foreground && was_outermost(&locked->bucket, key);
 	note_roots(locked, roots);
 	unlock_bucket(locked, flags);
 	if (is_blamed)
-		fgio_blame_wait(&ended);
+		fgio_blame_wait(task, &ended);
+}
+
+void fgio_wait_leave(u32 seq)
+{
+	if (seq)
+		end(current, seq);
+}
+
+static bool is_sleep(const struct fgio_wait *wait)
+{
+	return wait->kind == FGIO_WAIT_FUTEX ||
+	       wait->kind == FGIO_WAIT_CONDITION;
+}
+
+void fgio_sleep_leave(const struct task_struct *task)
+{
+	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	/* For nearly all tasks that come to run, this is all. */
+	if (!READ_ONCE(bucket->foreground_waiting) ||
+	    !fgio_wait_any(bucket, (u64)task))
+		return;
+	count = fgio_wait_copy_of((u64)task, waits, NULL);
+	if (count && is_sleep(&waits[count - 1]))
+		end(task, waits[count - 1].seq);
 }
 
 /* Only a task itself begins its waits, so it can look for them unlocked. */
@@ -215,6 +255,20 @@ bool fgio_wait_has(u64 object)
 bool fgio_wait_has_any(void)
 {
 	return fgio_wait_any(own_bucket(), (u64)current);
+}
+
+u8 fgio_wait_kind(u64 object)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	if (!fgio_wait_has(object))
+		return FGIO_WAIT_NONE;
+	count = fgio_wait_copy_of((u64)current, waits, NULL);
+	while (count--)
+		if (waits[count].object == object)
+			return waits[count].kind;
+	return FGIO_WAIT_NONE;
 }
 
 void fgio_wait_leave_object(u64 object)
@@ -294,21 +348,33 @@ void fgio_wait_release(u64 task, unsigned long flags)
 	unlock_bucket(&buckets[index_of(task)], flags);
 }
 
-static bool goes_on(u64 task, u32 seq)
+bool fgio_wait_is_on(u64 task, u32 seq)
 {
 	unsigned long flags;
 
+	if (seq & FGIO_SEQ_OUTSIDE)
+		return fgio_sleep_goes_on(task, seq);
 	if (!fgio_wait_hold(task, seq, &flags))
 		return false;
 	fgio_wait_release(task, flags);
 	return true;
 }
 
+void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+
+	locked = lock_bucket(task, &flags);
+	fgio_wait_set_kind(&locked->bucket, task, seq, kind);
+	unlock_bucket(locked, flags);
+}
+
 bool fgio_lease_is_valid(const struct fgio_lease *lease)
 {
-	return goes_on(lease->root, lease->root_seq) &&
+	return fgio_wait_is_on(lease->root, lease->root_seq) &&
 	       (lease->waiter == lease->root ||
-		goes_on(lease->waiter, lease->waiter_seq));
+		fgio_wait_is_on(lease->waiter, lease->waiter_seq));
 }
 
 /*

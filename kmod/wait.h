@@ -30,6 +30,7 @@ u64 fgio_wait_lost(void);
 int fgio_walk_init(void);
 void fgio_walk_exit(void);
 void fgio_walk_wanted(void);
+void fgio_walk_wanted_by_scheduler(void);
 void fgio_walk_soon(void);
 void fgio_walk_pause(void);
 void fgio_walk_resume(void);
@@ -57,6 +58,7 @@ struct fgio_chain {
 int fgio_blame_init(void);
 void fgio_blame_exit(void);
 void fgio_blame_chain(const struct fgio_chain *chain);
-void fgio_blame_wait(const struct fgio_wait *ended);
+void fgio_blame_wait(const struct task_struct *task,
+		     const struct fgio_wait *ended);
 
 #endif /* FGIO_WAIT_H */

@@ -11,6 +11,7 @@
 
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -163,6 +164,22 @@ void fgio_walk_wanted(void)
 		fgio_walk_soon();
 }
 
+static void on_irq(struct irq_work *unused)
+{
+	fgio_walk_wanted();
+}
+
+static DEFINE_IRQ_WORK(irq_work, on_irq);
+
+/* The same in the scheduler, where no timer may be started. */
+void fgio_walk_wanted_by_scheduler(void)
+{
+	/* With on_timer(), as in fgio_walk_wanted(). */
+	smp_mb();
+	if (!atomic_read(&armed) || !atomic_read(&soon))
+		irq_work_queue(&irq_work);
+}
+
 static bool walk_is_needed(void)
 {
 	return fgio_wait_roots_exist() || fgio_wait_leases_exist();
@@ -219,6 +236,15 @@ void fgio_walk_note_action(u32 link, u32 action)
 	now.actions[root_link(link)] |= action;
 }
 
+void fgio_walk_is_condition(const struct fgio_walk_step *step)
+{
+	now.kinds[step->link] = FGIO_WAIT_CONDITION;
+	now.walk.from_kind = FGIO_WAIT_CONDITION;
+	if (!(step->wait->seq & FGIO_SEQ_OUTSIDE))
+		fgio_wait_is_of_kind(step->task, step->wait->seq,
+				     FGIO_WAIT_CONDITION);
+}
+
 void fgio_target_add(const struct fgio_walk_step *step,
 		     enum fgio_target_kind kind, u64 object, u64 first,
 		     u64 last)
@@ -242,7 +268,13 @@ void fgio_target_add(const struct fgio_walk_step *step,
 static unsigned int copy_waits(void *context, u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED])
 {
-	return fgio_wait_copy_of(task, waits, fgio_walk_name);
+	unsigned int count = fgio_wait_copy_of(task, waits, fgio_walk_name);
+
+	/* It may have declared that it waits, and sleep for a lock besides. */
+	if ((!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD)) &&
+	    fgio_mechanism_on(FGIO_MECHANISM_USER))
+		count += fgio_sleep_of(task, &waits[count]);
+	return count;
 }
 
 static enum fgio_mechanism mechanism_of(u8 kind)
@@ -610,6 +642,7 @@ int fgio_walk_init(void)
 /* No hook is attached any more. */
 void fgio_walk_exit(void)
 {
+	irq_work_sync(&irq_work);
 	kthread_stop(thread);
 	hrtimer_cancel(&timer);
 	put_task_struct(thread);

@@ -309,11 +309,13 @@ static void observe_eviction(struct play *play, unsigned int task)
 	play->seen.evictions++;
 }
 
+#define SEQ_MAX (FGIO_SEQ_OUTSIDE - 1)
+
 static uint32_t model_next_seq(struct play *play, unsigned int task)
 {
 	uint32_t *last = &play->last_seq[task % play->bucket_count];
 
-	*last = *last == UINT32_MAX ? 1 : *last + 1;
+	*last = *last == SEQ_MAX ? 1 : *last + 1;
 	return *last;
 }
 
@@ -977,7 +979,7 @@ static void begin_play(struct play *play, uint8_t garbage)
 		.number = start & 2 ? UINT32_MAX - 4 : 0,
 	};
 	for (unsigned int i = 0; i < play->bucket_count; i++) {
-		play->last_seq[i] = start & 4 ? UINT32_MAX - 8 : 0;
+		play->last_seq[i] = start & 4 ? SEQ_MAX - 8 : 0;
 		play->buckets[i].seq = play->last_seq[i];
 	}
 }

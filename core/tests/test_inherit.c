@@ -554,13 +554,14 @@ static void test_waits_nest_so_deep(void **state)
 	assert_int_equal(bucket_of(graph, WRITER)->tasks[0], 0);
 }
 
-static void test_numbers_of_waits_skip_zero(void **state)
+static void test_numbers_of_waits_skip_zero_and_those_outside(void **state)
 {
-	struct fgio_bucket bucket = { .seq = UINT32_MAX - 1 };
+	const u32 last = FGIO_SEQ_OUTSIDE - 1;
+	struct fgio_bucket bucket = { .seq = last - 1 };
 	struct fgio_wait wait = { .object = 1 };
 
 	(void)state;
-	assert_int_equal(fgio_wait_begin(&bucket, 1, false, &wait), UINT32_MAX);
+	assert_int_equal(fgio_wait_begin(&bucket, 1, false, &wait), last);
 	assert_int_equal(fgio_wait_begin(&bucket, 1, false, &wait), 1);
 	assert_false(fgio_wait_goes_on(&bucket, 1, 0));
 }
@@ -673,7 +674,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_worth_least_gives_way),
 		cmocka_unit_test(test_what_is_nested_in_what_gave_way_ends_with_it),
 		GRAPH_TEST(test_waits_nest_so_deep),
-		cmocka_unit_test(test_numbers_of_waits_skip_zero),
+		cmocka_unit_test(test_numbers_of_waits_skip_zero_and_those_outside),
 		cmocka_unit_test(test_zero_is_no_task),
 		GRAPH_TEST(test_a_walk_without_room),
 		GRAPH_TEST(test_late_answers),

@@ -10,12 +10,19 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/cgroup.h>
+#include <linux/ftrace.h>
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/version.h>
+#include <asm/syscall.h>
+#include <uapi/linux/audit.h>
 #include <uapi/linux/futex.h>
+
+#ifdef CONFIG_IA32_EMULATION
+#include <asm/unistd_32_ia32.h>
+#endif
 
 #include "fgio_private.h"
 
@@ -150,17 +157,43 @@ static inline void fgio_cgroup_path(struct task_struct *task, int level_max,
 #endif
 }
 
-/*
- * FLAGS_SHARED of kernel/futex/futex.h, and where tasks sleep. futex_wait(2)
- * (6.7) brought a size into the flags, and came with a function for both calls.
- */
+/* FLAGS_SHARED of kernel/futex/futex.h; futex_wait(2) (6.7) moved it. */
 #ifdef FUTEX2_SIZE_MASK
 #define FGIO_FUTEX_SHARED 0x10U
-#define FGIO_FUTEX_WAIT "__futex_wait"
 #else
 #define FGIO_FUTEX_SHARED 0x01U
-#define FGIO_FUTEX_WAIT "futex_wait"
 #endif
+
+/* Whether a task is in a system call of 32-bit processes. */
+static inline bool fgio_is_compat_call(struct task_struct *task)
+{
+#ifdef CONFIG_X86_64
+	return syscall_get_arch(task) != AUDIT_ARCH_X86_64;
+#else
+	return false;
+#endif
+}
+
+/* Whether a number is that of futex(2) or futex_time64(2) of such a process. */
+static inline bool fgio_is_compat_futex(int number)
+{
+#ifdef CONFIG_IA32_EMULATION
+	return number == __NR_ia32_futex || number == __NR_ia32_futex_time64;
+#else
+	return false;
+#endif
+}
+
+/* An argument of a function that ftrace reports without all registers. */
+static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
+						 unsigned int number)
+{
+#ifdef ftrace_regs_get_argument
+	return ftrace_regs_get_argument(regs, number);
+#else
+	return regs_get_kernel_argument(&regs->regs, number);
+#endif
+}
 
 /* Before 6.4 such workers are kernel threads, or say PF_IO_WORKER. */
 #ifndef PF_USER_WORKER

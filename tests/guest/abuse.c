@@ -10,6 +10,7 @@
  *	abuse namespace
  *	abuse unprivileged
  *	abuse sleepers THREADS SECONDS
+ *	abuse idle THREADS foreground|background
  *	abuse mortals THREADS SECONDS
  *	abuse recycled SECONDS
  *	abuse lingering ROUNDS
@@ -736,6 +737,56 @@ static void run_sleepers(unsigned int threads, unsigned int seconds)
 	printf("awake\n");
 }
 
+/* ---- pools of threads that idle ---- */
+
+static void *idler(void *is_foreground)
+{
+	if (is_foreground)
+		become_foreground();
+	sleepers.begun++;
+	CHECK(!sem_wait(&sleepers.semaphore));
+	sleepers.ended++;
+	return NULL;
+}
+
+static unsigned long long missed(void)
+{
+	unsigned long long sum = 0;
+	unsigned int count = read_hooks();
+
+	while (count)
+		sum += hook_states[--count].missed;
+	return sum;
+}
+
+/* How many are boosted in a chain of two steps beside them, and what was not recorded. */
+static void run_idle(unsigned int threads, bool are_foreground)
+{
+	unsigned long long lost = state().waits_lost, missed_before = missed();
+	pthread_t links[STEPS_MAX + 1];
+	unsigned int i;
+
+	CHECK(!sem_init(&sleepers.semaphore, 0, 0));
+	for (i = 0; i < threads; i++)
+		begin_thread(idler, are_foreground);
+	while (sleepers.begun < threads)
+		pause_ms(10);
+	pause_ms(1000 * slowness());
+	begin_chain(false, 2, links);
+	/* Walks of a busy system come late, and pause for long. */
+	for (i = 0; i < 200 && state().boosted < 2; i++)
+		pause_ms(50 * slowness());
+	printf("boosted %u lost %llu missed %llu\n", state().boosted,
+	       state().waits_lost - lost, missed() - missed_before);
+	chain.over = true;
+	for (i = 0; i <= 2; i++)
+		pthread_join(links[i], NULL);
+	for (i = 0; i < threads; i++)
+		CHECK(!sem_post(&sleepers.semaphore));
+	while (sleepers.ended < threads)
+		pause_ms(10);
+}
+
 /* ---- threads that wait, and are gone ---- */
 
 static pthread_mutex_t never_free = PTHREAD_MUTEX_INITIALIZER;
@@ -1326,6 +1377,8 @@ int main(int argc, char **argv)
 		run_unprivileged();
 	else if (!strcmp(what, "sleepers") && argc == 4)
 		run_sleepers(number(first), number(argv[3]));
+	else if (!strcmp(what, "idle") && argc == 4)
+		run_idle(number(first), !strcmp(argv[3], "foreground"));
 	else if (!strcmp(what, "mortals") && argc == 4)
 		run_mortals(number(first), number(argv[3]));
 	else if (!strcmp(what, "recycled") && argc == 3)

@@ -75,6 +75,22 @@ check_overflow_is_counted() {
   unload_fgio
 }
 
+# More threads than the tables have places for idle in futexes. The control: as foreground threads,
+# which have to be recorded, they fill them, and that is counted.
+check_idle_threads_take_no_place() {
+  local boosted lost missed
+  load_fgio waits_max=512 hook_sleepers_max=64
+  abuse idle 2000 background | tee "$WORK/idle"
+  read -r _ boosted _ lost _ missed <"$WORK/idle"
+  expect "both threads of the chain are boosted" "$boosted" -eq 2
+  expect "waits without room" "$lost" -eq 0
+  expect "waits that hooks missed" "$missed" -eq 0
+  abuse idle 2000 foreground | tee "$WORK/idle"
+  read -r _ boosted _ lost _ missed <"$WORK/idle"
+  expect "waits without room" "$lost" -gt 0
+  unload_fgio
+}
+
 # The disk below stands still, so that hundreds sleep in the journal and on pages.
 # limit: 300
 check_unload_while_hundreds_sleep() {
