@@ -14,10 +14,12 @@
 #include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/rwsem.h>
+#include <linux/semaphore.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <trace/events/lock.h>
 
+#include "compat/compat.h"
 #include "fgio.h"
 #include "helper.h"
 #include "inherit.h"
@@ -57,44 +59,38 @@ static void on_contention_begin(void *data, void *lock, unsigned int flags)
 }
 
 /* Attached for as long as a wait may be recorded that it is to end. */
+/* A semaphore that was waited for has a new holder. */
 static void on_contention_end(void *data, void *lock, int error)
 {
-	if (fgio_wait_has((u64)lock))
-		fgio_wait_leave_object((u64)lock);
+	u8 kind = fgio_wait_kind((u64)lock);
+
+	if (kind == FGIO_WAIT_NONE)
+		return;
+	if (kind == FGIO_WAIT_SEMAPHORE && !error)
+		fgio_helper_note((u64)lock, true);
+	fgio_wait_leave_object((u64)lock);
 }
 
-/* down() and its kin: who comes out with 0 holds the semaphore now. */
-static int remember_semaphore(struct kretprobe_instance *instance,
-			      struct pt_regs *regs)
+/*
+ * down() and its kin. Callers that have to wait for it are noted when they got it;
+ * this is the way of all who take a lock of an XFS buffer.
+ */
+static void on_down(unsigned long function, unsigned long caller,
+		    struct ftrace_ops *operations, struct ftrace_regs *regs)
 {
-	if (!fgio_waits_matter())
-		return 1;
-	*(u64 *)instance->data = regs_get_kernel_argument(regs, 0);
-	return 0;
+	const struct semaphore *semaphore;
+
+	semaphore = (void *)fgio_ftrace_argument(regs, 0);
+	if (fgio_waits_matter() && READ_ONCE(semaphore->count))
+		fgio_helper_note((u64)semaphore, true);
 }
 
-static int note_holder(struct kretprobe_instance *instance,
-		       struct pt_regs *regs)
-{
-	if (!regs_return_value(regs))
-		fgio_helper_note(*(u64 *)instance->data, true);
-	return 0;
-}
-
-/* void down(): whatever is left in the register is no result. */
-static int note_any_holder(struct kretprobe_instance *instance,
-			   struct pt_regs *regs)
-{
-	fgio_helper_note(*(u64 *)instance->data, true);
-	return 0;
-}
-
-static int note_writer(struct kretprobe_instance *instance,
-		       struct pt_regs *regs)
+static void on_down_write(unsigned long function, unsigned long caller,
+			  struct ftrace_ops *operations,
+			  struct ftrace_regs *regs)
 {
 	if (fgio_waits_matter())
-		fgio_helper_note(regs_get_kernel_argument(regs, 0), true);
-	return 1;
+		fgio_helper_note(fgio_ftrace_argument(regs, 0), true);
 }
 
 /* A mutex that somebody waits for is let go of. */
@@ -117,11 +113,11 @@ struct fgio_hook fgio_lock_hooks[] = {
 		.mechanism = FGIO_MECHANISM_LOCKS,
 		.tracepoint = on_contention_end,
 	},
-	FGIO_HOOK("down", LOCKS, remember_semaphore, note_any_holder),
-	FGIO_HOOK("down_interruptible", LOCKS, remember_semaphore, note_holder),
-	FGIO_HOOK("down_killable", LOCKS, remember_semaphore, note_holder),
-	FGIO_HOOK("down_timeout", LOCKS, remember_semaphore, note_holder),
-	FGIO_HOOK("percpu_down_write", LOCKS, note_writer, NULL),
+	FGIO_LOOK("down", LOCKS, on_down),
+	FGIO_LOOK("down_interruptible", LOCKS, on_down),
+	FGIO_LOOK("down_killable", LOCKS, on_down),
+	FGIO_LOOK("down_timeout", LOCKS, on_down),
+	FGIO_LOOK("percpu_down_write", LOCKS, on_down_write),
 	/* Without it a boost ends with the next walk, not with the unlock. */
 	FGIO_HOOK("__mutex_unlock_slowpath", LOCKS, on_mutex_unlock, NULL,
 		  .may_be_clone = true),
@@ -176,6 +172,9 @@ void fgio_lock_blockers(const struct fgio_walk_step *step)
 	case FGIO_WAIT_RWSEM_WRITE:
 		fgio_walk_found(step->walk, holder(step));
 		break;
+	case FGIO_WAIT_SEMAPHORE:
+		fgio_xfs_buffer_io(step);
+		fallthrough;
 	default:
 		identity = fgio_helper_last(step->wait->object);
 		fgio_walk_found(step->walk, fgio_walk_name_identity(identity));

@@ -10,7 +10,7 @@
  *	xlog_cil_order_write		earlier checkpoints, in a worker
  *	xlog_grant_head_wait		room in the log, which xfsaild makes by
  *					writing buffers back
- *	xfs_buf_lock, __xfs_buf_submit	a buffer under I/O
+ *	__xfs_buf_submit		a buffer under I/O
  *
  * All are real functions in 6.1 and 6.12. A worker writes a checkpoint: it is
  * known by history, as who ordered its writes to the log last. Its
@@ -62,6 +62,13 @@ struct log_buffer_start {
 	struct log_buffer_start *previous;
 	struct log_start *log;
 };
+
+/*
+ * Where in a buffer its lock is (fs/xfs/xfs_buf.h, the same in 6.1 and 6.12). A
+ * buffer is only ever compared with what bios say that they are for: elsewhere,
+ * and for semaphores that are in no buffer, none is found.
+ */
+#define BUFFER_SEMAPHORE 32
 
 /* In the detail of FGIO_WAIT_XFS_LOG: who or what makes it end. */
 enum log_wait {
@@ -172,19 +179,6 @@ static int on_wait_for_space(struct kretprobe_instance *instance,
 			       regs_get_kernel_argument(regs, 0), LOG_SPACE);
 }
 
-/*
- * Recorded whether the buffer is free or not: where its lock is cannot be known
- * without XFS' private types.
- */
-static int on_lock_buffer(struct kretprobe_instance *instance,
-			  struct pt_regs *regs)
-{
-	if (!fgio_waits_matter())
-		return 1;
-	return fgio_hook_enter(instance, FGIO_WAIT_XFS_BUFFER,
-			       regs_get_kernel_argument(regs, 0), 0);
-}
-
 static int on_submit_buffer(struct kretprobe_instance *instance,
 			    struct pt_regs *regs)
 {
@@ -209,7 +203,6 @@ struct fgio_hook fgio_xfs_hooks[] = {
 		  fgio_hook_leave),
 	FGIO_HOOK("xfs:xlog_grant_head_wait", JOURNAL, on_wait_for_space,
 		  fgio_hook_leave),
-	FGIO_HOOK("xfs:xfs_buf_lock", IO, on_lock_buffer, fgio_hook_leave),
 	FGIO_HOOK("xfs:__xfs_buf_submit", IO, on_submit_buffer,
 		  fgio_hook_leave),
 	{}
@@ -257,21 +250,33 @@ static void log_blockers(const struct fgio_walk_step *step)
 		fgio_helper_found(step, log, NULL);
 }
 
+/* Its bios point to it by bi_private (fs/xfs/xfs_buf.c, xfs_buf_ioapply_map()). */
+static void add_buffer(const struct fgio_walk_step *step, u64 buffer)
+{
+	fgio_target_add(step, FGIO_TARGET_PRIVATE, buffer, 0, 0);
+}
+
 /**
- * fgio_xfs_blockers() - who or what is in the way of a wait in XFS
+ * fgio_xfs_buffer_io() - the I/O that is in the way of a wait for a semaphore
  * @step: the wait
  *
- * A buffer's lock is a semaphore: lock.c knows who took it. Here it is the I/O
- * that holds it, whose bi_private is the buffer (fs/xfs/xfs_buf.c,
- * xfs_buf_ioapply_map()).
+ * A buffer's lock is a semaphore, which the buffer's I/O holds until it is done.
+ * The function that takes it is called for each use of a buffer, and is not
+ * hooked: lock.c sees the wait, and knows the task that took it last.
  *
  * Context: the walk's thread.
  */
+void fgio_xfs_buffer_io(const struct fgio_walk_step *step)
+{
+	if (fgio_mechanism_on(FGIO_MECHANISM_IO))
+		add_buffer(step, step->wait->object - BUFFER_SEMAPHORE);
+}
+
+/* Who or what is in the way of a wait in XFS. Context: the walk's thread. */
 void fgio_xfs_blockers(const struct fgio_walk_step *step)
 {
 	if (step->wait->kind == FGIO_WAIT_XFS_BUFFER)
-		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
-				0, 0);
+		add_buffer(step, step->wait->object);
 	else
 		log_blockers(step);
 }
