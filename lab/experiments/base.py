@@ -197,6 +197,13 @@ def need_modules(chosen: kernel.Kernel, *names: str) -> None:
             )
 
 
+def extra_modules(chosen: kernel.Kernel, names: tuple[str, ...]) -> dict[str, Path | str]:
+    """Modules of the kernel that no guest has, for the payload: extra/ and extra.order."""
+    folder = paths.BUILD / "tests" / chosen.release / "extra"
+    order = kernel.unpack_modules(chosen, names, folder)
+    return {"extra": folder, "extra.order": "\n".join(order) + "\n"}
+
+
 def fgio_command() -> Path:
     """The fgio command. Raises LabError when it has not been built."""
     built = paths.BUILD / "cargo" / "release" / "fgio"

@@ -15,6 +15,7 @@ from lab.experiments.base import (
     Experiment,
     Row,
     check,
+    extra_modules,
     matching,
     need_modules,
     payload,
@@ -247,10 +248,3 @@ class Scenarios(Experiment):
             cells = [row.scenario.name, row.scenario.title, *texts, row.verdict()]
             lines.append(f"| {' | '.join(cells)} |")
         return "\n".join(lines) + "\n"
-
-
-def extra_modules(chosen: kernel.Kernel, names: tuple[str, ...]) -> dict[str, Path | str]:
-    """Modules of the kernel that no guest has, for the payload: extra/ and extra.order."""
-    folder = paths.BUILD / "tests" / chosen.release / "extra"
-    order = kernel.unpack_modules(chosen, names, folder)
-    return {"extra": folder, "extra.order": "\n".join(order) + "\n"}

@@ -14,12 +14,13 @@ from lab.experiments.base import (
     check,
     compile_program,
     counted_row,
+    extra_modules,
     fgio_command,
     need_modules,
     payload,
 )
 
-MODES = ("pingpong", "mutex", "inode")
+MODES = ("pingpong", "mutex", "inode", "files")
 # Who is foreground: nobody (module absent or loaded), somebody else, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
@@ -30,6 +31,12 @@ PREPARE = """
 . $PAYLOAD/functions.sh
 make_disk volume {seed} 512
 use_elevator {elevator}
+while read -r each; do
+  [[ -d /sys/module/$each ]] || insmod "$PAYLOAD/extra/$each.ko" || stop "$each.ko does not load"
+done <"$PAYLOAD/extra.order"
+mkdir /files
+mkfs.xfs -q -f -K "/dev/$DISK" || stop "mkfs.xfs failed"
+mount -t xfs "/dev/$DISK" /files || stop "xfs does not mount"
 cd $RESULTS
 """
 OTHERS = """
@@ -43,7 +50,7 @@ $PAYLOAD/bin/contend {mode} {seconds} {word} >{mode}-{condition} || stop "conten
 
 
 class WaitCost(Experiment):
-    """Futexes and kernel locks under contention, with and without foreground tasks."""
+    """Futexes, kernel locks and buffers of XFS, with and without foreground tasks."""
 
     name = "wait-cost"
     description = "lock-heavy and futex-heavy programs: instructions per round"
@@ -51,7 +58,7 @@ class WaitCost(Experiment):
     configurations = tuple(CONDITIONS)
     duration_s = 12
     setup_s = 5
-    variants = ("1", "2")
+    variants = ("1", "2", "4")
     units = {
         "foreground.throughput": "rounds per second of virtual time",
         "instructions_per_io": "instructions of all CPUs for each round",
@@ -67,6 +74,7 @@ class WaitCost(Experiment):
         taken = payload(chosen)
         taken["bin/contend"] = paths.BUILD / "guest" / "contend"
         taken["bin/fgio"] = fgio_command()
+        taken.update(extra_modules(chosen, ("xfs",)))
         script = PREPARE.format(seed=seed, elevator=configuration.elevator)
         for condition in CONDITIONS[configuration.name]:
             if condition == "others":

@@ -2,7 +2,7 @@
 /*
  * Nothing but waiting for each other: how many rounds in a time?
  *
- *	contend pingpong|mutex|inode SECONDS [foreground]
+ *	contend pingpong|mutex|inode|files SECONDS [foreground]
  *
  * pingpong	two threads hand a POSIX semaphore to and fro: a futex wait and
  *		a wake each round
@@ -10,6 +10,8 @@
  *		while they hold it, so that the others must sleep
  * inode	four threads write to one file of a memory file system, whose inode
  *		lock is the kernel's rw_semaphore
+ * files	four threads each make and remove a file of their own in /files: on
+ *		XFS, locks of its buffers that are mostly free
  *
  * Prints "ROUNDS NANOSECONDS". With `foreground`, the threads are foreground
  * tasks.
@@ -98,6 +100,24 @@ static void *write_file(void *unused)
 	return unused;
 }
 
+static atomic_uint makers;
+
+static void *make_file(void *unused)
+{
+	char name[32];
+	int made;
+
+	tag_thread();
+	snprintf(name, sizeof(name), "/files/%u", makers++);
+	while (!over) {
+		made = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+		if (made < 0 || close(made) || unlink(name))
+			stop("a file");
+		rounds++;
+	}
+	return unused;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -134,6 +154,8 @@ int main(int count, char **arguments)
 						    take_mutex, take_mutex };
 	static void *(*const files[])(void *) = { write_file, write_file,
 						  write_file, write_file };
+	static void *(*const makes[])(void *) = { make_file, make_file,
+						  make_file, make_file };
 	const char *mode = count > 2 ? arguments[1] : "";
 	unsigned int seconds = count > 2 ? atoi(arguments[2]) : 0;
 
@@ -149,7 +171,10 @@ int main(int count, char **arguments)
 		measure(mutexes, THREADS, seconds);
 	else if (!strcmp(mode, "inode"))
 		measure(files, THREADS, seconds);
+	else if (!strcmp(mode, "files"))
+		measure(makes, THREADS, seconds);
 	else
-		return fprintf(stderr, "contend pingpong|mutex|inode SECONDS [foreground]\n"), 2;
+		return fprintf(stderr,
+			       "contend pingpong|mutex|inode|files SECONDS [foreground]\n"), 2;
 	return 0;
 }
