@@ -201,7 +201,7 @@ static unsigned int position_after(const struct fgio_node *node, u32 seq)
 	unsigned int i;
 
 	for (i = 0; i < node->depth; i++)
-		if (is_older(seq, node->waits[i].seq))
+		if (is_older(seq << 1, node->waits[i].seq << 1))
 			break;
 	return i;
 }

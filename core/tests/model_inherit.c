@@ -15,6 +15,7 @@
 #define TASKS 40
 #define OBJECTS 16
 #define BUCKETS_MAX 8
+#define SEQ_MAX (FGIO_SEQ_OUTSIDE - 1)
 #define CAPACITY_MAX 64
 #define NOWHERE 255
 
@@ -309,8 +310,6 @@ static void observe_eviction(struct play *play, unsigned int task)
 	play->seen.evictions++;
 }
 
-#define SEQ_MAX (FGIO_SEQ_OUTSIDE - 1)
-
 static uint32_t model_next_seq(struct play *play, unsigned int task)
 {
 	uint32_t *last = &play->last_seq[task % play->bucket_count];
@@ -359,7 +358,8 @@ static void play_begin(struct play *play, unsigned int task,
 static void model_end_after(struct model_task *model, uint32_t seq)
 {
 	while (model->depth &&
-	       model->waits[model->depth - 1].seq - seq < UINT32_MAX / 2 + 1)
+	       ((model->waits[model->depth - 1].seq - seq) & SEQ_MAX) <
+		       SEQ_MAX / 2 + 1)
 		model->depth--;
 }
 
