@@ -228,13 +228,13 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
  * did take the last one puts off the end of following waits: else any user
  * could keep the hooks attached by clearing a tag that is not there.
  */
-static unsigned int lock_tags(void)
+static unsigned int lock_tags(void) __acquires(&fgio_tags_lock)
 {
 	spin_lock(&fgio_tags_lock);
 	return foreground_count;
 }
 
-static void unlock_tags(unsigned int before)
+static void unlock_tags(unsigned int before) __releases(&fgio_tags_lock)
 {
 	bool vanished = before && !foreground_count;
 

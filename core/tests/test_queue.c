@@ -357,12 +357,14 @@ struct lines {
 	size_t last;
 };
 
-#define LINES(member)                                                      \
-	(struct lines){                                                    \
-		offsetof(struct fgio_queue, member) / 64,                  \
-		(offsetof(struct fgio_queue, member) +                     \
-		 sizeof(((struct fgio_queue *)0)->member) - 1) / 64,       \
-	}
+static struct lines lines_of(size_t offset, size_t bytes)
+{
+	return (struct lines){ offset / 64, (offset + bytes - 1) / 64 };
+}
+
+#define LINES(member)                                \
+	lines_of(offsetof(struct fgio_queue, member), \
+		 sizeof(((struct fgio_queue *)0)->member))
 
 /* What each completion writes is in no line that each insertion or dispatch does. */
 static void test_completions_and_dispatch_share_no_line(void **state)

@@ -36,7 +36,7 @@ bool applications_in_background(void)
 	const char *name = application_name ? application_name : "";
 
 	if (strncmp(name, looked_for, sizeof(looked_for) - 1) != 0) {
-		strlcpy(looked_for, name, sizeof(looked_for));
+		snprintf(looked_for, sizeof(looked_for), "%s", name);
 		found = is_listed(looked_for);
 	}
 	return found;
@@ -45,7 +45,7 @@ bool applications_in_background(void)
 /* The list is another one: the next look is a new one. No name begins so. */
 static void assign_applications(const char *value, void *extra)
 {
-	strlcpy(looked_for, "\n", sizeof(looked_for));
+	snprintf(looked_for, sizeof(looked_for), "\n");
 }
 
 void applications_define(void)

@@ -30,7 +30,7 @@ static pid_t walwriter_pid(void)
 #endif
 }
 
-static void tag(int device, pid_t pid)
+static void tag_process(int device, pid_t pid)
 {
 	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND, .tid = pid };
 
@@ -47,7 +47,7 @@ static void tag_io_workers(int device)
 		pid_t pid = GetPGProcByNumber(number)->pid;
 
 		if (pid != 0 && pgstat_get_backend_type_by_proc_number(number) == B_IO_WORKER)
-			tag(device, pid);
+			tag_process(device, pid);
 	}
 }
 #else
@@ -71,7 +71,7 @@ bool auxiliary_label(void)
 	if (device < 0)
 		return true;
 	if (walwriter != 0)
-		tag(device, walwriter);
+		tag_process(device, walwriter);
 	if (workers)
 		tag_io_workers(device);
 	workers_done = true;

@@ -131,8 +131,7 @@ static void define_choices(void)
 				 NULL);
 	DefineCustomEnumVariable("fgio.class",
 				 "What the statements of a session are to fgio.",
-				 "By default all but fgio.background_commands and what "
-				 "fgio.background_applications send are foreground.",
+				 "By default all that fgio.background_* do not list are foreground.",
 				 &settings.class, CLASS_BY_COMMAND, class_values, PGC_USERSET, 0, NULL,
 				 NULL, NULL);
 	DefineCustomStringVariable("fgio.background_commands",

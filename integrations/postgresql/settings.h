@@ -7,13 +7,13 @@
 
 #include "section.h"
 
-/* How many command tags there are. PostgreSQL 15 has a name for that, 17 has none. */
+/* Command tags end with a count in PostgreSQL 15, and with nothing in 17: count them again. */
+#define PG_CMDTAG(tag, ...) COUNTED_##tag,
 enum {
-	COMMAND_TAGS = 0
-#define PG_CMDTAG(tag, name, evtrgok, rwrok, rowcnt) +1
 #include "tcop/cmdtaglist.h"
-#undef PG_CMDTAG
+	COMMAND_TAGS,
 };
+#undef PG_CMDTAG
 
 /* What fgio.background_commands tells apart: command tags, and the direction of COPY. */
 enum {

@@ -167,7 +167,7 @@ static int set_word(int file, const struct fgio_word_slot *slot)
 		return 0;
 	}
 	if (slot->index >= device.maps[file].bytes / sizeof(struct fgio_word))
-		return EINVAL;
+		return -EINVAL;
 	return tie_to(&device.maps[file].words[slot->index]);
 }
 
@@ -187,7 +187,7 @@ static int tie_word(const struct fgio_word_at *at)
 		if (is_word_of(&device.maps[i], (uintptr_t)at->address) ||
 		    is_word_of(&device.kept[i], (uintptr_t)at->address))
 			return tie_to((const struct fgio_word *)(uintptr_t)at->address);
-	return EINVAL;
+	return -EINVAL;
 }
 
 /* Return: 0 or an error number. */
@@ -231,7 +231,7 @@ static int device_ioctl(int file, unsigned long command, void *argument)
 	EXPECT(inode_of(file) == inode_of_device());
 	pthread_mutex_lock(&device.lock);
 	device.calls++;
-	error = device.call_error ? device.call_error : answer(file, command, argument);
+	error = device.call_error ? device.call_error : -answer(file, command, argument);
 	pthread_mutex_unlock(&device.lock);
 	errno = error;
 	return error ? -1 : 0;
