@@ -15,8 +15,8 @@ enum mode {
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
 	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
-	fgio_list_init(&queue->fifo[FGIO_NONCRITICAL]);
-	fgio_list_init(&queue->fifo[FGIO_CRITICAL]);
+	fgio_order_init(&queue->order[FGIO_NONCRITICAL]);
+	fgio_order_init(&queue->order[FGIO_CRITICAL]);
 	fgio_depth_init(&queue->depth, rotates);
 	fgio_calm_init(&queue->calm, rotates);
 }
@@ -44,9 +44,16 @@ bool fgio_request_is_in_device(const struct fgio_request *request)
 	return fgio_load(&request->state) == FGIO_REQUEST_IN_DEVICE;
 }
 
+static struct fgio_list *fifo_of(struct fgio_queue *queue,
+				 const struct fgio_request *request)
+{
+	return &queue->order[request->class].fifo[request->write];
+}
+
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head)
 {
+	struct fgio_list *fifo = fifo_of(queue, request);
 	u8 class = request->class;
 
 	/* There was none since the last one left: what is measured ended there. */
@@ -54,10 +61,12 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 	    !queue->queued[FGIO_NONCRITICAL] &&
 	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
 		queue->measures = false;
-	if (at_head)
-		fgio_list_add_head(&queue->fifo[class], &request->link);
-	else
-		fgio_list_add_tail(&queue->fifo[class], &request->link);
+	if (at_head) {
+		request->queued_ns = 0;
+		fgio_list_add_head(fifo, &request->link);
+	} else {
+		fgio_list_add_tail(fifo, &request->link);
+	}
 	set_state(request, FGIO_REQUEST_QUEUED);
 	request->calm_ns = 0;
 	fgio_store(&queue->queued[class], queue->queued[class] + 1);
@@ -81,6 +90,7 @@ void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
 	if (absorbed->state != FGIO_REQUEST_QUEUED)
 		return;
 	if (absorbed->class == request->class &&
+	    absorbed->write == request->write &&
 	    absorbed->queued_ns < request->queued_ns) {
 		fgio_list_remove(&request->link);
 		fgio_list_add_head(&absorbed->link, &request->link);
@@ -122,7 +132,7 @@ bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 }
 
 /* Without I/O of both classes there is nothing to weigh against each other. */
-bool fgio_queue_needs_clock(const struct fgio_queue *queue)
+static bool both_are_about(const struct fgio_queue *queue)
 {
 	if (fgio_load(&queue->one_class))
 		return false;
@@ -132,6 +142,12 @@ bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
 	       fgio_queue_in_device(queue, FGIO_CRITICAL) ||
 	       fgio_queue_saw_critical(queue);
+}
+
+/* An arm must not keep the oldest request waiting without end. */
+bool fgio_queue_needs_clock(const struct fgio_queue *queue)
+{
+	return both_are_about(queue) || fgio_queue_sweeps(queue);
 }
 
 static bool adapts(const struct fgio_queue *queue)
@@ -189,16 +205,16 @@ static void plan_next_release(struct fgio_queue *queue,
 	fgio_store(&queue->next_release_ns, on_grid_ns);
 }
 
-static struct fgio_request *oldest(struct fgio_queue *queue,
-				   enum fgio_class class)
+/* Beside critical I/O, and among it, age alone counts: few are in the device. */
+static struct fgio_request *next_of(const struct fgio_queue *queue,
+				    enum fgio_class class)
 {
-	return fgio_container_of(queue->fifo[class].next, struct fgio_request,
-				 link);
+	return fgio_order_choose(&queue->order[class], FGIO_ORDER_AGE, NULL, 0);
 }
 
 static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 {
-	const struct fgio_request *first = oldest(queue, FGIO_NONCRITICAL);
+	const struct fgio_request *first = next_of(queue, FGIO_NONCRITICAL);
 	const u32 in_device[FGIO_CLASSES] = {
 		[FGIO_NONCRITICAL] = counted(queue),
 		[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL),
@@ -214,7 +230,7 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
 	bool measures = mode == WEIGHED && adapts(queue) &&
-			fgio_queue_needs_clock(queue);
+			both_are_about(queue);
 
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
@@ -263,6 +279,15 @@ static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 	return request;
 }
 
+static struct fgio_request *send_by_age(struct fgio_queue *queue,
+					struct fgio_request *request,
+					u64 now_ns)
+{
+	fgio_order_went(&queue->order[request->class], request, FGIO_ORDER_AGE,
+			NULL);
+	return hand_to_device(queue, request, now_ns);
+}
+
 static struct fgio_request *
 next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 {
@@ -274,32 +299,31 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	struct fgio_request *request;
 
 	if (noncritical && (in_turn || due)) {
-		request = oldest(queue, FGIO_NONCRITICAL);
+		request = next_of(queue, FGIO_NONCRITICAL);
 		queue->counters.starvation_releases += !in_turn;
 		plan_next_release(queue, request, now_ns);
-		return hand_to_device(queue, request, now_ns);
+		return send_by_age(queue, request, now_ns);
 	}
 	if (critical)
-		return hand_to_device(queue, oldest(queue, FGIO_CRITICAL),
-				      now_ns);
+		return send_by_age(queue, next_of(queue, FGIO_CRITICAL),
+				   now_ns);
 	return NULL;
 }
 
-static struct fgio_request *cheapest_or_oldest(struct fgio_queue *queue,
-					       struct fgio_request *cheapest)
+/* As if there was one class, but that critical requests go first. */
+static struct fgio_request *next_unweighed(struct fgio_queue *queue,
+					   const struct fgio_sweep *sweep,
+					   u64 now_ns)
 {
-	struct fgio_request *first;
+	struct fgio_order *order = &queue->order[FGIO_NONCRITICAL];
+	enum fgio_order_by by = sweep ? FGIO_ORDER_SWEEP : FGIO_ORDER_SHARE;
+	struct fgio_request *request;
 
 	if (queue->queued[FGIO_CRITICAL])
-		return oldest(queue, FGIO_CRITICAL);
-	first = oldest(queue, FGIO_NONCRITICAL);
-	if (!cheapest || cheapest == first ||
-	    queue->passed_over >= FGIO_PASSED_OVER_MAX) {
-		queue->passed_over = 0;
-		return first;
-	}
-	queue->passed_over++;
-	return cheapest;
+		return send_by_age(queue, next_of(queue, FGIO_CRITICAL), now_ns);
+	request = fgio_order_choose(order, by, sweep, now_ns);
+	fgio_order_went(order, request, by, sweep);
+	return hand_to_device(queue, request, now_ns);
 }
 
 /* How long critical I/O may come back after it was about. */
@@ -352,31 +376,31 @@ static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 	return FREE;
 }
 
-static struct fgio_request *next_lately(struct fgio_queue *queue, u64 now_ns,
-					struct fgio_request *cheapest)
+static struct fgio_request *next_lately(struct fgio_queue *queue,
+					const struct fgio_sweep *sweep,
+					u64 now_ns)
 {
 	struct fgio_request *request;
 
 	if (!fgio_calm_has_room(&queue->calm, counted(queue)))
 		return NULL;
-	request = cheapest_or_oldest(queue, cheapest);
+	request = next_unweighed(queue, sweep, now_ns);
 	request->calm_ns = now_ns;
-	return hand_to_device(queue, request, now_ns);
+	return request;
 }
 
 static struct fgio_request *next_in_mode(struct fgio_queue *queue,
-					 enum mode mode, u64 now_ns,
-					 struct fgio_request *cheapest)
+					 enum mode mode,
+					 const struct fgio_sweep *sweep,
+					 u64 now_ns)
 {
 	switch (mode) {
 	case WEIGHED:
 		return next_beside_critical(queue, now_ns);
 	case RECENT:
-		return next_lately(queue, now_ns, cheapest);
+		return next_lately(queue, sweep, now_ns);
 	default:
-		return hand_to_device(queue,
-				      cheapest_or_oldest(queue, cheapest),
-				      now_ns);
+		return next_unweighed(queue, sweep, now_ns);
 	}
 }
 
@@ -416,7 +440,7 @@ static u64 retry_at(const struct fgio_queue *queue, enum mode mode)
 }
 
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
-				     struct fgio_request *cheapest)
+				     const struct fgio_sweep *sweep)
 {
 	struct fgio_request *request;
 	enum mode mode;
@@ -426,7 +450,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	mode = mode_at(queue, now_ns);
 	measure(queue, mode, now_ns);
-	request = next_in_mode(queue, mode, now_ns, cheapest);
+	request = next_in_mode(queue, mode, sweep, now_ns);
 	if (request)
 		return request;
 	/*
@@ -436,7 +460,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	 */
 	fgio_exchange(&queue->withheld, 1);
 	write_off_overdue(queue, now_ns);
-	request = next_in_mode(queue, mode, now_ns, cheapest);
+	request = next_in_mode(queue, mode, sweep, now_ns);
 	if (request)
 		fgio_exchange(&queue->withheld, 0);
 	else
@@ -529,7 +553,7 @@ bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
 		return false;
 	take_out(queue, request);
 	request->class = FGIO_CRITICAL;
-	fgio_list_add_tail(&queue->fifo[FGIO_CRITICAL], &request->link);
+	fgio_list_add_tail(fifo_of(queue, request), &request->link);
 	set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&queue->queued[FGIO_CRITICAL],
 		   queue->queued[FGIO_CRITICAL] + 1);
@@ -537,11 +561,13 @@ bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
 	return true;
 }
 
-static struct fgio_request *queued_at(struct fgio_queue *queue,
-				      enum fgio_class class,
+/* What @node is, or what comes after it where that is the head of the reads. */
+static struct fgio_request *queued_at(const struct fgio_order *order,
 				      struct fgio_list *node)
 {
-	if (node == &queue->fifo[class])
+	if (node == &order->fifo[false])
+		node = order->fifo[true].next;
+	if (node == &order->fifo[true])
 		return NULL;
 	return fgio_container_of(node, struct fgio_request, link);
 }
@@ -549,13 +575,14 @@ static struct fgio_request *queued_at(struct fgio_queue *queue,
 struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
 				      enum fgio_class class)
 {
-	return queued_at(queue, class, queue->fifo[class].next);
+	return queued_at(&queue->order[class],
+			 queue->order[class].fifo[false].next);
 }
 
 struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
 				      struct fgio_request *request)
 {
-	return queued_at(queue, request->class, request->link.next);
+	return queued_at(&queue->order[request->class], request->link.next);
 }
 
 static bool covers(const struct fgio_request *request, u64 sector)

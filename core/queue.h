@@ -2,8 +2,9 @@
 /*
  * The two-class queue: which request goes to the device next.
  *
- * Critical requests go first, in the order of their arrival. Non-critical
- * requests go in the order of theirs, with two rules (FAST'17 paper, section
+ * Critical requests go first. Within a class, reads go before writes, and
+ * otherwise requests go in the order of their arrival, or as a disk's arm comes
+ * by (order.h). Non-critical requests go with two rules (FAST'17 paper, section
  * 4.3). While critical I/O is about, no more of them are in the device than do
  * not harm it, because a device does not know whom to serve first: depth.h says
  * how many that is, or at most `noncritical_in_device_max`, where that is set;
@@ -12,8 +13,7 @@
  * background work never stands still. A deep critical load makes
  * each I/O take longer than the interval: releases may then exceed the limit,
  * up to one non-critical request for eight critical ones in the device. While no critical I/O is
- * about, nothing is held back, and a caller that knows which request costs the
- * device least may have it served first.
+ * about, nothing is held back.
  *
  * But for FGIO_CALM_WINDOWS times `critical_window_ns` after the last critical
  * I/O it may come back, and no more are in the device than keep it busy (calm.h).
@@ -29,7 +29,7 @@
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
  * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at any time,
  * in any context, beside them and beside each other. Nothing here sleeps,
- * allocates or loops, except that _promote_sector() walks the non-critical FIFO.
+ * allocates or loops, except that _promote_sector() walks the non-critical FIFOs.
  */
 #ifndef FGIO_CORE_QUEUE_H
 #define FGIO_CORE_QUEUE_H
@@ -40,6 +40,7 @@
 #include "depth.h"
 #include "inflight.h"
 #include "list.h"
+#include "order.h"
 #include "types.h"
 
 enum fgio_request_state {
@@ -104,7 +105,7 @@ struct fgio_queue_config {
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
  *	went while I/O of both classes was about, or in the calm after that
- *	(otherwise nobody reads a clock)
+ *	(otherwise the clock is read for a disk alone)
  * @promoted: queued requests that changed to the critical class
  * @starvation_releases: non-critical requests that went before critical ones,
  *	or beyond the limit, because the release interval had passed
@@ -119,13 +120,6 @@ struct fgio_queue_counters {
 
 /* A release may exceed the limit up to this share of the critical requests. */
 #define FGIO_RELEASE_SHARE 8
-
-/*
- * The oldest request is passed over for a cheaper one at most so many times: as
- * many as a share of admission holds, so that one sweep over a disk with a full
- * queue is not interrupted.
- */
-#define FGIO_PASSED_OVER_MAX 128
 
 /*
  * Non-critical requests that are in the device for so long, without one of them
@@ -147,9 +141,8 @@ struct fgio_queue {
 	bool one_class;
 
 	/* Written by insertion and dispatch. */
-	struct fgio_list fifo[FGIO_CLASSES] __attribute__((aligned(64)));
+	struct fgio_order order[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 queued[FGIO_CLASSES];
-	u32 passed_over;
 	u64 next_release_ns;
 	u64 retry_ns;
 	bool measures;
@@ -179,9 +172,9 @@ void fgio_queue_configure(struct fgio_queue *queue,
 /**
  * fgio_queue_set_one_class() - tell classes apart no more, or again
  * @queue: the queue
- * @one_class: nothing is withheld, and requests go in the order of arrival, or
- *	the cheapest first; the caller inserts all of them as non-critical.
- *	Critical ones that are queued go first
+ * @one_class: nothing is withheld, and requests go as those of one class do;
+ *	the caller inserts all of them as non-critical. Critical ones that are
+ *	queued go first
  *
  * Takes effect at once: the caller must see to it that fgio_queue_next() is
  * called.
@@ -192,8 +185,8 @@ void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class);
  * fgio_queue_insert() - queue an idle request
  * @queue: the queue
  * @request: state IDLE, sector, sectors, write, class and queued_ns set
- * @at_head: go before all queued requests of its class (a request that the
- *	device gave back)
+ * @at_head: go before all queued requests of its class and direction (a
+ *	request that the device gave back); it is overdue
  */
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head);
@@ -217,15 +210,33 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
  * @queue: the queue
  * @now_ns: a clock that never goes back; any value while
  *	fgio_queue_needs_clock() says false
- * @cheapest: queued non-critical request that costs the device least, or NULL;
- *	it goes before older ones only while no critical I/O is about
+ * @sweep: the non-critical requests that come next on the way over a disk, or
+ *	NULL; where fgio_queue_sweeps() says true. They go before older ones only
+ *	while no critical I/O is about
  *
  * Return: the request, now in the device, or NULL when nothing may go. When
  * something was withheld, fgio_queue_retry_ns() says when another call is due
  * at the latest, and fgio_queue_left_device() may ask for one before.
  */
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
-				     struct fgio_request *cheapest);
+				     const struct fgio_sweep *sweep);
+
+/*
+ * Whether the order of sectors matters: the drive has a platter, as far as was
+ * learnt of it (platter.h).
+ */
+static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
+{
+	return fgio_depth_rotates(&queue->depth) &&
+	       queue->queued[FGIO_NONCRITICAL];
+}
+
+/* The sector from which on fgio_sweep.next is looked for. */
+static inline u64 fgio_queue_position(const struct fgio_queue *queue,
+				      bool write)
+{
+	return queue->order[FGIO_NONCRITICAL].position[write];
+}
 
 /**
  * fgio_queue_retry_ns() - when the queue is to be run again
@@ -287,8 +298,8 @@ bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
 bool fgio_queue_saw_critical(const struct fgio_queue *queue);
 
 /*
- * The queued request of a class that goes first, and the one that goes after
- * another. NULL: there is none.
+ * The queued requests of a class, one after the other: the reads, then the
+ * writes, in the order of their arrival. NULL: there is none.
  */
 struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
 				      enum fgio_class class);

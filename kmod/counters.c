@@ -78,10 +78,9 @@ static struct admission_totals sum_domains(struct fgio_queue_data *fq)
 static void show_class(struct seq_file *file, const char *name,
 		       enum fgio_class class,
 		       const struct admission_totals *admission,
-		       const struct fgio_queue *queue, u64 merged, u64 bytes)
+		       const struct fgio_queue_counters *counters,
+		       u32 in_device, u64 merged, u64 bytes)
 {
-	const struct fgio_queue_counters *counters = &queue->counters;
-
 	seq_printf(file, "%s_admitted %llu\n", name,
 		   admission->admitted[class]);
 	seq_printf(file, "%s_queued %llu\n", name, counters->queued[class]);
@@ -89,8 +88,7 @@ static void show_class(struct seq_file *file, const char *name,
 		   counters->dispatched[class]);
 	seq_printf(file, "%s_dispatched_bytes %llu\n", name, bytes);
 	seq_printf(file, "%s_completed %llu\n", name,
-		   counters->dispatched[class] -
-			   fgio_queue_in_device(queue, class));
+		   counters->dispatched[class] - in_device);
 	seq_printf(file, "%s_promoted %llu\n", name,
 		   class == FGIO_CRITICAL ? counters->promoted : 0);
 	seq_printf(file, "%s_waited_ns %llu\n", name,
@@ -98,8 +96,7 @@ static void show_class(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_admission_waited_ns %llu\n", name,
 		   admission->waited_ns[class]);
 	seq_printf(file, "%s_merged %llu\n", name, merged);
-	seq_printf(file, "%s_in_device %u\n", name,
-		   fgio_queue_in_device(queue, class));
+	seq_printf(file, "%s_in_device %u\n", name, in_device);
 	seq_printf(file, "%s_waiting %u\n", name, admission->waiting[class]);
 }
 
@@ -108,29 +105,37 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	struct admission_totals admission = sum_domains(fq);
 	u64 merged[FGIO_CLASSES];
 	u64 bytes[FGIO_CLASSES];
-	struct fgio_queue queue;
+	struct fgio_queue_counters counters;
+	const struct fgio_flushes *flushes = &fq->queue.depth.flushes;
+	u32 in_device[FGIO_CLASSES];
+	unsigned int class;
 	u64 told_drive;
 
 	spin_lock(&fq->lock);
-	queue = fq->queue;
+	counters = fq->queue.counters;
+	for (class = 0; class < FGIO_CLASSES; class++)
+		in_device[class] = fgio_queue_in_device(&fq->queue, class);
 	told_drive = fq->told_drive;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
 
-	show_class(file, "critical", FGIO_CRITICAL, &admission, &queue,
-		   merged[FGIO_CRITICAL], bytes[FGIO_CRITICAL]);
-	show_class(file, "noncritical", FGIO_NONCRITICAL, &admission, &queue,
-		   merged[FGIO_NONCRITICAL], bytes[FGIO_NONCRITICAL]);
-	seq_printf(file, "critical_flushes %llu\n", queue.depth.flushes.ended);
+	show_class(file, "critical", FGIO_CRITICAL, &admission, &counters,
+		   in_device[FGIO_CRITICAL], merged[FGIO_CRITICAL],
+		   bytes[FGIO_CRITICAL]);
+	show_class(file, "noncritical", FGIO_NONCRITICAL, &admission, &counters,
+		   in_device[FGIO_NONCRITICAL], merged[FGIO_NONCRITICAL],
+		   bytes[FGIO_NONCRITICAL]);
+	seq_printf(file, "critical_flushes %llu\n",
+		   READ_ONCE(flushes->ended));
 	seq_printf(file, "critical_flushes_ns %llu\n",
-		   queue.depth.flushes.took_ns);
+		   READ_ONCE(flushes->took_ns));
 	seq_printf(file, "starvation_releases %llu\n",
-		   queue.counters.starvation_releases);
+		   counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
 	seq_printf(file, "drive_priority %llu\n", told_drive);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
-	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&queue.depth));
+	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
 }
 
 static int counters_show(struct seq_file *file, void *data)

@@ -332,8 +332,9 @@ static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
 	}
 }
 
-/* The first request at or beyond a sector, or the first of all, or NULL. */
-static struct request *next_by_sector(struct rb_root *root, sector_t sector)
+/* The first request at or beyond a sector, or NULL. */
+static struct fgio_request *next_by_sector(struct rb_root *root,
+					   sector_t sector)
 {
 	struct rb_node *node = root->rb_node;
 	struct request *found = NULL;
@@ -348,25 +349,24 @@ static struct request *next_by_sector(struct rb_root *root, sector_t sector)
 			node = node->rb_right;
 		}
 	}
-	node = rb_first(root);
-	if (!found && node)
-		found = rb_entry(node, struct request, rb_node);
-	return found;
+	return found ? &slot_of(found)->request : NULL;
 }
 
-/* What costs a rotating disk least is what comes next in its way. */
-static struct fgio_request *cheapest_request(struct fgio_queue_data *fq)
+/* What comes next on an arm's way. Return: NULL where there is no arm. */
+static const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq,
+					   struct fgio_sweep *sweep)
 {
 	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
-	struct request *rq;
+	unsigned int direction;
 
-	if (blk_queue_nonrot(fq->q))
+	if (!fgio_queue_sweeps(&fq->queue))
 		return NULL;
-	rq = next_by_sector(&roots[fq->sweep_direction], fq->sweep_sector);
-	if (!rq)
-		rq = next_by_sector(&roots[!fq->sweep_direction],
-				    fq->sweep_sector);
-	return rq ? &slot_of(rq)->request : NULL;
+	for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
+		sweep->next[direction] =
+			next_by_sector(&roots[direction],
+				       fgio_queue_position(&fq->queue,
+							   direction));
+	return sweep;
 }
 
 /* From here on its bios may complete at any time: keep what they carry. */
@@ -426,18 +426,17 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
 	u64 releases = queue->counters.starvation_releases;
 	struct fgio_request *request;
+	struct fgio_sweep sweep;
 	struct request *rq;
 
 	if (withholds_by_fault(fq))
 		return NULL;
-	request = fgio_queue_next(queue, now_ns, cheapest_request(fq));
+	request = fgio_queue_next(queue, now_ns, look_ahead(fq, &sweep));
 	if (!request) {
 		retry_later(fq, now_ns);
 		return NULL;
 	}
 	rq = slot_of_request(request)->rq;
-	fq->sweep_sector = blk_rq_pos(rq) + blk_rq_sectors(rq);
-	fq->sweep_direction = rq_data_dir(rq);
 	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	make_unmergeable(fq, rq, request->class);
 	remember_contents(rq);

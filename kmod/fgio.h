@@ -153,8 +153,6 @@ struct fgio_domain {
 	struct hlist_head by_object[1 << FGIO_SLEEPER_BITS];
 };
 
-#define FGIO_DIRECTIONS 2
-
 /**
  * struct fgio_trip - what made the watchdog trip
  * @at_ns: when, CLOCK_REALTIME
@@ -182,8 +180,6 @@ struct fgio_trip {
  * @retry_at_ns: when @retry_timer was to fire
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
- * @sweep_sector: where the last request ended that the disk got
- * @sweep_direction: its direction
  * @unscheduled: requests without a slot, and swapping that would be withheld;
  *	they go first
  * @merged: bios and requests merged into queued requests, per class
@@ -207,8 +203,6 @@ struct fgio_queue_data {
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u64 retry_at_ns;
 	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
-	sector_t sweep_sector;
-	unsigned int sweep_direction;
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];

@@ -268,7 +268,7 @@ static void attach(struct fgio_hook *hook)
 		return;
 	hook->error = fgio_hook_objection(hook->name);
 	if (hook->end && !hook->end->attached && !lone_hooks)
-		hook->error = hook->end->error;
+		hook->error = hook->end->error ?: -ENOENT;
 	else if (!hook->error)
 		hook->error = attach_by_kind(hook);
 	hook->attached = !hook->error;

@@ -15,7 +15,23 @@
 struct model_request {
 	enum { AWAY, WAITS, SERVED } where;
 	bool critical;
+	bool written_off; /* in the device for so long that it counts no more */
 	int64_t order; /* smaller goes first */
+};
+
+/*
+ * @ended: where the last one of a direction did
+ * @batch, @reads_first, @writes: of the way over the disk; how often reads went
+ *	first, though there were writes
+ * @reads_passed, @writes_in_turn: the same without one
+ */
+struct model_order {
+	uint64_t ended[2];
+	unsigned int batch;
+	unsigned int reads_first;
+	unsigned int reads_passed;
+	unsigned int writes_in_turn;
+	bool writes;
 };
 
 struct play {
@@ -29,7 +45,8 @@ struct play {
 	uint64_t critical_done_ns; /* 0: not lately */
 	uint64_t release_due_ns;
 	uint64_t promoted;
-	unsigned int passed_over;
+	uint64_t still_ns; /* withheld, and nothing moved, since; 0: something did */
+	struct model_order order[2];
 	bool one_class;
 	bool told; /* the caller still owes a call of fgio_queue_next() */
 };
@@ -44,18 +61,117 @@ static int count(const struct play *play, int where, bool critical)
 	return total;
 }
 
-static int first_in_line(const struct play *play, bool critical)
+/* The oldest of a class and direction, by the order in which they joined. */
+static int oldest(const struct play *play, bool critical, bool write)
 {
 	int first = -1;
 
 	for (int i = 0; i < REQUESTS; i++) {
 		if (play->model[i].where != WAITS ||
-		    play->model[i].critical != critical)
+		    play->model[i].critical != critical ||
+		    play->requests[i].write != write)
 			continue;
 		if (first < 0 || play->model[i].order < play->model[first].order)
 			first = i;
 	}
 	return first;
+}
+
+/* The reads, then the writes. */
+static int first_in_line(const struct play *play, bool critical)
+{
+	int read = oldest(play, critical, false);
+
+	return read < 0 ? oldest(play, critical, true) : read;
+}
+
+/* The next one upwards from where the last of its direction ended. */
+static int next_on_the_way(const struct play *play, bool write)
+{
+	int next = -1;
+
+	for (int i = 0; i < REQUESTS; i++) {
+		if (play->model[i].where != WAITS || play->model[i].critical ||
+		    play->requests[i].write != write ||
+		    play->requests[i].sector < play->order[false].ended[write])
+			continue;
+		if (next < 0 ||
+		    play->requests[i].sector < play->requests[next].sector)
+			next = i;
+	}
+	return next;
+}
+
+static bool model_overdue(const struct play *play, int i)
+{
+	uint64_t expire_ms = play->requests[i].write ? 5000 : 500;
+
+	return play->model[i].order < 0 || !play->requests[i].queued_ns ||
+	       play->now_ns - play->requests[i].queued_ns >=
+		       expire_ms * MILLISECOND;
+}
+
+/*
+ * Two thirds for reads: after 2 * @at_a_time of them that went before writes,
+ * @at_a_time writes go.
+ */
+static int model_by_age(struct play *play, bool critical, unsigned int at_a_time)
+{
+	struct model_order *order = &play->order[critical];
+	int read = oldest(play, critical, false);
+	int write = oldest(play, critical, true);
+
+	if (read < 0 || write < 0) {
+		order->reads_passed = order->writes_in_turn = 0;
+		return read < 0 ? write : read;
+	}
+	if (order->reads_passed < 2 * at_a_time) {
+		order->reads_passed++;
+		return read;
+	}
+	order->writes_in_turn++;
+	if (order->writes_in_turn >= at_a_time)
+		order->reads_passed = order->writes_in_turn = 0;
+	return write;
+}
+
+/* Two thirds for reads; sixteen of a direction on one way over the disk. */
+static int model_on_the_way(struct play *play)
+{
+	struct model_order *order = &play->order[false];
+	int read = oldest(play, false, false);
+	int write = oldest(play, false, true);
+	int next = next_on_the_way(play, order->writes);
+	bool turn;
+
+	if (next >= 0 && order->batch < 16) {
+		order->batch++;
+	} else {
+		turn = read < 0 || (write >= 0 && order->reads_first == 2);
+		if (turn)
+			order->reads_first = 0;
+		else if (write >= 0)
+			order->reads_first++;
+		order->writes = turn;
+		order->batch = 1;
+		next = next_on_the_way(play, turn);
+		if (next < 0 || model_overdue(play, turn ? write : read))
+			next = turn ? write : read;
+	}
+	return next;
+}
+
+enum by { BY_AGE, BY_SHARE, ON_THE_WAY };
+
+static int model_choose(struct play *play, bool critical, enum by by)
+{
+	int next = by == ON_THE_WAY ?
+			   model_on_the_way(play) :
+			   model_by_age(play, critical, by == BY_SHARE ? 16 : 1);
+
+	play->order[critical].ended[play->requests[next].write] =
+		play->requests[next].sector + play->requests[next].sectors;
+	return next;
 }
 
 static bool model_critical_about(const struct play *play)
@@ -79,46 +195,59 @@ static void model_note_release(struct play *play)
 		play->release_due_ns = due_ns + interval_ns;
 }
 
-/* Without critical I/O about, or with one class: the cheapest, unless the oldest waited enough. */
-static int model_next_calm(struct play *play, int oldest, int cheapest)
+static int count_limited(const struct play *play)
 {
-	int leftover = first_in_line(play, true);
+	int total = 0;
 
-	if (leftover >= 0)
-		return leftover;
-	if (cheapest < 0 || cheapest == oldest ||
-	    play->passed_over == FGIO_PASSED_OVER_MAX) {
-		play->passed_over = 0;
-		return oldest;
-	}
-	play->passed_over++;
-	return cheapest;
+	for (int i = 0; i < REQUESTS; i++)
+		total += play->model[i].where == SERVED &&
+			 !play->model[i].critical &&
+			 !play->model[i].written_off;
+	return total;
+}
+
+/* Return: whether it was time to. */
+static bool model_write_off(struct play *play)
+{
+	bool still = play->still_ns &&
+		     play->now_ns - play->still_ns >= 1000 * MILLISECOND;
+
+	if (still || !play->still_ns)
+		play->still_ns = play->now_ns;
+	for (int i = 0; still && i < REQUESTS; i++)
+		play->model[i].written_off |= play->model[i].where == SERVED &&
+					      !play->model[i].critical;
+	return still;
 }
 
 /* What the rules say goes next: an index, or -1. */
-static int model_next(struct play *play, int cheapest)
+static int model_next(struct play *play, bool sweeps)
 {
-	int critical = first_in_line(play, true);
-	int noncritical = first_in_line(play, false);
+	bool critical = first_in_line(play, true) >= 0;
+	bool noncritical = first_in_line(play, false) >= 0;
 	bool room, in_turn, due;
 
-	if (critical < 0 && noncritical < 0)
+	if (!critical && !noncritical)
 		return -1;
 	if (play->one_class || !model_critical_about(play)) {
 		play->critical_done_ns = 0;
-		return model_next_calm(play, noncritical, cheapest);
+		if (critical)
+			return model_choose(play, true, BY_AGE);
+		return model_choose(play, false, sweeps ? ON_THE_WAY : BY_SHARE);
 	}
-	room = count(play, SERVED, false) <
+	room = count_limited(play) <
 	       (int)play->config.noncritical_in_device_max;
-	in_turn = critical < 0 && room;
+	in_turn = !critical && room;
 	due = play->now_ns >= play->release_due_ns &&
-	      (room || count(play, SERVED, false) <
+	      (room || count_limited(play) <
 			       count(play, SERVED, true) / FGIO_RELEASE_SHARE);
-	if (noncritical >= 0 && (in_turn || due)) {
+	if (noncritical && (in_turn || due)) {
 		model_note_release(play);
-		return noncritical;
+		return model_choose(play, false, BY_AGE);
 	}
-	return critical;
+	if (critical)
+		return model_choose(play, true, BY_AGE);
+	return model_write_off(play) ? model_next(play, sweeps) : -1;
 }
 
 static void play_insert(struct play *play, int i, uint8_t how)
@@ -133,6 +262,7 @@ static void play_insert(struct play *play, int i, uint8_t how)
 	request->class = how & 1 ? FGIO_CRITICAL : FGIO_NONCRITICAL;
 	request->sector = (uint64_t)(how >> 2) * 8;
 	request->sectors = 16;
+	request->write = how & 32;
 	request->queued_ns = play->now_ns;
 	fgio_queue_insert(&play->queue, request, at_head);
 	play->model[i] = (struct model_request){
@@ -142,27 +272,37 @@ static void play_insert(struct play *play, int i, uint8_t how)
 	};
 }
 
-/* @cheapest: an index, or one out of range for none */
-static void play_next(struct play *play, int cheapest)
+static struct fgio_request *on_the_way(struct play *play, bool write)
 {
+	int next = next_on_the_way(play, write);
+
+	return next < 0 ? NULL : &play->requests[next];
+}
+
+static void play_next(struct play *play, bool sweeps)
+{
+	const struct fgio_sweep sweep = {
+		{ on_the_way(play, false), on_the_way(play, true) }
+	};
+	bool timed = sweeps || fgio_queue_needs_clock(&play->queue);
 	struct fgio_request *request;
-	uint64_t now_ns;
 	int expected;
 
-	if (cheapest >= REQUESTS || play->model[cheapest].where != WAITS ||
-	    play->model[cheapest].critical)
-		cheapest = -1;
-	expected = model_next(play, cheapest);
+	for (int write = 0; write < 2; write++)
+		CHECK(fgio_queue_position(&play->queue, write) ==
+		      play->order[false].ended[write]);
+	expected = model_next(play, sweeps);
 	/* Where no clock is needed, none is read: the answer must not differ. */
-	now_ns = fgio_queue_needs_clock(&play->queue) ? play->now_ns : 0;
-	request = fgio_queue_next(&play->queue, now_ns,
-				  cheapest < 0 ? NULL :
-						 &play->requests[cheapest]);
+	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0,
+				  sweeps ? &sweep : NULL);
 	play->told = false;
 	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
 	if (request) {
 		CHECK(request->state == FGIO_REQUEST_IN_DEVICE);
 		play->model[expected].where = SERVED;
+		play->model[expected].written_off = false;
+		if (!play->model[expected].critical)
+			play->still_ns = 0;
 	}
 }
 
@@ -173,6 +313,8 @@ static void play_left_device(struct play *play, int i)
 	play->told |= fgio_queue_left_device(&play->queue, &play->requests[i],
 					     play->now_ns);
 	play->model[i].where = AWAY;
+	if (!play->model[i].critical)
+		play->still_ns = 0;
 	if (play->model[i].critical)
 		play->critical_done_ns = play->now_ns;
 }
@@ -190,7 +332,8 @@ static void play_absorb(struct play *play, int i, int other)
 	struct model_request *into = &play->model[i];
 	struct model_request *from = &play->model[other];
 
-	if (i == other || into->where != WAITS || from->where == SERVED)
+	if (i == other || into->where != WAITS || from->where == SERVED ||
+	    play->requests[i].write != play->requests[other].write)
 		return;
 	if (from->where == AWAY) {
 		play->requests[other].state = FGIO_REQUEST_IDLE;
@@ -230,7 +373,9 @@ static void play_promote_sector(struct play *play, uint64_t sector)
 		    sector >= candidate->sector + candidate->sectors)
 			continue;
 		if (expected < 0 ||
-		    play->model[i].order < play->model[expected].order)
+		    candidate->write < play->requests[expected].write ||
+		    (candidate->write == play->requests[expected].write &&
+		     play->model[i].order < play->model[expected].order))
 			expected = i;
 	}
 	request = fgio_queue_promote_sector(&play->queue, sector);
@@ -306,7 +451,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play_insert(play, operation / 16 % REQUESTS, value);
 		break;
 	case 4: case 5: case 6: case 7: case 8:
-		play_next(play, value);
+		play_next(play, value & 1);
 		break;
 	case 9: case 10: case 11:
 		play_left_device(play, i);
@@ -328,7 +473,9 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 			check_lines(play, value / 16 % 2);
 		break;
 	default:
-		play->now_ns += (uint64_t)value * value * 1000;
+		/* As long as it takes to be overdue, now and then. */
+		play->now_ns += (uint64_t)value * value *
+				(operation / 16 ? 1000 : 100000);
 	}
 }
 
@@ -338,7 +485,7 @@ static void drain(struct play *play)
 	for (int round = 0; round < 2 * REQUESTS; round++) {
 		for (int i = 0; i < REQUESTS; i++)
 			play_left_device(play, i);
-		play_next(play, REQUESTS);
+		play_next(play, false);
 	}
 	CHECK(!count(play, WAITS, true) && !count(play, WAITS, false));
 }

@@ -261,8 +261,31 @@ static void complete(struct contest *contest, u32 slot)
 	}
 }
 
+/* As elevator.c does. Return: NULL where there is no arm, as far as was learnt. */
+static const struct fgio_sweep *look_ahead(struct contest *contest,
+					   struct fgio_sweep *sweep)
+{
+	*sweep = (struct fgio_sweep){ { NULL, NULL } };
+	if (!fgio_queue_sweeps(&contest->queue))
+		return NULL;
+	for (u32 i = 0; i < contest->ios; i++) {
+		struct fgio_request *request = &contest->io[i].request;
+		struct fgio_request **next = &sweep->next[request->write];
+
+		if (request->state != FGIO_REQUEST_QUEUED ||
+		    request->class != FGIO_NONCRITICAL ||
+		    request->sector < fgio_queue_position(&contest->queue,
+							  request->write))
+			continue;
+		if (!*next || request->sector < (*next)->sector)
+			*next = request;
+	}
+	return sweep;
+}
+
 static void dispatch(struct contest *contest)
 {
+	struct fgio_sweep sweep;
 	struct fgio_queue *queue = &contest->queue;
 	u32 slots = contest->parameters.hw_queues *
 		    contest->parameters.queue_depth;
@@ -275,7 +298,7 @@ static void dispatch(struct contest *contest)
 		bool timed = fgio_queue_needs_clock(queue);
 
 		request = fgio_queue_next(queue, timed ? contest->now_ns : 0,
-					  NULL);
+					  look_ahead(contest, &sweep));
 		if (!request)
 			break;
 		send(contest, request);

@@ -190,34 +190,70 @@ static void test_promotion(void **state)
 	assert_int_equal(queue.counters.promoted, 1);
 }
 
-/* A stream of cheap requests must not keep an old one waiting for ever. */
+/* A way over a disk on which there is always one more must not keep an old one. */
 static void test_the_oldest_is_passed_over_a_bounded_time(void **state)
 {
 	struct fgio_queue queue;
 	struct fgio_request old = new_request(FGIO_NONCRITICAL, 0);
-	struct fgio_request cheap = new_request(FGIO_NONCRITICAL, 8);
+	struct fgio_request near = new_request(FGIO_NONCRITICAL, 8);
 	struct fgio_request critical = new_request(FGIO_CRITICAL, 16);
-	int passed_over = 0;
+	struct fgio_sweep sweep = { { &near, NULL } };
+	uint64_t begin_ns = 1000 * MILLISECOND, now_ns = begin_ns;
 
 	(void)state;
 	init(&queue);
+	old.queued_ns = near.queued_ns = now_ns;
 	fgio_queue_insert(&queue, &old, false);
-	fgio_queue_insert(&queue, &cheap, false);
-	while (fgio_queue_next(&queue, 0, &cheap) == &cheap) {
-		fgio_queue_left_device(&queue, &cheap, 0);
-		fgio_queue_insert(&queue, &cheap, false);
-		passed_over++;
+	fgio_queue_insert(&queue, &near, false);
+	while (fgio_queue_next(&queue, now_ns, &sweep) == &near) {
+		fgio_queue_left_device(&queue, &near, now_ns);
+		near.queued_ns = now_ns;
+		fgio_queue_insert(&queue, &near, false);
+		now_ns += MILLISECOND;
 	}
-	assert_int_equal(passed_over, FGIO_PASSED_OVER_MAX);
+	assert_in_range(now_ns - begin_ns, FGIO_ORDER_READ_NS,
+			FGIO_ORDER_READ_NS + FGIO_ORDER_BATCH * MILLISECOND);
 	/* Beside critical I/O, age alone counts. */
-	fgio_queue_left_device(&queue, &old, 0);
+	queue.next_release_ns = now_ns;
+	fgio_queue_left_device(&queue, &old, now_ns);
 	fgio_queue_insert(&queue, &critical, false);
-	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &cheap);
-	fgio_queue_left_device(&queue, &cheap, 2);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, &sweep), &near);
+	fgio_queue_left_device(&queue, &near, now_ns);
 	fgio_queue_insert(&queue, &old, false);
-	fgio_queue_insert(&queue, &cheap, false);
-	assert_ptr_equal(fgio_queue_next(&queue, 3, &cheap), &critical);
-	assert_ptr_equal(fgio_queue_next(&queue, 4, &cheap), &old);
+	fgio_queue_insert(&queue, &near, false);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, &sweep), &critical);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, &sweep), &old);
+}
+
+/* Of a pile of one direction, few go before one of the other, in either class. */
+static void test_no_direction_stands_behind_a_pile(void **state)
+{
+	struct fgio_request pile[64], one;
+	struct fgio_queue queue;
+
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		enum fgio_class class = how & 1 ? FGIO_CRITICAL :
+						  FGIO_NONCRITICAL;
+		int before = 0;
+
+		init(&queue);
+		for (int i = 0; i < 64; i++) {
+			pile[i] = new_request(class, (uint64_t)i * 8);
+			pile[i].write = how & 2;
+			fgio_queue_insert(&queue, &pile[i], false);
+		}
+		fgio_queue_next(&queue, 1, NULL);
+		one = new_request(class, 0);
+		one.write = !(how & 2);
+		fgio_queue_insert(&queue, &one, false);
+		while (fgio_queue_next(&queue, 1, NULL) != &one)
+			before++;
+		assert_int_equal(before, how & 2 ? 0 :
+					 class == FGIO_CRITICAL ?
+						   FGIO_ORDER_STARVED :
+						   FGIO_ORDER_SHARE_READS);
+	}
 }
 
 static void test_waiting_time_is_counted(void **state)
@@ -376,7 +412,7 @@ static void test_completions_and_dispatch_share_no_line(void **state)
 		LINES(depth.cache_pace),
 	};
 	const struct lines dispatch[] = {
-		LINES(fifo), LINES(queued), LINES(next_release_ns),
+		LINES(order), LINES(queued), LINES(next_release_ns),
 		LINES(retry_ns), LINES(measures), LINES(still), LINES(counters),
 		LINES(depth.work_ns), LINES(depth.pace), LINES(depth.interval),
 		LINES(depth.retry_ns), LINES(depth.foresight),
@@ -417,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_background_never_starves_in_a_deep_device),
 		cmocka_unit_test(test_promotion),
 		cmocka_unit_test(test_the_oldest_is_passed_over_a_bounded_time),
+		cmocka_unit_test(test_no_direction_stands_behind_a_pile),
 		cmocka_unit_test(test_waiting_time_is_counted),
 		cmocka_unit_test(test_one_class_withholds_nothing),
 		cmocka_unit_test(test_requests_may_leave_while_they_are_visited),

@@ -199,6 +199,39 @@ check_nowait() {
   remove_null nowait2
 }
 
+# Two polled reads stay in the device. After critical I/O there is room for two: the next one waits
+# until they are written off, which shows that they were in its way, and others no more.
+check_reads_that_nobody_reaps_hold_nothing_up() {
+  local poller begin first took elevator
+  make_null polls size=64 irqmode=2 completion_nsec=1000000 submit_queues=2 poll_queues=1
+  echo 600000 >"/sys/block/$DISK/queue/io_timeout"
+  for elevator in mq-deadline fgio; do
+    use $elevator
+    polled "/dev/$DISK" 2 >"$WORK/polled.out" &
+    poller=$!
+    wait_for "polled reads" grep -q submitted "$WORK/polled.out"
+    ionice -c1 dd "if=/dev/$DISK" of=/dev/null bs=4k count=3 iflag=direct status=none
+    sleep 0.3
+    begin=$(now_ms)
+    dd "if=/dev/$DISK" of=/dev/null bs=4k count=1 iflag=direct status=none
+    first=$(($(now_ms) - begin))
+    dd "if=/dev/$DISK" of=/dev/null bs=4k count=8 iflag=direct status=none
+    took=$(($(now_ms) - begin - first))
+    echo "$elevator: first $first ms, eight more $took ms"
+    if [[ $elevator == fgio ]]; then
+      expect "requests that stay" "$(counter noncritical_in_device)" -eq 2
+      expect "ms until they are written off" "$first" -gt 500
+    fi
+    expect "ms of the first" "$first" -lt 10000
+    expect "ms of the others" "$took" -lt 10000
+    kill $poller
+    wait $poller || true
+  done
+  remove_null polls
+}
+
+now_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
+
 sleeping_in_admission() { [[ $(counter noncritical_waiting) -gt 0 ]]; }
 
 check_zoned() {
