@@ -58,8 +58,10 @@ static void on_contention_begin(void *data, void *lock, unsigned int flags)
 		fgio_wait_enter(kind, (u64)lock, 0);
 }
 
-/* Attached for as long as a wait may be recorded that it is to end. */
-/* A semaphore that was waited for has a new holder. */
+/*
+ * Attached for as long as a wait may be recorded that it is to end. A semaphore
+ * that was waited for has a new holder.
+ */
 static void on_contention_end(void *data, void *lock, int error)
 {
 	u8 kind = fgio_wait_kind((u64)lock);

@@ -11,6 +11,7 @@ from lab.experiments.base import (
     STOCK,
     Experiment,
     Row,
+    background_io,
     check,
     disk_use,
     grown,
@@ -39,15 +40,37 @@ CELLS: dict[str, dict[str, object]] = {
     "rand-read": {"rw": "randread", "bs": "4k", "iodepth": 32},
     "rand-write": {"rw": "randwrite", "bs": "4k", "iodepth": 32},
 }
+# One direction beside a pile of the other: the second job of a cell is NAME-beside.
+MIXES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "reader-beside-writers": (
+        {"rw": "randread", "bs": "16k", "iodepth": 1},
+        {"rw": "randwrite", "bs": "64k", "iodepth": 60},
+    ),
+    "writer-beside-readers": (
+        {"rw": "randwrite", "bs": "4k", "iodepth": 1},
+        {"rw": "randread", "bs": "16k", "iodepth": 60},
+    ),
+    "readers-beside-writers": (
+        {"rw": "randread", "bs": "4k", "iodepth": 60},
+        {"rw": "randwrite", "bs": "4k", "iodepth": 60},
+    ),
+}
+# A hard disk serves a lone reader eight times a second beside writers.
+MIX_DURATION_S = 10.0
+
+
+def _jobs(cell: str) -> tuple[list[fio.Job], float]:
+    if cell in CELLS:
+        return [fio.Job(cell, CELLS[cell])], IdleCost.duration_s
+    one, beside = MIXES[cell]
+    return [fio.Job(cell, one), fio.Job(f"{cell}-beside", beside)], MIX_DURATION_S
 
 
 class IdleCost(Experiment):
-    """Sequential and random reads and writes without any tag or priority."""
+    """Reads and writes, alone and beside each other, without any tag or priority."""
 
     name = "idle-cost"
-    description = (
-        "fio without a foreground: sequential and random, read and write, sizes after merging"
-    )
+    description = "fio without a foreground: reads and writes, alone and beside each other, merging"
     device = "volume"
     configurations = ("none", "mq-deadline", "fgio")
     extra_configurations = STOCK
@@ -61,9 +84,9 @@ class IdleCost(Experiment):
         need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
         taken = payload(chosen)
         script = PREPARE.format(device=self.device, seed=seed, elevator=configuration.elevator)
-        for cell, options in CELLS.items():
-            job = fio.Job(cell, options)
-            taken[f"{cell}.fio"] = fio.job_file("simdisk0", seed, self.duration_s, [job])
+        for cell in (*CELLS, *MIXES):
+            jobs, duration_s = _jobs(cell)
+            taken[f"{cell}.fio"] = fio.job_file("simdisk0", seed, duration_s, jobs)
             script += CELL.format(cell=cell)
         return guest.Boot(
             kernel=chosen,
@@ -79,17 +102,24 @@ class IdleCost(Experiment):
     ) -> list[Row]:
         check(outcome, f"{self.name} under {configuration.name}")
         rows = []
-        for cell in CELLS:
+        for cell in (*CELLS, *MIXES):
             requests, _ = fio.read_log(outcome.results, cell)
+            jobs, duration_s = _jobs(cell)
+            beside = {}
+            if cell in MIXES:
+                others, moved = fio.read_log(outcome.results, f"{cell}-beside")
+                beside = background_io(others, moved, duration_s)
             use = disk_use(outcome.results, f"before-{cell}", f"after-{cell}")
+            reads = "read" in str(jobs[0].options["rw"])
             extra = {
                 "cell": cell,
                 "disk": use,
-                "request_kib": use["read" if cell.endswith("read") else "write"]["mean_kib"],
+                "request_kib": use["read" if reads else "write"]["mean_kib"],
+                "mean_ms": float(requests.latency_ms.mean()) if len(requests.latency_ms) else None,
                 "fgio_counters": grown(outcome.results, "fgio"),
             }
-            foreground = figures.summarize(requests, self.duration_s)
+            foreground = figures.summarize(requests, duration_s)
             rows.append(
-                Row(configuration.name, seed, foreground, {}, extra, requests, self.duration_s)
+                Row(configuration.name, seed, foreground, beside, extra, requests, duration_s)
             )
         return rows

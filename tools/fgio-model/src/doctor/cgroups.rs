@@ -45,7 +45,7 @@ const POLICIES: [Policy; 4] = [
         id: "cgroup-io-cost",
         effect: "io.cost takes the time in which I/O waits for its turn in fgio for a saturated disk, and slows all I/O down, the foreground's included",
         advice: Some(
-            "switch it off (`echo 'MAJ:MIN enable=0' > /sys/fs/cgroup/io.cost.qos`), or pin its rate (`echo 'MAJ:MIN min=100 max=100'`) and give foreground cgroups a high io.weight",
+            "switch it off (`echo 'MAJ:MIN enable=0' > /sys/fs/cgroup/io.cost.qos`), or pin its rate (`echo 'MAJ:MIN min=100 max=100' > /sys/fs/cgroup/io.cost.qos`) and give foreground cgroups a high io.weight",
         ),
         in_force: |line| line.split_whitespace().any(|word| word == "enable=1"),
     },
