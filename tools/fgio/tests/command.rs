@@ -385,7 +385,10 @@ fn blame_and_rearm_need_the_module() {
 #[test]
 fn watch_ends_cleanly_at_interrupt() {
     let system = System::new();
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("fgio"))
+    // Tests that run in the background may have inherited an ignored SIGINT.
+    let mut child = std::process::Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(assert_cmd::cargo::cargo_bin!("fgio"))
         .arg("--root")
         .arg(system.directory.path())
         .args(["--json", "status", "--watch", "0.1"])

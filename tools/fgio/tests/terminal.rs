@@ -65,14 +65,13 @@ impl Session {
     fn start(root: &Path, arguments: &[&str], colour: bool) -> Option<Self> {
         let (keyboard, terminal) = open_terminal()?;
         let before = tcgetattr(&terminal).unwrap();
+        let inner = fgio(root, arguments);
         // So that the terminal is the controlling one, too.
         let mut command = Command::new("setsid");
         command
             .arg("--ctty")
-            .arg(assert_cmd::cargo::cargo_bin!("fgio"))
-            .arg("--root")
-            .arg(root)
-            .args(arguments)
+            .arg(inner.get_program())
+            .args(inner.get_args())
             .env("TERM", "xterm")
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR")
@@ -278,8 +277,14 @@ fn hang_up(mut command: Command, controls: bool, text: &str) -> Option<Child> {
 }
 
 fn fgio(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fgio"));
-    command.arg("--root").arg(root).args(arguments);
+    // Tests that run in the background may have inherited signals that are ignored.
+    let mut command = Command::new("env");
+    command
+        .arg("--default-signal=INT,HUP,TERM")
+        .arg(assert_cmd::cargo::cargo_bin!("fgio"))
+        .arg("--root")
+        .arg(root)
+        .args(arguments);
     command
 }
 
@@ -329,9 +334,9 @@ fn a_recorder_outlives_its_terminal_where_it_is_told_to() {
     assert!(shown.unwrap().status.success());
 
     let mut shell = Command::new("sh");
-    let inner = fgio(system.path(), &record);
-    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
-    shell.arg(inner.get_program()).args(inner.get_args());
+    shell.args(["-c", "trap '' HUP; exec \"$0\" --root \"$@\""]);
+    shell.arg(assert_cmd::cargo::cargo_bin!("fgio"));
+    shell.arg(system.path()).args(record);
     let mut child = hang_up(shell, true, "Ctrl-C ends it").unwrap();
     let while_recorded = Duration::from_secs(2);
     assert_eq!(fate(&mut child, CPU_LIMIT, while_recorded), Fate::Stayed);
