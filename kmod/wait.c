@@ -31,7 +31,7 @@ MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)")
 /* Only walks find any, one at a time. */
 static unsigned long ends_missed;
 module_param(ends_missed, ulong, 0444);
-MODULE_PARM_DESC(ends_missed, "tasks that ended while they were recorded as waiting: a mistake in fgio (0)");
+MODULE_PARM_DESC(ends_missed, "for tests: tasks that ended while they were recorded as waiting, a mistake in fgio (0)");
 
 struct locked_bucket {
 	raw_spinlock_t lock;

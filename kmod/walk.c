@@ -64,7 +64,7 @@ MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)
 
 static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);
-MODULE_PARM_DESC(walk_roots_max, "foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
+MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
 
 struct name {
 	u64 task;
