@@ -174,9 +174,10 @@ read_hook() { # NAME: sets WORKS, ATTACHED, ERROR and OPTIONAL
   read -r WORKS ATTACHED ERROR OPTIONAL <<<"$said"
 }
 
+# limit: 400
 check_a_hook_that_cannot_be_attached() {
   local name
-  for name in folio_wait_bit_common contention_begin futex_lock_pi jbd2:jbd2_log_wait_commit; do
+  for name in folio_wait_bit_common contention_begin sched_switch jbd2:jbd2_log_wait_commit; do
     load_fgio
     read_hook "$name"
     expect "$name works, the control" "$WORKS" -eq 1
