@@ -128,6 +128,11 @@ void read_disk(unsigned int round)
 	NEED(pread(disk_file, buffer(BLOCK), BLOCK, own_place(round)) == BLOCK);
 }
 
+void write_disk(unsigned int round)
+{
+	NEED(pwrite(disk_file, buffer(BLOCK), BLOCK, own_place(round)) == BLOCK);
+}
+
 int open_file(const char *name, int flags)
 {
 	int file = open(name, flags | O_CREAT | O_CLOEXEC, 0600);

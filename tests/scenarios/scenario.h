@@ -91,6 +91,7 @@ off_t own_place(unsigned int number);
 
 /* Reads a block of the disk beyond the file system: one I/O. */
 void read_disk(unsigned int round);
+void write_disk(unsigned int round);
 
 /* A file in the scenario's own folder. */
 int open_file(const char *name, int flags);

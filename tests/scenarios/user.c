@@ -77,6 +77,14 @@ static void hold_mutex(unsigned int round)
 	NEED(!pthread_mutex_unlock(&state->mutex));
 }
 
+/* A read would not stand behind the writes of the flood. */
+static void hold_mutex_writing(unsigned int round)
+{
+	NEED(!pthread_mutex_lock(&state->mutex));
+	write_disk(round);
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
 static void take_mutex(unsigned int round)
 {
 	(void)round;
@@ -309,7 +317,8 @@ const struct scenario user_scenarios[] = {
 	USER("admission", "the holder of a mutex sleeps in admission",
 	     prepare_mutex, hold_mutex, take_mutex, ),
 	USER("queued", "the holder of a mutex has its I/O in the queue",
-	     prepare_mutex, hold_mutex, take_mutex, .flood = FLOOD_QUEUED),
+	     prepare_mutex, hold_mutex_writing, take_mutex,
+	     .flood = FLOOD_QUEUED),
 	USER("mutex-pi", "pthread mutex with priority inheritance",
 	     prepare_mutex_pi, hold_mutex, take_mutex, ),
 	USER("mutex-robust", "robust pthread mutex", prepare_mutex_robust,
