@@ -29,6 +29,14 @@ sessions() { # two idle ones, one that works, one that is in a transaction, one 
   psql -XAtqc "SELECT pg_sleep(1000)" >/dev/null 2>&1 &
   as_postgres mkdir -p /tmp/wal
   as_postgres pg_receivewal --no-loop -D /tmp/wal >/dev/null 2>&1 &
+  local tries=0
+  # Their titles say what they are once they are connected, on a busy host later than in a second.
+  until [[ $(psql -XAtqc "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
+    backend_type IN ('client backend', 'walsender')") -ge 5 ]]; do
+    sleep 0.2
+    tries=$((tries + 1))
+    [[ $tries -lt 300 ]] || stop "the sessions do not connect"
+  done
   sleep 1
 }
 
