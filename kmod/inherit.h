@@ -450,6 +450,7 @@ struct fgio_hook {
 
 	struct kretprobe kretprobe;
 	struct ftrace_ops operations;
+	bool is_aimed;
 	struct tracepoint *found;
 	struct fgio_hook *end;
 	bool is_end;

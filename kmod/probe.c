@@ -234,14 +234,18 @@ static int attach_function(struct fgio_hook *hook)
 static int attach_look(struct fgio_hook *hook)
 {
 	struct ftrace_ops *operations = &hook->operations;
-	int error;
+	int error = 0;
 
 	operations->func = hook->look;
-	error = ftrace_set_filter(operations, (unsigned char *)hook->name,
-				  strlen(hook->name), 1);
-	if (!error)
-		error = register_ftrace_function(operations);
-	return error;
+	/* Searches all functions of the kernel: once, at load. */
+	if (!hook->is_aimed)
+		error = ftrace_set_filter(operations,
+					  (unsigned char *)hook->name,
+					  strlen(hook->name), 1);
+	if (error)
+		return error;
+	hook->is_aimed = true;
+	return register_ftrace_function(operations);
 }
 
 static int attach_tracepoint(struct fgio_hook *hook)
@@ -686,6 +690,16 @@ int fgio_probe_init(void)
 	return 0;
 }
 
+static void forget_aims(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (hook->is_aimed)
+			ftrace_free_filter(&hook->operations);
+}
+
 void fgio_probe_exit(void)
 {
 	unregister_module_notifier(&module_notifier);
@@ -698,4 +712,5 @@ void fgio_probe_exit(void)
 	if (READ_ONCE(fgio_waits_matter_now))
 		ignore_waits();
 	mutex_unlock(&hooks_lock);
+	forget_aims();
 }

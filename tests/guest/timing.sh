@@ -128,9 +128,9 @@ check_promotion_moves_a_queued_write() {
   fio $(reader --ioengine=libaio --iodepth=16) --output=/dev/null &
   load=$!
   wait_for "critical I/O" grep -q '^critical_in_device [1-9]' "/sys/kernel/debug/fgio/$DISK/counters"
-  read -r promoted without < <(promotion "/dev/$DISK" 60)
+  read -r promoted without < <(promotion "/dev/$DISK" 80)
   expect "the control promotes nothing" "$promoted" -eq 0
-  read -r promoted with < <(promotion "/dev/$DISK" 60 promote)
+  read -r promoted with < <(promotion "/dev/$DISK" 80 promote)
   alone=$(counter critical_promoted)
   kill $load
   echo "the last of 61 writes took $without ms, promoted $with ms"
