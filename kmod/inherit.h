@@ -430,6 +430,8 @@ void fgio_watchdog_exit(void);
  *	and @entry must not read them
  * @kretprobe: kept by probe.c, as are the members below
  * @found: the tracepoint
+ * @operations: of @look
+ * @is_aimed: they know their function, which takes a search of all functions
  * @end: the hook that @ended_by names
  * @is_end: it is such a hook
  * @error: why it cannot be attached, or 0
