@@ -17,6 +17,8 @@
 
 #define BLOCK 4096
 #define MOST 8
+/* Reads side by side would become one request. */
+#define APART (1024 * 1024)
 
 static void die(const char *what)
 {
@@ -60,7 +62,7 @@ int main(int argc, char **argv)
 			.fd = disk,
 			.addr = (uint64_t)buffer + i * BLOCK,
 			.len = BLOCK,
-			.off = (uint64_t)i * BLOCK,
+			.off = (uint64_t)i * APART,
 		};
 		array[i] = i;
 	}

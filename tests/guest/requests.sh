@@ -210,6 +210,7 @@ check_reads_that_nobody_reaps_hold_nothing_up() {
     polled "/dev/$DISK" 2 >"$WORK/polled.out" &
     poller=$!
     wait_for "polled reads" grep -q submitted "$WORK/polled.out"
+    [[ $elevator != fgio ]] || wait_for "them in the device" two_in_device
     ionice -c1 dd "if=/dev/$DISK" of=/dev/null bs=4k count=3 iflag=direct status=none
     sleep 0.3
     begin=$(now_ms)
@@ -229,6 +230,8 @@ check_reads_that_nobody_reaps_hold_nothing_up() {
   done
   remove_null polls
 }
+
+two_in_device() { [[ $(counter noncritical_in_device) -eq 2 ]]; }
 
 now_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 
