@@ -166,20 +166,29 @@ static u64 detail_of(const struct sleep *sleep)
 	       (sleep->shared ? FGIO_FUTEX_IS_SHARED : 0);
 }
 
-/* A task, which is current, is about to sleep. Context: the scheduler's. */
+/* Context: as fall_asleep(). */
+static noinline void note_sleep(struct task_struct *task,
+				struct pt_regs *registers)
+{
+	struct sleep sleep = {};
+
+	if (read_call(task, registers, &sleep))
+		fgio_sleep_enter(kind_of(&sleep),
+				 fgio_futex_object(task->mm, sleep.address),
+				 detail_of(&sleep));
+}
+
+/*
+ * A task, which is current, is about to sleep. All threads come here, and few of
+ * them get past the first questions. Context: the scheduler's.
+ */
 static void fall_asleep(struct task_struct *task)
 {
 	struct pt_regs *registers = task_pt_regs(task);
-	struct sleep sleep = {};
 
-	/* All threads come here: what few of them get past is first. */
-	if (!is_user_thread(task) || call_in(task, registers) == CALL_NONE ||
-	    !fgio_current_serves_requests() ||
-	    !read_call(task, registers, &sleep))
-		return;
-	fgio_sleep_enter(kind_of(&sleep),
-			 fgio_futex_object(task->mm, sleep.address),
-			 detail_of(&sleep));
+	if (is_user_thread(task) && call_in(task, registers) != CALL_NONE &&
+	    fgio_current_serves_requests())
+		note_sleep(task, registers);
 }
 
 /*

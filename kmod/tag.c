@@ -59,6 +59,12 @@ static unsigned int tags_max = 65536;
 module_param(tags_max, uint, 0444);
 MODULE_PARM_DESC(tags_max, "threads that can be tagged at once (65536)");
 
+/* Whether its place in the table is taken at all. Context: any. */
+static bool may_have_entry(const struct task_struct *task)
+{
+	return !hlist_empty(&tags[hash_min((unsigned long)task, TAG_BITS)]);
+}
+
 static struct tag_entry *find_entry(struct task_struct *task)
 {
 	struct tag_entry *entry;
@@ -87,7 +93,8 @@ enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 	enum fgio_thread_tag tag = FGIO_THREAD_UNTAGGED;
 	struct tag_entry *entry;
 
-	if (!READ_ONCE(tag_count))
+	/* All threads ask, at each sleep: for nearly all, this is all. */
+	if (!READ_ONCE(tag_count) || !may_have_entry(task))
 		return tag;
 	rcu_read_lock();
 	entry = find_entry(task);

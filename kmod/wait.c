@@ -226,19 +226,24 @@ static bool is_sleep(const struct fgio_wait *wait)
 	       wait->kind == FGIO_WAIT_CONDITION;
 }
 
-void fgio_sleep_leave(const struct task_struct *task)
+static noinline void end_sleep(const struct task_struct *task)
 {
-	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count;
 
-	/* For nearly all tasks that come to run, this is all. */
-	if (!READ_ONCE(bucket->foreground_waiting) ||
-	    !fgio_wait_any(bucket, (u64)task))
-		return;
 	count = fgio_wait_copy_of((u64)task, waits, NULL);
 	if (count && is_sleep(&waits[count - 1]))
 		end(task, waits[count - 1].seq);
+}
+
+void fgio_sleep_leave(const struct task_struct *task)
+{
+	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
+
+	/* For nearly all tasks that come to run, this is all. */
+	if (READ_ONCE(bucket->foreground_waiting) &&
+	    fgio_wait_any(bucket, (u64)task))
+		end_sleep(task);
 }
 
 /* Only a task itself begins its waits, so it can look for them unlocked. */
