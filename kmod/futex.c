@@ -23,12 +23,10 @@
 #include <linux/bitfield.h>
 #include <linux/ftrace.h>
 #include <linux/hash.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
@@ -276,11 +274,13 @@ static void add_vector(struct finding *finding, u64 detail)
 			      !(waits[i].flags & FUTEX_PRIVATE_FLAG));
 }
 
-/* Context: the walk's thread, which has taken on the waiter's memory. */
-static void look_around(struct task_struct *waiter, u64 detail,
-			struct finding *finding)
+/* Context: fgio_sleeper_look()'s. */
+static void look_around(struct task_struct *waiter,
+			const struct fgio_wait *wait, void *data)
 {
+	struct finding *finding = data;
 	struct task_struct *owner;
+	u64 detail = wait->detail;
 	pid_t tid = read_owner(detail);
 
 	rcu_read_lock();
@@ -297,37 +297,12 @@ static void look_around(struct task_struct *waiter, u64 detail,
 			      is_shared(detail));
 }
 
-/*
- * The walk takes on the waiter's address space: so it reads what is resident,
- * without mmap_lock, which somebody may hold who waits for I/O, and without
- * I/O of its own. Return: whether the waiter waits on.
- */
-static bool find(const struct fgio_walk_step *step, struct finding *finding)
-{
-	struct task_struct *waiter = fgio_sleeper_get(step->task,
-						      step->wait->seq);
-	struct mm_struct *mm;
-
-	if (!waiter)
-		return false;
-	mm = get_task_mm(waiter);
-	if (mm) {
-		kthread_use_mm(mm);
-		look_around(waiter, step->wait->detail, finding);
-		kthread_unuse_mm(mm);
-		/* The last one to put it frees it all, which takes its time. */
-		mmput_async(mm);
-	}
-	put_task_struct(waiter);
-	return mm;
-}
-
 void fgio_futex_blockers(const struct fgio_walk_step *step)
 {
 	struct finding finding = {};
 	u32 i;
 
-	if (!find(step, &finding))
+	if (!fgio_sleeper_look(step, look_around, &finding))
 		return;
 	if (finding.is_known) {
 		fgio_walk_found(step->walk, finding.owner);

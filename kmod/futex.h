@@ -12,9 +12,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-struct fgio_wait;
 struct mm_struct;
-struct task_struct;
 
 /* What the memory at an address may be; found out in the order of danger. */
 enum fgio_futex_shape {
@@ -41,8 +39,5 @@ enum fgio_futex_shape {
 
 /* futex.c: what a thread of a memory knows an address by. Context: any. */
 u64 fgio_futex_object(const struct mm_struct *mm, u64 address);
-
-/* sleep.c */
-struct task_struct *fgio_sleeper_get(u64 task, u32 seq);
 
 #endif /* FGIO_FUTEX_H */

@@ -103,16 +103,17 @@ void fgio_helper_watch(u64 object)
 }
 
 /* Exiting tasks do not act again. */
-static void note(struct locked_set *locked, u64 object, bool always)
+static void note(struct locked_set *locked, u64 object,
+		 struct task_struct *task, bool always)
 {
-	u32 payer = fgio_trust_payer_of(current);
+	u32 payer = fgio_trust_payer_of(task);
 	unsigned long flags;
 
-	if (current->flags & PF_EXITING)
+	if (task->flags & PF_EXITING)
 		return;
 	raw_spin_lock_irqsave(&locked->lock, flags);
-	fgio_history_note(&locked->set, object, fgio_identity_of(current),
-			  payer, ktime_get_mono_fast_ns(), !always);
+	fgio_history_note(&locked->set, object, fgio_identity_of(task), payer,
+			  ktime_get_mono_fast_ns(), !always);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
@@ -121,7 +122,12 @@ void fgio_helper_note(u64 object, bool always)
 	struct locked_set *locked = set_of(object);
 
 	if (always || fgio_history_remembered(&locked->set, object))
-		note(locked, object, always);
+		note(locked, object, current, always);
+}
+
+void fgio_helper_note_for(struct task_struct *task, u64 object)
+{
+	note(set_of(object), object, task, true);
 }
 
 void fgio_helper_signal(u64 object)
@@ -130,7 +136,7 @@ void fgio_helper_signal(u64 object)
 
 	if (fgio_history_remembered(&locked->set, object) &&
 	    !fgio_current_is_foreground())
-		note(locked, object, false);
+		note(locked, object, current, false);
 }
 
 unsigned int fgio_helper_list(u64 object, u64 window_ns,

@@ -150,8 +150,8 @@ bool fgio_wait_is_on(u64 task, u32 seq);
 void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
- * The current task, a foreground task, begins to sleep in futex(2), until the
- * scheduler runs it again and says so. Context: the scheduler's, with the run
+ * The current task, a foreground task, begins to sleep in futex(2) or semop(2),
+ * until the scheduler runs it again and says so. Context: the scheduler's, with the run
  * queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
@@ -161,6 +161,15 @@ void fgio_sleep_leave(const struct task_struct *task);
 
 bool fgio_sleep_of(u64 task, struct fgio_wait *wait);
 bool fgio_sleep_goes_on(u64 task, u32 seq);
+
+struct fgio_walk_step;
+
+/* The waiter's memory is current's; what is not resident cannot be read. */
+typedef void (*fgio_look_fn)(struct task_struct *waiter,
+			     const struct fgio_wait *wait, void *finding);
+
+bool fgio_sleeper_look(const struct fgio_walk_step *step, fgio_look_fn look,
+		       void *finding);
 
 /* --- walk.c ----------------------------------------------------------- */
 
@@ -313,6 +322,12 @@ void fgio_helper_watch(u64 object);
  * not in the table, unless @always. Context: any but NMI.
  */
 void fgio_helper_note(u64 object, bool always);
+
+/*
+ * Another task acts on an object, by what the current task does. Context: it
+ * exists; as fgio_helper_note().
+ */
+void fgio_helper_note_for(struct task_struct *task, u64 object);
 
 /*
  * The same for a condition, where anybody may act: a foreground task is not

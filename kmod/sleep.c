@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks sleep in futex(2), and for what.
+ * Which tasks sleep in futex(2) or semop(2), and for what.
  *
  * Whole pools of threads idle there, and their programs pass from one to the
  * other there all the time. So nothing is recorded for tasks that are not
- * foreground, and no function of the kernel's futexes is hooked for them: what
- * a task sleeps for is read from the registers of its system call, which stay
- * as they are while it sleeps.
+ * foreground, and no function that sleeps is hooked for them: what a task sleeps
+ * for is read from the registers of its system call, which stay as they are
+ * while it sleeps.
  *
  *	foreground tasks	when the scheduler takes them off a processor;
  *				the sleep ends when it runs them again
@@ -17,7 +17,9 @@
  * has not been on a processor in between: it counts its switches.
  */
 #include <linux/bitfield.h>
+#include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include <asm/syscall.h>
@@ -27,14 +29,47 @@
 #include "compat/compat.h"
 #include "futex.h"
 #include "inherit.h"
+#include "sysvsem.h"
 #include "wait.h"
 
+/**
+ * struct sleep - what a task sleeps for, as its system call's arguments say
+ * @kind: FGIO_WAIT_*
+ * @object: as in struct fgio_wait
+ * @detail: as in struct fgio_wait
+ */
 struct sleep {
-	u64 address;
-	enum fgio_futex_shape shape;
-	u32 count;
-	bool shared;
+	u8 kind;
+	u64 object;
+	u64 detail;
 };
+
+/**
+ * struct call - a system call that a task may sleep in
+ * @mm: the task's
+ * @arguments: as they were when it came in
+ * @is_compat: of a 32-bit process
+ */
+struct call {
+	const struct mm_struct *mm;
+	unsigned long arguments[6];
+	bool is_compat;
+};
+
+static void sleep_on_futex(const struct call *call, u64 address,
+			   enum fgio_futex_shape shape, bool shared, u32 count,
+			   struct sleep *sleep)
+{
+	bool is_condition = shape == FGIO_SHAPE_NONE ||
+			    shape == FGIO_SHAPE_VECTOR;
+
+	sleep->kind = is_condition ? FGIO_WAIT_CONDITION : FGIO_WAIT_FUTEX;
+	sleep->object = fgio_futex_object(call->mm, address);
+	sleep->detail = (address & FGIO_FUTEX_ADDRESS) |
+			FIELD_PREP(FGIO_FUTEX_COUNT, count) |
+			FIELD_PREP(FGIO_FUTEX_SHAPE, shape) |
+			(shared ? FGIO_FUTEX_IS_SHARED : 0);
+}
 
 /* glibc's layouts are those of 64-bit processes. */
 static enum fgio_futex_shape shape_of_value(u32 value, bool shared,
@@ -53,117 +88,117 @@ static enum fgio_futex_shape shape_of_value(u32 value, bool shared,
 }
 
 /* futex(uaddr, futex_op, val, ...). Return: whether it sleeps at all. */
-static bool read_futex(const unsigned long *arguments, bool is_compat,
-		       struct sleep *sleep)
+static bool read_futex(const struct call *call, struct sleep *sleep)
 {
-	u32 operation = arguments[1];
+	u32 operation = call->arguments[1];
+	bool shared = !(operation & FUTEX_PRIVATE_FLAG);
+	enum fgio_futex_shape shape;
 
-	sleep->address = arguments[0];
-	sleep->shared = !(operation & FUTEX_PRIVATE_FLAG);
 	switch (operation & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		sleep->shape = shape_of_value(arguments[2], sleep->shared,
-					      is_compat);
-		return true;
+		shape = shape_of_value(call->arguments[2], shared,
+				       call->is_compat);
+		break;
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
-		sleep->shape = FGIO_SHAPE_OWNER_WORD;
-		return true;
+		shape = FGIO_SHAPE_OWNER_WORD;
+		break;
 	case FUTEX_WAIT_REQUEUE_PI:
-		sleep->shape = FGIO_SHAPE_NONE;
-		return true;
+		shape = FGIO_SHAPE_NONE;
+		break;
 	default:
 		return false;
 	}
+	sleep_on_futex(call, call->arguments[0], shape, shared, 0, sleep);
+	return true;
 }
 
 /* futex_waitv(waiters, nr_futexes, ...) */
-static bool read_vector(const unsigned long *arguments, struct sleep *sleep)
+static bool read_vector(const struct call *call, struct sleep *sleep)
 {
-	sleep->address = arguments[0];
-	sleep->shape = FGIO_SHAPE_VECTOR;
-	sleep->count = min_t(u32, arguments[1], FGIO_FUTEX_VECTOR_MAX);
-	sleep->shared = false;
+	u32 count = min_t(u32, call->arguments[1], FGIO_FUTEX_VECTOR_MAX);
+
+	sleep_on_futex(call, call->arguments[0], FGIO_SHAPE_VECTOR, false,
+		       count, sleep);
 	return true;
 }
 
+#ifdef __NR_futex_wait
 /* futex_wait(uaddr, val, mask, flags, ...), since 6.7 */
-static bool read_futex_wait(const unsigned long *arguments, bool is_compat,
-			    struct sleep *sleep)
+static bool read_futex_wait(const struct call *call, struct sleep *sleep)
 {
-	sleep->address = arguments[0];
-	sleep->shared = !(arguments[3] & FUTEX_PRIVATE_FLAG);
-	sleep->shape = shape_of_value(arguments[1], sleep->shared, is_compat);
+	bool shared = !(call->arguments[3] & FUTEX_PRIVATE_FLAG);
+	enum fgio_futex_shape shape;
+
+	shape = shape_of_value(call->arguments[1], shared, call->is_compat);
+	sleep_on_futex(call, call->arguments[0], shape, shared, 0, sleep);
+	return true;
+}
+#endif
+
+/* semop(semid, sops, nsops), and semtimedop() */
+static bool read_semop(const struct call *call, struct sleep *sleep)
+{
+	u32 count = min_t(u32, call->arguments[2], FGIO_SEMOP_MAX);
+
+	sleep->kind = FGIO_WAIT_SYSV_SEMAPHORE;
+	sleep->object = (call->arguments[1] & FGIO_SEMOP_ADDRESS) |
+			FIELD_PREP(FGIO_SEMOP_COUNT, count);
+	sleep->detail = (u32)call->arguments[0];
 	return true;
 }
 
-enum call { CALL_NONE, CALL_FUTEX, CALL_WAITV, CALL_WAIT };
+typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
-static enum call call_of(int number, bool is_compat)
+/* Return: what reads this system call; NULL when it is none of these. */
+static read_fn reader_of(int number, bool is_compat)
 {
 	if (is_compat)
-		return fgio_is_compat_futex(number) ? CALL_FUTEX : CALL_NONE;
+		return fgio_is_compat_futex(number) ? read_futex : NULL;
 	switch (number) {
 	case __NR_futex:
-		return CALL_FUTEX;
+		return read_futex;
 	case __NR_futex_waitv:
-		return CALL_WAITV;
+		return read_vector;
 #ifdef __NR_futex_wait
 	case __NR_futex_wait:
-		return CALL_WAIT;
+		return read_futex_wait;
 #endif
+	case __NR_semop:
+	case __NR_semtimedop:
+		return read_semop;
 	default:
-		return CALL_NONE;
+		return NULL;
 	}
 }
 
-static enum call call_in(struct task_struct *task, struct pt_regs *registers)
+static read_fn reader_in(struct task_struct *task, struct pt_regs *registers)
 {
-	return call_of(syscall_get_nr(task, registers),
-		       fgio_is_compat_call(task));
+	return reader_of(syscall_get_nr(task, registers),
+			 fgio_is_compat_call(task));
 }
 
 /* Return: whether a task whose system call has these registers sleeps in it. */
 static bool read_call(struct task_struct *task, struct pt_regs *registers,
 		      struct sleep *sleep)
 {
-	bool is_compat = fgio_is_compat_call(task);
-	unsigned long arguments[6];
+	struct call call = {
+		.mm = READ_ONCE(task->mm),
+		.is_compat = fgio_is_compat_call(task),
+	};
+	read_fn read = reader_in(task, registers);
 
-	syscall_get_arguments(task, registers, arguments);
-	switch (call_in(task, registers)) {
-	case CALL_FUTEX:
-		return read_futex(arguments, is_compat, sleep);
-	case CALL_WAITV:
-		return read_vector(arguments, sleep);
-	case CALL_WAIT:
-		return read_futex_wait(arguments, is_compat, sleep);
-	default:
+	if (!read)
 		return false;
-	}
+	syscall_get_arguments(task, registers, call.arguments);
+	return read(&call, sleep);
 }
 
 static bool is_user_thread(const struct task_struct *task)
 {
 	return task->mm && !(READ_ONCE(task->flags) &
 			     (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
-}
-
-static u8 kind_of(const struct sleep *sleep)
-{
-	return sleep->shape == FGIO_SHAPE_NONE ||
-			       sleep->shape == FGIO_SHAPE_VECTOR ?
-		       FGIO_WAIT_CONDITION :
-		       FGIO_WAIT_FUTEX;
-}
-
-static u64 detail_of(const struct sleep *sleep)
-{
-	return (sleep->address & FGIO_FUTEX_ADDRESS) |
-	       FIELD_PREP(FGIO_FUTEX_COUNT, sleep->count) |
-	       FIELD_PREP(FGIO_FUTEX_SHAPE, sleep->shape) |
-	       (sleep->shared ? FGIO_FUTEX_IS_SHARED : 0);
 }
 
 /* Context: as fall_asleep(). */
@@ -173,9 +208,7 @@ static noinline void note_sleep(struct task_struct *task,
 	struct sleep sleep = {};
 
 	if (read_call(task, registers, &sleep))
-		fgio_sleep_enter(kind_of(&sleep),
-				 fgio_futex_object(task->mm, sleep.address),
-				 detail_of(&sleep));
+		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }
 
 /*
@@ -186,7 +219,7 @@ static void fall_asleep(struct task_struct *task)
 {
 	struct pt_regs *registers = task_pt_regs(task);
 
-	if (is_user_thread(task) && call_in(task, registers) != CALL_NONE &&
+	if (is_user_thread(task) && reader_in(task, registers) &&
 	    fgio_current_serves_requests())
 		note_sleep(task, registers);
 }
@@ -266,7 +299,7 @@ static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 }
 
 /**
- * fgio_sleep_of() - what a task sleeps for in futex(2) that nobody recorded
+ * fgio_sleep_of() - what a task sleeps for, of which nobody made a record
  * @task: who
  * @wait: out: the wait; its seq has FGIO_SEQ_OUTSIDE
  *
@@ -284,18 +317,17 @@ bool fgio_sleep_of(u64 task, struct fgio_wait *wait)
 	found = sleeper && read_sleep(sleeper, &sleep, &seq);
 	if (found)
 		*wait = (struct fgio_wait){
-			.object = fgio_futex_object(READ_ONCE(sleeper->mm),
-						    sleep.address),
-			.detail = detail_of(&sleep),
+			.object = sleep.object,
+			.detail = sleep.detail,
 			.seq = seq,
-			.kind = kind_of(&sleep),
+			.kind = sleep.kind,
 		};
 	rcu_read_unlock();
 	return found;
 }
 
 /* Return: a task that sleeps on, with a reference, or NULL. */
-struct task_struct *fgio_sleeper_get(u64 task, u32 seq)
+static struct task_struct *sleeper_get(u64 task, u32 seq)
 {
 	struct task_struct *sleeper;
 
@@ -307,4 +339,35 @@ struct task_struct *fgio_sleeper_get(u64 task, u32 seq)
 		sleeper = NULL;
 	rcu_read_unlock();
 	return sleeper;
+}
+
+/**
+ * fgio_sleeper_look() - read the memory of a task that sleeps
+ * @step: who, and in which sleep
+ * @look: called when it sleeps on, with its memory as current's
+ * @finding: passed on
+ *
+ * So @look reads what is resident, without mmap_lock, which somebody may hold
+ * who waits for I/O, and without I/O of its own.
+ *
+ * Return: whether @look was called. Context: the walk's thread.
+ */
+bool fgio_sleeper_look(const struct fgio_walk_step *step, fgio_look_fn look,
+		       void *finding)
+{
+	struct task_struct *sleeper = sleeper_get(step->task, step->wait->seq);
+	struct mm_struct *mm;
+
+	if (!sleeper)
+		return false;
+	mm = get_task_mm(sleeper);
+	if (mm) {
+		kthread_use_mm(mm);
+		look(sleeper, step->wait, finding);
+		kthread_unuse_mm(mm);
+		/* The last one to put it frees it all, which takes its time. */
+		mmput_async(mm);
+	}
+	put_task_struct(sleeper);
+	return mm;
 }

@@ -12,118 +12,153 @@
  *
  * A lock may also be one that is raised from zero to be taken: who waits for
  * zero waits for who raised it last.
+ *
+ * Who sleeps, sleep.c finds out. Who acts is noted where the kernel does what a
+ * call asks for: for the caller, or for one that sleeps, by who lets it go on.
+ * Nobody sleeps there, so that sleepers take no place among the hook's calls.
  */
+#include <linux/bitfield.h>
 #include <linux/hash.h>
 #include <linux/ipc_namespace.h>
 #include <linux/nsproxy.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/sem.h>
+#include <linux/uaccess.h>
 
+#include "fgio_private.h"
 #include "helper.h"
 #include "inherit.h"
-
-/* Operations of one call that are looked at; more than one is rare. */
-#define OPERATIONS_MAX 8U
-/* Semaphores of one call that are waited for: waits do not nest deeper. */
-#define WAITS_MAX 2U
+#include "sysvsem.h"
 
 /* One bit of an object tells those who lower it from those who raise it. */
 #define LOWERED BIT_ULL(63)
 
-/* What entry leaves for exit. The operations lie in the caller's frame. */
-struct pending_call {
-	u32 seqs[WAITS_MAX];
-	s32 semid;
-	const struct sembuf *operations;
-	u32 count;
+static u64 object_of(const struct ipc_namespace *namespace, s32 semid,
+		     u16 number)
+{
+	u64 hash = hash_64((u64)namespace, 64);
+
+	return (hash ^ ((u64)(u32)semid << 16 | number)) & ~LOWERED;
+}
+
+/* --- who acts --------------------------------------------------------- */
+
+/* What entry leaves for exit. */
+struct attempt {
+	const struct sem_array *array;
+	const struct sem_queue *call;
 };
 
-static_assert(sizeof(struct pending_call) <= FGIO_HOOK_DATA);
+static_assert(sizeof(struct attempt) <= FGIO_HOOK_DATA);
 
-static u64 object_of(s32 semid, u16 number)
+/* int perform_atomic_semop(struct sem_array *sma, struct sem_queue *q) */
+static int enter_attempt(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
 {
-	u64 namespace = hash_64((u64)current->nsproxy->ipc_ns, 64);
-
-	return (namespace ^ ((u64)(u32)semid << 16 | number)) & ~LOWERED;
-}
-
-static u32 begin_wait(s32 semid, const struct sembuf *operation)
-{
-	u64 object = object_of(semid, operation->sem_num);
-
-	if (fgio_current_is_foreground()) {
-		fgio_helper_watch(object);
-		fgio_helper_watch(object | LOWERED);
-	}
-	return fgio_wait_enter(FGIO_WAIT_SYSV_SEMAPHORE, object,
-			       !operation->sem_op);
-}
-
-/* Each ends by itself: there may have been no room for the one around it. */
-static void begin_waits(struct pending_call *call)
-{
-	unsigned int waits = 0;
-	unsigned int i;
-
-	for (i = 0; i < call->count && waits < WAITS_MAX; i++) {
-		if (call->operations[i].sem_op > 0 ||
-		    call->operations[i].sem_flg & IPC_NOWAIT)
-			continue;
-		call->seqs[waits++] = begin_wait(call->semid,
-						 &call->operations[i]);
-	}
-}
-
-/*
- * long __do_semtimedop(int semid, struct sembuf *sops, unsigned nsops,
- *			const struct timespec64 *timeout,
- *			struct ipc_namespace *ns)
- */
-static int enter_semtimedop(struct kretprobe_instance *instance,
-			    struct pt_regs *regs)
-{
-	struct pending_call *call = (struct pending_call *)instance->data;
+	struct attempt *attempt = (struct attempt *)instance->data;
 
 	if (!fgio_waits_matter())
 		return 1;
-	memset(call->seqs, 0, sizeof(call->seqs));
-	call->semid = regs_get_kernel_argument(regs, 0);
-	call->operations = (void *)regs_get_kernel_argument(regs, 1);
-	call->count = min_t(u32, regs_get_kernel_argument(regs, 2),
-			    OPERATIONS_MAX);
-	begin_waits(call);
+	attempt->array = (void *)regs_get_kernel_argument(regs, 0);
+	attempt->call = (void *)regs_get_kernel_argument(regs, 1);
 	return 0;
 }
 
-/* Who holds a lock took it before somebody waited for it: always noted. */
-static void note(s32 semid, const struct sembuf *operation)
+/*
+ * A call is kept on its caller's stack, and names the caller when that sleeps.
+ * Context: the array is locked, so that whoever sleeps there sleeps on.
+ */
+static struct task_struct *caller_of(const struct sem_queue *call)
 {
-	u64 object = object_of(semid, operation->sem_num);
-
-	if (operation->sem_op < 0)
-		fgio_helper_note(object | LOWERED, true);
-	else if (operation->sem_op > 0)
-		fgio_helper_note(object, true);
+	return object_is_on_stack(call) ? current : call->sleeper;
 }
 
-static int leave_semtimedop(struct kretprobe_instance *instance,
-			    struct pt_regs *regs)
+/* Who holds a lock took it before somebody waited for it: always noted. */
+static void note(struct task_struct *task, u64 object, int change)
 {
-	const struct pending_call *call = (void *)instance->data;
-	unsigned int i;
+	if (change < 0)
+		fgio_helper_note_for(task, object | LOWERED);
+	else if (change > 0)
+		fgio_helper_note_for(task, object);
+}
 
-	for (i = WAITS_MAX; i > 0; i--)
-		fgio_wait_leave(call->seqs[i - 1]);
-	if ((int)regs_return_value(regs))
+static int leave_attempt(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	const struct attempt *attempt = (void *)instance->data;
+	const struct sem_queue *call = attempt->call;
+	const struct nsproxy *proxy = current->nsproxy;
+	int count, i;
+
+	/* It has to wait, or is refused; or a task that ends undoes its own. */
+	if ((int)regs_return_value(regs) || !proxy)
 		return 0;
-	for (i = 0; i < call->count; i++)
-		note(call->semid, &call->operations[i]);
+	count = min_t(int, call->nsops, FGIO_SEMOP_MAX);
+	for (i = 0; i < count; i++)
+		note(caller_of(call),
+		     object_of(proxy->ipc_ns, attempt->array->sem_perm.id,
+			       call->sops[i].sem_num),
+		     call->sops[i].sem_op);
 	return 0;
 }
 
 struct fgio_hook fgio_sysvsem_hooks[] = {
-	FGIO_HOOK("__do_semtimedop", USER, enter_semtimedop, leave_semtimedop),
+	FGIO_HOOK("perform_atomic_semop", USER, enter_attempt, leave_attempt),
 	{}
 };
+
+/* --- who is in the way ------------------------------------------------ */
+
+/**
+ * struct finding - semaphores that a task may sleep for
+ * @count: how many
+ * @object: of each
+ * @for_zero: whether it waits for zero there
+ */
+struct finding {
+	u32 count;
+	u64 object[FGIO_SEMOP_MAX];
+	bool for_zero[FGIO_SEMOP_MAX];
+};
+
+/* Return: NULL when the task ends. The address alone is of use. */
+static const struct ipc_namespace *namespace_of(struct task_struct *task)
+{
+	const struct ipc_namespace *namespace = NULL;
+
+	task_lock(task);
+	if (task->nsproxy)
+		namespace = task->nsproxy->ipc_ns;
+	task_unlock(task);
+	return namespace;
+}
+
+/* The operations may have changed since the call, if its process errs. */
+static void look_around(struct task_struct *waiter,
+			const struct fgio_wait *wait, void *data)
+{
+	const struct ipc_namespace *namespace = namespace_of(waiter);
+	u32 count = FIELD_GET(FGIO_SEMOP_COUNT, wait->object);
+	struct sembuf operations[FGIO_SEMOP_MAX];
+	struct finding *finding = data;
+	const void __user *where;
+	u32 i;
+
+	where = (void __user *)FIELD_GET(FGIO_SEMOP_ADDRESS, wait->object);
+	if (copy_from_user_nofault(operations, where,
+				   count * sizeof(*operations)))
+		return;
+	for (i = 0; i < count; i++) {
+		if (operations[i].sem_op > 0 ||
+		    operations[i].sem_flg & IPC_NOWAIT)
+			continue;
+		finding->object[finding->count] = object_of(
+			namespace, wait->detail, operations[i].sem_num);
+		finding->for_zero[finding->count] = !operations[i].sem_op;
+		finding->count++;
+	}
+}
 
 static bool is_among(u64 identity, const u64 *identities, unsigned int count)
 {
@@ -138,10 +173,8 @@ static void find(const struct fgio_walk_step *step, u64 identity)
 	fgio_walk_found(step->walk, fgio_walk_name_identity(identity));
 }
 
-void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
+static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 {
-	bool for_zero = step->wait->detail;
-	u64 object = step->wait->object;
 	u64 raised[FGIO_HELPERS];
 	unsigned int count, i;
 	u64 lowered;
@@ -151,6 +184,7 @@ void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
 		find(step, fgio_helper_last(object));
 		return;
 	}
+	fgio_helper_watch(object | LOWERED);
 	count = fgio_helper_list(object, fgio_helper_window_ns(), raised);
 	lowered = fgio_helper_last(object | LOWERED);
 	find(step, lowered);
@@ -159,4 +193,15 @@ void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
 	for (i = 0; i < count; i++)
 		fgio_walk_guessed(step->walk,
 				  fgio_walk_name_identity(raised[i]));
+}
+
+void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
+{
+	struct finding finding = {};
+	u32 i;
+
+	if (!fgio_sleeper_look(step, look_around, &finding))
+		return;
+	for (i = 0; i < finding.count; i++)
+		ask(step, finding.object[i], finding.for_zero[i]);
 }

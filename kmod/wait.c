@@ -223,7 +223,8 @@ void fgio_wait_leave(u32 seq)
 static bool is_sleep(const struct fgio_wait *wait)
 {
 	return wait->kind == FGIO_WAIT_FUTEX ||
-	       wait->kind == FGIO_WAIT_CONDITION;
+	       wait->kind == FGIO_WAIT_CONDITION ||
+	       wait->kind == FGIO_WAIT_SYSV_SEMAPHORE;
 }
 
 static noinline void end_sleep(const struct task_struct *task)

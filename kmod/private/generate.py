@@ -82,6 +82,11 @@ def check_members(kernel: Btf, expected: dict, findings: Findings) -> None:
     for path in expected["members"]["required"]:
         if not kernel.member(*path.split(".")):
             findings.problem(f"member {path}", "present", "has no such member")
+    for path in expected["members"]["first"]:
+        member = kernel.member(*path.split("."))
+        if not member or member[1]:
+            found = f"at bit {member[1]}" if member else "no such member"
+            findings.problem(f"member {path}", "at the beginning", found)
     for path, size in expected["array_size"].items():
         member = kernel.member(*path.split("."))
         found = kernel.declare(member[0]["type_id"]) if member else "no such member"
@@ -241,6 +246,7 @@ INCLUDES = (
     "linux/blk-mq.h",
     "linux/blkdev.h",
     "linux/build_bug.h",
+    "linux/ipc.h",
     "linux/kobject.h",
     "linux/list.h",
     "linux/mutex.h",

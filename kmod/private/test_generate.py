@@ -162,6 +162,16 @@ def test_missing_function_is_named(doctored: Btf) -> None:
     assert "has none of that name" in text
 
 
+def test_member_that_begins_its_struct_no_more_is_refused(doctored: Btf) -> None:
+    array = copy.deepcopy(doctored.named("STRUCT", "sem_array"))
+    array["members"][0]["bits_offset"] = 64
+    doctored.by_id[array["id"]] = array
+    doctored._by_name["STRUCT", "sem_array"] = array
+    text = problems(doctored)
+    assert "member sem_array.sem_perm" in text
+    assert "at bit 64" in text
+
+
 def test_every_difference_is_reported_at_once(doctored: Btf) -> None:
     operation(doctored, "has_work")["ret_type_id"] = 0
     operation(doctored, "bio_merge")["ret_type_id"] = 0

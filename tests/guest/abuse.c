@@ -739,12 +739,20 @@ static void run_sleepers(unsigned int threads, unsigned int seconds)
 
 /* ---- pools of threads that idle ---- */
 
-static void *idler(void *is_foreground)
+static bool idlers_are_foreground;
+
+/* Half of them in a futex, half for a System V semaphore. */
+static void *idler(void *number)
 {
-	if (is_foreground)
+	struct sembuf lower = { .sem_op = -1 };
+
+	if (idlers_are_foreground)
 		become_foreground();
 	sleepers.begun++;
-	CHECK(!sem_wait(&sleepers.semaphore));
+	if ((uintptr_t)number % 2)
+		CHECK(!sem_wait(&sleepers.semaphore));
+	else
+		CHECK(!semop(sleepers.sysv, &lower, 1));
 	sleepers.ended++;
 	return NULL;
 }
@@ -763,12 +771,15 @@ static unsigned long long missed(void)
 static void run_idle(unsigned int threads, bool are_foreground)
 {
 	unsigned long long lost = state().waits_lost, missed_before = missed();
+	struct sembuf raise = { .sem_op = 1 };
 	pthread_t links[STEPS_MAX + 1];
 	unsigned int i;
 
-	CHECK(!sem_init(&sleepers.semaphore, 0, 0));
+	idlers_are_foreground = are_foreground;
+	sleepers.sysv = semget(IPC_PRIVATE, 1, 0600);
+	CHECK(sleepers.sysv >= 0 && !sem_init(&sleepers.semaphore, 0, 0));
 	for (i = 0; i < threads; i++)
-		begin_thread(idler, are_foreground);
+		begin_thread(idler, i);
 	while (sleepers.begun < threads)
 		pause_ms(10);
 	pause_ms(1000 * slowness());
@@ -782,9 +793,11 @@ static void run_idle(unsigned int threads, bool are_foreground)
 	for (i = 0; i <= 2; i++)
 		pthread_join(links[i], NULL);
 	for (i = 0; i < threads; i++)
-		CHECK(!sem_post(&sleepers.semaphore));
+		CHECK(!sem_post(&sleepers.semaphore) &&
+		      !semop(sleepers.sysv, &raise, 1));
 	while (sleepers.ended < threads)
 		pause_ms(10);
+	semctl(sleepers.sysv, 0, IPC_RMID);
 }
 
 /* ---- threads that wait, and are gone ---- */

@@ -75,7 +75,7 @@ check_overflow_is_counted() {
   unload_fgio
 }
 
-# More threads than the tables have places for idle in futexes. The control: as foreground threads,
+# More threads than the tables have places for idle in futexes and semop(2). The control: as foreground threads,
 # which have to be recorded, they fill them, and that is counted.
 check_idle_threads_take_no_place() {
   local boosted lost missed

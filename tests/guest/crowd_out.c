@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
@@ -156,23 +157,44 @@ static void flood_semaphores(void)
 	CHECK("rmid", !semctl(set, 0, IPC_RMID));
 }
 
-/* A foreground thread waits for semaphores that it may have at once. */
+/* Semaphores that a call names, and calls that wait at once. */
+#define BLOCK 8
+#define WATCHERS 32
+
+static int nobodys_set;
+
+static void *wait_for_blocks(void *first)
+{
+	struct timespec patience = { .tv_nsec = 20000000 };
+	struct sembuf down[BLOCK];
+	unsigned int at, i;
+
+	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
+	for (at = (uintptr_t)first; at + BLOCK <= FLOOD; at += WATCHERS * BLOCK) {
+		for (i = 0; i < BLOCK; i++)
+			down[i] = (struct sembuf){ .sem_num = at + i, .sem_op = -1 };
+		CHECK("in vain",
+		      semtimedop(nobodys_set, down, BLOCK, &patience) &&
+			      errno == EAGAIN);
+	}
+	return NULL;
+}
+
+/* Foreground threads wait for semaphores that nobody raises, for long enough to be seen. */
 static void flood_watches(void)
 {
-	int set = semget(IPC_PRIVATE, FLOOD, 0600), i;
-	unsigned short *ones = malloc(FLOOD * sizeof(*ones));
-	struct sembuf down = { .sem_op = -1 };
+	pthread_t threads[WATCHERS];
+	uintptr_t i;
 
-	CHECK("semget", set >= 0 && ones);
-	for (i = 0; i < FLOOD; i++)
-		ones[i] = 1;
-	CHECK("setall", !semctl(set, 0, SETALL, ones));
-	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
-	for (i = 0; i < FLOOD; i++) {
-		down.sem_num = (unsigned short)i;
-		CHECK("semop", !semop(set, &down, 1));
-	}
-	CHECK("rmid", !semctl(set, 0, IPC_RMID));
+	nobodys_set = semget(IPC_PRIVATE, FLOOD, 0600);
+	CHECK("semget", nobodys_set >= 0);
+	for (i = 0; i < WATCHERS; i++)
+		CHECK("thread",
+		      !pthread_create(&threads[i], NULL, wait_for_blocks,
+				      (void *)(i * BLOCK)));
+	for (i = 0; i < WATCHERS; i++)
+		CHECK("join", !pthread_join(threads[i], NULL));
+	CHECK("rmid", !semctl(nobodys_set, 0, IPC_RMID));
 }
 
 /* --- a condition --- */
