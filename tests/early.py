@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Boots in virtual time, made beside the others: nothing that they bring depends on the host.
+"""Boots that are made beside each other, while other tests run.
 
 A test that wants it so is marked: pytest.mark.early(function, *arguments, kernel). conftest.py
-begins what the chosen tests marked, one after the other; the tests ask for the results.
+begins what the chosen tests marked, in their order; the tests ask for the results.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,8 +13,8 @@ from lab import image, kernel
 
 Result = TypeVar("Result")
 
-# One: each is a processor at work, and the others need one, too.
-_pool = ThreadPoolExecutor(1)
+# A guest in virtual time is a processor at work, the others are two that idle now and then.
+_pool = ThreadPoolExecutor(2)
 _begun: dict[tuple[Callable, tuple[Hashable, ...]], Future] = {}
 
 

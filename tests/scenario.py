@@ -6,12 +6,14 @@ of a batch one after the other, each within a time limit, and says of each how i
 booted once per session and kernel, when the first of its tests asks for it.
 """
 
+import atexit
 import functools
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +45,9 @@ TROUBLE = re.compile(
     r"list_(add|del) corruption|refcount_t:|UBSAN|KASAN|possible circular|"
     r"inconsistent lock state|scheduling while atomic|sleeping function called"
 )
+
+# Batches boot beside each other, but what they need is made by one at a time.
+_preparing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -114,8 +119,11 @@ class Report:
     died: str = ""
 
 
-def helpers(folder: Path) -> dict[str, Path]:
-    """Builds the programs in tests/guest/*.c; guest name -> file."""
+@functools.cache
+def helpers() -> dict[str, Path]:
+    """Builds the programs in tests/guest/*.c, once for this process; guest name -> file."""
+    folder = Path(tempfile.mkdtemp(prefix="fgio-programs."))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     built: dict[str, Path] = {}
     for source in sorted(GUEST.glob("*.c")):
         target = folder / source.stem
@@ -143,7 +151,7 @@ def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
         content[f"modules/{name}"] = module
     for script in GUEST.glob("*.sh"):
         content[f"tests/{script.name}"] = script
-    content.update(helpers(folder))
+    content.update(helpers())
     extra = folder / "extra"
     order = kernel.unpack_modules(chosen, EXTRA_MODULES, extra)
     content["tests/extra"] = extra
@@ -193,7 +201,13 @@ def boot(
     chosen = kernel.locate(version)
     with tempfile.TemporaryDirectory(prefix="fgio-scenario.") as name:
         scratch = Path(name)
-        disks = [*batch.images()]
+        with _preparing:
+            disks = [*batch.images()]
+            content = {
+                **payload(chosen, scratch),
+                **batch.files(),
+                **_test_modules(batch, chosen),
+            }
         if batch.disk_mib:
             disk = scratch / "disk"
             disk.touch()
@@ -205,7 +219,7 @@ def boot(
         plan = guest.Boot(
             kernel=chosen,
             commands="\n".join(lines),
-            payload={**payload(chosen, scratch), **batch.files(), **_test_modules(batch, chosen)},
+            payload=content,
             disks=tuple(disks),
             suite=batch.suite,
             cpus=batch.cpus,

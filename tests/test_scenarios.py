@@ -34,17 +34,13 @@ GOOD = "ok"
 
 def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> list:
     """A parameter set for each kernel and check, and for the kernel's log after them."""
-
-    def marks(batch: Batch, version: str) -> list:
-        return [pytest.mark.early(scenario.report, batch, version)] if batch.counted_clock else []
-
     return [
         pytest.param(
             batch,
             version,
             check,
             id=f"{version}-{batch.name}-{check}",
-            marks=marks(batch, version),
+            marks=pytest.mark.early(scenario.report, batch, version),
         )
         for version in kernels
         for batch in batches

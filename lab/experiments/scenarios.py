@@ -4,6 +4,7 @@
 import functools
 import re
 import statistics
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,11 +120,16 @@ def every() -> tuple[Scenario, ...]:
     return tuple(Scenario(*line.split("\t")) for line in listed.splitlines())
 
 
+# Several boots of one kernel may want it at once.
+_building = threading.Lock()
+
+
 def test_module(chosen: kernel.Kernel) -> Path:
     """Builds tests/kmod for a kernel."""
     command = ["make", "-s", "-C", str(TEST_MODULE), f"KERNEL={chosen.version}"]
     command += [f"BUILD={paths.BUILD}", f"FGIO_CACHE={paths.CACHE}"]
-    host.run(command, what="building tests/kmod")
+    with _building:
+        host.run(command, what="building tests/kmod")
     return paths.BUILD / "tests" / chosen.release / "fgio_test.ko"
 
 

@@ -104,7 +104,7 @@ check_unload_while_hundreds_sleep() {
   mke2fs -q -t ext4 -E nodiscard /dev/mapper/stopped
   mkdir -p "$WORK/mount"
   mount /dev/mapper/stopped "$WORK/mount"
-  for round in 1 2 3; do
+  for round in 1 2; do
     load_fgio
     dd if=/dev/zero of="$WORK/mount/data" bs=4k count=700 status=none conv=fsync
     sync

@@ -2,8 +2,8 @@
 # Scheduler switches and module load/unload under verified I/O on two devices at once.
 # SWITCHES and CYCLES say how many.
 # shellcheck shell=bash disable=SC2154
-SWITCHES=${SWITCHES:-100}
-CYCLES=${CYCLES:-10}
+SWITCHES=${SWITCHES:-50}
+CYCLES=${CYCLES:-5}
 
 # Rounds of writing and verifying until the file "stop" is there; ends early only with an error.
 stressed_job() { # NAME DEVICE ENGINE PRIORITY-CLASS

@@ -165,7 +165,7 @@ check_fault_on_a_page_being_swapped_in_is_inherited() {
 }
 
 # Swap and dirty pages of a file system share the slots, of which there are few.
-# limit: 300
+# limit: 600
 check_memory_runs_out_with_swap_under_fgio() {
   local available swapped_before swapped_after writer
   make_simdisk model=nvme backing=/dev/lab/disk1
