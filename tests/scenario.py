@@ -144,7 +144,7 @@ def helpers() -> dict[str, Path]:
 def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
     """What a batch finds in $PAYLOAD: the modules, the scripts, the helper programs."""
     content: dict[str, Path | str] = {}
-    for name in ("fgio.ko", "simdisk.ko", "stretch.ko"):
+    for name in ("fgio.ko", "simdisk.ko"):
         module = paths.modules_folder(chosen.release) / name
         if not module.is_file():
             raise host.LabError(f"{module} is missing: run make -C kmod KERNEL={chosen.version}")
@@ -166,7 +166,7 @@ def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
     from lab.experiments import scenarios
 
     folder = scenarios.test_module(chosen).parent
-    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in ("fgio_test", "fgio_widen")}
+    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in ("fgio_test", "fgio_stretch")}
 
 
 def results_folder(name: str, version: str) -> Path:

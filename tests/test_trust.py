@@ -11,7 +11,7 @@ import scenario
 import test_scenarios
 
 SEED = os.environ.get("FGIO_SEED", "1")
-BATCHES = (scenario.Batch("trust", ("trust",), environment={"FUZZ_SEED": SEED}),)
+BATCHES = (scenario.Batch("trust", ("trust",), test_modules=True, environment={"FUZZ_SEED": SEED}),)
 
 
 @pytest.mark.parametrize(("batch", "version", "check"), test_scenarios.each_check(BATCHES))

@@ -5,14 +5,6 @@
 # shellcheck shell=bash disable=SC2154
 SWITCHES=(locks journal io user pagecache commits)
 
-tidy() {
-  [[ ! -d /sys/module/fgio_widen ]] || rmmod fgio_widen
-}
-
-widen() { # FUNCTION MS: it takes longer, so that a window of a few instructions is met
-  insmod "$PAYLOAD/modules/fgio_widen.ko" "function=$1" "ms=$2"
-}
-
 expect_hook() { # NAME WORKS ATTACHED
   local works attached error said
   said=$(abuse hook "$1") || fail "there is no hook $1: $said"
@@ -104,7 +96,7 @@ toggle_switches() { # until the file "stop" is there
 check_switches_under_contention() {
   local seconds=$((15 * ${LAB_SLOWNESS:-1}))
   load_fgio
-  widen tracepoint_probe_register 20
+  stretch tracepoint_probe_register 20
   toggle_switches &
   abuse recycled "$seconds"
   touch "$WORK/stop"
@@ -113,16 +105,16 @@ check_switches_under_contention() {
   expect "boosts" "$(abuse state boosts)" -gt 0
   sleep 1
   expect_no_waits
-  rmmod fgio_widen
+  no_stretch
   unload_fgio
 }
 
 # limit: 300
 check_last_tag_goes_beside_recycled_locks() {
   load_fgio
-  widen fgio_walk_pause 100
+  stretch fgio_walk_pause 100
   abuse lingering 1
-  rmmod fgio_widen
+  no_stretch
   expect "no end of a task was missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
   unload_fgio
 }

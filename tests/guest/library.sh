@@ -60,14 +60,15 @@ unload_fgio() {
   rmmod fgio
 }
 
-# A race that needs a window finds it open: each call of the function is held up first.
+# A race that needs a window finds it open: each call of the function is held up first. For batches
+# with test modules.
 stretch() { # FUNCTION MILLISECONDS
-  ! grep -q '^stretch ' /proc/modules || rmmod stretch
-  insmod "$PAYLOAD/modules/stretch.ko" "function=$1" "ms=$2"
+  no_stretch
+  insmod "$PAYLOAD/modules/fgio_stretch.ko" "function=$1" "ms=$2"
 }
 
 no_stretch() {
-  ! grep -q '^stretch ' /proc/modules || rmmod stretch
+  [[ ! -d /sys/module/fgio_stretch ]] || rmmod fgio_stretch
 }
 
 need_fgio() {

@@ -67,7 +67,7 @@ check_switches_and_loads_under_verified_io() {
   shake
   for disk in "${disks[@]}"; do echo fgio >"/sys/block/$disk/queue/scheduler"; done
   touch "$WORK/stop"
-  printf '{"switches": %d, "loads": %d}\n' $switches $cycles >"$RESULTS/stress.json"
+  printf '{"switches": %d, "cycles": %d}\n' $switches $cycles >"$RESULTS/stress.json"
   for job in "${jobs[@]}"; do wait "$job" || status=1; done
   for name in stress1 stress2; do
     grep -E 'err=|IOPS' "$RESULTS/$name.fio" || fail "no report of $name"

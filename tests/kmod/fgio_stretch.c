@@ -15,6 +15,7 @@ static unsigned int ms = 20;
 module_param(ms, uint, 0644);
 MODULE_PARM_DESC(ms, "how much longer, in milliseconds (20)");
 
+/* Context: preemption off, perhaps locks held: it spins. */
 static int delay(struct kprobe *probe, struct pt_regs *regs)
 {
 	mdelay(READ_ONCE(ms));
@@ -23,18 +24,18 @@ static int delay(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe probe = { .pre_handler = delay };
 
-static int __init widen_init(void)
+static int __init stretch_init(void)
 {
 	probe.symbol_name = function;
 	return register_kprobe(&probe);
 }
-module_init(widen_init);
+module_init(stretch_init);
 
-static void __exit widen_exit(void)
+static void __exit stretch_exit(void)
 {
 	unregister_kprobe(&probe);
 }
-module_exit(widen_exit);
+module_exit(stretch_exit);
 
 MODULE_DESCRIPTION("A function that takes longer, for tests");
 MODULE_LICENSE("GPL");
