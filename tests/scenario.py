@@ -68,7 +68,7 @@ class Batch:
     memory_mib: int = 1024
     disk_mib: int = 0
     counted_clock: bool = False
-    limit_s: float = 1200
+    limit_s: float = 3600
     append: str = ""
     test_modules: bool = False
     expected: str = ""

@@ -16,7 +16,6 @@ unmounted() {
   remove_null abuse
 }
 
-# limit: 400
 check_ten_thousand_threads() {
   local threads=10000
   # A kernel with checks of its own needs an hour for so many to get a turn.
@@ -92,7 +91,6 @@ check_idle_threads_take_no_place() {
 }
 
 # The disk below stands still, so that hundreds sleep in the journal and on pages.
-# limit: 300
 check_unload_while_hundreds_sleep() {
   local sleepers round
   modprobe dm_mod
@@ -129,7 +127,6 @@ check_unload_while_hundreds_sleep() {
 }
 
 # Who waits while the hooks go is not seen to end; nobody may look at it then.
-# limit: 300
 check_unload_while_threads_come_and_go() {
   local mortals round
   make_null abuse size=64
@@ -174,7 +171,6 @@ read_hook() { # NAME: sets WORKS, ATTACHED, ERROR and OPTIONAL
   read -r WORKS ATTACHED ERROR OPTIONAL <<<"$said"
 }
 
-# limit: 400
 check_a_hook_that_cannot_be_attached() {
   local name
   for name in folio_wait_bit_common contention_begin sched_switch jbd2:jbd2_log_wait_commit; do

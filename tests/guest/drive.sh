@@ -118,7 +118,6 @@ check_drive_knows_a_promoted_request() {
   use none
 }
 
-# limit: 300
 check_data_is_right_with_priority_in_the_drive() {
   local model
   for model in hdd ssd; do

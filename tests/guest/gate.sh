@@ -35,7 +35,6 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
   dd if=/dev/urandom "of=$WORK/mount/$1" bs=128k count=8 status=none "${@:2}"
 }
 
-# limit: 300
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files 0
@@ -64,7 +63,6 @@ fsync_file() { # NAME: says how often a signal came, and fails unless fsync said
     $file->sync or die "fsync: $!"; print "$seen\n"' "$WORK/mount/$1" "$WORK/syncing"
 }
 
-# limit: 300
 check_gate_is_left_by_signals() {
   local writer begin seen
   files 1
@@ -93,7 +91,6 @@ keep_dirty() { # NAME: 4 MiB, again and again
   done
 }
 
-# limit: 300
 check_gate_by_deadline_puts_off_fsyncs_alone() {
   local control gated written small
   files 0
@@ -118,7 +115,6 @@ check_gate_by_deadline_puts_off_fsyncs_alone() {
   expect "little of a file is left: its fsync does not wait" "$small" -lt 100
 }
 
-# limit: 300
 check_unload_with_tasks_at_the_gate() {
   local begin each writers=()
   files 1

@@ -92,7 +92,6 @@ toggle_switches() { # until the file "stop" is there
   done
 }
 
-# limit: 300
 check_switches_under_contention() {
   local seconds=$((15 * ${LAB_SLOWNESS:-1}))
   load_fgio
@@ -109,7 +108,6 @@ check_switches_under_contention() {
   unload_fgio
 }
 
-# limit: 300
 check_last_tag_goes_beside_recycled_locks() {
   load_fgio
   stretch fgio_walk_pause 100

@@ -155,7 +155,6 @@ number_of() { # NAME: of the process
   awk -v name="$1" '{ pid = $1; sub(/^[0-9]+ /, "") } $0 == name { print pid }' "$WORK/names"
 }
 
-# limit: 600
 check_postgresql_sessions() {
   local name before
   make_disk sessions
@@ -235,7 +234,6 @@ burst() { # sets CONNECTIONS
   expect "of $CONNECTIONS connections in 10 s, seen as foreground" "$seen -gt 0"
 }
 
-# limit: 600
 check_postgresql_connections() {
   local walwriter
   make_disk connections
@@ -324,7 +322,6 @@ write_keys() { # COUNT
   for ((key = 0; key < $1; key++)); do echo "SET key:$key value"; done | ask >/dev/null
 }
 
-# limit: 400
 check_redis_threads() {
   local field
   make_disk threads

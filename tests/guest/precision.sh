@@ -13,7 +13,6 @@ mount_volume() { # under fgio, with ext4, in WORK/mount
 # A boost in vain is rare, and counts for up to a whole interval of the walk: a few seconds of load
 # have too few of them for their share to say anything. Files are allocated in the first seconds, which
 # has most of them.
-# limit: 180
 check_nobody_is_boosted_in_vain() {
   local boosted in_vain boosts left
   mount_volume
@@ -32,7 +31,6 @@ requests_of() { # COLUMN of /sys/block/DISK/stat: 1 reads, 5 writes
 
 # Readers wait for their own I/O in a file that somebody else writes, and for a processor when it is
 # done. None of it is the writer's doing.
-# limit: 120
 check_who_waits_for_its_own_reads_boosts_no_writer() {
   local file=$WORK/mount/file options="--ioengine=psync --bs=8k --size=200m --time_based --runtime=3"
   local reads writes critical
@@ -67,7 +65,6 @@ critical_percent() { # FILE: of the writes, while one syncs a log and another on
 }
 
 # A log is synced by whoever needs it on disk, and commits wait for that one.
-# limit: 120
 check_who_syncs_the_log_of_others_is_critical_and_nobody_else() {
   mount_volume
   dd if=/dev/zero of="$WORK/mount/log" bs=1M count=16 conv=fsync status=none

@@ -28,7 +28,6 @@ check_verification_notices_damage() {
   remove_null damage
 }
 
-# limit: 300
 check_hard_disk() {
   make_simdisk model=hdd size_mib=64
   use fgio
@@ -140,7 +139,6 @@ count_requeues() { # COMMAND...: sets REQUEUES
   echo "requeued: $REQUEUES"
 }
 
-# limit: 300
 check_requeue() {
   make_scsi dev_size_mb=32 delay=1 statistics=1
   use fgio
@@ -168,7 +166,6 @@ check_shared_tags_of_two_queues() {
   expect_both_classes
 }
 
-# limit: 300
 check_nowait() {
   local slowest good again writer
   make_null nowait size=64 irqmode=2 completion_nsec=1000000000 hw_queue_depth=2 submit_queues=1

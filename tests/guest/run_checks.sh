@@ -13,7 +13,7 @@ seconds() { cut -d' ' -f1 /proc/uptime; }
 limit_of() { # NAME: a line "# limit: SECONDS" in front of a check raises its limit
   local limit
   limit=$(grep -B1 "^check_$1()" "$tests/$script.sh" | sed -n 's/^# limit: \([0-9]*\)$/\1/p')
-  echo "$((${limit:-${CHECK_LIMIT:-150}} * ${LAB_SLOWNESS:-1}))"
+  echo "$((${limit:-${CHECK_LIMIT:-600}} * ${LAB_SLOWNESS:-1}))"
 }
 
 # A process that cannot be killed is what these checks look for: show where it hangs.

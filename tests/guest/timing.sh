@@ -35,7 +35,6 @@ volume() { # ELEVATOR: a fresh volume
 p99() { fio_figure "$1" "round(jobs['$2']['$3']['lat_ns']['percentile']['99.000000'] / 1000)"; }
 iops() { fio_figure "$1" "round(jobs['$2']['$3']['iops'])"; }
 
-# limit: 300
 check_reader_beside_a_flood_of_writes() {
   local p99_alone iops_alone p99_fgio iops_fgio p99_none
   volume fgio
@@ -55,7 +54,6 @@ check_reader_beside_a_flood_of_writes() {
   expect "IOPS within 1.3 times" $((iops_fgio * 13 / 10)) -ge "$iops_alone"
 }
 
-# limit: 300
 check_a_virtual_disk_is_not_believed_to_rotate() {
   make_simdisk model=volume size_mib=2048 seed=1
   echo 1 >"/sys/block/$DISK/queue/rotational"
@@ -69,7 +67,6 @@ check_a_virtual_disk_is_not_believed_to_rotate() {
   expect "a disk is believed" "$(counter rotates)" -eq 1
 }
 
-# limit: 300
 check_background_does_not_starve() {
   local background p99_alone p99_beside
   volume fgio
@@ -85,7 +82,6 @@ check_background_does_not_starve() {
   expect "p99 within 1.3 times" "$p99_beside" -le $((p99_alone * 13 / 10))
 }
 
-# limit: 300
 check_release_interval_sets_the_rate() {
   local at_50 at_10
   volume fgio
@@ -103,7 +99,6 @@ check_release_interval_sets_the_rate() {
   expect "at 50 ms, clearly less than at 10" $((at_50 * 2)) -lt "$at_10"
 }
 
-# limit: 300
 check_background_alone_is_not_held_back() {
   local elevator kind random sequential
   for elevator in none fgio; do
@@ -119,7 +114,6 @@ check_background_alone_is_not_held_back() {
   done
 }
 
-# limit: 300
 check_promotion_moves_a_queued_write() {
   local load alone promoted without with
   volume fgio
@@ -151,7 +145,6 @@ most_in_device() { # SAMPLES: sets MOST to the largest number of non-critical I/
   done
 }
 
-# limit: 300
 check_noncritical_in_device_max_bounds_the_device() {
   local jobs max
   volume fgio
@@ -178,7 +171,6 @@ check_noncritical_in_device_max_bounds_the_device() {
   kill $jobs
 }
 
-# limit: 300
 check_window_ends_the_restraint() {
   local jobs
   volume fgio

@@ -68,7 +68,6 @@ check_switch_with_sleepers() {
 }
 
 # A command that times out is aborted and repeated by the SCSI error handler.
-# limit: 300
 check_timeouts_and_medium_errors() {
   make_scsi dev_size_mb=32 delay=1 statistics=1
   use fgio
@@ -165,7 +164,6 @@ check_fault_on_a_page_being_swapped_in_is_inherited() {
 }
 
 # Swap and dirty pages of a file system share the slots, of which there are few.
-# limit: 600
 check_memory_runs_out_with_swap_under_fgio() {
   local available swapped_before swapped_after writer
   make_simdisk model=nvme backing=/dev/lab/disk1

@@ -61,7 +61,6 @@ with_history() { # COMMAND...
   load_fgio
 }
 
-# limit: 300
 check_declared_waits_push_out_no_other() {
   load_fgio waits_max=512 journal=N io=N pagecache=N user_foreground_max=1000000
   crowd_out declared
@@ -70,10 +69,8 @@ check_declared_waits_push_out_no_other() {
 
 check_declared_waits_count() { with_limits trust declared; }
 
-# limit: 300
 check_traffic_pushes_out_no_condition() { with_history crowd_out conditions; }
 
-# limit: 300
 check_traffic_pushes_out_no_holder() { with_history crowd_out holders; }
 
 check_user_namespace() {
@@ -149,7 +146,6 @@ change_limits_for_ever() {
   done
 }
 
-# limit: 300
 check_fuzzed_by_nobody() {
   local critical
   load_fgio
