@@ -282,19 +282,20 @@ most_tags_taken() { # DEVICE ARGUMENT...
   echo "tags taken through $1: $TAKEN"
 }
 
-# Requests that must not wait come in batches: io_uring tries each so first.
+# Requests that must not wait come in batches: io_uring tries each so first. Room is looked for, and
+# taken when the request has its tag: each processor may have one too many.
 check_batches_leave_the_reserve() {
   make_null batches size=64 irqmode=2 completion_nsec=1000000000 hw_queue_depth=64 submit_queues=1
   use fgio
   echo 64 >"/sys/block/$DISK/queue/nr_requests"
   most_tags_taken "/dev/$DISK" --ioengine=io_uring --iodepth_batch=64
-  expect "tags taken, of 64" "$TAKEN" -le 60
+  expect "tags taken, of 64" "$TAKEN" -le $((60 + $(nproc)))
   expect "tags taken, of 64" "$TAKEN" -ge 50
   # The control.
   parameter admission N
   most_tags_taken "/dev/$DISK" --ioengine=io_uring --iodepth_batch=64
   parameter admission Y
-  expect "tags taken, of 64, without admission" "$TAKEN" -gt 60
+  expect "tags taken, of 64, without admission" "$TAKEN" -gt $((60 + $(nproc)))
   remove_null batches
 }
 
