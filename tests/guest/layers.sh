@@ -56,7 +56,7 @@ check_commits_to_a_file_of_an_overlay() {
   parameter commits N
   sleep 1
   count_classes sync_writes "$over/log"
-  expect "without commits, the control" $NONCRITICAL -ge 32
+  expect "without commits, the control" $NONCRITICAL -ge 24
   touch "$WORK/stop"
   wait $!
   umount "$over"
