@@ -151,8 +151,8 @@ void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
  * The current task, a foreground task, begins to sleep in futex(2) or semop(2),
- * until the scheduler runs it again and says so. Context: the scheduler's, with the run
- * queue locked.
+ * until the scheduler runs it again and says so. Context: the scheduler's, with
+ * the run queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
 void fgio_sleep_leave(const struct task_struct *task);

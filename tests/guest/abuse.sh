@@ -74,8 +74,8 @@ check_overflow_is_counted() {
   unload_fgio
 }
 
-# More threads than the tables have places for idle in futexes and semop(2). The control: as foreground threads,
-# which have to be recorded, they fill them, and that is counted.
+# More threads than the tables have places for idle in futexes and semop(2). The control: as
+# foreground threads, which have to be recorded, they fill them, and that is counted.
 check_idle_threads_take_no_place() {
   local boosted lost missed
   load_fgio waits_max=512 hook_sleepers_max=64
