@@ -120,6 +120,32 @@ struct simdisk_volume_parameters {
 	u64 network_bytes_per_s;	/* adds the transfer's own time: 10 Gbit/s */
 };
 
+/*
+ * How unevenly a drive serves, on top of what its model does by itself. All zero: evenly, and no
+ * random number is drawn for it. Shares and factors are in millionths.
+ *
+ * sigma multiplies each service time by a lognormal factor whose mean is 1, so that rates stay what
+ * they are: its median is exp(-sigma^2 / 2), its p99 exp(2.326 sigma) medians. A tail multiplies by
+ * tail_factor; its mean is not made good, so a share of 3 % of ten times as long takes 27 % more
+ * time in all. A swing divides by a speed that is drawn anew, evenly from 1 - swing to 1 + swing, in
+ * each period of swing_ms.
+ *
+ * What counts as service differs by model. Hard disk: positioning and media transfer, with the arm
+ * busy for that long. Flash: each operation of a die, which is busy for that long. Volume: the
+ * latency, jitter included; the swing moves its caps instead. Measured drive: what is drawn from
+ * its table; the swing moves its caps, too. An array varies in each of its members.
+ */
+struct simdisk_variation {
+	u32 sigma_ppm;			/* 0 to SIMDISK_SIGMA_MAX_PPM */
+	u32 tail_share_ppm;
+	u32 tail_factor_ppm;
+	u32 swing_ppm;			/* up to SIMDISK_SWING_MAX_PPM: a drive never stands still */
+	u32 swing_ms;
+};
+#define SIMDISK_PPM 1000000u
+#define SIMDISK_SIGMA_MAX_PPM 1500000u
+#define SIMDISK_SWING_MAX_PPM 950000u
+
 struct simdisk_parameters {
 	enum simdisk_kind kind;
 	u32 hw_queues;			/* submission queues, at most SIMDISK_MAX_HW_QUEUES */
@@ -133,6 +159,7 @@ struct simdisk_parameters {
 	bool discard;			/* offered to the host */
 	bool priority_command;		/* NCQ priority; offered to the host, which need not use it */
 	u32 priority_age_ns;		/* a normal command waits for so long behind such with priority */
+	struct simdisk_variation variation;
 	union {
 		struct simdisk_hdd_parameters hdd;
 		struct simdisk_flash_parameters flash;
@@ -158,6 +185,34 @@ struct simdisk_model;
 
 /* "hdd", "ssd", "volume" or "nvme". */
 const char *simdisk_name(enum simdisk_kind kind);
+
+/* A drive of the family: a spec with a name. */
+struct simdisk_preset {
+	const char *name;
+	const char *spec;
+	const char *what;	/* one line */
+	const char *source;	/* where its figures are from */
+};
+
+/* Preset @number, counted from 0; NULL beyond the last. */
+const struct simdisk_preset *simdisk_preset(u32 number);
+
+#define SIMDISK_TEXT_BYTES 256u
+
+/*
+ * Fills @parameters from KIND[:NAME=VALUE[,NAME=VALUE...]], for example
+ * "volume:iops=16000,sigma=0.5". KIND is a model's name or a preset's; what is not named keeps the
+ * model's or the preset's figure. On failure returns false and writes to @error, @bytes long, what
+ * is wrong and what would be accepted; @parameters are then undefined.
+ */
+bool simdisk_parse(struct simdisk_parameters *parameters, const char *spec, char *error,
+		   size_t bytes);
+
+/*
+ * Writes line @number, counted from 0, of what a spec may say to @text, @bytes long. False beyond
+ * the last.
+ */
+bool simdisk_help(u32 number, char *text, size_t bytes);
 
 /* Fills @parameters with the documented figures of @kind. */
 void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind kind);

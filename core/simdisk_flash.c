@@ -294,7 +294,7 @@ static void start_read(struct simdisk_model *model, u32 index)
 	if (die->owed_reads)
 		die->owed_reads--;
 	time += (u64)die->work_pages * flash->die_transfer_ns;
-	simdisk_add_event(model, model->clock + time, FLASH_EVENT_DIE, index);
+	simdisk_add_event(model, model->clock + simdisk_vary(model, time), FLASH_EVENT_DIE, index);
 }
 
 static void start_program(struct simdisk_model *model, u32 index)
@@ -313,7 +313,8 @@ static void start_program(struct simdisk_model *model, u32 index)
 	die->deferred = 0;
 	if (index == state->write_die)
 		state->write_units = 0;
-	simdisk_add_event(model, model->clock + flash->program_ns, FLASH_EVENT_DIE, index);
+	simdisk_add_event(model, model->clock + simdisk_vary(model, flash->program_ns),
+			  FLASH_EVENT_DIE, index);
 }
 
 static void start_die(struct simdisk_model *model, u32 index)

@@ -583,20 +583,21 @@ static void start_command(struct simdisk_model *model, const struct hdd_choice *
 	state->queue[choice->index] = state->queue[--state->queued];
 	state->destaging = false;
 	state->current = slot;
-	simdisk_add_event(model, larger(end, model->clock), HDD_EVENT_ARM, 0);
+	simdisk_add_event(model, model->clock + simdisk_vary(model, beyond(end, model->clock)),
+			  HDD_EVENT_ARM, 0);
 }
 
 static void start_destage(struct simdisk_model *model, const struct hdd_choice *choice)
 {
 	struct hdd_state *state = model->state;
 	struct hdd_extent *extent = &state->extent[choice->index];
+	u64 time = choice->position_ns + media_ns(model, extent->place.sector, extent->sectors);
 
 	stop_reading(model);
 	extent->moving = true;
 	state->destaging = true;
 	state->current = choice->index;
-	simdisk_add_event(model, model->clock + choice->position_ns +
-			  media_ns(model, extent->place.sector, extent->sectors), HDD_EVENT_ARM, 0);
+	simdisk_add_event(model, model->clock + simdisk_vary(model, time), HDD_EVENT_ARM, 0);
 }
 
 static void expect_idle(struct simdisk_model *model)

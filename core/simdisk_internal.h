@@ -65,6 +65,7 @@ struct simdisk_model {
 	u64 capacity;
 	u64 clock;
 	u64 random;
+	u64 swing_salt;
 	u64 event_sequence;
 	struct simdisk_event *event;
 	struct simdisk_slot *slot;
@@ -89,6 +90,14 @@ void simdisk_add_event(struct simdisk_model *model, u64 time, u32 kind, u32 inde
 
 /* The next of a reproducible stream of uniform 64-bit numbers. */
 u64 simdisk_random(struct simdisk_model *model);
+
+/*
+ * The service time @ns as the drive's variation makes it; @ns at most 2^32. simdisk_uneven() is the
+ * same without the swing, simdisk_swung() the swing alone: for what is not slowed as a whole.
+ */
+u64 simdisk_vary(struct simdisk_model *model, u64 ns);
+u64 simdisk_uneven(struct simdisk_model *model, u64 ns);
+u64 simdisk_swung(const struct simdisk_model *model, u64 ns);
 
 /* Stateless mixing of 64 bits. */
 u64 simdisk_mix(u64 value);

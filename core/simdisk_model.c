@@ -36,10 +36,32 @@ void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind k
 		simdisk_volume_defaults(parameters);
 		break;
 	}
+	/* Figures of what is switched off. */
+	parameters->variation.tail_factor_ppm = 10 * SIMDISK_PPM;
+	parameters->variation.swing_ms = 100;
+}
+
+static const char *check_variation(const struct simdisk_variation *variation)
+{
+	if (variation->sigma_ppm > SIMDISK_SIGMA_MAX_PPM)
+		return "sigma must be 0 to 1.5";
+	if (variation->tail_share_ppm > SIMDISK_PPM)
+		return "tail_share must be 0 to 1";
+	if (variation->tail_factor_ppm > 1000 * SIMDISK_PPM)
+		return "tail_factor must be 0 to 1000";
+	if (variation->swing_ppm > SIMDISK_SWING_MAX_PPM)
+		return "swing must be 0 to 0.95";
+	if (variation->swing_ppm && !variation->swing_ms)
+		return "swing_ms must be at least 1";
+	return NULL;
 }
 
 const char *simdisk_check(const struct simdisk_parameters *parameters, u64 capacity)
 {
+	const char *wrong = check_variation(&parameters->variation);
+
+	if (wrong)
+		return wrong;
 	if (parameters->hw_queues < 1 || parameters->hw_queues > SIMDISK_MAX_HW_QUEUES)
 		return "hw_queues must be 1 to 64";
 	if (parameters->hw_queues > 1 &&
@@ -103,6 +125,7 @@ struct simdisk_model *simdisk_create(void *memory, const struct simdisk_paramete
 	model->state = rest;
 	/* Zero is the one state the generator cannot leave. */
 	model->random = simdisk_mix(seed + 1) | 1;
+	model->swing_salt = simdisk_mix(~seed);
 	simdisk_list_init(&model->done);
 	model->engine->init(model);
 	return model;

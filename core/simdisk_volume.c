@@ -97,10 +97,11 @@ static u64 pace(struct simdisk_model *model, const struct simdisk_request *reque
 			    state->byte_time - volume->burst_ns : 0);
 	/* Rounded up: never above the cap. */
 	state->io_time = larger(state->io_time, start) +
-			 (ios * SIMDISK_NS_PER_S + volume->iops - 1) / volume->iops;
+			 simdisk_swung(model, (ios * SIMDISK_NS_PER_S + volume->iops - 1) /
+				       volume->iops);
 	state->byte_time = larger(state->byte_time, start) +
-			   (bytes * SIMDISK_NS_PER_S + volume->bytes_per_s - 1) /
-			   volume->bytes_per_s;
+			   simdisk_swung(model, (bytes * SIMDISK_NS_PER_S +
+						 volume->bytes_per_s - 1) / volume->bytes_per_s);
 	state->start = start;
 	return start;
 }
@@ -110,12 +111,13 @@ static void volume_submit(struct simdisk_model *model, u32 slot)
 	const struct simdisk_volume_parameters *volume = &model->parameters.volume;
 	const struct simdisk_request *request = &model->slot[slot].request;
 	u64 time = model->clock;
+	u64 latency = volume->latency_ns + jitter_ns(model);
 
 	/* Writes are durable when complete: a flush, like a discard, is a message there and back. */
 	if (request->operation == SIMDISK_READ || request->operation == SIMDISK_WRITE)
 		time = pace(model, request) +
 		       simdisk_transfer_ns(request->sectors, volume->network_bytes_per_s);
-	simdisk_complete_at(model, time + volume->latency_ns + jitter_ns(model), slot);
+	simdisk_complete_at(model, time + simdisk_uneven(model, latency), slot);
 }
 
 static void volume_event(struct simdisk_model *model, u32 kind, u32 index)

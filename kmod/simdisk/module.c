@@ -14,7 +14,7 @@ MODULE_PARM_DESC(devices, "Number of disks, 1 to 16 (default 1)");
 
 static char *model = "volume";
 module_param(model, charp, 0444);
-MODULE_PARM_DESC(model, "Timing: hdd, ssd, volume or nvme (default volume)");
+MODULE_PARM_DESC(model, "Timing: hdd, ssd, volume, nvme or another of the family, with parameters: volume:iops=16000,sigma=0.5 (default volume)");
 
 static unsigned long size_mib = 1024;
 module_param(size_mib, ulong, 0444);
@@ -44,15 +44,11 @@ static struct disk *disks[MAX_DISKS];
 
 static int find_model(struct simdisk_parameters *parameters)
 {
-	int kind;
+	char error[SIMDISK_TEXT_BYTES];
 
-	for (kind = 0; kind < SIMDISK_KINDS; kind++) {
-		if (!strcmp(model, simdisk_name(kind))) {
-			simdisk_defaults(parameters, kind);
-			return 0;
-		}
-	}
-	pr_err("simdisk: model=%s is not known; use hdd, ssd, volume or nvme\n", model);
+	if (simdisk_parse(parameters, model, error, sizeof(error)))
+		return 0;
+	pr_err("simdisk: model=%s: %s\n", model, error);
 	return -EINVAL;
 }
 
