@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The lab's disk: timing models of a hard disk, a SATA SSD, a cloud volume and
- * an NVMe drive.
+ * The lab's disk: timing models of a hard disk, a SATA SSD, a cloud volume, an
+ * NVMe drive, arrays of the first two, and a drive known by measurement.
  *
  * A model holds no data and no clock. The caller tells it which commands arrive
  * when, and the model answers which of them are complete when. The same
@@ -34,6 +34,9 @@ enum simdisk_kind {
 	SIMDISK_SSD,
 	SIMDISK_VOLUME,
 	SIMDISK_NVME,
+	SIMDISK_HDD_RAID,
+	SIMDISK_SSD_RAID,
+	SIMDISK_MEASURED,
 	SIMDISK_KINDS,
 };
 
@@ -69,6 +72,14 @@ struct simdisk_hdd_parameters {
 	u32 destage_age_ns;		/* but an extent older than this competes */
 	u32 destage_penalty_ns;		/* how much costlier a read may be and still go first */
 	u32 ageing;			/* each ns of waiting cuts 1/ageing ns from a command's cost */
+	/*
+	 * Drive-managed shingled recording: writes that do not continue one another go to a log, the
+	 * persistent cache, and a band that has data there is read and written again as a whole, when
+	 * the log is full or the drive idle.
+	 */
+	u32 smr_band_sectors;		/* 0: not shingled */
+	u32 smr_cache_sectors;		/* of the log */
+	u32 smr_idle_ns;		/* cleaning begins after so long without a command */
 };
 #define SIMDISK_HDD_SEGMENTS 16u
 #define SIMDISK_HDD_DIRTY 256u
@@ -97,6 +108,17 @@ struct simdisk_flash_parameters {
 	u32 discard_ns;			/* a discard changes mappings only */
 	u32 flush_ns;			/* a flush with nothing to do */
 	u32 flush_metadata_ns;		/* added when data was programmed: the mapping journal */
+	/* What follows is off when 0. */
+	u32 erase_ns;			/* a die erases a block for so long... */
+	u32 erase_pages;		/* ...once per so many pages that it programmed */
+	u32 suspends;			/* how often a program or an erase gives way to reads */
+	u32 suspend_ns;			/* added by each suspension */
+	u32 gc_ns;			/* collection stops dies for so long, reads too... */
+	u32 gc_pages;			/* ...once per so many pages that the drive programmed... */
+	u32 gc_dies;			/* ...so many of them at once */
+	u32 slc_pages;			/* programmed at slc_program_ns until it is full... */
+	u32 slc_program_ns;
+	u64 slc_fold_bytes_per_s;	/* ...and emptied at this rate while the drive has no command */
 };
 
 /*
@@ -118,6 +140,56 @@ struct simdisk_volume_parameters {
 	u32 jitter_mean_ns;		/* exponential, added to it: 0.5 + 0.1 ms has its p99 at 0.96 ms */
 	u32 jitter_max_ns;		/* bound of the jitter */
 	u64 network_bytes_per_s;	/* adds the transfer's own time: 10 Gbit/s */
+	/*
+	 * Credits, as burstable volumes have them: a higher cap while a balance lasts that refills at
+	 * the cap's rate.
+	 */
+	u32 burst_iops;			/* 0: no such cap */
+	u64 credits;			/* I/Os that a full balance holds */
+	u64 burst_bytes_per_s;		/* 0: no such cap */
+	u64 byte_credits;
+	u32 credits_left_ppm;		/* of both balances at the first command */
+	/* A quota instead of buckets: what the caps allow in a period, then nothing until the next. */
+	u32 quota_ns;			/* 0: buckets */
+	/*
+	 * Cold blocks, as of a volume restored from a snapshot: the first I/O to one fetches it from
+	 * slow storage.
+	 */
+	u32 cold_ppm;			/* of all blocks are cold at first */
+	u32 cold_block_sectors;
+	u32 cold_ns;			/* mean latency of a fetch: half fixed, half exponential */
+	u64 cold_bytes_per_s;		/* of all fetches together */
+};
+
+/*
+ * Hard disks or SSDs behind one controller; their own parameters are hdd's or flash's, and every
+ * member varies by itself. A write to RAID-5 that does not cover a row of chunks reads old data and
+ * parity first. With array_cache_rows the controller has a protected write cache.
+ */
+struct simdisk_raid_parameters {
+	u32 level;			/* 0, 5 or 10 */
+	u32 members;			/* at most SIMDISK_RAID_MEMBERS */
+	u32 chunk_sectors;
+	u32 overhead_ns;		/* the controller's own part of each command */
+	u32 cache_rows;			/* of chunks, that the write cache holds; 0: none */
+	u32 cache_ns;			/* latency of a write that finds room in it */
+	u32 destage_ns;			/* a row goes to the members when it is full or this old */
+	u64 link_bytes_per_s;		/* between controller and host */
+};
+#define SIMDISK_RAID_MEMBERS 16u
+#define SIMDISK_RAID_ROWS 4096u
+
+/* A drive as it was measured: docs/drives.md says how. */
+#define SIMDISK_QUANTILES 10u	/* at 0, 10, 25, 50, 75, 90, 95, 99, 99.9 and 100 % */
+#define SIMDISK_SIZES 3u	/* of 4, 32 and 256 KiB */
+
+struct simdisk_measured_parameters {
+	/* Service times in ns; reads, then writes. Between sizes, and beyond, in proportion. */
+	u32 service_ns[2][SIMDISK_SIZES][SIMDISK_QUANTILES];
+	u32 parallel;			/* commands in service at once */
+	u32 iops;			/* caps, kept over 10 ms; 0: none */
+	u64 bytes_per_s;
+	u32 flush_ns;
 };
 
 /*
@@ -164,7 +236,9 @@ struct simdisk_parameters {
 		struct simdisk_hdd_parameters hdd;
 		struct simdisk_flash_parameters flash;
 		struct simdisk_volume_parameters volume;
+		struct simdisk_measured_parameters measured;
 	};
+	struct simdisk_raid_parameters raid;	/* of arrays */
 };
 
 struct simdisk_request {
@@ -183,7 +257,7 @@ struct simdisk_completion {
 
 struct simdisk_model;
 
-/* "hdd", "ssd", "volume" or "nvme". */
+/* "hdd", "ssd", "volume", "nvme", "hdd-raid", "ssd-raid" or "measured". */
 const char *simdisk_name(enum simdisk_kind kind);
 
 /* A drive of the family: a spec with a name. */

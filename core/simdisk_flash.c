@@ -8,18 +8,26 @@
  * than one program. Reads of cached pages go to the dies all the same. With priority, a command goes
  * before others at the controller, on its dies and to the write cache, and a read before up to
  * program_defer programs' turns.
+ *
+ * As options: a die erases a block now and then; reads suspend programs and erases; collection stops
+ * dies; and what fits the SLC cache is programmed faster. A suspended operation waits until no read
+ * is left or program_defer of them went before it, and then takes the rest of its time.
  */
 #include "simdisk_internal.h"
 
 #define FLASH_EVENT_FETCH SIMDISK_EVENT_ENGINE	/* the controller is done with a command */
-#define FLASH_EVENT_DIE (SIMDISK_EVENT_ENGINE + 1)	/* a die finished its operation */
+#define FLASH_EVENT_DIE (SIMDISK_EVENT_ENGINE + 1)	/* a die finished a read */
 #define FLASH_EVENT_DELAY (SIMDISK_EVENT_ENGINE + 2)	/* a partial program may be due */
+#define FLASH_EVENT_WORK (SIMDISK_EVENT_ENGINE + 3)	/* a die may have finished other work */
+#define FLASH_IDLE_NS 10000000u	/* without an event: then the SLC cache is emptied */
 #define FLASH_STREAMS 8u
 
 enum flash_work {
 	FLASH_IDLE,
 	FLASH_READING,
 	FLASH_PROGRAMMING,
+	FLASH_ERASING,
+	FLASH_COLLECTING,
 };
 
 struct flash_die {
@@ -31,7 +39,16 @@ struct flash_die {
 	u32 pending_pages;	/* in the cache, meant for this die */
 	u32 work_pages;
 	enum flash_work work;
+	enum flash_work held;	/* suspended, or FLASH_IDLE */
+	u32 suspensions;	/* of the work under way or held */
+	u32 held_reads;		/* served while it was held */
+	u32 held_pages;		/* its work_pages */
+	bool collect;		/* the next work */
 	bool delay_event;
+	bool work_event;
+	u64 work_end;		/* other than of a read */
+	u64 work_left;		/* when it was suspended */
+	u64 unerased;		/* units programmed since the last erase */
 	u64 pending_units;	/* page programs the pages cost, copies included */
 	u64 work_units;
 	u64 added;		/* units ever added... */
@@ -55,6 +72,10 @@ struct flash_state {
 	u32 write_units;	/* of the program that write_die gathers */
 	u32 cached_pages;
 	u32 stream;
+	u32 gc_die;		/* the next to collect */
+	u64 gc_units;		/* programmed since the last collection */
+	u64 slc_units;		/* in the SLC cache */
+	u64 last_event;
 	bool flush_wrote;
 	u64 stream_end[FLASH_STREAMS];
 	struct simdisk_line submitted[SIMDISK_MAX_HW_QUEUES];
@@ -152,7 +173,7 @@ static size_t flash_bytes(const struct simdisk_parameters *parameters)
 
 static u32 flash_events(const struct simdisk_parameters *parameters)
 {
-	return 1 + 2 * parameters->flash.dies;
+	return 1 + 3 * parameters->flash.dies;
 }
 
 static const char *flash_check(const struct simdisk_parameters *parameters, u64 capacity)
@@ -171,6 +192,12 @@ static const char *flash_check(const struct simdisk_parameters *parameters, u64 
 		return "program_pages, program_ns and random_amplification must be at least 1";
 	if (!flash->link_bytes_per_s)
 		return "link_bytes_per_s must be at least 1";
+	if (flash->erase_ns && !flash->erase_pages)
+		return "erase_every must be at least 4Ki";
+	if (flash->gc_ns && (!flash->gc_pages || !flash->gc_dies))
+		return "gc_every must be at least 4Ki, and gc_dies at least 1";
+	if (flash->slc_pages && !flash->slc_program_ns)
+		return "slc_program must be at least 1ns";
 	return NULL;
 }
 
@@ -289,12 +316,52 @@ static void start_read(struct simdisk_model *model, u32 index)
 	if (flash->sense_jitter_ns)
 		time += simdisk_random(model) % (2ull * flash->sense_jitter_ns + 1) -
 			flash->sense_jitter_ns;
+	if (die->held != FLASH_IDLE && !die->held_reads++)
+		time += flash->suspend_ns;
 	die->work = FLASH_READING;
 	die->work_pages = pages < together ? pages : together;
 	if (die->owed_reads)
 		die->owed_reads--;
 	time += (u64)die->work_pages * flash->die_transfer_ns;
 	simdisk_add_event(model, model->clock + simdisk_vary(model, time), FLASH_EVENT_DIE, index);
+}
+
+/* The die's work ends after @ns; one event at most is about for it. */
+static void work_for(struct simdisk_model *model, u32 index, enum flash_work work, u64 ns)
+{
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+
+	die->work = work;
+	die->work_end = model->clock + ns;
+	if (die->work_event)
+		return;
+	die->work_event = true;
+	simdisk_add_event(model, die->work_end, FLASH_EVENT_WORK, index);
+}
+
+/* Time of a program; what fits the SLC cache goes there. */
+static u64 program_ns(struct simdisk_model *model, u64 units)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	struct flash_state *state = model->state;
+
+	if (!flash->slc_pages || state->slc_units + units > flash->slc_pages)
+		return flash->program_ns;
+	state->slc_units += units;
+	return flash->slc_program_ns;
+}
+
+static void start_erase(struct simdisk_model *model, u32 index)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+
+	die->unerased -= flash->erase_pages;
+	die->suspensions = 0;
+	die->deferred = 0;
+	work_for(model, index, FLASH_ERASING, simdisk_vary(model, flash->erase_ns));
 }
 
 static void start_program(struct simdisk_model *model, u32 index)
@@ -306,15 +373,76 @@ static void start_program(struct simdisk_model *model, u32 index)
 
 	if (units > flash->program_pages)
 		units = flash->program_pages;
-	die->work = FLASH_PROGRAMMING;
 	die->work_units = units;
 	/* Room in the cache comes free in proportion: copies program pages and free none. */
 	die->work_pages = (u32)(die->pending_pages * units / die->pending_units);
 	die->deferred = 0;
 	if (index == state->write_die)
 		state->write_units = 0;
-	simdisk_add_event(model, model->clock + simdisk_vary(model, flash->program_ns),
-			  FLASH_EVENT_DIE, index);
+	die->suspensions = 0;
+	work_for(model, index, FLASH_PROGRAMMING, simdisk_vary(model, program_ns(model, units)));
+}
+
+/* A read came: what can be suspended gives way. */
+static void suspend_die(struct simdisk_model *model, u32 index)
+{
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+
+	if (die->work != FLASH_PROGRAMMING && die->work != FLASH_ERASING)
+		return;
+	if (die->suspensions >= model->parameters.flash.suspends)
+		return;
+	die->suspensions++;
+	die->held = die->work;
+	die->held_reads = 0;
+	die->held_pages = die->work_pages;
+	die->work_left = die->work_end - model->clock;
+	die->work = FLASH_IDLE;
+}
+
+static void resume_die(struct simdisk_model *model, u32 index)
+{
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+	enum flash_work work = die->held;
+
+	die->held = FLASH_IDLE;
+	die->work_pages = die->held_pages;
+	work_for(model, index, work, die->work_left);
+}
+
+/* True when the die has something special to do. */
+static bool start_special(struct simdisk_model *model, u32 index)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+
+	if (die->held != FLASH_IDLE) {
+		if (die->read_count && die->held_reads < flash->program_defer)
+			start_read(model, index);
+		else
+			resume_die(model, index);
+		return true;
+	}
+	if (!die->collect)
+		return false;
+	die->collect = false;
+	work_for(model, index, FLASH_COLLECTING, simdisk_vary(model, flash->gc_ns));
+	return true;
+}
+
+/* The erase of the block that the next program needs, or the program. */
+static void start_write(struct simdisk_model *model, u32 index)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	const struct flash_state *state = model->state;
+
+	if (flash->erase_ns && state->die[index].unerased >= flash->erase_pages)
+		start_erase(model, index);
+	else
+		start_program(model, index);
 }
 
 static void start_die(struct simdisk_model *model, u32 index)
@@ -324,11 +452,11 @@ static void start_die(struct simdisk_model *model, u32 index)
 	struct flash_die *die = &state->die[index];
 	bool ready;
 
-	if (die->work != FLASH_IDLE)
+	if (die->work != FLASH_IDLE || start_special(model, index))
 		return;
 	ready = program_ready(model, die);
 	if (ready && (!die->read_count || (!die->owed_reads && program_urgent(model, die)))) {
-		start_program(model, index);
+		start_write(model, index);
 	} else if (die->read_count) {
 		die->deferred += ready;
 		start_read(model, index);
@@ -386,6 +514,7 @@ static void begin_read(struct simdisk_model *model, u32 slot)
 		if (!state->node[node].pages)
 			add_read(model, index, node);
 		state->node[node].pages += pages;
+		suspend_die(model, index);
 		start_die(model, index);
 		page += pages;
 	}
@@ -583,6 +712,23 @@ static void start_flush(struct simdisk_model *model)
 	start_dies(model);
 }
 
+/* The next gc_dies dies collect. */
+static void collect(struct simdisk_model *model)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	struct flash_state *state = model->state;
+	u32 i;
+
+	state->gc_units = 0;
+	for (i = 0; i < flash->gc_dies && i < flash->dies; i++) {
+		u32 index = state->gc_die;
+
+		state->gc_die = (index + 1) % flash->dies;
+		state->die[index].collect = true;
+		start_die(model, index);
+	}
+}
+
 static void finish_program(struct simdisk_model *model, u32 index)
 {
 	struct flash_state *state = model->state;
@@ -595,6 +741,10 @@ static void finish_program(struct simdisk_model *model, u32 index)
 	/* Whatever came to be read meanwhile has waited for its one program. */
 	die->owed_reads = die->read_count;
 	state->cached_pages -= die->work_pages;
+	die->unerased += die->work_units;
+	state->gc_units += die->work_units;
+	if (model->parameters.flash.gc_ns && state->gc_units >= model->parameters.flash.gc_pages)
+		collect(model);
 	finish_flushes(model);
 	admit_writers(model);
 }
@@ -648,10 +798,26 @@ static void begin(struct simdisk_model *model, u32 slot)
 	}
 }
 
+/* After a pause: the drive has moved data out of the SLC cache. */
+static void fold(struct simdisk_model *model)
+{
+	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
+	struct flash_state *state = model->state;
+	u64 pause = model->clock - state->last_event;
+	u64 pages = flash->slc_fold_bytes_per_s / (SIMDISK_PAGE_SECTORS * SIMDISK_SECTOR_BYTES);
+
+	state->last_event = model->clock;
+	if (pause < FLASH_IDLE_NS)
+		return;
+	pause = smaller(pause / 1000000, 1u << 24);
+	state->slc_units = beyond(state->slc_units, pages * pause / 1000);
+}
+
 static void flash_submit(struct simdisk_model *model, u32 slot)
 {
 	struct flash_state *state = model->state;
 
+	fold(model);
 	simdisk_line_add(model, &state->submitted[model->slot[slot].request.hw_queue], slot);
 	if (state->fetching == SIMDISK_NO_SLOT)
 		fetch_next(model);
@@ -666,9 +832,24 @@ static void finish_die(struct simdisk_model *model, u32 index)
 	die->work = FLASH_IDLE;
 	if (work == FLASH_READING)
 		finish_read(model, index);
-	else
+	else if (work == FLASH_PROGRAMMING)
 		finish_program(model, index);
 	start_die(model, index);
+}
+
+/* The event may be of a time before the work was suspended, or find it suspended. */
+static void work_event(struct simdisk_model *model, u32 index)
+{
+	struct flash_state *state = model->state;
+	struct flash_die *die = &state->die[index];
+
+	die->work_event = false;
+	if (die->work == FLASH_IDLE || die->work == FLASH_READING)
+		return;
+	if (model->clock < die->work_end)
+		work_for(model, index, die->work, die->work_end - model->clock);
+	else
+		finish_die(model, index);
 }
 
 static void flash_event(struct simdisk_model *model, u32 kind, u32 index)
@@ -676,6 +857,7 @@ static void flash_event(struct simdisk_model *model, u32 kind, u32 index)
 	struct flash_state *state = model->state;
 	u32 slot;
 
+	state->last_event = model->clock;
 	switch (kind) {
 	case FLASH_EVENT_FETCH:
 		slot = state->fetching;
@@ -684,6 +866,9 @@ static void flash_event(struct simdisk_model *model, u32 kind, u32 index)
 		break;
 	case FLASH_EVENT_DIE:
 		finish_die(model, index);
+		break;
+	case FLASH_EVENT_WORK:
+		work_event(model, index);
 		break;
 	default:
 		state->die[index].delay_event = false;

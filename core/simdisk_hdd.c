@@ -6,6 +6,10 @@
  * Sectors lie on one spiral per zone, so a sequential stream runs at the zone's sustained rate
  * without a seek per track, as track skew makes it on a real drive. The platter's angle is the
  * clock modulo one rotation.
+ *
+ * A shingled disk writes what continues its last write in place and all else to a log at the outer
+ * edge. Not modelled: how reads of what is in the log fragment, and that a band takes writes in place
+ * at its end only.
  */
 #include "simdisk_internal.h"
 
@@ -14,6 +18,8 @@
 #define HDD_MAX_ZONES 64u
 #define HDD_MAX_QUEUE 32u
 #define HDD_ROOTS 256u
+#define HDD_BANDS 32768u	/* that are told apart */
+#define HDD_LOG_SHARE 64u	/* of the capacity, at most, that the log takes */
 /* Rounding of angles to nanoseconds must not cost a rotation. */
 #define HDD_ANGLE_SLACK_NS 64u
 
@@ -49,6 +55,26 @@ struct hdd_extent {
 	bool moving;		/* being destaged: new data needs another extent */
 };
 
+/* A shingled disk's log, the persistent cache, and what it holds. */
+struct hdd_log {
+	u64 head;		/* where it goes on */
+	u64 sectors;		/* how much there is in it... */
+	u32 bands;		/* ...of so many bands */
+	u32 next;		/* the band to look at for cleaning */
+	u32 cleaning;		/* the band under way */
+	u64 last_command;
+	u64 last_end;		/* of the latest write's addresses, wherever it went */
+	bool writing;		/* the write under way goes to the log */
+	u32 band[];		/* sectors of each in the log; none of an ordinary disk */
+};
+
+/* What the arm is busy with. */
+enum hdd_work {
+	HDD_COMMAND,
+	HDD_DESTAGE,
+	HDD_CLEAN,
+};
+
 struct hdd_state {
 	struct hdd_zone zone[HDD_MAX_ZONES];
 	u32 root[HDD_ROOTS + 1];	/* of n / HDD_ROOTS, in 1/65536; the first quarter unused */
@@ -57,8 +83,8 @@ struct hdd_state {
 	u64 angle;		/* of the platter at time 0, in ns of rotation */
 
 	bool busy;
-	bool destaging;		/* busy with extent[current], not with a command */
-	u32 current;
+	enum hdd_work work;
+	u32 current;		/* slot of a command, number of an extent */
 	u64 head_sector;	/* where the last operation ended... */
 	u64 head_time;		/* ...and when */
 	bool head_reads;	/* it was a read: the head reads on */
@@ -80,6 +106,7 @@ struct hdd_state {
 	struct simdisk_line writers;	/* waiting for room in the cache */
 	struct simdisk_list flushes;
 	u64 link_free;
+	struct hdd_log log;	/* last: its end depends on the drive */
 };
 
 /* What the arm could do next. */
@@ -133,8 +160,8 @@ void simdisk_hdd_defaults(struct simdisk_parameters *parameters)
 
 static size_t hdd_bytes(const struct simdisk_parameters *parameters)
 {
-	(void)parameters;
-	return sizeof(struct hdd_state);
+	return sizeof(struct hdd_state) +
+	       (parameters->hdd.smr_band_sectors ? HDD_BANDS * sizeof(u32) : 0);
 }
 
 static u32 hdd_events(const struct simdisk_parameters *parameters)
@@ -170,6 +197,8 @@ static const char *hdd_check(const struct simdisk_parameters *parameters, u64 ca
 		return "cache_entries must be 0 to 256";
 	if (!hdd->ageing)
 		return "ageing must be at least 1";
+	if (hdd->smr_band_sectors && (!hdd->smr_cache_sectors || !hdd->cache_entries))
+		return "smr_cache and cache_entries must be at least 1 with smr_band";
 	return NULL;
 }
 
@@ -524,6 +553,30 @@ static bool may_destage(const struct simdisk_model *model, const struct hdd_exte
 }
 
 /* An old extent gets cheaper, lest newer ones nearby keep it in the cache for ever. */
+static bool is_shingled(const struct simdisk_model *model)
+{
+	return model->parameters.hdd.smr_band_sectors;
+}
+
+/* On a shingled disk: whether a write continues the last one, so that it can go in place. */
+static bool continues(const struct simdisk_model *model, u64 sector)
+{
+	const struct hdd_state *state = model->state;
+
+	return sector == state->log.last_end;
+}
+
+/* Where an extent is to be written. */
+static struct hdd_place target_of(const struct simdisk_model *model,
+				  const struct hdd_extent *extent)
+{
+	const struct hdd_state *state = model->state;
+
+	if (!is_shingled(model) || continues(model, extent->place.sector))
+		return extent->place;
+	return place_of(model, state->log.head);
+}
+
 static s64 extent_bonus(const struct simdisk_model *model, const struct hdd_extent *extent)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
@@ -543,12 +596,14 @@ static void choose_extent(const struct simdisk_model *model, struct hdd_choice *
 	penalty -= (s64)(pressure_ns(model) / hdd->ageing);
 	for (i = 0; i < hdd->cache_entries; i++) {
 		const struct hdd_extent *extent = &state->extent[i];
+		struct hdd_place place;
 		u64 position;
 		s64 cost;
 
 		if (!may_destage(model, extent, any))
 			continue;
-		position = position_ns(model, track, &extent->place, true);
+		place = target_of(model, extent);
+		position = position_ns(model, track, &place, true);
 		cost = (s64)position + penalty - extent_bonus(model, extent);
 		if (!best->found || cost < best->cost)
 			*best = (struct hdd_choice) { i, position, cost, false, true, true };
@@ -581,10 +636,39 @@ static void start_command(struct simdisk_model *model, const struct hdd_choice *
 	u64 end = begin_command(model, &model->slot[slot].request, choice->position_ns);
 
 	state->queue[choice->index] = state->queue[--state->queued];
-	state->destaging = false;
+	state->work = HDD_COMMAND;
 	state->current = slot;
 	simdisk_add_event(model, model->clock + simdisk_vary(model, beyond(end, model->clock)),
 			  HDD_EVENT_ARM, 0);
+}
+
+/* Reads a band, and writes it anew with what the log has of it. */
+static void start_clean(struct simdisk_model *model)
+{
+	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
+	struct hdd_state *state = model->state;
+	struct hdd_log *log = &state->log;
+	u64 sector, time;
+
+	while (!log->band[log->next])
+		log->next = (log->next + 1) % HDD_BANDS;
+	log->cleaning = log->next;
+	sector = (u64)log->cleaning * hdd->smr_band_sectors % model->capacity;
+	/* There and back to the log for what changed, once. */
+	time = 2 * seek_ns(model, place_of(model, head_position(model)).track,
+			   place_of(model, sector).track);
+	time += 2 * (hdd->rotation_ns + media_ns(model, sector, hdd->smr_band_sectors));
+	stop_reading(model);
+	state->work = HDD_CLEAN;
+	simdisk_add_event(model, model->clock + simdisk_vary(model, time), HDD_EVENT_ARM, 0);
+}
+
+static bool log_is_full(const struct simdisk_model *model, u32 sectors)
+{
+	const struct hdd_state *state = model->state;
+
+	return state->log.bands &&
+	       state->log.sectors + sectors > model->parameters.hdd.smr_cache_sectors;
 }
 
 static void start_destage(struct simdisk_model *model, const struct hdd_choice *choice)
@@ -593,9 +677,14 @@ static void start_destage(struct simdisk_model *model, const struct hdd_choice *
 	struct hdd_extent *extent = &state->extent[choice->index];
 	u64 time = choice->position_ns + media_ns(model, extent->place.sector, extent->sectors);
 
+	state->log.writing = is_shingled(model) && !continues(model, extent->place.sector);
+	if (state->log.writing && log_is_full(model, extent->sectors)) {
+		start_clean(model);
+		return;
+	}
 	stop_reading(model);
 	extent->moving = true;
-	state->destaging = true;
+	state->work = HDD_DESTAGE;
 	state->current = choice->index;
 	simdisk_add_event(model, model->clock + simdisk_vary(model, time), HDD_EVENT_ARM, 0);
 }
@@ -607,8 +696,25 @@ static void expect_idle(struct simdisk_model *model)
 
 	if (state->idle_event)
 		return;
+	if (!state->extents)
+		time = state->log.last_command + model->parameters.hdd.smr_idle_ns;
 	state->idle_event = true;
 	simdisk_add_event(model, larger(time, model->clock), HDD_EVENT_IDLE, 0);
+}
+
+/* A shingled disk with nothing else to do empties its log. */
+static void clean_when_idle(struct simdisk_model *model)
+{
+	struct hdd_state *state = model->state;
+
+	if (state->extents || !state->log.bands)
+		return;
+	if (model->clock < state->log.last_command + model->parameters.hdd.smr_idle_ns) {
+		expect_idle(model);
+		return;
+	}
+	start_clean(model);
+	state->busy = true;
 }
 
 /* The arm is free: give it the cheapest thing to do. */
@@ -621,7 +727,8 @@ static void move_arm(struct simdisk_model *model)
 	if (state->busy)
 		return;
 	choose_command(model, &choice);
-	if (state->extents) {
+	/* Commands have their turn between the bands that a full log has to clean. */
+	if (state->extents && !(choice.found && state->work == HDD_CLEAN)) {
 		bool idle = !state->queued &&
 			    model->clock >= state->last_read + hdd->destage_idle_ns;
 		bool any = idle || pressed(model) || state->extents > hdd->destage_entries ||
@@ -631,8 +738,10 @@ static void move_arm(struct simdisk_model *model)
 		if (!choice.found)
 			expect_idle(model);
 	}
-	if (!choice.found)
+	if (!choice.found) {
+		clean_when_idle(model);
 		return;
+	}
 	if (choice.destage)
 		start_destage(model, &choice);
 	else
@@ -771,12 +880,41 @@ static void add_command(struct simdisk_model *model, u32 slot)
 	};
 }
 
+/* Data of a write are in the log. */
+static void log_add(struct simdisk_model *model, u64 sector, u32 sectors)
+{
+	struct hdd_state *state = model->state;
+	struct hdd_log *log = &state->log;
+	u32 *band = &log->band[sector / model->parameters.hdd.smr_band_sectors % HDD_BANDS];
+
+	log->head += sectors;
+	if (log->head > model->capacity / HDD_LOG_SHARE)
+		log->head = 0;
+	log->sectors += sectors;
+	log->bands += !*band;
+	*band += sectors;
+}
+
+static void finish_clean(struct simdisk_model *model)
+{
+	struct hdd_state *state = model->state;
+	struct hdd_log *log = &state->log;
+	u64 sector = (u64)(log->cleaning + 1) * model->parameters.hdd.smr_band_sectors;
+
+	log->sectors -= log->band[log->cleaning];
+	log->band[log->cleaning] = 0;
+	log->bands--;
+	state->head_sector = sector < model->capacity ? sector : 0;
+	state->head_reads = false;
+}
+
 static void hdd_submit(struct simdisk_model *model, u32 slot)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	const struct simdisk_request *request = &model->slot[slot].request;
 	struct hdd_state *state = model->state;
 
+	state->log.last_command = model->clock;
 	switch (request->operation) {
 	case SIMDISK_READ:
 		state->last_read = model->clock;
@@ -825,7 +963,12 @@ static void finish_destage(struct simdisk_model *model)
 	struct hdd_state *state = model->state;
 	struct hdd_extent *extent = &state->extent[state->current];
 
-	state->head_sector = extent->place.sector + extent->sectors;
+	state->log.last_end = extent->place.sector + extent->sectors;
+	state->head_sector = state->log.last_end;
+	if (state->log.writing) {
+		log_add(model, extent->place.sector, extent->sectors);
+		state->head_sector = state->log.head;
+	}
 	state->head_reads = false;
 	state->dirty_sectors -= extent->sectors;
 	state->extents--;
@@ -842,8 +985,10 @@ static void hdd_event(struct simdisk_model *model, u32 kind, u32 index)
 	if (kind == HDD_EVENT_ARM) {
 		state->busy = false;
 		state->head_time = model->clock;
-		if (state->destaging)
+		if (state->work == HDD_DESTAGE)
 			finish_destage(model);
+		else if (state->work == HDD_CLEAN)
+			finish_clean(model);
 		else
 			finish_command(model);
 	} else {

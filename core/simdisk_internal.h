@@ -55,6 +55,9 @@ struct simdisk_engine {
 	void (*init)(struct simdisk_model *model);
 	void (*submit)(struct simdisk_model *model, u32 slot);
 	void (*event)(struct simdisk_model *model, u32 kind, u32 index);
+	/* Of an engine with members, which have events of their own: the next, and its time has come. */
+	u64 (*next)(const struct simdisk_model *model);
+	void (*tick)(struct simdisk_model *model);
 	u64 (*cached_sectors)(const struct simdisk_model *model);
 };
 
@@ -65,7 +68,7 @@ struct simdisk_model {
 	u64 capacity;
 	u64 clock;
 	u64 random;
-	u64 swing_salt;
+	u64 salt;
 	u64 event_sequence;
 	struct simdisk_event *event;
 	struct simdisk_slot *slot;
@@ -79,11 +82,15 @@ struct simdisk_model {
 extern const struct simdisk_engine simdisk_hdd_engine;
 extern const struct simdisk_engine simdisk_flash_engine;
 extern const struct simdisk_engine simdisk_volume_engine;
+extern const struct simdisk_engine simdisk_raid_engine;
+extern const struct simdisk_engine simdisk_measured_engine;
 
 void simdisk_hdd_defaults(struct simdisk_parameters *parameters);
 void simdisk_ssd_defaults(struct simdisk_parameters *parameters);
 void simdisk_nvme_defaults(struct simdisk_parameters *parameters);
 void simdisk_volume_defaults(struct simdisk_parameters *parameters);
+void simdisk_raid_defaults(struct simdisk_parameters *parameters, enum simdisk_kind kind);
+void simdisk_measured_defaults(struct simdisk_parameters *parameters);
 
 /* @time may not be before the clock. */
 void simdisk_add_event(struct simdisk_model *model, u64 time, u32 kind, u32 index);
@@ -93,11 +100,15 @@ u64 simdisk_random(struct simdisk_model *model);
 
 /*
  * The service time @ns as the drive's variation makes it; @ns at most 2^32. simdisk_uneven() is the
- * same without the swing, simdisk_swung() the swing alone: for what is not slowed as a whole.
+ * same without the swing, simdisk_swung() the swing of @time alone: for what is not
+ * slowed as a whole.
  */
 u64 simdisk_vary(struct simdisk_model *model, u64 ns);
 u64 simdisk_uneven(struct simdisk_model *model, u64 ns);
-u64 simdisk_swung(const struct simdisk_model *model, u64 ns);
+u64 simdisk_swung(const struct simdisk_model *model, u64 time, u64 ns);
+
+/* @mean, times an exponentially distributed number; @mean at most 2^32. */
+u64 simdisk_exponential(struct simdisk_model *model, u64 mean);
 
 /* Stateless mixing of 64 bits. */
 u64 simdisk_mix(u64 value);

@@ -6,6 +6,9 @@ static const struct simdisk_engine *const engines[SIMDISK_KINDS] = {
 	[SIMDISK_SSD] = &simdisk_flash_engine,
 	[SIMDISK_VOLUME] = &simdisk_volume_engine,
 	[SIMDISK_NVME] = &simdisk_flash_engine,
+	[SIMDISK_HDD_RAID] = &simdisk_raid_engine,
+	[SIMDISK_SSD_RAID] = &simdisk_raid_engine,
+	[SIMDISK_MEASURED] = &simdisk_measured_engine,
 };
 
 const char *simdisk_name(enum simdisk_kind kind)
@@ -15,6 +18,9 @@ const char *simdisk_name(enum simdisk_kind kind)
 		[SIMDISK_SSD] = "ssd",
 		[SIMDISK_VOLUME] = "volume",
 		[SIMDISK_NVME] = "nvme",
+		[SIMDISK_HDD_RAID] = "hdd-raid",
+		[SIMDISK_SSD_RAID] = "ssd-raid",
+		[SIMDISK_MEASURED] = "measured",
 	};
 
 	return names[kind];
@@ -31,6 +37,13 @@ void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind k
 		break;
 	case SIMDISK_NVME:
 		simdisk_nvme_defaults(parameters);
+		break;
+	case SIMDISK_HDD_RAID:
+	case SIMDISK_SSD_RAID:
+		simdisk_raid_defaults(parameters, kind);
+		break;
+	case SIMDISK_MEASURED:
+		simdisk_measured_defaults(parameters);
 		break;
 	default:
 		simdisk_volume_defaults(parameters);
@@ -125,7 +138,7 @@ struct simdisk_model *simdisk_create(void *memory, const struct simdisk_paramete
 	model->state = rest;
 	/* Zero is the one state the generator cannot leave. */
 	model->random = simdisk_mix(seed + 1) | 1;
-	model->swing_salt = simdisk_mix(~seed);
+	model->salt = simdisk_mix(~seed);
 	simdisk_list_init(&model->done);
 	model->engine->init(model);
 	return model;
@@ -150,6 +163,24 @@ u64 simdisk_random(struct simdisk_model *model)
 	state ^= state >> 27;
 	model->random = state;
 	return state * 0x2545f4914f6cdd1dull;
+}
+
+/* -log2 of a uniform number in (0, 1], in units of 1/65536. */
+static u64 exponential_log2(u64 random)
+{
+	u32 value = (u32)(random >> 32) | 1;
+	u32 zeroes = (u32)__builtin_clz(value);
+	u64 fraction = (u64)(value << zeroes << 1) >> 16;
+	/* log2(1 + x) is x + 0.3431 x (1 - x) within 0.01. */
+	u64 mantissa = fraction + (fraction * (65536 - fraction) / 65536 * 22485) / 65536;
+
+	return (u64)(zeroes + 1) * 65536 - mantissa;
+}
+
+u64 simdisk_exponential(struct simdisk_model *model, u64 mean)
+{
+	/* ln 2 is 45426/65536. */
+	return exponential_log2(simdisk_random(model)) * 45426 / 65536 * mean / 65536;
 }
 
 void simdisk_list_init(struct simdisk_list *list)
@@ -247,18 +278,42 @@ static struct simdisk_event take_event(struct simdisk_model *model)
 	return first;
 }
 
+static u64 next_event(const struct simdisk_model *model)
+{
+	return model->events ? model->event[0].time : SIMDISK_NEVER;
+}
+
+static u64 next_tick(const struct simdisk_model *model)
+{
+	return model->engine->next ? model->engine->next(model) : SIMDISK_NEVER;
+}
+
+static void run_event(struct simdisk_model *model)
+{
+	struct simdisk_event event = take_event(model);
+
+	model->clock = larger(model->clock, event.time);
+	if (event.kind == SIMDISK_EVENT_COMPLETE) {
+		model->slot[event.index].completed = model->clock;
+		simdisk_list_add(model, &model->done, event.index);
+	} else {
+		model->engine->event(model, event.kind, event.index);
+	}
+}
+
 /* Everything due up to @now happens, in order; completions gather in model->done. */
 static void run_until(struct simdisk_model *model, u64 now)
 {
-	while (model->events && model->event[0].time <= now) {
-		struct simdisk_event event = take_event(model);
+	for (;;) {
+		u64 event = next_event(model), tick = next_tick(model);
 
-		model->clock = larger(model->clock, event.time);
-		if (event.kind == SIMDISK_EVENT_COMPLETE) {
-			model->slot[event.index].completed = model->clock;
-			simdisk_list_add(model, &model->done, event.index);
+		if (smaller(event, tick) > now)
+			break;
+		if (event <= tick) {
+			run_event(model);
 		} else {
-			model->engine->event(model, event.kind, event.index);
+			model->clock = larger(model->clock, tick);
+			model->engine->tick(model);
 		}
 	}
 	model->clock = larger(model->clock, now);
@@ -300,7 +355,7 @@ u64 simdisk_next_event(const struct simdisk_model *model)
 {
 	if (model->done.head != SIMDISK_NO_SLOT)
 		return model->slot[model->done.head].completed;
-	return model->events ? model->event[0].time : SIMDISK_NEVER;
+	return smaller(next_event(model), next_tick(model));
 }
 
 u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_completion *completions,

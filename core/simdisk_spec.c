@@ -11,6 +11,7 @@ enum unit {
 	UNIT_PAGES,	/* written in bytes, kept in 4 KiB */
 	UNIT_SHARE,	/* a decimal, kept in millionths */
 	UNIT_SWITCH,
+	UNIT_QUANTILES,	/* times, with a / between them */
 	UNITS,
 };
 
@@ -45,8 +46,12 @@ struct parameter {
 
 #define BIT_OF(kind) (1u << (kind))
 #define ALL (BIT_OF(SIMDISK_KINDS) - 1)
-#define HDD BIT_OF(SIMDISK_HDD)
-#define FLASH (BIT_OF(SIMDISK_SSD) | BIT_OF(SIMDISK_NVME))
+#define RAID (BIT_OF(SIMDISK_HDD_RAID) | BIT_OF(SIMDISK_SSD_RAID))
+/* Arrays take their members' parameters, too. */
+#define HDD (BIT_OF(SIMDISK_HDD) | BIT_OF(SIMDISK_HDD_RAID))
+#define FLASH \
+	(BIT_OF(SIMDISK_SSD) | BIT_OF(SIMDISK_NVME) | BIT_OF(SIMDISK_SSD_RAID))
+#define MEASURED BIT_OF(SIMDISK_MEASURED)
 #define VOLUME BIT_OF(SIMDISK_VOLUME)
 #define MS 1000000ull
 #define S SIMDISK_NS_PER_S
@@ -128,6 +133,13 @@ static const struct parameter table[] = {
 	P("ageing", HDD, hdd.ageing, COUNT, 1, 1000000,
 	  "waiting cuts a command's cost by 1/ageing"),
 
+	P("smr_band", HDD, hdd.smr_band_sectors, SECTORS, 0, 1 << 20,
+	  "a shingled band, rewritten as a whole; 0: not shingled"),
+	P("smr_cache", HDD, hdd.smr_cache_sectors, SECTORS, 0, 1 << 30,
+	  "the log that takes scattered writes"),
+	P("smr_idle", HDD, hdd.smr_idle_ns, TIME, 0, LONG,
+	  "pause after which it is emptied"),
+
 	P("dies", FLASH, flash.dies, COUNT, 1, SIMDISK_MAX_DIES,
 	  "units that work independently"),
 	P("sense", FLASH, flash.sense_ns, TIME, 0, S,
@@ -165,6 +177,27 @@ static const struct parameter table[] = {
 	P("flush_metadata", FLASH, flash.flush_metadata_ns, TIME, 0, S,
 	  "added when data was programmed"),
 
+	P("erase", FLASH, flash.erase_ns, TIME, 0, S,
+	  "a die erases a block for so long; 0: never"),
+	P("erase_every", FLASH, flash.erase_pages, PAGES, 0, 1 << 20,
+	  "what a die programs between erases"),
+	P("suspends", FLASH, flash.suspends, COUNT, 0, 1000,
+	  "how often a program or an erase gives way to reads; 0: not"),
+	P("suspend", FLASH, flash.suspend_ns, TIME, 0, S,
+	  "added by each suspension"),
+	P("gc", FLASH, flash.gc_ns, TIME, 0, LONG,
+	  "collection stops dies for so long; 0: never"),
+	P("gc_every", FLASH, flash.gc_pages, PAGES, 0, 1 << 24,
+	  "what the drive programs between collections"),
+	P("gc_dies", FLASH, flash.gc_dies, COUNT, 0, SIMDISK_MAX_DIES,
+	  "dies that stop at once"),
+	P("slc", FLASH, flash.slc_pages, PAGES, 0, 1 << 28,
+	  "SLC cache; 0: none"),
+	P("slc_program", FLASH, flash.slc_program_ns, TIME, 0, S,
+	  "a program into it"),
+	P("slc_fold_bytes_per_s", FLASH, flash.slc_fold_bytes_per_s, BYTES, 0,
+	  RATE_MOST, "how fast it empties in a pause"),
+
 	P("iops", VOLUME, volume.iops, COUNT, 1, 100000000, "cap on I/Os"),
 	P("bytes_per_s", VOLUME, volume.bytes_per_s, BYTES, 1000, RATE_MOST,
 	  "cap on bytes"),
@@ -180,6 +213,63 @@ static const struct parameter table[] = {
 	  "bound of the jitter"),
 	P("network_bytes_per_s", VOLUME, volume.network_bytes_per_s, BYTES,
 	  1000000, RATE_MOST, "adds the transfer's own time"),
+
+	P("burst_iops", VOLUME, volume.burst_iops, COUNT, 0, 100000000,
+	  "cap on I/Os while credits last; 0: no credits"),
+	P("credits", VOLUME, volume.credits, COUNT, 0, 1000000000,
+	  "I/Os that a full balance holds"),
+	P("burst_bytes_per_s", VOLUME, volume.burst_bytes_per_s, BYTES, 0,
+	  RATE_MOST, "cap on bytes while credits last; 0: no credits"),
+	P("byte_credits", VOLUME, volume.byte_credits, BYTES, 0, 1ull << 44,
+	  "bytes that a full balance holds"),
+	P("credits_left", VOLUME, volume.credits_left_ppm, SHARE, 0,
+	  SIMDISK_PPM, "of the balances at the start"),
+	P("quota", VOLUME, volume.quota_ns, TIME, 0, LONG,
+	  "period in which the caps are used up, then nothing; 0: buckets"),
+	P("cold_share", VOLUME, volume.cold_ppm, SHARE, 0, SIMDISK_PPM,
+	  "blocks whose first I/O is slow"),
+	P("cold_block", VOLUME, volume.cold_block_sectors, SECTORS, 8, 65536,
+	  "size of such a block"),
+	P("cold_latency", VOLUME, volume.cold_ns, TIME, 0, LONG,
+	  "mean time to fetch one"),
+	P("cold_bytes_per_s", VOLUME, volume.cold_bytes_per_s, BYTES, 1000000,
+	  RATE_MOST, "rate of all fetches"),
+
+	P("level", RAID, raid.level, COUNT, 0, 10, "0, 5 or 10"),
+	P("members", RAID, raid.members, COUNT, 2, SIMDISK_RAID_MEMBERS,
+	  "disks"),
+	P("chunk", RAID, raid.chunk_sectors, SECTORS, 8, 8192,
+	  "what a disk has of a row"),
+	P("array_overhead", RAID, raid.overhead_ns, TIME, 0, S,
+	  "the controller's part of a command"),
+	P("array_cache", RAID, raid.cache_rows, COUNT, 0, SIMDISK_RAID_ROWS,
+	  "rows in the protected write cache; 0: none (volatile_cache=off goes with it)"),
+	P("array_cache_time", RAID, raid.cache_ns, TIME, 0, S,
+	  "latency of a cached write"),
+	P("array_destage", RAID, raid.destage_ns, TIME, 0, LONG,
+	  "age at which a row is written"),
+	P("array_link", RAID, raid.link_bytes_per_s, BYTES, 1000000, RATE_MOST,
+	  "payload rate to the host"),
+
+	P("parallel", MEASURED, measured.parallel, COUNT, 1, 1024,
+	  "commands served at once"),
+	P("iops", MEASURED, measured.iops, COUNT, 0, 100000000,
+	  "cap on I/Os; 0: none"),
+	P("bytes_per_s", MEASURED, measured.bytes_per_s, BYTES, 0, RATE_MOST,
+	  "cap on bytes; 0: none"),
+	P("flush", MEASURED, measured.flush_ns, TIME, 0, LONG, "a flush"),
+	P("read_4k", MEASURED, measured.service_ns[0][0], QUANTILES, 0, LONG,
+	  "service of reads of 4 KiB"),
+	P("read_32k", MEASURED, measured.service_ns[0][1], QUANTILES, 0, LONG,
+	  "of 32 KiB"),
+	P("read_256k", MEASURED, measured.service_ns[0][2], QUANTILES, 0, LONG,
+	  "of 256 KiB"),
+	P("write_4k", MEASURED, measured.service_ns[1][0], QUANTILES, 0, LONG,
+	  "service of writes of 4 KiB"),
+	P("write_32k", MEASURED, measured.service_ns[1][1], QUANTILES, 0, LONG,
+	  "of 32 KiB"),
+	P("write_256k", MEASURED, measured.service_ns[1][2], QUANTILES, 0, LONG,
+	  "of 256 KiB"),
 
 	{ .name = NULL },
 };
@@ -269,6 +359,8 @@ static const struct suffix *suffixes_of(enum unit unit)
 {
 	if (unit == UNIT_SECTORS || unit == UNIT_PAGES)
 		unit = UNIT_BYTES;
+	if (unit == UNIT_QUANTILES)
+		unit = UNIT_TIME;
 	return suffixes[unit];
 }
 
@@ -391,6 +483,7 @@ static const char *const written[UNITS] = {
 	[UNIT_PAGES] = "bytes (Ki, Mi, Gi), a multiple of 4Ki",
 	[UNIT_SHARE] = "a decimal number or %",
 	[UNIT_SWITCH] = "on or off",
+	[UNIT_QUANTILES] = "ten times with / between, of 0, 10, 25, 50, 75, 90, 95, 99, 99.9 and 100 %",
 };
 
 static void put_range(struct text *text, const struct parameter *parameter)
@@ -463,13 +556,57 @@ static const struct parameter *find_parameter(enum simdisk_kind kind,
 	return NULL;
 }
 
+static bool within_range(const struct parameter *parameter, const char *at,
+			 size_t length, u64 *value)
+{
+	return read_value(parameter->unit, at, length, value) &&
+	       *value >= parameter->least && *value <= parameter->most;
+}
+
+static bool read_quantiles(struct simdisk_parameters *parameters,
+			   const struct parameter *parameter, const char *at,
+			   size_t length)
+{
+	u32 *times = (u32 *)(void *)((u8 *)parameters + parameter->offset);
+	const char *end = at + length;
+	u32 i;
+
+	for (i = 0; i < SIMDISK_QUANTILES; i++) {
+		u64 value;
+
+		for (length = 0; at + length < end && at[length] != '/';)
+			length++;
+		if (!within_range(parameter, at, length, &value))
+			return false;
+		times[i] = (u32)value;
+		at += length;
+		if (at == end)
+			return i == SIMDISK_QUANTILES - 1;
+		at++;
+	}
+	return false;
+}
+
+static bool read_one(struct simdisk_parameters *parameters,
+		     const struct parameter *parameter, const char *at,
+		     size_t length)
+{
+	u64 value;
+
+	if (parameter->unit == UNIT_QUANTILES)
+		return read_quantiles(parameters, parameter, at, length);
+	if (!within_range(parameter, at, length, &value))
+		return false;
+	store(parameters, parameter, value);
+	return true;
+}
+
 /* One NAME=VALUE of @length characters. */
 static bool read_setting(struct simdisk_parameters *parameters, const char *at,
 			 size_t length, struct text *text)
 {
 	const struct parameter *parameter;
 	size_t name = 0;
-	u64 value;
 
 	while (name < length && at[name] != '=')
 		name++;
@@ -480,10 +617,8 @@ static bool read_setting(struct simdisk_parameters *parameters, const char *at,
 		return refuse_value(text, parameter, "", 0);
 	at += name + 1;
 	length -= name + 1;
-	if (!read_value(parameter->unit, at, length, &value) ||
-	    value < parameter->least || value > parameter->most)
+	if (!read_one(parameters, parameter, at, length))
 		return refuse_value(text, parameter, at, length);
-	store(parameters, parameter, value);
 	return true;
 }
 

@@ -104,15 +104,15 @@ u64 simdisk_uneven(struct simdisk_model *model, u64 ns)
 	return ns;
 }
 
-u64 simdisk_swung(const struct simdisk_model *model, u64 ns)
+u64 simdisk_swung(const struct simdisk_model *model, u64 time, u64 ns)
 {
 	const struct simdisk_variation *vary = &model->parameters.variation;
 	u64 period, share, speed;
 
 	if (!vary->swing_ppm)
 		return ns;
-	period = model->clock / ((u64)vary->swing_ms * 1000000);
-	share = (simdisk_mix(model->swing_salt ^ period) >> 32) * 2 *
+	period = time / ((u64)vary->swing_ms * 1000000);
+	share = (simdisk_mix(model->salt ^ period) >> 32) * 2 *
 		vary->swing_ppm >> 32;
 	speed = SIMDISK_PPM - vary->swing_ppm + share;
 	return ns * 1000 / (speed / 1000);
@@ -120,5 +120,6 @@ u64 simdisk_swung(const struct simdisk_model *model, u64 ns)
 
 u64 simdisk_vary(struct simdisk_model *model, u64 ns)
 {
-	return simdisk_swung(model, simdisk_uneven(model, ns));
+	return simdisk_swung(model, model->clock,
+			     simdisk_uneven(model, ns));
 }

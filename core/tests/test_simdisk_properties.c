@@ -14,11 +14,23 @@
 #define MIB_SECTORS 2048ull
 #define GIB_SECTORS (1024 * MIB_SECTORS)
 
-static void start(struct host *host, enum simdisk_kind kind, u64 capacity, u64 seed)
+/* Every kind by its name, then the presets; NULL after the last. */
+static const char *drive(u32 number)
+{
+	const struct simdisk_preset *preset;
+
+	if (number < SIMDISK_KINDS)
+		return simdisk_name((enum simdisk_kind)number);
+	preset = simdisk_preset(number - SIMDISK_KINDS);
+	return preset ? preset->name : NULL;
+}
+
+static void start(struct host *host, const char *spec, u64 capacity, u64 seed)
 {
 	struct simdisk_parameters parameters;
+	char error[SIMDISK_TEXT_BYTES];
 
-	simdisk_defaults(&parameters, kind);
+	CHECK(simdisk_parse(&parameters, spec, error, sizeof(error)));
 	host_start(host, &parameters, capacity, seed);
 }
 
@@ -62,13 +74,13 @@ static u32 free_slot(struct host *host, const bool *taken, u16 queue)
 }
 
 /* Random commands, random steps of time: each command completes once, in order, in time. */
-static void run_random(enum simdisk_kind kind, u64 capacity, u64 seed)
+static void run_random(const char *spec, u64 capacity, u64 seed)
 {
 	struct host host;
 	bool *taken;
 	u64 completed = 0, submitted = 0, last = 0;
 
-	start(&host, kind, capacity, seed);
+	start(&host, spec, capacity, seed);
 	taken = calloc(host.slots, sizeof(*taken));
 	while (completed < 4000) {
 		struct simdisk_completion completions[5];
@@ -115,18 +127,18 @@ static void test_random_commands(void **state)
 	const u64 capacities[] = { MIB_SECTORS, 64 * MIB_SECTORS + 5, 1000 * GIB_SECTORS };
 
 	(void)state;
-	for (int kind = 0; kind < SIMDISK_KINDS; kind++)
+	for (u32 number = 0; drive(number); number++)
 		for (u32 i = 0; i < 3; i++)
-			for (u64 seed = 1; seed <= 4; seed++)
-				run_random((enum simdisk_kind)kind, capacities[i], seed);
+			for (u64 seed = 1; seed <= (number < SIMDISK_KINDS ? 4 : 1); seed++)
+				run_random(drive(number), capacities[i], seed);
 }
 
-static u64 print_of(enum simdisk_kind kind, u64 disk_seed, u64 host_seed)
+static u64 print_of(const char *spec, u64 disk_seed, u64 host_seed)
 {
 	struct host host;
 	u64 print;
 
-	start(&host, kind, 100 * GIB_SECTORS, disk_seed);
+	start(&host, spec, 100 * GIB_SECTORS, disk_seed);
 	host.random = host_seed;
 	host_run(&host, any_request, 1, 200);
 	for (u32 depth = 2; depth <= 16; depth *= 2) {
@@ -149,12 +161,13 @@ static u64 print_of(enum simdisk_kind kind, u64 disk_seed, u64 host_seed)
 static void test_same_seed_same_figures(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < SIMDISK_KINDS; kind++) {
-		u64 print = print_of((enum simdisk_kind)kind, 1, 7);
+	for (u32 number = 0; drive(number); number++) {
+		const char *spec = drive(number);
+		u64 print = print_of(spec, 1, 7);
 
-		assert_true(print == print_of((enum simdisk_kind)kind, 1, 7));
-		assert_true(print != print_of((enum simdisk_kind)kind, 2, 7));
-		assert_true(print != print_of((enum simdisk_kind)kind, 1, 8));
+		assert_true(print == print_of(spec, 1, 7));
+		assert_true(print != print_of(spec, 2, 7));
+		assert_true(print != print_of(spec, 1, 8));
 	}
 }
 
@@ -181,12 +194,12 @@ static u32 collect(struct schedule *schedule, u64 now)
 }
 
 /* A fixed schedule, whose caller looks at every event, or only when a slot is not free. */
-static void follow_schedule(struct schedule *schedule, enum simdisk_kind kind, bool often)
+static void follow_schedule(struct schedule *schedule, const char *spec, bool often)
 {
 	struct host *host = &schedule->host;
 	u64 time = 0, order = 99;
 
-	start(host, kind, 100 * GIB_SECTORS, 3);
+	start(host, spec, 100 * GIB_SECTORS, 3);
 	for (u32 i = 0; i < SCHEDULE; i++) {
 		struct simdisk_request request = any_request(host, 0);
 		u32 depth = host->parameters.queue_depth;
@@ -215,26 +228,26 @@ static void test_looking_changes_nothing(void **state)
 	static struct schedule often, seldom;
 
 	(void)state;
-	for (int kind = 0; kind < SIMDISK_KINDS; kind++) {
+	for (u32 number = 0; drive(number); number++) {
 		memset(&often, 0, sizeof(often));
 		memset(&seldom, 0, sizeof(seldom));
-		follow_schedule(&often, (enum simdisk_kind)kind, true);
-		follow_schedule(&seldom, (enum simdisk_kind)kind, false);
+		follow_schedule(&often, drive(number), true);
+		follow_schedule(&seldom, drive(number), false);
 		assert_memory_equal(often.completed, seldom.completed, sizeof(often.completed));
 	}
 }
 
 /*
  * When a flush completes, whatever is still volatile was not complete when the flush came: it is
- * at most what was written since, or still in flight then.
+ * at most what was written since, or still in flight then; times @copies in an array's members.
  */
-static void check_flushes(enum simdisk_kind kind, u64 seed)
+static void check_flushes(const char *spec, u64 copies, u64 seed)
 {
 	struct host host;
 	u64 unsafe = 0, in_flight = 0;
 	u32 flush = SIMDISK_NO_SLOT, flushes = 0;
 
-	start(&host, kind, 100 * GIB_SECTORS, seed);
+	start(&host, spec, 100 * GIB_SECTORS, seed);
 	while (flushes < 60) {
 		u32 depth = 1 + (u32)host_random(&host, host.parameters.queue_depth - 2), slot;
 		struct simdisk_request request = {
@@ -256,7 +269,7 @@ static void check_flushes(enum simdisk_kind kind, u64 seed)
 		slot = host_wait(&host);
 		host.submitted[slot] = SIMDISK_NEVER;
 		if (slot == flush) {
-			assert_true(simdisk_volatile_sectors(host.model) <= unsafe);
+			assert_true(simdisk_volatile_sectors(host.model) <= unsafe * copies);
 			flush = SIMDISK_NO_SLOT;
 			flushes++;
 		} else {
@@ -270,8 +283,13 @@ static void test_flush_makes_earlier_writes_durable(void **state)
 {
 	(void)state;
 	for (u64 seed = 1; seed <= 3; seed++) {
-		check_flushes(SIMDISK_HDD, seed);
-		check_flushes(SIMDISK_SSD, seed);
+		check_flushes("hdd", 1, seed);
+		check_flushes("ssd", 1, seed);
+		check_flushes("hdd-raid:level=0", 1, seed);
+		check_flushes("hdd-raid:level=5", 2, seed);
+		check_flushes("ssd-raid:level=10", 2, seed);
+		check_flushes("nvme-consumer", 1, seed);
+		check_flushes("smr-spent:smr_cache=1Mi", 1, seed);
 	}
 }
 
@@ -280,12 +298,13 @@ static void test_flush_takes_time(void **state)
 {
 	(void)state;
 	for (int kind = SIMDISK_HDD; kind <= SIMDISK_SSD; kind++) {
+		const char *spec = simdisk_name((enum simdisk_kind)kind);
 		struct simdisk_request flush = { SIMDISK_FLUSH, 0, 0, false, 0, 0 };
 		struct host host;
 		u64 begin;
 		u32 slot;
 
-		start(&host, (enum simdisk_kind)kind, 100 * GIB_SECTORS, 5);
+		start(&host, spec, 100 * GIB_SECTORS, 5);
 		for (int i = 0; i < 40; i++) {
 			struct simdisk_request request = {
 				SIMDISK_WRITE, host_random(&host, host.capacity / 8) * 8, 8, false,
@@ -310,11 +329,12 @@ static void test_forced_write_is_durable(void **state)
 {
 	(void)state;
 	for (int kind = SIMDISK_HDD; kind <= SIMDISK_SSD; kind++) {
+		const char *spec = simdisk_name((enum simdisk_kind)kind);
 		struct simdisk_request forced = { SIMDISK_WRITE, 1234567, 8, true, 0, 0 };
 		struct host host;
 		u32 slot;
 
-		start(&host, (enum simdisk_kind)kind, 100 * GIB_SECTORS, 5);
+		start(&host, spec, 100 * GIB_SECTORS, 5);
 		slot = host_submit(&host, &forced);
 		assert_int_equal(host_wait(&host), slot);
 		assert_int_equal(simdisk_volatile_sectors(host.model), 0);
@@ -326,12 +346,12 @@ static void test_forced_write_is_durable(void **state)
 static void test_bad_submissions_are_refused(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < SIMDISK_KINDS; kind++) {
+	for (u32 number = 0; drive(number); number++) {
 		struct simdisk_request request = { SIMDISK_READ, 0, 8, false, 0, 0 };
 		struct simdisk_request bad;
 		struct host host;
 
-		start(&host, (enum simdisk_kind)kind, GIB_SECTORS, 1);
+		start(&host, drive(number), GIB_SECTORS, 1);
 		assert_false(simdisk_submit(host.model, 0, host.slots, &request));
 		bad = request;
 		bad.hw_queue = (u16)host.parameters.hw_queues;
