@@ -8,7 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab import claims, configurations, experiments, host, kernel, paper, report, runner, summary
+from lab import (
+    claims,
+    configurations,
+    drives,
+    experiments,
+    host,
+    kernel,
+    paper,
+    report,
+    runner,
+    summary,
+)
 from lab.experiments.base import Row
 
 EXIT_FAILED = 1
@@ -35,7 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=1, help="runs with seeds 1 to N (default 1)")
     parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
     parser.add_argument(
-        "--device", help="another disk than the experiment's own: hdd, ssd, volume or nvme"
+        "--device",
+        metavar="DRIVE",
+        help="another drive than the experiment's own: a model or one of the family by name, "
+        "with parameters as in 'volume:iops=16000,sigma=0.5'; @FILE with a drive; help lists all",
     )
     parser.add_argument(
         "--instructions-per-ns",
@@ -116,6 +130,9 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
 def _main(options: argparse.Namespace, command: str) -> None:
     if options.list:
         list_experiments()
+        return
+    if options.device == "help":
+        print(drives.help_text(), end="")
         return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")

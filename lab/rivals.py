@@ -3,13 +3,14 @@
 
 import tomllib
 
-from lab import host, paths
+from lab import drives, paths
 
 # MB/s that each disk model reads and writes in large I/Os, one after the other.
 MB_PER_S = {"volume": 125, "ssd": 530, "hdd": 145}
 # Coefficients of blk-iocost's linear model, of what the kernel's tools/cgroup/iocost_coef_gen.py
 # measures: bytes a second in I/Os of 1 MiB, and 4 KiB I/Os a second, one after the other and at
-# random. The disk models of core/ were asked, 4 GiB large and with 32 I/Os at a time.
+# random. The disk models of core/ were asked, 4 GiB large and with 32 I/Os at a time; other drives
+# are asked when they are needed.
 IO_COST_MODELS = {
     "volume": "rbps=125000000 rseqiops=3000 rrandiops=3000 "
     "wbps=125000000 wseqiops=3000 wrandiops=3000",
@@ -30,17 +31,24 @@ FOREGROUND_WEIGHT = 10_000
 BACKGROUND_WEIGHT = 10
 
 
-def _of(table: dict, device: str):
-    if device not in table:
-        raise host.LabError(f"nothing is known for {device}; choose from: {', '.join(table)}")
-    return table[device]
+def _mb_per_s(device: str) -> int:
+    return MB_PER_S[device] if device in MB_PER_S else drives.mb_per_s(device)
+
+
+def _io_cost_model(device: str) -> str:
+    return IO_COST_MODELS[device] if device in IO_COST_MODELS else drives.rates(device)
+
+
+def _io_cost_quality(device: str) -> str:
+    nearest = drives.nearest(device)
+    return IO_COST_QUALITIES["ssd" if nearest == "nvme" else nearest]
 
 
 def io_cost(device: str) -> dict[str, object]:
     """Settings of blk-iocost for a disk model, as use_io_cost (guest/rivals.sh) takes them."""
     return {
-        "IO_COST_MODEL": _of(IO_COST_MODELS, device),
-        "IO_COST_QOS": _of(IO_COST_QUALITIES, device),
+        "IO_COST_MODEL": _io_cost_model(device),
+        "IO_COST_QOS": _io_cost_quality(device),
         "FOREGROUND_WEIGHT": FOREGROUND_WEIGHT,
         "BACKGROUND_WEIGHT": BACKGROUND_WEIGHT,
     }
@@ -74,13 +82,13 @@ def postgresql(device: str) -> dict[str, object]:
     }
     return {
         "SERVER_OPTIONS": " ".join(f"-c {name}={value}" for name, value in options.items()),
-        "BACKUP_OPTIONS": f"--checkpoint=spread --max-rate={_of(MB_PER_S, device) // 3}M",
+        "BACKUP_OPTIONS": f"--checkpoint=spread --max-rate={max(1, _mb_per_s(device) // 3)}M",
     }
 
 
 def _most_of(device: str) -> int:
     """Bytes a second, four fifths of what a disk model can do."""
-    return _of(MB_PER_S, device) * 1_000_000 * 8 // 10
+    return _mb_per_s(device) * 1_000_000 * 8 // 10
 
 
 def rocksdb(device: str) -> dict[str, object]:
@@ -106,4 +114,4 @@ def rocksdb_options(device: str) -> str:
 
 def wiredtiger(device: str) -> dict[str, object]:
     """WiredTiger's: a budget that checkpoints, eviction, the log and reads get shares of."""
-    return {"CONNECTION": f"io_capacity=(total={_most_of(device) // 1_000_000}M)"}
+    return {"CONNECTION": f"io_capacity=(total={max(1, _most_of(device) // 1_000_000)}M)"}

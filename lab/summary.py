@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lab import host, kernel
+from lab import drives, host, kernel
 from lab.experiments.base import Experiment, Row
 
 # Figures beside the foreground's that tables show when rows have them: key -> heading.
@@ -24,12 +24,18 @@ FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 def build(experiment: Experiment, chosen: kernel.Kernel, rows: list[Row], command: str) -> dict:
     """The content of summary.json."""
+    try:
+        spelled = drives.spelled(experiment.device)
+    except host.LabError:
+        # One that has several disks, or another than a model.
+        spelled = None
     return {
         "experiment": experiment.name,
         "description": experiment.description,
         "kernel": chosen.version,
         "kernel_release": chosen.release,
         "device": experiment.device,
+        "device_spec": spelled,
         "virtual_time": True,
         "duration_s": experiment.duration_s,
         "command": command,

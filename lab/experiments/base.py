@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import guest, host, kernel, paths, rivals
+from lab import drives, guest, host, kernel, paths, rivals
 from lab.configurations import Configuration, priority
 from lab.figures import Requests
 
@@ -72,7 +72,7 @@ class Row:
 class Experiment:
     """One experiment. Each (configuration, seed) is one boot, so that its data are fresh.
 
-    device: what the workload runs on, as make_disk in guest/functions.sh knows it
+    device: what the workload runs on, as make_disk in guest/functions.sh knows it: a drive's spec
     duration_s: virtual seconds measured in a boot; setup_s: virtual seconds before them
     variants: a boot is made for each; most experiments have one
     units: meaning of the figures in rows
@@ -95,12 +95,13 @@ class Experiment:
         return list(dict.fromkeys((*self.configurations, *self.extra_configurations)))
 
     def choose_device(self, name: str) -> None:
-        """Runs on another disk model. Raises LabError when there is none or it makes no sense."""
-        if self.device not in MODELS:
-            raise host.LabError(f"{self.name} runs on {self.device} and on nothing else")
-        if name not in MODELS:
-            raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
-        self.device = name
+        """Runs on another drive: a spec, or @FILE with one (see drives.py).
+
+        Raises LabError when it is none or makes no sense.
+        """
+        if type(self).device not in MODELS:
+            raise host.LabError(f"{self.name} runs on {type(self).device} and on nothing else")
+        self.device = drives.resolve(name)
 
     def choose_part(self, only: str) -> None:
         """Runs the part alone whose names match a pattern. Raises LabError when it has no parts."""

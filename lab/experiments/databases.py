@@ -6,7 +6,7 @@ Labels come from fgiod and the profiles as they ship, or from the database's own
 
 from matplotlib.figure import Figure
 
-from lab import drawings, figures, guest, kernel, paths, rivals, summary
+from lab import drawings, drives, figures, guest, kernel, paths, rivals, summary
 from lab.configurations import ABLATION, EVALUATION, RIVALS, Configuration, priority
 from lab.experiments.base import (
     Experiment,
@@ -73,7 +73,7 @@ class Databases(Experiment):
         return max((one.duration_s for one in served), default=0)
 
     def _serves(self, database: Database) -> bool:
-        return self.device in database.devices
+        return drives.nearest(self.device) in database.devices
 
     def choose_part(self, only: str) -> None:
         """Runs databases alone whose names match a pattern. Raises LabError when none does."""

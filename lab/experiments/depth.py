@@ -5,7 +5,7 @@ The FAST'17 paper's figure 11: a foreground that writes now and then beside a ba
 never rests, under one limit after the other for what the drive is given of the background.
 """
 
-from lab import figures, fio, guest, host, kernel
+from lab import drives, figures, fio, guest, kernel
 from lab.configurations import FIXED_LIMITS, Configuration
 from lab.experiments.base import MODELS, Row, background_io, check, grown, matching
 from lab.experiments.fio_pair import FioPair
@@ -53,11 +53,15 @@ class Depth(FioPair):
     }
 
     def choose_device(self, name: str) -> None:
-        """Runs on one of the disk models. Raises LabError when there is none."""
-        if name not in MODELS:
-            raise host.LabError(f"unknown device {name}; choose from: {', '.join(MODELS)}")
-        self.device = name
-        self.variants = tuple(cell for cell in self.variants if cell.split()[0] == name)
+        """Runs on one drive: a spec, or @FILE with one. Raises LabError when it is none."""
+        self.device = drives.resolve(name)
+        loads = dict.fromkeys(cell.split()[1] for cell in self.variants)
+        self.variants = tuple(f"{drives.label(self.device)} {load}" for load in loads)
+
+    def _drive(self, variant: str) -> str:
+        """The spec of a variant's drive, which is there by its label."""
+        name = variant.split()[0]
+        return self.device if drives.label(self.device) == name else name
 
     def choose_part(self, only: str) -> None:
         """Runs the loads whose names match. Raises LabError when none does."""
@@ -68,13 +72,14 @@ class Depth(FioPair):
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        return Cell(variant).boot(chosen, configuration, seed, "")
+        cell = Cell(variant, self._drive(variant))
+        return cell.boot(chosen, configuration, seed, "")
 
     def read(
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
     ) -> list[Row]:
         check(outcome, f"{self.name} under {configuration.name}")
-        model, load = variant.split()
+        load = variant.split()[1]
         foreground = self._measured(outcome, "foreground")
         background = self._measured(outcome, "background")
         sizes = [int(options["bs"]) for options in LOADS[load]]
@@ -90,7 +95,7 @@ class Depth(FioPair):
                 background_io(background, moved, self.duration_s),
                 {
                     "cell": variant,
-                    "device": model,
+                    "device": self._drive(variant),
                     "mean_ms": mean,
                     "total_mb_s": round(total / 1e6, 3),
                     "fgio_counters": grown(outcome.results, "fgio"),
@@ -109,13 +114,14 @@ class Depth(FioPair):
 
 
 class Cell(FioPair):
-    """One disk model and one load."""
+    """One drive and one load."""
 
     # Its data are in the guest's memory, and an NVMe drive writes gigabytes in a few seconds.
     size_mib = 1024
 
-    def __init__(self, variant: str):
+    def __init__(self, variant: str, device: str):
         self.name = f"depth, {variant}"
-        self.device, load = variant.split()
+        self.device = device
+        load = variant.split()[1]
         self.duration_s = SETTLE_S + Depth.duration_s
         self.foreground_options, self.background_options = LOADS[load]

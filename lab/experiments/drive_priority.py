@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import drawings, figures, fio, guest, host, kernel, summary
+from lab import drawings, drives, figures, fio, guest, host, kernel, summary
 from lab.configurations import Configuration
 from lab.experiments.base import (
     Experiment,
@@ -115,11 +115,16 @@ class DrivePriority(Experiment):
     }
 
     def choose_device(self, name: str) -> None:
-        chosen = tuple(part for part in PARTS if PARTS[part].device == name)
+        device = drives.resolve(name)
+        # Arrays have no priority: the kind itself, not the nearest.
+        chosen = tuple(part for part in PARTS if PARTS[part].device == drives.kind(device))
         if not chosen:
             raise host.LabError(f"{self.name} runs on {self.device}, not on {name}")
-        self.device = name
+        self.device = device
         self._choose(chosen)
+
+    def _drive(self, part: _Part) -> str:
+        return part.device if self.device == DrivePriority.device else self.device
 
     def choose_part(self, only: str) -> None:
         self._choose(matching(only, self.variants, "part"))
@@ -143,7 +148,7 @@ class DrivePriority(Experiment):
         part = PARTS[variant]
         taken = payload(chosen)
         script = PREPARE.format(
-            device=part.device,
+            device=self._drive(part),
             size_mib=part.size_mib,
             seed=seed,
             elevator=configuration.elevator,
@@ -180,7 +185,7 @@ class DrivePriority(Experiment):
             extra = {
                 "cell": f"{variant}, depth {depth}",
                 "part": variant,
-                "device": PARTS[variant].device,
+                "device": self._drive(PARTS[variant]),
                 "iodepth": depth,
                 "drive_priority": configuration.drive_priority,
                 "simdisk_counters": drive,
@@ -216,7 +221,7 @@ class DrivePriority(Experiment):
         ]
         for name in dict.fromkeys(row.extra["part"] for row in rows):
             part = PARTS[name]
-            lines += ["", f"## {part.device}, background: {part.title}", ""]
+            lines += ["", f"## {self._drive(part)}, background: {part.title}", ""]
             lines += [f"![IOPS and latency by foreground depth, {name}]({name}.svg)"]
             for depth in DEPTHS:
                 heading = f"### {name}, foreground depth {depth}, {part.duration_s(depth):g} s"

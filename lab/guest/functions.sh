@@ -27,7 +27,7 @@ load_module() { # NAME [PARAMETER...]: one of the project's own modules
 
 has_fgio() { [[ -d /sys/module/fgio ]]; }
 
-make_disk() { # MODEL SEED SIZE_MIB|PATH: sets DISK
+make_disk() { # DRIVE SEED SIZE_MIB|PATH: sets DISK; DRIVE as model= of simdisk takes it
   case $1 in
   null)
     # Timer-less and without data: what is left is the cost of the path to the disk.
