@@ -5,7 +5,7 @@
  *
  * Each member is a model of its own; this engine splits a command into rows of
  * chunks and a row into at most one part for each member. A read of a mirrored
- * chunk goes where the head is, else where less is queued. A write to RAID-5
+ * chunk goes where the head is, or where less is queued. A write to RAID-5
  * reads before it writes: old data and parity, or the rest of the row, whichever
  * is less; a full row needs neither. With a protected cache a write is complete
  * when it has room there, and full or old rows go to the members in the order
@@ -326,13 +326,18 @@ static struct simdisk_request part_of(const struct simdisk_model *model,
 	};
 }
 
-/* Of a mirrored pair: the one whose head is there, else the less busy one. */
+/*
+ * Of a mirrored pair: the one whose head is there, else the less busy one, else
+ * the nearer one. Flash has no heads.
+ */
 static u32 nearer(const struct simdisk_model *model, u32 first, u64 sector)
 {
 	const struct raid_state *state = model->state;
 	const struct raid_member *one = &state->member[first];
 	const struct raid_member *other = one + 1;
 
+	if (model->parameters.kind == SIMDISK_SSD_RAID)
+		return one->queued <= other->queued ? first : first + 1;
 	if (one->end == sector || other->end == sector)
 		return one->end == sector ? first : first + 1;
 	if (one->queued != other->queued)
