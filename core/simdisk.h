@@ -79,7 +79,7 @@ struct simdisk_hdd_parameters {
 	 */
 	u32 smr_band_sectors;		/* 0: not shingled */
 	u32 smr_cache_sectors;		/* of the log */
-	u32 smr_idle_ns;		/* cleaning begins after so long without a command */
+	u32 smr_idle_ns;		/* pause without a command after which cleaning begins */
 };
 #define SIMDISK_HDD_SEGMENTS 16u
 #define SIMDISK_HDD_DIRTY 256u
@@ -108,14 +108,14 @@ struct simdisk_flash_parameters {
 	u32 discard_ns;			/* a discard changes mappings only */
 	u32 flush_ns;			/* a flush with nothing to do */
 	u32 flush_metadata_ns;		/* added when data was programmed: the mapping journal */
-	/* What follows is off when 0. */
-	u32 erase_ns;			/* a die erases a block for so long... */
-	u32 erase_pages;		/* ...once per so many pages that it programmed */
+	/* The rest is off when 0. */
+	u32 erase_ns;			/* time a die takes to erase a block... */
+	u32 erase_pages;		/* ...and pages that it programs between two erases */
 	u32 suspends;			/* how often a program or an erase gives way to reads */
 	u32 suspend_ns;			/* added by each suspension */
-	u32 gc_ns;			/* collection stops dies for so long, reads too... */
-	u32 gc_pages;			/* ...once per so many pages that the drive programmed... */
-	u32 gc_dies;			/* ...so many of them at once */
+	u32 gc_ns;			/* collection stops dies for this time, reads too */
+	u32 gc_pages;			/* pages that the drive programs between two collections */
+	u32 gc_dies;			/* dies that one collection stops */
 	u32 slc_pages;			/* programmed at slc_program_ns until it is full... */
 	u32 slc_program_ns;
 	u64 slc_fold_bytes_per_s;	/* ...and emptied at this rate while the drive has no command */
@@ -149,7 +149,7 @@ struct simdisk_volume_parameters {
 	u64 burst_bytes_per_s;		/* 0: no such cap */
 	u64 byte_credits;
 	u32 credits_left_ppm;		/* of both balances at the first command */
-	/* A quota instead of buckets: what the caps allow in a period, then nothing until the next. */
+	/* A quota instead of buckets: each period's share of the caps, then nothing until the next. */
 	u32 quota_ns;			/* 0: buckets */
 	/*
 	 * Cold blocks, as of a volume restored from a snapshot: the first I/O to one fetches it from
@@ -193,8 +193,8 @@ struct simdisk_measured_parameters {
 };
 
 /*
- * How unevenly a drive serves, on top of what its model does by itself. All zero: evenly, and no
- * random number is drawn for it. Shares and factors are in millionths.
+ * Variation of service times, on top of the model's own. All zero: none, and no random number is
+ * drawn for it. Shares and factors are in millionths.
  *
  * sigma multiplies each service time by a lognormal factor whose mean is 1, so that rates stay what
  * they are: its median is exp(-sigma^2 / 2), its p99 exp(2.326 sigma) medians. A tail multiplies by
@@ -202,9 +202,9 @@ struct simdisk_measured_parameters {
  * time in all. A swing divides by a speed that is drawn anew, evenly from 1 - swing to 1 + swing, in
  * each period of swing_ms.
  *
- * What counts as service differs by model. Hard disk: positioning and media transfer, with the arm
+ * Service means different things by model. Hard disk: positioning and media transfer, with the arm
  * busy for that long. Flash: each operation of a die, which is busy for that long. Volume: the
- * latency, jitter included; the swing moves its caps instead. Measured drive: what is drawn from
+ * latency, jitter included; the swing moves its caps instead. Measured drive: the time drawn from
  * its table; the swing moves its caps, too. An array varies in each of its members.
  */
 struct simdisk_variation {
@@ -275,16 +275,16 @@ const struct simdisk_preset *simdisk_preset(u32 number);
 
 /*
  * Fills @parameters from KIND[:NAME=VALUE[,NAME=VALUE...]], for example
- * "volume:iops=16000,sigma=0.5". KIND is a model's name or a preset's; what is not named keeps the
- * model's or the preset's figure. On failure returns false and writes to @error, @bytes long, what
- * is wrong and what would be accepted; @parameters are then undefined.
+ * "volume:iops=16000,sigma=0.5". KIND is a model's name or a preset's; all else keeps the
+ * model's or the preset's figure. On failure returns false and writes a message to @error, @bytes
+ * long, that names the mistake and the accepted values; @parameters are then undefined.
  */
 bool simdisk_parse(struct simdisk_parameters *parameters, const char *spec, char *error,
 		   size_t bytes);
 
 /*
- * Writes line @number, counted from 0, of what a spec may say to @text, @bytes long. False beyond
- * the last.
+ * Writes line @number, counted from 0, of the help on specs to @text, @bytes long. False beyond the
+ * last.
  */
 bool simdisk_help(u32 number, char *text, size_t bytes);
 

@@ -10,7 +10,7 @@
  * program_defer programs' turns.
  *
  * As options: a die erases a block now and then; reads suspend programs and erases; collection stops
- * dies; and what fits the SLC cache is programmed faster. A suspended operation waits until no read
+ * dies; programs into the SLC cache are faster. A suspended operation waits until no read
  * is left or program_defer of them went before it, and then takes the rest of its time.
  */
 #include "simdisk_internal.h"
@@ -340,7 +340,7 @@ static void work_for(struct simdisk_model *model, u32 index, enum flash_work wor
 	simdisk_add_event(model, die->work_end, FLASH_EVENT_WORK, index);
 }
 
-/* Time of a program; what fits the SLC cache goes there. */
+/* Time of a program, which goes to the SLC cache while it has room. */
 static u64 program_ns(struct simdisk_model *model, u64 units)
 {
 	const struct simdisk_flash_parameters *flash = &model->parameters.flash;
@@ -383,7 +383,7 @@ static void start_program(struct simdisk_model *model, u32 index)
 	work_for(model, index, FLASH_PROGRAMMING, simdisk_vary(model, program_ns(model, units)));
 }
 
-/* A read came: what can be suspended gives way. */
+/* A read came: a program or an erase gives way to it. */
 static void suspend_die(struct simdisk_model *model, u32 index)
 {
 	struct flash_state *state = model->state;

@@ -7,9 +7,9 @@
  * without a seek per track, as track skew makes it on a real drive. The platter's angle is the
  * clock modulo one rotation.
  *
- * A shingled disk writes what continues its last write in place and all else to a log at the outer
- * edge. Not modelled: how reads of what is in the log fragment, and that a band takes writes in place
- * at its end only.
+ * A shingled disk writes in place if the write continues its last one, else to a log at the outer
+ * edge. Not modelled: fragmented reads of logged data, and that a band takes writes in place at its
+ * end only.
  */
 #include "simdisk_internal.h"
 
@@ -55,11 +55,11 @@ struct hdd_extent {
 	bool moving;		/* being destaged: new data needs another extent */
 };
 
-/* A shingled disk's log, the persistent cache, and what it holds. */
+/* A shingled disk's log, the persistent cache, and its content by bands. */
 struct hdd_log {
 	u64 head;		/* where it goes on */
-	u64 sectors;		/* how much there is in it... */
-	u32 bands;		/* ...of so many bands */
+	u64 sectors;		/* in it... */
+	u32 bands;		/* ...and the number of bands they are of */
 	u32 next;		/* the band to look at for cleaning */
 	u32 cleaning;		/* the band under way */
 	u64 last_command;
@@ -68,7 +68,7 @@ struct hdd_log {
 	u32 band[];		/* sectors of each in the log; none of an ordinary disk */
 };
 
-/* What the arm is busy with. */
+/* The arm's current operation. */
 enum hdd_work {
 	HDD_COMMAND,
 	HDD_DESTAGE,
@@ -642,7 +642,7 @@ static void start_command(struct simdisk_model *model, const struct hdd_choice *
 			  HDD_EVENT_ARM, 0);
 }
 
-/* Reads a band, and writes it anew with what the log has of it. */
+/* Reads a band, and writes it anew with its logged data. */
 static void start_clean(struct simdisk_model *model)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
@@ -654,7 +654,7 @@ static void start_clean(struct simdisk_model *model)
 		log->next = (log->next + 1) % HDD_BANDS;
 	log->cleaning = log->next;
 	sector = (u64)log->cleaning * hdd->smr_band_sectors % model->capacity;
-	/* There and back to the log for what changed, once. */
+	/* There and back to the log, once. */
 	time = 2 * seek_ns(model, place_of(model, head_position(model)).track,
 			   place_of(model, sector).track);
 	time += 2 * (hdd->rotation_ns + media_ns(model, sector, hdd->smr_band_sectors));

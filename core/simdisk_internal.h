@@ -99,9 +99,8 @@ void simdisk_add_event(struct simdisk_model *model, u64 time, u32 kind, u32 inde
 u64 simdisk_random(struct simdisk_model *model);
 
 /*
- * The service time @ns as the drive's variation makes it; @ns at most 2^32. simdisk_uneven() is the
- * same without the swing, simdisk_swung() the swing of @time alone: for what is not
- * slowed as a whole.
+ * The service time @ns as the drive's variation makes it; counts up to 69 s. simdisk_uneven() is the
+ * same without the swing, simdisk_swung() the swing at @time alone.
  */
 u64 simdisk_vary(struct simdisk_model *model, u64 ns);
 u64 simdisk_uneven(struct simdisk_model *model, u64 ns);

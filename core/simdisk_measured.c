@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A drive known by measurement: service times by their quantiles, a number of
- * commands served at once in order of arrival, two caps, and what a flush costs.
+ * commands served at once in order of arrival, two caps, and the cost of a flush.
  */
 #include "simdisk_internal.h"
 
@@ -17,7 +17,7 @@ struct measured_state {
 	struct simdisk_line waiting;	/* for one */
 };
 
-/* A drive of no kind: what fgio measure writes names everything. */
+/* Figures of no drive: a file of fgio measure names all that matters. */
 void simdisk_measured_defaults(struct simdisk_parameters *parameters)
 {
 	static const u32 us[SIMDISK_QUANTILES] = {
@@ -120,7 +120,7 @@ static u64 service_ns(struct simdisk_model *model,
 	u64 small = quantile(table[i], share);
 	u64 large = quantile(table[i + 1], share);
 
-	/* What is shorter than the shortest takes no less time. */
+	/* Shorter than the shortest takes no less time. */
 	if (request->sectors <= sizes[0])
 		return small;
 	return line_at(sizes[i], small, sizes[i + 1], large, request->sectors);

@@ -49,7 +49,7 @@ void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind k
 		simdisk_volume_defaults(parameters);
 		break;
 	}
-	/* Figures of what is switched off. */
+	/* Figures of options that are off. */
 	parameters->variation.tail_factor_ppm = 10 * SIMDISK_PPM;
 	parameters->variation.swing_ms = 100;
 }

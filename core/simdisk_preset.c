@@ -3,8 +3,8 @@
  * The family of drives by name. docs/drives.md has the same list with the
  * figures of each; tests/test_drives.c holds the models to those figures.
  *
- * A "spent" drive is one whose credits, log or cache is nearly used up, so that
- * seconds show what else takes hours.
+ * A "spent" drive has its credits, log or cache nearly used up, so that seconds
+ * show the end of it instead of hours.
  */
 #include "simdisk_internal.h"
 

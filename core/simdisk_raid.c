@@ -45,7 +45,7 @@ enum raid_row_state {
 	RAID_ROW_DESTAGING,
 };
 
-/* What the cache has of a row; its op has the addresses. */
+/* A row's data in the cache; its op has the addresses. */
 struct raid_row {
 	enum raid_row_state state;
 	u64 time;		/* of its oldest data */
@@ -278,7 +278,7 @@ static void feed_all(struct simdisk_model *model)
 
 /* ---- rows ---- */
 
-/* What an op covers of chunk @chunk of its row: true if anything. */
+/* The part of chunk @chunk of its row that an op covers: true if any. */
 static bool covers(const struct simdisk_model *model, const struct raid_op *op,
 		   u32 chunk, u32 *first, u32 *end)
 {
@@ -418,7 +418,7 @@ static void read_rest(struct simdisk_model *model, u32 index)
 	}
 }
 
-/* The first half of a write to RAID-5: what has to be read. */
+/* The first half of a write to RAID-5: reads of old data. */
 static void read_old(struct simdisk_model *model, u32 index)
 {
 	struct raid_state *state = model->state;
@@ -661,7 +661,7 @@ static bool take_row(struct simdisk_model *model, u32 slot, u32 index)
 	return false;
 }
 
-/* Starts what ops a command may have, and ends it after the last. */
+/* Starts as many ops as a command may have, and ends it after the last. */
 static void advance_command(struct simdisk_model *model, u32 slot)
 {
 	struct raid_state *state = model->state;

@@ -2,7 +2,7 @@
 /* Drives by name: the table of every parameter, and the reader of specs. */
 #include "simdisk_internal.h"
 
-/* How a value is written, and in what it is kept. */
+/* How a value is written, and the unit it is kept in. */
 enum unit {
 	UNIT_COUNT,
 	UNIT_TIME,	/* kept in ns */
@@ -73,9 +73,9 @@ static const struct parameter table[] = {
 	P("tail_factor", ALL, variation.tail_factor_ppm, SHARE, 0,
 	  1000 * SIMDISK_PPM, "how many times as long those are"),
 	P("swing", ALL, variation.swing_ppm, SHARE, 0, SIMDISK_SWING_MAX_PPM,
-	  "speed is drawn from 1 - swing to 1 + swing"),
+	  "in each period, speed is drawn from 1 - swing to 1 + swing"),
 	P("swing_ms", ALL, variation.swing_ms, COUNT, 1, 3600000,
-	  "anew in each period of so many ms"),
+	  "length of a period, in ms"),
 	P("hw_queues", ALL, hw_queues, COUNT, 1, SIMDISK_MAX_HW_QUEUES,
 	  "submission queues"),
 	P("queue_depth", ALL, queue_depth, COUNT, 1, 1024,
@@ -87,7 +87,7 @@ static const struct parameter table[] = {
 	P("physical_block", ALL, physical_block_bytes, BYTES, 512, 65536,
 	  "physical block size"),
 	P("rotational", ALL, rotational, SWITCH, 0, 1,
-	  "what the kernel is told"),
+	  "as announced to the kernel"),
 	P("volatile_cache", ALL, volatile_cache, SWITCH, 0, 1,
 	  "completed writes need a flush to be durable"),
 	P("fua", ALL, fua, SWITCH, 0, 1, "offers forced unit access"),
@@ -123,7 +123,7 @@ static const struct parameter table[] = {
 	  "dirty extents in it; 0: no write cache"),
 	P("destage_entries", HDD, hdd.destage_entries, COUNT, 0,
 	  SIMDISK_HDD_DIRTY,
-	  "above so many extents destaging competes with reads"),
+	  "extents above which destaging competes with reads"),
 	P("destage_idle", HDD, hdd.destage_idle_ns, TIME, 0, LONG,
 	  "below, it waits for a pause"),
 	P("destage_age", HDD, hdd.destage_age_ns, TIME, 0, LONG,
@@ -178,17 +178,17 @@ static const struct parameter table[] = {
 	  "added when data was programmed"),
 
 	P("erase", FLASH, flash.erase_ns, TIME, 0, S,
-	  "a die erases a block for so long; 0: never"),
+	  "time to erase a block; 0: no erases"),
 	P("erase_every", FLASH, flash.erase_pages, PAGES, 0, 1 << 20,
-	  "what a die programs between erases"),
+	  "data a die programs between erases"),
 	P("suspends", FLASH, flash.suspends, COUNT, 0, 1000,
 	  "how often a program or an erase gives way to reads; 0: not"),
 	P("suspend", FLASH, flash.suspend_ns, TIME, 0, S,
 	  "added by each suspension"),
 	P("gc", FLASH, flash.gc_ns, TIME, 0, LONG,
-	  "collection stops dies for so long; 0: never"),
+	  "time that a collection stops dies; 0: no collection"),
 	P("gc_every", FLASH, flash.gc_pages, PAGES, 0, 1 << 24,
-	  "what the drive programs between collections"),
+	  "data the drive programs between collections"),
 	P("gc_dies", FLASH, flash.gc_dies, COUNT, 0, SIMDISK_MAX_DIES,
 	  "dies that stop at once"),
 	P("slc", FLASH, flash.slc_pages, PAGES, 0, 1 << 28,
@@ -202,7 +202,7 @@ static const struct parameter table[] = {
 	P("bytes_per_s", VOLUME, volume.bytes_per_s, BYTES, 1000, RATE_MOST,
 	  "cap on bytes"),
 	P("io_size", VOLUME, volume.io_bytes, BYTES, 512, 1 << 30,
-	  "an I/O counts once per so many bytes begun"),
+	  "an I/O counts once per this size begun"),
 	P("burst", VOLUME, volume.burst_ns, TIME, 0, LONG,
 	  "size of both buckets"),
 	P("latency", VOLUME, volume.latency_ns, TIME, 0, LONG,
@@ -239,7 +239,7 @@ static const struct parameter table[] = {
 	P("members", RAID, raid.members, COUNT, 2, SIMDISK_RAID_MEMBERS,
 	  "disks"),
 	P("chunk", RAID, raid.chunk_sectors, SECTORS, 8, 8192,
-	  "what a disk has of a row"),
+	  "a disk's share of a row"),
 	P("array_overhead", RAID, raid.overhead_ns, TIME, 0, S,
 	  "the controller's part of a command"),
 	P("array_cache", RAID, raid.cache_rows, COUNT, 0, SIMDISK_RAID_ROWS,
@@ -695,7 +695,7 @@ bool simdisk_parse(struct simdisk_parameters *parameters, const char *spec,
 	if (spec[length] &&
 	    !read_settings(parameters, spec + length + 1, &text))
 		return false;
-	/* Of 1 GiB: what depends on the size is checked again with it. */
+	/* Of 1 GiB: checks that depend on the size are made again with it. */
 	wrong = simdisk_check(parameters, 1ull << 21);
 	if (wrong)
 		put(&text, wrong);

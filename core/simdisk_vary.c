@@ -4,6 +4,8 @@
 
 #define OCTAVES 31u	/* of the tail's probability: from 1/2 down to 2^-32 */
 #define STEPS 8u	/* of equal width in each octave */
+#define MOST_NS (1ull << 36)	/* 69 s: lognormal factors are below 2^27/65536 */
+#define MOST_VARIED_NS (1ull << 40)
 
 /*
  * The upper quantiles of the normal distribution in 1/65536 standard
@@ -94,8 +96,11 @@ u64 simdisk_uneven(struct simdisk_model *model, u64 ns)
 {
 	const struct simdisk_variation *vary = &model->parameters.variation;
 
+	/* Neither product may pass 64 bits. */
+	ns = smaller(ns, MOST_NS);
 	if (vary->sigma_ppm)
-		ns = ns * lognormal(vary, simdisk_random(model)) >> 16;
+		ns = smaller(ns * lognormal(vary, simdisk_random(model)) >> 16,
+			     MOST_VARIED_NS);
 	/* By the upper bits: those below are less random. */
 	if (vary->tail_share_ppm &&
 	    (simdisk_random(model) >> 32) * SIMDISK_PPM >> 32 <

@@ -49,7 +49,7 @@ void simdisk_volume_defaults(struct simdisk_parameters *parameters)
 			.jitter_mean_ns = 100000,
 			.jitter_max_ns = 1000000,
 			.network_bytes_per_s = 1250000000,
-			/* Figures of what is switched off. */
+			/* Figures of options that are off. */
 			.credits = 5400000,
 			.byte_credits = 1ull << 40,
 			.credits_left_ppm = SIMDISK_PPM,
@@ -119,7 +119,7 @@ static u64 balance_ns(u64 amount, u64 rate)
 	return amount / rate * SIMDISK_NS_PER_S + amount % rate * 1000000 / rate * 1000;
 }
 
-/* What the buckets of the plain caps hold, in time. */
+/* Size of the plain caps' buckets, in time. */
 static u64 io_tolerance(const struct simdisk_volume_parameters *volume)
 {
 	return volume->burst_iops ? balance_ns(volume->credits, volume->iops) : volume->burst_ns;
@@ -131,7 +131,7 @@ static u64 byte_tolerance(const struct simdisk_volume_parameters *volume)
 	       balance_ns(volume->byte_credits, volume->bytes_per_s) : volume->burst_ns;
 }
 
-/* Balances start with what credits_left says. */
+/* Balances start with credits_left. */
 static void start_balances(struct simdisk_model *model)
 {
 	const struct simdisk_volume_parameters *volume = &model->parameters.volume;
@@ -172,7 +172,7 @@ static u64 pace_buckets(struct simdisk_model *model, u64 start, u64 ios, u64 byt
 	return start;
 }
 
-/* What a cap allows in the period that @start is in. */
+/* A cap's quota in the period that @start is in. */
 static u64 quota_of(const struct simdisk_model *model, u64 start, u64 rate)
 {
 	u64 period_ns = model->parameters.volume.quota_ns;
@@ -192,7 +192,7 @@ static u64 pace_quota(struct simdisk_model *model, u64 start, u64 ios, u64 bytes
 			state->period = start / volume->quota_ns;
 			state->period_ios = state->period_bytes = 0;
 		}
-		/* What is larger than a quota has one for itself. */
+		/* A command larger than a quota has one for itself. */
 		if (!state->period_ios)
 			break;
 		if (state->period_ios + ios <= quota_of(model, start, volume->iops) &&
