@@ -80,6 +80,9 @@ const char *simdisk_check(const struct simdisk_parameters *parameters, u64 capac
 	if (parameters->hw_queues > 1 &&
 	    (parameters->kind == SIMDISK_HDD || parameters->kind == SIMDISK_SSD))
 		return "hw_queues must be 1 for a SATA disk (hdd, ssd)";
+	if (parameters->hw_queues > 1 && parameters->kind != SIMDISK_NVME &&
+	    parameters->kind != SIMDISK_VOLUME)
+		return "hw_queues must be 1 for an array or a measured drive";
 	if (parameters->queue_depth < 1 || parameters->queue_depth > 1024)
 		return "queue_depth must be 1 to 1024";
 	if (parameters->queue_depth > 32 &&

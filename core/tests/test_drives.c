@@ -220,6 +220,30 @@ static void test_snapshot(void **state)
 	host_stop(&host);
 }
 
+/* 300 I/Os in each tenth of a second, early in it, then none. */
+static void test_quota(void **state)
+{
+	struct host host = drive("quota", 64 * GIB_SECTORS);
+	double periods = 0, early = 0;
+	u64 count = 0;
+
+	(void)state;
+	iops(&host, random_read, 4, 64, 9000);
+	for (u64 i = 1; i < host.completions; i++) {
+		count++;
+		early += host.times[i] % (S / 10) < S / 40;
+		if (host.times[i] / (S / 10) == host.times[i - 1] / (S / 10))
+			continue;
+		periods++;
+		assert_true(count <= 300 + 64);
+		count = 0;
+	}
+	about("quota: I/Os in a period", 9000 / (periods + 1), 300, 0.04);
+	between("quota: share in the first quarter of a period", early / 9000,
+		0.9, 1);
+	host_stop(&host);
+}
+
 /* Issue 17's own drives: what it says of each. */
 static void test_chosen_volumes(void **state)
 {
@@ -633,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_gp2),
 		cmocka_unit_test(test_st1),
 		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_quota),
 		cmocka_unit_test(test_chosen_volumes),
 		cmocka_unit_test(test_spindles),
 		cmocka_unit_test(test_shingled),

@@ -74,7 +74,7 @@ static u32 free_slot(struct host *host, const bool *taken, u16 queue)
 }
 
 /* Random commands, random steps of time: each command completes once, in order, in time. */
-static void run_random(const char *spec, u64 capacity, u64 seed)
+static void run_random(const char *spec, u64 capacity, u64 seed, u64 count_all)
 {
 	struct host host;
 	bool *taken;
@@ -82,11 +82,11 @@ static void run_random(const char *spec, u64 capacity, u64 seed)
 
 	start(&host, spec, capacity, seed);
 	taken = calloc(host.slots, sizeof(*taken));
-	while (completed < 4000) {
+	while (completed < count_all) {
 		struct simdisk_completion completions[5];
 		u32 limit = 1 + (u32)host_random(&host, 5), count;
 
-		for (u64 i = host_random(&host, 8); i && submitted < 4000; i--) {
+		for (u64 i = host_random(&host, 8); i && submitted < count_all; i--) {
 			struct simdisk_request request = any_request(&host, 0);
 			u32 slot = free_slot(&host, taken, request.hw_queue);
 
@@ -130,7 +130,90 @@ static void test_random_commands(void **state)
 	for (u32 number = 0; drive(number); number++)
 		for (u32 i = 0; i < 3; i++)
 			for (u64 seed = 1; seed <= (number < SIMDISK_KINDS ? 4 : 1); seed++)
-				run_random(drive(number), capacities[i], seed);
+				run_random(drive(number), capacities[i], seed, 4000);
+}
+
+/* A parameter of the table, from the help: "  NAME  what: unit, LEAST to MOST". */
+struct bounds {
+	char name[32];
+	char least[24];
+	char most[24];
+};
+
+static u32 all_bounds(struct bounds *bounds, u32 most)
+{
+	char line[SIMDISK_TEXT_BYTES];
+	u32 count = 0, part = 0;
+
+	for (u32 i = 0; simdisk_help(i, line, sizeof(line)); i++) {
+		const char *to = strstr(line, " to "), *comma = strrchr(line, ',');
+
+		part += !strncmp(line, "Parameters of", 13);
+		if (!part || strncmp(line, "  ", 2) || strstr(line, "ten times"))
+			continue;
+		assert_true(count < most);
+		bounds[count] = (struct bounds) { .least = "off", .most = "on" };
+		assert_int_equal(sscanf(line, " %31s", bounds[count].name), 1);
+		while (to && strstr(to + 1, " to "))
+			to = strstr(to + 1, " to ");
+		if (to && comma && comma < to)
+			assert_int_equal(sscanf(comma, ", %23s to %23s", bounds[count].least,
+						bounds[count].most), 2);
+		count++;
+	}
+	return count;
+}
+
+/* "NAME=VALUE" of any parameter that the kind has, at a bound of it. */
+static void any_setting(const struct bounds *bounds, u32 count, const char *kind, u64 *random,
+			char *setting, size_t bytes)
+{
+	struct simdisk_parameters parameters;
+	char spec[100], error[SIMDISK_TEXT_BYTES];
+
+	do {
+		const struct bounds *one = &bounds[next_random(random) % count];
+
+		snprintf(setting, bytes, "%s=%s", one->name,
+			 next_random(random) % 2 ? one->least : one->most);
+		snprintf(spec, sizeof(spec), "%s:%s", kind, setting);
+	} while (!simdisk_parse(&parameters, spec, error, sizeof(error)) &&
+		 strstr(error, "is no parameter of"));
+}
+
+/*
+ * Any kind with a few of its parameters at their bounds either is refused or works: commands
+ * complete, in order of time, and nothing overflows under the sanitizers.
+ */
+static void test_parameters_at_their_bounds(void **state)
+{
+	static struct bounds bounds[160];
+	u64 random = fresh_seed("bounds");
+	u32 count = all_bounds(bounds, ARRAY_SIZE(bounds)), accepted = 0;
+
+	(void)state;
+	for (int round = 0; round < 1200; round++) {
+		struct simdisk_parameters parameters;
+		char spec[200], error[SIMDISK_TEXT_BYTES];
+		const char *kind = simdisk_name(next_random(&random) % SIMDISK_KINDS);
+		int length = snprintf(spec, sizeof(spec), "%s", kind);
+		u32 changes = 1 + next_random(&random) % 3;
+
+		for (u32 i = 0; i < changes; i++) {
+			char setting[60];
+
+			any_setting(bounds, count, kind, &random, setting, sizeof(setting));
+			length += snprintf(spec + length, sizeof(spec) - (size_t)length, "%c%s",
+					   i ? ',' : ':', setting);
+		}
+		if (!simdisk_parse(&parameters, spec, error, sizeof(error)) ||
+		    simdisk_bytes(&parameters) > (4u << 20))
+			continue;
+		accepted++;
+		run_random(spec, GIB_SECTORS, next_random(&random), 100);
+	}
+	printf("    %u parameters, %u accepted\n", count, accepted);
+	assert_true(count > 90 && accepted > 500);
 }
 
 static u64 print_of(const char *spec, u64 disk_seed, u64 host_seed)
@@ -403,6 +486,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_commands),
+		cmocka_unit_test(test_parameters_at_their_bounds),
 		cmocka_unit_test(test_same_seed_same_figures),
 		cmocka_unit_test(test_looking_changes_nothing),
 		cmocka_unit_test(test_flush_makes_earlier_writes_durable),
