@@ -144,6 +144,7 @@ static u32 all_bounds(struct bounds *bounds, u32 most)
 {
 	char line[SIMDISK_TEXT_BYTES];
 	u32 count = 0, part = 0;
+	int fields;
 
 	for (u32 i = 0; simdisk_help(i, line, sizeof(line)); i++) {
 		const char *to = strstr(line, " to "), *comma = strrchr(line, ',');
@@ -153,12 +154,14 @@ static u32 all_bounds(struct bounds *bounds, u32 most)
 			continue;
 		assert_true(count < most);
 		bounds[count] = (struct bounds) { .least = "off", .most = "on" };
-		assert_int_equal(sscanf(line, " %31s", bounds[count].name), 1);
+		fields = sscanf(line, " %31s", bounds[count].name);
+		assert_int_equal(fields, 1);
 		while (to && strstr(to + 1, " to "))
 			to = strstr(to + 1, " to ");
 		if (to && comma && comma < to)
-			assert_int_equal(sscanf(comma, ", %23s to %23s", bounds[count].least,
-						bounds[count].most), 2);
+			fields = sscanf(comma, ", %23s to %23s", bounds[count].least,
+					bounds[count].most);
+		assert_in_range(fields, 1, 2);
 		count++;
 	}
 	return count;
