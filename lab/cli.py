@@ -63,9 +63,18 @@ def list_experiments() -> None:
     print(f"{paper.NAME:<12} {paper.DESCRIPTION}")
 
 
-def finish(plan: runner.Plan, rows: list[Row], chosen: kernel.Kernel, command: str) -> None:
-    """Writes all of a plan's output, and prints its table."""
-    content = summary.build(plan.experiment, chosen, rows, command)
+def finish(
+    plan: runner.Plan,
+    rows: list[Row],
+    chosen: kernel.Kernel,
+    command: str,
+    source: dict | None = None,
+) -> None:
+    """Writes all of a plan's output, and prints its table.
+
+    source: of summary.commit(), when the run began
+    """
+    content = summary.build(plan.experiment, chosen, rows, command, source)
     summary.write(content, plan.out)
     written = report.write(plan.experiment, content, rows, plan.out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
@@ -122,15 +131,17 @@ def _main(options: argparse.Namespace, command: str) -> None:
     plans = _plans(options)
     chosen = kernel.locate(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
+    # Before hours of boots, in which others may commit.
+    source = summary.commit()
 
     def done(plan: runner.Plan, rows: list[Row]) -> None:
-        finish(plan, rows, chosen, command)
+        finish(plan, rows, chosen, command, source)
 
     resumed = options.resume or options.experiment == paper.NAME
     runner.run(plans, chosen, Console(stderr=True), done, resumed)
     if options.experiment == paper.NAME:
         names = [figure.name for figure in paper.FIGURES]
-        print(f"all of it: {claims.write(names, options.out)}")
+        print(f"all of it: {claims.write(names, options.out, source)}")
 
 
 def guarded(what: str, work) -> int:

@@ -3,13 +3,14 @@
 
 import json
 import math
-import statistics as plain
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 from rich.table import Table
 
-from lab import host, kernel
+from lab import host, kernel, paths
+from lab.bounds import SIGNS, Bound, median
 from lab.experiments.base import Experiment, Row
 
 # Figures beside the foreground's that tables show when rows have them: key -> heading.
@@ -22,9 +23,41 @@ EXTRAS = {
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 
-def build(experiment: Experiment, chosen: kernel.Kernel, rows: list[Row], command: str) -> dict:
-    """The content of summary.json."""
+def commit(root: Path = paths.ROOT) -> dict:
+    """The commit that is checked out, and whether anything but docs/ differs from it.
+
+    Null where the sources are not a git checkout, as in a tar archive.
+    """
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=60
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return None if done.returncode else done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--", ".", ":(exclude)docs")
     return {
+        "commit": git("rev-parse", "HEAD"),
+        "dirty": None if changed is None else bool(changed),
+    }
+
+
+def build(
+    experiment: Experiment,
+    chosen: kernel.Kernel,
+    rows: list[Row],
+    command: str,
+    source: dict | None = None,
+) -> dict:
+    """The content of summary.json.
+
+    source: what commit() said when the run began; None: what it says now
+    """
+    return {
+        **(source or commit()),
         "experiment": experiment.name,
         "description": experiment.description,
         "kernel": chosen.version,
@@ -40,11 +73,13 @@ def build(experiment: Experiment, chosen: kernel.Kernel, rows: list[Row], comman
 
 def _plain(value):
     # JSON knows no NaN; null says that there is no figure.
+    if isinstance(value, Bound):
+        return value.as_json()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value
 
@@ -57,8 +92,10 @@ def write(summary: dict, folder: Path) -> Path:
     return target
 
 
-def number(value: float | None) -> str:
-    """A figure with three significant digits, or a dash."""
+def number(value: float | Bound | None) -> str:
+    """A figure with three significant digits, or a dash; with a sign where it is a bound."""
+    if isinstance(value, Bound):
+        return f"{SIGNS[value.kind]} {number(value.value)}"
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"
     if abs(value) >= 100:
@@ -82,12 +119,6 @@ def medians(rows: list[Row]) -> list[dict]:
             line[name] = median([member.extra.get(name) for member in members])
         lines.append(line)
     return lines
-
-
-def median(values: list) -> float | None:
-    """The median of the figures among them; None without any."""
-    known = [value for value in values if isinstance(value, int | float)]
-    return plain.median(known) if known else None
 
 
 def shown_extras(lines: list[dict]) -> list[str]:

@@ -11,7 +11,6 @@ from lab.experiments.first_light import (
     POSTGRESQL,
     checkpoints_since,
     dirty,
-    longest_s,
     transactions,
 )
 
@@ -58,7 +57,7 @@ class PostgreSQL(Database):
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}
-        background = {"checkpoint_s": longest_s(checkpoints_since(folder, begin))}
+        background = {"checkpoint_s": checkpoints_since(folder, begin).longest_s(end - begin)}
         return Measured(measured, background, storm_span(folder, begin, end))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
-from lab.experiments.first_light import POSTGRESQL, checkpoints_since, longest_s, transactions
+from lab.experiments.first_light import POSTGRESQL, checkpoints_since, transactions
 
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
@@ -117,8 +117,8 @@ class Tpcc(Database):
         if self.settings["CHECKED"]:
             _check_consistency((folder / "consistency").read_text().splitlines())
         background = {
-            "checkpoint_s": longest_s(checkpoints),
-            "checkpoints": len(checkpoints),
+            "checkpoint_s": checkpoints.longest_s(end - begin),
+            "checkpoints": len(checkpoints.ended),
             "wal_mib": round((int(lines[1]) - int(lines[0])) / host.MIB, 1),
         }
         return Measured({"": requests}, background)
