@@ -110,8 +110,8 @@ def _stock_of(content: dict, variant: str) -> list[str]:
     experiment.device = content["device"]
     return [
         name
-        for name in experiment.configurations
-        if _is_stock(name) and experiment.has(configurations.BY_NAME[name], variant)
+        for name in configurations.STOCK
+        if experiment.has(configurations.BY_NAME[name], variant)
     ]
 
 

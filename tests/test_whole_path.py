@@ -35,7 +35,7 @@ def _rows(version: str) -> dict[str, scenarios.ScenarioRow] | str:
         if ONLY:
             experiment.choose_part(ONLY)
         out.mkdir(parents=True, exist_ok=True)
-        fgio = configurations.choose(experiment.configurations, experiment.valid())
+        fgio = configurations.choose([scenarios.FGIO], experiment.valid())
         plan = runner.Plan(experiment, tuple(fgio), 1, out)
         found: list[Row] = []
         runner.run([plan], chosen, Console(stderr=True), lambda _, rows: found.extend(rows))

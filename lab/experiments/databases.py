@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from lab import drawings, figures, guest, kernel, paths, rivals, summary
 from lab.bounds import Bound
-from lab.configurations import ABLATION, EVALUATION, RIVALS, Configuration, priority
+from lab.configurations import ABLATION, BESIDES, EVALUATION, Configuration, priority
 from lab.experiments.base import (
     Experiment,
     Row,
@@ -22,6 +22,7 @@ from lab.experiments.base import (
     moments,
     rival_settings,
     script_payload,
+    submitters,
 )
 from lab.experiments.database import ALL, Database
 from lab.threads import by_class
@@ -43,15 +44,7 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = (
-        "mq-deadline-prio",
-        "bfq-idle",
-        "mq-deadline-watched",
-        "kyber",
-        "fgio-block",
-        "fixed-1",
-        *RIVALS,
-    )
+    extra_configurations = ("fgio-block", *EVALUATION, *BESIDES)
     setup_s = 8
     limit_s = 1800
     units = {
@@ -85,8 +78,8 @@ class Databases(Experiment):
         if not self._serves(database):
             return False
         if configuration.own_throttle:
-            return bool(database.throttle(self.device))
-        if configuration.io_cost:
+            return configuration.own_throttle in database.throttles(self.device)
+        if configuration.io_cost or configuration.bfq_weights:
             return bool(database.profile)
         return configuration.name != INSIDE or bool(database.inside())
 
@@ -103,7 +96,6 @@ class Databases(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(configuration.parameters()),
-            "TUNABLES": configuration.tuned(),
             "LABELS": labels if configuration.loads_fgio else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             # Under fgio, the profiles' labels take their place.
@@ -115,7 +107,7 @@ class Databases(Experiment):
             "STORM_AFTER_S": database.storm_after_s,
             **rival_settings(configuration, self.device),
             **database.settings,
-            **(database.throttle(self.device) if configuration.own_throttle else {}),
+            **database.throttles(self.device).get(configuration.own_throttle, {}),
         }
 
     def boot(
@@ -133,7 +125,7 @@ class Databases(Experiment):
         if configuration.loads_fgio:
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"
-        if configuration.io_cost:
+        if configuration.io_cost or configuration.bfq_weights:
             taken["titles"] = rivals.titles(database.profile)
         if configuration.name == INSIDE:
             taken |= database.inside()
@@ -170,6 +162,7 @@ class Databases(Experiment):
             "fgio_counters": grown(folder, "fgio"),
             "threads": by_class(folder, database.programs),
             "blame": blame(folder, BLAMED),
+            "submitters": submitters(folder),
             "virtual_s": outcome.virtual_s,
         }
         rows = []
@@ -212,7 +205,7 @@ class Evaluation(Databases):
     """A load of the evaluation, under all of its configurations."""
 
     configurations = EVALUATION
-    extra_configurations = ABLATION
+    extra_configurations = (*ABLATION, *BESIDES)
 
 
 def _cells(rows: list[Row]) -> list[str]:

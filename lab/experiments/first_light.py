@@ -11,11 +11,16 @@ import numpy as np
 
 from lab import figures, guest, kernel, rivals
 from lab.bounds import Bound
-from lab.configurations import ABLATION, RIVALS, Configuration, priority
+from lab.configurations import (
+    ABLATION,
+    BESIDES,
+    EVALUATION,
+    Configuration,
+    priority,
+)
 from lab.dataset import Database
 from lab.experiments.base import (
     DATABASE_BOUNDS,
-    STOCK,
     Experiment,
     Row,
     blame,
@@ -25,6 +30,7 @@ from lab.experiments.base import (
     moments,
     rival_settings,
     script_payload,
+    submitters,
 )
 from lab.figures import Requests
 
@@ -79,14 +85,18 @@ class FirstLight(Experiment):
         "and a base backup storm"
     )
     device = "volume"
-    configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = (
-        *DATABASE_BOUNDS,
-        "floor-switch",
-        "fgio-block",
-        "fixed-1",
-        *RIVALS,
+    configurations = (
+        "floor",
+        "none",
+        "mq-deadline",
+        "mq-deadline-rt",
+        "kyber",
+        "bfq",
+        "bfq-idle",
+        "bfq-rt",
+        "fgio",
     )
+    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", *EVALUATION, *BESIDES)
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
     recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
@@ -103,6 +113,9 @@ class FirstLight(Experiment):
         "background.written_mib": "MiB written to the disk while measuring",
     }
 
+    def has(self, configuration: Configuration, variant: str) -> bool:
+        return configuration.own_throttle in ("", *rivals.postgresql(self.device))
+
     def prepare(self) -> None:
         DATABASE.image()
 
@@ -113,7 +126,6 @@ class FirstLight(Experiment):
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
             "SETTINGS": " ".join(configuration.parameters()),
-            "TUNABLES": configuration.tuned(),
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),
@@ -124,7 +136,8 @@ class FirstLight(Experiment):
             "RATE": RATE,
             "RECORDED": int(self.recorded),
             **rival_settings(configuration, self.device),
-            **(rivals.postgresql(self.device) if configuration.own_throttle else POSTGRESQL),
+            **POSTGRESQL,
+            **rivals.postgresql(self.device).get(configuration.own_throttle, {}),
         }
 
     def boot(
@@ -174,6 +187,7 @@ class FirstLight(Experiment):
             "cpu_idle": _idle_share(folder),
             "waits": _waits(folder),
             "blame": blame(folder, BLAMED),
+            "submitters": submitters(folder),
             "virtual_s": outcome.virtual_s,
         }
         summary = figures.summarize(requests, end - begin)

@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import rivals
 from lab.experiments.base import MODELS, moments
 from lab.figures import Requests
 
@@ -70,8 +71,8 @@ class Database:
         """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
         return {}
 
-    def throttle(self, device: str) -> dict[str, object]:
-        """Settings that turn its own throttles on, for a disk model; empty: it has none."""
+    def throttles(self, device: str) -> rivals.Throttles:
+        """Settings that turn its own throttles on, for a disk model, by their names."""
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

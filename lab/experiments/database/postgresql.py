@@ -52,7 +52,7 @@ class PostgreSQL(Database):
     def inside(self) -> dict[str, Path]:
         return {"inside/fgio.so": paths.BUILD / "postgresql" / "fgio.so"}
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         return rivals.postgresql(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

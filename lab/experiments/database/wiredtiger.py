@@ -110,7 +110,7 @@ class WiredTiger(Database):
             "run-floor": RUN % STATISTICS,
         }
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         return rivals.wiredtiger(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
