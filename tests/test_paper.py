@@ -271,6 +271,9 @@ def test_a_hard_disk_has_a_load_that_it_can_serve_and_nothing_else_has(tmp_path)
     assert variants["tpcc-hdd"] == {"tpcc-fits", "tpcc-fits-slowly"}
     assert variants["tpcc-ssd"] == {"tpcc-fits", "tpcc-fits-paced"}
     assert variants["ycsb-hdd"] == {"fits", "fits-slowly"}
+    assert variants["ycsb-evicting"] == {"fits-evicting-paced"}
+    assert variants["tpcc-timed"] == {"tpcc-fits-timed"}
+    assert not variants["ycsb"] & variants["ycsb-evicting"]
     options = cli._parser().parse_args(["ycsb", "--only", "slowly", "--out", str(tmp_path)])
     with pytest.raises(cli.UsageError, match="nothing to run"):
         cli._plans(options)

@@ -151,7 +151,7 @@ class TimedTpcc(Tpcc):
     """
 
     warm_s = 240
-    duration_s = 300
+    duration_s = 340
     storm = "the server's own checkpoints, at its defaults; none in *floor*"
     checkpoints = {
         "checkpoint_timeout": "5min",
