@@ -13,6 +13,8 @@ from lab.bounds import Bound
 from lab.experiments.base import BOUNDS
 
 DEFAULT = "mq-deadline"
+# Of the floor's requests: with fewer answered, the others queue.
+SERVED = 0.95
 TAIL, RATE = "p999_ms", "throughput"
 # How long the background's work took, by what the database says of it.
 WORK = ("storm_s", "checkpoint_s")
@@ -24,7 +26,9 @@ class Claim:
 
     Latencies are p99.9 in ms, rates requests a second, work seconds; medians over the seeds. None:
     not measured. best: empty where not all stock configurations were run with as many seeds as
-    fgio; missing: those that were not.
+    fgio; missing: those that were not. saturated: configurations that answered so few of the
+    requests that came at a rate that the others queued: their latency is that of the queue, and
+    grows with the time that is measured.
     """
 
     figure: str
@@ -32,6 +36,7 @@ class Claim:
     seeds: int
     best: str
     missing: tuple[str, ...]
+    saturated: tuple[str, ...]
     tail_ms: dict[str, bounds.Figure]
     rate: dict[str, bounds.Figure]
     work_s: dict[str, bounds.Figure]
@@ -41,6 +46,11 @@ class Claim:
         figures = getattr(self, kind)
         return bounds.ratio(figures.get(over), figures.get(under))
 
+    def tail(self, name: str) -> str:
+        """A configuration's p99.9 as tables have it."""
+        grows = " ↑" if name in self.saturated else ""
+        return summary.number(self.tail_ms.get(name)) + grows
+
     def as_json(self) -> dict:
         """The claim as summary.json has it."""
         return {
@@ -49,6 +59,7 @@ class Claim:
             "seeds": self.seeds,
             "best_stock": self.best or None,
             "stock_not_run": self.missing,
+            "saturated": self.saturated,
             "p999_ms": self.tail_ms,
             "throughput": self.rate,
             "work_s": self.work_s,
@@ -81,15 +92,36 @@ def _best(tails: dict[str, bounds.Figure]) -> str:
     return min(known, key=lambda name: (bounds.most(known[name]), bounds.least(known[name])))
 
 
-def _claim(figure: str, cell: str, rows: list[dict], needed: Iterable[str]) -> Claim:
+def _rates(rows: list[dict]) -> dict[str, bounds.Figure]:
+    """Requests a second of each configuration, medians over the seeds."""
+    rates: dict[str, list] = defaultdict(list)
+    for row in rows:
+        rates[row["config"]].append(row["foreground"].get(RATE))
+    return {name: bounds.median(some) for name, some in rates.items()}
+
+
+def _saturated(parts: list[list[dict]]) -> tuple[str, ...]:
+    """The configurations that leave requests unanswered, of a load or of one of its kinds."""
+    found: dict[str, None] = {}
+    for rows in parts:
+        rates = _rates(rows)
+        for name, rate in rates.items():
+            share = bounds.ratio(rate, rates.get("floor"))
+            if share is not None and bounds.most(share) < SERVED:
+                found[name] = None
+    return tuple(found)
+
+
+def _claim(
+    figure: str, cell: str, rows: list[dict], needed: Iterable[str], saturated: tuple[str, ...]
+) -> Claim:
     """needed: the stock configurations that can be run there."""
     by_config: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         by_config[row["config"]].append(row)
-    tails, rates, works = {}, {}, {}
+    tails, works = {}, {}
     for name, members in by_config.items():
         tails[name] = bounds.median(row["foreground"].get(TAIL) for row in members)
-        rates[name] = bounds.median(row["foreground"].get(RATE) for row in members)
         works[name] = bounds.median(_works(members))
     enough = len(by_config["fgio"])
     missing = tuple(
@@ -97,22 +129,34 @@ def _claim(figure: str, cell: str, rows: list[dict], needed: Iterable[str]) -> C
     )
     best = "" if missing else _best(tails)
     seeds = min(len(members) for members in by_config.values())
-    return Claim(figure, cell, seeds, best, missing, tails, rates, works)
+    return Claim(figure, cell, seeds, best, missing, saturated, tails, _rates(rows), works)
 
 
 def _is_stock(name: str) -> bool:
     return name not in BOUNDS and not configurations.BY_NAME[name].loads_fgio
 
 
-def _stock_of(content: dict, variant: str) -> list[str]:
-    """The stock configurations of an experiment that can be run with a variant on its device."""
+def _experiment(content: dict) -> experiments.Experiment:
+    """The experiment that a summary is of, on its device."""
     experiment = copy.copy(experiments.find(content["experiment"]))
     experiment.device = content["device"]
+    return experiment
+
+
+def _stock_of(content: dict, variant: str) -> list[str]:
+    """The stock configurations of an experiment that can be run with a variant on its device."""
+    experiment = _experiment(content)
     return [
         name
         for name in configurations.STOCK
         if experiment.has(configurations.BY_NAME[name], variant)
     ]
+
+
+def _is_paced(content: dict, variant: str) -> bool:
+    """Whether requests come at a rate: first-light's do."""
+    databases = getattr(_experiment(content), "databases", {})
+    return databases[variant].is_paced if variant in databases else True
 
 
 def of_figure(name: str, folder: Path) -> Iterator[Claim]:
@@ -125,8 +169,12 @@ def of_figure(name: str, folder: Path) -> Iterator[Claim]:
     for row in content["rows"]:
         cells[row.get("cell") or name].append(row)
     for cell, rows in cells.items():
-        if {"floor", "fgio"} <= {row["config"] for row in rows}:
-            yield _claim(name, cell, rows, _stock_of(content, rows[0].get("database", "")))
+        if not {"floor", "fgio"} <= {row["config"] for row in rows}:
+            continue
+        variant = rows[0].get("database", "")
+        kinds = [cells[other] for other in cells if other.startswith(f"{cell}: ")]
+        saturated = _saturated([rows, *kinds]) if _is_paced(content, variant) else ()
+        yield _claim(name, cell, rows, _stock_of(content, variant), saturated)
 
 
 def _times(value: bounds.Figure) -> str:
@@ -151,12 +199,10 @@ def markdown(found: list[Claim]) -> str:
     lines += [f"| {' | '.join(headings)} |", f"|---|---|{'--:|' * (len(headings) - 2)}"]
     for claim in found:
         content = claim.as_json()
-        tails = [claim.tail_ms.get(name) for name in ("floor", DEFAULT)]
         texts = [claim.figure, claim.cell, str(claim.seeds)]
-        texts += [summary.number(tail) for tail in tails]
+        texts += [claim.tail(name) for name in ("floor", DEFAULT)]
         best = claim.best or f"({len(claim.missing)} not run)"
-        texts += [best, summary.number(claim.tail_ms.get(claim.best))]
-        texts += [summary.number(claim.tail_ms["fgio"])]
+        texts += [best, claim.tail(claim.best), claim.tail("fgio")]
         ratios = ("p999_over_floor", "throughput_over_floor", "throughput_over_default")
         ratios += ("p999_default_over", "p999_best_over", "work_over_default")
         texts += [_times(content[name]) for name in ratios]

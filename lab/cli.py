@@ -15,6 +15,7 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+HELP = "help"
 # Of the guests' processors, in instructions a nanosecond.
 SPEEDS = range(1, 17)
 
@@ -31,7 +32,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("experiment", nargs="?", help="its name; see --list")
     parser.add_argument("--list", action="store_true", help="describes every experiment in a line")
-    parser.add_argument("--configs", help="configurations, separated by commas")
+    parser.add_argument(
+        "--configs", help="configurations, separated by commas; help lists the experiment's"
+    )
     parser.add_argument("--seeds", type=int, default=1, help="runs with seeds 1 to N (default 1)")
     parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
     parser.add_argument(
@@ -61,6 +64,23 @@ def list_experiments() -> None:
     for experiment in experiments.ALL.values():
         print(f"{experiment.name:<12} {experiment.description}")
     print(f"{paper.NAME:<12} {paper.DESCRIPTION}")
+
+
+def list_configurations(name: str | None) -> None:
+    """Prints the configurations that an experiment (or any, without a name) has, a line each.
+
+    A star: it runs under them when none is asked for. Raises LabError for an unknown experiment.
+    """
+    usual: tuple[str, ...] = ()
+    valid = list(configurations.BY_NAME)
+    if name == paper.NAME:
+        usual = valid = configurations.EVALUATION
+    elif name:
+        experiment = experiments.find(name)
+        usual, valid = experiment.configurations, experiment.valid()
+    for each in valid:
+        star = "*" if each in usual else " "
+        print(f"{star} {each:<26} {configurations.BY_NAME[each].description}")
 
 
 def finish(
@@ -125,6 +145,9 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
 def _main(options: argparse.Namespace, command: str) -> None:
     if options.list:
         list_experiments()
+        return
+    if options.configs == HELP:
+        list_configurations(options.experiment)
         return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")

@@ -200,8 +200,8 @@ _ALL = (
     replace(
         MQ_DEADLINE_RT,
         name="mq-deadline-batch",
-        description="mq-deadline-rt with fifo_batch 1 and async_depth 32: writes and readahead "
-        "get an eighth of the queue",
+        description="mq-deadline-rt with fifo_batch 1 and async_depth 32: writes get an eighth of "
+        "the queue",
         tunables=(("fifo_batch", 1), ("async_depth", 32)),
     ),
     replace(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """How the experiment `databases` reads what guests leave, and what boots it makes."""
 
+import copy
 import json
 import re
 import tomllib
@@ -187,7 +188,8 @@ def test_rivals_run_where_they_can():
 
 def settings(experiment: str, database: str, name: str) -> dict[str, object]:
     """What a database's boot under a configuration finds in its settings."""
-    found = experiments.ALL[experiment]
+    found = copy.copy(experiments.ALL[experiment])
+    found.device = "volume"
     return found._settings(configurations.BY_NAME[name], 1, found.databases[database])
 
 

@@ -238,6 +238,25 @@ def test_list_has_a_line_for_each():
     assert listed == [*experiments.ALL, paper.NAME]
 
 
+def test_configurations_are_listed_with_what_they_are():
+    done = call(RUN, "rocksdb", "--configs", "help")
+    assert done.returncode == 0
+    names = [line.removeprefix("*").split()[0] for line in done.stdout.splitlines()]
+    assert names == experiments.find("rocksdb").valid()
+    assert "* mq-deadline-short " in done.stdout and "nr_requests 16" in done.stdout
+    assert "  own-lossy " in done.stdout and "a crash loses" in done.stdout
+    every = call(RUN, "--configs", "help").stdout.splitlines()
+    assert len(every) == len(configurations.BY_NAME)
+    assert call(RUN, "no-such", "--configs", "help").returncode
+
+
+def test_every_stock_configuration_is_stock():
+    for name in configurations.STOCK:
+        assert not configurations.BY_NAME[name].loads_fgio
+        assert configurations.BY_NAME[name].own_throttle != configurations.LOSSY
+    assert set(configurations.STOCK) <= set(configurations.EVALUATION)
+
+
 def test_full_disk_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: _Full())
     with pytest.raises(host.LabError, match="FGIO_CACHE"):

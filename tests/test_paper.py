@@ -193,7 +193,7 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
             "work_over_default": 1,
         }
     )
-    assert "| a storm | 1 | 10 | 500 | bfq-idle | 60 | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
+    assert "| a storm | 1 | 10 | 500 ↑ | bfq-idle | 60 ↑ | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
 
 
 def test_there_is_no_best_of_stock_configurations_that_were_not_all_run(tmp_path):
@@ -205,6 +205,37 @@ def test_there_is_no_best_of_stock_configurations_that_were_not_all_run(tmp_path
     rows = STORM + [row(name, 500, 50, 2) for name in stock() if name != "bfq-idle"]
     (claim,) = claims.of_figure("x", save([*rows, row("fgio", 12, 96, 2)], tmp_path / "x"))
     assert "bfq-idle" in claim.missing and claim.best == ""
+
+
+def kinds(rates: dict[str, tuple[float, float]]) -> list[dict]:
+    """Rows of a load that is paced, in two kinds: configuration -> requests a second of each."""
+    rows = []
+    for name, (reads, writes) in rates.items():
+        for kind, rate in (("", reads + writes), (": reads", reads), (": writes", writes)):
+            found = row(name, 10, rate, None) | {"database": "readwhilewriting-paced"}
+            rows.append(found | {"cell": f"readwhilewriting-paced{kind}"})
+    return rows
+
+
+def test_latency_of_requests_that_queue_for_as_long_as_one_measures_is_said_to_grow(tmp_path):
+    rows = kinds({"floor": (979, 98), "mq-deadline": (977, 66), "fgio": (978, 98)})
+    folder = save(rows, tmp_path / "rocksdb")
+    content = {"experiment": "rocksdb", "device": "volume", "rows": rows}
+    (folder / "summary.json").write_text(json.dumps(content))
+    found = {claim.cell: claim for claim in claims.of_figure("rocksdb", folder)}
+    saturated = {cell: claim.saturated for cell, claim in found.items()}
+    # One kind of them queues; the other does not.
+    assert saturated == {
+        "readwhilewriting-paced": ("mq-deadline",),
+        "readwhilewriting-paced: reads": (),
+        "readwhilewriting-paced: writes": ("mq-deadline",),
+    }
+    assert "| 10 | 10 ↑ |" in claims.markdown([found["readwhilewriting-paced"]])
+    # As fast as it goes, fewer are answered because fewer are made.
+    for each in rows:
+        each["database"] = "readwhilewriting"
+    (folder / "summary.json").write_text(json.dumps(content))
+    assert not any(claim.saturated for claim in claims.of_figure("rocksdb", folder))
 
 
 @pytest.mark.parametrize(

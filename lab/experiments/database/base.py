@@ -56,6 +56,11 @@ class Database:
     settings: dict[str, object] = {}
     profile = ""
 
+    @property
+    def is_paced(self) -> bool:
+        """Whether requests come at a rate, and not as fast as they are answered."""
+        return any(self.settings.get(name) for name in ("RATE", "READS"))
+
     def prepare(self) -> None:
         """Builds what the boots need, before the first one."""
 
