@@ -210,13 +210,13 @@ def markdown(found: list[Claim]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(figures: Iterable[str], out: Path, source: dict | None = None) -> Path:
+def write(figures: Iterable[str], out: Path, of: dict) -> Path:
     """Writes what the figures in a folder say together; returns the report.
 
-    source: of summary.commit(), when the run began; each figure has the one that it is of
+    of: what source.commit() said when the run began; each figure has what it is of itself
     """
     found = [claim for name in figures for claim in of_figure(name, out / name)]
-    content = {**(source or summary.commit()), "claims": [claim.as_json() for claim in found]}
+    content = {**of, "claims": [claim.as_json() for claim in found]}
     summary.write(content, out)
     with host.whole(out / "report.md") as fresh:
         fresh.write_text(markdown(found))

@@ -8,7 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab import claims, configurations, experiments, host, kernel, paper, report, runner, summary
+from lab import (
+    claims,
+    configurations,
+    experiments,
+    host,
+    kernel,
+    paper,
+    report,
+    runner,
+    source,
+    summary,
+)
 from lab.experiments.base import Row
 
 EXIT_FAILED = 1
@@ -88,13 +99,13 @@ def finish(
     rows: list[Row],
     chosen: kernel.Kernel,
     command: str,
-    source: dict | None = None,
+    of: dict,
 ) -> None:
     """Writes all of a plan's output, and prints its table.
 
-    source: of summary.commit(), when the run began
+    of: what source.commit() said when the run began
     """
-    content = summary.build(plan.experiment, chosen, rows, command, source)
+    content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
     written = report.write(plan.experiment, content, rows, plan.out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
@@ -155,16 +166,16 @@ def _main(options: argparse.Namespace, command: str) -> None:
     chosen = kernel.locate(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
     # Before hours of boots, in which others may commit.
-    source = summary.commit()
+    of = source.commit()
 
     def done(plan: runner.Plan, rows: list[Row]) -> None:
-        finish(plan, rows, chosen, command, source)
+        finish(plan, rows, chosen, command, of)
 
     resumed = options.resume or options.experiment == paper.NAME
     runner.run(plans, chosen, Console(stderr=True), done, resumed)
     if options.experiment == paper.NAME:
         names = [figure.name for figure in paper.FIGURES]
-        print(f"all of it: {claims.write(names, options.out, source)}")
+        print(f"all of it: {claims.write(names, options.out, of)}")
 
 
 def guarded(what: str, work) -> int:

@@ -3,13 +3,12 @@
 
 import json
 import math
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 from rich.table import Table
 
-from lab import host, kernel, paths
+from lab import host, kernel
 from lab.bounds import SIGNS, Bound, median
 from lab.experiments.base import Experiment, Row
 
@@ -23,41 +22,19 @@ EXTRAS = {
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 
-def commit(root: Path = paths.ROOT) -> dict:
-    """The commit that is checked out, and whether anything but docs/ differs from it.
-
-    Null where the sources are not a git checkout, as in a tar archive.
-    """
-
-    def git(*arguments: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=60
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return None if done.returncode else done.stdout.strip()
-
-    changed = git("status", "--porcelain", "--", ".", ":(exclude)docs")
-    return {
-        "commit": git("rev-parse", "HEAD"),
-        "dirty": None if changed is None else bool(changed),
-    }
-
-
 def build(
     experiment: Experiment,
     chosen: kernel.Kernel,
     rows: list[Row],
     command: str,
-    source: dict | None = None,
+    source: dict,
 ) -> dict:
     """The content of summary.json.
 
-    source: what commit() said when the run began; None: what it says now
+    source: what source.commit() said when the run began
     """
     return {
-        **(source or commit()),
+        **source,
         "experiment": experiment.name,
         "description": experiment.description,
         "kernel": chosen.version,

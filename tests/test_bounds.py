@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import bounds, experiments, kernel, summary
+from lab import bounds, experiments, kernel, source, summary
 from lab.bounds import AT_MOST, Bound
 from lab.experiments.base import Row
 from lab.experiments.database import wiredtiger
@@ -131,24 +131,23 @@ def test_a_summary_names_its_commit(tmp_path):
         command = ["git", "-C", str(tmp_path), *identity, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    assert summary.commit(tmp_path) == {"commit": None, "dirty": None}
+    assert source.commit(tmp_path) == {"commit": None, "dirty": None}
     git("init", "-q")
     (tmp_path / "source").write_text("one")
     git("add", ".")
     git("commit", "-qm", "one")
-    assert summary.commit(tmp_path) == {"commit": git("rev-parse", "HEAD"), "dirty": False}
+    assert source.commit(tmp_path) == {"commit": git("rev-parse", "HEAD"), "dirty": False}
     # What a run leaves in docs/ changes no figure.
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "summary.json").write_text("{}")
-    assert summary.commit(tmp_path)["dirty"] is False
+    assert source.commit(tmp_path)["dirty"] is False
     (tmp_path / "source").write_text("two")
-    assert summary.commit(tmp_path)["dirty"] is True
+    assert source.commit(tmp_path)["dirty"] is True
 
 
 def test_a_summary_may_be_of_an_earlier_commit_than_the_one_checked_out(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     experiment = experiments.find("admission")
-    source = {"commit": "abc", "dirty": True}
-    content = summary.build(experiment, chosen, [], "lab/run admission", source)
+    of = {"commit": "abc", "dirty": True}
+    content = summary.build(experiment, chosen, [], "lab/run admission", of)
     assert (content["commit"], content["dirty"]) == ("abc", True)
-    assert summary.build(experiment, chosen, [], "").keys() >= {"commit", "dirty"}

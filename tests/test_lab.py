@@ -162,6 +162,9 @@ def test_fio_log(tmp_path):
 # Summary and report
 
 
+SOURCE = {"commit": "abc", "dirty": False}
+
+
 def rows() -> list[Row]:
     """Two rows as an experiment gives them."""
     figure = figures.summarize(requests(), 1.0)
@@ -173,9 +176,19 @@ def rows() -> list[Row]:
 
 def test_summary_has_the_promised_form(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
-    content = summary.build(experiments.find("admission"), chosen, rows(), "lab/run admission")
+    content = summary.build(
+        experiments.find("admission"), chosen, rows(), "lab/run admission", SOURCE
+    )
     written = json.loads(summary.write(content, tmp_path).read_text())
-    assert {"experiment", "kernel", "device", "virtual_time", "rows"} <= written.keys()
+    assert {
+        "experiment",
+        "kernel",
+        "device",
+        "virtual_time",
+        "commit",
+        "dirty",
+        "rows",
+    } <= written.keys()
     assert written["virtual_time"] is True and written["kernel"] == "6.12"
     for row in written["rows"]:
         assert {"config", "seed", "foreground", "background"} <= row.keys()
@@ -192,7 +205,7 @@ def test_summary_has_the_promised_form(tmp_path):
 def test_report_needs_no_network(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     experiment = experiments.find("admission")
-    content = summary.build(experiment, chosen, rows(), "lab/run admission")
+    content = summary.build(experiment, chosen, rows(), "lab/run admission", SOURCE)
     text = report.write(experiment, content, rows(), tmp_path).read_text()
     assert text.count("<svg") == 2
     # Names of XML vocabularies are not addresses that a reader would fetch.
