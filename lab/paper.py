@@ -14,7 +14,7 @@ NAME = "paper"
 # What waits for the disk has to be seen, not what waits for one processor of 1 GHz.
 INSTRUCTIONS_PER_NS = 4
 DESCRIPTION = (
-    "all figures of the evaluation, one after the other (hours; --only, --resume is implied)"
+    "all figures of the evaluation, one after the other (a day or two; --only, --resume is implied)"
 )
 
 

@@ -138,6 +138,16 @@ class Experiment:
         return None
 
 
+def made(content: dict) -> str:
+    """What a report's figures are of: kernel, disk, commit and command, from summary.json."""
+    commit = content["commit"] or "unknown"
+    changes = " with changes" if content["dirty"] else ""
+    return (
+        f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
+        f"commit {commit[:12]}{changes}, made by `{content['command']}`."
+    )
+
+
 def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
     """What every experiment takes along: our modules, as far as built, and guest scripts."""
     taken: dict[str, Path | str] = {}

@@ -18,6 +18,7 @@ from lab.experiments.base import (
     disk_use,
     fgio_command,
     grown,
+    made,
     matching,
     moments,
     rival_settings,
@@ -191,8 +192,7 @@ class Databases(Experiment):
         lines = [
             f"# {self.title}",
             "",
-            f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
-            f"made by `{content['command']}`.",
+            made(content),
         ]
         for name in dict.fromkeys(row.extra["database"] for row in rows):
             lines += _part(

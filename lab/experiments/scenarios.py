@@ -22,6 +22,7 @@ from lab.experiments.base import (
     Row,
     check,
     extra_modules,
+    made,
     matching,
     need_modules,
     payload,
@@ -261,9 +262,7 @@ class Scenarios(Experiment):
         lines = [
             "# Scenarios",
             "",
-            f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
-            f"commit {content['commit']}{' with changes' if content['dirty'] else ''}, "
-            f"made by `{content['command']}`.",
+            made(content),
             "",
             "What a foreground task waited, in ms (medians): under stock schedulers, each by its "
             "name; under fgio with the mechanism and all boosting switched off (off: a control, "
