@@ -10,7 +10,6 @@ from pathlib import Path
 
 from lab import bounds, configurations, experiments, host, summary
 from lab.bounds import Bound
-from lab.experiments.base import BOUNDS
 
 DEFAULT = "mq-deadline"
 # Of the floor's requests: with fewer answered, the others queue.
@@ -86,10 +85,11 @@ def _works(members: list[dict]) -> list[bounds.Figure]:
     return []
 
 
-def _best(tails: dict[str, bounds.Figure]) -> str:
-    """The stock configuration with the lowest tail."""
-    known = {name: tail for name, tail in tails.items() if _is_stock(name) and tail is not None}
-    return min(known, key=lambda name: (bounds.most(known[name]), bounds.least(known[name])))
+def _best(tails: dict[str, bounds.Figure], stock: Iterable[str]) -> str:
+    """The stock configuration with the lowest tail; empty where there is none."""
+    known = {name: tails[name] for name in stock if tails.get(name) is not None}
+    lowest = {name: (bounds.most(tail), bounds.least(tail)) for name, tail in known.items()}
+    return min(lowest, key=lowest.get, default="")
 
 
 def _rates(rows: list[dict]) -> dict[str, bounds.Figure]:
@@ -124,16 +124,10 @@ def _claim(
         tails[name] = bounds.median(row["foreground"].get(TAIL) for row in members)
         works[name] = bounds.median(_works(members))
     enough = len(by_config["fgio"])
-    missing = tuple(
-        name for name in needed if len(by_config.get(name, ())) < enough or tails.get(name) is None
-    )
-    best = "" if missing else _best(tails)
+    missing = tuple(name for name in needed if len(by_config.get(name, ())) < enough)
+    best = "" if missing else _best(tails, (*needed, *configurations.EARLIER_STOCK))
     seeds = min(len(members) for members in by_config.values())
     return Claim(figure, cell, seeds, best, missing, saturated, tails, _rates(rows), works)
-
-
-def _is_stock(name: str) -> bool:
-    return name not in BOUNDS and not configurations.BY_NAME[name].loads_fgio
 
 
 def _experiment(content: dict) -> experiments.Experiment:
@@ -201,7 +195,7 @@ def markdown(found: list[Claim]) -> str:
         content = claim.as_json()
         texts = [claim.figure, claim.cell, str(claim.seeds)]
         texts += [claim.tail(name) for name in ("floor", DEFAULT)]
-        best = claim.best or f"({len(claim.missing)} not run)"
+        best = claim.best or (f"({len(claim.missing)} not run)" if claim.missing else "-")
         texts += [best, claim.tail(claim.best), claim.tail("fgio")]
         ratios = ("p999_over_floor", "throughput_over_floor", "throughput_over_default")
         ratios += ("p999_default_over", "p999_best_over", "work_over_default")

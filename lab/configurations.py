@@ -373,9 +373,10 @@ STOCK = (
 # Others' ideas, as modes of fgio.
 IMITATIONS = ("fgio-qasio", "fgio-split-a", "fgio-split-d")
 EVALUATION = ("floor", *STOCK, *IMITATIONS, "fixed-1", "fgio", "mq-deadline-watched")
+EARLIER_STOCK = ("mq-deadline-prio",)
 # What can be asked for besides: by name, in earlier results, or for what it shows.
 BESIDES = (
-    "mq-deadline-prio",
+    *EARLIER_STOCK,
     "own-lossy",
     "bfq-idle-submitters",
     "mq-deadline-rt-submitters",

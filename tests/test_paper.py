@@ -174,7 +174,9 @@ STORM = [
 
 def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
     others = {"mq-deadline", "bfq-idle"}
-    rows = STORM + [row(name, 500, 50, 2) for name in stock() if name not in others]
+    # Better, and no rival: its log is not durable, or it is a bound.
+    cheats = [row(name, 5, 50, 2) for name in ("own-lossy", "floor-switch")]
+    rows = STORM + cheats + [row(name, 500, 50, 2) for name in stock() if name not in others]
     save(rows, tmp_path / "first-light")
     source = {"commit": "abc", "dirty": True}
     text = claims.write(["first-light", "never-run"], tmp_path, source).read_text()
@@ -201,6 +203,10 @@ def test_there_is_no_best_of_stock_configurations_that_were_not_all_run(tmp_path
     assert claim.best == "" and claim.ratio("tail_ms", claim.best, "fgio") is None
     assert set(claim.missing) == set(stock()) - {"mq-deadline", "bfq-idle"}
     assert f"({len(claim.missing)} not run) | - | 12 |" in claims.markdown([claim])
+    # Nor where one of them left no such figure: nobody had as many requests.
+    rows = [row(name, None, 100, 2) for name in ("floor", "fgio", *stock())]
+    (claim,) = claims.of_figure("y", save(rows, tmp_path / "y"))
+    assert (claim.best, claim.missing) == ("", ()) and "| - | - | - |" in claims.markdown([claim])
     # Nor where one has fewer seeds than fgio.
     rows = STORM + [row(name, 500, 50, 2) for name in stock() if name != "bfq-idle"]
     (claim,) = claims.of_figure("x", save([*rows, row("fgio", 12, 96, 2)], tmp_path / "x"))
