@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import configurations, paths
+from lab import configurations, paths, rivals
 from lab.experiments import scenarios
-from lab.experiments.base import rival_settings
+from lab.experiments.base import rival_settings, settings
 from lab.experiments.scenarios import FGIO, Scenario, ScenarioRow, Scenarios
 
 GUEST = paths.LAB / "guest"
@@ -57,6 +57,35 @@ def test_a_setting_that_does_not_take_ends_the_run(guest):
     payload = {"functions.sh": GUEST / "functions.sh"}
     outcome = guest(ROUNDED.format(attempts=attempts), payload=payload)
     assert outcome.output.split() == [str(STOPPED)] * len(REFUSED)
+
+
+WEIGH = """
+. $PAYLOAD/functions.sh
+. $PAYLOAD/rivals.sh
+. $PAYLOAD/weights.env
+make_disk volume 1 256
+use_elevator "$ELEVATOR"
+use_weights
+sort=$!
+(enter_background; cat /proc/self/cgroup)
+cat /proc/self/cgroup
+cat $CGROUPS/{foreground,background}/$WEIGHT_FILE
+kill $sort
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("bfq-weights", ["1000", "1"]), ("io-cost", ["10000", "10"])],
+)
+def test_cgroups_get_their_weights_in_a_guest(guest, name, weights):
+    chosen = configurations.BY_NAME[name]
+    values = {"ELEVATOR": chosen.elevator, **rival_settings(chosen, "volume")}
+    payload = {one: GUEST / one for one in ("functions.sh", "rivals.sh")}
+    payload |= {"weights.env": settings(values), "titles": rivals.titles("redis")}
+    said = guest(WEIGH, payload=payload).output.splitlines()
+    assert said[:2] == ["0::/background", "0::/foreground"]
+    assert said[2:] == [f"default {weight}" for weight in weights]
 
 
 LOCK = Scenario("a-lock", "file", "locks,io", "a lock that is held")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # Sourced by what runs databases in a guest: what configurations other than fgio's own take.
 # shellcheck shell=bash
+CGROUPS=/sys/fs/cgroup
 TRACING=/sys/kernel/tracing
 # Where an elevator gets a request, mostly in the context of the thread that submits it.
 INSERTED=$TRACING/events/block/block_rq_insert
