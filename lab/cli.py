@@ -18,6 +18,7 @@ from lab import (
     paper,
     report,
     runner,
+    source,
     summary,
 )
 from lab.experiments.base import Row
@@ -26,6 +27,7 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+HELP = "help"
 # Of the guests' processors, in instructions a nanosecond.
 SPEEDS = range(1, 17)
 
@@ -42,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("experiment", nargs="?", help="its name; see --list")
     parser.add_argument("--list", action="store_true", help="describes every experiment in a line")
-    parser.add_argument("--configs", help="configurations, separated by commas")
+    parser.add_argument(
+        "--configs", help="configurations, separated by commas; help lists the experiment's"
+    )
     parser.add_argument("--seeds", type=int, default=1, help="runs with seeds 1 to N (default 1)")
     parser.add_argument("--kernel", default="6.12", help=" or ".join(kernel.VERSIONS))
     parser.add_argument(
@@ -77,9 +81,35 @@ def list_experiments() -> None:
     print(f"{paper.NAME:<12} {paper.DESCRIPTION}")
 
 
-def finish(plan: runner.Plan, rows: list[Row], chosen: kernel.Kernel, command: str) -> None:
-    """Writes all of a plan's output, and prints its table."""
-    content = summary.build(plan.experiment, chosen, rows, command)
+def list_configurations(name: str | None) -> None:
+    """Prints the configurations that an experiment (or any, without a name) has, a line each.
+
+    A star: it runs under them when none is asked for. Raises LabError for an unknown experiment.
+    """
+    usual: tuple[str, ...] = ()
+    valid = list(configurations.BY_NAME)
+    if name == paper.NAME:
+        usual = valid = configurations.EVALUATION
+    elif name:
+        experiment = experiments.find(name)
+        usual, valid = experiment.configurations, experiment.valid()
+    for each in valid:
+        star = "*" if each in usual else " "
+        print(f"{star} {each:<26} {configurations.BY_NAME[each].description}")
+
+
+def finish(
+    plan: runner.Plan,
+    rows: list[Row],
+    chosen: kernel.Kernel,
+    command: str,
+    of: dict,
+) -> None:
+    """Writes all of a plan's output, and prints its table.
+
+    of: what source.commit() said when the run began
+    """
+    content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
     written = report.write(plan.experiment, content, rows, plan.out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
@@ -134,20 +164,25 @@ def _main(options: argparse.Namespace, command: str) -> None:
     if options.device == "help":
         print(drives.help_text(), end="")
         return
+    if options.configs == HELP:
+        list_configurations(options.experiment)
+        return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")
     plans = _plans(options)
     chosen = kernel.locate(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
+    # Before hours of boots, in which others may commit.
+    of = source.commit()
 
     def done(plan: runner.Plan, rows: list[Row]) -> None:
-        finish(plan, rows, chosen, command)
+        finish(plan, rows, chosen, command, of)
 
     resumed = options.resume or options.experiment == paper.NAME
     runner.run(plans, chosen, Console(stderr=True), done, resumed)
     if options.experiment == paper.NAME:
         names = [figure.name for figure in paper.FIGURES]
-        print(f"all of it: {claims.write(names, options.out)}")
+        print(f"all of it: {claims.write(names, options.out, of)}")
 
 
 def guarded(what: str, work) -> int:

@@ -22,7 +22,10 @@ class Configuration:
     tunables: files of the elevator (queue/iosched) that are not at their defaults
     queue: files of the disk's queue that are not at their defaults
     io_cost: blk-iocost with weights, the background's processes in a cgroup of their own
-    own_throttle: the database's own throttles are on
+    bfq_weights: the same cgroups, with weights of bfq
+    own_throttle: which of the database's own throttles are on (Database.throttles), by name
+    kyber_targets: kyber's target latencies are those of the disk (rivals.KYBER_TARGETS_US)
+    submitters: what each thread submitted, and at which priority, is kept (row "submitters")
     journal_priority: of the file system's journal, None to leave it
     drive_priority: the drive's own knob is on, and fgio is told so
     watched: fgio is loaded, though it is not in charge of the disk: it says what was waited for
@@ -41,7 +44,10 @@ class Configuration:
     tunables: tuple[tuple[str, int], ...] = ()
     queue: tuple[tuple[str, int], ...] = ()
     io_cost: bool = False
-    own_throttle: bool = False
+    bfq_weights: bool = False
+    own_throttle: str = ""
+    kyber_targets: bool = False
+    submitters: bool = False
     journal_priority: tuple[int, int] | None = None
     drive_priority: bool = False
     watched: bool = False
@@ -56,7 +62,7 @@ class Configuration:
         return " ".join(f"{name}={value}" for name, value in self.tunables)
 
     def queued(self) -> str:
-        """What files of the queue are set to, as set_queue (guest/rivals.sh) takes it."""
+        """What files of the queue are set to, as set_queue (guest/functions.sh) takes it."""
         return " ".join(f"{name}={value}" for name, value in self.queue)
 
     def parameters(self) -> list[str]:
@@ -84,6 +90,10 @@ SWITCHES = {
     "commits": "who else syncs a log not followed",
     "transitive": "waits followed for one step only",
 }
+# The database's own throttles (Database.throttles): as its documentation says; at a rate, in
+# percent of what the disk can write; and those for which it may lose what it acknowledged.
+DOCUMENTED, LOSSY = "documented", "lossy"
+OWN_RATES = (25, 50, 75)
 INHERITANCE = ("locks", "journal", "io", "user", "commits", "pagecache")
 # fgio's parameter `gate` (core/gate.h).
 GATE_BY_PRIORITY = 1
@@ -130,12 +140,31 @@ def _split(name: str, description: str, gate: int) -> Configuration:
     )
 
 
+BFQ_IDLE = Configuration(
+    "bfq-idle",
+    "bfq; background in the idle class, foreground and journal best-effort 0",
+    "bfq",
+    FOREGROUND_PRIORITY,
+    IDLE_PRIORITY,
+    journal_priority=FOREGROUND_PRIORITY,
+)
+# Above the kernel's own writeback, which has no priority and counts as best-effort.
+MQ_DEADLINE_RT = Configuration(
+    "mq-deadline-rt",
+    "mq-deadline; foreground and journal real-time, background in the idle class",
+    "mq-deadline",
+    REALTIME_PRIORITY,
+    IDLE_PRIORITY,
+    journal_priority=REALTIME_PRIORITY,
+)
+
 _ALL = (
     Configuration("none", "no scheduler", "none"),
     Configuration("mq-deadline", "mq-deadline as it comes", "mq-deadline"),
     Configuration(
         "mq-deadline-prio",
-        "mq-deadline; background in the idle class, foreground and journal best-effort 0",
+        "mq-deadline; background in the idle class, foreground and journal best-effort, where the "
+        "kernel's own writeback is, too",
         "mq-deadline",
         FOREGROUND_PRIORITY,
         IDLE_PRIORITY,
@@ -150,14 +179,7 @@ _ALL = (
     ),
     Configuration("kyber", "kyber as it comes", "kyber"),
     Configuration("bfq", "bfq as it comes", "bfq"),
-    Configuration(
-        "bfq-idle",
-        "bfq; background in the idle class, foreground and journal best-effort 0",
-        "bfq",
-        FOREGROUND_PRIORITY,
-        IDLE_PRIORITY,
-        journal_priority=FOREGROUND_PRIORITY,
-    ),
+    BFQ_IDLE,
     *_with_and_without_drive(_FGIO),
     # Half of what NCQ takes: the other half is for the foreground.
     *_with_and_without_drive(
@@ -166,23 +188,73 @@ _ALL = (
     *_with_and_without_drive(
         Configuration("none-rt", "no scheduler; foreground real-time", "none", REALTIME_PRIORITY)
     ),
+    *_with_and_without_drive(MQ_DEADLINE_RT),
     *_with_and_without_drive(
-        Configuration(
-            "mq-deadline-rt",
-            "mq-deadline; foreground real-time, background in the idle class",
-            "mq-deadline",
-            REALTIME_PRIORITY,
-            IDLE_PRIORITY,
+        replace(
+            MQ_DEADLINE_RT,
+            name="bfq-rt",
+            description="bfq; foreground and journal real-time, background in the idle class",
+            elevator="bfq",
         )
     ),
-    *_with_and_without_drive(
-        Configuration(
-            "bfq-rt",
-            "bfq; foreground real-time, background in the idle class",
-            "bfq",
-            REALTIME_PRIORITY,
-            IDLE_PRIORITY,
-        )
+    replace(
+        MQ_DEADLINE_RT,
+        name="mq-deadline-batch",
+        description="mq-deadline-rt with fifo_batch 1 and async_depth 32: writes get an eighth of "
+        "the queue",
+        tunables=(("fifo_batch", 1), ("async_depth", 32)),
+    ),
+    replace(
+        MQ_DEADLINE_RT,
+        name="mq-deadline-short",
+        description="mq-deadline-rt with nr_requests 16: a queue of 16, and no more in the disk",
+        queue=(("nr_requests", 16),),
+    ),
+    Configuration(
+        "kyber-targets",
+        "kyber with target latencies of the disk: twice what an I/O alone takes",
+        "kyber",
+        kyber_targets=True,
+    ),
+    replace(
+        BFQ_IDLE,
+        name="bfq-fair",
+        description="bfq-idle without its heuristics (low_latency 0), so that priorities alone "
+        "count",
+        tunables=(("low_latency", 0),),
+    ),
+    replace(
+        BFQ_IDLE,
+        name="bfq-busy",
+        description="bfq-idle that never idles the disk (low_latency and slice_idle 0)",
+        tunables=(("low_latency", 0), ("slice_idle", 0)),
+    ),
+    replace(
+        MQ_DEADLINE_RT,
+        name="bfq-strict",
+        description="bfq-rt with strict_guarantees and low_latency 0: one request at a time in "
+        "the disk",
+        elevator="bfq",
+        tunables=(("low_latency", 0), ("strict_guarantees", 1)),
+    ),
+    Configuration(
+        "bfq-weights",
+        "bfq with low_latency 0; the foreground's cgroup weighs 1,000 times the background's",
+        "bfq",
+        tunables=(("low_latency", 0),),
+        bfq_weights=True,
+    ),
+    replace(
+        BFQ_IDLE,
+        name="bfq-idle-submitters",
+        description="bfq-idle; keeps who submitted what, and at which priority",
+        submitters=True,
+    ),
+    replace(
+        MQ_DEADLINE_RT,
+        name="mq-deadline-rt-submitters",
+        description="mq-deadline-rt; keeps who submitted what, and at which priority",
+        submitters=True,
     ),
     Configuration(
         "fgio-inside",
@@ -218,9 +290,26 @@ _ALL = (
     ),
     Configuration(
         "own-throttle",
-        "mq-deadline; the database's own throttles, for which its background work takes longer",
+        "mq-deadline; the database's own throttles as its documentation says, for which its "
+        "background work takes longer",
         "mq-deadline",
-        own_throttle=True,
+        own_throttle=DOCUMENTED,
+    ),
+    *(
+        Configuration(
+            f"own-rate-{percent}",
+            f"mq-deadline; the database's own limit at {percent} % of what the disk can write",
+            "mq-deadline",
+            own_throttle=f"{percent}%",
+        )
+        for percent in OWN_RATES
+    ),
+    Configuration(
+        "own-lossy",
+        "mq-deadline; the database's log is not synced during a storm: a crash loses what it "
+        "acknowledged meanwhile",
+        "mq-deadline",
+        own_throttle=LOSSY,
     ),
     _without(
         "fgio-qasio",
@@ -256,20 +345,41 @@ _ALL = (
         "ceiling", "bound: the background alone, no scheduler", "none", has_foreground=False
     ),
 )
-# The configurations of the evaluation that are neither fgio's nor stock.
-RIVALS = ("io-cost", "wbt", "own-throttle", "fgio-qasio", "fgio-split-a", "fgio-split-d")
-EVALUATION = (
-    "floor",
+# What stock kernels and the databases themselves have, at the best settings that are known. Those
+# that ask for durability to be given up are not among them.
+TUNED = (
+    "mq-deadline-batch",
+    "mq-deadline-short",
+    "kyber-targets",
+    "bfq-fair",
+    "bfq-busy",
+    "bfq-strict",
+    "bfq-weights",
+)
+STOCK = (
     "none",
     "mq-deadline",
-    "mq-deadline-prio",
+    "mq-deadline-rt",
     "kyber",
     "bfq",
     "bfq-idle",
-    *RIVALS,
-    "fixed-1",
-    "fgio",
-    "mq-deadline-watched",
+    "bfq-rt",
+    *TUNED,
+    "io-cost",
+    "wbt",
+    "own-throttle",
+    *(f"own-rate-{percent}" for percent in OWN_RATES),
+)
+# Others' ideas, as modes of fgio.
+IMITATIONS = ("fgio-qasio", "fgio-split-a", "fgio-split-d")
+EVALUATION = ("floor", *STOCK, *IMITATIONS, "fixed-1", "fgio", "mq-deadline-watched")
+EARLIER_STOCK = ("mq-deadline-prio",)
+# What can be asked for besides: by name, in earlier results, or for what it shows.
+BESIDES = (
+    *EARLIER_STOCK,
+    "own-lossy",
+    "bfq-idle-submitters",
+    "mq-deadline-rt-submitters",
 )
 ABLATION = ("floor", "mq-deadline", "fgio", *(f"fgio-no-{name}" for name in SWITCHES), "fgio-block")
 BY_NAME = {configuration.name: configuration for configuration in _ALL}

@@ -14,7 +14,7 @@ NAME = "paper"
 # What waits for the disk has to be seen, not what waits for one processor of 1 GHz.
 INSTRUCTIONS_PER_NS = 4
 DESCRIPTION = (
-    "all figures of the evaluation, one after the other (hours; --only, --resume is implied)"
+    "all figures of the evaluation, one after the other (a day or two; --only, --resume is implied)"
 )
 
 
@@ -38,15 +38,17 @@ class Figure:
 
 
 FIGURES = (
-    Figure("tpcc", "figures 4 to 6 and table 2", "tpcc"),
-    Figure("ycsb", "figures 7 and 8 and table 3", "ycsb"),
+    Figure(
+        "tpcc", "figures 4 to 6 and table 2", "tpcc", "^tpcc-(fits|misses|mostly-misses)(-paced)?$"
+    ),
+    Figure("ycsb", "figures 7 and 8 and table 3", "ycsb", "^(fits|misses|mostly-misses)(-paced)?$"),
     Figure("ycsb-redis", "figure 9", "ycsb-redis", instructions_per_ns=None),
     Figure("rocksdb", "not there: RocksDB", "rocksdb"),
     Figure("first-light", "not there: a base backup", "first-light"),
     Figure("databases", "not there: small storms", "databases"),
-    Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits", "ssd"),
+    Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits(-paced)?$", "ssd"),
     Figure("tpcc-hdd", "figures 4 and 6 on a hard disk", "tpcc", "^tpcc-fits(-slowly)?$", "hdd"),
-    Figure("ycsb-ssd", "figures 7 and 8 on a SATA SSD", "ycsb", "^fits", "ssd"),
+    Figure("ycsb-ssd", "figures 7 and 8 on a SATA SSD", "ycsb", "^fits(-paced)?$", "ssd"),
     Figure("ycsb-hdd", "figures 7 and 8 on a hard disk", "ycsb", "^fits(-slowly)?$", "hdd"),
     Figure("rocksdb-ssd", "not there: RocksDB on a SATA SSD", "rocksdb", device="ssd"),
     Figure("rocksdb-hdd", "not there: RocksDB on a hard disk", "rocksdb", device="hdd"),
@@ -59,6 +61,14 @@ FIGURES = (
         chosen=ABLATION,
     ),
     Figure("ablation-wiredtiger", "figure 10, MongoDB", "ycsb", "^fits-paced$", chosen=ABLATION),
+    Figure("ycsb-evicting", "not there: WiredTiger as it comes", "ycsb", "^fits-evicting-paced$"),
+    Figure(
+        "tpcc-timed",
+        "not there: PostgreSQL's own checkpoints",
+        "tpcc",
+        "^tpcc-fits-timed$",
+        chosen=("floor", "mq-deadline", "mq-deadline-rt", "bfq-idle", "fgio"),
+    ),
     Figure("depth", "figure 11", "depth"),
     Figure("drive-priority", "not there: IO Priority, HotStorage", "drive-priority"),
 )

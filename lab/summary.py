@@ -3,13 +3,13 @@
 
 import json
 import math
-import statistics as plain
 from collections import defaultdict
 from pathlib import Path
 
 from rich.table import Table
 
 from lab import drives, host, kernel
+from lab.bounds import SIGNS, Bound, median
 from lab.experiments.base import Experiment, Row
 
 # Figures beside the foreground's that tables show when rows have them: key -> heading.
@@ -22,14 +22,24 @@ EXTRAS = {
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 
-def build(experiment: Experiment, chosen: kernel.Kernel, rows: list[Row], command: str) -> dict:
-    """The content of summary.json."""
+def build(
+    experiment: Experiment,
+    chosen: kernel.Kernel,
+    rows: list[Row],
+    command: str,
+    source: dict,
+) -> dict:
+    """The content of summary.json.
+
+    source: what source.commit() said when the run began
+    """
     try:
         spelled = drives.spelled(experiment.device)
     except host.LabError:
         # One that has several disks, or another than a model.
         spelled = None
     return {
+        **source,
         "experiment": experiment.name,
         "description": experiment.description,
         "kernel": chosen.version,
@@ -46,11 +56,13 @@ def build(experiment: Experiment, chosen: kernel.Kernel, rows: list[Row], comman
 
 def _plain(value):
     # JSON knows no NaN; null says that there is no figure.
+    if isinstance(value, Bound):
+        return value.as_json()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value
 
@@ -63,8 +75,10 @@ def write(summary: dict, folder: Path) -> Path:
     return target
 
 
-def number(value: float | None) -> str:
-    """A figure with three significant digits, or a dash."""
+def number(value: float | Bound | None) -> str:
+    """A figure with three significant digits, or a dash; with a sign where it is a bound."""
+    if isinstance(value, Bound):
+        return f"{SIGNS[value.kind]} {number(value.value)}"
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"
     if abs(value) >= 100:
@@ -88,12 +102,6 @@ def medians(rows: list[Row]) -> list[dict]:
             line[name] = median([member.extra.get(name) for member in members])
         lines.append(line)
     return lines
-
-
-def median(values: list) -> float | None:
-    """The median of the figures among them; None without any."""
-    known = [value for value in values if isinstance(value, int | float)]
-    return plain.median(known) if known else None
 
 
 def shown_extras(lines: list[dict]) -> list[str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """How the experiment `databases` reads what guests leave, and what boots it makes."""
 
+import copy
 import json
 import re
 import tomllib
@@ -8,6 +9,7 @@ import tomllib
 import pytest
 
 from lab import configurations, experiments, host, paths, rivals, threads
+from lab.experiments.base import submitters
 from lab.experiments.database import ALL, ycsb
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
 from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
@@ -46,6 +48,14 @@ Percentiles: P50: 4.00 P75: 5.96 P99: 51.00 P99.9: 165.00 P99.99: 71333.33
 ------------------------------------------------------
 rocksdb.db.write.micros P50 : 700.5 P95 : 900.0 P99 : 1500.0 P100 : 8000.0 COUNT : 500 SUM : 1
 rocksdb.compact.write.bytes COUNT : 3145728
+"""
+SUBMITTERS = """\
+# event histogram
+{ comm: kworker/u4:0   , ioprio:      16388, rwbs: W     } hitcount:        462  bytes:    1048576
+{ comm: rocksdb:low    , ioprio:      24576, rwbs: RA    } hitcount:       7057  bytes:  680484864
+
+Totals:
+    Hits: 7519
 """
 HEAD = "#usecs,operations,cumulative-operations,total-operations\n"
 
@@ -166,9 +176,102 @@ def test_rivals_run_where_they_can():
 
     # Threads of one process cannot be in different cgroups for I/O; Redis has no throttle.
     assert having("io-cost") == {"redis", "postgresql", "small-segments"}
+    assert having("bfq-weights") == having("io-cost")
     throttled = {"rocksdb", "postgresql", "small-segments", "wiredtiger"}
     assert having("own-throttle") == throttled
+    assert having("own-rate-25") == {"rocksdb", "wiredtiger"}
+    # What loses data is Redis's alone, and no rival unless it is asked for.
+    assert having("own-lossy") == {"redis"} and "own-lossy" not in configurations.STOCK
     assert having("wbt") == having("fgio-split-a") == set(ALL)
+    assert having("mq-deadline-batch") == having("bfq-strict") == set(ALL)
+
+
+def settings(experiment: str, database: str, name: str) -> dict[str, object]:
+    """What a database's boot under a configuration finds in its settings."""
+    found = copy.copy(experiments.ALL[experiment])
+    found.device = "volume"
+    return found._settings(configurations.BY_NAME[name], 1, found.databases[database])
+
+
+@pytest.mark.parametrize(
+    ("name", "tunables", "queue"),
+    [
+        ("mq-deadline", "", ""),
+        ("mq-deadline-batch", "fifo_batch=1 async_depth=32", ""),
+        ("mq-deadline-short", "", "nr_requests=16"),
+        ("kyber-targets", "read_lat_nsec=1220000 write_lat_nsec=1220000", ""),
+        ("bfq-fair", "low_latency=0", ""),
+        ("bfq-busy", "low_latency=0 slice_idle=0", ""),
+        ("bfq-strict", "low_latency=0 strict_guarantees=1", ""),
+        ("bfq-weights", "low_latency=0", ""),
+        ("fixed-4", "noncritical_in_device_max=4", ""),
+    ],
+)
+def test_tuned_schedulers_get_their_settings(name, tunables, queue):
+    found = settings("databases", "rocksdb", name)
+    assert (found["TUNABLES"], found["QUEUE"]) == (tunables, queue)
+
+
+def test_foreground_is_above_the_writeback_that_has_no_priority():
+    found = settings("databases", "rocksdb", "mq-deadline-rt")
+    assert (found["FOREGROUND_PRIORITY"], found["JOURNAL_PRIORITY"]) == ("1,0", "1,0")
+    assert found["BACKGROUND_PRIORITY"] == "3,0"
+
+
+def test_cgroups_have_the_weights_of_who_schedules():
+    assert settings("databases", "redis", "io-cost")["WEIGHT_FILE"] == "io.weight"
+    found = settings("databases", "redis", "bfq-weights")
+    assert "IO_COST_MODEL" not in found
+    assert (found["WEIGHT_FILE"], found["FOREGROUND_WEIGHT"]) == ("io.bfq.weight", 1000)
+    assert "WEIGHT_FILE" not in settings("databases", "redis", "bfq")
+
+
+def test_own_throttles_are_as_documented_and_at_rates():
+    tuned = settings("rocksdb", "readwhilewriting-paced", "own-throttle")
+    assert (tuned["LIMIT_BYTES_S"], tuned["LIMIT_TUNED"]) == (125_000_000, 1)
+    fixed = settings("rocksdb", "readwhilewriting-paced", "own-rate-25")
+    assert (fixed["LIMIT_BYTES_S"], fixed["LIMIT_TUNED"]) == (31_250_000, 0)
+    none = settings("rocksdb", "readwhilewriting-paced", "mq-deadline")
+    assert none["LIMIT_BYTES_S"] == 0
+    bench = settings("databases", "rocksdb", "own-throttle")["THROTTLE"]
+    assert "--rate_limiter_bytes_per_sec=125000000 --rate_limiter_auto_tuned=true" in bench
+    engine = settings("ycsb", "fits-paced", "own-throttle")
+    assert (engine["CONNECTION"], engine["EVICTION"]) == ("io_capacity=(total=100M)", "")
+    assert "eviction_dirty_trigger=95" in settings("ycsb", "fits-paced", "own-rate-50")["EVICTION"]
+    assert settings("ycsb", "fits-evicting-paced", "fgio")["EVICTION"] == ""
+    assert settings("databases", "redis", "own-lossy")["NO_SYNC_ON_REWRITE"] == "yes"
+    assert settings("databases", "redis", "fgio")["NO_SYNC_ON_REWRITE"] == "no"
+
+
+def test_checkpoints_that_the_server_times_are_its_defaults():
+    found = settings("tpcc", "tpcc-fits-timed", "mq-deadline")
+    assert "-c checkpoint_timeout=5min -c checkpoint_completion" in found["TIMED_OPTIONS"]
+    # The first begins 300 s after the server, and takes 270 s.
+    assert found["WARM_S"] < 300 and found["WARM_S"] + found["DURATION_S"] >= 300 + 270
+    assert settings("tpcc", "tpcc-fits-paced", "mq-deadline")["TIMED_OPTIONS"] == ""
+
+
+def test_who_submitted_what_is_read_from_the_kernels_histogram(tmp_path):
+    (tmp_path / "submitters").write_text(SUBMITTERS)
+    assert submitters(tmp_path) == [
+        {
+            "thread": "rocksdb:low",
+            "class": "idle",
+            "level": 0,
+            "what": "RA",
+            "requests": 7057,
+            "mib": 648.961,
+        },
+        {
+            "thread": "kworker/u4:0",
+            "class": "best-effort",
+            "level": 4,
+            "what": "W",
+            "requests": 462,
+            "mib": 1.0,
+        },
+    ]
+    assert submitters(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize("name", ["postgresql", "redis"])

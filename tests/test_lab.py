@@ -162,6 +162,9 @@ def test_fio_log(tmp_path):
 # Summary and report
 
 
+SOURCE = {"commit": "abc", "dirty": False}
+
+
 def rows() -> list[Row]:
     """Two rows as an experiment gives them."""
     figure = figures.summarize(requests(), 1.0)
@@ -173,9 +176,19 @@ def rows() -> list[Row]:
 
 def test_summary_has_the_promised_form(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
-    content = summary.build(experiments.find("admission"), chosen, rows(), "lab/run admission")
+    content = summary.build(
+        experiments.find("admission"), chosen, rows(), "lab/run admission", SOURCE
+    )
     written = json.loads(summary.write(content, tmp_path).read_text())
-    assert {"experiment", "kernel", "device", "virtual_time", "rows"} <= written.keys()
+    assert {
+        "experiment",
+        "kernel",
+        "device",
+        "virtual_time",
+        "commit",
+        "dirty",
+        "rows",
+    } <= written.keys()
     assert written["virtual_time"] is True and written["kernel"] == "6.12"
     for row in written["rows"]:
         assert {"config", "seed", "foreground", "background"} <= row.keys()
@@ -192,7 +205,7 @@ def test_summary_has_the_promised_form(tmp_path):
 def test_report_needs_no_network(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     experiment = experiments.find("admission")
-    content = summary.build(experiment, chosen, rows(), "lab/run admission")
+    content = summary.build(experiment, chosen, rows(), "lab/run admission", SOURCE)
     text = report.write(experiment, content, rows(), tmp_path).read_text()
     assert text.count("<svg") == 2
     # Names of XML vocabularies are not addresses that a reader would fetch.
@@ -236,6 +249,25 @@ def test_list_has_a_line_for_each():
     assert done.returncode == 0
     listed = [line.split()[0] for line in done.stdout.splitlines()]
     assert listed == [*experiments.ALL, paper.NAME]
+
+
+def test_configurations_are_listed_with_what_they_are():
+    done = call(RUN, "rocksdb", "--configs", "help")
+    assert done.returncode == 0
+    names = [line.removeprefix("*").split()[0] for line in done.stdout.splitlines()]
+    assert names == experiments.find("rocksdb").valid()
+    assert "* mq-deadline-short " in done.stdout and "nr_requests 16" in done.stdout
+    assert "  own-lossy " in done.stdout and "a crash loses" in done.stdout
+    every = call(RUN, "--configs", "help").stdout.splitlines()
+    assert len(every) == len(configurations.BY_NAME)
+    assert call(RUN, "no-such", "--configs", "help").returncode
+
+
+def test_every_stock_configuration_is_stock():
+    for name in configurations.STOCK:
+        assert not configurations.BY_NAME[name].loads_fgio
+        assert configurations.BY_NAME[name].own_throttle != configurations.LOSSY
+    assert set(configurations.STOCK) <= set(configurations.EVALUATION)
 
 
 def test_full_disk_is_explained(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab import claims, cli, configurations, guest, host, kept, kernel, paper, runner
+from lab import bounds, claims, cli, configurations, guest, host, kept, kernel, paper, runner
 from lab.experiments.base import Experiment, Row
 from lab.experiments.tpcc import SIZES
 
@@ -138,7 +138,7 @@ def test_files_and_folders_of_the_payload_are_in_the_fingerprint(tmp_path):
         assert kept.fingerprint(boot) != before
 
 
-def row(config: str, tail_ms: float, rate: float, work_s: float | None) -> dict:
+def row(config: str, tail_ms: float, rate: float, work_s: float | dict | None) -> dict:
     """A row of summary.json."""
     return {
         "config": config,
@@ -151,24 +151,39 @@ def row(config: str, tail_ms: float, rate: float, work_s: float | None) -> dict:
 def save(rows: list[dict], folder: Path) -> Path:
     """Leaves rows where an experiment does; returns the folder."""
     folder.mkdir()
-    (folder / "summary.json").write_text(json.dumps({"rows": rows}))
+    content = {"experiment": "first-light", "device": "volume", "rows": rows}
+    (folder / "summary.json").write_text(json.dumps(content))
     return folder
 
 
+def stock() -> list[str]:
+    """The stock configurations that first-light has."""
+    return claims._stock_of({"experiment": "first-light", "device": "volume"}, "")
+
+
+STORM = [
+    row("floor", 10, 100, None),
+    row("mq-deadline", 400, 50, 2),
+    row("mq-deadline", 600, 70, 2.2),
+    row("bfq-idle", 60, 55, 3),
+    row("mq-deadline-watched", 11, 70, 2),
+    row("fixed-1", 11, 90, 2),
+    row("fgio", 12, 96, 2.1),
+]
+
+
 def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
-    rows = [
-        row("floor", 10, 100, None),
-        row("mq-deadline", 400, 50, 2),
-        row("mq-deadline", 600, 70, 2.2),
-        row("bfq-idle", 60, 55, 3),
-        row("mq-deadline-watched", 11, 70, 2),
-        row("fixed-1", 11, 90, 2),
-        row("fgio", 12, 96, 2.1),
-    ]
-    save(rows, tmp_path / "tpcc")
-    text = claims.write(["tpcc", "never-run"], tmp_path).read_text()
-    (claim,) = json.loads((tmp_path / "summary.json").read_text())["claims"]
-    assert claim["best_stock"] == "bfq-idle"
+    others = {"mq-deadline", "bfq-idle"}
+    # Better, and no rival: its log is not durable, or it is a bound.
+    cheats = [row(name, 5, 50, 2) for name in ("own-lossy", "floor-switch")]
+    rows = STORM + cheats + [row(name, 500, 50, 2) for name in stock() if name not in others]
+    save(rows, tmp_path / "first-light")
+    source = {"commit": "abc", "dirty": True}
+    text = claims.write(["first-light", "never-run"], tmp_path, source).read_text()
+    content = json.loads((tmp_path / "summary.json").read_text())
+    (claim,) = content["claims"]
+    assert (content["commit"], content["dirty"]) == ("abc", True)
+    assert (claim["best_stock"], claim["stock_not_run"]) == ("bfq-idle", [])
     ratios = {name: claim[name] for name in claim if "_over" in name}
     assert ratios == pytest.approx(
         {
@@ -180,17 +195,83 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
             "work_over_default": 1,
         }
     )
-    assert "| a storm | 1 | 10 | 500 | bfq-idle | 60 | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
+    assert "| a storm | 1 | 10 | 500 ↑ | bfq-idle | 60 ↑ | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
 
 
-def test_work_that_did_not_end_in_time_has_no_ratio(tmp_path):
-    rows = [
-        row("floor", 10, 100, None),
-        row("mq-deadline", 400, 50, 2),
-        row("fgio", 12, 96, None),
-    ]
-    (claim,) = claims.of_figure("tpcc", save(rows, tmp_path / "tpcc"))
-    assert claim.ratio("work_s", "fgio", "mq-deadline") is None
+def test_there_is_no_best_of_stock_configurations_that_were_not_all_run(tmp_path):
+    (claim,) = claims.of_figure("first-light", save(STORM, tmp_path / "first-light"))
+    assert claim.best == "" and claim.ratio("tail_ms", claim.best, "fgio") is None
+    assert set(claim.missing) == set(stock()) - {"mq-deadline", "bfq-idle"}
+    assert f"({len(claim.missing)} not run) | - | 12 |" in claims.markdown([claim])
+    # Nor where one of them left no such figure: nobody had as many requests.
+    rows = [row(name, None, 100, 2) for name in ("floor", "fgio", *stock())]
+    (claim,) = claims.of_figure("y", save(rows, tmp_path / "y"))
+    assert (claim.best, claim.missing) == ("", ()) and "| - | - | - |" in claims.markdown([claim])
+    # Nor where one has fewer seeds than fgio.
+    rows = STORM + [row(name, 500, 50, 2) for name in stock() if name != "bfq-idle"]
+    (claim,) = claims.of_figure("x", save([*rows, row("fgio", 12, 96, 2)], tmp_path / "x"))
+    assert "bfq-idle" in claim.missing and claim.best == ""
+
+
+def kinds(rates: dict[str, tuple[float, float]]) -> list[dict]:
+    """Rows of a load that is paced, in two kinds: configuration -> requests a second of each."""
+    rows = []
+    for name, (reads, writes) in rates.items():
+        for kind, rate in (("", reads + writes), (": reads", reads), (": writes", writes)):
+            found = row(name, 10, rate, None) | {"database": "readwhilewriting-paced"}
+            rows.append(found | {"cell": f"readwhilewriting-paced{kind}"})
+    return rows
+
+
+def test_latency_of_requests_that_queue_for_as_long_as_one_measures_is_said_to_grow(tmp_path):
+    rows = kinds({"floor": (979, 98), "mq-deadline": (977, 66), "fgio": (978, 98)})
+    folder = save(rows, tmp_path / "rocksdb")
+    content = {"experiment": "rocksdb", "device": "volume", "rows": rows}
+    (folder / "summary.json").write_text(json.dumps(content))
+    found = {claim.cell: claim for claim in claims.of_figure("rocksdb", folder)}
+    saturated = {cell: claim.saturated for cell, claim in found.items()}
+    # One kind of them queues; the other does not.
+    assert saturated == {
+        "readwhilewriting-paced": ("mq-deadline",),
+        "readwhilewriting-paced: reads": (),
+        "readwhilewriting-paced: writes": ("mq-deadline",),
+    }
+    assert "| 10 | 10 ↑ |" in claims.markdown([found["readwhilewriting-paced"]])
+    # As fast as it goes, fewer are answered because fewer are made.
+    for each in rows:
+        each["database"] = "readwhilewriting"
+    (folder / "summary.json").write_text(json.dumps(content))
+    assert not any(claim.saturated for claim in claims.of_figure("rocksdb", folder))
+
+
+@pytest.mark.parametrize(
+    ("of_default", "of_fgio", "says"),
+    [
+        ([2], [None], None),
+        ([2], [{"at_least": 18}], bounds.Bound(9)),
+        ([2], [3, 4, {"at_least": 18}], 2),
+        ([2], [3, {"at_least": 18}, {"at_least": 18}], bounds.Bound(9)),
+        # Older summaries do not say how long a run that did not end had been seen.
+        ([2], [3, 4, None], 2),
+        ([2], [3, None, None], bounds.Bound(1.5)),
+        ([{"at_least": 18}], [9], bounds.Bound(0.5, bounds.AT_MOST)),
+        ([{"at_least": 18}], [{"at_least": 18}], None),
+    ],
+)
+def test_work_that_did_not_end_in_time_counts_as_longer(tmp_path, of_default, of_fgio, says):
+    rows = [row("floor", 10, 100, None)]
+    rows += [row("mq-deadline", 400, 50, work_s) for work_s in of_default]
+    rows += [row("fgio", 12, 96, work_s) for work_s in of_fgio]
+    (claim,) = claims.of_figure("first-light", save(rows, tmp_path / "first-light"))
+    assert claim.ratio("work_s", "fgio", "mq-deadline") == says
+
+
+def test_a_backup_that_did_not_end_is_not_taken_for_its_checkpoint(tmp_path):
+    rows = [row(name, 10, 100, 2) for name in ("floor", "mq-deadline", "fgio")]
+    rows[1]["background"]["storm_s"] = 14
+    rows[2]["background"]["storm_s"] = {"at_least": 18}
+    (claim,) = claims.of_figure("first-light", save(rows, tmp_path / "first-light"))
+    assert claim.ratio("work_s", "fgio", "mq-deadline") == bounds.Bound(18 / 14)
 
 
 def test_figures_can_be_chosen(tmp_path):
@@ -227,6 +308,9 @@ def test_a_hard_disk_has_a_load_that_it_can_serve_and_nothing_else_has(tmp_path)
     assert variants["tpcc-hdd"] == {"tpcc-fits", "tpcc-fits-slowly"}
     assert variants["tpcc-ssd"] == {"tpcc-fits", "tpcc-fits-paced"}
     assert variants["ycsb-hdd"] == {"fits", "fits-slowly"}
+    assert variants["ycsb-evicting"] == {"fits-evicting-paced"}
+    assert variants["tpcc-timed"] == {"tpcc-fits-timed"}
+    assert not variants["ycsb"] & variants["ycsb-evicting"]
     options = cli._parser().parse_args(["ycsb", "--only", "slowly", "--out", str(tmp_path)])
     with pytest.raises(cli.UsageError, match="nothing to run"):
         cli._plans(options)

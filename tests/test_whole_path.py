@@ -15,7 +15,7 @@ import early
 import pytest
 from rich.console import Console
 
-from lab import cli, configurations, host, kernel, paths, runner
+from lab import cli, configurations, host, kernel, paths, runner, source
 from lab.experiments import scenarios
 from lab.experiments.base import Row
 
@@ -35,13 +35,13 @@ def _rows(version: str) -> dict[str, scenarios.ScenarioRow] | str:
         if ONLY:
             experiment.choose_part(ONLY)
         out.mkdir(parents=True, exist_ok=True)
-        fgio = configurations.choose(experiment.configurations, experiment.valid())
+        fgio = configurations.choose([scenarios.FGIO], experiment.valid())
         plan = runner.Plan(experiment, tuple(fgio), 1, out)
         found: list[Row] = []
         runner.run([plan], chosen, Console(stderr=True), lambda _, rows: found.extend(rows))
     except host.LabError as error:
         return str(error)
-    cli.finish(plan, found, chosen, "tests/test_whole_path.py")
+    cli.finish(plan, found, chosen, "tests/test_whole_path.py", source.commit())
     return {row.scenario.name: row for row in found}
 
 

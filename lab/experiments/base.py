@@ -17,7 +17,7 @@ from lab.configurations import Configuration, priority
 from lab.figures import Requests
 
 NS_PER_S = 1_000_000_000
-STOCK = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
+SCHEDULERS = ("none", "mq-deadline", "mq-deadline-prio", "kyber", "bfq", "bfq-idle")
 MODELS = ("hdd", "ssd", "volume", "nvme")
 FIO_BOUNDS = ("alone", "ceiling")
 DATABASE_BOUNDS = ("floor", "ceiling")
@@ -139,6 +139,16 @@ class Experiment:
         return None
 
 
+def made(content: dict) -> str:
+    """What a report's figures are of: kernel, disk, commit and command, from summary.json."""
+    commit = content["commit"] or "unknown"
+    changes = " with changes" if content["dirty"] else ""
+    return (
+        f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
+        f"commit {commit[:12]}{changes}, made by `{content['command']}`."
+    )
+
+
 def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
     """What every experiment takes along: our modules, as far as built, and guest scripts."""
     taken: dict[str, Path | str] = {}
@@ -182,10 +192,11 @@ def script_payload(
 def rival_settings(configuration: Configuration, device: str) -> dict[str, object]:
     """What guest/rivals.sh finds for a configuration, but for the database's own throttles."""
     values: dict[str, object] = {
+        "TUNABLES": configuration.tuned(),
         "QUEUE": configuration.queued(),
         "JOURNAL_PRIORITY": priority(configuration.journal_priority),
     }
-    return values | (rivals.io_cost(device) if configuration.io_cost else {})
+    return values | rivals.settings(configuration, device)
 
 
 def need_modules(chosen: kernel.Kernel, *names: str) -> None:
@@ -221,6 +232,16 @@ def compile_program(name: str, *options: str) -> Path:
     command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
     command += ["-o", str(built), str(source), *options]
     host.run(command, what=f"compiling {name}.c")
+    return built
+
+
+def compile_object(name: str) -> Path:
+    """A part in C++ of a program of lab/guest, compiled."""
+    built = paths.BUILD / "guest" / f"{name}.o"
+    built.parent.mkdir(parents=True, exist_ok=True)
+    command = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
+    command += ["-c", "-o", str(built), str(paths.LAB / "guest" / f"{name}.cc")]
+    host.run(command, what=f"compiling {name}.cc")
     return built
 
 
@@ -299,6 +320,36 @@ def blame(folder: Path, most: int) -> list[dict]:
     if not file.is_file():
         return []
     return json.loads(file.read_text())["causes"][:most]
+
+
+SUBMITTED = re.compile(
+    r"^\{ comm: (.*?) *, ioprio: +(\d+), rwbs: *(\S+) *\} hitcount: +(\d+) +bytes: +(\d+)", re.M
+)
+IO_CLASSES = ("none", "realtime", "best-effort", "idle")
+IO_CLASS_SHIFT = 13
+IO_LEVELS = 8
+
+
+def submitters(folder: Path) -> list[dict]:
+    """What each thread gave the elevator, most MiB first, as keep_submitters leaves it.
+
+    class, level: of the request's priority; what: kind of I/O, as the kernel's traces have it
+    """
+    file = folder / "submitters"
+    if not file.is_file():
+        return []
+    found = [
+        {
+            "thread": name,
+            "class": IO_CLASSES[int(priority) >> IO_CLASS_SHIFT],
+            "level": int(priority) % IO_LEVELS,
+            "what": kind,
+            "requests": int(count),
+            "mib": round(int(moved) / host.MIB, 3),
+        }
+        for name, priority, kind, count, moved in SUBMITTED.findall(file.read_text())
+    ]
+    return sorted(found, key=lambda one: -one["mib"])
 
 
 def background_io(requests: Requests, moved: int, duration_s: float) -> dict:

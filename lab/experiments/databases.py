@@ -7,7 +7,8 @@ Labels come from fgiod and the profiles as they ship, or from the database's own
 from matplotlib.figure import Figure
 
 from lab import drawings, drives, figures, guest, kernel, paths, rivals, summary
-from lab.configurations import ABLATION, EVALUATION, RIVALS, Configuration, priority
+from lab.bounds import Bound
+from lab.configurations import ABLATION, BESIDES, EVALUATION, Configuration, priority
 from lab.experiments.base import (
     Experiment,
     Row,
@@ -17,10 +18,12 @@ from lab.experiments.base import (
     disk_use,
     fgio_command,
     grown,
+    made,
     matching,
     moments,
     rival_settings,
     script_payload,
+    submitters,
 )
 from lab.experiments.database import ALL, Database
 from lab.threads import by_class
@@ -42,20 +45,12 @@ class Databases(Experiment):
     description = "each database under its own storm; labels from profiles or from inside alone"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
-    extra_configurations = (
-        "mq-deadline-prio",
-        "bfq-idle",
-        "mq-deadline-watched",
-        "kyber",
-        "fgio-block",
-        "fixed-1",
-        *RIVALS,
-    )
+    extra_configurations = ("fgio-block", *EVALUATION, *BESIDES)
     setup_s = 8
     limit_s = 1800
     units = {
         "foreground.throughput": "requests per second",
-        "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
+        "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
         "background.written_mib": "MiB written to the disk while measuring, by all",
         "background.cpu_idle_percent": "of the processors' time while measuring",
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
@@ -84,8 +79,8 @@ class Databases(Experiment):
         if not self._serves(database):
             return False
         if configuration.own_throttle:
-            return bool(database.throttle(self.device))
-        if configuration.io_cost:
+            return configuration.own_throttle in database.throttles(self.device)
+        if configuration.io_cost or configuration.bfq_weights:
             return bool(database.profile)
         return configuration.name != INSIDE or bool(database.inside())
 
@@ -102,7 +97,6 @@ class Databases(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(configuration.parameters()),
-            "TUNABLES": configuration.tuned(),
             "LABELS": labels if configuration.loads_fgio else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             # Under fgio, the profiles' labels take their place.
@@ -114,7 +108,7 @@ class Databases(Experiment):
             "STORM_AFTER_S": database.storm_after_s,
             **rival_settings(configuration, self.device),
             **database.settings,
-            **(database.throttle(self.device) if configuration.own_throttle else {}),
+            **database.throttles(self.device).get(configuration.own_throttle, {}),
         }
 
     def boot(
@@ -132,7 +126,7 @@ class Databases(Experiment):
         if configuration.loads_fgio:
             taken["bin/fgiod"] = fgio_command().with_name("fgiod")
             taken["profiles"] = paths.ROOT / "profiles"
-        if configuration.io_cost:
+        if configuration.io_cost or configuration.bfq_weights:
             taken["titles"] = rivals.titles(database.profile)
         if configuration.name == INSIDE:
             taken |= database.inside()
@@ -161,13 +155,15 @@ class Databases(Experiment):
         background["cpu_idle_percent"] = cpu_idle_percent(folder)
         if measured.storm_s:
             storm_begin, storm_end = measured.storm_s
-            background["storm_s"] = round(storm_end - storm_begin, 3) if storm_end else None
+            seen_s = round((storm_end or end - begin) - storm_begin, 3)
+            background["storm_s"] = seen_s if storm_end else Bound(seen_s)
         extra = {
             "database": variant,
             "disk": disk,
             "fgio_counters": grown(folder, "fgio"),
             "threads": by_class(folder, database.programs),
             "blame": blame(folder, BLAMED),
+            "submitters": submitters(folder),
             "virtual_s": outcome.virtual_s,
         }
         rows = []
@@ -196,8 +192,7 @@ class Databases(Experiment):
         lines = [
             f"# {self.title}",
             "",
-            f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
-            f"made by `{content['command']}`.",
+            made(content),
         ]
         for name in dict.fromkeys(row.extra["database"] for row in rows):
             lines += _part(
@@ -210,7 +205,7 @@ class Evaluation(Databases):
     """A load of the evaluation, under all of its configurations."""
 
     configurations = EVALUATION
-    extra_configurations = ABLATION
+    extra_configurations = (*ABLATION, *BESIDES)
 
 
 def _cells(rows: list[Row]) -> list[str]:

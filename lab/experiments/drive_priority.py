@@ -21,6 +21,7 @@ from lab.experiments.base import (
     Row,
     check,
     grown,
+    made,
     matching,
     need_modules,
     payload,
@@ -214,7 +215,7 @@ class DrivePriority(Experiment):
         lines = [
             f"# {self.name}",
             "",
-            f"`{content['command']}`, kernel {content['kernel_release']}. The foreground reads "
+            f"{made(content)} The foreground reads "
             f"4 KiB at random, so many at a time; the background has {BACKGROUND_DEPTH} at a time. "
             "Total latency in ms, virtual time.",
             "A dash: n I/Os have no such percentile, since fewer than one lies beyond it.",

@@ -5,7 +5,7 @@ from lab import figures, fio, guest, kernel
 from lab.configurations import Configuration
 from lab.experiments.base import (
     FIO_BOUNDS,
-    STOCK,
+    SCHEDULERS,
     Experiment,
     Row,
     background_io,
@@ -35,7 +35,7 @@ class FioPair(Experiment):
     """A foreground and a background fio job, run side by side for a fixed time."""
 
     device = "volume"
-    configurations = ("alone", *STOCK, "fgio")
+    configurations = ("alone", *SCHEDULERS, "fgio")
     extra_configurations = FIO_BOUNDS
     size_mib = 4096
     duration_s = 10.0

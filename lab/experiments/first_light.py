@@ -3,17 +3,24 @@
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from lab import figures, guest, kernel, rivals
-from lab.configurations import ABLATION, RIVALS, Configuration, priority
+from lab.bounds import Bound
+from lab.configurations import (
+    ABLATION,
+    BESIDES,
+    EVALUATION,
+    Configuration,
+    priority,
+)
 from lab.dataset import Database
 from lab.experiments.base import (
     DATABASE_BOUNDS,
-    STOCK,
     Experiment,
     Row,
     blame,
@@ -23,6 +30,7 @@ from lab.experiments.base import (
     moments,
     rival_settings,
     script_payload,
+    submitters,
 )
 from lab.figures import Requests
 
@@ -77,14 +85,18 @@ class FirstLight(Experiment):
         "and a base backup storm"
     )
     device = "volume"
-    configurations = ("floor", *STOCK, "fgio")
-    extra_configurations = (
-        *DATABASE_BOUNDS,
-        "floor-switch",
-        "fgio-block",
-        "fixed-1",
-        *RIVALS,
+    configurations = (
+        "floor",
+        "none",
+        "mq-deadline",
+        "mq-deadline-rt",
+        "kyber",
+        "bfq",
+        "bfq-idle",
+        "bfq-rt",
+        "fgio",
     )
+    extra_configurations = (*DATABASE_BOUNDS, "floor-switch", "fgio-block", *EVALUATION, *BESIDES)
     # Whether `fgio record` runs beside it: that takes a little of the guest's one processor.
     recorded = False
     demo_configurations = ("floor", "mq-deadline", "bfq-idle", "fgio")
@@ -96,10 +108,13 @@ class FirstLight(Experiment):
     memory_mib = 1024
     units = {
         "foreground.throughput": "transactions per second",
-        "background.storm_s": "seconds from the storm's begin to its end; null: not in time",
+        "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
         "background.checkpoint_s": "seconds of the longest checkpoint",
         "background.written_mib": "MiB written to the disk while measuring",
     }
+
+    def has(self, configuration: Configuration, variant: str) -> bool:
+        return configuration.own_throttle in ("", *rivals.postgresql(self.device))
 
     def prepare(self) -> None:
         DATABASE.image()
@@ -111,7 +126,6 @@ class FirstLight(Experiment):
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
             "SETTINGS": " ".join(configuration.parameters()),
-            "TUNABLES": configuration.tuned(),
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),
@@ -122,7 +136,8 @@ class FirstLight(Experiment):
             "RATE": RATE,
             "RECORDED": int(self.recorded),
             **rival_settings(configuration, self.device),
-            **(rivals.postgresql(self.device) if configuration.own_throttle else POSTGRESQL),
+            **POSTGRESQL,
+            **rivals.postgresql(self.device).get(configuration.own_throttle, {}),
         }
 
     def boot(
@@ -152,19 +167,19 @@ class FirstLight(Experiment):
         begin, end = noted["measure_begin"], noted["measure_end"]
         requests = transactions(folder, begin).between(0, end - begin)
         checkpoints = checkpoints_since(folder, begin)
-        marks = [(f"checkpoint, {wrote:,} buffers", a, b) for a, b, wrote in checkpoints]
+        marks = [(f"checkpoint, {wrote:,} buffers", a, b) for a, b, wrote in checkpoints.ended]
         disk = disk_use(folder)
         background = {
             "storm_s": None,
-            "checkpoint_s": longest_s(checkpoints),
-            "checkpoint_buffers": sum(wrote for *_, wrote in checkpoints),
+            "checkpoint_s": checkpoints.longest_s(end - begin),
+            "checkpoint_buffers": sum(wrote for *_, wrote in checkpoints.ended),
             "written_mib": disk["write"]["mib"],
         }
         if "storm_begin" in noted:
-            storm_end = noted.get("storm_end", end)
-            marks.insert(0, ("storm", noted["storm_begin"] - begin, storm_end - begin))
-            if "storm_end" in noted:
-                background["storm_s"] = round(storm_end - noted["storm_begin"], 3)
+            storm_begin, storm_end = noted["storm_begin"], noted.get("storm_end", end)
+            marks.insert(0, ("storm", storm_begin - begin, storm_end - begin))
+            seen_s = round(storm_end - storm_begin, 3)
+            background["storm_s"] = seen_s if "storm_end" in noted else Bound(seen_s)
         extra = {
             "disk": disk,
             "fgio_counters": grown(folder, "fgio"),
@@ -172,6 +187,7 @@ class FirstLight(Experiment):
             "cpu_idle": _idle_share(folder),
             "waits": _waits(folder),
             "blame": blame(folder, BLAMED),
+            "submitters": submitters(folder),
             "virtual_s": outcome.virtual_s,
         }
         summary = figures.summarize(requests, end - begin)
@@ -202,13 +218,31 @@ def _clock(text: str) -> float:
     return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp()
 
 
-def longest_s(checkpoints: list[tuple[float, float, int]]) -> float | None:
-    """How long the longest took."""
-    return round(max(b - a for a, b, _ in checkpoints), 3) if checkpoints else None
+@dataclass(frozen=True)
+class Checkpoints:
+    """What the server's log says of its checkpoints.
+
+    ended: begin, end (s from the start of measuring) and buffers of each that ended after it
+    under_way: begin of the one that had not ended when the log did; None: there is none
+    """
+
+    ended: list[tuple[float, float, int]]
+    under_way: float | None = None
+
+    def longest_s(self, end_s: float) -> float | Bound | None:
+        """How long the longest took.
+
+        A bound where one under way at the end of measuring (end_s) had been at it for longer.
+        """
+        longest = max((b - a for a, b, _ in self.ended), default=0)
+        seen = 0 if self.under_way is None else end_s - self.under_way
+        if seen > longest:
+            return Bound(round(seen, 3))
+        return round(longest, 3) if self.ended else None
 
 
-def checkpoints_since(folder: Path, begin: float) -> list[tuple[float, float, int]]:
-    """Begin, end (s from the start of measuring) and buffers of each that ended after it."""
+def checkpoints_since(folder: Path, begin: float) -> Checkpoints:
+    """The checkpoints since a moment of the wall clock (s)."""
     log = (folder / "server" / "log").read_text()
     begins = [_clock(found.group(1)) - begin for found in CHECKPOINT_BEGIN.finditer(log)]
     ends = [
@@ -216,7 +250,8 @@ def checkpoints_since(folder: Path, begin: float) -> list[tuple[float, float, in
         for found in CHECKPOINT_END.finditer(log)
     ]
     pairs = [(a, b, wrote) for a, (b, wrote) in zip(begins, ends, strict=False)]
-    return [(round(a, 3), round(b, 3), wrote) for a, b, wrote in pairs if b > 0]
+    ended = [(round(a, 3), round(b, 3), wrote) for a, b, wrote in pairs if b > 0]
+    return Checkpoints(ended, round(begins[len(ends)], 3) if len(begins) > len(ends) else None)
 
 
 def _idle_share(folder: Path) -> float:

@@ -8,7 +8,7 @@ instruction a nanosecond) is, and the difference is the instructions that `overh
 from lab import figures, fio, guest, kernel
 from lab.configurations import Configuration
 from lab.experiments.base import (
-    STOCK,
+    SCHEDULERS,
     Experiment,
     Row,
     background_io,
@@ -73,7 +73,7 @@ class IdleCost(Experiment):
     description = "fio without a foreground: reads and writes, alone and beside each other, merging"
     device = "volume"
     configurations = ("none", "mq-deadline", "fgio")
-    extra_configurations = STOCK
+    extra_configurations = SCHEDULERS
     duration_s = 2.0
     setup_s = 5
     units = {"foreground.throughput": "I/Os per second", "request_kib": "mean size after merging"}

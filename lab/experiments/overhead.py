@@ -12,7 +12,7 @@ import json
 
 from lab import fio, guest, kernel
 from lab.configurations import Configuration
-from lab.experiments.base import NS_PER_S, STOCK, Experiment, Row, check, need_modules, payload
+from lab.experiments.base import NS_PER_S, SCHEDULERS, Experiment, Row, check, need_modules, payload
 
 DEPTHS = (1, 32)
 PREPARE = """
@@ -35,7 +35,7 @@ class Overhead(Experiment):
     description = "fio on null_blk: instructions per I/O, and IOPS with 1, 2 and 4 CPUs"
     device = "null"
     configurations = ("none", "mq-deadline", "kyber", "bfq", "fgio")
-    extra_configurations = STOCK
+    extra_configurations = SCHEDULERS
     duration_s = 0.5
     setup_s = 5
     variants = ("1", "2", "4")

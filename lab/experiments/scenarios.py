@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a foreground task waits for, one thing at a time: with and without fgio's help."""
+"""What a foreground task waits for, one thing at a time: with fgio, and without.
+
+Under fgio, the control is fgio itself with the scenario's mechanism and all boosting switched
+off: it shows what the mechanism is worth, not what a stock kernel does. Stock schedulers are
+configurations of their own, without the module.
+"""
 
 import functools
 import re
@@ -11,12 +16,13 @@ from pathlib import Path
 from rich.table import Table
 
 from lab import guest, host, kernel, paths
-from lab.configurations import Configuration
+from lab.configurations import Configuration, priority
 from lab.experiments.base import (
     Experiment,
     Row,
     check,
     extra_modules,
+    made,
     matching,
     need_modules,
     payload,
@@ -29,6 +35,9 @@ TEST_MODULE = paths.ROOT / "tests" / "kmod"
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
 ALL += ("pagecache", "commits", "boost")
 CONDITIONS = ("floor", "off", "on")
+STOCK_CONDITIONS = ("floor", "stock")
+FGIO = "fgio"
+STOCK = ("none", "mq-deadline", "mq-deadline-rt", "kyber", "bfq", "bfq-idle", "bfq-rt")
 # The first round of a scenario teaches who helps whom.
 TAUGHT = 1
 # What is asked for: service times above the floor, and times less than without.
@@ -59,6 +68,11 @@ class ScenarioRow(Row):
     waits: dict[str, list[float]] = None
     failures: dict[str, str] = None
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Under which it ran."""
+        return CONDITIONS if self.config == FGIO else STOCK_CONDITIONS
+
     def median(self, condition: str) -> float | None:
         """The median wait under a condition, in ms."""
         waits = self.waits.get(condition)
@@ -70,20 +84,20 @@ class ScenarioRow(Row):
             "title": self.scenario.title,
             "config": self.config,
             "seed": self.seed,
-            **{f"{condition}_ms": self.median(condition) for condition in CONDITIONS},
+            **{f"{condition}_ms": self.median(condition) for condition in self.conditions},
             "service_ms": self.service_ms,
             **{
                 f"{condition}_max_ms": max(self.waits[condition], default=None)
-                for condition in CONDITIONS
+                for condition in self.conditions
                 if condition in self.waits
             },
             "rounds": {name: len(waits) for name, waits in self.waits.items()},
-            "switches_off": self.scenario.off.split(","),
+            "switches_off": self.scenario.off.split(",") if self.config == FGIO else [],
             "failures": self.failures,
         }
 
     def verdict(self) -> str:
-        """What is wrong with the figures, or nothing."""
+        """What is wrong with fgio's figures, or nothing."""
         floor, off, on = (self.median(name) for name in ("floor", "off", "on"))
         if None in (floor, off, on):
             return "; ".join(f"{name}: {why}" for name, why in self.failures.items()) or "no result"
@@ -134,12 +148,15 @@ def test_module(chosen: kernel.Kernel) -> Path:
 
 
 class Scenarios(Experiment):
-    """Every scenario: floor (idle device), off (mechanism switched off) and on."""
+    """Every scenario: floor (idle device), off (mechanism switched off) and on; and stock ones."""
 
     name = "scenarios"
-    description = "what a foreground task waits for, one thing at a time: off, on and floor"
+    description = (
+        "what a foreground task waits for, one thing at a time: mq-deadline, fgio off, on, floor"
+    )
     device = "volume"
-    configurations = ("fgio",)
+    configurations = ("mq-deadline", FGIO)
+    extra_configurations = STOCK
     duration_s = 120
     setup_s = 2
     limit_s = 1800
@@ -147,7 +164,8 @@ class Scenarios(Experiment):
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
-        "off": "the mechanism and all boosting switched off",
+        "stock_ms": "the same under a stock scheduler (config), without the module",
+        "off": "under fgio, the mechanism and all boosting switched off: no stock kernel",
         "on": "every mechanism switched on",
         "floor": "nothing else uses the device",
         "service_ms": "mean total latency of 4 KiB reads, one at a time, on the idle device",
@@ -170,12 +188,20 @@ class Scenarios(Experiment):
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
     ) -> guest.Boot:
-        need_modules(chosen, "simdisk", "fgio")
+        need_modules(chosen, "simdisk", *([FGIO] if configuration.loads_fgio else []))
         taken = payload(chosen, "scenarios.sh")
+        if not configuration.loads_fgio:
+            taken.pop("modules/fgio.ko", None)
         taken["scenarios"] = program()
         taken["modules/fgio_test.ko"] = test_module(chosen)
         values = {"DEVICE": self.device, "SEED": seed, "GROUP": variant}
-        values |= {"ONLY": self.only, "ALL": " ".join(ALL)}
+        values |= {"ONLY": self.only, "ALL": " ".join(ALL), "ELEVATOR": configuration.elevator}
+        values |= {"TUNABLES": configuration.tuned(), "QUEUE": configuration.queued()}
+        values |= {
+            "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
+            "BACKGROUND_PRIORITY": priority(configuration.background_priority),
+            "JOURNAL_PRIORITY": priority(configuration.journal_priority),
+        }
         taken["scenarios.env"] = settings(values)
         if variant == "xfs":
             taken.update(extra_modules(chosen, ("xfs",)))
@@ -224,33 +250,63 @@ class Scenarios(Experiment):
         """The figures as a table for the terminal."""
         drawn = Table(title=f"{self.name} on {self.device}", title_justify="left")
         drawn.add_column("scenario")
-        for heading in ("off ms", "on ms", "floor ms", "service ms"):
-            drawn.add_column(heading, justify="right")
-        drawn.add_column("")
-        for row in rows:
-            figures = [row.median(name) for name in ("off", "on", "floor")] + [row.service_ms]
-            texts = ["-" if value is None else f"{value:.2f}" for value in figures]
-            drawn.add_row(row.scenario.name, *texts, row.verdict())
+        for heading in _headings(rows):
+            drawn.add_column(f"{heading} ms" if heading else "", justify="right")
+        for scenario, texts in _lines(rows):
+            drawn.add_row(scenario.name, *texts)
         return drawn
 
     def markdown(self, content: dict, rows: list[ScenarioRow]) -> str:
         """The figures as Markdown."""
+        headings = _headings(rows)
         lines = [
             "# Scenarios",
             "",
-            f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
-            f"made by `{content['command']}`.",
+            made(content),
             "",
-            "What a foreground task waited, in ms (medians): with the mechanism and all boosting "
-            "switched off, with everything on, and with nothing else at the device. Service is the "
-            "mean latency of one 4 KiB read at a time on the idle device.",
+            "What a foreground task waited, in ms (medians): under stock schedulers, each by its "
+            "name; under fgio with the mechanism and all boosting switched off (off: a control, "
+            "and no stock kernel), and with everything on; and with nothing else at the device "
+            "(floor). Service is the mean latency of one 4 KiB read at a time on the idle device. "
+            "A dash: it did not come to its end within 20 s, or was not run.",
             "",
-            "| scenario | what is waited for | off | on | floor | service | |",
-            "|---|---|--:|--:|--:|--:|---|",
+            f"| scenario | what is waited for | {' | '.join(headings)} |",
+            f"|---|---|{'--:|' * (len(headings) - 1)}---|",
         ]
-        for row in rows:
-            figures = [row.median(name) for name in ("off", "on", "floor")] + [row.service_ms]
-            texts = ["-" if value is None else f"{value:.2f}" for value in figures]
-            cells = [row.scenario.name, row.scenario.title, *texts, row.verdict()]
-            lines.append(f"| {' | '.join(cells)} |")
+        for scenario, texts in _lines(rows):
+            lines.append(f"| {scenario.name} | {scenario.title} | {' | '.join(texts)} |")
         return "\n".join(lines) + "\n"
+
+
+def _columns(rows: list[ScenarioRow]) -> list[tuple[str, str, str]]:
+    """What tables show of each scenario: heading, configuration, condition."""
+    configs = list(dict.fromkeys(row.config for row in rows))
+    columns = [(name, name, "stock") for name in configs if name != FGIO]
+    if FGIO in configs:
+        columns += [("off", FGIO, "off"), ("on", FGIO, "on")]
+    return [*columns, ("floor", FGIO if FGIO in configs else configs[0], "floor")]
+
+
+def _headings(rows: list[ScenarioRow]) -> list[str]:
+    return [*(heading for heading, *_ in _columns(rows)), "service", ""]
+
+
+def _lines(rows: list[ScenarioRow]) -> list[tuple[Scenario, list[str]]]:
+    """A line of a table for each scenario of the first seed: its figures, and what is wrong."""
+    first = [row for row in rows if row.seed == rows[0].seed]
+    by_config = {(row.scenario, row.config): row for row in first}
+    lines = []
+    for scenario in dict.fromkeys(row.scenario for row in first):
+        own = [row for row in first if row.scenario == scenario]
+        members = [by_config.get((scenario, config)) for _, config, _ in _columns(rows)]
+        conditions = [condition for *_, condition in _columns(rows)]
+        figures = [
+            row.median(condition) if row else None
+            for row, condition in zip(members, conditions, strict=True)
+        ]
+        texts = [
+            "-" if value is None else f"{value:.2f}" for value in (*figures, own[0].service_ms)
+        ]
+        fgio = by_config.get((scenario, FGIO))
+        lines.append((scenario, [*texts, fgio.verdict() if fgio else ""]))
+    return lines

@@ -80,7 +80,7 @@ use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
 set_tunables "$TUNABLES"
 set_queue "$QUEUE"
-use_io_cost
+use_weights
 label
 use_priorities "$PROGRAMS"
 start_database
@@ -88,10 +88,12 @@ set_journal_priority "$JOURNAL_PRIORITY"
 phase warming up
 warm_up
 snapshot before
+watch_submitters
 phase measuring
 measure
 snapshot after
-keep_io_cost
+keep_submitters
+keep_weights
 if has_fgio; then
   fgio --json blame >"$RESULTS/blame.json" || stop "fgio blame failed"
   fgio --json status >"$RESULTS/status.json" || stop "fgio status failed"

@@ -63,7 +63,7 @@ use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
 set_tunables "$TUNABLES"
 set_queue "$QUEUE"
-use_io_cost
+use_weights
 mount -t ext4 "/dev/$DISK" /data || stop "the data set does not mount"
 start_server /data/pg "$SERVER_OPTIONS"
 
@@ -102,6 +102,7 @@ SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') FROM pg_stat_activi
 SQL
 sampler=$!
 snapshot before
+watch_submitters
 cat /proc/stat >before.cpu
 moment measure_begin
 sleep "$STORM_AFTER_S"
@@ -119,7 +120,8 @@ if [[ $ELEVATOR == fgio ]]; then
   "$PAYLOAD/bin/fgio" --json blame >blame.json || stop "fgio blame failed"
   "$PAYLOAD/bin/fgio" --json status >status.json || stop "fgio status failed"
 fi
-keep_io_cost
+keep_submitters
+keep_weights
 phase ending
 psql -XAtq -c "SELECT row_to_json(s) FROM pg_stat_bgwriter s" >bgwriter.json
 psql -XAtq -c "SELECT version()" >version.txt

@@ -60,11 +60,23 @@ use_elevator() { # NAME
   grep -qF "[$1]" "/sys/block/$DISK/queue/scheduler" || stop "elevator $1 is not in charge of $DISK"
 }
 
-set_tunables() { # "NAME=VALUE...": of the elevator in charge
-  local each
-  for each in $1; do
-    echo "${each#*=}" >"/sys/block/$DISK/queue/iosched/${each%%=*}" || stop "no tunable takes $each"
+# What did not take, or was rounded, would be measured under a name that it does not deserve. Of a
+# negative value the kernel makes its own.
+set_files() { # FOLDER "NAME=VALUE...": stops unless each file then has its value
+  local each file value
+  for each in $2; do
+    file=$1/${each%%=*} value=${each#*=}
+    echo "$value" >"$file" || stop "$file does not take $value"
+    [[ $value == -* || $(<"$file") == "$value" ]] || stop "$file is $(<"$file"), not $value"
   done
+}
+
+set_tunables() { # "NAME=VALUE...": of the elevator in charge
+  set_files "/sys/block/$DISK/queue/iosched" "$1"
+}
+
+set_queue() { # "NAME=VALUE...": of the disk's queue
+  set_files "/sys/block/$DISK/queue" "$1"
 }
 
 use_drive_priority() { # the drive's knob, as fgio enable does it
@@ -73,10 +85,7 @@ use_drive_priority() { # the drive's knob, as fgio enable does it
 }
 
 set_parameters() { # "NAME=VALUE...": of fgio
-  local each
-  for each in $1; do
-    echo "${each#*=}" >"/sys/module/fgio/parameters/${each%%=*}" || stop "fgio does not take $each"
-  done
+  set_files /sys/module/fgio/parameters "$1"
 }
 
 snapshot() { # NAME: counters of the disk and the processors now, into $RESULTS/NAME.*

@@ -3,10 +3,12 @@
  * Readers and a writer of RocksDB, as db_bench's readwhilewriting has them, at a rate.
  *
  *	lsm-clients DIRECTORY SETTINGS READS WRITES READERS KEYS SECONDS SEED
+ *		    LIMIT_BYTES_S LIMIT_TUNED LIMIT_REFILL_US
  *
  * SETTINGS are of RocksDB, beside those that db_bench filled the data with. READS and WRITES a
  * second, each due at a random moment; a write is synced. Prints a line for each that was answered
- * (ycsb.h), and at the end the engine's counters on stderr.
+ * (ycsb.h), and at the end the engine's counters on stderr. The limit (0: none) is on what compaction
+ * and flushes write.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/guest/lsm-limiter.h"
 #include "lab/guest/program.h"
 #include "lab/guest/ycsb.h"
 
@@ -62,6 +65,30 @@ static void write_key(const char *key)
 
 	rocksdb_put(database, write_options, key, KEY_BYTES, value, sizeof(value), &error);
 	check(error, "put");
+}
+
+static rocksdb_ratelimiter_t *set_limit(rocksdb_options_t *options, char **limit)
+{
+	rocksdb_ratelimiter_t *limiter;
+
+	if (!atoll(limit[0]))
+		return NULL;
+	limiter = make_limiter(atoll(limit[0]), atoll(limit[2]), atoi(limit[1]));
+	rocksdb_options_set_ratelimiter(options, limiter);
+	return limiter;
+}
+
+/* The storm of the benchmark is compaction: one that passed no limit was not limited. */
+static void say_limit(const rocksdb_ratelimiter_t *limiter)
+{
+	if (!limiter)
+		return;
+	if (!limiter_passed(limiter)) {
+		fputs("the limit did not take: no byte passed it\n", stderr);
+		exit(1);
+	}
+	fprintf(stderr, "limit bytes_s %lld passed %lld\n", (long long)limiter_bytes_s(limiter),
+		(long long)limiter_passed(limiter));
 }
 
 static rocksdb_options_t *make_options(const char *settings)
@@ -138,16 +165,18 @@ int main(int argc, char **argv)
 {
 	struct side reads = { .lock = PTHREAD_MUTEX_INITIALIZER, .make = read_key };
 	struct side writes = { .lock = PTHREAD_MUTEX_INITIALIZER, .make = write_key };
+	rocksdb_ratelimiter_t *limiter;
 	rocksdb_options_t *options;
 	char *error = NULL;
 	uint64_t keys;
 	long seed;
 
-	if (argc != 9) {
+	if (argc != 12) {
 		fprintf(stderr, "lsm-clients DIRECTORY SETTINGS ...: see its source\n");
 		return 2;
 	}
 	options = make_options(argv[2]);
+	limiter = set_limit(options, &argv[9]);
 	read_options = rocksdb_readoptions_create();
 	write_options = rocksdb_writeoptions_create();
 	rocksdb_writeoptions_set_sync(write_options, 1);
@@ -160,6 +189,7 @@ int main(int argc, char **argv)
 	writes.load = ycsb_start(atof(argv[4]), 1, keys, seed + 1);
 	end_us = reads.load.arrived_us + atof(argv[7]) * US_PER_S;
 	run(&reads, &writes, atoi(argv[5]));
+	say_limit(limiter);
 	fputs(rocksdb_options_statistics_get_string(options), stderr);
 	return 0;
 }

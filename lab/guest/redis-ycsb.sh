@@ -20,11 +20,14 @@ start_database() {
     setpriv --reuid=redis --regid=redis --init-groups redis-server --port 0 \
       --unixsocket "/tmp/redis.$each" --unixsocketperm 777 --dir "$DATA/redis.$each" --save '' \
       --appendonly yes --auto-aof-rewrite-percentage 0 --rdbcompression no \
+      --no-appendfsync-on-rewrite "$NO_SYNC_ON_REWRITE" \
       --enable-debug-command local >"$RESULTS/redis.$each.log" &
   done
   for each in $(instances); do
     wait_until 20 is_up "$each"
     ask "$each" DEBUG POPULATE "$KEYS" key 1000 >/dev/null || stop "no keys"
+    ask "$each" CONFIG GET no-appendfsync-on-rewrite | grep -qx "$NO_SYNC_ON_REWRITE" ||
+      stop "no-appendfsync-on-rewrite is not $NO_SYNC_ON_REWRITE"
   done
 }
 

@@ -17,9 +17,12 @@ start_database() {
   # The values stand for ones that do not compress.
   setpriv --reuid=redis --regid=redis --init-groups redis-server --port 0 --unixsocket $SOCKET \
     --unixsocketperm 777 --dir $DATA/redis --save '' --appendonly yes --appendfsync always \
+    --no-appendfsync-on-rewrite "$NO_SYNC_ON_REWRITE" \
     --rdbcompression no --enable-debug-command local "${module[@]}" >"$RESULTS/redis.log" &
   wait_until 20 ask PING >/dev/null 2>&1
   ask DEBUG POPULATE "$KEYS" key 1000 >/dev/null || stop "no keys"
+  ask CONFIG GET no-appendfsync-on-rewrite | grep -qx "$NO_SYNC_ON_REWRITE" ||
+    stop "no-appendfsync-on-rewrite is not $NO_SYNC_ON_REWRITE"
 }
 
 warm_up() {

@@ -2,32 +2,36 @@
 # Sourced by what runs databases in a guest: what configurations other than fgio's own take.
 # shellcheck shell=bash
 CGROUPS=/sys/fs/cgroup
-
-set_queue() { # "NAME=VALUE...": of the disk's queue
-  local each
-  for each in $1; do
-    echo "${each#*=}" >"/sys/block/$DISK/queue/${each%%=*}" || stop "the queue does not take $each"
-  done
-}
+TRACING=/sys/kernel/tracing
+# Where an elevator gets a request, mostly in the context of the thread that submits it.
+INSERTED=$TRACING/events/block/block_rq_insert
 
 make_cgroup() { # NAME WEIGHT
+  local file=$CGROUPS/$1/$WEIGHT_FILE
   mkdir "$CGROUPS/$1"
-  echo "default $2" >"$CGROUPS/$1/io.weight" || stop "no I/O weight for the cgroup $1"
+  echo "default $2" >"$file" || stop "no I/O weight for the cgroup $1"
+  grep -qx "default $2" "$file" || stop "the cgroup $1 weighs $(<"$file"), not $2"
+}
+
+use_io_cost() {
+  local device
+  device=$(<"/sys/block/$DISK/dev")
+  echo "$device ctrl=user model=linear $IO_COST_MODEL" >$CGROUPS/io.cost.model ||
+    stop "no cost model"
+  echo "$device enable=1 ctrl=user $IO_COST_QOS" >$CGROUPS/io.cost.qos || stop "no io.cost"
+  grep -q "^$device .*ctrl=user" $CGROUPS/io.cost.model || stop "the cost model did not take"
+  grep -q "^$device enable=1 ctrl=user" $CGROUPS/io.cost.qos || stop "io.cost is not enabled"
 }
 
 # Writeback belongs to a cgroup only where memory does, too. What is started from here on is
 # foreground, until sort_processes knows better.
-use_io_cost() {
-  [[ -n ${IO_COST_MODEL:-} ]] || return 0
-  local device
-  device=$(<"/sys/block/$DISK/dev")
+use_weights() {
+  [[ -n ${WEIGHT_FILE:-} ]] || return 0
   mount -t cgroup2 none $CGROUPS || stop "no cgroups"
   echo "+io +memory" >$CGROUPS/cgroup.subtree_control || stop "no I/O controller"
   make_cgroup foreground "$FOREGROUND_WEIGHT"
   make_cgroup background "$BACKGROUND_WEIGHT"
-  echo "$device ctrl=user model=linear $IO_COST_MODEL" >$CGROUPS/io.cost.model ||
-    stop "no cost model"
-  echo "$device enable=1 ctrl=user $IO_COST_QOS" >$CGROUPS/io.cost.qos || stop "no io.cost"
+  [[ -z ${IO_COST_MODEL:-} ]] || use_io_cost
   echo $$ >$CGROUPS/foreground/cgroup.procs
   sort_processes &
 }
@@ -58,7 +62,7 @@ sort_processes() {
 
 # The current shell, and what it starts: clients of the storm, which have no title of their own.
 enter_background() {
-  [[ -z ${IO_COST_MODEL:-} ]] || echo "$BASHPID" >$CGROUPS/background/cgroup.procs
+  [[ -z ${WEIGHT_FILE:-} ]] || echo "$BASHPID" >$CGROUPS/background/cgroup.procs
 }
 
 # Of the database's threads, as the profiles have them: who is not foreground is background. A thread
@@ -78,13 +82,19 @@ use_priorities() { # COMMAND_NAMES: extended regular expression
         my $found = `fgio --json profile test $process 2>/dev/null`;
         while ($found =~ /"tid":(\d+),"comm":"[^"]*","class":"(\w+)"/g) {
           next if $done{$1}++;
-          syscall(SET, THREAD, $1 + 0, $2 eq "foreground" ? $foreground : $background);
+          syscall(SET, THREAD, $1 + 0, $2 eq "foreground" ? $foreground : $background) == 0 or
+            $!{ESRCH} or warn "thread $1: no I/O priority: $!\n";
         }
       }
     }' "$1" "$FOREGROUND_PRIORITY" "$BACKGROUND_PRIORITY" &
 }
 
-keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have
+class_name() { # CLASS,LEVEL: as ionice calls it
+  local names=(none realtime best-effort idle)
+  echo "${names[${1%,*}]}"
+}
+
+keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have; both sides have to be there
   [[ -n $BACKGROUND_PRIORITY ]] || return 0
   local process thread
   for process in $(pgrep -x "$2"); do
@@ -92,6 +102,22 @@ keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have
       echo "$(ionice -p "${thread##*/}") $(tr '\0' ' ' <"$thread/cmdline") $(<"$thread/comm")"
     done
   done >"$RESULTS/priorities.$1" 2>/dev/null
+  for thread in "$FOREGROUND_PRIORITY" "$BACKGROUND_PRIORITY"; do
+    grep -q "^$(class_name "$thread")" "$RESULTS/priorities.$1" ||
+      stop "no thread of the database is in the class $(class_name "$thread")"
+  done
+}
+
+watch_submitters() { # what each thread submits from here on, and at which priority
+  [[ ${SUBMITTERS:-0} == 1 ]] || return 0
+  mount -t tracefs none $TRACING 2>/dev/null
+  grep -q "field:.* ioprio;" $INSERTED/format || stop "this kernel traces no I/O priorities"
+  echo 'hist:keys=comm,ioprio,rwbs:vals=bytes' >$INSERTED/trigger || stop "no histogram"
+}
+
+keep_submitters() {
+  [[ ${SUBMITTERS:-0} == 1 ]] || return 0
+  cat $INSERTED/hist >"$RESULTS/submitters" || stop "no histogram"
 }
 
 # With the scheduler at the system call, a journal is never held back.
@@ -101,8 +127,8 @@ set_journal_priority() { # CLASS,LEVEL
     stop "no I/O priority for the journal"
 }
 
-keep_io_cost() { # leaves who did how much I/O, and who was where
-  [[ -n ${IO_COST_MODEL:-} ]] || return 0
+keep_weights() { # leaves who did how much I/O, and who was where
+  [[ -n ${WEIGHT_FILE:-} ]] || return 0
   local group
   for group in foreground background; do
     cat "$CGROUPS/$group/io.stat" >"$RESULTS/$group.io"

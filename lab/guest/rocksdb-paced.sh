@@ -19,6 +19,7 @@ measure() {
   local engine=$ENGINE
   [[ $HAS_BACKGROUND == 1 ]] || engine+=";disable_auto_compactions=true"
   lsm-clients "$DATA/db" "$engine" "$READS" "$WRITES" "$READERS" "$KEYS" "$DURATION_S" "$SEED" \
+    "$LIMIT_BYTES_S" "$LIMIT_TUNED" "$LIMIT_REFILL_US" \
     >"$RESULTS/requests" 2>"$RESULTS/statistics" &
   wait_until 20 is_answered
   moment measure_begin

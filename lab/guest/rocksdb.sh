@@ -22,4 +22,8 @@ measure() {
   moment measure_end
 }
 
-finish() { cp "$DATA/db/LOG" "$RESULTS/rocksdb.log"; }
+finish() {
+  cp "$DATA/db/LOG" "$RESULTS/rocksdb.log"
+  [[ -z $THROTTLE ]] || grep -q 'Options.rate_limiter: 0x' "$RESULTS/rocksdb.log" ||
+    stop "the limit did not take"
+}

@@ -94,26 +94,45 @@ run() { # NAME CONDITION [ROUNDS]
   tail -n 1 "$out"
 }
 
+with_fgio() {
+  "$program" stay &
+  stays=$!
+  # shellcheck disable=SC2086
+  while IFS=$'\t' read -r name group off _; do
+    [[ $group == "$GROUP" && $name =~ $ONLY ]] || continue
+    switch Y $ALL
+    run "$name" floor
+    switch N ${off//,/ }
+    run "$name" off 4
+    switch Y $ALL
+    run "$name" on
+  done < <("$program" list)
+  kill $stays
+}
+
+without_fgio() { # the module is not even loaded
+  export STOCK=1 FOREGROUND_PRIORITY BACKGROUND_PRIORITY
+  # XFS has no such thread.
+  [[ -z $JOURNAL_PRIORITY ]] || ! pgrep '^jbd2/' >/dev/null ||
+    ionice -c "${JOURNAL_PRIORITY%,*}" -n "${JOURNAL_PRIORITY#*,}" -p "$(pgrep '^jbd2/')" ||
+    stop "no I/O priority for the journal"
+  while IFS=$'\t' read -r name group _; do
+    [[ $group == "$GROUP" && $name =~ $ONLY ]] || continue
+    run "$name" floor
+    run "$name" stock 4
+  done < <("$program" list)
+}
+
 phase preparing
 make_disk "$DEVICE" "$SEED" $DISK_MIB
-use_elevator fgio
+use_elevator "$ELEVATOR"
+set_tunables "$TUNABLES"
+set_queue "$QUEUE"
 disk=$DISK
 export DISK=/dev/$disk
 insmod "$PAYLOAD/modules/fgio_test.ko" || stop "fgio_test.ko does not load"
 "$program" service >"$RESULTS/service" || stop "the device cannot be measured"
 files
-"$program" stay &
-stays=$!
-# shellcheck disable=SC2086
-while IFS=$'\t' read -r name group off _; do
-  [[ $group == "$GROUP" && $name =~ $ONLY ]] || continue
-  switch Y $ALL
-  run "$name" floor
-  switch N ${off//,/ }
-  run "$name" off 4
-  switch Y $ALL
-  run "$name" on
-done < <("$program" list)
-kill $stays
+if [[ $ELEVATOR == fgio ]]; then with_fgio; else without_fgio; fi
 rm -f "$RESULTS/raw"
 phase "done"

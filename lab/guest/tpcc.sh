@@ -7,6 +7,7 @@
 start_database() {
   mount -t ext4 "/dev/$DISK" "$DATA" || stop "the data set does not mount"
   [[ $IN_MEMORY == 0 ]] || cat "$DATA"/pg/base/*/* >/dev/null
+  [[ $HAS_BACKGROUND == 0 ]] || SERVER_OPTIONS+=" $TIMED_OPTIONS"
   start_server "$DATA/pg" "$SERVER_OPTIONS"
 }
 
@@ -42,7 +43,7 @@ measure() {
   local before
   before=$(log_written)
   moment measure_begin
-  [[ $HAS_BACKGROUND == 0 ]] || checkpoints &
+  [[ $HAS_BACKGROUND == 0 || -n $TIMED_OPTIONS ]] || checkpoints &
   sleep $((STORM_AFTER_S + 1))
   list_threads checkpoint
   sleep $((DURATION_S - STORM_AFTER_S - 1))

@@ -17,7 +17,7 @@ start_database() {
 is_answered() { [[ -s $RESULTS/requests ]]; }
 
 warm_up() {
-  local engine=$ENGINE
+  local engine=$ENGINE${EVICTION:+,$EVICTION}
   [[ $HAS_BACKGROUND == 0 ]] || engine+=,$CHECKPOINTS
   [[ -z $CONNECTION ]] || engine+=,$CONNECTION
   wt-clients "$DATA/db" run "$engine" "$RATE" "$CLIENTS" "$UPDATE_SHARE" "$KEYS" \

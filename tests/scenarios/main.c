@@ -10,12 +10,15 @@
  *	scenarios settle                     until all hooks are as they stay
  *
  * Files are in $FILES, a file system on $FILES_ON, which is the disk, $DISK, or
- * on top of it. With
- * "floor", nothing but the scenario's own tasks uses the disk.
+ * on top of it. With "floor", nothing but the scenario's own tasks uses the
+ * disk. With $STOCK, fgio is not there; $FOREGROUND_PRIORITY and
+ * $BACKGROUND_PRIORITY, each "CLASS,LEVEL" or nothing, are I/O priorities, which
+ * is all that other schedulers can be told.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -182,11 +185,17 @@ unsigned int rounds(void)
 	return round_count;
 }
 
+/* Without fgio, nobody is there to be told. */
+static bool is_stock(void)
+{
+	return device < 0;
+}
+
 static void hint(pid_t tid)
 {
 	struct fgio_wait_for wait = { .tid = tid };
 
-	NEED(!ioctl(device, FGIO_IOC_WAIT_FOR, &wait));
+	NEED(is_stock() || !ioctl(device, FGIO_IOC_WAIT_FOR, &wait));
 }
 
 void hint_begin(unsigned int number)
@@ -201,11 +210,33 @@ void hint_end(void)
 
 /* ---- load ---- */
 
-static void become(enum fgio_tag_class class)
+/* The calling thread's; from the environment: "CLASS,LEVEL", or nothing. */
+static void set_priority(const char *name)
 {
-	struct fgio_tag tag = { .tid = 0, .class = class };
+	const char *text = getenv(name);
+	int class, level;
 
-	NEED(!ioctl(device, FGIO_IOC_SET_TAG, &tag));
+	if (!text || !*text)
+		return;
+	NEED(sscanf(text, "%d,%d", &class, &level) == 2);
+	NEED(!syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+		      IOPRIO_PRIO_VALUE(class, level)));
+}
+
+static void become_foreground(void)
+{
+	struct fgio_tag tag = { .tid = 0, .class = FGIO_TAG_FOREGROUND };
+
+	if (is_stock())
+		set_priority("FOREGROUND_PRIORITY");
+	else
+		NEED(!ioctl(device, FGIO_IOC_SET_TAG, &tag));
+}
+
+static void become_background(void)
+{
+	if (is_stock())
+		set_priority("BACKGROUND_PRIORITY");
 }
 
 static pid_t child(void)
@@ -244,6 +275,7 @@ static void *flood_thread(void *argument)
 {
 	uint32_t state = 0x9e3779b9u * ((uint32_t)(uintptr_t)argument + 1) | 1;
 
+	become_background();
 	for (;;) {
 		off_t place = random_number(&state) % (FLOOD_BYTES / BLOCK);
 
@@ -291,7 +323,7 @@ static void begin_reader(void)
 
 	if (child())
 		return;
-	become(FGIO_TAG_FOREGROUND);
+	become_foreground();
 	for (;;) {
 		off_t place = random_number(&state) % (OWN_BYTES / BLOCK);
 
@@ -308,8 +340,10 @@ static void begin_load(void)
 	begin_flood();
 	begin_reader();
 	for (i = 0; i < chosen->loads; i++)
-		if (!child())
+		if (!child()) {
+			become_background();
 			chosen->load(i);
+		}
 	pause_us(1000 * (chosen->settle_ms ? chosen->settle_ms : 60));
 }
 
@@ -330,7 +364,7 @@ static void *foreground_task(void *argument)
 	(void)argument;
 	prctl(PR_SET_TIMERSLACK, 1);
 	prctl(PR_SET_NAME, "foreground");
-	become(FGIO_TAG_FOREGROUND);
+	become_foreground();
 	for (;;) {
 		enum turn turn = control->foreground;
 
@@ -355,6 +389,7 @@ static void *background_task(void *argument)
 	snprintf(name, sizeof(name), "background-%u", number);
 	prctl(PR_SET_NAME, name);
 	self = background;
+	become_background();
 	background->tid = syscall(SYS_gettid);
 	for (;;) {
 		while (sem_wait(&background->begin))
@@ -527,7 +562,7 @@ static void service(void)
 /* While a foreground task exists, hooks stay attached. */
 static void stay(void)
 {
-	become(FGIO_TAG_FOREGROUND);
+	become_foreground();
 	for (;;)
 		pause();
 }
@@ -600,8 +635,10 @@ int main(int argc, char **argv)
 		service();
 		return 0;
 	}
-	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-	NEED(device >= 0);
+	if (!getenv("STOCK")) {
+		device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+		NEED(device >= 0);
+	}
 	if (argc == 2 && !strcmp(argv[1], "stay"))
 		stay();
 	if (argc == 2 && !strcmp(argv[1], "settle")) {

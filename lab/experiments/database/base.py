@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import rivals
 from lab.experiments.base import MODELS, moments
 from lab.figures import Requests
 
@@ -55,6 +56,11 @@ class Database:
     settings: dict[str, object] = {}
     profile = ""
 
+    @property
+    def is_paced(self) -> bool:
+        """Whether requests come at a rate, and not as fast as they are answered."""
+        return any(self.settings.get(name) for name in ("RATE", "READS"))
+
     def prepare(self) -> None:
         """Builds what the boots need, before the first one."""
 
@@ -70,8 +76,8 @@ class Database:
         """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
         return {}
 
-    def throttle(self, device: str) -> dict[str, object]:
-        """Settings that turn its own throttles on, for a disk model; empty: it has none."""
+    def throttles(self, device: str) -> rivals.Throttles:
+        """Settings that turn its own throttles on, for a disk model, by their names."""
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

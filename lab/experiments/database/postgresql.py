@@ -11,7 +11,6 @@ from lab.experiments.first_light import (
     POSTGRESQL,
     checkpoints_since,
     dirty,
-    longest_s,
     transactions,
 )
 
@@ -53,12 +52,12 @@ class PostgreSQL(Database):
     def inside(self) -> dict[str, Path]:
         return {"inside/fgio.so": paths.BUILD / "postgresql" / "fgio.so"}
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         return rivals.postgresql(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}
-        background = {"checkpoint_s": longest_s(checkpoints_since(folder, begin))}
+        background = {"checkpoint_s": checkpoints_since(folder, begin).longest_s(end - begin)}
         return Measured(measured, background, storm_span(folder, begin, end))
 
 

@@ -4,13 +4,14 @@
 from pathlib import Path
 
 from lab import paths, rivals
-from lab.experiments.base import compile_program
+from lab.experiments.base import compile_object, compile_program
 from lab.experiments.database.base import Measured
 from lab.experiments.database.readwhilewriting import READERS
 from lab.experiments.database.rocksdb import KEYS, RocksDB, background
 from lab.experiments.database.ycsb import SOURCE, requests
 
 PROGRAM = "lsm-clients"
+LIMITER = "lsm-limiter"
 # Requests a second: what every configuration can serve, and half of the volume's I/Os.
 READS = 1000
 WRITES = 100
@@ -32,6 +33,9 @@ class ReadWhileWritingPaced(RocksDB):
     duration_s = 10
     settings = {
         "ENGINE": "stats_dump_period_sec=0",
+        "LIMIT_BYTES_S": 0,
+        "LIMIT_TUNED": 0,
+        "LIMIT_REFILL_US": 0,
         "READS": READS,
         "WRITES": WRITES,
         "READERS": READERS,
@@ -40,13 +44,16 @@ class ReadWhileWritingPaced(RocksDB):
 
     def prepare(self) -> None:
         super().prepare()
-        compile_program(PROGRAM, str(SOURCE), "-lrocksdb", "-pthread", "-lm")
+        limiter = compile_object(LIMITER)
+        compile_program(
+            PROGRAM, str(SOURCE), str(limiter), "-lrocksdb", "-lstdc++", "-pthread", "-lm"
+        )
 
     def payload(self) -> dict[str, Path | str]:
         return {f"bin/{PROGRAM}": paths.BUILD / "guest" / PROGRAM}
 
-    def throttle(self, device: str) -> dict[str, object]:
-        return {"ENGINE": rivals.rocksdb_options(device)}
+    def throttles(self, device: str) -> rivals.Throttles:
+        return rivals.rocksdb_clients(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = requests(folder, begin, end)

@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from lab import host, image, paths
+from lab import host, image, paths, rivals
 from lab.experiments.base import compile_program
 from lab.experiments.database.base import Database, Measured, storm_span
 from lab.experiments.database.ycsb import SOURCE, requests
@@ -22,7 +22,7 @@ class Redis(Database):
     script = "redis.sh"
     programs = "redis-server"
     duration_s = 11
-    settings = {"RATE": 400, "CLIENTS": 16, "KEYS": 250_000}
+    settings = {"RATE": 400, "CLIENTS": 16, "KEYS": 250_000, "NO_SYNC_ON_REWRITE": "no"}
     profile = "redis"
 
     def prepare(self) -> None:
@@ -38,6 +38,9 @@ class Redis(Database):
 
     def payload(self) -> dict[str, Path | str]:
         return {"bin/redis-clients": paths.BUILD / "guest" / "redis-clients"}
+
+    def throttles(self, device: str) -> rivals.Throttles:
+        return rivals.redis()
 
     def inside(self) -> dict[str, Path]:
         return {"inside/fgio.so": paths.BUILD / "redis" / "fgio.so"}

@@ -51,6 +51,7 @@ class RedisYcsb(Redis):
             "KEYS": KEYS,
             "SAVE": SAVE,
             "REWRITE_MIN": REWRITE_MIN,
+            "NO_SYNC_ON_REWRITE": "no",
         }
 
     def inside(self) -> dict[str, Path]:

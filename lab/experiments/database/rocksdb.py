@@ -66,7 +66,7 @@ class RocksDB(Database):
         mark = image.fingerprint(PREPARE, FILL_MIB, ROOM_MIB, image.root_tree(PACKAGES).name)
         return paths.CACHE / f"rocksdb-{mark}.ext4"
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         return rivals.rocksdb(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
-from lab.experiments.first_light import POSTGRESQL, checkpoints_since, longest_s, transactions
+from lab.experiments.first_light import POSTGRESQL, checkpoints_since, transactions
 
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
@@ -60,6 +60,7 @@ class Tpcc(Database):
             "CHECKED": int(checked),
             "CHECKPOINT": "CHECKPOINT",
             "IN_MEMORY": 0,
+            "TIMED_OPTIONS": "",
             **POSTGRESQL,
         }
 
@@ -106,9 +107,10 @@ class Tpcc(Database):
         taken["tpcc/mix"] = "".join(f"{name} {weight}\n" for name, weight in MIX.items())
         return taken
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         # CHECKPOINT is always at once; a base backup may ask for one that is spread.
-        return rivals.postgresql(device) | {"CHECKPOINT": "SELECT pg_backup_start('lab')"}
+        spread = {"CHECKPOINT": "SELECT pg_backup_start('lab')"}
+        return {how: found | spread for how, found in rivals.postgresql(device).items()}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         requests = transactions(folder, begin).between(0, end - begin)
@@ -117,8 +119,8 @@ class Tpcc(Database):
         if self.settings["CHECKED"]:
             _check_consistency((folder / "consistency").read_text().splitlines())
         background = {
-            "checkpoint_s": longest_s(checkpoints),
-            "checkpoints": len(checkpoints),
+            "checkpoint_s": checkpoints.longest_s(end - begin),
+            "checkpoints": len(checkpoints.ended),
             "wal_mib": round((int(lines[1]) - int(lines[0])) / host.MIB, 1),
         }
         return Measured({"": requests}, background)
@@ -138,6 +140,33 @@ class TpccOnHardDisk(Tpcc):
         super().__init__(name, warehouses, rate, checked=False)
         self.storm = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
         self.settings |= {"CHECKPOINT_S": checkpoint_s, "IN_MEMORY": 1}
+
+
+class TimedTpcc(Tpcc):
+    """Checkpoints as the server times and spreads them by default, from one to the next.
+
+    It begins one 5 minutes after the last, or when half of max_wal_size (1 GB) of the log has been
+    written, and takes 0.9 of that time for it: minutes, where CHECKPOINT takes seconds. A boot of
+    this takes the host half an hour.
+    """
+
+    warm_s = 240
+    duration_s = 340
+    storm = "the server's own checkpoints, at its defaults; none in *floor*"
+    checkpoints = {
+        "checkpoint_timeout": "5min",
+        "checkpoint_completion_target": "0.9",
+        "checkpoint_flush_after": "256kB",
+        "max_wal_size": "1GB",
+    }
+
+    def __init__(self, name: str, warehouses: int, rate: int):
+        """rate: transactions a second"""
+        super().__init__(name, warehouses, rate, checked=False)
+        self.settings |= {"TIMED_OPTIONS": rivals.server_options(self.checkpoints)}
+
+    def throttles(self, device: str) -> rivals.Throttles:
+        return {}
 
 
 def _check_consistency(found: list[str]) -> None:

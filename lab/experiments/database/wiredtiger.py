@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lab import figures, host, image, paths, rivals
+from lab.bounds import Bound
 from lab.experiments.database.base import Database, Measured
 
 VERSION = "11.3.1"
@@ -57,6 +58,7 @@ sample_rate=1
 STATISTICS = "statistics=(fast),statistics_log=(json,wait=1)"
 CHECKPOINTS = "checkpoint=(wait=2)"
 LIBRARY = f"libwiredtiger.so.{VERSION}"
+SUCCEEDED, STATE = "total succeed number of checkpoints", "progress state"
 US_PER_MS = 1000
 MS_PER_S = 1000
 
@@ -108,7 +110,7 @@ class WiredTiger(Database):
             "run-floor": RUN % STATISTICS,
         }
 
-    def throttle(self, device: str) -> dict[str, object]:
+    def throttles(self, device: str) -> rivals.Throttles:
         return rivals.wiredtiger(device)
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
@@ -142,12 +144,28 @@ def _figures(folder: Path, kind: str, span_s: float) -> dict:
 
 
 def checkpoints(folder: Path) -> dict:
-    """How many and the longest: from the engine's statistics, of which it logs a line a second."""
+    """How many and the longest: from the engine's statistics, of which it logs a line a second.
+
+    The longest is a bound where one that had not ended at the end had been at it for longer.
+    """
     text = (folder / "statistics").read_text()
     # The clients end when they are done, which may be amid a line.
     whole = text[: text.rfind("\n")]
-    last = json.loads(whole.splitlines()[-1])["wiredTiger"]["checkpoint"]
+    seen = [json.loads(line)["wiredTiger"]["checkpoint"] for line in whole.splitlines()]
+    last = seen[-1]
+    longest_s = last["max time (msecs)"] / MS_PER_S
+    under_way_s = _under_way_s(seen)
     return {
-        "checkpoints": last["total succeed number of checkpoints"],
-        "checkpoint_s": last["max time (msecs)"] / MS_PER_S,
+        "checkpoints": last[SUCCEEDED],
+        "checkpoint_s": Bound(under_way_s) if under_way_s > longest_s else longest_s,
     }
+
+
+def _under_way_s(seen: list[dict]) -> float:
+    """How long the checkpoint that had not ended at the end had been seen, in whole seconds."""
+    lines = 0
+    for line in reversed(seen):
+        if not line.get(STATE) or line[SUCCEEDED] != seen[-1][SUCCEEDED]:
+            break
+        lines += 1
+    return float(max(lines - 1, 0))
