@@ -24,6 +24,7 @@
 #define FGIO_CORE_DEPTH_H
 
 #include "atomic.h"
+#include "chance.h"
 #include "class.h"
 #include "floor.h"
 #include "flush.h"
@@ -99,7 +100,7 @@ struct fgio_depth {
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
-	bool waited;   /* the latest non-critical I/O did, in the drive */
+	struct fgio_chance chance; /* of non-critical I/O that is late */
 	struct fgio_platter platter;
 	struct fgio_pace pace;
 	u64 learnt_ns; /* when fgio_depth_learn() was called last */

