@@ -5,6 +5,18 @@
 #include "check.h"
 #include "model_host.h"
 
+struct simdisk_parameters host_parsed(const char *spec)
+{
+	struct simdisk_parameters parameters;
+	char error[SIMDISK_TEXT_BYTES];
+
+	if (!simdisk_parse(&parameters, spec, error, sizeof(error))) {
+		fprintf(stderr, "%s: %s\n", spec, error);
+		abort();
+	}
+	return parameters;
+}
+
 void host_start(struct host *host, const struct simdisk_parameters *parameters, u64 capacity,
 		u64 seed)
 {

@@ -32,6 +32,9 @@ struct host {
 	u64 print;		/* a hash of all completions and their times, of all runs */
 };
 
+/* The parameters that a spec stands for; ends the test where it is none. */
+struct simdisk_parameters host_parsed(const char *spec);
+
 /* @seed is the disk's and the host's. */
 void host_start(struct host *host, const struct simdisk_parameters *parameters, u64 capacity,
 		u64 seed);

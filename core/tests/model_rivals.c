@@ -14,7 +14,6 @@
 #define SLOTS 2048
 #define LATENCIES 1000000
 #define RECORD_SECTORS 8
-#define BURSTS 100000
 
 /*
  * @begin_ns: when its request was or will be made
@@ -30,8 +29,6 @@ struct rival_io {
 	u32 left;
 	u32 steps;
 	bool out;
-	bool odd;
-	u32 burst;
 	struct fgio_flush flush;
 };
 
@@ -48,8 +45,6 @@ struct contest {
 	u64 now_ns;
 	u64 retry_ns;
 	double bytes[FGIO_CLASSES];
-	u64 *burst_ns;
-	u32 bursts;
 	u64 *latency_ns;
 	u32 latencies;
 	u64 background_ns;
@@ -69,6 +64,35 @@ static void add_stream(struct contest *contest, const struct rival *rival)
 			.left = rival->chain ? rival->chain - 1 : 0,
 		};
 	}
+}
+
+static void start(struct contest *contest, const struct rivals *rivals)
+{
+	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
+	void *memory;
+
+	*contest = (struct contest){
+		.rivals = rivals,
+		.random = rivals->seed,
+		.retry_ns = SIMDISK_NEVER,
+		.background_ns = rivals->begin_ns,
+	};
+	if (rivals->drive)
+		contest->parameters = *rivals->drive;
+	else
+		simdisk_defaults(&contest->parameters, rivals->kind);
+	memory = calloc(1, simdisk_bytes(&contest->parameters));
+	contest->latency_ns = calloc(LATENCIES, sizeof(u64));
+	CHECK(memory && contest->latency_ns);
+	contest->model = simdisk_create(memory, &contest->parameters, SECTORS,
+					rivals->seed);
+	fgio_queue_init(&contest->queue, contest->parameters.rotational ||
+						 rivals->says_it_rotates);
+	config.noncritical_in_device_max = rivals->limit;
+	fgio_queue_configure(&contest->queue, &config);
+	add_stream(contest, &rivals->foreground);
+	add_stream(contest, &rivals->background);
+	add_stream(contest, &rivals->storm);
 }
 
 static enum fgio_class class_of(const struct contest *contest,
@@ -94,11 +118,10 @@ static void make(struct contest *contest, struct rival_io *io)
 	enum fgio_class class = class_of(contest, io);
 
 	io->out = true;
-	io->odd = !io->odd;
 	io->request = (struct fgio_request){
 		.sector = next_sector(contest, class, io->of),
 		.sectors = io->of->bytes / SIMDISK_SECTOR_BYTES,
-		.write = io->of->write ^ (io->of->mixed && io->odd),
+		.write = io->of->write,
 		.class = (u8)class,
 		.queued_ns = contest->now_ns,
 	};
@@ -125,33 +148,6 @@ static void count(struct contest *contest, const struct rival_io *io,
 	if (now_ns - contest->background_ns > contest->longest_gap_ns)
 		contest->longest_gap_ns = now_ns - contest->background_ns;
 	contest->background_ns = now_ns;
-}
-
-/* Bursts of the foreground come when they do, whatever the policy. */
-static void plan_bursts(struct contest *contest)
-{
-	const struct rival *rival = &contest->rivals->foreground;
-	u64 random = contest->rivals->seed ^ 0x5deece66dULL, at_ns = 0;
-
-	if (!rival->bursts)
-		return;
-	contest->burst_ns = calloc(BURSTS, sizeof(u64));
-	CHECK(contest->burst_ns);
-	while (at_ns < contest->rivals->end_ns) {
-		double share = ((double)(next_random(&random) >> 11) + 1) * 0x1p-53;
-
-		at_ns += (u64)(rival->think_ns * -log(share));
-		CHECK(contest->bursts < BURSTS);
-		contest->burst_ns[contest->bursts++] = at_ns;
-	}
-}
-
-static void join_burst(struct contest *contest, struct rival_io *io)
-{
-	io->begin_ns = io->burst < contest->bursts ?
-			       contest->burst_ns[io->burst++] : SIMDISK_NEVER;
-	io->made_ns = io->begin_ns > contest->now_ns ? io->begin_ns :
-						       contest->now_ns;
 }
 
 static u64 pause_of(struct contest *contest, const struct rival *rival)
@@ -185,10 +181,6 @@ static void plan_next(struct contest *contest, struct rival_io *io)
 	if (io->left) {
 		io->left--;
 		put_off(contest, io);
-		return;
-	}
-	if (rival->bursts) {
-		join_burst(contest, io);
 		return;
 	}
 	io->made_ns += pause_of(contest, rival);
@@ -407,38 +399,6 @@ static struct rivals_figures figures_of(struct contest *contest)
 	return figures;
 }
 
-static void start(struct contest *contest, const struct rivals *rivals)
-{
-	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
-	void *memory;
-
-	*contest = (struct contest){
-		.rivals = rivals,
-		.random = rivals->seed,
-		.retry_ns = SIMDISK_NEVER,
-		.background_ns = rivals->begin_ns,
-	};
-	if (rivals->drive)
-		contest->parameters = *rivals->drive;
-	else
-		simdisk_defaults(&contest->parameters, rivals->kind);
-	memory = calloc(1, simdisk_bytes(&contest->parameters));
-	contest->latency_ns = calloc(LATENCIES, sizeof(u64));
-	CHECK(memory && contest->latency_ns);
-	contest->model = simdisk_create(memory, &contest->parameters, SECTORS,
-					rivals->seed);
-	fgio_queue_init(&contest->queue, contest->parameters.rotational ||
-						 rivals->says_it_rotates);
-	config.noncritical_in_device_max = rivals->limit;
-	fgio_queue_configure(&contest->queue, &config);
-	add_stream(contest, &rivals->foreground);
-	add_stream(contest, &rivals->background);
-	add_stream(contest, &rivals->storm);
-	plan_bursts(contest);
-	for (u32 i = 0; rivals->foreground.bursts && i < rivals->foreground.depth; i++)
-		join_burst(contest, &contest->io[i]);
-}
-
 struct rivals_figures rivals_run(const struct rivals *rivals)
 {
 	struct contest *contest = malloc(sizeof(*contest));
@@ -449,7 +409,6 @@ struct rivals_figures rivals_run(const struct rivals *rivals)
 	while (contest->now_ns < rivals->end_ns)
 		step(contest);
 	figures = figures_of(contest);
-	free(contest->burst_ns);
 	free(contest->latency_ns);
 	free(contest->model);
 	free(contest);

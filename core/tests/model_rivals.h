@@ -29,9 +29,6 @@ enum rival_end {
  * @chain: I/Os that depend on each other, without a pause: they are one request
  * @think_ns: from the end of one request to the begin of the next
  * @irregular: that is a mean; pauses are exponential
- * @bursts: its @depth I/Os are made at once, @think_ns apart on average, whether those
- *	before are done or not (they are made then, and waited since)
- * @mixed: every other one is of the other direction
  * @begin_ns: when its first requests are made
  * @ends: what each request ends with; of the foreground
  */
@@ -43,8 +40,6 @@ struct rival {
 	u32 chain;
 	u64 think_ns;
 	bool irregular;
-	bool bursts;
-	bool mixed;
 	u64 begin_ns;
 	enum rival_end ends;
 };

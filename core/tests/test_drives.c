@@ -42,12 +42,9 @@ static void about(const char *what, double value, double published,
 
 static struct host drive(const char *spec, u64 capacity)
 {
-	struct simdisk_parameters parameters;
-	char error[SIMDISK_TEXT_BYTES];
+	struct simdisk_parameters parameters = host_parsed(spec);
 	struct host host;
 
-	if (!simdisk_parse(&parameters, spec, error, sizeof(error)))
-		fail_msg("%s: %s", spec, error);
 	host_start(&host, &parameters, capacity, next_random(&seed));
 	return host;
 }

@@ -27,10 +27,8 @@ static const char *drive(u32 number)
 
 static void start(struct host *host, const char *spec, u64 capacity, u64 seed)
 {
-	struct simdisk_parameters parameters;
-	char error[SIMDISK_TEXT_BYTES];
+	struct simdisk_parameters parameters = host_parsed(spec);
 
-	CHECK(simdisk_parse(&parameters, spec, error, sizeof(error)));
 	host_start(host, &parameters, capacity, seed);
 }
 

@@ -56,19 +56,9 @@ static const struct {
 	{ "nvme", 3, 0x1cf51c998aea2de3ull },
 };
 
-static struct simdisk_parameters parsed(const char *spec)
-{
-	struct simdisk_parameters parameters;
-	char error[SIMDISK_TEXT_BYTES];
-
-	if (!simdisk_parse(&parameters, spec, error, sizeof(error)))
-		fail_msg("%s: %s", spec, error);
-	return parameters;
-}
-
 static u64 print_of(const char *spec, u64 seed)
 {
-	struct simdisk_parameters parameters = parsed(spec);
+	struct simdisk_parameters parameters = host_parsed(spec);
 	struct host host;
 	u64 print;
 
@@ -93,7 +83,7 @@ static void test_values_are_read(void **state)
 	struct simdisk_parameters read;
 
 	(void)state;
-	read = parsed("volume:iops=16k,sigma=0.5,latency=0.25ms,bytes_per_s=1.5G,io_size=64Ki");
+	read = host_parsed("volume:iops=16k,sigma=0.5,latency=0.25ms,bytes_per_s=1.5G,io_size=64Ki");
 	assert_int_equal(read.kind, SIMDISK_VOLUME);
 	assert_int_equal(read.volume.iops, 16000);
 	assert_int_equal(read.variation.sigma_ppm, 500000);
@@ -101,12 +91,12 @@ static void test_values_are_read(void **state)
 	assert_int_equal(read.volume.bytes_per_s, 1500000000);
 	assert_int_equal(read.volume.io_bytes, 65536);
 	assert_int_equal(read.volume.jitter_mean_ns, 100000);
-	read = parsed("hdd:rotation=11.111111ms,cache=16Mi,volatile_cache=off,tail_share=3%");
+	read = host_parsed("hdd:rotation=11.111111ms,cache=16Mi,volatile_cache=off,tail_share=3%");
 	assert_int_equal(read.hdd.rotation_ns, 11111111);
 	assert_int_equal(read.hdd.cache_sectors, 32768);
 	assert_int_equal(read.variation.tail_share_ppm, 30000);
 	assert_false(read.volatile_cache);
-	read = parsed("ssd:dies=16,cache=4Mi,priority=0,flush=0");
+	read = host_parsed("ssd:dies=16,cache=4Mi,priority=0,flush=0");
 	assert_int_equal(read.flash.dies, 16);
 	assert_int_equal(read.flash.cache_pages, 1024);
 	assert_int_equal(read.flash.flush_ns, 0);
@@ -223,7 +213,7 @@ static void test_presets(void **state)
 
 	(void)state;
 	for (u32 i = 0; (preset = simdisk_preset(i)); i++) {
-		parsed(preset->name);
+		host_parsed(preset->name);
 		assert_true(strlen(preset->what) > 10 && strlen(preset->source) > 3);
 		for (u32 other = 0; other < i; other++)
 			assert_string_not_equal(preset->name, simdisk_preset(other)->name);

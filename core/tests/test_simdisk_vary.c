@@ -27,16 +27,6 @@ static void within(const char *what, double value, double expected, double toler
 	assert_true(fabs(value - expected) <= expected * tolerance);
 }
 
-static struct simdisk_parameters parsed(const char *spec)
-{
-	struct simdisk_parameters parameters;
-	char error[SIMDISK_TEXT_BYTES];
-
-	if (!simdisk_parse(&parameters, spec, error, sizeof(error)))
-		fail_msg("%s: %s", spec, error);
-	return parameters;
-}
-
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -47,7 +37,7 @@ static int compare(const void *a, const void *b)
 /* Sorted factors of a service time. */
 static double *draw(const char *spec, u64 seed)
 {
-	struct simdisk_parameters parameters = parsed(spec);
+	struct simdisk_parameters parameters = host_parsed(spec);
 	double *factors = malloc(DRAWS * sizeof(*factors));
 	struct host host;
 
@@ -143,7 +133,7 @@ static double speed_at(const struct host *host, u64 time)
 static void test_swing(void **state)
 {
 	u64 seed = fresh_seed("swing");
-	struct simdisk_parameters parameters = parsed("volume:swing=0.5,swing_ms=10");
+	struct simdisk_parameters parameters = host_parsed("volume:swing=0.5,swing_ms=10");
 	struct host host;
 	double sum = 0, least = 9, most = 0;
 	int periods = 4000, first_half = 0;
@@ -181,7 +171,7 @@ static struct simdisk_request random_read_4k(struct host *host, u64 number)
 
 static struct host run(const char *spec, u32 depth, u64 count, u64 seed)
 {
-	struct simdisk_parameters parameters = parsed(spec);
+	struct simdisk_parameters parameters = host_parsed(spec);
 	struct host host;
 
 	host_start(&host, &parameters, 64 * GIB_SECTORS, seed);
