@@ -5,10 +5,10 @@
  *
  * The drive is a bucket with a hole. A request that goes to it adds work, in ns
  * of the drive's time: its size times the pace (pace.h), one figure that is learnt. The
- * measure is delay. An I/O that takes longer than its kind takes in a quiet
- * drive has waited for work that was not known of: that is added at once, and
- * the pace becomes slower. While none waits, the pace becomes faster by small
- * steps.
+ * measure is delay. I/Os that take longer than their kind takes in a quiet
+ * drive, and more of them in a row than are late by chance (chance.h), have waited
+ * for work that was not known of: that is added, and the pace becomes slower.
+ * While none waits, the pace becomes faster by small steps.
  *
  * Non-critical requests go when the bucket is empty, or, where critical I/O
  * comes at regular intervals, as long as the drive will be done before the next.

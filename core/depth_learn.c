@@ -50,10 +50,10 @@
 /* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
 #define HARM 416
 #define HARM_SPAN 16
-/* One I/O may be late for any reason: so much of what it suffers counts. */
-#define HARM_MOST 768
 /* ...and certainly when it is twice as much. */
 #define HARM_CERTAIN (2 * HARM)
+/* One I/O may be late for any reason: so much of what it suffers counts. */
+#define HARM_MOST 768
 /* It is more than usual when it is so many times what it was in some intervals. */
 #define HARM_UNUSUAL 4
 #define USUAL_RISE 16
@@ -180,21 +180,22 @@ static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 	return mean - mean / HARM_SPAN + (u32)harm;
 }
 
-static void judge_critical(struct fgio_depth *depth, u64 excess_ns,
-			   u64 known_ns)
+static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 {
-	depth->interval.judged++;
-	depth->harm = mean_harm(depth->harm, excess_ns, known_ns);
+	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
 }
 
 /* What is foreseen is not to wait at all: chance costs throughput alone there. */
-static void judge_foresight(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
-			    u64 slack_ns)
+static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
+			   u64 slack_ns)
 {
-	bool late = took_ns > known_ns + smaller(slack_ns, known_ns / 2);
+	u64 narrow_ns = smaller(slack_ns, known_ns / 2);
 
-	fgio_foresight_judge(&depth->foresight, late ? took_ns - known_ns : 0,
-			     known_ns);
+	depth->interval.judged++;
+	depth->harm = mean_harm(depth->harm,
+				late_by(took_ns, known_ns, slack_ns), known_ns);
+	fgio_foresight_judge(&depth->foresight,
+			     late_by(took_ns, known_ns, narrow_ns), known_ns);
 }
 
 /* The first sign of the limit in an interval. */
@@ -238,11 +239,7 @@ static void learn_critical(struct fgio_depth *depth,
 	u64 expected_ns = known_ns + seen->wait_ns;
 	u64 excess_ns = beyond(seen->took_ns, expected_ns);
 
-	judge_critical(depth,
-		       seen->took_ns > known_ns + slack_ns ?
-			       seen->took_ns - known_ns : 0,
-		       known_ns);
-	judge_foresight(depth, seen->took_ns, known_ns, slack_ns);
+	judge_critical(depth, seen->took_ns, known_ns, slack_ns);
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
 	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);

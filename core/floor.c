@@ -3,9 +3,9 @@
 #include "floor.h"
 #include "number.h"
 
-/* A mean that is not to be moved by few. */
-#define OFF_MOST 4
-#define SLACK_MOST 2
+/* How far off one I/O counts, and what the slack is, at most: in medians. */
+#define OFF_MOST 4ULL
+#define SLACK_MOST 2ULL
 
 u8 fgio_kind_of(u32 sectors, bool write)
 {
@@ -40,5 +40,6 @@ void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns)
 u64 fgio_floor_slack_ns(const struct fgio_floor *floor)
 {
 	return larger(floor->known_ns / 8,
-		      smaller(3ULL * floor->deviation_ns, (u64)SLACK_MOST * floor->known_ns));
+		      smaller(3ULL * floor->deviation_ns,
+			      SLACK_MOST * floor->known_ns));
 }
