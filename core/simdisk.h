@@ -182,14 +182,24 @@ struct simdisk_raid_parameters {
 /* A drive as it was measured: docs/drives.md says how. */
 #define SIMDISK_QUANTILES 10u	/* at 0, 10, 25, 50, 75, 90, 95, 99, 99.9 and 100 % */
 #define SIMDISK_SIZES 3u	/* of 4, 32 and 256 KiB */
+#define SIMDISK_DEPTHS 7u	/* 2, 4, 8, 16, 32, 64 and 128 commands */
 
 struct simdisk_measured_parameters {
 	/* Service times in ns; reads, then writes. Between sizes, and beyond, in proportion. */
 	u32 service_ns[2][SIMDISK_SIZES][SIMDISK_QUANTILES];
+	/*
+	 * How much more commands deliver together than one alone, in millionths; reads, then writes.
+	 * Between depths in proportion, beyond the last no more. 0 in the first: as many times.
+	 */
+	u32 scaling_ppm[2][SIMDISK_DEPTHS];
 	u32 parallel;			/* commands in service at once */
 	u32 iops;			/* caps, kept over 10 ms; 0: none */
 	u64 bytes_per_s;
+	u32 side_iops[2];		/* the same of reads alone, and of writes */
+	u64 side_bytes_per_s[2];
+	u64 stream_bytes_per_s[2];	/* of commands that go on where one ended; 0: as others */
 	u32 flush_ns;
+	u32 flush_quantile_ns[SIMDISK_QUANTILES];	/* instead; all 0: none */
 };
 
 /*

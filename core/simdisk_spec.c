@@ -12,6 +12,7 @@ enum unit {
 	UNIT_SHARE,	/* a decimal, kept in millionths */
 	UNIT_SWITCH,
 	UNIT_QUANTILES,	/* times, with a / between them */
+	UNIT_SCALING,	/* decimals, likewise, kept in millionths */
 	UNITS,
 };
 
@@ -257,7 +258,27 @@ static const struct parameter table[] = {
 	  "cap on I/Os; 0: none"),
 	P("bytes_per_s", MEASURED, measured.bytes_per_s, BYTES, 0, RATE_MOST,
 	  "cap on bytes; 0: none"),
+	P("read_iops", MEASURED, measured.side_iops[0], COUNT, 0, 100000000,
+	  "cap on reads; 0: none"),
+	P("write_iops", MEASURED, measured.side_iops[1], COUNT, 0, 100000000,
+	  "cap on writes; 0: none"),
+	P("read_bytes_per_s", MEASURED, measured.side_bytes_per_s[0], BYTES, 0,
+	  RATE_MOST, "cap on bytes read; 0: none"),
+	P("write_bytes_per_s", MEASURED, measured.side_bytes_per_s[1], BYTES,
+	  0, RATE_MOST, "cap on bytes written; 0: none"),
+	P("read_stream", MEASURED, measured.stream_bytes_per_s[0], BYTES, 0,
+	  RATE_MOST,
+	  "bytes a second of reads that go on where one ended; 0: as others"),
+	P("write_stream", MEASURED, measured.stream_bytes_per_s[1], BYTES, 0,
+	  RATE_MOST, "the same of writes"),
+	P("read_scaling", MEASURED, measured.scaling_ppm[0], SCALING, 10000,
+	  1000 * SIMDISK_PPM,
+	  "how much more several reads deliver than one"),
+	P("write_scaling", MEASURED, measured.scaling_ppm[1], SCALING, 10000,
+	  1000 * SIMDISK_PPM, "the same of writes"),
 	P("flush", MEASURED, measured.flush_ns, TIME, 0, LONG, "a flush"),
+	P("flush_times", MEASURED, measured.flush_quantile_ns, QUANTILES, 0,
+	  LONG, "a flush; instead of that"),
 	P("read_4k", MEASURED, measured.service_ns[0][0], QUANTILES, 0, LONG,
 	  "service of reads of 4 KiB"),
 	P("read_32k", MEASURED, measured.service_ns[0][1], QUANTILES, 0, LONG,
@@ -361,6 +382,8 @@ static const struct suffix *suffixes_of(enum unit unit)
 		unit = UNIT_BYTES;
 	if (unit == UNIT_QUANTILES)
 		unit = UNIT_TIME;
+	if (unit == UNIT_SCALING)
+		unit = UNIT_SHARE;
 	return suffixes[unit];
 }
 
@@ -369,7 +392,7 @@ static void put_value(struct text *text, enum unit unit, u64 value)
 	const struct suffix *suffix = suffixes_of(unit);
 
 	value *= kept_in(unit);
-	if (unit == UNIT_SHARE) {
+	if (unit == UNIT_SHARE || unit == UNIT_SCALING) {
 		put_number(text, value / SIMDISK_PPM);
 		if (value % SIMDISK_PPM) {
 			put(text, ".");
@@ -484,6 +507,7 @@ static const char *const written[UNITS] = {
 	[UNIT_SHARE] = "a decimal number or %",
 	[UNIT_SWITCH] = "on or off",
 	[UNIT_QUANTILES] = "ten times with / between, of 0, 10, 25, 50, 75, 90, 95, 99, 99.9 and 100 %",
+	[UNIT_SCALING] = "seven numbers with / between, of 2, 4, 8, 16, 32, 64 and 128 at once",
 };
 
 static void put_range(struct text *text, const struct parameter *parameter)
@@ -563,25 +587,27 @@ static bool within_range(const struct parameter *parameter, const char *at,
 	       *value >= parameter->least && *value <= parameter->most;
 }
 
-static bool read_quantiles(struct simdisk_parameters *parameters,
-			   const struct parameter *parameter, const char *at,
-			   size_t length)
+/* All numbers of a field that holds several. */
+static bool read_list(struct simdisk_parameters *parameters,
+		      const struct parameter *parameter, const char *at,
+		      size_t length)
 {
-	u32 *times = (u32 *)(void *)((u8 *)parameters + parameter->offset);
+	u32 *numbers = (u32 *)(void *)((u8 *)parameters + parameter->offset);
+	u32 count = parameter->bytes / sizeof(*numbers);
 	const char *end = at + length;
 	u32 i;
 
-	for (i = 0; i < SIMDISK_QUANTILES; i++) {
+	for (i = 0; i < count; i++) {
 		u64 value;
 
 		for (length = 0; at + length < end && at[length] != '/';)
 			length++;
 		if (!within_range(parameter, at, length, &value))
 			return false;
-		times[i] = (u32)value;
+		numbers[i] = (u32)value;
 		at += length;
 		if (at == end)
-			return i == SIMDISK_QUANTILES - 1;
+			return i == count - 1;
 		at++;
 	}
 	return false;
@@ -593,8 +619,9 @@ static bool read_one(struct simdisk_parameters *parameters,
 {
 	u64 value;
 
-	if (parameter->unit == UNIT_QUANTILES)
-		return read_quantiles(parameters, parameter, at, length);
+	if (parameter->unit == UNIT_QUANTILES ||
+	    parameter->unit == UNIT_SCALING)
+		return read_list(parameters, parameter, at, length);
 	if (!within_range(parameter, at, length, &value))
 		return false;
 	store(parameters, parameter, value);

@@ -185,6 +185,13 @@ static int list_tags(void __user *user)
 	return error;
 }
 
+/* Return: whether there can be such a disk: the kernel's numbers are shorter. */
+static bool disk_of(u32 major, u32 minor, dev_t *disk)
+{
+	*disk = MKDEV(major, minor);
+	return MAJOR(*disk) == major && MINOR(*disk) == minor;
+}
+
 static int promote(void __user *user)
 {
 	struct fgio_promote request;
@@ -197,8 +204,7 @@ static int promote(void __user *user)
 		return -EFAULT;
 	if (request.reserved)
 		return -EINVAL;
-	disk = MKDEV(request.major, request.minor);
-	if (MAJOR(disk) != request.major || MINOR(disk) != request.minor)
+	if (!disk_of(request.major, request.minor, &disk))
 		return -ENODEV;
 	error = fgio_promote_sector(disk, request.sector, &request.promoted);
 	if (error)
@@ -278,6 +284,26 @@ static int rearm(void)
 	return 0;
 }
 
+static int rearm_disk(void __user *user)
+{
+	struct fgio_rearm request;
+	dev_t disk;
+	int error;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.reserved)
+		return -EINVAL;
+	if (!disk_of(request.major, request.minor, &disk))
+		return -ENODEV;
+	error = fgio_watchdog_rearm_disk(disk, &request.tripped);
+	if (error)
+		return error;
+	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
+}
+
 static int read_blame(void __user *user)
 {
 	struct fgio_blame request;
@@ -317,6 +343,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return get_state(user);
 	case FGIO_IOC_REARM:
 		return rearm();
+	case FGIO_IOC_REARM_DISK:
+		return rearm_disk(user);
 	case FGIO_IOC_BLAME:
 		return read_blame(user);
 	case FGIO_IOC_SET_WORD:

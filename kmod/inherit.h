@@ -417,6 +417,7 @@ void fgio_gate_exit(void);
 
 void fgio_watchdog_state(struct fgio_state *state);
 void fgio_watchdog_rearm(void);
+int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped);
 int fgio_watchdog_init(void);
 void fgio_watchdog_exit(void);
 

@@ -214,6 +214,39 @@ void fgio_watchdog_rearm(void)
 	mutex_unlock(&watchdog_lock);
 }
 
+/* The disk that fgio_watchdog_rearm_disk() looks for, and what it found. */
+static struct {
+	dev_t disk;
+	bool found;
+	bool tripped;
+} wanted;
+
+static void rearm_wanted(struct fgio_queue_data *fq)
+{
+	if (!fq->q->disk || disk_devt(fq->q->disk) != wanted.disk)
+		return;
+	wanted.found = true;
+	wanted.tripped = fq->let_through;
+	rearm(fq);
+}
+
+/* Return: -ENODEV when the disk is not under the elevator. */
+int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped)
+{
+	int error = -ENODEV;
+
+	mutex_lock(&watchdog_lock);
+	wanted.disk = disk;
+	wanted.found = false;
+	wanted.tripped = false;
+	fgio_visit_queues(rearm_wanted);
+	if (wanted.found)
+		error = 0;
+	*tripped = wanted.tripped;
+	mutex_unlock(&watchdog_lock);
+	return error;
+}
+
 /* The disk that tripped first speaks for all. */
 static void report_queue(struct fgio_queue_data *fq)
 {

@@ -7,6 +7,9 @@
  *                        out; or a message on standard error and status 1
  *   drive rates SPEC     bytes and 4 KiB I/Os a second as blk-iocost's linear
  *                        model has them, of a disk of 4 GiB with 32 at a time
+ *   drive load SPEC read|write KIB DEPTH
+ *                        I/Os a second and quantiles of their latency in us, of I/O
+ *                        anywhere with DEPTH at a time
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@
 #define CAPACITY (4ull << 21)
 #define LARGE_SECTORS 2048u
 #define SMALL_SECTORS 8u
+#define LOAD_COUNT 40000u
 
 static enum simdisk_operation operation;
 static u32 sectors;
@@ -73,6 +77,48 @@ static void print_rates(struct simdisk_parameters *parameters)
 	}
 }
 
+static void print_load(const struct simdisk_parameters *parameters, u32 depth)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} quantiles[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+	struct host host;
+
+	host_start(&host, parameters, CAPACITY, 1);
+	/* What caches and buckets take in first is another drive's figure. */
+	host_run(&host, next, depth, LOAD_COUNT / 4);
+	host_run(&host, next, depth, LOAD_COUNT);
+	printf("iops=%.1f", host_iops(&host));
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		printf(" %s=%.1f", quantiles[i].name,
+		       (double)host_percentile_ns(&host, quantiles[i].share) / 1e3);
+	puts("");
+	host_stop(&host);
+}
+
+/* Refuses, with a message, what the drive cannot do. */
+static bool read_load(const struct simdisk_parameters *parameters, char **arguments, u32 *depth)
+{
+	unsigned long most = parameters->hw_queues * parameters->queue_depth;
+	unsigned long kib = strtoul(arguments[1], NULL, 10);
+
+	*depth = (u32)strtoul(arguments[2], NULL, 10);
+	sectors = (u32)kib * 2;
+	ordered = false;
+	operation = strcmp(arguments[0], "write") ? SIMDISK_READ : SIMDISK_WRITE;
+	if (operation == SIMDISK_READ && strcmp(arguments[0], "read"))
+		fprintf(stderr, "%s is not read or write\n", arguments[0]);
+	else if (!kib || kib > parameters->max_sectors / 2)
+		fprintf(stderr, "%s is not 1 to %u KiB\n", arguments[1],
+			parameters->max_sectors / 2);
+	else if (!*depth || *depth > most)
+		fprintf(stderr, "%s is not 1 to %lu at a time\n", arguments[2], most);
+	else
+		return true;
+	return false;
+}
+
 static void print_help(void)
 {
 	char line[SIMDISK_TEXT_BYTES];
@@ -107,8 +153,10 @@ int main(int count, char **arguments)
 		print_help();
 		return 0;
 	}
-	if (count != 3) {
-		fprintf(stderr, "usage: %s help | check SPEC | rates SPEC\n", arguments[0]);
+	if (count != (count > 1 && !strcmp(arguments[1], "load") ? 6 : 3)) {
+		fprintf(stderr,
+			"usage: %s help | check SPEC | rates SPEC | load SPEC read|write KIB DEPTH\n",
+			arguments[0]);
 		return 2;
 	}
 	if (!simdisk_parse(&parameters, arguments[2], error, sizeof(error))) {
@@ -117,6 +165,14 @@ int main(int count, char **arguments)
 	}
 	if (!strcmp(arguments[1], "rates")) {
 		print_rates(&parameters);
+		return 0;
+	}
+	if (!strcmp(arguments[1], "load")) {
+		u32 depth;
+
+		if (!read_load(&parameters, arguments + 3, &depth))
+			return 1;
+		print_load(&parameters, depth);
 		return 0;
 	}
 	puts(simdisk_name(parameters.kind));

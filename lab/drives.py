@@ -104,6 +104,16 @@ def rates(spec: str) -> str:
     return _ask("rates", spec).strip()
 
 
+@functools.cache
+def load(spec: str, operation: str, kib: int, depth: int) -> dict[str, float]:
+    """What a model of core/ delivers to I/O anywhere with `depth` at a time.
+
+    iops, and p50, p90 and p99 of the latencies in us. Raises LabError for what it cannot do.
+    """
+    said = _ask("load", spec, operation, str(kib), str(depth))
+    return {name: float(value) for name, value in (pair.split("=") for pair in said.split())}
+
+
 def mb_per_s(spec: str) -> int:
     """MB/s that a drive reads and writes in large I/Os, the lower of the two."""
     figures = dict(pair.split("=") for pair in rates(spec).split())

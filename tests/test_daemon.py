@@ -75,6 +75,15 @@ def test_who_serves_requests_is_foreground_and_nobody_else(results, moment):
     assert {"client backend", "walwriter", "checkpointer", "walsender"} <= kinds
 
 
+def test_parallel_workers_are_what_their_leaders_are(results):
+    """The control: of the same kind of process, two are foreground and two background."""
+    lines = (results / "parallel.classes").read_text().splitlines()
+    expected = {int(pid): told for pid, told in (line.split(":") for line in lines)}
+    assert sorted(expected.values()) == ["background"] * 3 + ["foreground"] * 3
+    found = tags(results, "parallel")
+    assert {pid: found.get(pid) for pid in expected} == expected
+
+
 def test_a_restart_of_fgiod_goes_unnoticed(results):
     """Backends keep their tags while there is no daemon, and it takes them over."""
     assert tags(results, "without").items() >= tags(results, "again").items()

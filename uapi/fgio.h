@@ -105,6 +105,20 @@ struct fgio_promote {
 	__u32 reserved;
 };
 
+/**
+ * struct fgio_rearm - take up work again on one disk
+ * @major: of the whole disk
+ * @minor: of the whole disk
+ * @tripped: out: 1 when the watchdog had tripped for it, else 0
+ * @reserved: zero
+ */
+struct fgio_rearm {
+	__u32 major;
+	__u32 minor;
+	__u32 tripped;
+	__u32 reserved;
+};
+
 /* Values of fgio_blame_entry.kind and fgio_blame_step.kind: what was waited for. */
 enum fgio_wait_kind {
 	FGIO_WAIT_NONE = 0,
@@ -438,5 +452,12 @@ struct fgio_word_at {
  * map is there. Else as FGIO_IOC_SET_WORD.
  */
 #define FGIO_IOC_TIE_WORD _IOW(FGIO_IOC_MAGIC, 11, struct fgio_word_at)
+
+/*
+ * The same as FGIO_IOC_REARM for one disk; others stay as they are. Does nothing
+ * where the watchdog has not tripped. Needs CAP_SYS_ADMIN. ENODEV: no such disk,
+ * or its queue is not under the fgio elevator.
+ */
+#define FGIO_IOC_REARM_DISK _IOWR(FGIO_IOC_MAGIC, 12, struct fgio_rearm)
 
 #endif /* _UAPI_FGIO_H */

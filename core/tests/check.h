@@ -24,12 +24,12 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * A number that no run before had, printed so that FGIO_SEED=... can have it
+ * A number that no run before had, printed so that SEED=... can have it
  * again.
  */
 static inline uint64_t fresh_seed(const char *what)
 {
-	const char *chosen = getenv("FGIO_SEED");
+	const char *chosen = getenv("SEED");
 	struct timespec now;
 	uint64_t seed;
 
@@ -37,7 +37,7 @@ static inline uint64_t fresh_seed(const char *what)
 	seed = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	if (chosen)
 		seed = strtoull(chosen, NULL, 0);
-	printf("    %s: FGIO_SEED=%llu\n", what, (unsigned long long)seed);
+	printf("    %s: SEED=%llu\n", what, (unsigned long long)seed);
 	return seed;
 }
 

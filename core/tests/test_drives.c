@@ -624,6 +624,66 @@ static void test_measured(void **state)
 	host_stop(&host);
 }
 
+/* Several commands deliver what the table says, the latencies grow by what they share. */
+static void test_measured_scaling(void **state)
+{
+	static const char spec[] =
+		"measured:parallel=256,read_4k=80us/90us/95us/100us/120us/200us/300us/1ms/4ms/9ms,read_scaling=1.2/1.5/2.4/4/4/4/3";
+	static const double scaling[][2] = {
+		{ 2, 1.2 }, { 3, 1.35 }, { 4, 1.5 }, { 8, 2.4 }, { 12, 3.2 },
+		{ 16, 4 }, { 64, 4 }, { 128, 3 }, { 200, 3 },
+	};
+	struct host host = drive(spec, 64 * GIB_SECTORS);
+	double alone = iops(&host, random_read, 4, 1, 200000);
+	double median = (double)host_percentile_ns(&host, 0.5);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scaling); i++)
+		about("measured: more with several",
+		      iops(&host, random_read, 4, (u32)scaling[i][0], 200000) /
+		      alone, scaling[i][1], 0.05);
+	iops(&host, random_read, 4, 8, 100000);
+	about("measured: median with 8, of that alone",
+	      (double)host_percentile_ns(&host, 0.5) / median, 8 / 2.4, 0.1);
+	host_stop(&host);
+}
+
+static struct simdisk_request write_flush(struct host *host, u64 number)
+{
+	struct simdisk_request request = random_write(host, number);
+
+	if (number % 2) {
+		request.operation = SIMDISK_FLUSH;
+		request.sectors = 0;
+	}
+	return request;
+}
+
+/* Caps of one direction hold up that one; streams and flushes have times of their own. */
+static void test_measured_sides(void **state)
+{
+	static const char spec[] =
+		"measured:parallel=64,write_4k=1ms/1ms/1ms/1ms/1ms/1ms/1ms/1ms/1ms/1ms,read_iops=9k,write_iops=2k,read_bytes_per_s=500M,write_bytes_per_s=100M,read_stream=250M,flush_times=5ms/5ms/5ms/5ms/5ms/5ms/5ms/5ms/5ms/5ms,volatile_cache=on";
+	struct host host = drive(spec, 64 * GIB_SECTORS);
+
+	(void)state;
+	about("measured: cap on reads", iops(&host, random_read, 4, 32, 50000),
+	      9000, 0.05);
+	about("measured: cap on writes",
+	      iops(&host, random_write, 4, 32, 50000), 2000, 0.05);
+	about("measured: reads and writes beside each other",
+	      iops(&host, random_mix, 4, 64, 50000), 4000, 0.08);
+	about("measured: cap on bytes read, MB/s",
+	      rate(&host, random_read, 256, 64, 10000) / MB, 500, 0.05);
+	about("measured: cap on bytes written, MB/s",
+	      rate(&host, random_write, 256, 64, 10000) / MB, 100, 0.05);
+	about("measured: a stream, MB/s",
+	      rate(&host, next_read, 256, 1, 10000) / MB, 250, 0.03);
+	about("measured: a write and a flush, ms",
+	      2e3 / iops(&host, write_flush, 4, 1, 2000), 6, 0.02);
+	host_stop(&host);
+}
+
 /* ---- cost ---- */
 
 /* A second of a busy drive takes the processor well below a second. */
@@ -667,6 +727,8 @@ int main(void)
 		cmocka_unit_test(test_suspension),
 		cmocka_unit_test(test_collection),
 		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_measured_scaling),
+		cmocka_unit_test(test_measured_sides),
 		cmocka_unit_test(test_models_are_cheap),
 	};
 

@@ -8,11 +8,14 @@
 
 #include <cmocka.h>
 
+#include "check.h"
 #include "model_host.h"
 
 #define MIB_SECTORS 2048ull
 #define GIB_SECTORS (1024 * MIB_SECTORS)
 #define TIB_SECTORS (1024 * GIB_SECTORS)
+
+static u64 seed;
 
 static void between(const char *what, double value, double low, double high)
 {
@@ -30,7 +33,7 @@ static void start(struct host *host, enum simdisk_kind kind, u64 capacity)
 	struct simdisk_parameters parameters;
 
 	simdisk_defaults(&parameters, kind);
-	host_start(host, &parameters, capacity, 1);
+	host_start(host, &parameters, capacity, next_random(&seed));
 }
 
 /* ---- patterns ---- */
@@ -344,7 +347,8 @@ static double ssd_reads_with_dies(u32 dies)
 
 	simdisk_defaults(&parameters, SIMDISK_SSD);
 	parameters.flash.dies = dies;
-	host_start(&host, &parameters, 256 * GIB_SECTORS, 1);
+	host_start(&host, &parameters, 256 * GIB_SECTORS,
+		   next_random(&seed));
 	host_run(&host, random_read_4k, 32, 50000);
 	iops = host_iops(&host);
 	host_stop(&host);
@@ -477,7 +481,7 @@ static void test_nvme_dies(void **state)
 		struct host host;
 
 		parameters.flash.dies = 8 << i;
-		host_start(&host, &parameters, TIB_SECTORS, 1);
+		host_start(&host, &parameters, TIB_SECTORS, next_random(&seed));
 		host_run(&host, random_read_4k, 512, 100000);
 		iops[i] = host_iops(&host);
 		host_stop(&host);
@@ -513,7 +517,7 @@ static void test_nvme_queues_take_turns(void **state)
 	(void)state;
 	simdisk_defaults(&parameters, SIMDISK_NVME);
 	parameters.flash.controller_ns = 100000;
-	host_start(&host, &parameters, TIB_SECTORS, 1);
+	host_start(&host, &parameters, TIB_SECTORS, next_random(&seed));
 	for (u32 i = 0; i < 256; i++) {
 		request = random_read_4k(&host, 0);
 		request.hw_queue = 0;
@@ -583,7 +587,8 @@ static void test_volume_counts_long_ios(void **state)
 	(void)state;
 	simdisk_defaults(&parameters, SIMDISK_VOLUME);
 	parameters.volume.bytes_per_s = 100000000000;
-	host_start(&host, &parameters, 100 * GIB_SECTORS, 1);
+	host_start(&host, &parameters, 100 * GIB_SECTORS,
+		   next_random(&seed));
 	settle(&host);
 	host_run(&host, random_read_256k, 64, 20000);
 	about("volume: 256 KiB I/Os/s without a byte cap", host_iops(&host), 3000, 0.005);
@@ -650,5 +655,6 @@ int main(void)
 		cmocka_unit_test(test_volume_latency),
 	};
 
+	seed = fresh_seed("drives");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,13 @@
 
 #include <cmocka.h>
 
+#include "check.h"
 #include "model_host.h"
 
 #define GIB_SECTORS (2048ull * 1024)
 #define TIB_SECTORS (1024 * GIB_SECTORS)
+
+static u64 seed;
 #define SATA_DEPTH 32u
 
 /* What the commands of one class met. */
@@ -26,7 +29,8 @@ static void start(struct host *host, enum simdisk_kind kind, bool priority_comma
 
 	simdisk_defaults(&parameters, kind);
 	parameters.priority_command = priority_command;
-	host_start(host, &parameters, kind == SIMDISK_HDD ? TIB_SECTORS : GIB_SECTORS, 1);
+	host_start(host, &parameters, kind == SIMDISK_HDD ? TIB_SECTORS : GIB_SECTORS,
+		   seed);
 }
 
 static void submit(struct host *host, enum simdisk_operation operation, bool high)
@@ -219,5 +223,6 @@ int main(void)
 		cmocka_unit_test(test_write_goes_first),
 	};
 
+	seed = fresh_seed("priorities");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static struct simdisk_request any_io(struct host *host, u64 number)
 
 /*
  * What plain names gave before specs were there: hashes of all completions and their times, taken
- * from commit 15fd5ea. Figures in docs/results come from these drives, so a change that moves one
+ * from commit 15fd5ea; measured drives, from 437b13d, before several commands could share one.
+ * Figures in docs/results come from these drives, so a change that moves one
  * must be meant; no test could work out the hashes from the code that it tests.
  */
 static const struct {
@@ -54,6 +55,9 @@ static const struct {
 	{ "nvme", 1, 0x09fb664c963a94ccull },
 	{ "nvme", 2, 0xaae3937756986c3cull },
 	{ "nvme", 3, 0x1cf51c998aea2de3ull },
+	{ "measured", 1, 0x250c43e13f430b58ull },
+	{ "measured:parallel=4,iops=20k,bytes_per_s=300M,flush=2ms", 1, 0xc50e31c758694e90ull },
+	{ "measured:parallel=16,sigma=0.5,iops=900", 1, 0xf8d580c82177759full },
 };
 
 static u64 print_of(const char *spec, u64 seed)
@@ -103,6 +107,24 @@ static void test_values_are_read(void **state)
 	assert_false(read.priority_command);
 }
 
+static void test_lists_are_read(void **state)
+{
+	struct simdisk_parameters read = host_parsed(
+		"measured:write_scaling=1.9/3.5/6/9.25/10/10/9,read_iops=5k,write_bytes_per_s=80M,read_stream=200M,flush_times=1us/2us/3us/4us/5us/6us/7us/8us/9us/1s");
+
+	(void)state;
+	assert_int_equal(read.measured.scaling_ppm[0][0], 0);
+	assert_int_equal(read.measured.scaling_ppm[1][0], 1900000);
+	assert_int_equal(read.measured.scaling_ppm[1][3], 9250000);
+	assert_int_equal(read.measured.scaling_ppm[1][6], 9000000);
+	assert_int_equal(read.measured.side_iops[0], 5000);
+	assert_int_equal(read.measured.side_iops[1], 0);
+	assert_int_equal(read.measured.side_bytes_per_s[1], 80000000);
+	assert_int_equal(read.measured.stream_bytes_per_s[0], 200000000);
+	assert_int_equal(read.measured.flush_quantile_ns[0], 1000);
+	assert_int_equal(read.measured.flush_quantile_ns[9], 1000000000);
+}
+
 static const struct {
 	const char *spec;
 	const char *says;	/* part of the message */
@@ -129,6 +151,15 @@ static const struct {
 	{ "hdd:iops=4", "iops is no parameter of hdd" },
 	{ "hdd:fua=yes", "fua=yes is not accepted; give on or off" },
 	{ "hdd:cache=100", "cache=100 is not accepted" },
+	{ "measured:read_scaling=1/2/3/4/5/6", "give seven numbers with / between" },
+	{ "measured:read_scaling=1/2/3/4/5/6/7/8", "give seven numbers" },
+	{ "measured:read_scaling=1/2/3/4/5/6/", "give seven numbers" },
+	{ "measured:read_scaling=0/2/3/4/5/6/7", "0.01 to 1000" },
+	{ "measured:read_scaling=1ms/2/3/4/5/6/7", "give seven numbers" },
+	{ "measured:flush_times=1s", "give ten times with / between" },
+	{ "measured:flush_times=2s/1s/1s/1s/1s/1s/1s/1s/1s/3s", "quantiles of a flush must not fall" },
+	{ "measured:read_stream=10k", "read_stream and write_stream must be 0 or at least 1M" },
+	{ "volume:read_stream=10M", "read_stream is no parameter of volume" },
 	{ "hdd:hw_queues=2", "hw_queues must be 1" },
 	{ "hdd:outer_bytes_per_s=10M", "outer_bytes_per_s must be at least inner_bytes_per_s" },
 };
@@ -225,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_names_are_unchanged),
 		cmocka_unit_test(test_values_are_read),
+		cmocka_unit_test(test_lists_are_read),
 		cmocka_unit_test(test_mistakes_are_told),
 		cmocka_unit_test(test_messages_fit),
 		cmocka_unit_test(test_any_text),

@@ -49,6 +49,44 @@ moment() { # NAME
   echo "moment $1"
 }
 
+# A query and an index build, each of which sleeps in two workers: PID:CLASS of all that take part.
+parallel() {
+  local each tries=0
+  psql -XAtq <<'SQL' || stop "no function"
+CREATE FUNCTION slowly(n int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_sleep(1000);
+  RETURN n;
+END $$;
+CREATE TABLE built AS SELECT generate_series(1, 10000) AS n;
+ALTER TABLE built SET (parallel_workers = 2);
+SQL
+  for each in "SELECT count(slowly(n)) FROM built" "CREATE INDEX ON built (slowly(n))"; do
+    psql -XAtq >/dev/null 2>&1 <<SQL &
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+$each;
+SQL
+  done
+  until [[ $(psql -XAtqc "SELECT count(*) FROM pg_stat_activity
+    WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep'") -eq 4 ]]; do
+    sleep 0.2
+    tries=$((tries + 1))
+    [[ $tries -lt 300 ]] || stop "there are no parallel workers"
+  done
+  moment parallel
+  psql -XAtq -F: >"$RESULTS/parallel.classes" <<'SQL'
+SELECT it.pid, CASE WHEN leader.query LIKE 'SELECT%' THEN 'foreground' ELSE 'background' END
+FROM pg_stat_activity AS leader JOIN pg_stat_activity AS it
+  ON leader.pid IN (it.pid, it.leader_pid)
+WHERE leader.query ~ 'slowly' AND leader.backend_type = 'client backend'
+  AND leader.pid <> pg_backend_pid();
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'slowly'
+  AND backend_type = 'client backend' AND pid <> pg_backend_pid() \g /dev/null
+SQL
+}
+
 measure() { # NAME COMMAND...: what fgiod takes of a processor meanwhile
   local name=$1 cpu begin
   shift
@@ -89,6 +127,9 @@ phase restarting PostgreSQL
 server restart
 sessions
 moment restarted
+
+phase running parallel workers
+parallel
 
 phase killing fgiod
 kill -KILL $daemon

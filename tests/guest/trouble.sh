@@ -205,6 +205,21 @@ rearm() {
   python3 -c 'import fcntl, os; fcntl.ioctl(os.open("/dev/fgio", os.O_RDWR), 0xF6 << 8 | 8)'
 }
 
+# FGIO_IOC_REARM_DISK. Prints whether the watchdog had tripped for the disk, or the error's name.
+rearm_disk() { # DISK
+  python3 - "$1" <<'PYTHON'
+import errno, fcntl, os, struct, sys
+
+number = os.stat("/dev/" + sys.argv[1]).st_rdev
+request = struct.pack("4I", os.major(number), os.minor(number), 0, 0)
+try:
+    answer = fcntl.ioctl(os.open("/dev/fgio", os.O_RDWR), 0xC010F60C, request)
+    print(struct.unpack("4I", answer)[2])
+except OSError as error:
+    print(errno.errorcode[error.errno])
+PYTHON
+}
+
 read_16() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
 
 # Nothing but the watchdog ends the reads: the fault keeps them queued.
@@ -230,6 +245,33 @@ check_watchdog_trips_for_one_disk_alone() {
   rearm
   expect "the watchdog, re-armed" "$(counter watchdog_tripped "$one")" -eq 0
   DISK=$one expect_critical read_16 tagged foreground
+  remove_null one
+  remove_null two
+  load_fgio
+}
+
+check_one_disk_alone_is_rearmed() {
+  local one
+  load_fgio watchdog_ms=1000
+  make_null one size=64
+  one=$DISK
+  use fgio
+  trip_watchdog
+  make_null two size=64
+  use fgio
+  trip_watchdog
+  expect "tripped for the disk that is named" "$(rearm_disk "$DISK")" -eq 1
+  expect "the watchdog of the disk that is named" "$(counter watchdog_tripped)" -eq 0
+  expect "that of the other one" "$(counter watchdog_tripped "$one")" -eq 1
+  expect "tripped for it once more" "$(rearm_disk "$DISK")" -eq 0
+  use none
+  expect "a disk under another scheduler" "$(rearm_disk "$DISK")" = ENODEV
+  # The control: without a name, it is both.
+  use fgio
+  trip_watchdog
+  rearm
+  expect "the watchdog" "$(counter watchdog_tripped)" -eq 0
+  expect "that of the other one" "$(counter watchdog_tripped "$one")" -eq 0
   remove_null one
   remove_null two
   load_fgio

@@ -536,6 +536,10 @@ mod tests {
             Err(Error::ModuleOlder { call: "REARM" })
         }
 
+        fn rearm_disk(&self, _: u32, _: u32) -> Result<bool> {
+            Err(Error::ModuleOlder { call: "REARM_DISK" })
+        }
+
         fn blame(&self, cursor: u64, capacity: u32) -> Result<Page> {
             let entries = self.entries.borrow();
             let oldest = entries.len().saturating_sub(self.kept);

@@ -194,6 +194,11 @@ fn node_number(root: &Root, path: &Path) -> Option<String> {
     text.strip_prefix("block ").map(str::to_owned)
 }
 
+/// Finds the disk, and the partition, with the device number `MAJOR:MINOR`.
+pub fn by_number(root: &Root, number: &str) -> Result<Resolved> {
+    from_directory(&root.path("/sys/dev/block").join(number))
+}
+
 fn no_such_device(name: &str) -> Error {
     Error::NoSuchDevice {
         name: name.to_owned(),

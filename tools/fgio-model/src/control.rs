@@ -97,8 +97,12 @@ pub trait Diagnosis {
     /// What inheritance and the watchdog do.
     fn state(&self) -> Result<State>;
 
-    /// Takes up work again after the watchdog let everything through.
+    /// Takes up work again on all disks that the watchdog lets through.
     fn rearm(&self) -> Result<()>;
+
+    /// The same on the disk `major`:`minor`; returns whether the watchdog had
+    /// tripped for it.
+    fn rearm_disk(&self, major: u32, minor: u32) -> Result<bool>;
 
     /// Waits of foreground tasks from `cursor` on, at most `capacity`.
     fn blame(&self, cursor: u64, capacity: u32) -> Result<Page>;
@@ -247,6 +251,13 @@ impl Diagnosis for DeviceFile {
         sys::rearm(&self.file).map_err(|errno| later_call_failed("REARM", errno))
     }
 
+    fn rearm_disk(&self, major: u32, minor: u32) -> Result<bool> {
+        sys::rearm_disk(&self.file, major, minor).map_err(|errno| match errno {
+            Errno::NODEV => Error::NotUnderFgio { major, minor },
+            errno => later_call_failed("REARM_DISK", errno),
+        })
+    }
+
     fn blame(&self, cursor: u64, capacity: u32) -> Result<Page> {
         let capacity = capacity.min(uapi::BLAME_CAPACITY_MAX);
         let mut entries = vec![FgioBlameEntry::default(); capacity as usize];
@@ -341,6 +352,7 @@ mod tests {
             Diagnosis::hooks(&device).unwrap_err(),
             device.state().unwrap_err(),
             device.rearm().unwrap_err(),
+            device.rearm_disk(8, 0).unwrap_err(),
             device.blame(0, 16).unwrap_err(),
             device.wait_for(1).unwrap_err(),
             device.wait_for_nobody().unwrap_err(),

@@ -19,6 +19,7 @@ pub mod error;
 mod files;
 pub mod inheritance;
 mod kernel;
+pub mod measure;
 pub mod module;
 pub mod persist;
 pub mod priority;

@@ -349,6 +349,10 @@ mod tests {
             Ok(())
         }
 
+        fn rearm_disk(&self, _: u32, _: u32) -> Result<bool> {
+            Ok(false)
+        }
+
         fn blame(&self, cursor: u64, _: u32) -> Result<Page> {
             let ring = self.ring.borrow();
             let from = (cursor as usize).min(ring.len());

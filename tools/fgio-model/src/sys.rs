@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, NoArg, Setter, Updater, ioctl};
 
 use crate::uapi::{
-    self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioState,
-    FgioTag, FgioTagList, FgioWaitFor,
+    self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioRearm,
+    FgioState, FgioTag, FgioTagList, FgioWaitFor,
 };
 
 /// `FGIO_IOC_INFO`
@@ -123,6 +123,24 @@ pub fn state(device: &File) -> Result<FgioState, Errno> {
 pub fn rearm(device: &File) -> Result<(), Errno> {
     // SAFETY: the call takes no argument and touches no user memory.
     unsafe { ioctl(device, NoArg::<{ uapi::IOC_REARM }>::new()) }
+}
+
+/// `FGIO_IOC_REARM_DISK`; returns whether the watchdog had tripped for it.
+pub fn rearm_disk(device: &File, major: u32, minor: u32) -> Result<bool, Errno> {
+    let mut rearm = FgioRearm {
+        major,
+        minor,
+        ..FgioRearm::default()
+    };
+    // SAFETY: the driver reads and writes one struct fgio_rearm, of which
+    // FgioRearm is the exact layout; every bit pattern is a valid one.
+    unsafe {
+        ioctl(
+            device,
+            Updater::<{ uapi::IOC_REARM_DISK }, FgioRearm>::new(&mut rearm),
+        )
+    }?;
+    Ok(rearm.tripped != 0)
 }
 
 /// `FGIO_IOC_BLAME` from `cursor` on into `entries`; in the answer `cursor`,

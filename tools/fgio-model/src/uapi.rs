@@ -276,6 +276,16 @@ pub struct FgioWordAt {
     pub address: u64,
 }
 
+/// `struct fgio_rearm`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioRearm {
+    pub major: u32,
+    pub minor: u32,
+    pub tripped: u32,
+    pub reserved: u32,
+}
+
 /// `FGIO_IOC_MAGIC`
 pub const IOC_MAGIC: u8 = 0xF6;
 /// `FGIO_IOC_INFO`
@@ -302,6 +312,9 @@ pub const IOC_BLAME: Opcode = opcode::read_write::<FgioBlame>(IOC_MAGIC, 9);
 pub const IOC_SET_WORD: Opcode = opcode::write::<FgioWordSlot>(IOC_MAGIC, 10);
 /// `FGIO_IOC_TIE_WORD`
 pub const IOC_TIE_WORD: Opcode = opcode::write::<FgioWordAt>(IOC_MAGIC, 11);
+
+/// `FGIO_IOC_REARM_DISK`
+pub const IOC_REARM_DISK: Opcode = opcode::read_write::<FgioRearm>(IOC_MAGIC, 12);
 
 /// The text of a field that ends with a NUL.
 pub(crate) fn text(field: &[u8]) -> String {

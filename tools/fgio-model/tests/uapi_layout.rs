@@ -14,7 +14,7 @@ use std::process::Command;
 
 use fgio_model::uapi::*;
 
-const CONSTANTS: [(&str, u64); 56] = [
+const CONSTANTS: [(&str, u64); 57] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -68,6 +68,7 @@ const CONSTANTS: [(&str, u64); 56] = [
     ("FGIO_IOC_HOOKS", IOC_HOOKS as u64),
     ("FGIO_IOC_STATE", IOC_STATE as u64),
     ("FGIO_IOC_REARM", IOC_REARM as u64),
+    ("FGIO_IOC_REARM_DISK", IOC_REARM_DISK as u64),
     ("FGIO_IOC_BLAME", IOC_BLAME as u64),
     ("FGIO_IOC_SET_WORD", IOC_SET_WORD as u64),
     ("FGIO_IOC_TIE_WORD", IOC_TIE_WORD as u64),
@@ -96,6 +97,7 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_tag" => FgioTag { tid, class }
         "fgio_tag_list" => FgioTagList { tags, capacity, count }
         "fgio_promote" => FgioPromote { sector, major, minor, promoted, reserved }
+        "fgio_rearm" => FgioRearm { major, minor, tripped, reserved }
         "fgio_wait_for" => FgioWaitFor { tid, reserved }
         "fgio_hook_state" => FgioHookState { name, mechanism, state, error, missed }
         "fgio_hook_list" => FgioHookList { hooks, capacity, count }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::facts::{self, Ancestor, ProcessFacts, TaskFacts};
 use crate::profile::ThreadKind;
-use crate::{Fault, Field, Place, Profile, parse};
+use crate::{Decision, Fault, Field, Place, Profile, parse};
 
 /// A thread that may exist, and what it is to be.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Case {
     tid: i32,
     comm: String,
     class: Class,
+    /// The title of the process that it works for.
+    leader_title: Option<String>,
     /// The rule that is to decide; any, when it is not given.
     rule: Option<String>,
     place: Place,
@@ -29,7 +31,7 @@ pub struct CaseFailure {
     pub message: String,
 }
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "class",
     "rule",
     "process",
@@ -43,6 +45,7 @@ const FIELDS: [&str; 13] = [
     "parent_title",
     "ancestor_comm",
     "ancestor_title",
+    "leader_title",
 ];
 const PROCESS: i32 = 100;
 const OTHER_THREAD: i32 = 101;
@@ -59,7 +62,7 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
     let mut ancestor = Ancestor::default();
     let (mut class, mut rule, mut thread) = (None, None, None);
     let (mut comms, mut titles) = (Vec::new(), Vec::new());
-    let mut unit = None;
+    let (mut unit, mut leader_title) = (None, None);
     for field in element.fields(&FIELDS)? {
         match field.name {
             "class" => class = Some(parse::class(&field)?),
@@ -73,6 +76,7 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
             "unit" => unit = Some(field.text()?.to_owned()),
             "parent_comm" => parent.comm = field.text()?.to_owned(),
             "parent_title" => parent.title = field.text()?.to_owned(),
+            "leader_title" => leader_title = Some(field.text()?.to_owned()),
             "ancestor_comm" => ancestor.comm = field.text()?.to_owned(),
             _ => ancestor.title = field.text()?.to_owned(),
         }
@@ -114,6 +118,7 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
                 tid,
                 comm: (*comm).to_owned(),
                 class,
+                leader_title: leader_title.clone(),
                 rule: rule.clone(),
                 place: element.place(),
             });
@@ -137,7 +142,14 @@ impl Case {
         }
         let program = profile.program.matches(process);
         let rule = profile.rule_for(&facts).filter(|_| program);
-        let class = rule.map_or(Class::None, |rule| rule.class);
+        let leader = |pid| {
+            Some(ProcessFacts {
+                pid,
+                title: self.leader_title.clone()?,
+                ..process.clone()
+            })
+        };
+        let class = Decision { profile, rule }.class(process, leader);
         let by = match rule {
             Some(rule) => format!("by rule {}", rule.name),
             None if program => "since no rule applies".to_owned(),

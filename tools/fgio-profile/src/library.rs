@@ -37,8 +37,28 @@ pub struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    pub fn class(&self) -> Class {
-        self.rule.map_or(Class::None, |rule| rule.class)
+    /// The class of the thread of `process`; `facts_of` gives what is known of another
+    /// process, which it may work for.
+    pub fn class(
+        &self,
+        process: &ProcessFacts,
+        facts_of: impl FnOnce(i32) -> Option<ProcessFacts>,
+    ) -> Class {
+        self.rule.map_or(Class::None, |rule| {
+            rule.class_for(process, |leader| self.class_of_leader(&facts_of(leader)?))
+        })
+    }
+
+    /// Of a process of the same profile, and not of one with a leader of its own.
+    fn class_of_leader(&self, leader: &ProcessFacts) -> Option<Class> {
+        let facts = TaskFacts {
+            tid: leader.pid,
+            comm: &leader.comm,
+            process: leader,
+        };
+        let is_ours = self.profile.program.matches(leader);
+        let rule = self.profile.rule_for(&facts).filter(|_| is_ours)?;
+        rule.leader.is_none().then_some(rule.class)
     }
 }
 

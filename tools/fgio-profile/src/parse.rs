@@ -135,8 +135,9 @@ fn rule(element: &Field<'_>) -> Result<Rule, Fault> {
     let mut name = None;
     let mut chosen = None;
     let mut why = None;
+    let mut leader = None;
     let mut conditions = Conditions::default();
-    let known: Vec<&str> = ["name", "class", "why", "comm", "thread"]
+    let known: Vec<&str> = ["name", "class", "leader", "why", "comm", "thread"]
         .into_iter()
         .chain(PROCESS_CONDITIONS)
         .collect();
@@ -144,6 +145,7 @@ fn rule(element: &Field<'_>) -> Result<Rule, Fault> {
         match field.name {
             "name" => name = Some((field.text()?.to_owned(), field.place())),
             "class" => chosen = Some(class(&field)?),
+            "leader" => leader = Some(leader_mark(&field)?),
             "why" => why = Some(field.text()?.to_owned()),
             "comm" => conditions.comm = Some(comm(&field)?),
             "thread" => conditions.thread = Some(thread(&field)?),
@@ -166,10 +168,22 @@ fn rule(element: &Field<'_>) -> Result<Rule, Fault> {
     Ok(Rule {
         name,
         class,
+        leader,
         why,
         conditions,
         place,
     })
+}
+
+fn leader_mark(field: &Field<'_>) -> Result<String, Fault> {
+    let text = field.text()?;
+    if text.is_empty() {
+        return Err(field.fault(
+            "`leader` is empty",
+            "give what stands in the title before the process id, such as `for PID `",
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 pub fn class(field: &Field<'_>) -> Result<Class, Fault> {

@@ -107,10 +107,40 @@ impl Program {
 pub struct Rule {
     pub name: String,
     pub class: Class,
+    /// What stands in the title before the id of the process that threads work
+    /// for: they are what it is, and `class` when that is not known.
+    pub leader: Option<String>,
     /// For people.
     pub why: Option<String>,
     pub conditions: Conditions,
     pub place: Place,
+}
+
+impl Rule {
+    fn needs(&self) -> Needs {
+        let leader = Needs {
+            title: self.leader.is_some(),
+            ..Needs::default()
+        };
+        leader.and(self.conditions.needs())
+    }
+
+    /// The process that threads of `process` work for.
+    fn leader_of(&self, process: &ProcessFacts) -> Option<i32> {
+        let (_, rest) = process.title.rsplit_once(self.leader.as_ref()?)?;
+        let end = rest.find(|letter: char| !letter.is_ascii_digit());
+        rest[..end.unwrap_or(rest.len())].parse().ok()
+    }
+
+    /// What threads of `process` are; `class_of` says what another process is.
+    pub fn class_for(
+        &self,
+        process: &ProcessFacts,
+        class_of: impl FnOnce(i32) -> Option<Class>,
+    ) -> Class {
+        let leader = self.leader_of(process);
+        leader.and_then(class_of).unwrap_or(self.class)
+    }
 }
 
 /// A program, and rules that say what its threads are.
@@ -137,7 +167,7 @@ impl Profile {
     }
 
     pub fn needs(&self) -> Needs {
-        let rules = self.rules.iter().map(|rule| rule.conditions.needs());
+        let rules = self.rules.iter().map(Rule::needs);
         rules.fold(self.program.conditions.needs(), Needs::and)
     }
 }

@@ -175,7 +175,7 @@ fn class(library: &Library, process: &ProcessFacts, comm: &str) -> Class {
     };
     library
         .decide(&facts)
-        .map_or(Class::None, |decision| decision.class())
+        .map_or(Class::None, |decision| decision.class(process, |_| None))
 }
 
 fn process(comm: &str) -> ProcessFacts {

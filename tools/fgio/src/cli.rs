@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fgio_model::blame::By;
+use fgio_model::measure::{Access, SIZE_MIN};
 use fgio_model::recording::Moment;
 use fgio_model::setting;
 use fgio_model::tag::Class;
@@ -29,6 +30,7 @@ Examples:
   fgio blame                          what foreground tasks waited for
   fgio profile test 4711              what the profiles make of it, and why
   fgio set boost off                  look on, but do not interfere
+  fgio measure sda                    a model of a disk, for the lab
   fgio disable sda                    and back
 
 Exit status:
@@ -179,7 +181,11 @@ pub enum Command {
     /// module lets all I/O of that disk through as if there were no foreground
     /// tasks, until it is told to take up work again. `fgio status` says why it
     /// did. Needs root.
-    Rearm,
+    Rearm {
+        /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken; all that the watchdog lets through when none is given
+        #[arg(value_name = "DEV")]
+        devices: Vec<String>,
+    },
 
     /// Look at the profiles, by which fgiod tags the threads of databases
     ///
@@ -188,6 +194,24 @@ pub enum Command {
     /// them, drop-ins in NAME.toml.d/ extend them.
     #[command(subcommand)]
     Profile(ProfileCommand),
+
+    /// Measure a drive, and write a model of it that the lab can load
+    ///
+    /// Reads from it for two minutes and writes nothing to it: service times of reads
+    /// anywhere of 4, 32 and 256 KiB, what 2 to 128 of them deliver at once, and reads
+    /// in order. With --write or --destroy-data, the same of writes, and flushes. DEV
+    /// can be a partition, a device on top of disks or a file as well; reading a disk
+    /// needs root.
+    ///
+    /// This loads the drive fully: what else uses it is slow meanwhile, and distorts the
+    /// figures. The I/O has the command's own priority, since the idle class would
+    /// measure the scheduler. What has never been written, a drive may answer without
+    /// reading it: use a drive or a file that holds data. Credits and quotas that last
+    /// longer than the measurement are not seen.
+    ///
+    /// The file names the model of the drive, the kernel and the day, but no serial
+    /// number and no path. `lab/run --device @FILE` runs experiments on it.
+    Measure(MeasureArguments),
 
     /// Find what hinders fgio on this system, and say what to do
     ///
@@ -416,6 +440,49 @@ pub struct ReplayArguments {
     pub shown: ShownArguments,
 }
 
+#[derive(Debug, Args)]
+pub struct MeasureArguments {
+    /// Disk or partition: a name (sda) or a device node (/dev/sda); a file; with --write, a directory
+    #[arg(value_name = "DEV|FILE|DIR")]
+    pub target: String,
+
+    /// File to write the model to
+    #[arg(short, long, value_name = "FILE", default_value = "drive.txt")]
+    pub out: PathBuf,
+
+    /// Time that it may take; less means fewer samples of what is rare
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = measuring)]
+    pub seconds: Duration,
+
+    /// Measure writes and flushes, too, all in a file of --size that is made in DIR and
+    /// removed; half of what is free stays free
+    #[arg(long)]
+    pub write: bool,
+
+    /// Size of that file, such as 512Mi or 16Gi; one that no cache holds is best
+    #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = file_size, requires = "write")]
+    pub size: u64,
+
+    /// Measure writes and flushes, too, on the device itself: ALL DATA ON IT IS LOST. Refused
+    /// while it is in use or holds a file system, a volume or partitions
+    #[arg(long, conflicts_with = "write")]
+    pub destroy_data: bool,
+
+    /// Replace the file that --out names
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl MeasureArguments {
+    pub fn access(&self) -> Access {
+        match (self.write, self.destroy_data) {
+            (true, _) => Access::NewFile(self.size),
+            (_, true) => Access::Destroy,
+            _ => Access::Read,
+        }
+    }
+}
+
 /// Which waits are counted together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Grouping {
@@ -509,6 +576,27 @@ fn period(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if RANGE.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("give seconds from 0.1 to 31536000, which is a year".to_owned()),
+    }
+}
+
+fn measuring(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (1.0..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds from 1 to 3600".to_owned()),
+    }
+}
+
+fn file_size(text: &str) -> Result<u64, String> {
+    const UNIT: u64 = 1 << 20;
+    const MOST: u64 = 1 << 44;
+    let units = [("Mi", UNIT), ("Gi", UNIT << 10)];
+    let parts = units
+        .iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)));
+    let number = parts.and_then(|(digits, unit)| Some((digits.parse::<u64>().ok()?, unit)));
+    match number.and_then(|(number, unit)| number.checked_mul(unit)) {
+        Some(bytes @ SIZE_MIN..=MOST) => Ok(bytes),
+        _ => Err("give a size from 16Mi to 16384Gi, such as 512Mi or 4Gi".to_owned()),
     }
 }
 

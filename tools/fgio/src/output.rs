@@ -93,6 +93,13 @@ impl Output {
         ));
     }
 
+    /// Says on standard error what is being done; nothing when the answer is JSON.
+    pub fn progress(self, text: &str) {
+        if !self.json {
+            self.complain(text);
+        }
+    }
+
     fn complain(self, text: &str) {
         // Nothing is left to be done when even this cannot be printed.
         let _ = writeln!(anstream::stderr(), "{text}");

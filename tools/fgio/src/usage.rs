@@ -150,9 +150,9 @@ mod tests {
                 "fgio tag",
             ),
             (
-                &["rearm", "sda"],
+                &["doctor", "sda"],
                 "\"sda\" is one argument too many",
-                "`fgio rearm --help`",
+                "`fgio doctor --help`",
             ),
             (
                 &["tag", "x"],

@@ -373,7 +373,12 @@ fn settings_that_cannot_be_changed_say_why() {
 #[test]
 fn blame_and_rearm_need_the_module() {
     let system = System::new();
-    for command in [&["blame"][..], &["blame", "-f"], &["rearm"]] {
+    for command in [
+        &["blame"][..],
+        &["blame", "-f"],
+        &["rearm"],
+        &["rearm", "sda"],
+    ] {
         system
             .fgio(command)
             .assert()

@@ -86,13 +86,20 @@ impl Policy {
         needs
     }
 
-    fn class(&self, facts: &TaskFacts<'_>) -> Class {
+    /// `facts_of` gives what is known of another process, which it may work for.
+    fn class(
+        &self,
+        facts: &TaskFacts<'_>,
+        facts_of: impl FnOnce(i32) -> Option<ProcessFacts>,
+    ) -> Class {
         let users = &self.users;
         if !users.sources().is_empty() && !users.match_whole(&facts.process.user) {
             return Class::None;
         }
         let decision = self.library.decide(facts);
-        decision.map_or(Class::None, |decision| decision.class())
+        decision.map_or(Class::None, |decision| {
+            decision.class(facts.process, facts_of)
+        })
     }
 }
 
@@ -394,12 +401,21 @@ impl<S: System, C: Control> Engine<S, C> {
         let Some(thread) = process.threads.get(&tid) else {
             return;
         };
-        let class = self.policy.class(&TaskFacts {
+        let facts = TaskFacts {
             tid,
             comm: &thread.comm,
             process: &process.facts,
-        });
+        };
+        let class = self.policy.class(&facts, |leader| self.facts_now(leader));
         self.tag(pid, tid, class);
+    }
+
+    /// What a process is at this moment: a worker may start before its leader's title is
+    /// looked at again, or be found before its leader is.
+    fn facts_now(&self, pid: i32) -> Option<ProcessFacts> {
+        let comm = self.system.comm(pid)?;
+        let needs = self.policy.needs(&comm);
+        self.system.facts(pid, comm, needs)
     }
 
     /// Sees to it that a thread has the tag `class`, unless its tag is not ours.

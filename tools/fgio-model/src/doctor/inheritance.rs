@@ -209,6 +209,10 @@ mod tests {
             Ok(())
         }
 
+        fn rearm_disk(&self, _: u32, _: u32) -> Result<bool> {
+            Ok(false)
+        }
+
         fn blame(&self, cursor: u64, _: u32) -> Result<Page> {
             Ok(Page {
                 waits: Vec::new(),

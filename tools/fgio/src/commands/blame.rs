@@ -297,6 +297,10 @@ mod tests {
             Ok(())
         }
 
+        fn rearm_disk(&self, _: u32, _: u32) -> Result<bool> {
+            Ok(false)
+        }
+
         fn blame(&self, cursor: u64, _: u32) -> Result<Page> {
             let mut ring = self.ring.borrow_mut();
             let waits = ring[cursor as usize..].to_vec();

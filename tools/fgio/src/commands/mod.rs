@@ -4,6 +4,7 @@
 pub mod blame;
 pub mod doctor;
 pub mod generate;
+pub mod measure;
 pub mod profile;
 pub mod rearm;
 pub mod record;

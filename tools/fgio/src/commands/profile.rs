@@ -204,7 +204,8 @@ fn test(context: &Context, id: i32) -> Result<u8, Failure> {
     warn_of_refused(context, &library.faults);
     let gone = || Error::NoSuchTask { id };
     let pid = procfs::process_of(root, id).ok_or_else(gone)?;
-    let process = procfs::process_facts(root, &Users::read(root), pid, Needs::ALL);
+    let users = Users::read(root);
+    let process = procfs::process_facts(root, &users, pid, Needs::ALL);
     let process = process.ok_or_else(gone)?;
     let module = DeviceFile::open(root);
     let mut tids = procfs::threads(root, pid);
@@ -216,14 +217,20 @@ fn test(context: &Context, id: i32) -> Result<u8, Failure> {
             comm: &comm,
             process: &process,
         };
-        let rule = library.decide(&facts).and_then(|decision| decision.rule);
+        let decision = library.decide(&facts);
+        let rule = decision.and_then(|decision| decision.rule);
+        let class = decision.map_or(Class::None, |decision| {
+            decision.class(&process, |leader| {
+                procfs::process_facts(root, &users, leader, Needs::ALL)
+            })
+        });
         let tag = module
             .as_ref()
             .ok()
             .and_then(|module| module.get_tag(tid).ok());
         Some(Tested {
             tid,
-            class: rule.map_or(Class::None, |rule| rule.class),
+            class,
             rule: rule.map(Shown::from),
             tag,
             comm,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio rearm`
 
+use fgio_model::block::{self, Disk};
 use fgio_model::control::{DeviceFile, Diagnosis};
 use fgio_model::inheritance::Watchdog;
+use fgio_model::{Error, Root};
 use serde::Serialize;
 
+use super::switch;
 use crate::Context;
 use crate::failure::{self, Failure};
 
@@ -16,10 +19,57 @@ struct Answer {
     watchdog: Watchdog,
 }
 
-pub fn rearm(context: &Context) -> Result<u8, Failure> {
-    let answer = take_up_work(&DeviceFile::open(&context.root)?)?;
+/// Of one disk that was named.
+#[derive(Serialize)]
+struct Rearmed {
+    device: String,
+    /// The partition that was named, when it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition: Option<String>,
+    /// `false` when the watchdog had not tripped for it.
+    rearmed: bool,
+}
+
+pub fn rearm(context: &Context, devices: &[String]) -> Result<u8, Failure> {
+    let module = DeviceFile::open(&context.root)?;
+    if !devices.is_empty() {
+        return switch::each(
+            context,
+            devices,
+            |root, device| take_up_work_on(&module, root, device),
+            describe_one,
+        );
+    }
+    let answer = take_up_work(&module)?;
     context.output.answer(&answer, || describe(&answer))?;
     Ok(failure::OK)
+}
+
+fn take_up_work_on(module: &dyn Diagnosis, root: &Root, name: &str) -> Result<Rearmed, Error> {
+    let resolved = block::resolve(root, name)?;
+    let (major, minor) = number(&resolved.disk).ok_or_else(|| Error::NoSuchDevice {
+        name: name.to_owned(),
+    })?;
+    Ok(Rearmed {
+        rearmed: module.rearm_disk(major, minor)?,
+        device: resolved.disk.name,
+        partition: resolved.partition,
+    })
+}
+
+fn number(disk: &Disk) -> Option<(u32, u32)> {
+    let number = disk.device_number()?;
+    let (major, minor) = number.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn describe_one(rearmed: &Rearmed) -> String {
+    let device = &rearmed.device;
+    let text = match rearmed.rearmed {
+        true => format!("{device}: fgio takes up work again"),
+        false => format!("{device}: the watchdog has not tripped: nothing to do"),
+    };
+    text + &switch::partition_note(device, rearmed.partition.as_ref())
 }
 
 fn take_up_work(device: &dyn Diagnosis) -> Result<Answer, Failure> {
@@ -47,17 +97,28 @@ fn describe(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::fs;
 
+    use fgio_model::Result;
     use fgio_model::blame::Page;
     use fgio_model::inheritance::{HookState, State};
-    use fgio_model::{Error, Result};
 
     use super::*;
 
+    /// tripped_disk: the only disk that it tripped for
     struct Module {
         tripped: Cell<bool>,
+        tripped_disk: RefCell<Option<(u32, u32)>>,
         is_root: bool,
+    }
+
+    fn module(tripped: bool, is_root: bool) -> Module {
+        Module {
+            tripped: Cell::new(tripped),
+            tripped_disk: RefCell::new(tripped.then_some((8, 16))),
+            is_root,
+        }
     }
 
     impl Diagnosis for Module {
@@ -87,6 +148,17 @@ mod tests {
             Ok(())
         }
 
+        fn rearm_disk(&self, major: u32, minor: u32) -> Result<bool> {
+            match (major, minor) {
+                (8, 0 | 16) => Ok(self
+                    .tripped_disk
+                    .borrow_mut()
+                    .take_if(|disk| *disk == (major, minor))
+                    .is_some()),
+                _ => Err(Error::NotUnderFgio { major, minor }),
+            }
+        }
+
         fn blame(&self, _: u64, _: u32) -> Result<Page> {
             Err(Error::ModuleOlder { call: "BLAME" })
         }
@@ -94,10 +166,7 @@ mod tests {
 
     #[test]
     fn only_a_watchdog_that_tripped_is_rearmed() {
-        let module = Module {
-            tripped: Cell::new(true),
-            is_root: true,
-        };
+        let module = module(true, true);
         let answer = take_up_work(&module).unwrap();
         assert!(answer.rearmed && !module.tripped.get());
         assert!(describe(&answer).contains("sda: nothing moved"));
@@ -107,11 +176,36 @@ mod tests {
     }
 
     #[test]
+    fn only_the_disk_that_is_named_is_rearmed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::at(directory.path());
+        for (disk, number) in [("sda", "8:0"), ("sdb", "8:16"), ("nvme0n1", "259:0")] {
+            let path = root.path(format!("/sys/class/block/{disk}"));
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("dev"), format!("{number}\n")).unwrap();
+        }
+        let module = module(true, true);
+        for (disk, rearmed) in [("sda", false), ("sdb", true), ("sdb", false)] {
+            let answer = take_up_work_on(&module, &root, disk).unwrap();
+            assert_eq!((answer.device.as_str(), answer.rearmed), (disk, rearmed));
+            let said = describe_one(&answer);
+            assert_eq!(said.contains("nothing to do"), !rearmed, "{said}");
+        }
+        let error = take_up_work_on(&module, &root, "nvme0n1").err().unwrap();
+        assert!(matches!(
+            error,
+            Error::NotUnderFgio {
+                major: 259,
+                minor: 0
+            }
+        ));
+        let error = take_up_work_on(&module, &root, "sdz").err().unwrap();
+        assert!(matches!(error, Error::NoSuchDevice { .. }));
+    }
+
+    #[test]
     fn it_takes_root() {
-        let module = Module {
-            tripped: Cell::new(true),
-            is_root: false,
-        };
+        let module = module(true, false);
         let failure = take_up_work(&module).map(|_| ()).unwrap_err();
         assert_eq!(failure.status, failure::PERMISSION_DENIED);
         assert!(module.tripped.get());

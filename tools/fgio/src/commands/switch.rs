@@ -69,7 +69,7 @@ pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
 
 /// Does the same to each device. One that fails does not keep the others from
 /// being done; the exit status is that of the first failure.
-fn each<T: Serialize>(
+pub fn each<T: Serialize>(
     context: &Context,
     devices: &[String],
     action: impl Fn(&Root, &str) -> Result<T, Error>,
@@ -98,7 +98,7 @@ fn each<T: Serialize>(
     Ok(status)
 }
 
-fn partition_note(device: &str, partition: Option<&String>) -> String {
+pub fn partition_note(device: &str, partition: Option<&String>) -> String {
     partition.map_or_else(String::new, |partition| {
         format!("\n  {partition} is a partition: schedulers belong to the whole disk, {device}")
     })

@@ -322,6 +322,45 @@ fn a_new_backend_is_tagged_once_it_has_written_its_title() {
     assert_eq!(bench.tags(), ONE_BACKEND);
 }
 
+/// The leader has a new title when it starts workers, and nobody has looked at it yet.
+#[test]
+fn a_parallel_worker_is_what_its_leader_is_by_then() {
+    let mut bench = Bench::new();
+    let start_worker = |bench: &mut Bench, pid: i32, leader: i32| {
+        bench.fork(10, pid);
+        let title = format!("postgres: parallel worker for PID {leader} ");
+        bench.world.set_title(pid, &title);
+        bench.pass(Duration::from_millis(2));
+    };
+    bench
+        .world
+        .set_title(12, "postgres: app bench [local] CREATE INDEX");
+    start_worker(&mut bench, 20, 12);
+    assert_eq!(
+        bench.tags(),
+        [(12, Class::Foreground), (20, Class::Background)]
+    );
+    bench
+        .world
+        .set_title(12, "postgres: app bench [local] SELECT");
+    start_worker(&mut bench, 21, 12);
+    bench.end(20);
+    assert_eq!(
+        bench.tags(),
+        [(12, Class::Foreground), (21, Class::Foreground)]
+    );
+    // The controls: leaders that have no class, that are no part of the server, or are gone.
+    for leader in [11, 50, 4711] {
+        start_worker(&mut bench, 20, leader);
+        assert_eq!(bench.tags().len(), 2, "{leader}");
+        bench.end(20);
+    }
+    // A worker with a smaller id than its leader is found first.
+    start_worker(&mut bench, 5, 12);
+    bench.restart();
+    assert!(bench.tags().contains(&(5, Class::Foreground)));
+}
+
 #[test]
 fn what_a_child_runs_is_no_longer_the_database() {
     let mut bench = Bench::new();
