@@ -27,7 +27,13 @@ BATCHES = (
     Batch("timing", ("timing", "gate"), cpus=1, counted_clock=True),
     Batch("precision", ("precision",), cpus=1, counted_clock=True),
     Batch("abuse", ("abuse",), memory_mib=2048),
-    Batch("hooks", ("hooks", "layers"), cpus=4, test_modules=True, append="slub_debug=FPZ"),
+    Batch(
+        "hooks",
+        ("hooks", "layers", "promotion"),
+        cpus=4,
+        test_modules=True,
+        append="slub_debug=FPZ",
+    ),
 )
 GOOD = "ok"
 

@@ -11,7 +11,7 @@
  *	abuse unprivileged
  *	abuse sleepers THREADS SECONDS
  *	abuse idle THREADS foreground|background
- *	abuse mortals THREADS SECONDS
+ *	abuse mortals THREADS	until SIGTERM
  *	abuse recycled SECONDS
  *	abuse lingering ROUNDS
  *	abuse churn SEED	until SIGTERM
@@ -613,6 +613,7 @@ static void *linger(void *tid)
 static void as_somebody(pid_t roots)
 {
 	struct fgio_blame blame = { 0 };
+	struct fgio_rearm rearm = { 0 };
 	static _Atomic pid_t own;
 	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 
@@ -624,6 +625,8 @@ static void as_somebody(pid_t roots)
 		    &(struct fgio_wait_for){ .tid = roots }) == -1);
 	CHECK(errno == EPERM);
 	CHECK(ioctl(device, FGIO_IOC_REARM) == -1 && errno == EPERM);
+	errno = 0;
+	CHECK(ioctl(device, FGIO_IOC_REARM_DISK, &rearm) == -1 && errno == EPERM);
 	errno = 0;
 	CHECK(ioctl(device, FGIO_IOC_BLAME, &blame) == -1 && errno == EPERM);
 	begin_thread(linger, (uintptr_t)&own);
@@ -803,11 +806,13 @@ static void run_idle(unsigned int threads, bool are_foreground)
 /* ---- threads that wait, and are gone ---- */
 
 static pthread_mutex_t never_free = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all_there;
 
 static void *wait_and_end(void *ms)
 {
 	struct timespec until;
 
+	pthread_barrier_wait(&all_there);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += (long)(uintptr_t)ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
@@ -817,28 +822,27 @@ static void *wait_and_end(void *ms)
 }
 
 /*
- * Waves of them, each of which waits once and ends, one after the other, and none comes
- * before all are gone: what they leave is not taken by others at once. They are
- * foreground by their I/O priority, so that the module may go meanwhile.
+ * Waves of them: all wait for the last one to start, then end one after the other, and
+ * the next wave comes when all are gone: what they leave is not taken by others at once.
+ * Where starting one takes longer than its wait, few would ever wait at the same time.
+ * They are foreground by their I/O priority, so that the module may go meanwhile.
  */
-static void run_mortals(unsigned int threads, unsigned int seconds)
+static void run_mortals(unsigned int threads)
 {
-	uint64_t end = now_ms() + seconds * 1000ULL;
 	pthread_t *mortal = calloc(threads, sizeof(*mortal));
 	unsigned int i;
 
-	CHECK(mortal);
+	CHECK(mortal && !pthread_barrier_init(&all_there, NULL, threads));
 	CHECK(!syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 		       IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
 	CHECK(!pthread_mutex_lock(&never_free));
-	while (now_ms() < end) {
+	for (;;) {
 		for (i = 0; i < threads; i++)
 			mortal[i] = begin_thread(wait_and_end,
 						 500 + 2000 * i / threads);
 		for (i = 0; i < threads; i++)
 			CHECK(!pthread_join(mortal[i], NULL));
 	}
-	free(mortal);
 }
 
 /* ---- locks whose memory has other owners soon ---- */
@@ -1347,6 +1351,8 @@ static void say_state(const char *name)
 
 	if (!strcmp(name, "walks"))
 		printf("%llu\n", now.walks);
+	else if (!strcmp(name, "walk_ms"))
+		printf("%llu\n", now.walk_ns / 1000000);
 	else if (!strcmp(name, "waits_lost"))
 		printf("%llu\n", now.waits_lost);
 	else if (!strcmp(name, "foreground_waiting"))
@@ -1372,7 +1378,7 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "hook") && strcmp(what, "state") &&
 	    strcmp(what, "unprivileged") && strcmp(what, "lingering") &&
-	    strcmp(what, "churn"))
+	    strcmp(what, "mortals") && strcmp(what, "churn"))
 		await_hooks();
 	if (!strcmp(what, "crowd") && argc == 5)
 		run_crowd(number(first), number(argv[3]), number(argv[4]));
@@ -1392,8 +1398,8 @@ int main(int argc, char **argv)
 		run_sleepers(number(first), number(argv[3]));
 	else if (!strcmp(what, "idle") && argc == 4)
 		run_idle(number(first), !strcmp(argv[3], "foreground"));
-	else if (!strcmp(what, "mortals") && argc == 4)
-		run_mortals(number(first), number(argv[3]));
+	else if (!strcmp(what, "mortals") && argc == 3)
+		run_mortals(number(first));
 	else if (!strcmp(what, "recycled") && argc == 3)
 		run_recycled(number(first));
 	else if (!strcmp(what, "churn") && argc == 3)

@@ -116,3 +116,30 @@ check_last_tag_goes_beside_recycled_locks() {
   expect "no end of a task was missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
   unload_fgio
 }
+
+# The hooks go some seconds after the last I/O by priority, while threads wait and end.
+expect_ends_missed() { # CONDITION...: for the number of them
+  wait_for "waiting threads" some_wait
+  wait_for "the hooks to go" hooks_follow 0 0
+  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" "$@"
+}
+
+# From when waits are ignored on, no end of a thread is seen: no walk may look at it after that.
+check_walks_pause_before_waits_are_ignored() {
+  local mortals
+  load_fgio
+  make_null mortals size=64
+  use fgio
+  abuse mortals 400 &
+  mortals=$!
+  stretch fgio_walk_pause 1000
+  expect_ends_missed -eq 0
+  # The control: they are ignored first.
+  stretch fgio_walk_pause 1000 fgio_waits_matter_now
+  expect_ends_missed -gt 0
+  no_stretch
+  kill $mortals
+  wait $mortals || true
+  unload_fgio
+  remove_null mortals
+}

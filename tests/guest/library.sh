@@ -60,11 +60,11 @@ unload_fgio() {
   rmmod fgio
 }
 
-# A race that needs a window finds it open: each call of the function is held up first. For batches
-# with test modules.
-stretch() { # FUNCTION MILLISECONDS
+# A race that needs a window finds it open: each call of the function is held up first, with the
+# variable cleared already where there is one. For batches with test modules.
+stretch() { # FUNCTION MILLISECONDS [VARIABLE]
   no_stretch
-  insmod "$PAYLOAD/modules/fgio_stretch.ko" "function=$1" "ms=$2"
+  insmod "$PAYLOAD/modules/fgio_stretch.ko" "function=$1" "ms=$2" ${3:+"clears=$3"}
 }
 
 no_stretch() {
@@ -83,6 +83,13 @@ wait_for() { # WHAT COMMAND...: until it succeeds, at most 20 s
     [[ $tries -lt 400 ]] || fail "in vain waited for $what"
     sleep 0.05
   done
+}
+
+# Foreground threads by I/O priority are seen by their I/O alone, for some seconds: on a slow guest,
+# hooks that were attached for one read are gone before the next wave of threads waits.
+some_wait() {
+  ionice -c1 dd if="/dev/$DISK" of=/dev/null bs=4k count=1 iflag=direct status=none
+  [[ $(abuse state foreground_waiting) -gt 200 ]]
 }
 
 extra_module() { # NAME

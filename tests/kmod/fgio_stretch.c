@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Stretches a window for tests: a function of the kernel or of a module takes
- * longer from its beginning on. Nothing else changes.
+ * longer from its beginning on. Nothing else changes, unless it is to begin by
+ * clearing a variable: that is the order in which its caller would have cleared
+ * the variable before the call, not after it.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -15,17 +17,43 @@ static unsigned int ms = 20;
 module_param(ms, uint, 0644);
 MODULE_PARM_DESC(ms, "how much longer, in milliseconds (20)");
 
+static char *clears = "";
+module_param(clears, charp, 0444);
+MODULE_PARM_DESC(clears, "a bool that is false from the function's beginning on");
+
+static bool *cleared;
+
 /* Context: preemption off, perhaps locks held: it spins. */
 static int delay(struct kprobe *probe, struct pt_regs *regs)
 {
+	if (cleared)
+		WRITE_ONCE(*cleared, false);
 	mdelay(READ_ONCE(ms));
 	return 0;
 }
 
 static struct kprobe probe = { .pre_handler = delay };
 
+/* kallsyms_lookup_name() is not exported: a probe of it knows its address. */
+static bool *find_bool(const char *name)
+{
+	unsigned long (*lookup)(const char *name);
+	struct kprobe finder = { .symbol_name = "kallsyms_lookup_name" };
+
+	if (register_kprobe(&finder))
+		return NULL;
+	lookup = (void *)finder.addr;
+	unregister_kprobe(&finder);
+	return (bool *)lookup(name);
+}
+
 static int __init stretch_init(void)
 {
+	if (*clears) {
+		cleared = find_bool(clears);
+		if (!cleared)
+			return -ENOENT;
+	}
 	probe.symbol_name = function;
 	return register_kprobe(&probe);
 }
