@@ -9,11 +9,40 @@ static u32 at_least_one(u32 value)
 	return value ? value : 1;
 }
 
+static u32 slots_left(u32 slots, u32 taken)
+{
+	return slots > taken ? slots - taken : 0;
+}
+
+/* What a line that is alone may have. */
+static u32 alone_limit(const struct fgio_admission *admission)
+{
+	return admission->total - admission->reserve;
+}
+
+/* The non-critical share while carriers are there. */
+static u32 beside_carriers(const struct fgio_admission *admission, u32 share)
+{
+	return at_least_one(slots_left(share, admission->reserve));
+}
+
+static void set_sure(struct fgio_admission *admission, enum fgio_line line,
+		     u32 least)
+{
+	u32 alone = alone_limit(admission);
+
+	fgio_store(&admission->sure[line], least < alone ? least : alone);
+}
+
 static void set_shares(struct fgio_admission *admission, u32 critical,
 		       u32 noncritical)
 {
 	fgio_store(&admission->share[FGIO_CRITICAL], critical);
 	fgio_store(&admission->share[FGIO_NONCRITICAL], noncritical);
+	set_sure(admission, FGIO_LINE_CRITICAL, critical);
+	set_sure(admission, FGIO_LINE_NONCRITICAL,
+		 beside_carriers(admission, noncritical));
+	set_sure(admission, FGIO_LINE_CARRIER, admission->reserve);
 }
 
 static void divide_slots(struct fgio_admission *admission)
@@ -62,22 +91,12 @@ void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
 	divide_slots(admission);
 }
 
-static u32 slots_left(u32 slots, u32 taken)
-{
-	return slots > taken ? slots - taken : 0;
-}
-
 /* Whether a line holds slots or waits for some. */
 static bool is_there(const struct fgio_admission *admission,
 		     enum fgio_line line)
 {
 	return fgio_load(&admission->admitted[line]) ||
 	       fgio_load(&admission->waiting[line]);
-}
-
-static u32 alone_limit(const struct fgio_admission *admission)
-{
-	return admission->total - admission->reserve;
 }
 
 static u32 critical_limit(const struct fgio_admission *admission,
@@ -95,7 +114,7 @@ static u32 noncritical_limit(const struct fgio_admission *admission,
 	u32 share = fgio_load(&admission->share[FGIO_NONCRITICAL]);
 
 	if (is_there(admission, FGIO_LINE_CARRIER))
-		return at_least_one(slots_left(share, admission->reserve));
+		return beside_carriers(admission, share);
 	if (critical_about || is_there(admission, FGIO_LINE_CRITICAL))
 		return share;
 	return alone_limit(admission);
@@ -130,35 +149,30 @@ static bool has_room(const struct fgio_admission *admission,
 	       fgio_admission_limit(admission, line, other_about);
 }
 
-/* Return: slots taken by the line now, this one included. */
-static u32 charge(struct fgio_admission *admission, enum fgio_line line)
-{
-	fgio_add(&admission->granted[line], 1);
-	return fgio_add(&admission->admitted[line], 1);
-}
-
-void fgio_admission_charge(struct fgio_admission *admission,
-			   enum fgio_line line)
-{
-	charge(admission, line);
-}
-
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_line line, bool other_about)
 {
 	u32 taken;
 
+	if (fgio_admission_is_sure(admission, line))
+		return fgio_admission_try_sure(admission, line);
 	/* Who has no chance shall not make others step back. */
 	if (fgio_load(&admission->waiting[line]) ||
 	    !has_room(admission, line, other_about))
 		return false;
-	taken = charge(admission, line);
+	taken = fgio_admission_charge(admission, line);
 	if (!fgio_load(&admission->waiting[line]) &&
 	    taken <= fgio_admission_limit(admission, line, other_about))
 		return true;
+	fgio_admission_step_back(admission, line);
+	return false;
+}
+
+void fgio_admission_step_back(struct fgio_admission *admission,
+			      enum fgio_line line)
+{
 	fgio_sub(&admission->granted[line], 1);
 	fgio_sub(&admission->admitted[line], 1);
-	return false;
 }
 
 void fgio_admission_wait(struct fgio_admission *admission,
@@ -168,12 +182,6 @@ void fgio_admission_wait(struct fgio_admission *admission,
 	waiter->granted = false;
 	fgio_list_add_tail(&admission->waiters[line], &waiter->link);
 	fgio_add(&admission->waiting[line], 1);
-}
-
-void fgio_admission_release(struct fgio_admission *admission,
-			    enum fgio_line line)
-{
-	fgio_sub(&admission->admitted[line], 1);
 }
 
 void fgio_admission_reclassify(struct fgio_admission *admission,
@@ -199,7 +207,7 @@ static struct fgio_waiter *grant_first(struct fgio_admission *admission,
 		return NULL;
 	waiter = fgio_container_of(admission->waiters[line].next,
 				   struct fgio_waiter, link);
-	charge(admission, line);
+	fgio_admission_charge(admission, line);
 	stop_waiting(admission, waiter);
 	waiter->granted = true;
 	return waiter;

@@ -82,6 +82,8 @@ struct fgio_waiter {
  * @total: slots there are
  * @wanted: shares asked for by the administrator
  * @share: shares in force: @wanted, cut in proportion where @total is smaller
+ * @sure: slots that a line may have whatever the others have: the least that
+ *	its limit can be
  * @reserve: slots that a class that is alone leaves free, and that carriers may
  *	have in any case
  * @admitted: slots taken, per line; may exceed a limit by what was charged
@@ -94,6 +96,7 @@ struct fgio_admission {
 	u32 total;
 	u32 wanted[FGIO_CLASSES];
 	u32 share[FGIO_CLASSES];
+	u32 sure[FGIO_LINES];
 	u32 reserve;
 	u32 admitted[FGIO_LINES];
 	u64 granted[FGIO_LINES];
@@ -131,9 +134,48 @@ u32 fgio_admission_limit(const struct fgio_admission *admission,
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_line line, bool other_about);
 
-/* Takes a slot without asking: for tasks that must not wait. */
-void fgio_admission_charge(struct fgio_admission *admission,
-			   enum fgio_line line);
+/*
+ * Takes a slot without asking: for tasks that must not wait. Return: slots taken
+ * by the line now, this one included.
+ */
+static inline u32 fgio_admission_charge(struct fgio_admission *admission,
+					enum fgio_line line)
+{
+	fgio_add(&admission->granted[line], 1);
+	return fgio_add(&admission->admitted[line], 1);
+}
+
+/* Undoes fgio_admission_charge() for who was not entitled to the slot. */
+void fgio_admission_step_back(struct fgio_admission *admission,
+			      enum fgio_line line);
+
+/*
+ * Whether a line has so few slots that no limit matters, and nobody needs to
+ * know which other I/O is about: then fgio_admission_try_sure() does as
+ * fgio_admission_try(). Nearly every I/O goes this way, so it is inline.
+ */
+static inline bool
+fgio_admission_is_sure(const struct fgio_admission *admission,
+		       enum fgio_line line)
+{
+	return fgio_load(&admission->admitted[line]) <
+	       fgio_load(&admission->sure[line]);
+}
+
+static inline bool fgio_admission_try_sure(struct fgio_admission *admission,
+					   enum fgio_line line)
+{
+	u32 taken;
+
+	if (fgio_load(&admission->waiting[line]))
+		return false;
+	taken = fgio_admission_charge(admission, line);
+	if (!fgio_load(&admission->waiting[line]) &&
+	    taken <= fgio_load(&admission->sure[line]))
+		return true;
+	fgio_admission_step_back(admission, line);
+	return false;
+}
 
 /*
  * Lines up for a slot. Call fgio_admission_grant() until NULL afterwards: it may
@@ -146,8 +188,11 @@ void fgio_admission_wait(struct fgio_admission *admission,
  * Gives a slot back. Call fgio_admission_grant() until NULL afterwards when
  * fgio_admission_somebody_waits().
  */
-void fgio_admission_release(struct fgio_admission *admission,
-			    enum fgio_line line);
+static inline void fgio_admission_release(struct fgio_admission *admission,
+					  enum fgio_line line)
+{
+	fgio_sub(&admission->admitted[line], 1);
+}
 
 /*
  * A request turned out to be of another line: its slot goes with it. Call

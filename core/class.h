@@ -93,6 +93,17 @@ static inline u16 fgio_stamp_ioprio(enum fgio_class class, u16 ioprio)
 }
 
 /*
+ * Whether a priority makes nothing critical, and carries no mark: nothing is
+ * known of such an I/O but by the thread that submits it. Context: any.
+ */
+static inline bool fgio_ioprio_is_plain(u16 ioprio)
+{
+	return !(ioprio & (FGIO_IOPRIO_CRITICAL | FGIO_IOPRIO_NONCRITICAL)) &&
+	       fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) ==
+		       FGIO_NONCRITICAL;
+}
+
+/*
  * A priority without fgio's marks: user space may set any hint bits (since
  * 6.5), and must not decide by them. Context: any.
  */

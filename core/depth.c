@@ -22,6 +22,9 @@
 /* One goes whatever was learnt, for this share of a disk's time. */
 #define PROMISE_SHARE 10
 
+/* Of so many critical requests in the drive, one may be of the share of others. */
+#define SHARE_OTHERS 4
+
 #define REST_NEAR_NS (MILLISECOND / 2)
 
 void fgio_depth_init(struct fgio_depth *depth, bool rotates)
@@ -61,6 +64,22 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
 }
 
+/* What is known for the one is the beginning for the other. */
+void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns)
+{
+	struct fgio_pace before = depth->pace;
+
+	if (recent == depth->recent)
+		return;
+	depth->recent = recent;
+	if (depth->phase != FGIO_DEPTH_SETTLED)
+		return;
+	depth->pace = depth->aside.pace ? depth->aside : before;
+	depth->pace.busy_until_ns = before.busy_until_ns;
+	depth->aside = before;
+	fgio_depth_begin_interval(depth, now_ns);
+}
+
 /* ---- what is coming ---- */
 
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
@@ -77,13 +96,8 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 				    beyond(came_ns, since_ns));
 }
 
-void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
-{
-	fgio_store(&depth->quiet_since_ns, now_ns);
-}
-
 /* As fgio_foresight_next(); what should have come already is not foreseen. */
-static bool foresee(const struct fgio_depth *depth, u64 work_ns, u64 now_ns,
+static bool foresee(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 		    u64 *done_ns, u64 *late_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
@@ -102,11 +116,11 @@ static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 	const struct fgio_floor *floor = &depth->floor[depth->critical_kind];
 	u64 wait_ns = QUIET_WAIT_NS;
 
-	if (floor->fresh)
+	if (floor->fresh || depth->recent)
 		return false;
 	if (floor->count < FGIO_FLOOR_CERTAIN)
 		wait_ns *= FGIO_FLOOR_CERTAIN / 2;
-	return now_ns + FGIO_DEPTH_WINDOW_NS < depth->window_end_ns + wait_ns;
+	return now_ns < depth->window_begin_ns + wait_ns;
 }
 
 /*
@@ -118,12 +132,15 @@ static u64 others_max(const struct fgio_depth *depth,
 		      const struct fgio_floor *floor, u64 work_ns)
 {
 	u64 steady = 2 + depth->tolerance / 16;
+	u64 waits_ns = steady * floor->known_ns;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED)
 		return depth->together;
 	if (floor->fresh < FGIO_FLOOR_FRESH)
 		return 1;
-	return 2 + steady * floor->known_ns / larger(work_ns, 1);
+	if (depth->recent)
+		waits_ns += FGIO_DEPTH_RECENT_NS;
+	return 2 + waits_ns / larger(work_ns, 1);
 }
 
 static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
@@ -166,8 +183,10 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = 0;
 
-	if (depth->pace.busy_until_ns > now_ns)
-		retry_ns = depth->pace.busy_until_ns;
+	if (depth->pace.busy_until_ns > now_ns &&
+	    !fgio_share_allows(&depth->share, now_ns))
+		retry_ns = fgio_share_retry_ns(&depth->share,
+					       depth->pace.busy_until_ns);
 	else if (wants_quiet(depth, now_ns))
 		retry_ns = now_ns + QUIET_LOOK_NS;
 	if (!retry_ns)
@@ -204,6 +223,8 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		&depth->floor[fgio_kind_of(sectors, write)];
 	u64 work_ns = work_of(depth, sectors);
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
+	u64 critical = fgio_load(&in_device[FGIO_CRITICAL]);
+	u64 others_most;
 	enum foresight foresight = NOT_FORESEEN;
 
 	if (depth->rotates && !write && !others)
@@ -213,13 +234,17 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
 	}
-	if (!fgio_load(&in_device[FGIO_CRITICAL]))
+	if (!critical)
 		foresight = ask_foresight(depth, work_ns, floor, now_ns);
 	if (foresight == TOO_LATE)
 		return false;
 	if (foresight == NOT_FORESEEN && !bucket_allows(depth, now_ns))
 		return false;
-	if (others >= others_max(depth, floor, work_ns)) {
+	others_most = others_max(depth, floor, work_ns);
+	/* A part of what is there waits no longer than the rest of it. */
+	if (depth->share.share)
+		others_most = larger(others_most, 1 + critical / SHARE_OTHERS);
+	if (others >= others_most) {
 		depth->interval.crowded = true;
 		return hold_back(depth, 0);
 	}
@@ -252,32 +277,40 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 	return depth->retry_ns;
 }
 
-bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
+bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
+			    u64 now_ns)
 {
-	u64 retry_ns = fgio_load(&depth->retry_ns);
 	/* Critical I/O that came does not shorten what a disk's arm still owes. */
 	bool owes = fgio_depth_rotates(depth) &&
 		    fgio_load(&depth->pace.busy_until_ns) >= retry_ns;
 
-	return retry_ns > now_ns && (owes || retry_ns - now_ns < REST_NEAR_NS);
+	return owes || retry_ns - now_ns < REST_NEAR_NS;
 }
 
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
-		     u64 sector, u32 sectors, bool write, u32 others,
-		     u64 now_ns)
+		     enum fgio_class class, u64 sector, u32 sectors, bool write,
+		     u32 others, u64 now_ns)
 {
 	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
+	bool critical = class == FGIO_CRITICAL;
 
 	*stamp = (struct fgio_depth_stamp){
 		.sent_ns = now_ns,
 		.wait_ns = (u32)wait_ns,
 		.kind = fgio_kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
+		.alone = critical && fgio_share_is_alone(&depth->share, others,
+							 now_ns),
 		.far = !write && fgio_platter_moves(&depth->platter, sector,
 						    sectors),
 	};
 	depth->work_ns = work_of(depth, sectors);
 	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);
+	if (critical)
+		depth->interval.critical_sent += size_of(sectors);
+	else
+		fgio_share_spend(&depth->share, depth->work_ns,
+				 depth->pace.busy_until_ns, now_ns);
 }
 
 void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors)

@@ -32,10 +32,18 @@
 #include "pace.h"
 #include "platter.h"
 #include "samples.h"
+#include "share.h"
 #include "types.h"
 
-/* How long each kind of I/O takes in a quiet drive is looked at again so often. */
-#define FGIO_DEPTH_WINDOW_NS 250000000ULL
+/*
+ * How long each kind of I/O takes in a quiet drive is looked at again so often: at first,
+ * and where it was as it was known to be.
+ */
+#define FGIO_DEPTH_WINDOW_FIRST_NS 250000000ULL
+#define FGIO_DEPTH_WINDOW_MOST_NS 2000000000ULL
+
+/* While critical I/O is not about, but may come back, others may wait for each other so long. */
+#define FGIO_DEPTH_RECENT_NS 1000000ULL
 
 /* The tolerance is never less, or more. */
 #define FGIO_DEPTH_TOLERANCE_LEAST 2
@@ -50,6 +58,7 @@
  * @wait_ns: how long it was expected to wait for others there
  * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
+ * @alone: critical, and no other was there, nor work left by one
  * @far: a read, far from those before it
  */
 struct fgio_depth_stamp {
@@ -57,6 +66,7 @@ struct fgio_depth_stamp {
 	u32 wait_ns;
 	u8 kind;
 	bool quiet;
+	bool alone;
 	bool far;
 };
 
@@ -65,6 +75,7 @@ struct fgio_depth_stamp {
  * @begin_ns: when it began
  * @idle_ns: of it, how long there was no non-critical request
  * @found_ns: work in the drive that was not known of
+ * @critical_sent: size of what critical I/O went in it
  * @measured: completions learnt from
  * @judged: critical ones of them, since the tolerance grew last
  * @held_back: something waited for its turn: a faster pace would be of use
@@ -78,6 +89,7 @@ struct fgio_depth_interval {
 	u64 begin_ns;
 	u64 idle_ns;
 	u64 found_ns;
+	u64 critical_sent;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -100,9 +112,11 @@ struct fgio_depth {
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
+	bool recent; /* critical I/O is not about, but may come back */
 	struct fgio_chance chance; /* of non-critical I/O that is late */
 	struct fgio_platter platter;
 	struct fgio_pace pace;
+	struct fgio_pace aside; /* while critical I/O may come back, or is about */
 	u64 learnt_ns; /* when fgio_depth_learn() was called last */
 	u64 paced_ns;  /* when it became slower last */
 	u64 work_ns;   /* of the latest request */
@@ -114,9 +128,11 @@ struct fgio_depth {
 	u32 surprise;  /* what of that was not expected... */
 	u32 usual;     /* ...and the mean of that over some intervals */
 	struct fgio_depth_interval interval;
-	u64 window_end_ns;
+	u64 window_ns;
+	u64 window_begin_ns;
 	struct fgio_floor floor[FGIO_KINDS];
 
+	struct fgio_share share;
 	struct fgio_foresight foresight;
 
 	u64 retry_ns;
@@ -156,6 +172,16 @@ static inline bool fgio_depth_rotates(const struct fgio_depth *depth)
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		      u64 now_ns);
 
+/*
+ * Whether critical I/O is not about, but may come back: @recent. Who comes back finds
+ * what was given to the drive meanwhile once, and not with each I/O, so that more may go.
+ * How fast is learnt for each apart.
+ */
+void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns);
+
+/* Of depth.c and depth_learn.c alone. */
+void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns);
+
 /* Learns from what completed since the last call. */
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);
 
@@ -175,11 +201,21 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
+/* Of fgio_depth_rests(): @retry_ns is to come. */
+bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
+			    u64 now_ns);
+
 /*
  * Whether that time is so near, or so certain, that nobody needs to ask before: who
  * waited for a critical I/O that completed is to have the CPU first. Any context.
  */
-bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns);
+static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
+{
+	u64 retry_ns = fgio_load(&depth->retry_ns);
+
+	return retry_ns > now_ns &&
+	       fgio_depth_rests_until(depth, retry_ns, now_ns);
+}
 
 /**
  * fgio_depth_promise_ns() - when the next non-critical request goes, whatever was learnt
@@ -204,6 +240,7 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
  * fgio_depth_sent() - a request of either class goes to the drive
  * @depth: what is known of the drive
  * @stamp: the request's own
+ * @class: its class
  * @sector: where it begins
  * @sectors: its length
  * @write: its direction
@@ -211,8 +248,8 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
  * @now_ns: the time
  */
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
-		     u64 sector, u32 sectors, bool write, u32 others,
-		     u64 now_ns);
+		     enum fgio_class class, u64 sector, u32 sectors, bool write,
+		     u32 others, u64 now_ns);
 
 /* It completed, and @others non-critical requests are left in the drive. */
 void fgio_depth_completed(struct fgio_depth *depth,
@@ -246,6 +283,9 @@ void fgio_depth_flush_ends(struct fgio_depth *depth,
 			   const struct fgio_flush *flush, u64 now_ns);
 
 /* The last critical request that was known of completed. */
-void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns);
+static inline void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
+{
+	fgio_store(&depth->quiet_since_ns, now_ns);
+}
 
 #endif /* FGIO_CORE_DEPTH_H */

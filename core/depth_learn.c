@@ -75,6 +75,7 @@ void fgio_depth_completed(struct fgio_depth *depth,
 		.others = others,
 		.kind = stamp->kind,
 		.quiet = stamp->quiet,
+		.alone = stamp->alone,
 		.critical = class == FGIO_CRITICAL,
 		.far = stamp->far,
 	};
@@ -261,6 +262,8 @@ static void learn_noncritical(struct fgio_depth *depth,
 	u64 found_ns;
 
 	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
+	if (depth->recent)
+		slack_ns = larger(slack_ns, FGIO_DEPTH_RECENT_NS);
 	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
 	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
 		return;
@@ -327,6 +330,9 @@ static void learn_sample(struct fgio_depth *depth,
 		learn_flush(depth, seen, now_ns);
 		return;
 	}
+	if (seen->critical)
+		fgio_share_note(&depth->share, seen->kind, seen->took_ns,
+				seen->alone);
 	if (!floor->known_ns)
 		return;
 	slack_ns = fgio_floor_slack_ns(floor);
@@ -494,6 +500,31 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 	       depth->interval.idle_ns <= length_ns / IDLE_SHARE;
 }
 
+/* What was known of a quiet drive may be wrong where what is known of a busy one is. */
+static void doubt(struct fgio_depth *depth)
+{
+	if (depth->interval.harmed || depth->interval.flushed ||
+	    fgio_pace_is_elsewhere(&depth->pace))
+		depth->window_ns = FGIO_DEPTH_WINDOW_FIRST_NS;
+}
+
+void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns)
+{
+	fgio_pace_begin(&depth->pace, now_ns);
+	depth->interval = (struct fgio_depth_interval){
+		.begin_ns = now_ns,
+		.judged = depth->interval.judged,
+	};
+}
+
+/* Whether critical I/O alone keeps the drive busy for most of the time. */
+static bool wants_all(const struct fgio_depth *depth, u64 length_ns)
+{
+	return !depth->rotates &&
+	       fgio_pace_work(&depth->pace, depth->interval.critical_sent) >
+		       length_ns / 2;
+}
+
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
@@ -514,18 +545,20 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	fgio_pace_count(&depth->pace, length_ns, was_wanted(depth, length_ns),
 			now_ns);
 	adapt(depth, found, harmed, now_ns);
-	fgio_pace_begin(&depth->pace, now_ns);
-	depth->interval = (struct fgio_depth_interval){
-		.begin_ns = now_ns,
-		.judged = depth->interval.judged,
-	};
+	doubt(depth);
+	fgio_share_turn(&depth->share, wants_all(depth, length_ns),
+			depth->interval.held_back);
+	fgio_depth_begin_interval(depth, now_ns);
 }
 
 /* ---- all ---- */
 
 static void turn_window(struct fgio_depth *depth, u64 now_ns)
 {
-	depth->window_end_ns = now_ns + FGIO_DEPTH_WINDOW_NS;
+	depth->window_begin_ns = now_ns;
+	depth->window_ns = larger(FGIO_DEPTH_WINDOW_FIRST_NS,
+				  smaller(2 * depth->window_ns,
+					  FGIO_DEPTH_WINDOW_MOST_NS));
 	for (u32 i = 0; i < FGIO_KINDS; i++)
 		depth->floor[i].fresh = 0;
 }
@@ -545,7 +578,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 	     i++)
 		learn_sample(depth, &seen, now_ns);
 	learn_cache(depth, now_ns);
-	if (now_ns >= depth->window_end_ns)
+	if (now_ns >= depth->window_begin_ns + depth->window_ns)
 		turn_window(depth, now_ns);
 	if (beyond(now_ns, depth->interval.begin_ns) >= length_ns &&
 	    depth->interval.measured >= INTERVAL_SAMPLES)

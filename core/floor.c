@@ -7,14 +7,6 @@
 #define OFF_MOST 4ULL
 #define SLACK_MOST 2ULL
 
-u8 fgio_kind_of(u32 sectors, bool write)
-{
-	u32 size = 31 - (u32)__builtin_clz(sectors / 8 | 1);
-
-	return (u8)(smaller(size, FGIO_KIND_SIZES - 1) +
-		    (write ? FGIO_KIND_SIZES : 0));
-}
-
 /* A median: few I/Os that took long for other reasons do not move it far. */
 void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns)
 {

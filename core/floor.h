@@ -6,6 +6,7 @@
 #ifndef FGIO_CORE_FLOOR_H
 #define FGIO_CORE_FLOOR_H
 
+#include "number.h"
 #include "types.h"
 
 /*
@@ -34,7 +35,13 @@ struct fgio_floor {
 	u32 fresh;
 };
 
-u8 fgio_kind_of(u32 sectors, bool write);
+static inline u8 fgio_kind_of(u32 sectors, bool write)
+{
+	u32 size = 31 - (u32)__builtin_clz(sectors / 8 | 1);
+
+	return (u8)(smaller(size, FGIO_KIND_SIZES - 1) +
+		    (write ? FGIO_KIND_SIZES : 0));
+}
 
 /* The least length of reads of a kind. */
 static inline u64 fgio_kind_read_bytes(u8 kind)

@@ -14,11 +14,18 @@
 #define MARGIN_MOST_SHARE 16
 #define MARGIN_LEAST_SHARE 64
 
-/* The longest and the shortest may be chance: the second of each counts. */
+/*
+ * The longest and the shortest may be chance: the second of each counts. Critical
+ * I/O comes far more often than something waits for what is foreseen of it.
+ */
 static void sum_up(struct fgio_foresight *foresight)
 {
 	u32 least[2] = { ~0U, ~0U }, most[2] = { 0, 0 };
 
+	if (foresight->summed == foresight->pauses ||
+	    foresight->pauses < FGIO_FORESIGHT_PAUSES)
+		return;
+	foresight->summed = foresight->pauses;
 	for (u32 i = 0; i < FGIO_FORESIGHT_PAUSES; i++) {
 		u32 pause = foresight->pause_ns[i];
 
@@ -44,8 +51,6 @@ void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns)
 	u32 at = foresight->pauses++ % FGIO_FORESIGHT_PAUSES;
 
 	foresight->pause_ns[at] = (u32)smaller(pause_ns, 2 * LONGEST_NS);
-	if (foresight->pauses >= FGIO_FORESIGHT_PAUSES)
-		sum_up(foresight);
 }
 
 static u64 late(const struct fgio_foresight *foresight, u64 since_ns)
@@ -55,12 +60,15 @@ static u64 late(const struct fgio_foresight *foresight, u64 since_ns)
 	return since_ns + most_ns + most_ns / 64 + LATE_NS;
 }
 
-bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
+bool fgio_foresight_next(struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *done_ns, u64 *late_ns)
 {
-	u64 least_ns = foresight->least_ns, most_ns = foresight->most_ns;
 	u64 margin_ns = foresight->margin_ns;
+	u64 least_ns, most_ns;
 
+	sum_up(foresight);
+	least_ns = foresight->least_ns;
+	most_ns = foresight->most_ns;
 	if (!least_ns || least_ns > LONGEST_NS ||
 	    least_ns < WORTH_SHARE * work_ns ||
 	    most_ns - least_ns + margin_ns > least_ns / ALIKE_SHARE)
@@ -70,9 +78,10 @@ bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
 	return true;
 }
 
-bool fgio_foresight_soon(const struct fgio_foresight *foresight, u64 since_ns,
+bool fgio_foresight_soon(struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *late_ns)
 {
+	sum_up(foresight);
 	if (foresight->pauses < FGIO_FORESIGHT_PAUSES ||
 	    (u64)foresight->most_ns * WORTH_SHARE > work_ns)
 		return false;
@@ -83,9 +92,11 @@ bool fgio_foresight_soon(const struct fgio_foresight *foresight, u64 since_ns,
 void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
 			  u64 known_ns)
 {
-	u64 least_ns = foresight->least_ns;
 	u64 margin_ns = foresight->margin_ns;
+	u64 least_ns;
 
+	sum_up(foresight);
+	least_ns = foresight->least_ns;
 	if (excess_ns)
 		margin_ns = smaller(margin_ns + excess_ns / 2,
 				    least_ns / MARGIN_MOST_SHARE);

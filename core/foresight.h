@@ -18,6 +18,7 @@
 struct fgio_foresight {
 	u32 pause_ns[FGIO_FORESIGHT_PAUSES];
 	u32 pauses;
+	u32 summed; /* @pauses when the next two were found */
 	u32 least_ns;
 	u32 most_ns;
 	u64 margin_ns;
@@ -37,14 +38,14 @@ void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns);
  * Return: false when it cannot be said, or when waiting for it would cost too
  * much: the pauses have to be alike, and long beside the work.
  */
-bool fgio_foresight_next(const struct fgio_foresight *foresight, u64 since_ns,
+bool fgio_foresight_next(struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *done_ns, u64 *late_ns);
 
 /*
  * As fgio_foresight_next(), for pauses that are short beside the work: to wait for the
  * next critical I/O costs little, and it comes before @late_ns. Return: whether so.
  */
-bool fgio_foresight_soon(const struct fgio_foresight *foresight, u64 since_ns,
+bool fgio_foresight_soon(struct fgio_foresight *foresight, u64 since_ns,
 			 u64 work_ns, u64 *late_ns);
 
 /* Critical I/O took so much longer than @known_ns, as in a quiet drive; or 0. */

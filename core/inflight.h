@@ -45,6 +45,13 @@ static inline u32 fgio_inflight_all(const struct fgio_inflight *inflight)
 	       (word >> FGIO_INFLIGHT_BITS & FGIO_INFLIGHT_MASK);
 }
 
+/* Whether it has one, counted or not. Ordered before what is read after it. */
+static inline bool fgio_inflight_any(const struct fgio_inflight *inflight)
+{
+	return fgio_load_acquire(&inflight->word) &
+	       ((1ULL << FGIO_INFLIGHT_EPOCH_SHIFT) - 1);
+}
+
 /* A request goes to the device. Return: what fgio_inflight_leave() wants. */
 static inline u32 fgio_inflight_enter(struct fgio_inflight *inflight)
 {

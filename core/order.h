@@ -26,6 +26,7 @@
 #define FGIO_CORE_ORDER_H
 
 #include "list.h"
+#include "request.h"
 #include "types.h"
 
 #define FGIO_DIRECTIONS 2
@@ -41,8 +42,6 @@
  * reads: with 32 here, writes had 94 to 95 % of its share of an NVMe drive.
  */
 #define FGIO_ORDER_SHARE_READS 30
-
-struct fgio_request;
 
 enum fgio_order_by {
 	FGIO_ORDER_AGE,
@@ -83,6 +82,69 @@ struct fgio_sweep {
 
 void fgio_order_init(struct fgio_order *order);
 
+/*
+ * The two rules. Without a sweep they are inline: each I/O passes them, and most
+ * find one request alone.
+ */
+struct fgio_request *fgio_order_choose_on_sweep(const struct fgio_order *order,
+						const struct fgio_sweep *sweep,
+						u64 now_ns);
+void fgio_order_went_on_sweep(struct fgio_order *order,
+			      const struct fgio_request *request,
+			      const struct fgio_sweep *sweep);
+
+static inline bool fgio_order_holds(const struct fgio_order *order, bool write)
+{
+	return !fgio_list_empty(&order->fifo[write]);
+}
+
+static inline struct fgio_request *
+fgio_order_oldest(const struct fgio_order *order, bool write)
+{
+	return fgio_container_of(order->fifo[write].next, struct fgio_request,
+				 link);
+}
+
+/* Reads that may go while writes are queued, and then writes beside reads. */
+static inline u32 fgio_order_reads_at_a_time(enum fgio_order_by by)
+{
+	return by == FGIO_ORDER_SHARE ? FGIO_ORDER_SHARE_READS :
+					FGIO_ORDER_STARVED;
+}
+
+static inline u32 fgio_order_writes_at_a_time(enum fgio_order_by by)
+{
+	return by == FGIO_ORDER_SHARE ? FGIO_ORDER_BATCH : 1;
+}
+
+static inline struct fgio_request *
+fgio_order_choose_by_age(const struct fgio_order *order, enum fgio_order_by by)
+{
+	bool write = !fgio_order_holds(order, false);
+
+	if (fgio_order_holds(order, true) &&
+	    order->passed >= fgio_order_reads_at_a_time(by))
+		write = true;
+	return fgio_order_oldest(order, write);
+}
+
+static inline void fgio_order_went_by_age(struct fgio_order *order,
+					  const struct fgio_request *request,
+					  enum fgio_order_by by)
+{
+	bool both = fgio_order_holds(order, !request->write);
+
+	if (!request->write && both) {
+		order->passed++;
+		return;
+	}
+	/* The turn of the writes is over when it was long enough, or nothing vies. */
+	if (both && ++order->turn < fgio_order_writes_at_a_time(by))
+		return;
+	order->passed = 0;
+	order->turn = 0;
+}
+
 /**
  * fgio_order_choose() - the request that goes next
  * @order: at least one is queued
@@ -90,14 +152,26 @@ void fgio_order_init(struct fgio_order *order);
  * @sweep: what comes next on the way, for FGIO_ORDER_SWEEP
  * @now_ns: the time, for that
  */
-struct fgio_request *fgio_order_choose(const struct fgio_order *order,
-				       enum fgio_order_by by,
-				       const struct fgio_sweep *sweep,
-				       u64 now_ns);
+static inline struct fgio_request *
+fgio_order_choose(const struct fgio_order *order, enum fgio_order_by by,
+		  const struct fgio_sweep *sweep, u64 now_ns)
+{
+	return by == FGIO_ORDER_SWEEP ?
+		       fgio_order_choose_on_sweep(order, sweep, now_ns) :
+		       fgio_order_choose_by_age(order, by);
+}
 
 /* @request, which was just chosen so, goes; it is queued still. */
-void fgio_order_went(struct fgio_order *order,
-		     const struct fgio_request *request, enum fgio_order_by by,
-		     const struct fgio_sweep *sweep);
+static inline void fgio_order_went(struct fgio_order *order,
+				   const struct fgio_request *request,
+				   enum fgio_order_by by,
+				   const struct fgio_sweep *sweep)
+{
+	order->position[request->write] = request->sector + request->sectors;
+	if (by == FGIO_ORDER_SWEEP)
+		fgio_order_went_on_sweep(order, request, sweep);
+	else
+		fgio_order_went_by_age(order, request, by);
+}
 
 #endif /* FGIO_CORE_ORDER_H */

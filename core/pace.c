@@ -85,6 +85,11 @@ bool fgio_pace_is_beyond(const struct fgio_pace *pace)
 	return pace->pace < pace->at_limit - pace->at_limit / BEYOND_SHARE;
 }
 
+bool fgio_pace_is_elsewhere(const struct fgio_pace *pace)
+{
+	return pace->pace < pace->at_limit - pace->at_limit / CONFIRMED_SHARE;
+}
+
 /* Only time in which more would have gone tells what the drive can do. */
 static void count_span(struct fgio_pace *pace, u64 length_ns, bool wanted)
 {

@@ -115,6 +115,9 @@ void fgio_pace_speed_up(struct fgio_pace *pace, bool rotates);
 /* Whether it is faster than the limit that was met. */
 bool fgio_pace_is_beyond(const struct fgio_pace *pace);
 
+/* Whether it is so much faster that the drive cannot be the same. */
+bool fgio_pace_is_elsewhere(const struct fgio_pace *pace);
+
 /* The next interval. */
 void fgio_pace_begin(struct fgio_pace *pace, u64 now_ns);
 

@@ -18,7 +18,6 @@ void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 	fgio_order_init(&queue->order[FGIO_NONCRITICAL]);
 	fgio_order_init(&queue->order[FGIO_CRITICAL]);
 	fgio_depth_init(&queue->depth, rotates);
-	fgio_calm_init(&queue->calm, rotates);
 }
 
 void fgio_queue_configure(struct fgio_queue *queue,
@@ -68,7 +67,6 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		fgio_list_add_tail(fifo, &request->link);
 	}
 	set_state(request, FGIO_REQUEST_QUEUED);
-	request->calm_ns = 0;
 	fgio_store(&queue->queued[class], queue->queued[class] + 1);
 	queue->counters.queued[class]++;
 }
@@ -109,45 +107,13 @@ bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns)
 {
 	u64 seen_ns;
 
-	if (fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	    fgio_queue_in_device(queue, FGIO_CRITICAL))
+	if (fgio_queue_has(queue, FGIO_CRITICAL))
 		return true;
 	seen_ns = fgio_load(&queue->critical_seen_ns);
 	/* A completion on another CPU may carry a time just after now_ns. */
 	return (seen_ns && beyond(now_ns, seen_ns) <
 				   queue->config.critical_window_ns) ||
 	       now_ns < fgio_load(&queue->flush_until_ns);
-}
-
-bool fgio_queue_holds_requests(const struct fgio_queue *queue)
-{
-	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
-}
-
-bool fgio_queue_saw_critical(const struct fgio_queue *queue)
-{
-	return fgio_load(&queue->critical_seen_ns) ||
-	       fgio_load(&queue->flush_until_ns);
-}
-
-/* Without I/O of both classes there is nothing to weigh against each other. */
-static bool both_are_about(const struct fgio_queue *queue)
-{
-	if (fgio_load(&queue->one_class))
-		return false;
-	if (!fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
-	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
-		return false;
-	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	       fgio_queue_in_device(queue, FGIO_CRITICAL) ||
-	       fgio_queue_saw_critical(queue);
-}
-
-/* An arm must not keep the oldest request waiting without end. */
-bool fgio_queue_needs_clock(const struct fgio_queue *queue)
-{
-	return both_are_about(queue) || fgio_queue_sweeps(queue);
 }
 
 static bool adapts(const struct fgio_queue *queue)
@@ -190,7 +156,7 @@ static u64 release_interval_ns(const struct fgio_queue *queue,
 /*
  * A request that went late does not put off the next one: the intervals stay
  * on their grid, so that the promised rate is kept on average. But no more
- * than one interval is made good, or a long calm would end in a burst.
+ * than one interval is made good, or a long pause would end in a burst.
  */
 static void plan_next_release(struct fgio_queue *queue,
 			      const struct fgio_request *released, u64 now_ns)
@@ -229,19 +195,17 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 /* Begins with the first call for which both classes are about. */
 static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
-	bool measures = mode == WEIGHED && adapts(queue) &&
-			both_are_about(queue);
+	bool measures = mode != FREE && adapts(queue) &&
+			fgio_queue_both_about(queue);
 
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
 	queue->measures = measures;
-	if (mode == WEIGHED || fgio_load(&queue->queued[FGIO_CRITICAL]))
-		fgio_calm_end(&queue->calm);
 	if (!measures)
 		return;
 	fgio_depth_learn(&queue->depth, now_ns);
-	fgio_calm_set_rotates(&queue->calm, fgio_depth_rotates(&queue->depth));
+	fgio_depth_turn(&queue->depth, mode == RECENT, now_ns);
 }
 
 static void measure_request(struct fgio_queue *queue,
@@ -259,13 +223,12 @@ static void measure_request(struct fgio_queue *queue,
 	queue->unseen = !queue->measures && (queue->unseen || !critical);
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
-				request->sector, request->sectors,
-				request->write, others, now_ns);
+				request->class, request->sector,
+				request->sectors, request->write, others, now_ns);
 }
 
-static struct fgio_request *hand_to_device(struct fgio_queue *queue,
-					   struct fgio_request *request,
-					   u64 now_ns)
+static void hand_to_device(struct fgio_queue *queue,
+			   struct fgio_request *request, u64 now_ns)
 {
 	u8 class = request->class;
 
@@ -276,16 +239,17 @@ static struct fgio_request *hand_to_device(struct fgio_queue *queue,
 	queue->counters.dispatched[class]++;
 	if (request->queued_ns && now_ns > request->queued_ns)
 		queue->counters.waited_ns[class] += now_ns - request->queued_ns;
-	return request;
 }
 
-static struct fgio_request *send_by_age(struct fgio_queue *queue,
-					struct fgio_request *request,
-					u64 now_ns)
+/* What follows, up to choose_withholding(), chooses the request that goes. */
+
+static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
+					     enum fgio_class class)
 {
-	fgio_order_went(&queue->order[request->class], request, FGIO_ORDER_AGE,
-			NULL);
-	return hand_to_device(queue, request, now_ns);
+	struct fgio_request *request = next_of(queue, class);
+
+	fgio_order_went(&queue->order[class], request, FGIO_ORDER_AGE, NULL);
+	return request;
 }
 
 static struct fgio_request *
@@ -299,15 +263,12 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	struct fgio_request *request;
 
 	if (noncritical && (in_turn || due)) {
-		request = next_of(queue, FGIO_NONCRITICAL);
+		request = oldest_of(queue, FGIO_NONCRITICAL);
 		queue->counters.starvation_releases += !in_turn;
 		plan_next_release(queue, request, now_ns);
-		return send_by_age(queue, request, now_ns);
+		return request;
 	}
-	if (critical)
-		return send_by_age(queue, next_of(queue, FGIO_CRITICAL),
-				   now_ns);
-	return NULL;
+	return critical ? oldest_of(queue, FGIO_CRITICAL) : NULL;
 }
 
 /* As if there was one class, but that critical requests go first. */
@@ -320,23 +281,23 @@ static struct fgio_request *next_unweighed(struct fgio_queue *queue,
 	struct fgio_request *request;
 
 	if (queue->queued[FGIO_CRITICAL])
-		return send_by_age(queue, next_of(queue, FGIO_CRITICAL), now_ns);
+		return oldest_of(queue, FGIO_CRITICAL);
 	request = fgio_order_choose(order, by, sweep, now_ns);
 	fgio_order_went(order, request, by, sweep);
-	return hand_to_device(queue, request, now_ns);
+	return request;
 }
 
 /* How long critical I/O may come back after it was about. */
 static u64 recent_ns(const struct fgio_queue *queue)
 {
-	return FGIO_CALM_WINDOWS * queue->config.critical_window_ns;
+	return FGIO_QUEUE_RECENT_WINDOWS * queue->config.critical_window_ns;
 }
 
 /* Whether critical I/O was about lately, and is to find the device nearly free. */
 static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
 			  u64 now_ns)
 {
-	return seen_ns && adapts(queue) && fgio_calm_applies(&queue->calm) &&
+	return seen_ns && adapts(queue) && !fgio_depth_rotates(&queue->depth) &&
 	       beyond(now_ns, seen_ns) < recent_ns(queue);
 }
 
@@ -376,34 +337,6 @@ static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 	return FREE;
 }
 
-static struct fgio_request *next_lately(struct fgio_queue *queue,
-					const struct fgio_sweep *sweep,
-					u64 now_ns)
-{
-	struct fgio_request *request;
-
-	if (!fgio_calm_has_room(&queue->calm, counted(queue)))
-		return NULL;
-	request = next_unweighed(queue, sweep, now_ns);
-	request->calm_ns = now_ns;
-	return request;
-}
-
-static struct fgio_request *next_in_mode(struct fgio_queue *queue,
-					 enum mode mode,
-					 const struct fgio_sweep *sweep,
-					 u64 now_ns)
-{
-	switch (mode) {
-	case WEIGHED:
-		return next_beside_critical(queue, now_ns);
-	case RECENT:
-		return next_lately(queue, sweep, now_ns);
-	default:
-		return next_unweighed(queue, sweep, now_ns);
-	}
-}
-
 /*
  * Each request that goes and each that completes is a move. Where there is none
  * for long, the device keeps what it has, for whatever reason: its limit must
@@ -424,19 +357,40 @@ static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 	still->since_ns = now_ns;
 }
 
-/* The first time at which what was withheld in @mode may go. */
-static u64 retry_at(const struct fgio_queue *queue, enum mode mode)
+/* The first time at which what was withheld may go. */
+static u64 retry_at(const struct fgio_queue *queue)
 {
-	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
 
-	if (mode == RECENT)
-		return smaller(at_ns, seen_ns + recent_ns(queue));
 	if (release_has_room(queue))
 		at_ns = smaller(at_ns, queue->next_release_ns);
 	if (adapts(queue) && fgio_depth_retry_ns(&queue->depth))
 		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));
 	return at_ns;
+}
+
+/* Return: NULL where all of it is withheld. */
+static struct fgio_request *choose_withholding(struct fgio_queue *queue,
+					       u64 now_ns)
+{
+	struct fgio_request *request;
+
+	request = next_beside_critical(queue, now_ns);
+	if (request)
+		return request;
+	/*
+	 * The last non-critical request may leave the device before it can
+	 * see that its room is wanted. Say so first, then look once more:
+	 * either it sees the word, or we see the room.
+	 */
+	fgio_exchange(&queue->withheld, 1);
+	write_off_overdue(queue, now_ns);
+	request = next_beside_critical(queue, now_ns);
+	if (request)
+		fgio_exchange(&queue->withheld, 0);
+	else
+		queue->retry_ns = retry_at(queue);
+	return request;
 }
 
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
@@ -450,21 +404,11 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	mode = mode_at(queue, now_ns);
 	measure(queue, mode, now_ns);
-	request = next_in_mode(queue, mode, sweep, now_ns);
+	request = mode == FREE ?
+			  next_unweighed(queue, sweep, now_ns) :
+			  choose_withholding(queue, now_ns);
 	if (request)
-		return request;
-	/*
-	 * The last non-critical request may leave the device before it can
-	 * see that its room is wanted. Say so first, then look once more:
-	 * either it sees the word, or we see the room.
-	 */
-	fgio_exchange(&queue->withheld, 1);
-	write_off_overdue(queue, now_ns);
-	request = next_in_mode(queue, mode, sweep, now_ns);
-	if (request)
-		fgio_exchange(&queue->withheld, 0);
-	else
-		queue->retry_ns = retry_at(queue, mode);
+		hand_to_device(queue, request, now_ns);
 	return request;
 }
 
@@ -489,8 +433,6 @@ static void note_quiet(struct fgio_queue *queue, u32 in_device, u64 now_ns)
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
-	struct fgio_depth_stamp stamp = request->depth;
-	u64 calm_ns = request->calm_ns;
 	u32 epoch = request->epoch;
 	u8 class = request->class;
 	u32 in_device;
@@ -499,11 +441,9 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	if (class == FGIO_CRITICAL)
 		fgio_raise(&queue->critical_seen_ns, now_ns);
 	in_device = fgio_inflight_leave(&queue->in_device[class], epoch);
-	if (calm_ns)
-		fgio_calm_completed(&queue->calm, beyond(now_ns, calm_ns),
-				    in_device + 1);
-	if (stamp.sent_ns)
-		fgio_depth_completed(&queue->depth, &stamp, class,
+	/* Those that go while nothing is weighed are not measured. */
+	if (request->depth.sent_ns)
+		fgio_depth_completed(&queue->depth, &request->depth, class,
 				     counted(queue), now_ns);
 	if (class == FGIO_CRITICAL) {
 		note_quiet(queue, in_device, now_ns);
@@ -537,13 +477,10 @@ bool fgio_queue_flush_ends(struct fgio_queue *queue,
 	       fgio_exchange(&queue->withheld, 0);
 }
 
-bool fgio_queue_has_work(const struct fgio_queue *queue)
+/* Completions tell of room only where the limit is learnt. */
+bool fgio_queue_has_room(const struct fgio_queue *queue)
 {
-	if (fgio_load(&queue->queued[FGIO_CRITICAL]))
-		return true;
-	return fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
-	       (!fgio_load(&queue->withheld) ||
-		(!adapts(queue) && device_has_room(queue)));
+	return !adapts(queue) && device_has_room(queue);
 }
 
 bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)

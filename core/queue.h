@@ -15,9 +15,9 @@
  * up to one non-critical request for eight critical ones in the device. While no critical I/O is
  * about, nothing is held back.
  *
- * But for FGIO_CALM_WINDOWS times `critical_window_ns` after the last critical
- * I/O it may come back, and no more are in the device than keep it busy (calm.h).
- * Not where the limit is set by hand.
+ * But for FGIO_QUEUE_RECENT_WINDOWS times `critical_window_ns` after the last critical
+ * I/O it may come back, and is not to find the device full: depth.h says how much goes
+ * meanwhile. Not where the limit is set by hand.
  *
  * What is queued goes: critical requests at once, and for the others there is
  * always a time at which the caller asks again, whatever the device does
@@ -35,46 +35,13 @@
 #define FGIO_CORE_QUEUE_H
 
 #include "atomic.h"
-#include "calm.h"
 #include "class.h"
 #include "depth.h"
 #include "inflight.h"
 #include "list.h"
 #include "order.h"
+#include "request.h"
 #include "types.h"
-
-enum fgio_request_state {
-	FGIO_REQUEST_IDLE, /* not the queue's: not inserted, or completed */
-	FGIO_REQUEST_QUEUED,
-	FGIO_REQUEST_IN_DEVICE,
-};
-
-/**
- * struct fgio_request - one request, embedded in the caller's own
- * @link: position in the FIFO of its class while queued
- * @sector: first sector (512 bytes)
- * @sectors: length
- * @depth: core/depth.h's own, while it is in the device
- * @class: enum fgio_class
- * @state: enum fgio_request_state; see fgio_request_is_in_device()
- * @write: it is no read
- * @epoch: inflight.h's own, while it is in the device
- * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
- *	unknown
- * @calm_ns: when it went to the device, where critical I/O may come back; or 0
- */
-struct fgio_request {
-	struct fgio_list link;
-	u64 sector;
-	u64 queued_ns;
-	u64 calm_ns;
-	u32 sectors;
-	u32 epoch;
-	u8 class;
-	u8 state;
-	bool write;
-	struct fgio_depth_stamp depth;
-};
 
 /**
  * struct fgio_queue_config - what an administrator may choose
@@ -104,8 +71,8 @@ struct fgio_queue_config {
  * @queued: requests inserted
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
- *	went while I/O of both classes was about, or in the calm after that
- *	(otherwise the clock is read for a disk alone)
+ *	went while I/O of both classes was about, or critical I/O
+ *	could come back (otherwise the clock is read for a disk alone)
  * @promoted: queued requests that changed to the critical class
  * @starvation_releases: non-critical requests that went before critical ones,
  *	or beyond the limit, because the release interval had passed
@@ -117,6 +84,9 @@ struct fgio_queue_counters {
 	u64 promoted;
 	u64 starvation_releases;
 };
+
+/* Critical I/O may come back for so many windows after it was about. */
+#define FGIO_QUEUE_RECENT_WINDOWS 20
 
 /* A release may exceed the limit up to this share of the critical requests. */
 #define FGIO_RELEASE_SHARE 8
@@ -159,7 +129,6 @@ struct fgio_queue {
 	u32 withheld;
 	u64 critical_seen_ns;
 	u64 flush_until_ns;
-	struct fgio_calm calm;
 };
 
 /* @rotates: as for fgio_depth_init(). */
@@ -275,27 +244,76 @@ void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 bool fgio_queue_flush_ends(struct fgio_queue *queue,
 			   const struct fgio_flush *flush, u64 now_ns);
 
+/* Of fgio_queue_has_work(): whether what was withheld has room by now. */
+bool fgio_queue_has_room(const struct fgio_queue *queue);
+
+/* What follows, up to fgio_queue_needs_clock(), is asked for each I/O: inline. */
+
 /*
  * Whether fgio_queue_next() could return a request. May say true when it
  * could not; says false only while a fgio_queue_left_device() or a
  * fgio_queue_retry() is to come or the queue is empty.
  */
-bool fgio_queue_has_work(const struct fgio_queue *queue);
+static inline bool fgio_queue_has_work(const struct fgio_queue *queue)
+{
+	if (fgio_load(&queue->queued[FGIO_CRITICAL]))
+		return true;
+	return fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
+	       (!fgio_load(&queue->withheld) || fgio_queue_has_room(queue));
+}
 
 /* Whether requests are queued, critical or not. */
-bool fgio_queue_holds_requests(const struct fgio_queue *queue);
+static inline bool fgio_queue_holds_requests(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
+	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
+}
 
-/* Whether fgio_queue_next() will look at the clock. */
-bool fgio_queue_needs_clock(const struct fgio_queue *queue);
+/* How many requests of a class are in the device, or were a moment ago. */
+static inline u32 fgio_queue_in_device(const struct fgio_queue *queue,
+				       enum fgio_class class)
+{
+	return fgio_inflight_all(&queue->in_device[class]);
+}
+
+/* Whether requests of a class are queued or in the device. */
+static inline bool fgio_queue_has(const struct fgio_queue *queue,
+				  enum fgio_class class)
+{
+	return fgio_load(&queue->queued[class]) ||
+	       fgio_inflight_any(&queue->in_device[class]);
+}
+
+/* Whether critical I/O completed, and was not yet found to be long ago. */
+static inline bool fgio_queue_saw_critical(const struct fgio_queue *queue)
+{
+	return fgio_load(&queue->critical_seen_ns) ||
+	       fgio_load(&queue->flush_until_ns);
+}
+
+/* Without I/O of both classes there is nothing to weigh against each other. */
+static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
+{
+	return !fgio_load(&queue->one_class) &&
+	       fgio_queue_has(queue, FGIO_NONCRITICAL) &&
+	       (fgio_queue_has(queue, FGIO_CRITICAL) ||
+		fgio_queue_saw_critical(queue));
+}
+
+/*
+ * Whether fgio_queue_next() will look at the clock: to weigh, or since an arm
+ * must not keep the oldest request waiting without end.
+ */
+static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
+{
+	return fgio_queue_both_about(queue) || fgio_queue_sweeps(queue);
+}
 
 /*
  * Whether critical I/O is about: queued, in the device, or lately seen. Looks at
  * the clock only where fgio_queue_saw_critical() says true.
  */
 bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
-
-/* Whether critical I/O completed, and was not yet found to be long ago. */
-bool fgio_queue_saw_critical(const struct fgio_queue *queue);
 
 /*
  * The queued requests of a class, one after the other: the reads, then the
@@ -318,13 +336,6 @@ struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
  * knows, unless the caller rules that out.
  */
 bool fgio_request_is_in_device(const struct fgio_request *request);
-
-/* How many requests of a class are in the device, or were a moment ago. */
-static inline u32 fgio_queue_in_device(const struct fgio_queue *queue,
-				       enum fgio_class class)
-{
-	return fgio_inflight_all(&queue->in_device[class]);
-}
 
 /**
  * fgio_queue_promote() - move one request to the critical side

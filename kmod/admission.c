@@ -196,8 +196,11 @@ static void sleep_until_granted(struct fgio_domain *domain,
 
 static bool try(struct fgio_domain *domain, enum fgio_line line)
 {
-	bool about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
+	bool about;
 
+	if (likely(fgio_admission_is_sure(&domain->admission, line)))
+		return fgio_admission_try_sure(&domain->admission, line);
+	about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
 	return fgio_admission_try(&domain->admission, line, about);
 }
 
@@ -252,12 +255,18 @@ static bool is_flusher(struct request_queue *q)
  * critical I/O may stand in line behind the one that sleeps. Writeback's own
  * threads carry nobody's.
  */
-static enum fgio_line line_of(struct request_queue *q, enum fgio_class class)
+static noinline enum fgio_line line_of_kthread(struct request_queue *q)
+{
+	return is_flusher(q) ? FGIO_LINE_NONCRITICAL : FGIO_LINE_CARRIER;
+}
+
+static __always_inline enum fgio_line line_of(struct request_queue *q,
+					      enum fgio_class class)
 {
 	if (class == FGIO_CRITICAL)
 		return FGIO_LINE_CRITICAL;
-	if (current->flags & PF_KTHREAD && !is_flusher(q))
-		return FGIO_LINE_CARRIER;
+	if (unlikely(current->flags & PF_KTHREAD))
+		return line_of_kthread(q);
 	return FGIO_LINE_NONCRITICAL;
 }
 
@@ -327,21 +336,13 @@ static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
 }
 
 /* Slots were given back, or changed their class. The lock is for waiters. */
-static void look_after_sleepers(struct fgio_domain *domain)
+void fgio_admission_wake(struct fgio_domain *domain)
 {
 	unsigned long flags;
 
-	if (likely(!fgio_admission_somebody_waits(&domain->admission)))
-		return;
 	spin_lock_irqsave(&domain->lock, flags);
 	wake_granted(domain);
 	spin_unlock_irqrestore(&domain->lock, flags);
-}
-
-static void release(struct fgio_domain *domain, enum fgio_line line)
-{
-	fgio_admission_release(&domain->admission, line);
-	look_after_sleepers(domain);
 }
 
 /*
@@ -359,8 +360,9 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 		return;
 	domain = charged_domain(fq, charged);
 	if (!WARN_ON_ONCE(!domain))
-		release(domain, line_of(rq->q,
-					fgio_class_of_opf(rq->cmd_flags)));
+		fgio_admission_give_back(domain,
+					 line_of(rq->q,
+						 fgio_class_of_opf(rq->cmd_flags)));
 }
 
 /*
@@ -381,26 +383,16 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 	fgio_admission_return_charge(domain->fq, rq);
 }
 
-/*
- * The class is known for good: a plug may have allocated the request for a bio
- * of the other class, and promotion changes it.
- */
-void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class)
+/* Of fgio_admission_settle(): the slot was charged to the other class. */
+void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 {
 	struct fgio_domain *domain = slot->domain;
 
-	if (likely(fgio_class_of_line(slot->charged_line) == class))
-		return;
 	fgio_admission_reclassify(&domain->admission, slot->charged_line,
 				  (enum fgio_line)class);
 	slot->charged_line = class;
-	look_after_sleepers(domain);
-}
-
-/* Context: any, interrupts included. */
-void fgio_admission_finish(struct fgio_slot *slot)
-{
-	release(slot->domain, slot->charged_line);
+	if (fgio_admission_somebody_waits(&domain->admission))
+		fgio_admission_wake(domain);
 }
 
 /* The administrator chose other shares, or the queue has another depth. */

@@ -7,7 +7,7 @@
  * Pages in the swap cache are named by their place in the swap area. Other pages
  * that are not of a file are of no interest here, and neither are copies
  * (dm-crypt, bounce buffers, compression): those carry nothing that could be
- * recognised.
+ * recognised. Nor does direct I/O, whose buffers nobody locks for it.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
@@ -97,13 +97,10 @@ static void hold_pages(struct fgio_contents *contents, u64 mapping, u64 first,
 	}
 }
 
-static void add_bio(struct fgio_contents *contents, struct bio *bio)
+static noinline void note_pages(struct fgio_contents *contents, struct bio *bio)
 {
 	u64 mapping, first, last_mapping, last;
 
-	contents->privates |= fgio_private_bit((u64)bio->bi_private);
-	if (!bio_has_data(bio))
-		return;
 	mapping = mapping_of(bio_page(bio), &first);
 	last_mapping = mapping_of(last_page(bio), &last);
 	if (mapping && mapping == last_mapping) {
@@ -113,6 +110,15 @@ static void add_bio(struct fgio_contents *contents, struct bio *bio)
 	}
 	hold_pages(contents, mapping, first, first);
 	hold_pages(contents, last_mapping, last, last);
+}
+
+static void add_bio(struct fgio_contents *contents, struct bio *bio)
+{
+	if (fgio_bio_is_direct(bio))
+		return;
+	contents->privates |= fgio_private_bit((u64)bio->bi_private);
+	if (bio_has_data(bio))
+		note_pages(contents, bio);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */

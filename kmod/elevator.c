@@ -161,17 +161,14 @@ static void promote(struct fgio_queue_data *fq, struct request *rq)
 	trace_fgio_promote(rq, FGIO_CRITICAL);
 }
 
-static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
-			   unsigned int segments)
+static noinline bool try_merge(struct fgio_queue_data *fq, struct bio *bio,
+			       unsigned int segments)
 {
-	struct fgio_queue_data *fq = queue_data(q);
 	struct request *free = NULL;
 	bool merged;
 
-	if (!fgio_queue_holds_requests(&fq->queue))
-		return false;
 	spin_lock(&fq->lock);
-	merged = blk_mq_sched_try_merge(q, bio, segments, &free);
+	merged = blk_mq_sched_try_merge(fq->q, bio, segments, &free);
 	if (merged)
 		fq->merged[fgio_class_of_opf(bio->bi_opf)]++;
 	spin_unlock(&fq->lock);
@@ -179,6 +176,15 @@ static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
 	if (free)
 		blk_mq_free_request(free);
 	return merged;
+}
+
+static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
+			   unsigned int segments)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+
+	return fgio_queue_holds_requests(&fq->queue) &&
+	       try_merge(fq, bio, segments);
 }
 
 /* Front merges; back merges are found by the block layer's own hash. */
@@ -298,7 +304,8 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 	slot->request.class = class;
 	slot->contents.known = false;
 	slot->wanted = false;
-	if (blk_mq_sched_try_insert_merge(fq->q, rq, free))
+	if (fgio_queue_holds_requests(&fq->queue) &&
+	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
 		return;
 
 	trace_block_rq_insert(rq);
@@ -352,21 +359,18 @@ static struct fgio_request *next_by_sector(struct rb_root *root,
 	return found ? &slot_of(found)->request : NULL;
 }
 
-/* What comes next on an arm's way. Return: NULL where there is no arm. */
-static const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq,
-					   struct fgio_sweep *sweep)
+/* What comes next on an arm's way. Context: the queue's lock is held. */
+static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 {
 	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
 	unsigned int direction;
 
-	if (!fgio_queue_sweeps(&fq->queue))
-		return NULL;
 	for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
-		sweep->next[direction] =
+		fq->sweep.next[direction] =
 			next_by_sector(&roots[direction],
 				       fgio_queue_position(&fq->queue,
 							   direction));
-	return sweep;
+	return &fq->sweep;
 }
 
 /* From here on its bios may complete at any time: keep what they carry. */
@@ -405,7 +409,7 @@ static enum hrtimer_restart retry(struct hrtimer *timer)
  * there in case that nothing completes moves with each completion, and when the
  * timer fires, core names the next one. Context: the queue's lock is held.
  */
-static void retry_later(struct fgio_queue_data *fq, u64 now_ns)
+static noinline void retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
 	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
 
@@ -425,13 +429,15 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_queue *queue = &fq->queue;
 	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
 	u64 releases = queue->counters.starvation_releases;
+	const struct fgio_sweep *sweep = NULL;
 	struct fgio_request *request;
-	struct fgio_sweep sweep;
 	struct request *rq;
 
 	if (withholds_by_fault(fq))
 		return NULL;
-	request = fgio_queue_next(queue, now_ns, look_ahead(fq, &sweep));
+	if (fgio_queue_sweeps(queue))
+		sweep = look_ahead(fq);
+	request = fgio_queue_next(queue, now_ns, sweep);
 	if (!request) {
 		retry_later(fq, now_ns);
 		return NULL;
@@ -443,7 +449,9 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
-	fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq), now_ns);
+	if (fgio_drive_listens(fq, rq))
+		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
+				now_ns);
 	return rq;
 }
 

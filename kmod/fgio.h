@@ -184,6 +184,7 @@ struct fgio_trip {
  *	they go first
  * @merged: bios and requests merged into queued requests, per class
  * @told_drive: requests that went to it with that class
+ * @sweep: what comes next on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
  */
@@ -207,15 +208,35 @@ struct fgio_queue_data {
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];
 	u64 told_drive;
+	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;
 };
 
 /* tag.c */
-enum fgio_thread_tag fgio_tag_of_current(void);
-enum fgio_thread_tag fgio_tag_of(struct task_struct *task);
+extern unsigned int fgio_tags_set;
+
+/* Threads that have an entry: a tag, a word, or a declared wait. Context: any. */
+static inline unsigned int fgio_tag_count(void)
+{
+	return READ_ONCE(fgio_tags_set);
+}
+
+enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task);
+
+/* All threads ask, at each sleep: for nearly all, this is all. Context: any. */
+static inline enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
+{
+	return fgio_tag_count() ? fgio_tag_look_up(task) :
+				  FGIO_THREAD_UNTAGGED;
+}
+
+static inline enum fgio_thread_tag fgio_tag_of_current(void)
+{
+	return fgio_tag_of(current);
+}
+
 int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag);
-unsigned int fgio_tag_count(void);
 unsigned int fgio_foreground_count(void);
 unsigned int fgio_tag_max(void);
 unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
@@ -238,8 +259,8 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
 /* admission.c */
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
-void fgio_admission_settle(struct fgio_slot *slot, enum fgio_class class);
-void fgio_admission_finish(struct fgio_slot *slot);
+void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
+void fgio_admission_wake(struct fgio_domain *domain);
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq);
 void fgio_admission_configure(struct fgio_queue_data *fq);
@@ -250,6 +271,31 @@ unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
 					   const struct fgio_target *target,
 					   bool may_promote,
 					   unsigned int *promoted);
+
+/*
+ * The class is known for good: a plug may have allocated the request for a bio
+ * of the other class, and promotion changes it.
+ */
+static inline void fgio_admission_settle(struct fgio_slot *slot,
+					 enum fgio_class class)
+{
+	if (unlikely(fgio_class_of_line(slot->charged_line) != class))
+		fgio_admission_move(slot, class);
+}
+
+/* Context: any, interrupts included. */
+static inline void fgio_admission_give_back(struct fgio_domain *domain,
+					    enum fgio_line line)
+{
+	fgio_admission_release(&domain->admission, line);
+	if (unlikely(fgio_admission_somebody_waits(&domain->admission)))
+		fgio_admission_wake(domain);
+}
+
+static inline void fgio_admission_finish(struct fgio_slot *slot)
+{
+	fgio_admission_give_back(slot->domain, slot->charged_line);
+}
 
 /* elevator.c */
 extern struct mutex fgio_queues_lock;
@@ -275,6 +321,15 @@ u64 fgio_critical_outstanding(void);
 /* drive.c */
 void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
 		     enum fgio_class class, u64 now_ns);
+
+/* Whether fgio_drive_tell() has anything to do. */
+static inline bool fgio_drive_listens(const struct fgio_queue_data *fq,
+				      const struct request *rq)
+{
+	return READ_ONCE(fq->drive_priority) ||
+	       fgio_rq_ioprio(rq) & FGIO_IOPRIO_OTHER_HINTS;
+}
+
 void fgio_drive_forget(struct fgio_slot *slot);
 
 /* contents.c */

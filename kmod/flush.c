@@ -75,18 +75,22 @@ void fgio_flush_submitted(struct bio *bio)
 		keep(bio, &flush);
 }
 
+static noinline void flush_completed(struct request *rq)
+{
+	struct fgio_flush flush;
+
+	if (!(rq->rq_flags & RQF_FLUSH_SEQ) && take(rq->bio, &flush))
+		fgio_elevator_flush_ends(rq->q, &flush);
+}
+
 /* Called for every request of the system. Context: any. */
 static void on_request_complete(void *data, struct request *rq,
 				blk_status_t error, unsigned int bytes)
 {
-	const struct bio *bio = rq->bio;
-	struct fgio_flush flush;
+	const blk_opf_t flags = REQ_PREFLUSH | FGIO_REQ_CRITICAL;
 
-	if (!bio || !(bio->bi_opf & REQ_PREFLUSH) ||
-	    !(bio->bi_opf & FGIO_REQ_CRITICAL) || rq->rq_flags & RQF_FLUSH_SEQ)
-		return;
-	if (take(bio, &flush))
-		fgio_elevator_flush_ends(rq->q, &flush);
+	if (rq->bio && (rq->bio->bi_opf & flags) == flags)
+		flush_completed(rq);
 }
 
 struct fgio_hook fgio_flush_hooks[] = {

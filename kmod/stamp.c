@@ -75,7 +75,7 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
  * Somebody may come to wait for this: note that the current task is the one to
  * be hurried then, be it with this I/O or with what it has yet to submit.
  */
-static void note_noncritical(struct bio *bio)
+static noinline void note_noncritical(struct bio *bio)
 {
 	struct fgio_contents contents;
 	u64 buffer;
@@ -138,8 +138,20 @@ static enum fgio_class stamp_bio(struct bio *bio)
 	return class;
 }
 
+/*
+ * Where nobody is foreground, nearly every I/O is non-critical by its priority
+ * alone, and stays as it is: nothing that stamp_bio() would look at can differ.
+ */
+static bool needs_no_stamp(const struct bio *bio)
+{
+	return !fgio_waits_matter() && !fgio_tag_count() &&
+	       fgio_ioprio_is_plain(bio->bi_ioprio);
+}
+
 static void on_bio_queue(void *data, struct bio *bio)
 {
+	if (likely(needs_no_stamp(bio)))
+		return;
 	if (fgio_queues_exist() && stamp_bio(bio) == FGIO_CRITICAL &&
 	    bio->bi_opf & REQ_PREFLUSH && fgio_waits_matter())
 		fgio_flush_submitted(bio);

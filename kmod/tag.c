@@ -51,7 +51,7 @@ struct fresh {
 static DEFINE_HASHTABLE(tags, TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
-static unsigned int tag_count;
+unsigned int fgio_tags_set;
 static unsigned int foreground_count;
 static struct tracepoint *exit_tracepoint;
 
@@ -87,14 +87,13 @@ static enum fgio_thread_tag judge(const struct tag_entry *entry)
 	return said != FGIO_THREAD_UNTAGGED ? said : READ_ONCE(entry->tag);
 }
 
-/* Context: any. */
-enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
+/* Of fgio_tag_of(), where there are tags at all. Context: any. */
+enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 {
 	enum fgio_thread_tag tag = FGIO_THREAD_UNTAGGED;
 	struct tag_entry *entry;
 
-	/* All threads ask, at each sleep: for nearly all, this is all. */
-	if (!READ_ONCE(tag_count) || !may_have_entry(task))
+	if (!may_have_entry(task))
 		return tag;
 	rcu_read_lock();
 	entry = find_entry(task);
@@ -102,11 +101,6 @@ enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 		tag = judge(entry);
 	rcu_read_unlock();
 	return tag;
-}
-
-enum fgio_thread_tag fgio_tag_of_current(void)
-{
-	return fgio_tag_of(current);
 }
 
 /* What follows, up to clear_tag(), runs under the lock. */
@@ -148,7 +142,7 @@ static void remove_entry(struct tag_entry *entry)
 		hlist_del_init(&entry->tied);
 	hash_del_rcu(&entry->node);
 	fgio_trust_give_back(&entry->charge);
-	WRITE_ONCE(tag_count, tag_count - 1);
+	WRITE_ONCE(fgio_tags_set, fgio_tags_set - 1);
 	kfree_rcu(entry, rcu);
 }
 
@@ -187,7 +181,7 @@ static bool is_exiting(const struct task_struct *task)
 static void add_entry(struct tag_entry *entry, struct task_struct *task)
 {
 	entry->task = task;
-	WRITE_ONCE(tag_count, tag_count + 1);
+	WRITE_ONCE(fgio_tags_set, fgio_tags_set + 1);
 	hash_add_rcu(tags, &entry->node, (unsigned long)task);
 }
 
@@ -211,7 +205,7 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 	/* Nothing rests on this look; it saves the charge. */
 	if (is_exiting(task))
 		return ERR_PTR(-ESRCH);
-	if (!entry && tag_count >= tags_max)
+	if (!entry && fgio_tags_set >= tags_max)
 		return ERR_PTR(-ENOSPC);
 	error = fgio_trust_claim(entry ? &entry->charge : &fresh->entry->charge,
 				 task, wish, privileged, &fresh->account);
@@ -460,11 +454,6 @@ void fgio_tag_relist(const struct fgio_trust_list *list)
 	spin_unlock(&fgio_tags_lock);
 }
 
-unsigned int fgio_tag_count(void)
-{
-	return READ_ONCE(tag_count);
-}
-
 unsigned int fgio_foreground_count(void)
 {
 	return READ_ONCE(foreground_count);
@@ -505,7 +494,7 @@ static bool has_entry(struct task_struct *task)
 	bool has;
 
 	rcu_read_lock();
-	has = READ_ONCE(tag_count) && find_entry(task);
+	has = fgio_tag_count() && find_entry(task);
 	rcu_read_unlock();
 	return has;
 }

@@ -256,6 +256,7 @@ _ALL = (
         description="mq-deadline-rt; keeps who submitted what, and at which priority",
         submitters=True,
     ),
+    Configuration("fgio-idle", "fgio in charge of the disk; no task is foreground", "fgio"),
     Configuration(
         "fgio-inside",
         "fgio; the database says itself who is foreground (module, extension)",

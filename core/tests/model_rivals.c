@@ -12,24 +12,30 @@
 #define SECTORS (4096ull * 2048)
 #define REQUESTS 256
 #define SLOTS 2048
-#define LATENCIES 1000000
 #define RECORD_SECTORS 8
 
 /*
  * @begin_ns: when its request was or will be made
- * @made_ns: when it was or will be made itself
+ * @burst_random: draws the times of bursts, alike in each slot of the stream
  * @left: I/Os of the request that come after it
  * @steps: of its end that are not done
+ * @turned: of a mixed stream: it has the other direction
  */
 struct rival_io {
 	struct fgio_request request;
 	const struct rival *of;
 	u64 begin_ns;
-	u64 made_ns;
+	u64 burst_random;
 	u32 left;
 	u32 steps;
-	bool out;
+	bool turned;
 	struct fgio_flush flush;
+};
+
+/* An I/O that will be made. */
+struct planned {
+	u64 made_ns;
+	u32 io;
 };
 
 struct contest {
@@ -39,6 +45,8 @@ struct contest {
 	struct fgio_queue queue;
 	struct rival_io io[REQUESTS];
 	u32 ios;
+	struct planned planned[REQUESTS]; /* a heap, the first on top */
+	u32 planned_count;
 	struct rival_io *in_slot[SLOTS];
 	u64 position[2 * FGIO_CLASSES];
 	u64 random;
@@ -47,22 +55,68 @@ struct contest {
 	double bytes[FGIO_CLASSES];
 	u64 *latency_ns;
 	u32 latencies;
+	u32 latencies_max;
 	u64 background_ns;
 	u64 longest_gap_ns;
 };
 
+/* In order of time, and in that of the streams at the same time. */
+static bool is_before(struct planned a, struct planned b)
+{
+	return a.made_ns < b.made_ns ||
+	       (a.made_ns == b.made_ns && a.io < b.io);
+}
+
+static void plan(struct contest *contest, const struct rival_io *io,
+		 u64 made_ns)
+{
+	struct planned *heap = contest->planned;
+	struct planned planned = { made_ns, (u32)(io - contest->io) };
+	u32 at = contest->planned_count++;
+
+	for (; at && is_before(planned, heap[(at - 1) / 2]); at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = planned;
+}
+
+static struct rival_io *take_planned(struct contest *contest)
+{
+	struct planned *heap = contest->planned;
+	struct rival_io *io = &contest->io[heap[0].io];
+	u32 count = --contest->planned_count, at = 0, child;
+	struct planned last = heap[count];
+
+	while ((child = 2 * at + 1) < count) {
+		if (child + 1 < count && is_before(heap[child + 1], heap[child]))
+			child++;
+		if (!is_before(heap[child], last))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+	return io;
+}
+
+static u64 exponential_ns(u64 random, u64 mean_ns)
+{
+	return (u64)(mean_ns * -log(((double)(random >> 11) + 1) * 0x1p-53));
+}
+
 static void add_stream(struct contest *contest, const struct rival *rival)
 {
 	for (u32 i = 0; i < rival->depth; i++) {
-		u64 begin_ns = rival->begin_ns + 1 + i * 1000;
+		u64 begin_ns = rival->begin_ns + 1 +
+			       (rival->bursts ? 0 : i * 1000);
 
 		CHECK(contest->ios < REQUESTS);
-		contest->io[contest->ios++] = (struct rival_io){
+		contest->io[contest->ios] = (struct rival_io){
 			.of = rival,
 			.begin_ns = begin_ns,
-			.made_ns = begin_ns,
+			.burst_random = contest->rivals->seed + 1,
 			.left = rival->chain ? rival->chain - 1 : 0,
 		};
+		plan(contest, &contest->io[contest->ios++], begin_ns);
 	}
 }
 
@@ -82,8 +136,7 @@ static void start(struct contest *contest, const struct rivals *rivals)
 	else
 		simdisk_defaults(&contest->parameters, rivals->kind);
 	memory = calloc(1, simdisk_bytes(&contest->parameters));
-	contest->latency_ns = calloc(LATENCIES, sizeof(u64));
-	CHECK(memory && contest->latency_ns);
+	CHECK(memory);
 	contest->model = simdisk_create(memory, &contest->parameters, SECTORS,
 					rivals->seed);
 	fgio_queue_init(&contest->queue, contest->parameters.rotational ||
@@ -117,16 +170,28 @@ static void make(struct contest *contest, struct rival_io *io)
 {
 	enum fgio_class class = class_of(contest, io);
 
-	io->out = true;
+	io->turned = io->of->mixed && !io->turned;
 	io->request = (struct fgio_request){
 		.sector = next_sector(contest, class, io->of),
 		.sectors = io->of->bytes / SIMDISK_SECTOR_BYTES,
-		.write = io->of->write,
+		.write = io->of->write ^ io->turned,
 		.class = (u8)class,
 		.queued_ns = contest->now_ns,
 	};
 	fgio_list_init(&io->request.link);
 	fgio_queue_insert(&contest->queue, &io->request, false);
+}
+
+static void count_latency(struct contest *contest, u64 latency_ns)
+{
+	if (contest->latencies == contest->latencies_max) {
+		contest->latencies_max += contest->latencies_max / 2 + 4096;
+		contest->latency_ns = realloc(contest->latency_ns,
+					      contest->latencies_max *
+						      sizeof(u64));
+		CHECK(contest->latency_ns);
+	}
+	contest->latency_ns[contest->latencies++] = latency_ns;
 }
 
 static void count(struct contest *contest, const struct rival_io *io,
@@ -138,11 +203,8 @@ static void count(struct contest *contest, const struct rival_io *io,
 		return;
 	contest->bytes[class] += io->of->bytes;
 	if (class == FGIO_CRITICAL) {
-		CHECK(contest->latencies < LATENCIES);
-		if (io->left)
-			return;
-		contest->latency_ns[contest->latencies++] =
-			now_ns - io->begin_ns;
+		if (!io->left)
+			count_latency(contest, now_ns - io->begin_ns);
 		return;
 	}
 	if (now_ns - contest->background_ns > contest->longest_gap_ns)
@@ -152,41 +214,51 @@ static void count(struct contest *contest, const struct rival_io *io,
 
 static u64 pause_of(struct contest *contest, const struct rival *rival)
 {
-	u64 random = next_random(&contest->random) >> 11;
+	u64 random = next_random(&contest->random);
 
-	if (!rival->irregular)
-		return rival->think_ns;
-	return (u64)(rival->think_ns * -log(((double)random + 1) * 0x1p-53));
+	return rival->irregular ? exponential_ns(random, rival->think_ns) :
+				  rival->think_ns;
 }
 
 /* What would be made in the pause is made after it, not all at once. */
-static void put_off(struct contest *contest, struct rival_io *io)
+static u64 put_off(struct contest *contest, const struct rival_io *io,
+		   u64 made_ns)
 {
 	const struct rivals *rivals = contest->rivals;
 
 	if (class_of(contest, io) == FGIO_NONCRITICAL && !rivals->all_pause)
-		return;
-	if (io->made_ns < rivals->pause_ns || io->made_ns >= rivals->resume_ns)
-		return;
-	io->made_ns = rivals->resume_ns + next_random(&contest->random) % 1000000;
-	io->begin_ns = io->made_ns;
+		return made_ns;
+	if (made_ns < rivals->pause_ns || made_ns >= rivals->resume_ns)
+		return made_ns;
+	return rivals->resume_ns + next_random(&contest->random) % 1000000;
 }
 
-static void plan_next(struct contest *contest, struct rival_io *io)
+/* A burst that finds its slot taken is made late, and has waited since. */
+static u64 next_burst_ns(struct contest *contest, struct rival_io *io)
+{
+	io->begin_ns += exponential_ns(next_random(&io->burst_random),
+				       io->of->think_ns);
+	return io->begin_ns > contest->now_ns ? io->begin_ns : contest->now_ns;
+}
+
+static u64 next_made_ns(struct contest *contest, struct rival_io *io)
 {
 	const struct rival *rival = io->of;
+	u64 now_ns = contest->now_ns, made_ns;
 
-	io->out = false;
-	io->made_ns = contest->now_ns;
 	if (io->left) {
 		io->left--;
-		put_off(contest, io);
-		return;
+		made_ns = put_off(contest, io, now_ns);
+		if (made_ns != now_ns)
+			io->begin_ns = made_ns;
+		return made_ns;
 	}
-	io->made_ns += pause_of(contest, rival);
-	io->begin_ns = io->made_ns;
+	if (rival->bursts)
+		return next_burst_ns(contest, io);
 	io->left = rival->chain ? rival->chain - 1 : 0;
-	put_off(contest, io);
+	io->begin_ns = put_off(contest, io,
+			       now_ns + pause_of(contest, rival));
+	return io->begin_ns;
 }
 
 static void submit(struct contest *contest, struct rival_io *io,
@@ -240,7 +312,7 @@ static void begin_end(struct contest *contest, struct rival_io *io)
 static void end(struct contest *contest, struct rival_io *io)
 {
 	count(contest, io, class_of(contest, io));
-	plan_next(contest, io);
+	plan(contest, io, next_made_ns(contest, io));
 }
 
 static void complete(struct contest *contest, u32 slot)
@@ -318,9 +390,8 @@ static u64 next_event(const struct contest *contest)
 
 	if (contest->retry_ns < next_ns)
 		next_ns = contest->retry_ns;
-	for (u32 i = 0; i < contest->ios; i++)
-		if (!contest->io[i].out && contest->io[i].made_ns < next_ns)
-			next_ns = contest->io[i].made_ns;
+	if (contest->planned_count && contest->planned[0].made_ns < next_ns)
+		next_ns = contest->planned[0].made_ns;
 	/* Whatever was asked for, time goes on. */
 	return next_ns > contest->now_ns ? next_ns : contest->now_ns + 1;
 }
@@ -360,10 +431,9 @@ static void step(struct contest *contest)
 		contest->queue.depth.learnt_ns = contest->now_ns;
 	while (simdisk_advance(contest->model, contest->now_ns, &completion, 1))
 		complete(contest, completion.slot);
-	for (u32 i = 0; i < contest->ios; i++)
-		if (!contest->io[i].out &&
-		    contest->io[i].made_ns <= contest->now_ns)
-			make(contest, &contest->io[i]);
+	while (contest->planned_count &&
+	       contest->planned[0].made_ns <= contest->now_ns)
+		make(contest, take_planned(contest));
 	dispatch(contest);
 }
 
@@ -379,6 +449,7 @@ static struct rivals_figures figures_of(struct contest *contest)
 	const struct rivals *rivals = contest->rivals;
 	double seconds = (double)(rivals->end_ns - rivals->begin_ns) / 1e9;
 	struct rivals_figures figures = {
+		.requests = contest->latencies,
 		.bytes_per_s = (contest->bytes[FGIO_CRITICAL] +
 				contest->bytes[FGIO_NONCRITICAL]) / seconds,
 		.background_bytes_per_s =

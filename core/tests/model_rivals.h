@@ -29,6 +29,9 @@ enum rival_end {
  * @chain: I/Os that depend on each other, without a pause: they are one request
  * @think_ns: from the end of one request to the begin of the next
  * @irregular: that is a mean; pauses are exponential
+ * @bursts: its @depth I/Os come at once, whether the burst before is over or
+ *	not; bursts are @think_ns apart on average, exponentially
+ * @mixed: every other I/O of a slot has the other direction
  * @begin_ns: when its first requests are made
  * @ends: what each request ends with; of the foreground
  */
@@ -40,6 +43,8 @@ struct rival {
 	u32 chain;
 	u64 think_ns;
 	bool irregular;
+	bool bursts;
+	bool mixed;
 	u64 begin_ns;
 	enum rival_end ends;
 };
@@ -87,6 +92,7 @@ struct rivals {
 };
 
 struct rivals_figures {
+	u32 requests; /* of the foreground, that ended */
 	double mean_ns;
 	double p50_ns;
 	double p99_ns;

@@ -119,6 +119,10 @@ static void test_shares_follow_the_real_depth(void **state)
 	fgio_admission_set_shares(&admission, UINT32_MAX, 1);
 	assert_int_equal(admission.share[FGIO_CRITICAL], 1023);
 	assert_int_equal(admission.share[FGIO_NONCRITICAL], 1);
+	/* Even if none is asked for: a flush may wait for non-critical I/O. */
+	fgio_admission_set_shares(&admission, UINT32_MAX, 0);
+	assert_int_equal(admission.share[FGIO_CRITICAL], 1023);
+	assert_int_equal(admission.share[FGIO_NONCRITICAL], 1);
 }
 
 static void test_a_promoted_waiter_uses_the_critical_share(void **state)
@@ -177,7 +181,7 @@ static void test_nobody_overtakes_within_a_class(void **state)
 static void test_random_scripts_agree_with_the_model(void **state)
 {
 	uint8_t script[SCRIPT_BYTES];
-	uint64_t random = 7;
+	uint64_t random = fresh_seed("scripts of admission");
 
 	(void)state;
 	for (int round = 0; round < SCRIPTS; round++) {

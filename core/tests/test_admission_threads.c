@@ -148,6 +148,7 @@ static void *play(void *data)
 static void play_game(struct game *game)
 {
 	struct player players[THREADS];
+	uint64_t seed = fresh_seed("players");
 	uint64_t rounds = 0, granted = 0;
 
 	alarm(LIMIT_S);
@@ -155,7 +156,7 @@ static void play_game(struct game *game)
 	pthread_mutex_init(&game->lock, NULL);
 	for (int i = 0; i < THREADS; i++) {
 		players[i] = (struct player){ .game = game,
-					      .random = (uint64_t)i + 1 };
+					      .random = next_random(&seed) };
 		assert_int_equal(pthread_create(&players[i].thread, NULL, play,
 						&players[i]), 0);
 	}

@@ -70,7 +70,7 @@ static void test_smaller_of_both_limits(void **state)
 
 static void test_limit_keeps_its_bounds(void **state)
 {
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("limits");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -96,7 +96,7 @@ static void test_limit_keeps_its_bounds(void **state)
 
 static void test_what_a_writer_does(void **state)
 {
-	uint64_t random = 2;
+	uint64_t random = fresh_seed("parks");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -157,7 +157,7 @@ static void test_parks_at_the_limit_are_fair(void **state)
 
 static void test_parks_are_bounded(void **state)
 {
-	uint64_t random = 3;
+	uint64_t random = fresh_seed("sizes");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -306,7 +306,7 @@ static struct model new_model(uint64_t *random)
  */
 static void test_device_is_busy_and_room_is_kept(void **state)
 {
-	uint64_t random = 4;
+	uint64_t random = fresh_seed("writers");
 
 	(void)state;
 	for (int i = 0; i < 60; i++) {

@@ -15,7 +15,7 @@
 #define SINCE_NS (1000 * MILLISECOND)
 #define CRITICAL_IO 4096
 
-static uint64_t chance = 1;
+static uint64_t chance;
 
 static u64 pause_ns(u64 mean_ns, u64 jitter_ns)
 {
@@ -145,5 +145,6 @@ int main(void)
 		cmocka_unit_test(test_the_margin_is_small_beside_the_pause),
 	};
 
+	chance = fresh_seed("foresight");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

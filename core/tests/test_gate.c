@@ -28,7 +28,7 @@ static struct fgio_gate_sample random_sample(uint64_t *random)
 
 static void test_nobody_waits_when_off_or_for_too_long(void **state)
 {
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("gates");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -44,7 +44,7 @@ static void test_nobody_waits_when_off_or_for_too_long(void **state)
 
 static void test_by_priority_critical_io_is_all_that_counts(void **state)
 {
-	uint64_t random = 2;
+	uint64_t random = fresh_seed("any gate");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -59,7 +59,7 @@ static void test_by_priority_critical_io_is_all_that_counts(void **state)
 
 static void test_by_deadline_a_dirty_file_is_all_that_counts(void **state)
 {
-	uint64_t random = 3;
+	uint64_t random = fresh_seed("waits");
 
 	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
@@ -117,6 +117,43 @@ static void test_a_file_is_written_before_its_fsync(void **state)
 	assert_int_equal(waited_ns, FGIO_GATE_WAIT_MAX_NS);
 }
 
+/*
+ * Critical I/O comes and goes at once, so it is looked for more often than a batch
+ * ends; but both are looked for before the time to wait is over.
+ */
+static void test_looks_more_often_for_critical_io(void **state)
+{
+	u64 priority_ns = fgio_gate_pause_ns(FGIO_GATE_PRIORITY);
+	u64 deadline_ns = fgio_gate_pause_ns(FGIO_GATE_DEADLINE);
+
+	(void)state;
+	assert_true(priority_ns > 0);
+	assert_true(priority_ns < deadline_ns);
+	assert_true(deadline_ns <= FGIO_GATE_WAIT_MAX_NS / 10);
+}
+
+/* More than half a batch is under way: no other is added yet. */
+static void test_a_batch_is_for_a_device_that_is_half_done(void **state)
+{
+	struct fgio_gate_sample sample = {
+		.sync = true,
+		.dirty = 2 * FGIO_GATE_LITTLE,
+		.writeback = FGIO_GATE_BATCH / 2,
+	};
+
+	(void)state;
+	assert_int_equal(fgio_gate_next(FGIO_GATE_DEADLINE, &sample),
+			 FGIO_GATE_WRITE);
+	sample.writeback++;
+	assert_int_equal(fgio_gate_next(FGIO_GATE_DEADLINE, &sample),
+			 FGIO_GATE_WAIT);
+	/* Nothing is left to write: what is under way is waited for. */
+	sample.dirty = 0;
+	sample.writeback = FGIO_GATE_LITTLE + 1;
+	assert_int_equal(fgio_gate_next(FGIO_GATE_DEADLINE, &sample),
+			 FGIO_GATE_WAIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +163,9 @@ int main(void)
 		cmocka_unit_test(
 			test_by_deadline_a_dirty_file_is_all_that_counts),
 		cmocka_unit_test(test_a_file_is_written_before_its_fsync),
+		cmocka_unit_test(test_looks_more_often_for_critical_io),
+		cmocka_unit_test(
+			test_a_batch_is_for_a_device_that_is_half_done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -627,7 +627,7 @@ static void test_random_scripts_agree_with_the_model(void **state)
 {
 	struct model_inherit_seen seen = { 0 };
 	uint8_t script[SCRIPT_BYTES];
-	uint64_t random = 42;
+	uint64_t random = fresh_seed("scripts of waits");
 
 	(void)state;
 	for (int round = 0; round < SCRIPTS; round++) {

@@ -407,7 +407,7 @@ static void test_completions_and_dispatch_share_no_line(void **state)
 {
 	const struct lines completion[] = {
 		LINES(in_device), LINES(withheld), LINES(critical_seen_ns),
-		LINES(flush_until_ns), LINES(calm),
+		LINES(flush_until_ns),
 		LINES(depth.samples.noted), LINES(depth.quiet_since_ns),
 		LINES(depth.cache_pace),
 	};

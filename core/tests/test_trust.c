@@ -381,7 +381,7 @@ static void check_history(uint64_t *random)
 
 static void test_random_histories(void **state)
 {
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("histories of claims");
 
 	(void)state;
 	for (int i = 0; i < HISTORIES; i++)
@@ -393,7 +393,7 @@ static void test_random_texts(void **state)
 {
 	static const char letters[] = "//a.,=\n1 ";
 	struct fgio_trust_list list;
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("texts");
 	char text[24];
 
 	(void)state;

@@ -214,7 +214,7 @@ static void check_history(uint64_t *random)
 
 static void test_random_histories(void **state)
 {
-	uint64_t random = 1;
+	uint64_t random = fresh_seed("watchdog");
 
 	(void)state;
 	for (int i = 0; i < HISTORIES; i++)

@@ -128,6 +128,16 @@ static inline swp_entry_t fgio_swap_entry(struct folio *folio)
 #endif
 }
 
+/* Whether a bio carries the pages of a program's buffer; false before 6.5. */
+static inline bool fgio_bio_is_direct(struct bio *bio)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return bio_flagged(bio, BIO_PAGE_PINNED);
+#else
+	return false;
+#endif
+}
+
 static inline struct address_space *
 fgio_bdev_mapping(const struct block_device *bdev)
 {

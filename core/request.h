@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* A request as core knows it: queued (order.h), and in the device (depth.h). */
+#ifndef FGIO_CORE_REQUEST_H
+#define FGIO_CORE_REQUEST_H
+
+#include "depth.h"
+#include "list.h"
+#include "types.h"
+
+enum fgio_request_state {
+	FGIO_REQUEST_IDLE, /* not the queue's: not inserted, or completed */
+	FGIO_REQUEST_QUEUED,
+	FGIO_REQUEST_IN_DEVICE,
+};
+
+/**
+ * struct fgio_request - one request, embedded in the caller's own
+ * @link: position in the FIFO of its class while queued
+ * @sector: first sector (512 bytes)
+ * @sectors: length
+ * @depth: core/depth.h's own, while it is in the device
+ * @class: enum fgio_class
+ * @state: enum fgio_request_state; see fgio_request_is_in_device()
+ * @write: it is no read
+ * @epoch: inflight.h's own, while it is in the device
+ * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
+ *	unknown
+ */
+struct fgio_request {
+	struct fgio_list link;
+	u64 sector;
+	u64 queued_ns;
+	u32 sectors;
+	u32 epoch;
+	u8 class;
+	u8 state;
+	bool write;
+	struct fgio_depth_stamp depth;
+};
+
+#endif /* FGIO_CORE_REQUEST_H */
