@@ -38,9 +38,12 @@ mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/$DISK
 refused 1 $fgio measure --destroy-data $DISK
 refused 1 env PATH=/nowhere $fgio measure --destroy-data $DISK
 mkdir -p /tmp/mounted
-mount /dev/$DISK /tmp/mounted
+# For reading: some seconds after a mount for writing, ext4 writes its superblock.
+mount -o ro /dev/$DISK /tmp/mounted
 refused 1 $fgio measure --destroy-data $DISK
-$fgio measure --write --size 16Mi --seconds 1 /tmp/mounted 2>/dev/null || stop "a directory"
+mount -o remount,rw /tmp/mounted
+$fgio measure --write --size 16Mi --seconds 1 /tmp/mounted 2>/tmp/said ||
+  stop "a directory: $(cat /tmp/said)"
 [[ $(ls /tmp/mounted) == lost+found ]] || stop "something is left"
 umount /tmp/mounted
 rm drive.txt
