@@ -42,6 +42,7 @@ mkdir -p /tmp/mounted
 mount -o ro /dev/$DISK /tmp/mounted
 refused 1 $fgio measure --destroy-data $DISK
 mount -o remount,rw /tmp/mounted
+$fgio measure --destroy-data $DISK 2>&1 && stop "written to while it is mounted for writing"
 $fgio measure --write --size 16Mi --seconds 1 /tmp/mounted 2>/tmp/said ||
   stop "a directory: $(cat /tmp/said)"
 [[ $(ls /tmp/mounted) == lost+found ]] || stop "something is left"
