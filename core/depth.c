@@ -22,9 +22,6 @@
 /* One goes whatever was learnt, for this share of a disk's time. */
 #define PROMISE_SHARE 10
 
-/* Of so many critical requests in the drive, one may be of the share of others. */
-#define SHARE_OTHERS 4
-
 #define REST_NEAR_NS (MILLISECOND / 2)
 
 void fgio_depth_init(struct fgio_depth *depth, bool rotates)
@@ -60,6 +57,7 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 	else
 		depth->interval.idle_ns += gap_ns;
 	depth->learnt_ns = now_ns;
+	fgio_saturation_begin(&depth->saturation, now_ns);
 	depth->pace.busy_until_ns =
 		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
 }
@@ -91,6 +89,8 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	if (!since_ns)
 		return;
 	fgio_store(&depth->quiet_since_ns, 0);
+	fgio_saturation_pause(&depth->saturation,
+			      beyond(larger(came_ns, since_ns), since_ns));
 	if (came_ns)
 		fgio_foresight_came(&depth->foresight,
 				    beyond(came_ns, since_ns));
@@ -183,10 +183,8 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = 0;
 
-	if (depth->pace.busy_until_ns > now_ns &&
-	    !fgio_share_allows(&depth->share, now_ns))
-		retry_ns = fgio_share_retry_ns(&depth->share,
-					       depth->pace.busy_until_ns);
+	if (depth->pace.busy_until_ns > now_ns)
+		retry_ns = depth->pace.busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
 		retry_ns = now_ns + QUIET_LOOK_NS;
 	if (!retry_ns)
@@ -216,6 +214,16 @@ static bool arm_is_free(struct fgio_depth *depth,
 	return true;
 }
 
+static bool limit_allows(struct fgio_depth *depth, u64 others, u64 now_ns)
+{
+	u64 retry_ns;
+
+	if (fgio_saturation_allows(&depth->saturation, others, now_ns,
+				   &retry_ns))
+		return true;
+	return hold_back(depth, retry_ns);
+}
+
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
@@ -223,10 +231,10 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		&depth->floor[fgio_kind_of(sectors, write)];
 	u64 work_ns = work_of(depth, sectors);
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
-	u64 critical = fgio_load(&in_device[FGIO_CRITICAL]);
-	u64 others_most;
 	enum foresight foresight = NOT_FORESEEN;
 
+	if (fgio_saturation_is_on(&depth->saturation) && !depth->recent)
+		return limit_allows(depth, others, now_ns);
 	if (depth->rotates && !write && !others)
 		return arm_is_free(depth, floor, in_device, now_ns);
 	/* What goes into the cache now is in the way of the next one. */
@@ -234,17 +242,13 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
 	}
-	if (!critical)
+	if (!fgio_load(&in_device[FGIO_CRITICAL]))
 		foresight = ask_foresight(depth, work_ns, floor, now_ns);
 	if (foresight == TOO_LATE)
 		return false;
 	if (foresight == NOT_FORESEEN && !bucket_allows(depth, now_ns))
 		return false;
-	others_most = others_max(depth, floor, work_ns);
-	/* A part of what is there waits no longer than the rest of it. */
-	if (depth->share.share)
-		others_most = larger(others_most, 1 + critical / SHARE_OTHERS);
-	if (others >= others_most) {
+	if (others >= others_max(depth, floor, work_ns)) {
 		depth->interval.crowded = true;
 		return hold_back(depth, 0);
 	}
@@ -292,25 +296,19 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     u32 others, u64 now_ns)
 {
 	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
-	bool critical = class == FGIO_CRITICAL;
 
 	*stamp = (struct fgio_depth_stamp){
 		.sent_ns = now_ns,
 		.wait_ns = (u32)wait_ns,
 		.kind = fgio_kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
-		.alone = critical && fgio_share_is_alone(&depth->share, others,
-							 now_ns),
 		.far = !write && fgio_platter_moves(&depth->platter, sector,
 						    sectors),
 	};
 	depth->work_ns = work_of(depth, sectors);
 	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);
-	if (critical)
-		depth->interval.critical_sent += size_of(sectors);
-	else
-		fgio_share_spend(&depth->share, depth->work_ns,
-				 depth->pace.busy_until_ns, now_ns);
+	if (class == FGIO_NONCRITICAL)
+		fgio_saturation_spend(&depth->saturation, now_ns);
 }
 
 void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors)

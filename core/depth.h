@@ -32,7 +32,7 @@
 #include "pace.h"
 #include "platter.h"
 #include "samples.h"
-#include "share.h"
+#include "saturation.h"
 #include "types.h"
 
 /*
@@ -58,7 +58,6 @@
  * @wait_ns: how long it was expected to wait for others there
  * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
- * @alone: critical, and no other was there, nor work left by one
  * @far: a read, far from those before it
  */
 struct fgio_depth_stamp {
@@ -66,7 +65,6 @@ struct fgio_depth_stamp {
 	u32 wait_ns;
 	u8 kind;
 	bool quiet;
-	bool alone;
 	bool far;
 };
 
@@ -75,7 +73,6 @@ struct fgio_depth_stamp {
  * @begin_ns: when it began
  * @idle_ns: of it, how long there was no non-critical request
  * @found_ns: work in the drive that was not known of
- * @critical_sent: size of what critical I/O went in it
  * @measured: completions learnt from
  * @judged: critical ones of them, since the tolerance grew last
  * @held_back: something waited for its turn: a faster pace would be of use
@@ -89,7 +86,6 @@ struct fgio_depth_interval {
 	u64 begin_ns;
 	u64 idle_ns;
 	u64 found_ns;
-	u64 critical_sent;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -132,7 +128,7 @@ struct fgio_depth {
 	u64 window_begin_ns;
 	struct fgio_floor floor[FGIO_KINDS];
 
-	struct fgio_share share;
+	struct fgio_saturation saturation;
 	struct fgio_foresight foresight;
 
 	u64 retry_ns;
@@ -200,6 +196,15 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns);
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
+
+/*
+ * Whether even the one I/O that goes in each release interval waits: a probe
+ * looks at critical I/O alone. Usually for some 50 of its I/Os; 1.5 s at most.
+ */
+static inline bool fgio_depth_probes(const struct fgio_depth *depth)
+{
+	return fgio_saturation_probes(&depth->saturation) && !depth->recent;
+}
 
 /* Of fgio_depth_rests(): @retry_ns is to come. */
 bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,

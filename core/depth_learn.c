@@ -75,7 +75,6 @@ void fgio_depth_completed(struct fgio_depth *depth,
 		.others = others,
 		.kind = stamp->kind,
 		.quiet = stamp->quiet,
-		.alone = stamp->alone,
 		.critical = class == FGIO_CRITICAL,
 		.far = stamp->far,
 	};
@@ -331,8 +330,10 @@ static void learn_sample(struct fgio_depth *depth,
 		return;
 	}
 	if (seen->critical)
-		fgio_share_note(&depth->share, seen->kind, seen->took_ns,
-				seen->alone);
+		fgio_saturation_note(&depth->saturation, seen->kind,
+				     seen->took_ns, now_ns);
+	else
+		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
 	if (!floor->known_ns)
 		return;
 	slack_ns = fgio_floor_slack_ns(floor);
@@ -517,14 +518,6 @@ void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns)
 	};
 }
 
-/* Whether critical I/O alone keeps the drive busy for most of the time. */
-static bool wants_all(const struct fgio_depth *depth, u64 length_ns)
-{
-	return !depth->rotates &&
-	       fgio_pace_work(&depth->pace, depth->interval.critical_sent) >
-		       length_ns / 2;
-}
-
 static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
@@ -542,12 +535,15 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	depth->was_harmed = harmed;
 	learn_usual(depth);
 	learn_platter(depth, length_ns);
+	/* What goes by a limit tells nothing of the pace. */
+	if (fgio_saturation_is_on(&depth->saturation)) {
+		fgio_depth_begin_interval(depth, now_ns);
+		return;
+	}
 	fgio_pace_count(&depth->pace, length_ns, was_wanted(depth, length_ns),
 			now_ns);
 	adapt(depth, found, harmed, now_ns);
 	doubt(depth);
-	fgio_share_turn(&depth->share, wants_all(depth, length_ns),
-			depth->interval.held_back);
 	fgio_depth_begin_interval(depth, now_ns);
 }
 
@@ -577,6 +573,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 		    fgio_samples_take(&depth->samples, &seen);
 	     i++)
 		learn_sample(depth, &seen, now_ns);
+	fgio_saturation_turn(&depth->saturation, now_ns);
 	learn_cache(depth, now_ns);
 	if (now_ns >= depth->window_begin_ns + depth->window_ns)
 		turn_window(depth, now_ns);

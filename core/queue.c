@@ -252,6 +252,12 @@ static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
 	return request;
 }
 
+/* For a moment, critical I/O is to be alone. */
+static bool probes(const struct fgio_queue *queue)
+{
+	return adapts(queue) && fgio_depth_probes(&queue->depth);
+}
+
 static struct fgio_request *
 next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 {
@@ -259,7 +265,8 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	bool noncritical = queue->queued[FGIO_NONCRITICAL];
 	bool in_turn = noncritical && !critical &&
 		       may_go_in_turn(queue, now_ns);
-	bool due = now_ns >= queue->next_release_ns && release_has_room(queue);
+	bool due = now_ns >= queue->next_release_ns &&
+		   release_has_room(queue) && !probes(queue);
 	struct fgio_request *request;
 
 	if (noncritical && (in_turn || due)) {
@@ -362,7 +369,7 @@ static u64 retry_at(const struct fgio_queue *queue)
 {
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
 
-	if (release_has_room(queue))
+	if (release_has_room(queue) && !probes(queue))
 		at_ns = smaller(at_ns, queue->next_release_ns);
 	if (adapts(queue) && fgio_depth_retry_ns(&queue->depth))
 		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));

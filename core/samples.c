@@ -6,7 +6,7 @@
 /*
  * A word: whether it was quiet (bit 0), critical (1), its kind (2), whether it was far
  * (7), how many others were left (8), what it took (16) and was expected to wait (42),
- * both in 64 ns, and whether it was alone (63). 0 is none: something always took time.
+ * both in 64 ns. 0 is none: something always took time.
  */
 #define CRITICAL_SHIFT 1
 #define KIND_SHIFT 2
@@ -17,8 +17,7 @@
 #define TOOK_SHIFT 16
 #define TOOK_MOST ((1ULL << 26) - 1)
 #define WAIT_SHIFT 42
-#define WAIT_MOST ((1ULL << 21) - 1)
-#define ALONE_SHIFT 63
+#define WAIT_MOST ((1ULL << 22) - 1)
 #define TIME_SHIFT 6
 
 static u64 pack(const struct fgio_sample *sample)
@@ -30,19 +29,17 @@ static u64 pack(const struct fgio_sample *sample)
 	       (u64)sample->kind << KIND_SHIFT |
 	       (u64)sample->far << FAR_SHIFT |
 	       smaller(sample->others, OTHERS_MOST) << OTHERS_SHIFT |
-	       larger(took, 1) << TOOK_SHIFT | wait << WAIT_SHIFT |
-	       (u64)sample->alone << ALONE_SHIFT;
+	       larger(took, 1) << TOOK_SHIFT | wait << WAIT_SHIFT;
 }
 
 static struct fgio_sample unpack(u64 word)
 {
 	return (struct fgio_sample){
 		.took_ns = (word >> TOOK_SHIFT & TOOK_MOST) << TIME_SHIFT,
-		.wait_ns = (word >> WAIT_SHIFT & WAIT_MOST) << TIME_SHIFT,
+		.wait_ns = word >> WAIT_SHIFT << TIME_SHIFT,
 		.others = word >> OTHERS_SHIFT & OTHERS_MOST,
 		.kind = word >> KIND_SHIFT & KIND_MOST,
 		.quiet = word & 1,
-		.alone = word >> ALONE_SHIFT,
 		.critical = word >> CRITICAL_SHIFT & 1,
 		.far = word >> FAR_SHIFT & 1,
 	};

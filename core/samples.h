@@ -19,7 +19,6 @@
  * @kind: see floor.h
  * @quiet: no other non-critical request, nor work left by one, was there
  * @critical: its class
- * @alone: critical, and nothing else, nor what it left, was beside it
  * @far: a read, far from those before it: see platter.h
  */
 struct fgio_sample {
@@ -29,7 +28,6 @@ struct fgio_sample {
 	u8 kind;
 	bool quiet;
 	bool critical;
-	bool alone;
 	bool far;
 };
 

@@ -9,6 +9,7 @@
 #include "../queue.h"
 #include "check.h"
 
+#define PROBE_LOOK_NS 64000000ULL
 #define REQUESTS 24
 #define FLUSHES 4
 #define MICROSECOND 1000ULL
@@ -85,6 +86,15 @@ static u64 promise_most_ns(const struct fgio_queue *queue)
 	       (queue->depth.rotates ? FGIO_DEPTH_PROMISE_MOST : 1);
 }
 
+/* In a probe even the promise waits, and its end is looked for as often as this. */
+static u64 look_most_ns(const struct fgio_queue *queue)
+{
+	u64 most_ns = promise_most_ns(queue);
+
+	return fgio_depth_probes(&queue->depth) ? larger(most_ns, PROBE_LOOK_NS) :
+						  most_ns;
+}
+
 static void check_always(const struct script *play)
 {
 	const struct fgio_queue *queue = &play->queue;
@@ -104,7 +114,7 @@ static void check_always(const struct script *play)
 	CHECK(play->retry_ns <= play->now_ns + FGIO_QUEUE_STILL_NS);
 	if (!fgio_queue_in_device(queue, FGIO_NONCRITICAL) &&
 	    !queue->config.noncritical_in_device_max && !play->told)
-		CHECK(play->retry_ns <= play->now_ns + promise_most_ns(queue));
+		CHECK(play->retry_ns <= play->now_ns + look_most_ns(queue));
 }
 
 static void play_operation(struct script *play, u8 operation, u8 value)

@@ -675,8 +675,9 @@ static void test_reads_that_follow_each_other_have_the_arm(void **state)
 {
 	(void)state;
 	check_reads(1, 1.25, 1.8);
-	check_reads(4, 1.25, 1.1);
-	check_reads(16, 1.1, 1.0);
+	/* These saturate the disk, and a limit is learnt that costs up to a quarter. */
+	check_reads(4, 1.35, 1.1);
+	check_reads(16, 1.35, 1.0);
 }
 
 /* A copy, in pieces so long that one of them stands before each read of a volume. */
@@ -716,13 +717,17 @@ static void test_a_virtual_disk_has_no_platter(void **state)
 static void test_background_never_stands_still(void **state)
 {
 	struct rivals rivals = paper(SIMDISK_VOLUME, 4096, first_seed);
+	struct rivals_figures figures;
 
 	(void)state;
 	rivals.foreground.think_ns = 0;
 	rivals.foreground.depth = 64;
 	rivals.begin_ns = 0;
-	/* One goes each 10 ms, and has 64 critical ones before it in the drive. */
-	assert_true(rivals_run(&rivals).longest_gap_ns < 60 * MILLISECOND);
+	/* It waits for the longest probe at most, and for 64 critical ones in the drive. */
+	figures = rivals_run(&rivals);
+	print_message("    the longest gap: %.0f ms\n",
+		      (double)figures.longest_gap_ns / MILLISECOND);
+	assert_true(figures.longest_gap_ns < 1600 * MILLISECOND);
 }
 
 static void test_random_scripts(void **state)

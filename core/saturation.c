@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "number.h"
+#include "saturation.h"
+
+#define MILLISECOND 1000000ULL
+
+/* Critical I/O is looked at in intervals of this length. */
+#define INTERVAL_NS (64 * MILLISECOND)
+/*
+ * It saturates the drive in an interval in which this many of its I/Os are in
+ * the drive on average, and none is there for at most this part of the time.
+ */
+#define BUSY_MEAN 2
+#define BUSY_PAUSE 8
+/*
+ * It stopped doing so where there are fewer, in tenths of one, or none for this
+ * part.
+ */
+#define LEFT_MEAN_TENTHS 13
+#define LEFT_PAUSE 4
+/* Intervals in a row that must agree. */
+#define SEEN 2
+
+/*
+ * Harm is in permille of what critical I/O takes alone: the aim, and the most
+ * that is borne. It is averaged over blocks of I/Os: those in the drive at one
+ * moment are one observation, not many.
+ */
+#define HARM_AIM 235
+#define HARM_MOST 250
+/* Anything less is noise. */
+#define HARM_LEAST 20
+/* What a tail that is too long counts as. */
+#define HARM_TAIL 265
+#define BLOCK 16
+/*
+ * A verdict takes at least this many blocks; older ones fade beyond the most.
+ */
+#define BLOCKS_LEAST 4
+#define BLOCKS_MOST 256
+/*
+ * Standard errors, squared, by which harm must be below the aim, or above it.
+ */
+#define SURE_LESS 4
+#define SURE_MORE 4
+
+/*
+ * An I/O is late that takes half as long again as the tail, an estimate that
+ * rises by this part of any excess and falls by this part of itself otherwise.
+ * One late I/O in LATE_BLOCKS blocks, 3 %, is borne.
+ */
+#define TAIL_RISE 2
+#define TAIL_FALL 2048
+#define LATE_LEAST 6
+#define LATE_BLOCKS 2
+
+#define LIMIT_MOST (1024 * FGIO_SATURATION_ONE)
+#define LIMIT_LEAST 1U
+/* The first limit is this part of the critical I/Os in the drive, or one. */
+#define FIRST_SHARE 8
+/*
+ * The next I/O does at least this part of the harm that those before it did on
+ * average.
+ */
+#define SLOPE_SHARE 4
+
+/*
+ * A limit that was too high is tried again after this; twice as long each time.
+ */
+#define CEILING_FIRST_NS (1000 * MILLISECOND)
+#define CEILING_MOST_NS (16000 * MILLISECOND)
+
+/*
+ * A part of a probe has at least this many critical I/Os and this length. The
+ * probe ends when it had its parts and the last two differ by less than an
+ * ALIKE_SHARE: earlier, the drive still has work or spent credits of the
+ * background. That is assumed a few times only, since a drive whose speed
+ * changes never has two alike. The first probe is longer, since all verdicts
+ * rest on it.
+ */
+#define PROBE_COUNT 16U
+#define PROBE_PART_NS (8 * MILLISECOND)
+#define PROBE_PARTS 3U
+#define PROBE_PARTS_FIRST 8U
+#define PROBE_ALIKE_SHARE 4
+#define PROBE_SETTLES 3
+#define PROBE_LONGEST_NS (1500 * MILLISECOND)
+/*
+ * Probes take one part in this many of the time, and are at most that far
+ * apart.
+ */
+#define PROBE_SHARE 24
+#define PROBE_FIRST_NS (250 * MILLISECOND)
+#define PROBE_MOST_NS (2000 * MILLISECOND)
+
+/* A kind's mean time alone is taken from at least this many I/Os of a probe. */
+#define ALONE_LEAST 8U
+
+/* I/Os over which other means are taken. */
+#define MEAN_SPAN 16
+/*
+ * After a change, nothing counts for this many mean times of an I/O in the
+ * drive.
+ */
+#define SETTLE_TIMES 2
+
+/* Odd, so that the turns of a limit's fraction are spread evenly. */
+#define STRIDE 7U
+
+/* An I/O counts as at most this many times what it takes alone... */
+#define TIMES_MOST 64ULL
+/* ...and as at most this long. */
+#define TOOK_MOST_NS (4000 * MILLISECOND)
+
+/* ---- whether critical I/O saturates the drive ---- */
+
+void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns)
+{
+	saturation->begin_ns = now_ns;
+	saturation->critical_ns = 0;
+	saturation->pause_ns = 0;
+}
+
+/*
+ * I/Os that complete just after a change were dispatched before it, and of
+ * those after it the fast ones complete first. Counting starts when neither
+ * skews the mean.
+ */
+static u64 settled_at(const struct fgio_saturation *saturation, u64 now_ns)
+{
+	return now_ns + SETTLE_TIMES * larger(saturation->critical_mean_ns,
+					      saturation->other_ns);
+}
+
+static void forget_harm(struct fgio_saturation *saturation, u64 now_ns)
+{
+	saturation->valid_ns = settled_at(saturation, now_ns);
+	saturation->took_ns = 0;
+	saturation->alone_ns = 0;
+	saturation->count = 0;
+	saturation->blocks = 0;
+	saturation->harm = 0;
+	saturation->squares = 0;
+	saturation->late = 0;
+	saturation->pressed = false;
+}
+
+static void begin_part(struct fgio_saturation *saturation, u64 now_ns)
+{
+	saturation->probed = 0;
+	saturation->part_ns = now_ns;
+	saturation->part_took_ns[1] = 0;
+}
+
+static void forget_probe(struct fgio_saturation *saturation)
+{
+	for (u32 i = 0; i < FGIO_KINDS; i++) {
+		saturation->probe_took_ns[i] = 0;
+		saturation->probe_count[i] = 0;
+	}
+}
+
+static void probe(struct fgio_saturation *saturation, u32 parts, u64 now_ns)
+{
+	saturation->phase = FGIO_SATURATION_PROBES;
+	saturation->probe_begin_ns = now_ns;
+	saturation->probe_end_ns = now_ns + PROBE_LONGEST_NS;
+	saturation->parts = 0;
+	saturation->parts_wanted = parts;
+	saturation->settles = PROBE_SETTLES;
+	saturation->valid_ns = settled_at(saturation, now_ns);
+	forget_probe(saturation);
+	begin_part(saturation, saturation->valid_ns);
+}
+
+static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
+{
+	saturation->limit = FGIO_SATURATION_ONE;
+	saturation->ceiling_until_ns = 0;
+	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
+	saturation->probe_wait_ns = PROBE_FIRST_NS;
+	saturation->next_ns = 0;
+	for (u32 i = 0; i < FGIO_KINDS; i++)
+		saturation->mean_ns[i] = 0;
+	forget_harm(saturation, now_ns);
+	probe(saturation, PROBE_PARTS_FIRST, now_ns);
+}
+
+static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 length_ns = now_ns - saturation->begin_ns;
+	u64 critical_ns = saturation->critical_ns;
+	u64 pause_ns = saturation->pause_ns;
+	bool busy = critical_ns >= BUSY_MEAN * length_ns &&
+		    pause_ns <= length_ns / BUSY_PAUSE;
+	bool left = 10 * critical_ns < LEFT_MEAN_TENTHS * length_ns ||
+		    pause_ns > length_ns / LEFT_PAUSE;
+	bool turns = fgio_saturation_is_on(saturation) ? left : busy;
+
+	fgio_saturation_begin(saturation, now_ns);
+	saturation->seen = turns ? (u8)(saturation->seen + 1) : 0;
+	if (saturation->seen < SEEN)
+		return;
+	saturation->seen = 0;
+	if (fgio_saturation_is_on(saturation))
+		saturation->phase = FGIO_SATURATION_OFF;
+	else
+		switch_on(saturation, now_ns);
+}
+
+/* ---- what critical I/O takes alone ---- */
+
+static void learn_tail(struct fgio_saturation *saturation, u8 kind, u64 took_ns)
+{
+	u32 *tail_ns = &saturation->tail_ns[kind];
+
+	if (took_ns > *tail_ns)
+		*tail_ns += (u32)(took_ns - *tail_ns) / TAIL_RISE + 1;
+	else
+		*tail_ns -= *tail_ns / TAIL_FALL;
+}
+
+static void learn_alone(struct fgio_saturation *saturation)
+{
+	for (u32 i = 0; i < FGIO_KINDS; i++) {
+		u32 count = saturation->probe_count[i];
+
+		if (count >= ALONE_LEAST)
+			saturation->mean_ns[i] =
+				(u32)(saturation->probe_took_ns[i] / count);
+	}
+}
+
+static void end_probe(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 length_ns = beyond(now_ns, saturation->probe_begin_ns);
+	u64 wait_ns = larger(saturation->probe_wait_ns, PROBE_SHARE * length_ns);
+
+	learn_alone(saturation);
+	saturation->phase = FGIO_SATURATION_LIMITS;
+	saturation->probe_end_ns = now_ns + wait_ns;
+	saturation->probe_wait_ns =
+		smaller(2 * saturation->probe_wait_ns, PROBE_MOST_NS);
+	saturation->valid_ns = settled_at(saturation, now_ns);
+}
+
+static void end_part(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 before_ns = saturation->part_took_ns[0];
+	u64 took_ns = saturation->part_took_ns[1] / saturation->probed;
+	u64 differs_ns = larger(before_ns, took_ns) - smaller(before_ns, took_ns);
+	bool alike = differs_ns <= took_ns / PROBE_ALIKE_SHARE;
+
+	saturation->part_took_ns[0] = took_ns;
+	begin_part(saturation, now_ns);
+	if (++saturation->parts == 1)
+		return;
+	if (!alike && saturation->settles) {
+		saturation->settles--;
+		saturation->parts = 1;
+		forget_probe(saturation);
+	} else if (saturation->parts >= saturation->parts_wanted) {
+		end_probe(saturation, now_ns);
+	}
+}
+
+static void note_in_probe(struct fgio_saturation *saturation, u8 kind,
+			  u64 took_ns, u64 now_ns)
+{
+	saturation->probed++;
+	saturation->part_took_ns[1] += took_ns;
+	saturation->probe_took_ns[kind] += took_ns;
+	saturation->probe_count[kind]++;
+	learn_tail(saturation, kind, took_ns);
+	if (saturation->probed >= PROBE_COUNT &&
+	    now_ns >= saturation->part_ns + PROBE_PART_NS)
+		end_part(saturation, now_ns);
+}
+
+/* ---- what it takes beside non-critical I/O ---- */
+
+/* Mean of the blocks, in permille; not below 0. */
+static u64 harm_of(const struct fgio_saturation *saturation)
+{
+	return saturation->harm > 0 ?
+		       (u64)saturation->harm / saturation->blocks : 0;
+}
+
+/*
+ * Whether harm differs from the aim by more than chance; @sure: standard
+ * errors, squared.
+ */
+static bool is_sure(const struct fgio_saturation *saturation, u64 harm,
+		    u64 sure)
+{
+	u64 blocks = saturation->blocks;
+	u64 off = larger(harm, HARM_AIM) - smaller(harm, HARM_AIM);
+	u64 variance = beyond(saturation->squares / blocks, harm * harm);
+
+	return blocks >= BLOCKS_LEAST && off * off * blocks > sure * variance;
+}
+
+static void set_limit(struct fgio_saturation *saturation, u64 limit, u64 now_ns)
+{
+	limit = smaller(larger(limit, LIMIT_LEAST), LIMIT_MOST);
+	saturation->limit = (u32)limit;
+	forget_harm(saturation, now_ns);
+}
+
+/*
+ * Trying a limit that is too high costs critical I/O. So a ceiling that is met
+ * again is tried later each time.
+ */
+static void meet_ceiling(struct fgio_saturation *saturation, u64 limit,
+			 u64 now_ns)
+{
+	bool known = saturation->ceiling_until_ns &&
+		     limit <= saturation->ceiling + saturation->ceiling / 4;
+
+	saturation->ceiling_wait_ns =
+		known ? smaller(2 * saturation->ceiling_wait_ns,
+				CEILING_MOST_NS) :
+			CEILING_FIRST_NS;
+	saturation->ceiling = (u32)limit;
+	saturation->ceiling_until_ns = now_ns + saturation->ceiling_wait_ns;
+}
+
+static u64 below_ceiling(const struct fgio_saturation *saturation, u64 limit,
+			 u64 now_ns)
+{
+	if (now_ns >= saturation->ceiling_until_ns)
+		return limit;
+	return smaller(limit, saturation->ceiling - 1);
+}
+
+static void take_away(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
+{
+	u64 limit = saturation->limit;
+	u64 less = smaller(limit * HARM_AIM / harm, limit - 1);
+
+	meet_ceiling(saturation, limit, now_ns);
+	set_limit(saturation, larger(less, limit / 2), now_ns);
+}
+
+/* Whether clearly more critical I/O is late than is borne. */
+static bool has_tail(const struct fgio_saturation *saturation)
+{
+	return saturation->late >= LATE_LEAST &&
+	       saturation->late * LATE_BLOCKS > saturation->blocks;
+}
+
+/*
+ * Each I/O more does the harm that those before it did on average, and no less
+ * than some.
+ */
+static void give_more(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
+{
+	u64 limit = saturation->limit;
+	u64 more = limit * HARM_AIM / larger(harm, HARM_LEAST);
+
+	more = below_ceiling(saturation,
+			     smaller(larger(more, limit + 1), 2 * limit),
+			     now_ns);
+	if (more > limit)
+		set_limit(saturation, more, now_ns);
+}
+
+static bool bears_more(const struct fgio_saturation *saturation, u64 harm)
+{
+	return saturation->pressed && harm < HARM_AIM &&
+	       !has_tail(saturation) && is_sure(saturation, harm, SURE_LESS);
+}
+
+static void judge(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 harm = harm_of(saturation);
+
+	if (harm > HARM_MOST && is_sure(saturation, harm, SURE_MORE))
+		take_away(saturation, harm, now_ns);
+	else if (has_tail(saturation))
+		take_away(saturation, HARM_TAIL, now_ns);
+	else if (bears_more(saturation, harm))
+		give_more(saturation, harm, now_ns);
+	if (saturation->blocks < BLOCKS_MOST)
+		return;
+	saturation->blocks /= 2;
+	saturation->late /= 2;
+	saturation->harm /= 2;
+	saturation->squares /= 2;
+}
+
+static void end_block(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 alone_ns = larger(saturation->alone_ns, 1);
+	s64 harm = (s64)(1000 * saturation->took_ns / alone_ns) - 1000;
+
+	saturation->blocks++;
+	saturation->harm += harm;
+	saturation->squares += (u64)(harm * harm);
+	saturation->took_ns = 0;
+	saturation->alone_ns = 0;
+	saturation->count = 0;
+	judge(saturation, now_ns);
+}
+
+static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
+			  u64 took_ns, u64 now_ns)
+{
+	u64 mean_ns = saturation->mean_ns[kind];
+
+	if (!mean_ns)
+		return;
+	saturation->took_ns += smaller(took_ns, TIMES_MOST * mean_ns);
+	saturation->alone_ns += mean_ns;
+	saturation->late += 2 * took_ns > 3ULL * saturation->tail_ns[kind];
+	if (++saturation->count == BLOCK)
+		end_block(saturation, now_ns);
+}
+
+/* ---- the drive's events ---- */
+
+static u64 ewma(u64 mean_ns, u64 took_ns)
+{
+	return mean_ns - mean_ns / MEAN_SPAN + took_ns / MEAN_SPAN;
+}
+
+void fgio_saturation_note(struct fgio_saturation *saturation, u8 kind,
+			  u64 took_ns, u64 now_ns)
+{
+	took_ns = smaller(took_ns, TOOK_MOST_NS);
+	saturation->critical_ns += took_ns;
+	saturation->critical_mean_ns =
+		ewma(saturation->critical_mean_ns, took_ns);
+	if (now_ns < saturation->valid_ns)
+		return;
+	if (saturation->phase == FGIO_SATURATION_LIMITS)
+		note_at_limit(saturation, kind, took_ns, now_ns);
+	else if (saturation->phase == FGIO_SATURATION_PROBES)
+		note_in_probe(saturation, kind, took_ns, now_ns);
+}
+
+void fgio_saturation_note_other(struct fgio_saturation *saturation, u64 took_ns)
+{
+	saturation->other_ns = ewma(saturation->other_ns, took_ns);
+}
+
+void fgio_saturation_turn(struct fgio_saturation *saturation, u64 now_ns)
+{
+	if (now_ns >= saturation->begin_ns + INTERVAL_NS)
+		end_interval(saturation, now_ns);
+	if (!fgio_saturation_is_on(saturation) ||
+	    now_ns < saturation->probe_end_ns)
+		return;
+	if (fgio_saturation_probes(saturation))
+		end_probe(saturation, now_ns);
+	else
+		probe(saturation, PROBE_PARTS, now_ns);
+}
+
+/*
+ * The limit of the next I/O: rounded up for a fraction of them, so that the
+ * mean holds.
+ */
+static u32 limit_now(const struct fgio_saturation *saturation)
+{
+	u32 whole = saturation->limit / FGIO_SATURATION_ONE;
+	u32 part = saturation->limit % FGIO_SATURATION_ONE;
+	u32 turn = saturation->sent * STRIDE % FGIO_SATURATION_ONE;
+
+	return whole ? whole + (turn < part) : 1;
+}
+
+bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
+			    u64 now_ns, u64 *retry_ns)
+{
+	u32 whole = limit_now(saturation);
+
+	*retry_ns = 0;
+	if (fgio_saturation_probes(saturation)) {
+		*retry_ns = smaller(saturation->probe_end_ns,
+				    saturation->begin_ns + INTERVAL_NS);
+		return false;
+	}
+	if (others < whole &&
+	    (saturation->limit >= FGIO_SATURATION_ONE ||
+	     saturation->next_ns <= now_ns))
+		return true;
+	saturation->pressed = true;
+	if (!others)
+		*retry_ns = saturation->next_ns;
+	return false;
+}
+
+void fgio_saturation_spend(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 apart_ns = saturation->other_ns * FGIO_SATURATION_ONE /
+		       larger(saturation->limit, 1);
+
+	saturation->sent++;
+	saturation->next_ns = now_ns + smaller(apart_ns, PROBE_LONGEST_NS);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What goes beside a foreground that saturates the drive. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../saturation.h"
+#include "check.h"
+#include "model_rivals.h"
+
+#define SECOND 1000000000ULL
+#define MILLISECOND 1000000ULL
+#define MICROSECOND 1000ULL
+#define ALONE_NS MILLISECOND
+#define SLOTS 64
+#define PROBE_LONGEST_NS (1500 * MILLISECOND)
+#define RETRY_MOST_NS (2 * SECOND)
+#define STEP_MOST_NS (1ULL << 28)
+
+/*
+ * A drive in which each I/O takes longer by a part for each non-critical one that is
+ * there, and by up to half more or less at random.
+ */
+struct drive {
+	struct fgio_saturation saturation;
+	double slope;
+	u64 random;
+	u64 now_ns;
+	u64 end_ns[SLOTS];
+	u64 begin_ns[SLOTS];
+	u32 critical;
+	u32 others;
+	u32 others_most;
+	u64 took_ns;
+	u64 count;
+	double others_ns;
+};
+
+static double at_random(u64 *state)
+{
+	return (double)(next_random(state) >> 11) / (double)(1ULL << 53);
+}
+
+static void dispatch(struct drive *drive, u32 slot)
+{
+	double times = (1 + drive->slope * drive->others) *
+		       (0.5 + at_random(&drive->random));
+
+	drive->begin_ns[slot] = drive->now_ns;
+	drive->end_ns[slot] = drive->now_ns + (u64)(ALONE_NS * times);
+}
+
+/* Non-critical I/O fills the slots after the critical ones, as far as it may. */
+static void fill(struct drive *drive, u64 *retry_ns)
+{
+	*retry_ns = 0;
+	for (u32 slot = drive->critical;
+	     slot < drive->critical + drive->others_most; slot++) {
+		if (drive->end_ns[slot])
+			continue;
+		if (fgio_saturation_is_on(&drive->saturation) &&
+		    !fgio_saturation_allows(&drive->saturation, drive->others,
+					    drive->now_ns, retry_ns))
+			return;
+		fgio_saturation_spend(&drive->saturation, drive->now_ns);
+		drive->others++;
+		dispatch(drive, slot);
+	}
+}
+
+static void complete(struct drive *drive, u32 slot)
+{
+	u64 took_ns = drive->now_ns - drive->begin_ns[slot];
+
+	drive->end_ns[slot] = 0;
+	if (slot >= drive->critical) {
+		drive->others--;
+		fgio_saturation_note_other(&drive->saturation, took_ns);
+		return;
+	}
+	fgio_saturation_note(&drive->saturation, 0, took_ns, drive->now_ns);
+	drive->took_ns += took_ns;
+	drive->count++;
+	dispatch(drive, slot);
+}
+
+static u32 next_slot(const struct drive *drive)
+{
+	u32 next = 0;
+
+	for (u32 slot = 0; slot < SLOTS; slot++)
+		if (drive->end_ns[slot] &&
+		    drive->end_ns[slot] < drive->end_ns[next])
+			next = slot;
+	return next;
+}
+
+static void step(struct drive *drive)
+{
+	u64 retry_ns, before_ns = drive->now_ns;
+	u32 slot;
+
+	fgio_saturation_turn(&drive->saturation, drive->now_ns);
+	fill(drive, &retry_ns);
+	slot = next_slot(drive);
+	if (retry_ns > drive->now_ns && retry_ns < drive->end_ns[slot]) {
+		drive->now_ns = retry_ns;
+		slot = SLOTS;
+	} else {
+		drive->now_ns = drive->end_ns[slot];
+	}
+	drive->others_ns += (double)drive->others *
+			    (double)(drive->now_ns - before_ns);
+	if (slot < SLOTS)
+		complete(drive, slot);
+}
+
+static void run(struct drive *drive, u64 until_ns)
+{
+	drive->took_ns = 0;
+	drive->count = 0;
+	drive->others_ns = 0;
+	while (drive->now_ns < until_ns)
+		step(drive);
+}
+
+static void start(struct drive *drive, u32 critical, u32 others, double slope,
+		  u64 seed)
+{
+	*drive = (struct drive){
+		.slope = slope,
+		.random = seed,
+		.now_ns = SECOND,
+		.critical = critical,
+		.others_most = others,
+	};
+	fgio_saturation_begin(&drive->saturation, drive->now_ns);
+	for (u32 slot = 0; slot < critical; slot++)
+		dispatch(drive, slot);
+}
+
+static double mean_times(const struct drive *drive)
+{
+	return (double)drive->took_ns / (double)drive->count / ALONE_NS;
+}
+
+/* The part of critical I/O beside one other that is late: 1.5 times what any takes alone. */
+static double beside_one_late(double slope)
+{
+	double late = 1.5 - 2.25 / (1 + slope);
+
+	return late > 0 ? late : 0;
+}
+
+/*
+ * I/Os in the drive at which critical I/O takes a quarter longer, or at which 3 % of it
+ * take half as long again as any does alone, which is 1.5 times the mean there.
+ */
+static double borne_at(double slope, u32 most)
+{
+	double late = beside_one_late(slope);
+	double borne = slope * most > 0.25 ? 0.25 / slope : most;
+
+	return late > 0 && 0.03 / late < borne ? 0.03 / late : borne;
+}
+
+/* From a drive that no other I/O disturbs to one that bears a thirtieth of one. */
+static void test_the_limit_is_what_is_borne(void **state)
+{
+	static const double slopes[] = { 0, 0.01, 0.03, 0.1, 0.25, 0.8, 2.5 };
+	u64 seed = fresh_seed("limits");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(slopes); i++) {
+		struct drive drive;
+		double others, borne;
+
+		start(&drive, 8, 48, slopes[i], seed + i);
+		run(&drive, 11 * SECOND);
+		run(&drive, 31 * SECOND);
+		others = drive.others_ns / (20.0 * SECOND);
+		borne = borne_at(slopes[i], 48);
+		print_message("    %.2f for each: %.2f of %.2f in the drive, mean %.3f times\n",
+			      slopes[i], others, borne, mean_times(&drive));
+		assert_true(mean_times(&drive) <= 1.27);
+		assert_true(others >= 0.4 * borne);
+	}
+}
+
+/* One I/O at a time does not keep the drive from being quiet: the pace is in force. */
+static void test_it_is_for_a_drive_without_pauses(void **state)
+{
+	u64 seed = fresh_seed("pauses");
+	struct drive drive;
+
+	(void)state;
+	start(&drive, 1, 8, 0.1, seed);
+	run(&drive, 3 * SECOND);
+	assert_false(fgio_saturation_is_on(&drive.saturation));
+	start(&drive, 8, 8, 0.1, seed);
+	run(&drive, 2 * SECOND);
+	assert_true(fgio_saturation_is_on(&drive.saturation));
+	/* Seven of them leave: what they had in the drive completes unseen. */
+	for (u32 slot = 1; slot < SLOTS; slot++)
+		drive.end_ns[slot] = 0;
+	drive.critical = 1;
+	drive.others = 0;
+	run(&drive, 3 * SECOND);
+	assert_false(fgio_saturation_is_on(&drive.saturation));
+}
+
+/* Whatever is said of it: what waits is asked about again, and a probe ends. */
+static void test_no_wait_without_an_end(void **state)
+{
+	u64 random = fresh_seed("waits");
+	struct fgio_saturation saturation = { 0 };
+	u64 now_ns = SECOND, probes_ns = 0, retry_ns;
+
+	(void)state;
+	fgio_saturation_begin(&saturation, now_ns);
+	for (int i = 0; i < 1000000; i++) {
+		u32 others = next_random(&random) % 3;
+		u64 took_ns = next_random(&random) >> (next_random(&random) % 64);
+		u64 step_ns = next_random(&random) >> (36 + next_random(&random) % 28);
+
+		fgio_saturation_turn(&saturation, now_ns);
+		if (!fgio_saturation_probes(&saturation))
+			probes_ns = now_ns;
+		assert_true(now_ns - probes_ns <= PROBE_LONGEST_NS + 2 * STEP_MOST_NS);
+		if (fgio_saturation_is_on(&saturation) &&
+		    !fgio_saturation_allows(&saturation, others, now_ns, &retry_ns))
+			assert_true(others || (retry_ns > now_ns &&
+					       retry_ns <= now_ns + RETRY_MOST_NS));
+		else
+			fgio_saturation_spend(&saturation, now_ns);
+		if (next_random(&random) % 4)
+			fgio_saturation_note(&saturation, next_random(&random) %
+							      FGIO_KINDS,
+					     took_ns, now_ns);
+		else
+			fgio_saturation_note_other(&saturation, took_ns);
+		now_ns += step_ns;
+	}
+}
+
+/* Eight or thirty-two reads at a time, for as long as it runs, beside writes. */
+static struct rivals saturating(u32 depth, u32 bytes, u64 seed)
+{
+	return (struct rivals){
+		.kind = SIMDISK_VOLUME,
+		.seed = seed,
+		.foreground = { .bytes = 8192, .depth = depth,
+				.begin_ns = 200 * MILLISECOND },
+		.background = { .write = true, .bytes = bytes, .depth = 32 },
+		.begin_ns = 3 * SECOND,
+		.end_ns = 9 * SECOND,
+	};
+}
+
+/* Without a limit, critical I/O takes twice as long and more: the control. */
+static void test_a_saturating_foreground_leaves_a_part(void **state)
+{
+	static const u32 sizes[] = { 8192, 65536 };
+	static const u32 depths[] = { 8, 32 };
+	u64 seed = fresh_seed("parts");
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct rivals rivals =
+			saturating(depths[i / 2], sizes[i % 2], seed + i);
+		struct rivals_figures learnt = rivals_run(&rivals), all, alone;
+
+		rivals.limit = RIVALS_UNRESTRICTED;
+		all = rivals_run(&rivals);
+		rivals.background.depth = 0;
+		alone = rivals_run(&rivals);
+		print_message("    %u at a time beside %u KiB: %.0f%% of unrestricted, mean %.2f times (%.2f)\n",
+			      depths[i / 2], sizes[i % 2] / 1024,
+			      100 * learnt.background_bytes_per_s /
+				      all.background_bytes_per_s,
+			      learnt.mean_ns / alone.mean_ns,
+			      all.mean_ns / alone.mean_ns);
+		assert_true(learnt.mean_ns <= 1.3 * alone.mean_ns);
+		assert_true(all.mean_ns >= 1.5 * alone.mean_ns);
+		assert_true(learnt.background_bytes_per_s >=
+			    0.15 * all.background_bytes_per_s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_limit_is_what_is_borne),
+		cmocka_unit_test(test_it_is_for_a_drive_without_pauses),
+		cmocka_unit_test(test_no_wait_without_an_end),
+		cmocka_unit_test(test_a_saturating_foreground_leaves_a_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
