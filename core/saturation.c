@@ -56,8 +56,6 @@
 
 #define LIMIT_MOST (1024 * FGIO_SATURATION_ONE)
 #define LIMIT_LEAST 1U
-/* The first limit is this part of the critical I/Os in the drive, or one. */
-#define FIRST_SHARE 8
 /*
  * The next I/O does at least this part of the harm that those before it did on
  * average.
@@ -86,8 +84,8 @@
 #define PROBE_SETTLES 3
 #define PROBE_LONGEST_NS (1500 * MILLISECOND)
 /*
- * Probes take one part in this many of the time, and are at most that far
- * apart.
+ * Probes take one part in this many of the time. They are this far apart at
+ * first and at most.
  */
 #define PROBE_SHARE 24
 #define PROBE_FIRST_NS (250 * MILLISECOND)
@@ -112,7 +110,7 @@
 /* ...and as at most this long. */
 #define TOOK_MOST_NS (4000 * MILLISECOND)
 
-/* ---- whether critical I/O saturates the drive ---- */
+/* ---- what begins anew ---- */
 
 void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns)
 {
@@ -171,41 +169,6 @@ static void probe(struct fgio_saturation *saturation, u32 parts, u64 now_ns)
 	saturation->valid_ns = settled_at(saturation, now_ns);
 	forget_probe(saturation);
 	begin_part(saturation, saturation->valid_ns);
-}
-
-static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
-{
-	saturation->limit = FGIO_SATURATION_ONE;
-	saturation->ceiling_until_ns = 0;
-	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
-	saturation->probe_wait_ns = PROBE_FIRST_NS;
-	saturation->next_ns = 0;
-	for (u32 i = 0; i < FGIO_KINDS; i++)
-		saturation->mean_ns[i] = 0;
-	forget_harm(saturation, now_ns);
-	probe(saturation, PROBE_PARTS_FIRST, now_ns);
-}
-
-static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
-{
-	u64 length_ns = now_ns - saturation->begin_ns;
-	u64 critical_ns = saturation->critical_ns;
-	u64 pause_ns = saturation->pause_ns;
-	bool busy = critical_ns >= BUSY_MEAN * length_ns &&
-		    pause_ns <= length_ns / BUSY_PAUSE;
-	bool left = 10 * critical_ns < LEFT_MEAN_TENTHS * length_ns ||
-		    pause_ns > length_ns / LEFT_PAUSE;
-	bool turns = fgio_saturation_is_on(saturation) ? left : busy;
-
-	fgio_saturation_begin(saturation, now_ns);
-	saturation->seen = turns ? (u8)(saturation->seen + 1) : 0;
-	if (saturation->seen < SEEN)
-		return;
-	saturation->seen = 0;
-	if (fgio_saturation_is_on(saturation))
-		saturation->phase = FGIO_SATURATION_OFF;
-	else
-		switch_on(saturation, now_ns);
 }
 
 /* ---- what critical I/O takes alone ---- */
@@ -415,6 +378,58 @@ static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
 	saturation->late += 2 * took_ns > 3ULL * saturation->tail_ns[kind];
 	if (++saturation->count == BLOCK)
 		end_block(saturation, now_ns);
+}
+
+/* ---- whether critical I/O saturates the drive ---- */
+
+/*
+ * Where the last probe is recent, what was learnt holds: a foreground that comes
+ * and goes has no more probes than one that stays.
+ */
+static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
+{
+	forget_harm(saturation, now_ns);
+	if (now_ns < saturation->probe_end_ns) {
+		saturation->phase = FGIO_SATURATION_LIMITS;
+		return;
+	}
+	saturation->limit = FGIO_SATURATION_ONE;
+	saturation->ceiling_until_ns = 0;
+	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
+	saturation->probe_wait_ns = PROBE_FIRST_NS;
+	saturation->next_ns = 0;
+	for (u32 i = 0; i < FGIO_KINDS; i++)
+		saturation->mean_ns[i] = 0;
+	probe(saturation, PROBE_PARTS_FIRST, now_ns);
+}
+
+static void switch_off(struct fgio_saturation *saturation, u64 now_ns)
+{
+	if (fgio_saturation_probes(saturation))
+		end_probe(saturation, now_ns);
+	saturation->phase = FGIO_SATURATION_OFF;
+}
+
+static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
+{
+	u64 length_ns = now_ns - saturation->begin_ns;
+	u64 critical_ns = saturation->critical_ns;
+	u64 pause_ns = saturation->pause_ns;
+	bool busy = critical_ns >= BUSY_MEAN * length_ns &&
+		    pause_ns <= length_ns / BUSY_PAUSE;
+	bool left = 10 * critical_ns < LEFT_MEAN_TENTHS * length_ns ||
+		    pause_ns > length_ns / LEFT_PAUSE;
+	bool turns = fgio_saturation_is_on(saturation) ? left : busy;
+
+	fgio_saturation_begin(saturation, now_ns);
+	saturation->seen = turns ? (u8)(saturation->seen + 1) : 0;
+	if (saturation->seen < SEEN)
+		return;
+	saturation->seen = 0;
+	if (fgio_saturation_is_on(saturation))
+		switch_off(saturation, now_ns);
+	else
+		switch_on(saturation, now_ns);
 }
 
 /* ---- the drive's events ---- */

@@ -212,6 +212,62 @@ static void test_it_is_for_a_drive_without_pauses(void **state)
 	assert_false(fgio_saturation_is_on(&drive.saturation));
 }
 
+/* No critical I/O for a time; what was there before comes back after it. */
+static void pause_for(struct drive *drive, u64 off_ns)
+{
+	for (u32 slot = 0; slot < SLOTS; slot++) {
+		drive->begin_ns[slot] += off_ns;
+		if (drive->end_ns[slot])
+			drive->end_ns[slot] += off_ns;
+	}
+	for (u64 end_ns = drive->now_ns + off_ns; drive->now_ns < end_ns;) {
+		drive->now_ns += MILLISECOND;
+		fgio_saturation_pause(&drive->saturation, MILLISECOND);
+		fgio_saturation_turn(&drive->saturation, drive->now_ns);
+	}
+}
+
+/* The part of the time in which a foreground that comes and goes has the drive alone. */
+static double probed_part(struct drive *drive, u64 on_ns, u64 off_ns, u64 until_ns)
+{
+	u64 begin_ns = drive->now_ns, probed_ns = 0;
+
+	while (drive->now_ns < until_ns) {
+		u64 off_at_ns = drive->now_ns + on_ns;
+
+		while (drive->now_ns < off_at_ns) {
+			u64 before_ns = drive->now_ns;
+
+			step(drive);
+			if (fgio_saturation_probes(&drive->saturation))
+				probed_ns += drive->now_ns - before_ns;
+		}
+		pause_for(drive, off_ns);
+	}
+	return (double)probed_ns / (double)(drive->now_ns - begin_ns);
+}
+
+/* A first probe for each time that it comes would hold the others back for a quarter. */
+static void test_probes_take_a_small_part_of_the_time(void **state)
+{
+	u64 random = fresh_seed("comes and goes");
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		u64 on_ns = (150 + next_random(&random) % 1000) * MILLISECOND;
+		u64 off_ns = (100 + next_random(&random) % 500) * MILLISECOND;
+		struct drive drive;
+		double part;
+
+		start(&drive, 8, 48, 0.1, next_random(&random));
+		part = probed_part(&drive, on_ns, off_ns, 61 * SECOND);
+		print_message("    %llu ms, then none for %llu: %.3f of the time\n",
+			      (unsigned long long)(on_ns / MILLISECOND),
+			      (unsigned long long)(off_ns / MILLISECOND), part);
+		assert_true(part <= 0.06);
+	}
+}
+
 /* Whatever is said of it: what waits is asked about again, and a probe ends. */
 static void test_no_wait_without_an_end(void **state)
 {
@@ -295,6 +351,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_limit_is_what_is_borne),
 		cmocka_unit_test(test_it_is_for_a_drive_without_pauses),
+		cmocka_unit_test(test_probes_take_a_small_part_of_the_time),
 		cmocka_unit_test(test_no_wait_without_an_end),
 		cmocka_unit_test(test_a_saturating_foreground_leaves_a_part),
 	};
