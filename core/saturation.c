@@ -4,8 +4,13 @@
 
 #define MILLISECOND 1000000ULL
 
-/* Critical I/O is looked at in intervals of this length. */
+/*
+ * Critical I/O is looked at in intervals of this length, or longer where fewer
+ * I/Os than this complete in one: a disk that is busy elsewhere is not idle.
+ */
 #define INTERVAL_NS (64 * MILLISECOND)
+#define INTERVAL_COUNT 8
+#define INTERVAL_MOST_NS (1000 * MILLISECOND)
 /*
  * It saturates the drive in an interval in which this many of its I/Os are in
  * the drive on average, and none is there for at most this part of the time.
@@ -117,6 +122,7 @@ void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->begin_ns = now_ns;
 	saturation->critical_ns = 0;
 	saturation->pause_ns = 0;
+	saturation->completed = 0;
 }
 
 /*
@@ -130,12 +136,18 @@ static u64 settled_at(const struct fgio_saturation *saturation, u64 now_ns)
 					      saturation->other_ns);
 }
 
-static void forget_harm(struct fgio_saturation *saturation, u64 now_ns)
+/* What completes now does not belong to the block that begins. */
+static void begin_block(struct fgio_saturation *saturation, u64 now_ns)
 {
 	saturation->valid_ns = settled_at(saturation, now_ns);
 	saturation->took_ns = 0;
 	saturation->alone_ns = 0;
 	saturation->count = 0;
+}
+
+static void forget_harm(struct fgio_saturation *saturation, u64 now_ns)
+{
+	begin_block(saturation, now_ns);
 	saturation->blocks = 0;
 	saturation->harm = 0;
 	saturation->squares = 0;
@@ -288,12 +300,16 @@ static void meet_ceiling(struct fgio_saturation *saturation, u64 limit,
 	saturation->ceiling_until_ns = now_ns + saturation->ceiling_wait_ns;
 }
 
+/* When it may be tried again, it is tried before anything above it. */
 static u64 below_ceiling(const struct fgio_saturation *saturation, u64 limit,
 			 u64 now_ns)
 {
-	if (now_ns >= saturation->ceiling_until_ns)
+	u64 ceiling = saturation->ceiling;
+
+	if (saturation->limit >= ceiling)
 		return limit;
-	return smaller(limit, saturation->ceiling - 1);
+	return smaller(limit,
+		       ceiling - (now_ns < saturation->ceiling_until_ns));
 }
 
 static void take_away(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
@@ -341,7 +357,7 @@ static void judge(struct fgio_saturation *saturation, u64 now_ns)
 	if (harm > HARM_MOST && is_sure(saturation, harm, SURE_MORE))
 		take_away(saturation, harm, now_ns);
 	else if (has_tail(saturation))
-		take_away(saturation, HARM_TAIL, now_ns);
+		take_away(saturation, larger(harm, HARM_TAIL), now_ns);
 	else if (bears_more(saturation, harm))
 		give_more(saturation, harm, now_ns);
 	if (saturation->blocks < BLOCKS_MOST)
@@ -388,12 +404,14 @@ static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
  */
 static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
 {
-	forget_harm(saturation, now_ns);
 	if (now_ns < saturation->probe_end_ns) {
 		saturation->phase = FGIO_SATURATION_LIMITS;
+		begin_block(saturation, now_ns);
 		return;
 	}
+	forget_harm(saturation, now_ns);
 	saturation->limit = FGIO_SATURATION_ONE;
+	saturation->ceiling = 0;
 	saturation->ceiling_until_ns = 0;
 	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
 	saturation->probe_wait_ns = PROBE_FIRST_NS;
@@ -408,6 +426,17 @@ static void switch_off(struct fgio_saturation *saturation, u64 now_ns)
 	if (fgio_saturation_probes(saturation))
 		end_probe(saturation, now_ns);
 	saturation->phase = FGIO_SATURATION_OFF;
+}
+
+static bool interval_is_over(const struct fgio_saturation *saturation,
+			     u64 now_ns)
+{
+	u64 length_ns = beyond(now_ns, saturation->begin_ns);
+
+	return length_ns >= INTERVAL_NS &&
+	       (saturation->completed >= INTERVAL_COUNT ||
+		saturation->pause_ns > length_ns / LEFT_PAUSE ||
+		length_ns >= INTERVAL_MOST_NS);
 }
 
 static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
@@ -444,6 +473,7 @@ void fgio_saturation_note(struct fgio_saturation *saturation, u8 kind,
 {
 	took_ns = smaller(took_ns, TOOK_MOST_NS);
 	saturation->critical_ns += took_ns;
+	saturation->completed++;
 	saturation->critical_mean_ns =
 		ewma(saturation->critical_mean_ns, took_ns);
 	if (now_ns < saturation->valid_ns)
@@ -461,7 +491,7 @@ void fgio_saturation_note_other(struct fgio_saturation *saturation, u64 took_ns)
 
 void fgio_saturation_turn(struct fgio_saturation *saturation, u64 now_ns)
 {
-	if (now_ns >= saturation->begin_ns + INTERVAL_NS)
+	if (interval_is_over(saturation, now_ns))
 		end_interval(saturation, now_ns);
 	if (!fgio_saturation_is_on(saturation) ||
 	    now_ns < saturation->probe_end_ns)
@@ -493,7 +523,7 @@ bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
 	*retry_ns = 0;
 	if (fgio_saturation_probes(saturation)) {
 		*retry_ns = smaller(saturation->probe_end_ns,
-				    saturation->begin_ns + INTERVAL_NS);
+				    now_ns + INTERVAL_NS);
 		return false;
 	}
 	if (others < whole &&

@@ -32,6 +32,7 @@ enum fgio_saturation_phase {
  * struct fgio_saturation - of one drive; all zero: critical I/O does not saturate it
  * @begin_ns: of the interval that tells whether it does
  * @critical_ns: sum of the times of critical I/Os that completed in it
+ * @completed: critical I/Os that did
  * @pause_ns: time in it without a critical I/O in the drive
  * @seen: intervals in a row that contradict @phase
  * @phase: enum fgio_saturation_phase
@@ -70,6 +71,7 @@ struct fgio_saturation {
 	u64 begin_ns;
 	u64 critical_ns;
 	u64 pause_ns;
+	u32 completed;
 	u8 seen;
 	u8 phase;
 	bool pressed;

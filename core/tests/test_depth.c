@@ -643,32 +643,40 @@ static void test_a_promise_leaves_an_arm_to_commits(void **state)
 
 /*
  * Random reads keep a disk's arm busy, one at a time or several: those that nobody waits
- * for have a tenth of it. With a limit of one, they have it every second time.
+ * for have a tenth of it. With a limit of one, they have it every second time. A disk has
+ * some hundred I/Os in the seconds that are looked at, so single runs of 16 reads at a
+ * time reach 1.4 times.
  */
 static void check_reads(u32 depth, double mean_most, double limited_least)
 {
+	struct seeds means = { .count = 0 }, limits = { .count = 0 };
 	struct rivals rivals = {
 		.kind = SIMDISK_HDD,
-		.seed = first_seed + depth,
 		.foreground = { .bytes = 4096, .depth = depth,
 				.think_ns = MILLISECOND / 10 },
 		.background = { .bytes = 4096, .depth = 32 },
 		.begin_ns = 5 * SECOND,
 		.end_ns = 20 * SECOND,
 	};
-	struct rivals_figures least = alone(rivals);
-	struct rivals_figures paper = limited(rivals, 1);
-	struct rivals_figures learnt = rivals_run(&rivals);
-	double background = learnt.background_bytes_per_s / 4096;
 
-	print_message("    hdd, %u reads at a time: mean %.2f times, %.2f with a limit of one; %.1f others a second\n",
-		      depth, learnt.mean_ns / least.mean_ns,
-		      paper.mean_ns / least.mean_ns, background);
-	assert_true(learnt.mean_ns <= mean_most * least.mean_ns);
-	assert_true(paper.mean_ns >= limited_least * least.mean_ns);
-	assert_true(background >= 9.5);
-	assert_true(learnt.longest_gap_ns <= SECOND);
-	assert_true(learnt.rotates);
+	for (u32 i = 0; i < 9; i++) {
+		struct rivals_figures least, paper, learnt;
+
+		rivals.seed = first_seed + 100 * i + depth;
+		least = alone(rivals);
+		paper = limited(rivals, 1);
+		learnt = rivals_run(&rivals);
+		note(&means, learnt.mean_ns / least.mean_ns);
+		note(&limits, paper.mean_ns / least.mean_ns);
+		assert_true(learnt.background_bytes_per_s / 4096 >= 9.5);
+		assert_true(learnt.longest_gap_ns <= SECOND);
+		assert_true(learnt.rotates);
+	}
+	print_message("    hdd, %u reads at a time\n", depth);
+	show("mean", &means);
+	show("mean with a limit of one", &limits);
+	assert_true(median(&means) <= mean_most);
+	assert_true(median(&limits) >= limited_least);
 }
 
 static void test_reads_that_follow_each_other_have_the_arm(void **state)
