@@ -13,7 +13,7 @@
 #include "fgio.h"
 #include "inherit.h"
 #include "uapi/fgio.h"
-#include "word.h"
+#include "who/word.h"
 
 #define LIST_MAX (1U << 20)
 

@@ -12,9 +12,9 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "trust.h"
+#include "who/trust.h"
 #include "uapi/fgio.h"
-#include "wait.h"
+#include "graph/wait.h"
 
 static u32 hooks_live;
 

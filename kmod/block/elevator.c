@@ -21,7 +21,7 @@
 #include "inherit.h"
 
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "base/trace.h"
 
 static unsigned int max_slots = UINT_MAX;
 module_param(max_slots, uint, 0444);

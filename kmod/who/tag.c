@@ -16,9 +16,9 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "trust.h"
-#include "wait.h"
-#include "word.h"
+#include "who/trust.h"
+#include "graph/wait.h"
+#include "who/word.h"
 
 #define TAG_BITS 12
 

@@ -18,7 +18,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "trust.h"
+#include "who/trust.h"
 
 static struct tracepoint *bio_queue_tracepoint;
 

@@ -21,7 +21,7 @@
 
 #include "compat/compat.h"
 #include "fgio.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
 
 /* Flags in the low bits of owner words: kernel/locking/mutex.c, rwsem.c. */

@@ -27,7 +27,7 @@
 #include <asm/unistd.h>
 
 #include "compat/compat.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
 
 /* Other waits have helpers by the same address. */

@@ -16,8 +16,8 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "trace.h"
-#include "wait.h"
+#include "base/trace.h"
+#include "graph/wait.h"
 
 #define CHAIN_BITS 10
 #define READ_MAX 65536U

@@ -27,10 +27,10 @@
 #include <uapi/linux/futex.h>
 
 #include "compat/compat.h"
-#include "futex.h"
+#include "layers/futex.h"
 #include "inherit.h"
-#include "sysvsem.h"
-#include "wait.h"
+#include "layers/sysvsem.h"
+#include "graph/wait.h"
 
 /**
  * struct sleep - what a task sleeps for, as its system call's arguments say

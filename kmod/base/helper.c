@@ -19,9 +19,9 @@
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
-#include "trust.h"
+#include "who/trust.h"
 
 #define SET_BITS 9
 

@@ -17,7 +17,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "trace.h"
+#include "base/trace.h"
 
 static int set_admission(const char *text, const struct kernel_param *param)
 {

@@ -20,7 +20,7 @@
 #include <linux/vmalloc.h>
 
 #include "fgio.h"
-#include "word.h"
+#include "who/word.h"
 
 int fgio_words_open(struct inode *inode, struct file *file)
 {

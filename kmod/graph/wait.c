@@ -22,7 +22,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "wait.h"
+#include "graph/wait.h"
 
 static unsigned int waits_max = 16384;
 module_param(waits_max, uint, 0444);

@@ -13,9 +13,9 @@
 #include <linux/sched/task.h>
 
 #include "fgio.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
-#include "trust.h"
+#include "who/trust.h"
 
 /* Return: the thread with a reference, or NULL. */
 static struct task_struct *find_living_thread(pid_t tid)

@@ -33,7 +33,7 @@
 
 #include "compat/compat.h"
 #include "fgio.h"
-#include "futex.h"
+#include "layers/futex.h"
 #include "inherit.h"
 
 struct glibc_mutex {

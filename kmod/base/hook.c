@@ -23,7 +23,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "wait.h"
+#include "graph/wait.h"
 
 /* Hooks stay so long after the last foreground task went. */
 #define LINGER (5 * HZ)

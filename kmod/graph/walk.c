@@ -20,10 +20,10 @@
 #include <linux/vmalloc.h>
 
 #include "fgio.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
-#include "trace.h"
-#include "wait.h"
+#include "base/trace.h"
+#include "graph/wait.h"
 
 #define VISITED_BITS 13
 #define NAME_BITS 12

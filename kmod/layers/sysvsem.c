@@ -27,9 +27,9 @@
 #include <linux/uaccess.h>
 
 #include "fgio_private.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
-#include "sysvsem.h"
+#include "layers/sysvsem.h"
 
 /* One bit of an object tells those who lower it from those who raise it. */
 #define LOWERED BIT_ULL(63)

@@ -24,7 +24,7 @@
 #include <linux/user_namespace.h>
 
 #include "fgio.h"
-#include "trust.h"
+#include "who/trust.h"
 
 #define ACCOUNT_BITS 8
 /* Deeper cgroups than this are known by the one above them at this depth. */

@@ -11,7 +11,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
 
 /* A task that is still in the table is not freed before RCU readers are done. */

@@ -37,7 +37,7 @@
 #include <linux/uaccess.h>
 
 #include "fgio.h"
-#include "helper.h"
+#include "base/helper.h"
 #include "inherit.h"
 
 /* In the detail of FGIO_WAIT_JOURNAL_LOCKED: it is the barrier. */

@@ -42,7 +42,7 @@
 
 #include "fgio.h"
 #include "inherit.h"
-#include "wait.h"
+#include "graph/wait.h"
 
 /* In the detail of waits for a page: its index, and above it its order. */
 #define ORDER_SHIFT 56
