@@ -11,8 +11,9 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
-#include "base/helper.h"
-#include "inherit.h"
+#include "base/foreign.h"
+#include "base/identity.h"
+#include "core/inherit.h"
 
 /* A task that is still in the table is not freed before RCU readers are done. */
 struct task_struct *fgio_task_at(u64 address)
@@ -33,4 +34,22 @@ u64 fgio_peek_word(const void *address)
 
 	return get_kernel_nofault(word, (const unsigned long *)address) ?
 		       0 : word;
+}
+
+u32 fgio_sleep_seq(const struct task_struct *task)
+{
+	unsigned long by_itself, by_others;
+	unsigned int state;
+
+	if (get_kernel_nofault(state, &task->__state) ||
+	    !(state & TASK_INTERRUPTIBLE) ||
+	    get_kernel_nofault(by_itself, &task->nvcsw) ||
+	    get_kernel_nofault(by_others, &task->nivcsw))
+		return 0;
+	return FGIO_SEQ_OUTSIDE | (u32)(by_itself + by_others);
+}
+
+bool fgio_sleep_goes_on(u64 task, u32 seq)
+{
+	return fgio_sleep_seq((const struct task_struct *)task) == seq;
 }

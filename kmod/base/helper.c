@@ -12,20 +12,17 @@
  */
 #include <linux/hash.h>
 #include <linux/module.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
 #include "base/helper.h"
-#include "inherit.h"
-#include "who/trust.h"
+#include "base/identity.h"
 
 #define SET_BITS 9
 
-/* The locks are leaves, like those of wait.c and for the same reasons. */
+/* The locks are leaves, like those of graph/wait.c and for the same reasons. */
 struct locked_set {
 	struct fgio_history_set set;
 	raw_spinlock_t lock;
@@ -49,51 +46,15 @@ static unsigned int helper_window_ms = 1000;
 module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
 MODULE_PARM_DESC(helper_window_ms, "who signalled a condition within this time is taken for who will do so next (1000)");
 
-u64 fgio_identity_of(const struct task_struct *task)
-{
-	return (u64)task->pid << 32 | lower_32_bits(task->start_time);
-}
-
-struct task_struct *fgio_thread_of(pid_t tid)
-{
-	return pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);
-}
-
-u64 fgio_walk_name_identity(u64 identity)
-{
-	struct task_struct *task;
-	u64 key = 0;
-
-	rcu_read_lock();
-	task = fgio_thread_of(identity >> 32);
-	if (task && fgio_identity_of(task) == identity)
-		key = fgio_walk_name(task);
-	rcu_read_unlock();
-	return key;
-}
-
 static struct locked_set *set_of(u64 object)
 {
 	return &sets[hash_64(object, SET_BITS)];
 }
 
-/* The walk watches for the task that waits. */
-static u32 payer_of_watch(void)
-{
-	struct task_struct *task;
-	u32 payer;
-
-	rcu_read_lock();
-	task = fgio_task_at(fgio_walk_waiter());
-	payer = fgio_trust_payer_of(task ?: current);
-	rcu_read_unlock();
-	return payer;
-}
-
-void fgio_helper_watch(u64 object)
+void fgio_helper_watch(u64 object, struct task_struct *task)
 {
 	struct locked_set *locked = set_of(object);
-	u32 payer = payer_of_watch();
+	u32 payer = fgio_payer_of(task);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
@@ -106,7 +67,7 @@ void fgio_helper_watch(u64 object)
 static void note(struct locked_set *locked, u64 object,
 		 struct task_struct *task, bool always)
 {
-	u32 payer = fgio_trust_payer_of(task);
+	u32 payer = fgio_payer_of(task);
 	unsigned long flags;
 
 	if (task->flags & PF_EXITING)
@@ -130,13 +91,9 @@ void fgio_helper_note_for(struct task_struct *task, u64 object)
 	note(set_of(object), object, task, true);
 }
 
-void fgio_helper_signal(u64 object)
+bool fgio_helper_remembers(u64 object)
 {
-	struct locked_set *locked = set_of(object);
-
-	if (fgio_history_remembered(&locked->set, object) &&
-	    !fgio_current_is_foreground())
-		note(locked, object, current, false);
+	return fgio_history_remembered(&set_of(object)->set, object);
 }
 
 unsigned int fgio_helper_list(u64 object, u64 window_ns,
@@ -157,33 +114,6 @@ unsigned int fgio_helper_list(u64 object, u64 window_ns,
 u64 fgio_helper_window_ns(void)
 {
 	return (u64)READ_ONCE(helper_window_ms) * NSEC_PER_MSEC;
-}
-
-void fgio_helper_found(const struct fgio_walk_step *step, u64 object,
-		       bool (*counts)(u64 task))
-{
-	u64 identities[FGIO_HELPERS];
-	unsigned int count, i;
-	u64 task;
-
-	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
-	for (i = 0; i < count; i++) {
-		task = fgio_walk_name_identity(identities[i]);
-		if (counts && !counts(task))
-			continue;
-		fgio_walk_found(step->walk, task);
-	}
-}
-
-void fgio_helper_guessed(const struct fgio_walk_step *step, u64 object)
-{
-	u64 identities[FGIO_HELPERS];
-	unsigned int count, i;
-
-	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
-	for (i = 0; i < count; i++)
-		fgio_walk_guessed(step->walk,
-				  fgio_walk_name_identity(identities[i]));
 }
 
 u64 fgio_helper_last(u64 object)
@@ -217,7 +147,7 @@ int fgio_helper_init(void)
 	return 0;
 }
 
-/* No hook is attached and nobody walks any more. */
+/* No hook is attached any more, and the walk has ended. */
 void fgio_helper_exit(void)
 {
 	vfree(sets);

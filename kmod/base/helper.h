@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * More of helper.c than most layers need; the rest is in inherit.h.
- *
- * An *identity* names a task for good: its thread id and when it was born. Other
- * than its address it may be kept when the task has ended.
+ * Helpers: which tasks acted on what lately, for objects that have no owner, or
+ * do not tell which task it is. The locks around core/history.c.
  */
 #ifndef FGIO_HELPER_H
 #define FGIO_HELPER_H
@@ -12,29 +10,32 @@
 
 struct task_struct;
 
-/* Context: any; the caller knows that the task exists. Never 0 for a thread. */
-u64 fgio_identity_of(const struct task_struct *task);
+/**
+ * fgio_helper_watch() - remember acts on an object from now on
+ * @object: a task waits for it
+ * @task: that task, whose share of the table is used; it exists
+ *
+ * Traffic on other objects does not take its place. Context: any but NMI.
+ */
+void fgio_helper_watch(u64 object, struct task_struct *task);
+
+/* Whether acts on an object are remembered. Context: any. */
+bool fgio_helper_remembers(u64 object);
 
 /*
- * The thread with an id of the initial pid namespace; NULL when it has ended.
- * Context: RCU.
+ * The current task acts on an object. Does nothing, cheaply, when the object is
+ * not in the table, unless @always. Context: any but NMI.
  */
-struct task_struct *fgio_thread_of(pid_t tid);
+void fgio_helper_note(u64 object, bool always);
 
 /*
- * The task with an identity, named for blame. Return: the task's key, or 0 when
- * it has ended. Context: the walk's thread.
+ * Another task acts on an object, by what the current task does. Context: it
+ * exists; as fgio_helper_note().
  */
-u64 fgio_walk_name_identity(u64 identity);
-
-/*
- * The task whose wait the walk asks about, a key; 0 where the current task is
- * not the walk's thread. Context: any.
- */
-u64 fgio_walk_waiter(void);
+void fgio_helper_note_for(struct task_struct *task, u64 object);
 
 /**
- * fgio_helper_list() - who acted on an object within a time
+ * fgio_helper_list() - which tasks acted on an object within a time
  * @object: which
  * @window_ns: how long ago at most
  * @identities: out: the most recent first; they may have ended
@@ -45,12 +46,19 @@ unsigned int fgio_helper_list(u64 object, u64 window_ns,
 			      u64 identities[FGIO_HELPERS]);
 
 /*
- * The identity of who acted on an object last, however long ago; 0 when nobody
- * is known. For locks that one task holds at a time. Context: any but NMI.
+ * The identity of the task that acted on an object last, however long ago; 0
+ * when none is known. For locks that one task holds at a time. Context: any but
+ * NMI.
  */
 u64 fgio_helper_last(u64 object);
 
 /* helper_window_ms in nanoseconds. */
 u64 fgio_helper_window_ns(void);
+
+/* Watches that gave way to others, in total. */
+u32 fgio_helper_unwatched(void);
+
+int fgio_helper_init(void);
+void fgio_helper_exit(void);
 
 #endif /* FGIO_HELPER_H */

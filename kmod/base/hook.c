@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attaches the hooks that follow waits while foreground tasks exist, and only
- * then: where nobody is foreground they cost nothing at all.
- *
- * At load every hook is attached for a moment, so that what cannot be attached
- * is known before it is missed. A hook in a module that comes later is tried
- * again when that module is there.
+ * Attaching hooks.
  *
  * Functions are probed by kretprobes, which all kernels have and which need no
  * prototype. A task may sleep in a probed function while its hook goes: it
@@ -15,18 +10,12 @@
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
-#include <linux/workqueue.h>
 
-#include "fgio.h"
-#include "inherit.h"
-#include "graph/wait.h"
-
-/* Hooks stay so long after the last foreground task went. */
-#define LINGER (5 * HZ)
+#include "base/hook.h"
+#include "base/tracepoint.h"
+#include "compat/compat.h"
 
 static unsigned int hook_sleepers_max = 4096;
 module_param(hook_sleepers_max, uint, 0444);
@@ -39,101 +28,6 @@ MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached
 static bool lone_hooks;
 module_param(lone_hooks, bool, 0444);
 MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
-
-static struct fgio_hook *const tables[] = {
-	fgio_lock_hooks,    fgio_journal_hooks, fgio_xfs_hooks,
-	fgio_io_hooks,	    fgio_flush_hooks,	fgio_futex_hooks,
-	fgio_sleep_hooks,
-	fgio_sysvsem_hooks, fgio_pagecache_hooks, fgio_gate_hooks,
-};
-
-static const char *const mechanism_names[FGIO_MECHANISMS] = {
-	[FGIO_MECHANISM_LOCKS] = "locks",
-	[FGIO_MECHANISM_JOURNAL] = "journal",
-	[FGIO_MECHANISM_IO] = "io",
-	[FGIO_MECHANISM_USER] = "user",
-	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
-	[FGIO_MECHANISM_BLAME] = "blame",
-	[FGIO_MECHANISM_GATE] = "gate",
-	[FGIO_MECHANISM_COMMITS] = "commits",
-};
-
-static bool mechanisms[FGIO_MECHANISMS] = {
-	true, true, true, true, true, true, false, true,
-};
-
-static void reconsider(struct work_struct *unused);
-static DECLARE_DELAYED_WORK(work, reconsider);
-
-static bool initialised;
-/* Serialises attaching, and protects the members of hooks that it sets. */
-static DEFINE_MUTEX(hooks_lock);
-
-/* Jiffies when foreground I/O by priority was seen last; 0 for never. */
-static unsigned long foreground_ioprio_at;
-
-bool fgio_mechanism_on(enum fgio_mechanism mechanism)
-{
-	return READ_ONCE(mechanisms[mechanism]);
-}
-
-static void reconsider_soon(void)
-{
-	mutex_lock(&hooks_lock);
-	if (initialised)
-		mod_delayed_work(system_long_wq, &work, 0);
-	mutex_unlock(&hooks_lock);
-}
-
-void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on)
-{
-	WRITE_ONCE(mechanisms[mechanism], on);
-	reconsider_soon();
-}
-
-static int set_mechanism(const char *text, const struct kernel_param *param)
-{
-	int error = param_set_bool(text, param);
-
-	if (!error)
-		reconsider_soon();
-	return error;
-}
-
-static const struct kernel_param_ops mechanism_ops = {
-	.set = set_mechanism,
-	.get = param_get_bool,
-};
-
-#define MECHANISM(name, which, what)                                       \
-	module_param_cb(name, &mechanism_ops, &mechanisms[which], 0644);   \
-	MODULE_PARM_DESC(name, what)
-
-MECHANISM(locks, FGIO_MECHANISM_LOCKS, "follow waits for kernel locks (Y)");
-MECHANISM(journal, FGIO_MECHANISM_JOURNAL,
-	  "follow waits for file system journals (Y)");
-MECHANISM(io, FGIO_MECHANISM_IO, "follow waits for outstanding I/O (Y)");
-MECHANISM(user, FGIO_MECHANISM_USER,
-	  "follow waits for locks and conditions in user space (Y)");
-MECHANISM(commits, FGIO_MECHANISM_COMMITS,
-	  "whoever syncs or writes a file that foreground tasks sync is one meanwhile (Y)");
-MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
-	  "keep room in the page cache for foreground tasks (Y)");
-
-int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
-		    u64 detail)
-{
-	u32 seq = fgio_wait_enter(kind, object, detail);
-
-	*fgio_hook_seq(instance) = seq;
-	return !seq;
-}
-
-int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs)
-{
-	fgio_wait_leave(*fgio_hook_seq(instance));
-	return 0;
-}
 
 /* Its arguments are not what its hook takes them for. */
 static bool is_changed(const char *name)
@@ -153,7 +47,6 @@ static void after_function(struct kprobe *probe, struct pt_regs *regs,
 {
 }
 
-/* Return: why this function or tracepoint must not be hooked, or 0. */
 int fgio_hook_objection(const char *name)
 {
 	if (!strcmp(name, fail_hook))
@@ -324,18 +217,14 @@ static unsigned int hook_count;
 #define for_each_hook(i, hook) \
 	for (i = 0; i < hook_count && (hook = hooks[i]); i++)
 
-static int collect_hooks(void)
+int fgio_hooks_add(struct fgio_hook *table)
 {
 	struct fgio_hook *hook;
-	unsigned int i;
 
-	hook_count = 0;
-	for (i = 0; i < ARRAY_SIZE(tables); i++) {
-		for (hook = tables[i]; hook->name; hook++) {
-			if (WARN_ON(hook_count == HOOKS_MAX))
-				return -ENOSPC;
-			hooks[hook_count++] = hook;
-		}
+	for (hook = table; hook->name; hook++) {
+		if (WARN_ON(hook_count == HOOKS_MAX))
+			return -ENOSPC;
+		hooks[hook_count++] = hook;
 	}
 	return 0;
 }
@@ -353,7 +242,7 @@ static struct fgio_hook *find_hook(const char *name)
 	return NULL;
 }
 
-static void link_pairs(void)
+void fgio_hooks_link_pairs(void)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
@@ -384,7 +273,7 @@ static int error_of_begins(const struct fgio_hook *end)
 	return error;
 }
 
-static void attach_some(bool (*comes)(const struct fgio_hook *hook), bool ends)
+static void attach_some(fgio_hook_test_t *comes, bool ends)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
@@ -409,18 +298,14 @@ static void detach_ends_alone(void)
 	unregister_detached();
 }
 
-/*
- * Ends come before what begins: a wait that is recorded is seen to end. An end
- * without a begin is no use.
- */
-static void attach_where(bool (*comes)(const struct fgio_hook *hook))
+void fgio_hooks_attach(fgio_hook_test_t *comes)
 {
 	attach_some(comes, true);
 	attach_some(comes, false);
 	detach_ends_alone();
 }
 
-static bool detach_some(bool (*goes)(const struct fgio_hook *hook), bool ends)
+static bool detach_some(fgio_hook_test_t *goes, bool ends)
 {
 	struct fgio_hook *hook;
 	bool any = false;
@@ -438,13 +323,10 @@ static bool detach_some(bool (*goes)(const struct fgio_hook *hook), bool ends)
 }
 
 /*
- * In the other order. Hooks that begin may still run on other CPUs when they are
- * detached: the first grace period is for them.
- *
- * Return: whether there were any. What those hooks recorded may have ended
- * unseen by now.
+ * Hooks that begin may still run on other CPUs when they are detached: the first
+ * grace period is for them.
  */
-static bool detach_where(bool (*goes)(const struct fgio_hook *hook))
+bool fgio_hooks_detach(fgio_hook_test_t *goes)
 {
 	bool any = detach_some(goes, false);
 
@@ -457,181 +339,36 @@ static bool detach_where(bool (*goes)(const struct fgio_hook *hook))
 	return any;
 }
 
-/* --- when ------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------- */
 
-static bool is_on(const struct fgio_hook *hook)
+bool fgio_hooks_any(fgio_hook_test_t *is)
 {
-	return fgio_mechanism_on(hook->mechanism);
+	struct fgio_hook *hook;
+	bool any = false;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		any |= is(hook);
+	return any;
 }
 
-static bool is_off(const struct fgio_hook *hook)
-{
-	return !is_on(hook);
-}
-
-static bool always(const struct fgio_hook *hook)
-{
-	return true;
-}
-
-static bool foreground_exists(void)
-{
-	unsigned long seen = READ_ONCE(foreground_ioprio_at);
-
-	return fgio_foreground_count() ||
-	       (seen && time_before(jiffies, seen + LINGER));
-}
-
-/*
- * Waits that were recorded by hooks which are gone would never end. No walk looks
- * at them from before a hook goes until they are forgotten.
- */
-static void detach_and_forget(bool (*goes)(const struct fgio_hook *hook))
-{
-	fgio_walk_pause();
-	if (detach_where(goes))
-		fgio_wait_forget_all();
-	fgio_walk_resume();
-}
-
-static void follow_waits(void)
-{
-	detach_and_forget(is_off);
-	attach_where(is_on);
-	WRITE_ONCE(fgio_waits_matter_now, true);
-}
-
-/*
- * From the moment that waits do not matter, their ends are ignored, and the ends
- * of threads: by then the walk has to be paused.
- */
-static void ignore_waits(void)
-{
-	fgio_walk_pause();
-	WRITE_ONCE(fgio_waits_matter_now, false);
-	detach_where(always);
-	fgio_wait_forget_all();
-	fgio_walk_resume();
-}
-
-/*
- * A foreground task may come or go at any time: it is counted first, and asks for
- * waits to be followed or ignored by what fgio_waits_matter() says then. This
- * changes what that says first, and counts then. Between both lies a barrier on
- * either side, so that one of them sees the other.
- */
-static void reconsider(struct work_struct *unused)
-{
-	mutex_lock(&hooks_lock);
-	if (!foreground_exists() && READ_ONCE(fgio_waits_matter_now))
-		ignore_waits();
-	/* With fgio_foreground_appeared(). */
-	smp_mb();
-	if (foreground_exists()) {
-		follow_waits();
-		/* With fgio_foreground_vanished(). */
-		smp_mb();
-		/* Nothing tells when the last one by priority is gone. */
-		if (!fgio_foreground_count())
-			mod_delayed_work(system_long_wq, &work, LINGER);
-	}
-	mutex_unlock(&hooks_lock);
-}
-
-void fgio_saw_foreground_ioprio(void)
-{
-	unsigned long now = jiffies ?: 1;
-
-	if (READ_ONCE(foreground_ioprio_at) == now)
-		return;
-	WRITE_ONCE(foreground_ioprio_at, now);
-	/* With reconsider(). */
-	smp_mb();
-	if (!fgio_waits_matter() && READ_ONCE(initialised))
-		queue_delayed_work(system_long_wq, &work, 0);
-}
-
-/* Returns when waits are followed, so that a thread's first one is. */
-void fgio_foreground_appeared(void)
-{
-	/* With reconsider(). */
-	smp_mb();
-	if (fgio_waits_matter())
-		return;
-	mod_delayed_work(system_long_wq, &work, 0);
-	flush_delayed_work(&work);
-}
-
-/* A foreground task is one no more, perhaps the last. Context: any. */
-void fgio_foreground_vanished(void)
-{
-	/* With reconsider(). */
-	smp_mb();
-	if (fgio_waits_matter() && !fgio_foreground_count())
-		mod_delayed_work(system_long_wq, &work, LINGER);
-}
-
-static const char *going_module;
-
-static bool is_going(const struct fgio_hook *hook)
-{
-	size_t length = strlen(going_module);
-
-	return !strncmp(hook->name, going_module, length) &&
-	       hook->name[length] == ':';
-}
-
-static void note_gone(void)
+void fgio_hooks_note_gone(fgio_hook_test_t *is)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
 
 	for_each_hook(i, hook)
-		if (is_going(hook) || (hook->end && is_going(hook->end)))
+		if (is(hook) || (hook->end && is(hook->end)))
 			hook->error = -ENOENT;
 	detach_ends_alone();
 }
-
-static void let_module_go(const char *name)
-{
-	struct fgio_hook *hook;
-	bool concerned = false;
-	unsigned int i;
-
-	going_module = name;
-	for_each_hook(i, hook)
-		concerned |= is_going(hook);
-	if (!concerned)
-		return;
-	detach_and_forget(is_going);
-	note_gone();
-}
-
-static int on_module(struct notifier_block *block, unsigned long state,
-		     void *data)
-{
-	struct module *module = data;
-
-	if (state == MODULE_STATE_LIVE && fgio_waits_matter())
-		mod_delayed_work(system_long_wq, &work, 0);
-	if (state == MODULE_STATE_GOING) {
-		mutex_lock(&hooks_lock);
-		let_module_go(module->name);
-		mutex_unlock(&hooks_lock);
-	}
-	return NOTIFY_OK;
-}
-
-static struct notifier_block module_notifier = {
-	.notifier_call = on_module,
-};
 
 static void list_hook(struct fgio_hook_state *state,
 		      const struct fgio_hook *hook)
 {
 	memset(state, 0, sizeof(*state));
 	strscpy(state->name, hook->name, sizeof(state->name));
-	strscpy(state->mechanism, mechanism_names[hook->mechanism],
+	strscpy(state->mechanism, fgio_mechanism_name(hook->mechanism),
 		sizeof(state->mechanism));
 	state->error = -hook->error;
 	state->missed = hook->kretprobe.nmissed + hook->kretprobe.kp.nmissed;
@@ -640,24 +377,21 @@ static void list_hook(struct fgio_hook_state *state,
 		       (hook->optional ? FGIO_HOOK_OPTIONAL : 0);
 }
 
-/* Return: how many hooks there are; at most @capacity were listed. */
-int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity)
+int fgio_hooks_list(struct fgio_hook_state *states, unsigned int capacity)
 {
 	struct fgio_hook *hook;
 	unsigned int count = 0;
 	unsigned int i;
 
-	mutex_lock(&hooks_lock);
 	for_each_hook(i, hook) {
 		if (count < capacity)
 			list_hook(&states[count], hook);
 		count++;
 	}
-	mutex_unlock(&hooks_lock);
 	return count;
 }
 
-static void warn_of_broken_hooks(void)
+void fgio_hooks_warn(void)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
@@ -671,26 +405,7 @@ static void warn_of_broken_hooks(void)
 	}
 }
 
-int fgio_probe_init(void)
-{
-	int error = collect_hooks();
-
-	if (error)
-		return error;
-	error = register_module_notifier(&module_notifier);
-	if (error)
-		return error;
-	mutex_lock(&hooks_lock);
-	link_pairs();
-	attach_where(always);
-	warn_of_broken_hooks();
-	detach_where(always);
-	mutex_unlock(&hooks_lock);
-	WRITE_ONCE(initialised, true);
-	return 0;
-}
-
-static void forget_aims(void)
+void fgio_hooks_exit(void)
 {
 	struct fgio_hook *hook;
 	unsigned int i;
@@ -698,19 +413,4 @@ static void forget_aims(void)
 	for_each_hook(i, hook)
 		if (hook->is_aimed)
 			ftrace_free_filter(&hook->operations);
-}
-
-void fgio_probe_exit(void)
-{
-	unregister_module_notifier(&module_notifier);
-	/* Under the lock, so that no switch queues the work after this. */
-	mutex_lock(&hooks_lock);
-	WRITE_ONCE(initialised, false);
-	mutex_unlock(&hooks_lock);
-	cancel_delayed_work_sync(&work);
-	mutex_lock(&hooks_lock);
-	if (READ_ONCE(fgio_waits_matter_now))
-		ignore_waits();
-	mutex_unlock(&hooks_lock);
-	forget_aims();
 }

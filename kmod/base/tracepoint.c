@@ -3,7 +3,7 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
-#include "fgio.h"
+#include "base/tracepoint.h"
 
 struct search {
 	const char *name;

@@ -15,9 +15,12 @@
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
-#include "fgio.h"
-#include "inherit.h"
 #include "base/trace.h"
+#include "block/admission.h"
+#include "block/queues.h"
+#include "graph/layer.h"
+#include "graph/wait.h"
+#include "who/presence.h"
 
 static int set_admission(const char *text, const struct kernel_param *param)
 {
@@ -75,7 +78,6 @@ static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
 	return &heads[hash_64(key, FGIO_SLEEPER_BITS)];
 }
 
-/* The current task is about to submit this. Context: a task's. */
 void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer)
 {
 	*get_cpu_ptr(&noted_bios) = (struct noted_bio){
@@ -288,15 +290,6 @@ static bool is_full(struct fgio_domain *domain, enum fgio_line line)
 	       fgio_admission_limit(slots, line, about);
 }
 
-/**
- * fgio_limit_depth() - the elevator's limit_depth
- * @opf: operation and flags of the bio
- * @data: the allocation
- *
- * Context: the submitter's; sleeps unless the allocation must not wait. Called
- * again for the same allocation when a hardware queue went away: the charge
- * stands.
- */
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fgio_domain *domain = data->hctx->sched_data;
@@ -335,7 +328,6 @@ static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
 	return NULL;
 }
 
-/* Slots were given back, or changed their class. The lock is for waiters. */
 void fgio_admission_wake(struct fgio_domain *domain)
 {
 	unsigned long flags;
@@ -345,10 +337,6 @@ void fgio_admission_wake(struct fgio_domain *domain)
 	spin_unlock_irqrestore(&domain->lock, flags);
 }
 
-/*
- * What limit_depth charged for this request is not wanted. Context: as for
- * limit_depth, of the same task.
- */
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq)
 {
@@ -365,10 +353,6 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 						 fgio_class_of_opf(rq->cmd_flags)));
 }
 
-/*
- * The slot has a request: it takes over the charge, or is charged now. A charge
- * elsewhere goes back: the tag came from another hardware queue in the end.
- */
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 {
 	struct fgio_domain *domain = slot->domain;
@@ -383,7 +367,6 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 	fgio_admission_return_charge(domain->fq, rq);
 }
 
-/* Of fgio_admission_settle(): the slot was charged to the other class. */
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 {
 	struct fgio_domain *domain = slot->domain;
@@ -395,7 +378,6 @@ void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 		fgio_admission_wake(domain);
 }
 
-/* The administrator chose other shares, or the queue has another depth. */
 void fgio_admission_configure(struct fgio_queue_data *fq)
 {
 	struct fgio_domain *domain;
@@ -411,11 +393,6 @@ void fgio_admission_configure(struct fgio_queue_data *fq)
 	}
 }
 
-/*
- * Whether there is admission may have changed. Who lines up from now on looks
- * again, under the lock. Context: fgio_queues_lock is held, so that the domains
- * stay.
- */
 void fgio_admission_reconsider(struct fgio_queue_data *fq)
 {
 	struct fgio_domain *domain;
@@ -435,14 +412,6 @@ static bool promote(struct fgio_domain *domain, struct sleeper *sleeper)
 	return true;
 }
 
-/**
- * fgio_admission_promote_task() - a task that may sleep here became critical
- * @domain: where
- * @task: who
- *
- * Return: whether it slept and was not critical. Context: fgio_queues_lock is
- * held, so that the domain stays.
- */
 bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task)
 {
 	struct hlist_head *head = head_of(domain->by_task, task);
@@ -494,17 +463,6 @@ static unsigned int promote_chain(struct fgio_domain *domain,
 	return count;
 }
 
-/**
- * fgio_admission_promote_owners() - somebody waits for what sleepers would
- *	submit
- * @domain: where they sleep
- * @target: what is waited for
- * @may_promote: whether to promote them, or only to count
- * @promoted: out: how many were promoted
- *
- * Return: how many sleep with it, critical or not. Context: fgio_queues_lock
- * is held, so that the domain stays.
- */
 unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
 					   const struct fgio_target *target,
 					   bool may_promote,

@@ -15,7 +15,8 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
-#include "fgio.h"
+#include "block/contents.h"
+#include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */
 static u64 number_of_swap_area(swp_entry_t entry)
@@ -26,9 +27,6 @@ static u64 number_of_swap_area(swp_entry_t entry)
 /*
  * Reads what may change meanwhile where the folio is not locked (direct I/O
  * from a mapped file), which does no harm to a number.
- *
- * Return: the folio's file or swap area, or 0. @index: out: its first page
- * there. Context: any; the folio stays.
  */
 u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
 {
@@ -129,10 +127,6 @@ static bool is_log_write(blk_opf_t opf)
 	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
-/*
- * The pages between the first and the last are taken to lie between them in
- * the file, too. Context: any; the bio cannot complete.
- */
 void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
 {
 	*contents = (struct fgio_contents){
@@ -142,7 +136,6 @@ void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
 	add_bio(contents, bio);
 }
 
-/* Context: the queue's lock is held, and the request is queued. */
 void fgio_contents_of_request(struct fgio_contents *contents,
 			      struct request *rq)
 {

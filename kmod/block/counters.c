@@ -15,7 +15,9 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "fgio.h"
+#include "base/debug.h"
+#include "block/counters.h"
+#include "block/queues.h"
 
 /**
  * struct counters_file - the counters of a disk
@@ -31,16 +33,9 @@ struct counters_file {
 	char name[DISK_NAME_LEN];
 };
 
-static struct dentry *root;
-/* Nobody who holds it asks for memory. Outside of fgio_queues_lock. */
+/* Its holders ask for no memory. Taken outside of fgio_queues_lock. */
 static DEFINE_MUTEX(files_lock);
 static LIST_HEAD(files);
-
-/* The module's folder, which goes with all that is in it. */
-struct dentry *fgio_counters_root(void)
-{
-	return root;
-}
 
 struct admission_totals {
 	u64 admitted[FGIO_CLASSES];
@@ -155,7 +150,8 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 
 static void make_folder(struct counters_file *file)
 {
-	struct dentry *folder = debugfs_create_dir(file->name, root);
+	struct dentry *folder = debugfs_create_dir(file->name,
+						   fgio_debug_root());
 
 	debugfs_create_file("counters", 0400, folder, file, &counters_fops);
 	mutex_lock(&files_lock);
@@ -204,10 +200,6 @@ static void settle_files(struct work_struct *work)
 
 static DECLARE_WORK(settle, settle_files);
 
-/*
- * Counters that cannot be shown are no reason to refuse a disk. Context: may
- * sleep; the queue is frozen, so that no memory may be asked for that takes I/O.
- */
 void fgio_counters_add_queue(struct fgio_queue_data *fq)
 {
 	struct counters_file *file;
@@ -226,7 +218,6 @@ void fgio_counters_add_queue(struct fgio_queue_data *fq)
 	schedule_work(&settle);
 }
 
-/* Nobody reads @fq's counters any more afterwards. Context: as above. */
 void fgio_counters_remove_queue(struct fgio_queue_data *fq)
 {
 	if (!fq->counters)
@@ -237,15 +228,7 @@ void fgio_counters_remove_queue(struct fgio_queue_data *fq)
 	schedule_work(&settle);
 }
 
-int fgio_counters_init(void)
-{
-	root = debugfs_create_dir("fgio", NULL);
-	return 0;
-}
-
-/* No queue is left. */
 void fgio_counters_exit(void)
 {
 	flush_work(&settle);
-	debugfs_remove_recursive(root);
 }

@@ -15,7 +15,7 @@
  */
 #include <linux/module.h>
 
-#include "fgio.h"
+#include "block/drive.h"
 
 static bool drive_priority = true;
 module_param(drive_priority, bool, 0644);
@@ -43,11 +43,6 @@ static u16 urge(struct fgio_queue_data *fq, enum fgio_class class, u16 ioprio,
 	return fgio_drive_ioprio(urgent, ioprio);
 }
 
-/*
- * @class by what is known of the request, also where the queue makes no
- * difference. @now_ns: 0 when nobody read the clock. Context: the queue's lock
- * is held; the request has just left the queue.
- */
 void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
 		     enum fgio_class class, u64 now_ns)
 {
@@ -65,7 +60,6 @@ void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
 	fgio_rq_set_ioprio(slot->rq, told);
 }
 
-/* The drive gave the request back. Context: any; nobody else has the request. */
 void fgio_drive_forget(struct fgio_slot *slot)
 {
 	if (!slot->told_drive)

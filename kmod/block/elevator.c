@@ -12,21 +12,16 @@
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
-#include <linux/sbitmap.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fgio.h"
-#include "inherit.h"
-
-#define CREATE_TRACE_POINTS
 #include "base/trace.h"
-
-static unsigned int max_slots = UINT_MAX;
-module_param(max_slots, uint, 0444);
-MODULE_PARM_DESC(max_slots,
-		 "requests scheduled per set of tags, the rest pass in order of arrival (no limit)");
+#include "block/admission.h"
+#include "block/contents.h"
+#include "block/drive.h"
+#include "block/elevator.h"
+#include "block/queues.h"
+#include "block/stamp.h"
+#include "who/presence.h"
 
 static int set_two_classes(const char *text, const struct kernel_param *param)
 {
@@ -51,27 +46,6 @@ MODULE_PARM_DESC(queue, "critical requests go first, and few others beside them 
 static bool fault_withhold;
 module_param(fault_withhold, bool, 0644);
 MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
-
-/* Slots looked at in one hold of the queue's lock. */
-#define SLOTS_AT_ONCE 32U
-
-/*
- * Every queue under the elevator, for promotion; read under RCU, too. The lock
- * also keeps each queue's list of domains still for who reads the counters.
- */
-static LIST_HEAD(queues);
-DEFINE_MUTEX(fgio_queues_lock);
-static unsigned int queue_count;
-
-bool fgio_queues_exist(void)
-{
-	return READ_ONCE(queue_count);
-}
-
-unsigned int fgio_queue_count(void)
-{
-	return READ_ONCE(queue_count);
-}
 
 static struct fgio_queue_data *queue_data(struct request_queue *q)
 {
@@ -392,8 +366,7 @@ static bool withholds_by_fault(const struct fgio_queue_data *fq)
 /* A timer that fires later than this may fire for nothing. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
-/* What the drive was not given yet may go now. Context: hard interrupt. */
-static enum hrtimer_restart retry(struct hrtimer *timer)
+enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
 {
 	struct fgio_queue_data *fq =
 		container_of(timer, struct fgio_queue_data, retry_timer);
@@ -522,132 +495,12 @@ static void fgio_finish_request(struct request *rq)
 	fgio_admission_finish(slot);
 }
 
-/* Calls @visit for each queue; its domains stay, too. Context: may sleep. */
-void fgio_visit_queues(void (*visit)(struct fgio_queue_data *fq))
-{
-	struct fgio_queue_data *fq;
-
-	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(fq, &queues, list)
-		visit(fq);
-	mutex_unlock(&fgio_queues_lock);
-}
-
-/* Critical requests of all queues, queued or in the device. Context: may sleep. */
-u64 fgio_critical_outstanding(void)
-{
-	struct fgio_queue_data *fq;
-	u64 count = 0;
-
-	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(fq, &queues, list)
-		count += READ_ONCE(fq->queue.queued[FGIO_CRITICAL]) +
-			 fgio_queue_in_device(&fq->queue, FGIO_CRITICAL);
-	mutex_unlock(&fgio_queues_lock);
-	return count;
-}
-
-/* Return: NULL for a queue under another elevator. Context: under RCU. */
-static struct fgio_queue_data *find_queue(const struct request_queue *q)
-{
-	struct fgio_queue_data *fq;
-
-	list_for_each_entry_rcu(fq, &queues, list)
-		if (fq->q == q)
-			return fq;
-	return NULL;
-}
-
-/* Whether a queue is under the elevator, and not let through. Context: any. */
-bool fgio_schedules(const struct request_queue *q)
-{
-	struct fgio_queue_data *fq;
-	bool yes;
-
-	rcu_read_lock();
-	fq = find_queue(q);
-	yes = fq && !fgio_lets_through(fq);
-	rcu_read_unlock();
-	return yes;
-}
-
-/* Return: whether anybody wants to know when it ends. Context: any. */
-bool fgio_elevator_flush_begins(const struct request_queue *q,
-				struct fgio_flush *flush, bool commits)
-{
-	struct fgio_queue_data *fq;
-
-	rcu_read_lock();
-	fq = find_queue(q);
-	if (fq)
-		fgio_queue_flush_begins(&fq->queue, flush, commits,
-					ktime_get_ns());
-	rcu_read_unlock();
-	return fq;
-}
-
-/* The elevator may have changed meanwhile. Context: any. */
-void fgio_elevator_flush_ends(const struct request_queue *q,
-			      const struct fgio_flush *flush)
-{
-	struct fgio_queue_data *fq;
-
-	rcu_read_lock();
-	fq = find_queue(q);
-	if (fq && fgio_queue_flush_ends(&fq->queue, flush, ktime_get_ns()))
-		blk_mq_run_hw_queues(fq->q, true);
-	rcu_read_unlock();
-}
-
-/* Return: whether it moved. Context: the queue's lock is held. */
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 {
 	if (!fgio_queue_promote(&fq->queue, &slot->request))
 		return false;
 	promote(fq, slot->rq);
 	return true;
-}
-
-/* Return: where to go on; 0 when all slots were visited. */
-static unsigned int visit_some_slots(struct fgio_domain *domain,
-				     unsigned int tag,
-				     fgio_slot_visit_t *visit)
-{
-	struct fgio_queue_data *fq = domain->fq;
-	unsigned int end;
-
-	spin_lock(&fq->lock);
-	/* The queue may have got another depth since. */
-	end = min(tag + SLOTS_AT_ONCE, domain->slot_count);
-	for (; tag < end; tag++)
-		visit(fq, &domain->slots[tag], tag);
-	if (tag >= domain->slot_count)
-		tag = 0;
-	spin_unlock(&fq->lock);
-	return tag;
-}
-
-/**
- * fgio_visit_slots() - look at what a queue has, queued or in the device
- * @fq: the queue
- * @visit: called with the queue's lock held, for each slot once, used or not
- *
- * The lock is dropped in between, since thousands of requests may be queued:
- * they come and go meanwhile. Context: fgio_queues_lock is held, so that the
- * domains stay; may sleep.
- */
-void fgio_visit_slots(struct fgio_queue_data *fq, fgio_slot_visit_t *visit)
-{
-	struct fgio_domain *domain;
-	unsigned int tag;
-
-	list_for_each_entry(domain, &fq->domains, list) {
-		tag = 0;
-		do {
-			tag = visit_some_slots(domain, tag, visit);
-			cond_resched();
-		} while (tag);
-	}
 }
 
 /* A critical request that was queued as the others were. */
@@ -659,7 +512,7 @@ static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
 		fgio_elevator_promote(fq, slot);
 }
 
-static void choose_classes(struct fgio_queue_data *fq)
+void fgio_elevator_choose_classes(struct fgio_queue_data *fq)
 {
 	bool one_class = !READ_ONCE(two_classes) || fgio_lets_through(fq);
 	bool changes;
@@ -673,22 +526,20 @@ static void choose_classes(struct fgio_queue_data *fq)
 		fgio_visit_slots(fq, promote_critical);
 }
 
-/*
- * What tells the two classes apart on a queue changed: a switch, or the
- * watchdog. Context: fgio_queues_lock is held.
- */
-void fgio_queue_reconsider(struct fgio_queue_data *fq)
+void fgio_elevator_reconsider(struct fgio_queue_data *fq)
 {
-	choose_classes(fq);
+	fgio_elevator_choose_classes(fq);
 	fgio_admission_reconsider(fq);
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/* Context: may sleep. */
-void fgio_queues_reconsider(void)
-{
-	fgio_visit_queues(fgio_queue_reconsider);
-}
+/* What fgio_promote_sector() looks for, and what it did. */
+struct sector_search {
+	dev_t disk;
+	sector_t sector;
+	u32 promoted;
+	bool found;
+};
 
 static bool promote_one_at(struct fgio_queue_data *fq, sector_t sector)
 {
@@ -702,280 +553,44 @@ static bool promote_one_at(struct fgio_queue_data *fq, sector_t sector)
 	return request;
 }
 
+static void promote_at(struct fgio_queue_data *fq, void *data)
+{
+	struct sector_search *search = data;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != search->disk)
+		return;
+	search->found = true;
+	while (promote_one_at(fq, search->sector)) {
+		search->promoted++;
+		cond_resched();
+	}
+	if (search->promoted)
+		blk_mq_run_hw_queues(fq->q, true);
+}
+
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
 {
-	struct fgio_queue_data *fq;
-	int error = -ENODEV;
+	struct sector_search search = { .disk = disk, .sector = sector };
 
-	*promoted = 0;
-	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(fq, &queues, list) {
-		if (!fq->q->disk || disk_devt(fq->q->disk) != disk)
-			continue;
-		error = 0;
-		while (promote_one_at(fq, sector)) {
-			(*promoted)++;
-			cond_resched();
-		}
-		if (*promoted)
-			blk_mq_run_hw_queues(fq->q, true);
-	}
-	mutex_unlock(&fgio_queues_lock);
-	return error;
+	fgio_visit_queues(promote_at, &search);
+	*promoted = search.promoted;
+	return search.found ? 0 : -ENODEV;
 }
 
-static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
+void fgio_elevator_add_operations(struct elevator_mq_ops *operations)
 {
-	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
-}
-
-/* Requests do not use them now, but somebody may look through them. */
-static void replace_slots(struct fgio_domain *domain, struct fgio_slot *slots,
-			  unsigned int count)
-{
-	struct fgio_slot *old = domain->slots;
-
-	spin_lock(&domain->fq->lock);
-	domain->slots = slots;
-	domain->slot_count = count;
-	spin_unlock(&domain->fq->lock);
-	kvfree(old);
-}
-
-/*
- * The queue is frozen: no slot is in use. Without memory the old slots stay,
- * and requests with higher tags pass in order of arrival.
- */
-static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
-{
-	unsigned int wanted = min(hctx->sched_tags->nr_tags, max_slots);
-	struct fgio_slot *slots;
-	unsigned int i;
-
-	fgio_admission_resize(&domain->admission, tag_depth(hctx));
-	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
-	if (wanted <= domain->slot_count)
-		return;
-	slots = kvcalloc(wanted, sizeof(*slots), GFP_KERNEL);
-	if (!slots) {
-		pr_warn_ratelimited("fgio: no memory to schedule %u requests, %u stay scheduled\n",
-				    wanted, domain->slot_count);
-		return;
-	}
-	for (i = 0; i < wanted; i++) {
-		slots[i].domain = domain;
-		fgio_list_init(&slots[i].request.link);
-	}
-	replace_slots(domain, slots, wanted);
-}
-
-static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
-{
-	unsigned int noio = memalloc_noio_save();
-
-	size_domain(hctx->sched_data, hctx);
-	memalloc_noio_restore(noio);
-}
-
-static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
-					 struct blk_mq_hw_ctx *hctx)
-{
-	if (!(hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED))
-		return NULL;
-	return list_first_entry_or_null(&fq->domains, struct fgio_domain,
-					list);
-}
-
-/* Domains are made once, in order, and all removed before new ones are made. */
-static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
-{
-	size_t number = list_count_nodes(&fq->domains) + 1;
-
-	if (number > FGIO_CHARGED_MAX)
-		return 0;
-	return (__force req_flags_t)(number << FGIO_RQF_CHARGED_SHIFT);
-}
-
-static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
-				      struct blk_mq_hw_ctx *hctx)
-{
-	struct fgio_domain *domain;
-
-	domain = kzalloc_node(sizeof(*domain), GFP_KERNEL, hctx->numa_node);
-	if (!domain)
-		return NULL;
-	domain->fq = fq;
-	spin_lock_init(&domain->lock);
-	fgio_admission_init(&domain->admission, tag_depth(hctx));
-	fgio_admission_set_shares(&domain->admission, fq->critical_slots,
-				  fq->noncritical_slots);
-	size_domain(domain, hctx);
-	domain->charged = next_charged_mark(fq);
-	mutex_lock(&fgio_queues_lock);
-	list_add_tail(&domain->list, &fq->domains);
-	mutex_unlock(&fgio_queues_lock);
-	return domain;
-}
-
-/*
- * The queue is frozen in what follows: memory must be found without I/O, which
- * could be for this very disk.
- */
-static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
-{
-	struct fgio_queue_data *fq = queue_data(hctx->queue);
-	struct fgio_domain *domain = shared_domain(fq, hctx);
-	unsigned int noio = memalloc_noio_save();
-
-	if (!domain)
-		domain = new_domain(fq, hctx);
-	memalloc_noio_restore(noio);
-	if (!domain)
-		return -ENOMEM;
-	domain->users++;
-	hctx->sched_data = domain;
-	return 0;
-}
-
-static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
-{
-	struct fgio_domain *domain = hctx->sched_data;
-
-	if (--domain->users)
-		return;
-	mutex_lock(&fgio_queues_lock);
-	list_del(&domain->list);
-	mutex_unlock(&fgio_queues_lock);
-	WARN_ON_ONCE(fgio_admission_somebody_waits(&domain->admission));
-	WARN_ON_ONCE(domain->admission.admitted[FGIO_CRITICAL] ||
-		     domain->admission.admitted[FGIO_NONCRITICAL]);
-	kvfree(domain->slots);
-	kfree(domain);
-}
-
-static struct fgio_queue_data *new_queue_data(struct request_queue *q)
-{
-	struct fgio_queue_data *fq;
-	unsigned int class, direction;
-
-	fq = kzalloc_node(sizeof(*fq), GFP_KERNEL, q->node);
-	if (!fq)
-		return NULL;
-	fq->q = q;
-	fq->critical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
-	fq->noncritical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
-	spin_lock_init(&fq->lock);
-	INIT_LIST_HEAD(&fq->domains);
-	INIT_LIST_HEAD(&fq->unscheduled);
-	for (class = 0; class < FGIO_CLASSES; class++)
-		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
-			fq->sort[class][direction] = RB_ROOT;
-	fgio_queue_init(&fq->queue, !blk_queue_nonrot(q));
-	hrtimer_init(&fq->retry_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	fq->retry_timer.function = retry;
-	return fq;
-}
-
-static void announce_queue(struct fgio_queue_data *fq)
-{
-	mutex_lock(&fgio_queues_lock);
-	list_add_tail_rcu(&fq->list, &queues);
-	WRITE_ONCE(queue_count, queue_count + 1);
-	choose_classes(fq);
-	mutex_unlock(&fgio_queues_lock);
-	fgio_counters_add_queue(fq);
-	fgio_watchdog_queue_came();
-}
-
-static void withdraw_queue(struct fgio_queue_data *fq)
-{
-	fgio_counters_remove_queue(fq);
-	mutex_lock(&fgio_queues_lock);
-	list_del_rcu(&fq->list);
-	WRITE_ONCE(queue_count, queue_count - 1);
-	mutex_unlock(&fgio_queues_lock);
-	synchronize_rcu();
-}
-
-static int init_sched(struct request_queue *q, struct elevator_type *type)
-{
-	struct elevator_queue *eq = elevator_alloc(q, type);
-	struct fgio_queue_data *fq;
-
-	if (!eq)
-		return -ENOMEM;
-	fq = new_queue_data(q);
-	if (!fq) {
-		kobject_put(&eq->kobj);
-		return -ENOMEM;
-	}
-	eq->elevator_data = fq;
-	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	/* wbt delays writes by type, before fgio could see who waits. */
-	fgio_mark_wbt_unwanted(eq, true);
-	fgio_wbt_disable(q);
-	q->elevator = eq;
-	announce_queue(fq);
-	return 0;
-}
-
-static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
-{
-	unsigned int noio = memalloc_noio_save();
-	int error = init_sched(q, type);
-
-	memalloc_noio_restore(noio);
-	return error;
-}
-
-static void fgio_exit_sched(struct elevator_queue *eq)
-{
-	struct fgio_queue_data *fq = eq->elevator_data;
-
-	withdraw_queue(fq);
-	hrtimer_cancel(&fq->retry_timer);
-	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
-		     fq->queue.queued[FGIO_NONCRITICAL]);
-	WARN_ON_ONCE(fgio_queue_in_device(&fq->queue, FGIO_CRITICAL) ||
-		     fgio_queue_in_device(&fq->queue, FGIO_NONCRITICAL));
-	fgio_mark_wbt_unwanted(eq, false);
-	fgio_wbt_enable(fq->q);
-	kfree(fq);
-}
-
-static struct elevator_type fgio_elevator = {
-	.ops = {
-		.init_sched = fgio_init_sched,
-		.exit_sched = fgio_exit_sched,
-		.init_hctx = fgio_init_hctx,
-		.exit_hctx = fgio_exit_hctx,
-		.depth_updated = fgio_depth_updated,
-		.bio_merge = fgio_bio_merge,
-		.request_merge = fgio_request_merge,
-		.request_merged = fgio_request_merged,
-		.requests_merged = fgio_requests_merged,
-		.former_request = elv_rb_former_request,
-		.next_request = elv_rb_latter_request,
-		.limit_depth = fgio_limit_depth,
-		.prepare_request = fgio_prepare_request,
-		.finish_request = fgio_finish_request,
-		.insert_requests = fgio_insert_requests,
-		.dispatch_request = fgio_dispatch_request,
-		.has_work = fgio_has_work,
-		.completed_request = fgio_completed_request,
-		.requeue_request = fgio_requeue_request,
-	},
-	.elevator_attrs = fgio_tunables,
-	.elevator_name = "fgio",
-	.elevator_owner = THIS_MODULE,
-};
-
-int fgio_elevator_init(void)
-{
-	return elv_register(&fgio_elevator);
-}
-
-void fgio_elevator_exit(void)
-{
-	elv_unregister(&fgio_elevator);
+	operations->bio_merge = fgio_bio_merge;
+	operations->request_merge = fgio_request_merge;
+	operations->request_merged = fgio_request_merged;
+	operations->requests_merged = fgio_requests_merged;
+	operations->former_request = elv_rb_former_request;
+	operations->next_request = elv_rb_latter_request;
+	operations->limit_depth = fgio_limit_depth;
+	operations->prepare_request = fgio_prepare_request;
+	operations->finish_request = fgio_finish_request;
+	operations->insert_requests = fgio_insert_requests;
+	operations->dispatch_request = fgio_dispatch_request;
+	operations->has_work = fgio_has_work;
+	operations->completed_request = fgio_completed_request;
+	operations->requeue_request = fgio_requeue_request;
 }

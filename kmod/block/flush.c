@@ -13,8 +13,10 @@
 #include <linux/blkdev.h>
 #include <linux/hash.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "block/flush.h"
+#include "block/queues.h"
 
 #define PENDING_BITS 6
 
@@ -59,19 +61,39 @@ static bool take(const struct bio *bio, struct fgio_flush *flush)
 	return found;
 }
 
-/**
- * fgio_flush_submitted() - a critical bio with REQ_PREFLUSH is on its way
- * @bio: to a drive with a volatile cache: for others, the block layer took the flag
- *
- * Context: any.
- */
+/* Return: whether its queue wants to know when it ends. */
+static bool begins(const struct request_queue *q, struct fgio_flush *flush,
+		   bool commits)
+{
+	struct fgio_queue_data *fq;
+
+	rcu_read_lock();
+	fq = fgio_queue_find(q);
+	if (fq)
+		fgio_queue_flush_begins(&fq->queue, flush, commits,
+					ktime_get_ns());
+	rcu_read_unlock();
+	return fq;
+}
+
+/* The elevator may have changed meanwhile. */
+static void ends(const struct request_queue *q, const struct fgio_flush *flush)
+{
+	struct fgio_queue_data *fq;
+
+	rcu_read_lock();
+	fq = fgio_queue_find(q);
+	if (fq && fgio_queue_flush_ends(&fq->queue, flush, ktime_get_ns()))
+		blk_mq_run_hw_queues(fq->q, true);
+	rcu_read_unlock();
+}
+
 void fgio_flush_submitted(struct bio *bio)
 {
 	struct fgio_flush flush;
 
 	if (fgio_mechanism_on(FGIO_MECHANISM_IO) &&
-	    fgio_elevator_flush_begins(bdev_get_queue(bio->bi_bdev), &flush,
-				       bio_has_data(bio)))
+	    begins(bdev_get_queue(bio->bi_bdev), &flush, bio_has_data(bio)))
 		keep(bio, &flush);
 }
 
@@ -80,7 +102,7 @@ static noinline void flush_completed(struct request *rq)
 	struct fgio_flush flush;
 
 	if (!(rq->rq_flags & RQF_FLUSH_SEQ) && take(rq->bio, &flush))
-		fgio_elevator_flush_ends(rq->q, &flush);
+		ends(rq->q, &flush);
 }
 
 /* Called for every request of the system. Context: any. */
@@ -93,11 +115,17 @@ static void on_request_complete(void *data, struct request *rq,
 		flush_completed(rq);
 }
 
-struct fgio_hook fgio_flush_hooks[] = {
+static struct fgio_hook hooks[] = {
 	{
 		.name = "block_rq_complete",
 		.mechanism = FGIO_MECHANISM_IO,
 		.tracepoint = on_request_complete,
 	},
 	{}
+};
+
+const struct fgio_layer fgio_flush_layer = {
+	.name = "flush",
+	.mechanism = FGIO_MECHANISM_IO,
+	.hooks = hooks,
 };

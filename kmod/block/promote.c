@@ -15,8 +15,14 @@
 #include <linux/sort.h>
 #include <linux/vmalloc.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/mechanism.h"
+#include "block/admission.h"
+#include "block/contents.h"
+#include "block/elevator.h"
+#include "block/promote.h"
+#include "block/queues.h"
+#include "graph/layer.h"
+#include "graph/walk.h"
 
 /*
  * Targets are found by file and by block of so many pages; those that cross
@@ -494,7 +500,7 @@ static void promote_sleepers(struct fgio_queue_data *fq)
  * slot that was looked at is for the next walk. Sleepers come last: those that
  * are admitted now add nothing to look through.
  */
-static void promote_queue(struct fgio_queue_data *fq)
+static void promote_queue(struct fgio_queue_data *fq, void *unused)
 {
 	pass.moved = false;
 	pass.match_count = 0;
@@ -516,16 +522,6 @@ static void report_targets(void)
 			fgio_walk_note_action(pass.targets[i].link,
 					      pass.notes[same_as].actions);
 	}
-}
-
-/* Foreground tasks themselves, the first links, are never parked. */
-static void promote_parked_writers(void)
-{
-	u32 link;
-
-	for (link = 0; link < link_count(); link++)
-		if (pass.walk->links[link].depth)
-			fgio_pagecache_promote(pass.walk->links[link].task);
 }
 
 /* A walk asks again when it found more: without more, nothing changes. */
@@ -550,10 +546,10 @@ void fgio_promote_all(struct fgio_target *targets, unsigned int count,
 		return;
 	index_links();
 	index_targets();
-	fgio_visit_queues(promote_queue);
+	fgio_visit_queues(promote_queue, NULL);
 	report_targets();
 	if (pass.may_promote)
-		promote_parked_writers();
+		fgio_layers_release(walk);
 }
 
 void fgio_promote_state(struct fgio_state *state)
@@ -562,7 +558,6 @@ void fgio_promote_state(struct fgio_state *state)
 	state->promoted_sleepers = READ_ONCE(promoted_sleepers);
 }
 
-/* Return: 0 or -ENOMEM. */
 int fgio_promote_init(void)
 {
 	pass.notes = vcalloc(FGIO_TARGETS_MAX, sizeof(*pass.notes));

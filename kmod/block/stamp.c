@@ -16,29 +16,26 @@
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 
-#include "fgio.h"
-#include "inherit.h"
-#include "who/trust.h"
+#include "base/helper.h"
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "base/tracepoint.h"
+#include "block/admission.h"
+#include "block/contents.h"
+#include "block/flush.h"
+#include "block/queues.h"
+#include "block/stamp.h"
+#include "graph/wait.h"
+#include "who/commit.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+#include "who/tag.h"
 
 static struct tracepoint *bio_queue_tracepoint;
 
 static bool stamp = true;
 module_param(stamp, bool, 0644);
 MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
-
-static bool foreground_ioprio = true;
-module_param(foreground_ioprio, bool, 0644);
-MODULE_PARM_DESC(foreground_ioprio, "best-effort level 0, which everybody may choose, is critical while no cgroups are listed (Y)");
-
-/*
- * Everybody may choose best-effort level 0: it is no way past the list of
- * cgroups. The real-time class takes a privilege. Context: any.
- */
-bool fgio_ioprio_is_trusted(u16 ioprio)
-{
-	return fgio_ioprio_is_privileged(ioprio) ||
-	       (READ_ONCE(foreground_ioprio) && !fgio_trust_lists_cgroups());
-}
 
 /*
  * The kernel gives an I/O whose submitter has no I/O priority one that follows
@@ -171,7 +168,6 @@ static struct kprobe throttle_probe = {
 };
 static bool throttle_attached;
 
-/* A queued request became critical: so do its bios, for merging and drivers. */
 void fgio_stamp_critical(struct request *rq)
 {
 	struct bio *bio;
@@ -199,7 +195,11 @@ static void attach_throttle(void)
 			throttle_probe.symbol_name, error);
 }
 
-/* Return: whether classes reach the block layer. */
+bool fgio_stamp_is_attached(void)
+{
+	return bio_queue_tracepoint;
+}
+
 bool fgio_stamp_init(void)
 {
 	struct tracepoint *tp = fgio_find_tracepoint("block_bio_queue");

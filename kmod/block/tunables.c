@@ -6,7 +6,9 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
-#include "fgio.h"
+#include "base/version.h"
+#include "block/admission.h"
+#include "block/tunables.h"
 
 #define SLOTS_MAX 65536
 

@@ -14,8 +14,8 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "block/queues.h"
+#include "block/watchdog.h"
 
 static bool enabled = true;
 module_param_named(watchdog, enabled, bool, 0644);
@@ -49,11 +49,8 @@ static struct workqueue_struct *queue;
 static void look(struct work_struct *unused);
 static DECLARE_DELAYED_WORK(work, look);
 
-/* Serialises looks, arming and reports; protects what follows. */
+/* Serialises looks, arming and reports. */
 static DEFINE_MUTEX(watchdog_lock);
-static u64 look_ns;
-static u64 look_limit_ns;
-static struct fgio_state *report;
 
 static const char *const class_names[FGIO_CLASSES] = {
 	[FGIO_NONCRITICAL] = "non-critical",
@@ -143,8 +140,15 @@ static void trip(struct fgio_queue_data *fq,
 	fgio_queue_reconsider(fq);
 }
 
-static void look_at_queue(struct fgio_queue_data *fq)
+/* A look at all queues. */
+struct look {
+	u64 now_ns;
+	u64 limit_ns;
+};
+
+static void look_at_queue(struct fgio_queue_data *fq, void *data)
 {
+	const struct look *look = data;
 	struct fgio_watchdog_sample sample = {};
 	struct fgio_watchdog_finding finding;
 	struct fgio_domain *domain;
@@ -154,22 +158,23 @@ static void look_at_queue(struct fgio_queue_data *fq)
 	sample_queue(fq, &sample);
 	list_for_each_entry(domain, &fq->domains, list)
 		sample_domain(domain, &sample);
-	if (fgio_watchdog_look(&fq->watchdog, &sample, look_ns, look_limit_ns,
-			       &finding))
+	if (fgio_watchdog_look(&fq->watchdog, &sample, look->now_ns,
+			       look->limit_ns, &finding))
 		trip(fq, &finding);
 }
 
-static void forget_queue(struct fgio_queue_data *fq)
+static void forget_queue(struct fgio_queue_data *fq, void *unused)
 {
 	memset(&fq->watchdog, 0, sizeof(fq->watchdog));
 }
 
 static void look_at_queues(unsigned int limit_ms)
 {
+	struct look look = { .limit_ns = (u64)limit_ms * NSEC_PER_MSEC };
+
 	mutex_lock(&watchdog_lock);
-	look_ns = ktime_get_ns();
-	look_limit_ns = (u64)limit_ms * NSEC_PER_MSEC;
-	fgio_visit_queues(look_at_queue);
+	look.now_ns = ktime_get_ns();
+	fgio_visit_queues(look_at_queue, &look);
 	mutex_unlock(&watchdog_lock);
 }
 
@@ -181,7 +186,7 @@ static void look(struct work_struct *unused)
 	if (limit_ms && READ_ONCE(enabled))
 		look_at_queues(limit_ms);
 	else
-		fgio_visit_queues(forget_queue);
+		fgio_visit_queues(forget_queue, NULL);
 	if (fgio_queues_exist())
 		queue_delayed_work(queue, &work,
 				   limit_ms && limit_ms < 4000 ?
@@ -189,17 +194,16 @@ static void look(struct work_struct *unused)
 					   HZ);
 }
 
-/* A queue came under the elevator. */
 void fgio_watchdog_queue_came(void)
 {
 	queue_delayed_work(queue, &work, HZ / 4);
 }
 
-static void rearm(struct fgio_queue_data *fq)
+static void rearm(struct fgio_queue_data *fq, void *unused)
 {
 	if (!fq->let_through)
 		return;
-	forget_queue(fq);
+	forget_queue(fq, NULL);
 	memset(&fq->trip, 0, sizeof(fq->trip));
 	WRITE_ONCE(fq->let_through, false);
 	fgio_queue_reconsider(fq);
@@ -210,46 +214,43 @@ static void rearm(struct fgio_queue_data *fq)
 void fgio_watchdog_rearm(void)
 {
 	mutex_lock(&watchdog_lock);
-	fgio_visit_queues(rearm);
+	fgio_visit_queues(rearm, NULL);
 	mutex_unlock(&watchdog_lock);
 }
 
 /* The disk that fgio_watchdog_rearm_disk() looks for, and what it found. */
-static struct {
+struct disk_search {
 	dev_t disk;
 	bool found;
 	bool tripped;
-} wanted;
+};
 
-static void rearm_wanted(struct fgio_queue_data *fq)
+static void rearm_wanted(struct fgio_queue_data *fq, void *data)
 {
-	if (!fq->q->disk || disk_devt(fq->q->disk) != wanted.disk)
+	struct disk_search *search = data;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != search->disk)
 		return;
-	wanted.found = true;
-	wanted.tripped = fq->let_through;
-	rearm(fq);
+	search->found = true;
+	search->tripped = fq->let_through;
+	rearm(fq, NULL);
 }
 
-/* Return: -ENODEV when the disk is not under the elevator. */
 int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped)
 {
-	int error = -ENODEV;
+	struct disk_search search = { .disk = disk };
 
 	mutex_lock(&watchdog_lock);
-	wanted.disk = disk;
-	wanted.found = false;
-	wanted.tripped = false;
-	fgio_visit_queues(rearm_wanted);
-	if (wanted.found)
-		error = 0;
-	*tripped = wanted.tripped;
+	fgio_visit_queues(rearm_wanted, &search);
 	mutex_unlock(&watchdog_lock);
-	return error;
+	*tripped = search.tripped;
+	return search.found ? 0 : -ENODEV;
 }
 
 /* The disk that tripped first speaks for all. */
-static void report_queue(struct fgio_queue_data *fq)
+static void report_queue(struct fgio_queue_data *fq, void *data)
 {
+	struct fgio_state *report = data;
 	const struct fgio_trip *trip = &fq->trip;
 
 	if (!fq->let_through)
@@ -265,9 +266,8 @@ static void report_queue(struct fgio_queue_data *fq)
 void fgio_watchdog_state(struct fgio_state *state)
 {
 	mutex_lock(&watchdog_lock);
-	report = state;
 	state->watchdog_tripped = 0;
-	fgio_visit_queues(report_queue);
+	fgio_visit_queues(report_queue, state);
 	mutex_unlock(&watchdog_lock);
 }
 
@@ -277,7 +277,6 @@ int fgio_watchdog_init(void)
 	return queue ? 0 : -ENOMEM;
 }
 
-/* No queue is under the elevator any more, and none will come. */
 void fgio_watchdog_exit(void)
 {
 	cancel_delayed_work_sync(&work);

@@ -14,10 +14,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "fgio.h"
-#include "inherit.h"
 #include "base/trace.h"
-#include "graph/wait.h"
+#include "graph/blame.h"
 
 #define CHAIN_BITS 10
 #define READ_MAX 65536U
@@ -50,10 +48,6 @@ static struct fgio_chain *chain_of(u64 task)
 	return &chains[hash_64(task, CHAIN_BITS)];
 }
 
-/*
- * The walk saw a wait's chain. The longest is kept: chains are seen while they
- * build up and while they dissolve. Context: the walk's thread.
- */
 void fgio_blame_chain(const struct fgio_chain *chain)
 {
 	struct fgio_chain *known = chain_of(chain->task);
@@ -97,13 +91,6 @@ static struct fgio_blame_entry *next_entry(void)
 	return &ring[index];
 }
 
-/**
- * fgio_blame_wait() - a wait of a foreground task ended
- * @task: the current task, or the one that the scheduler is about to run
- * @ended: the wait
- *
- * Context: any but NMI.
- */
 void fgio_blame_wait(const struct task_struct *task,
 		     const struct fgio_wait *ended)
 {
@@ -155,12 +142,6 @@ static u32 copy_entries(u64 *cursor, struct fgio_blame_entry *entries,
 	return count;
 }
 
-/**
- * fgio_blame_read() - FGIO_IOC_BLAME
- * @request: cursor, entries and capacity set; the rest is set here
- *
- * Return: 0, -EINVAL, -EFAULT or -ENOMEM. Context: may sleep.
- */
 int fgio_blame_read(struct fgio_blame *request)
 {
 	struct fgio_blame_entry __user *user =

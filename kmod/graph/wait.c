@@ -4,8 +4,8 @@
  *
  * Every task that blocks at a hook is recorded, foreground or not, since those
  * between are the links of a chain. Sleeps in futex(2), where whole pools of
- * threads idle, are recorded for foreground tasks alone: sleep.c finds those of
- * others when the walk comes to them. Tasks are keys: the address of their
+ * threads idle, are recorded for foreground tasks alone: layers/sleep.c finds
+ * those of others when the walk comes to them. Tasks are keys: the address of their
  * task_struct, which is never followed but by fgio_task_at().
  *
  * The locks are leaves: nothing else is taken under them. They are raw and
@@ -13,16 +13,18 @@
  */
 #include <linux/bitmap.h>
 #include <linux/hash.h>
-#include <linux/ioprio.h>
-#include <linux/iocontext.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/foreign.h"
+#include "base/mechanism.h"
+#include "graph/alarm.h"
+#include "graph/blame.h"
 #include "graph/wait.h"
+#include "who/foreground.h"
+#include "who/presence.h"
 
 static unsigned int waits_max = 16384;
 module_param(waits_max, uint, 0444);
@@ -37,8 +39,6 @@ struct locked_bucket {
 	raw_spinlock_t lock;
 	struct fgio_bucket bucket;
 } ____cacheline_aligned_in_smp;
-
-bool fgio_waits_matter_now;
 
 static struct locked_bucket *buckets;
 static unsigned int bucket_bits;
@@ -105,34 +105,6 @@ static void note_leases(struct locked_bucket *locked, u32 before)
 		clear_bit(locked - buckets, leased);
 }
 
-/* A user's task that has a foreground I/O priority, as far as that is trusted. */
-static bool has_foreground_ioprio(void)
-{
-	struct io_context *context = current->io_context;
-	u16 ioprio;
-
-	if (!context || current->flags & PF_KTHREAD)
-		return false;
-	ioprio = fgio_unmark_ioprio(context->ioprio);
-	return fgio_classify(FGIO_THREAD_UNTAGGED, ioprio, true) ==
-		       FGIO_CRITICAL &&
-	       fgio_ioprio_is_trusted(ioprio);
-}
-
-bool fgio_current_serves_requests(void)
-{
-	enum fgio_thread_tag tag = fgio_tag_of_current();
-
-	if (tag == FGIO_THREAD_UNTAGGED)
-		return has_foreground_ioprio();
-	return tag == FGIO_THREAD_FOREGROUND;
-}
-
-bool fgio_current_is_foreground(void)
-{
-	return fgio_current_serves_requests() || fgio_current_commits();
-}
-
 bool fgio_current_is_critical(void)
 {
 	return fgio_current_is_foreground() ||
@@ -172,14 +144,14 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 	u32 seq = begin(kind, object, detail, foreground);
 
 	if (seq && foreground)
-		fgio_walk_wanted();
+		fgio_alarm_wanted();
 	return seq;
 }
 
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail)
 {
 	if (begin(kind, object, detail, true))
-		fgio_walk_wanted_by_scheduler();
+		fgio_alarm_wanted_by_scheduler();
 }
 
 /*
@@ -282,7 +254,7 @@ void fgio_wait_leave_object(u64 object)
 	fgio_wait_leave(fgio_wait_seq(own_bucket(), (u64)current, object));
 	/* A lock went to another owner, for whom others may wait now. */
 	if (atomic_read(&leased_tasks))
-		fgio_walk_soon();
+		fgio_alarm_soon();
 }
 
 void fgio_wait_leave_kind(u8 kind)
@@ -310,16 +282,6 @@ static void forget_task(struct locked_bucket *locked, u64 task)
 	note_leases(locked, leases);
 }
 
-/**
- * fgio_wait_copy_of() - the waits of a task
- * @task: its key
- * @waits: out: outermost first
- * @name: called under the lock when it waits; its result 0 means that there is
- *	no such task any more, whose end was missed: then it is forgotten. May be
- *	NULL
- *
- * Return: how many.
- */
 unsigned int fgio_wait_copy_of(u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED],
 			       u64 (*name)(const struct task_struct *task))
@@ -419,7 +381,6 @@ bool fgio_task_is_boosted(u64 task)
 	return false;
 }
 
-/* Return: whether it is a boost that the task did not have before. */
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 {
 	struct locked_bucket *locked;
@@ -437,14 +398,6 @@ bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 	return granted && !renewed;
 }
 
-/**
- * fgio_boost_give_back() - the current task may have got out of the way
- * @kind: of those who wait for what it let go of; FGIO_WAIT_NONE: of all
- *
- * It woke somebody, or let go of a lock: its boosts end, and the walk looks
- * soon whether anybody still waits for it. Does nothing, cheaply, when it has
- * none. Context: any but NMI.
- */
 void fgio_boost_give_back(u8 kind)
 {
 	struct locked_bucket *locked;
@@ -464,7 +417,7 @@ void fgio_boost_give_back(u8 kind)
 	has_dropped = locked->bucket.leased < leases;
 	unlock_bucket(locked, flags);
 	if (has_dropped)
-		fgio_walk_soon();
+		fgio_alarm_soon();
 }
 
 struct task_list {
@@ -504,15 +457,6 @@ static struct {
 	unsigned int left;
 } turn;
 
-/**
- * fgio_wait_visit_roots() - the foreground tasks that wait
- * @room: for how many, at least FGIO_BUCKET_NODES
- * @visit: called for each, with nothing locked
- *
- * Goes on where the last call ran out of room, so that each has its turn.
- *
- * Return: whether each had its turn now, in this call and those before it.
- */
 bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task))
 {
 	unsigned int count = bucket_count();
@@ -536,10 +480,6 @@ bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task))
 	return true;
 }
 
-/*
- * Calls @visit for each lease, with nothing locked, then drops those that no walk
- * renewed from @since on.
- */
 void fgio_wait_settle_leases(u32 since,
 			     void (*visit)(const struct fgio_lease *lease))
 {
@@ -598,7 +538,6 @@ unsigned int fgio_wait_foreground_waiting(void)
 	return sum;
 }
 
-/* A thread ends. Context: its own, in sched_process_exit. */
 void fgio_wait_forget_current(void)
 {
 	struct locked_bucket *locked;
@@ -611,10 +550,6 @@ void fgio_wait_forget_current(void)
 	unlock_bucket(locked, flags);
 }
 
-/*
- * Hooks went away, and with them the news of waits that end: forget all. Tasks
- * that wait on are recorded when they wait next.
- */
 void fgio_wait_forget_all(void)
 {
 	struct locked_bucket *locked;

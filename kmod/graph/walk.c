@@ -10,8 +10,6 @@
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/hash.h>
-#include <linux/hrtimer.h>
-#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -19,11 +17,15 @@
 #include <linux/sched/task.h>
 #include <linux/vmalloc.h>
 
-#include "fgio.h"
+#include "base/foreign.h"
 #include "base/helper.h"
-#include "inherit.h"
+#include "base/mechanism.h"
 #include "base/trace.h"
+#include "graph/alarm.h"
+#include "graph/blame.h"
+#include "graph/layer.h"
 #include "graph/wait.h"
+#include "graph/walk.h"
 
 #define VISITED_BITS 13
 #define NAME_BITS 12
@@ -35,32 +37,9 @@
 /* How often one walk goes on from what the block layer answered. */
 #define ROUNDS_MAX 3
 
-static bool boost = true;
-module_param(boost, bool, 0644);
-MODULE_PARM_DESC(boost, "boost and promote what foreground tasks wait for; N: only blame it (Y)");
-
 static bool transitive = true;
 module_param(transitive, bool, 0644);
 MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
-
-/* Bounds: below, the walk would be all that a CPU does. */
-static int set_interval(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 50, 1000000);
-}
-
-static const struct kernel_param_ops interval_ops = {
-	.set = set_interval,
-	.get = param_get_uint,
-};
-
-static unsigned int walk_interval_us = 2000;
-module_param_cb(walk_interval_us, &interval_ops, &walk_interval_us, 0644);
-MODULE_PARM_DESC(walk_interval_us, "time between walks while foreground tasks wait (2000)");
-
-static unsigned int walk_delay_us = 100;
-module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
-MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)");
 
 static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);
@@ -93,14 +72,11 @@ static DEFINE_MUTEX(walking);
 static bool is_stopped;
 
 static struct task_struct *thread;
-/* The walk's thread alone: the task that it asks about. */
-static u64 waiter;
-static struct hrtimer timer;
-static atomic_t armed;
-static atomic_t soon;
+/* Makes what the walk found in the block layer critical. */
+static fgio_promote_fn *promote;
+/* Doublings of the interval while walks find nothing. */
 static unsigned int calm;
 static u64 last_walk_ns;
-static u64 last_duration_ns;
 
 /*
  * Numbers of the walks in which this turn and the last one began. A turn takes more
@@ -116,84 +92,16 @@ static struct {
 	u64 in_vain_ns;
 } totals;
 
-bool fgio_may_boost(void)
-{
-	return READ_ONCE(boost);
-}
-
-/* However large the graph is, walks take at most a tenth of a CPU. */
-#define PAUSE_SHARE 10
-
-static ktime_t pause(unsigned int wanted_us)
-{
-	return ns_to_ktime(max((u64)wanted_us * NSEC_PER_USEC,
-			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
-}
-
-static void start_timer(unsigned int delay_us)
-{
-	if (!atomic_xchg(&armed, 1))
-		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
-}
-
-/*
- * Somebody who is boosted may have got out of the way: the next walk comes
- * earlier than planned. Context: as fgio_walk_wanted().
- */
-void fgio_walk_soon(void)
-{
-	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
-		return;
-	atomic_set(&armed, 1);
-	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
-		      HRTIMER_MODE_REL);
-}
-
-/*
- * A foreground task began to wait: the next walk for the waits before it would
- * come late for this one. Context: a hook's; starting a timer takes the timer's
- * own lock alone, and wakes nobody.
- */
-void fgio_walk_wanted(void)
-{
-	/* With on_timer(): it sees the wait, or is seen to have come. */
-	smp_mb();
-	if (!atomic_read(&armed))
-		start_timer(READ_ONCE(walk_delay_us));
-	else
-		fgio_walk_soon();
-}
-
-static void on_irq(struct irq_work *unused)
-{
-	fgio_walk_wanted();
-}
-
-static DEFINE_IRQ_WORK(irq_work, on_irq);
-
-/* The same in the scheduler, where no timer may be started. */
-void fgio_walk_wanted_by_scheduler(void)
-{
-	/* With on_timer(), as in fgio_walk_wanted(). */
-	smp_mb();
-	if (!atomic_read(&armed) || !atomic_read(&soon))
-		irq_work_queue(&irq_work);
-}
-
 static bool walk_is_needed(void)
 {
 	return fgio_wait_roots_exist() || fgio_wait_leases_exist();
 }
 
-static enum hrtimer_restart on_timer(struct hrtimer *unused)
+/* Context: hard interrupt. */
+static void ring(void)
 {
-	atomic_set(&soon, 0);
-	atomic_set(&armed, 0);
-	/* Who begins to wait after the look finds it disarmed, and arms it. */
-	smp_mb();
 	if (walk_is_needed())
 		wake_up_process(thread);
-	return HRTIMER_NORESTART;
 }
 
 static struct name *name_of(u64 task)
@@ -265,60 +173,34 @@ void fgio_target_add(const struct fgio_walk_step *step,
 	};
 }
 
+/* Return: whether a task waits for what no hook recorded. */
+static bool waits_unrecorded(u64 task, struct fgio_wait *wait)
+{
+	const struct fgio_layer *layer;
+	unsigned int i;
+
+	for (i = 0; (layer = fgio_layer_at(i)); i++)
+		if (layer->unrecorded && fgio_mechanism_on(layer->mechanism) &&
+		    layer->unrecorded(task, wait))
+			return true;
+	return false;
+}
+
 static unsigned int copy_waits(void *context, u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED])
 {
 	unsigned int count = fgio_wait_copy_of(task, waits, fgio_walk_name);
 
 	/* It may have declared that it waits, and sleep for a lock besides. */
-	if ((!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD)) &&
-	    fgio_mechanism_on(FGIO_MECHANISM_USER))
-		count += fgio_sleep_of(task, &waits[count]);
+	if (!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD))
+		count += waits_unrecorded(task, &waits[count]);
 	return count;
-}
-
-static enum fgio_mechanism mechanism_of(u8 kind)
-{
-	switch (kind) {
-	case FGIO_WAIT_MUTEX ... FGIO_WAIT_PERCPU_RWSEM:
-		return FGIO_MECHANISM_LOCKS;
-	case FGIO_WAIT_JOURNAL_COMMIT ... FGIO_WAIT_XFS_LOG:
-		return FGIO_MECHANISM_JOURNAL;
-	case FGIO_WAIT_FUTEX ... FGIO_WAIT_THREAD:
-		return FGIO_MECHANISM_USER;
-	default:
-		return FGIO_MECHANISM_IO;
-	}
-}
-
-static fgio_blockers_fn blockers_of(u8 kind)
-{
-	switch (kind) {
-	case FGIO_WAIT_MUTEX ... FGIO_WAIT_PERCPU_RWSEM:
-		return fgio_lock_blockers;
-	case FGIO_WAIT_JOURNAL_COMMIT ... FGIO_WAIT_JOURNAL_SHADOW:
-		return fgio_journal_blockers;
-	case FGIO_WAIT_XFS_LOG:
-	case FGIO_WAIT_XFS_BUFFER:
-		return fgio_xfs_blockers;
-	case FGIO_WAIT_PAGE_LOCK ... FGIO_WAIT_FILE_WRITEBACK:
-		return fgio_io_blockers;
-	case FGIO_WAIT_FUTEX:
-	case FGIO_WAIT_CONDITION:
-		return fgio_futex_blockers;
-	case FGIO_WAIT_SYSV_SEMAPHORE:
-		return fgio_sysvsem_blockers;
-	case FGIO_WAIT_THREAD:
-		return fgio_hint_blockers;
-	default:
-		return NULL;
-	}
 }
 
 static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 			 const struct fgio_wait *wait)
 {
-	fgio_blockers_fn blockers = blockers_of(wait->kind);
+	const struct fgio_layer *layer = fgio_layer_of(wait->kind);
 	struct fgio_walk_step step = {
 		.walk = walk,
 		.link = link,
@@ -330,15 +212,8 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 	/* The outermost wait that is not a hint is the one that is blamed. */
 	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
 		now.root_seqs[link] = wait->seq;
-	waiter = step.task;
-	if (blockers && fgio_mechanism_on(mechanism_of(wait->kind)))
-		blockers(&step);
-	waiter = 0;
-}
-
-u64 fgio_walk_waiter(void)
-{
-	return current == thread ? waiter : 0;
+	if (layer && layer->blockers && fgio_mechanism_on(layer->mechanism))
+		layer->blockers(&step);
 }
 
 static void trace_boost(u64 task, const struct fgio_lease *lease)
@@ -373,14 +248,22 @@ static void add_root(u64 task)
 	fgio_walk_root(&now.walk, task);
 }
 
-/* What was not found in the block layer waits for who is to submit it. */
+static void follow_lost_target(const struct fgio_target *target)
+{
+	const struct fgio_layer *layer = fgio_layer_of(target->wait.kind);
+
+	if (layer && layer->not_found)
+		layer->not_found(&now.walk, target);
+}
+
+/* I/O that was not found in the block layer is yet to be submitted. */
 static void follow_lost_targets(unsigned int from)
 {
 	unsigned int i;
 
 	for (i = from; i < now.target_count; i++)
 		if (!now.targets[i].found)
-			fgio_io_not_found(&now.walk, &now.targets[i]);
+			follow_lost_target(&now.targets[i]);
 }
 
 static void follow(void)
@@ -392,8 +275,8 @@ static void follow(void)
 	for (round = 0; round < ROUNDS_MAX; round++) {
 		links = now.walk.count;
 		fgio_walk_run(&now.walk);
-		fgio_promote_all(now.targets + done, now.target_count - done,
-				 &now.walk);
+		promote(now.targets + done, now.target_count - done,
+			&now.walk);
 		follow_lost_targets(done);
 		done = now.target_count;
 		if (round && now.walk.count == links)
@@ -505,6 +388,7 @@ static void walk_once(void)
 {
 	u64 began_ns = ktime_get_ns();
 	bool turn_is_over;
+	u64 duration_ns;
 	u32 roots;
 
 	if (!last_walk_ns)
@@ -525,15 +409,11 @@ static void walk_once(void)
 		begin_turn();
 	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
 	totals.walks++;
-	WRITE_ONCE(last_duration_ns, ktime_get_ns() - began_ns);
-	totals.walk_ns += last_duration_ns;
+	duration_ns = ktime_get_ns() - began_ns;
+	fgio_alarm_took(duration_ns);
+	totals.walk_ns += duration_ns;
 }
 
-/*
- * While hooks are detached, waits end unseen, and with them perhaps tasks that the
- * records still name: from before that until the records are gone, no walk looks at
- * any. Context: may sleep, not in a walk.
- */
 void fgio_walk_pause(void)
 {
 	mutex_lock(&walking);
@@ -544,10 +424,6 @@ void fgio_walk_resume(void)
 	mutex_unlock(&walking);
 }
 
-/*
- * The same for good: when the module goes, the ends of threads are the first thing
- * that is not seen any more.
- */
 void fgio_walk_stop(void)
 {
 	mutex_lock(&walking);
@@ -570,7 +446,7 @@ static int walk_thread(void *unused)
 			walk_once();
 		mutex_unlock(&walking);
 		if (walk_is_needed())
-			start_timer(READ_ONCE(walk_interval_us) << calm);
+			fgio_alarm_again(calm);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -620,13 +496,14 @@ static bool allocate_walk(void)
 	       now.names && now.kinds && now.actions && now.root_seqs;
 }
 
-int fgio_walk_init(void)
+int fgio_walk_init(fgio_promote_fn *promote_targets)
 {
+	promote = promote_targets;
 	if (!allocate_walk()) {
 		free_walk();
 		return -ENOMEM;
 	}
-	fgio_hrtimer_setup(&timer, on_timer);
+	fgio_alarm_init(ring);
 	thread = kthread_run(walk_thread, NULL, "fgio_walk");
 	if (IS_ERR(thread)) {
 		free_walk();
@@ -642,9 +519,8 @@ int fgio_walk_init(void)
 /* No hook is attached any more. */
 void fgio_walk_exit(void)
 {
-	irq_work_sync(&irq_work);
 	kthread_stop(thread);
-	hrtimer_cancel(&timer);
+	fgio_alarm_exit();
 	put_task_struct(thread);
 	free_walk();
 }

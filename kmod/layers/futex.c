@@ -31,10 +31,17 @@
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
 
+#include "base/helper.h"
+#include "base/hook.h"
 #include "compat/compat.h"
-#include "fgio.h"
+#include "graph/found.h"
+#include "graph/sleeper.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
 #include "layers/futex.h"
-#include "inherit.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+#include "who/trust.h"
 
 struct glibc_mutex {
 	u32 lock;
@@ -187,18 +194,29 @@ static struct task_struct *owner_of(struct task_struct *waiter,
 	return fgio_may_lend(waiter, owner) ? owner : NULL;
 }
 
-static void watch(u64 object, bool shared)
+static void watch(const struct fgio_walk_step *step, u64 object, bool shared)
 {
 	if (shared)
 		WRITE_ONCE(shared_watched, true);
-	fgio_helper_watch(object);
+	fgio_watch_for(step, object);
 }
 
-/* Who wakes somebody is mostly done with what that one waited for. */
+/*
+ * A foreground task is not noted as a condition's waker: it needs no boost, what
+ * it waits for is followed anyway, and it would take the place of a task that
+ * does.
+ */
+static void signal(u64 object)
+{
+	if (fgio_helper_remembers(object) && !fgio_current_is_foreground())
+		fgio_helper_note(object, false);
+}
+
+/* A waker is mostly done with what the task that it wakes waited for. */
 static void note(u64 address, bool shared)
 {
 	if (!shared || READ_ONCE(shared_watched))
-		fgio_helper_signal(object_of(address, shared));
+		signal(object_of(address, shared));
 	fgio_boost_give_back(FGIO_WAIT_NONE);
 }
 
@@ -229,7 +247,7 @@ static void on_wake_two(unsigned long function, unsigned long caller,
 	note(fgio_ftrace_argument(regs, 2), shared);
 }
 
-struct fgio_hook fgio_futex_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_LOOK("futex_wake", USER, on_wake),
 	FGIO_LOOK("futex_wake_op", USER, on_wake_two),
 	FGIO_LOOK("futex_requeue", USER, on_wake_two),
@@ -297,7 +315,7 @@ static void look_around(struct task_struct *waiter,
 			      is_shared(detail));
 }
 
-void fgio_futex_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
 	struct finding finding = {};
 	u32 i;
@@ -310,7 +328,15 @@ void fgio_futex_blockers(const struct fgio_walk_step *step)
 	}
 	fgio_walk_is_condition(step);
 	for (i = 0; i < finding.count; i++) {
-		watch(finding.object[i], finding.shared[i]);
-		fgio_helper_guessed(step, finding.object[i]);
+		watch(step, finding.object[i], finding.shared[i]);
+		fgio_guessed_by_history(step, finding.object[i]);
 	}
 }
+
+const struct fgio_layer fgio_futex_layer = {
+	.name = "futex",
+	.mechanism = FGIO_MECHANISM_USER,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_FUTEX, FGIO_WAIT_CONDITION),
+	.hooks = hooks,
+	.blockers = blockers,
+};

@@ -12,6 +12,8 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+#include "graph/layer.h"
+
 struct mm_struct;
 
 /* What the memory at an address may be; found out in the order of danger. */
@@ -25,7 +27,9 @@ enum fgio_futex_shape {
 	FGIO_SHAPE_VECTOR,
 };
 
-/* What glibc's locks hold while threads sleep for them: two values of futexes. */
+/*
+ * What glibc's locks hold while threads sleep for them: two values of futexes.
+ */
 #define FGIO_GLIBC_CONTENDED_MUTEX 2
 #define FGIO_GLIBC_CONTENDED_RWLOCK 3
 
@@ -37,7 +41,9 @@ enum fgio_futex_shape {
 #define FGIO_FUTEX_SHAPE GENMASK_ULL(62, 60)
 #define FGIO_FUTEX_IS_SHARED BIT_ULL(63)
 
-/* futex.c: what a thread of a memory knows an address by. Context: any. */
+/* What a thread of a memory knows an address by. Context: any. */
 u64 fgio_futex_object(const struct mm_struct *mm, u64 address);
+
+extern const struct fgio_layer fgio_futex_layer;
 
 #endif /* FGIO_FUTEX_H */

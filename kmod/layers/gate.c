@@ -29,10 +29,14 @@
 
 #include <asm/syscall.h>
 
-#include "fgio.h"
-#include "inherit.h"
-
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "block/queues.h"
 #include "core/gate.h"
+#include "graph/wait.h"
+#include "layers/gate.h"
+#include "layers/pagecache.h"
+#include "who/presence.h"
 
 /* A writer comes by after so many pages at most: 128 KiB. */
 #define POLL_PAGES 32
@@ -256,7 +260,7 @@ static int on_balance_dirty_pages(struct kretprobe_instance *instance,
 	return 1;
 }
 
-struct fgio_hook fgio_gate_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_HOOK("balance_dirty_pages", GATE, on_balance_dirty_pages, NULL,
 		  .optional = true),
 	FGIO_HOOK("__x64_sys_fsync", GATE, NULL, NULL, .detour = on_sync,
@@ -276,10 +280,16 @@ void fgio_gate_exit(void)
 
 #else
 
-struct fgio_hook fgio_gate_hooks[] = { {} };
+static struct fgio_hook hooks[] = { {} };
 
 void fgio_gate_exit(void)
 {
 }
 
 #endif
+
+const struct fgio_layer fgio_gate_layer = {
+	.name = "gate",
+	.mechanism = FGIO_MECHANISM_GATE,
+	.hooks = hooks,
+};

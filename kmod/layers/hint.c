@@ -12,9 +12,13 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
-#include "fgio.h"
-#include "base/helper.h"
-#include "inherit.h"
+#include "base/identity.h"
+#include "graph/found.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/hint.h"
+#include "who/presence.h"
+#include "who/tag.h"
 #include "who/trust.h"
 
 /* Return: the thread with a reference, or NULL. */
@@ -69,7 +73,7 @@ int fgio_hint_set(pid_t tid)
 	struct task_struct *task;
 	int error = 0;
 
-	if (!(fgio_hooks_live() & FGIO_HOOK_SCHED_PROCESS_EXIT))
+	if (!fgio_tag_is_attached())
 		return -EOPNOTSUPP;
 	if (!tid) {
 		fgio_wait_leave_kind(FGIO_WAIT_THREAD);
@@ -88,7 +92,14 @@ int fgio_hint_set(pid_t tid)
 	return error;
 }
 
-void fgio_hint_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
-	fgio_walk_found(step->walk, fgio_walk_name_identity(step->wait->detail));
+	fgio_walk_found(step->walk, fgio_name_identity(step->wait->detail));
 }
+
+const struct fgio_layer fgio_hint_layer = {
+	.name = "hint",
+	.mechanism = FGIO_MECHANISM_USER,
+	.kinds = BIT_ULL(FGIO_WAIT_THREAD),
+	.blockers = blockers,
+};

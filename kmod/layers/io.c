@@ -40,9 +40,18 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "block/contents.h"
+#include "graph/found.h"
+#include "graph/probe.h"
 #include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/io.h"
+#include "layers/journal.h"
+#include "who/commit.h"
+#include "who/foreground.h"
+#include "who/presence.h"
 
 /* In the detail of waits for a page: its index, and above it its order. */
 #define ORDER_SHIFT 56
@@ -195,7 +204,7 @@ static int on_io_schedule(struct kretprobe_instance *instance,
 	return fgio_hook_enter(instance, FGIO_WAIT_IO, 0, 0);
 }
 
-struct fgio_hook fgio_io_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_HOOK("folio_wait_bit_common", IO, on_wait_page, fgio_hook_leave),
 	FGIO_HOOK("__filemap_fdatawait_range", IO, on_wait_range,
 		  fgio_hook_leave),
@@ -251,13 +260,7 @@ static bool is_held_up(u64 task)
 			fgio_task_is_boosted(task));
 }
 
-/**
- * fgio_io_blockers() - which I/O is in the way
- * @step: the wait
- *
- * Context: the walk's thread.
- */
-void fgio_io_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
 	switch (step->wait->kind) {
 	case FGIO_WAIT_PAGE_LOCK:
@@ -270,8 +273,8 @@ void fgio_io_blockers(const struct fgio_walk_step *step)
 		break;
 	case FGIO_WAIT_FILE_WRITEBACK:
 		if (step->wait->detail == BEING_WRITTEN)
-			fgio_helper_found(step, step->wait->object,
-					  is_held_up);
+			fgio_found_by_history(step, step->wait->object,
+					      is_held_up);
 		else
 			target_range(step);
 		break;
@@ -318,17 +321,6 @@ static bool is_outstanding(u64 task, const struct fgio_target *target)
 	return waits;
 }
 
-/**
- * fgio_io_not_found() - I/O is neither queued nor in the device
- * @walk: the walk
- * @target: what was looked for
- *
- * Somebody prepared it and is held up before submitting it: pages are locked or
- * marked before. Or somebody is held up in accounting for it. Who did either for
- * the same file or buffer lately is taken to be the one.
- *
- * Context: the walk's thread.
- */
 void fgio_io_not_found(struct fgio_walk *walk,
 		       const struct fgio_target *target)
 {
@@ -343,5 +335,14 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		return;
 	/* Nobody yet: it makes the wait the one that helpers are found for. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
-	fgio_helper_found(&step, target->object, is_held_up);
+	fgio_found_by_history(&step, target->object, is_held_up);
 }
+
+const struct fgio_layer fgio_io_layer = {
+	.name = "io",
+	.mechanism = FGIO_MECHANISM_IO,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_PAGE_LOCK, FGIO_WAIT_FILE_WRITEBACK),
+	.hooks = hooks,
+	.blockers = blockers,
+	.not_found = fgio_io_not_found,
+};

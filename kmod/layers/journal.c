@@ -36,9 +36,15 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "fgio.h"
+#include "base/foreign.h"
 #include "base/helper.h"
-#include "inherit.h"
+#include "base/identity.h"
+#include "graph/found.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/journal.h"
+#include "who/presence.h"
 
 /* In the detail of FGIO_WAIT_JOURNAL_LOCKED: it is the barrier. */
 #define BARRIER 1
@@ -132,7 +138,7 @@ static int on_begin_fast_commit(struct kretprobe_instance *instance,
 			       (u64)journal_argument(regs), 0);
 }
 
-struct fgio_hook fgio_journal_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_HOOK("jbd2:jbd2_log_wait_commit", JOURNAL, on_wait_commit,
 		  fgio_hook_leave),
 	FGIO_HOOK("jbd2:wait_transaction_locked", JOURNAL, on_wait_locked,
@@ -151,12 +157,10 @@ struct fgio_hook fgio_journal_hooks[] = {
 };
 
 /*
- * Whether the current task waits for a buffer's BH_Shadow: jbd2 does so with a
- * handle open (do_get_write_access() in fs/jbd2/transaction.c). Others use
- * journal_info for types of their own, so nothing in it is believed unless the
- * transaction that it leads to is one of the journal that it names.
- *
- * Return: the journal, or 0. Context: a hook's.
+ * jbd2 waits for it with a handle open (do_get_write_access() in
+ * fs/jbd2/transaction.c). Others use journal_info for types of their own, so
+ * nothing in it is believed unless the transaction that it leads to is one of the
+ * journal that it names.
  */
 u64 fgio_journal_of_shadow(int bit)
 {
@@ -232,7 +236,7 @@ static void find_barrier(const struct fgio_walk_step *step,
 	if (!view->barred)
 		return;
 	if (!task)
-		task = fgio_walk_name_identity(fgio_helper_last(view->barrier));
+		task = fgio_name_identity(fgio_helper_last(view->barrier));
 	fgio_walk_found(step->walk, task);
 }
 
@@ -389,17 +393,12 @@ static void find_holders(const struct fgio_walk_step *step,
 	}
 }
 
-/**
- * fgio_journal_blockers() - who is in the way of a wait for a journal
- * @step: the wait
- *
- * Nobody for FGIO_WAIT_JOURNAL_SPACE: who waits for room makes it, behind a
- * mutex, by writing buffers and waiting for commits; each of these is a wait of
- * its own.
- *
- * Context: the walk's thread.
+/*
+ * No task for FGIO_WAIT_JOURNAL_SPACE: the task that waits for room makes it,
+ * behind a mutex, by writing buffers and waiting for commits; each of these is a
+ * wait of its own.
  */
-void fgio_journal_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
 	struct view view;
 
@@ -426,3 +425,12 @@ void fgio_journal_blockers(const struct fgio_walk_step *step)
 		break;
 	}
 }
+
+const struct fgio_layer fgio_journal_layer = {
+	.name = "journal",
+	.mechanism = FGIO_MECHANISM_JOURNAL,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_JOURNAL_COMMIT,
+			    FGIO_WAIT_JOURNAL_SHADOW),
+	.hooks = hooks,
+	.blockers = blockers,
+};

@@ -19,12 +19,19 @@
 #include <linux/uaccess.h>
 #include <trace/events/lock.h>
 
-#include "compat/compat.h"
-#include "fgio.h"
+#include "base/foreign.h"
 #include "base/helper.h"
-#include "inherit.h"
+#include "base/hook.h"
+#include "compat/compat.h"
+#include "graph/found.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/io.h"
+#include "layers/lock.h"
+#include "layers/xfs.h"
+#include "who/presence.h"
 
-/* Flags in the low bits of owner words: kernel/locking/mutex.c, rwsem.c. */
+/* Flags in the low bits of owner words: kernel/locking/rwsem.c. */
 #define OWNER_FLAGS 0x7UL
 #define RWSEM_OWNED_BY_READER 0x1UL
 #define RWSEM_LOCKED_BY_WRITER 0x1L
@@ -103,7 +110,7 @@ static int on_mutex_unlock(struct kretprobe_instance *instance,
 	return 1;
 }
 
-struct fgio_hook fgio_lock_hooks[] = {
+static struct fgio_hook hooks[] = {
 	{
 		.name = "contention_begin",
 		.mechanism = FGIO_MECHANISM_LOCKS,
@@ -126,16 +133,6 @@ struct fgio_hook fgio_lock_hooks[] = {
 	{}
 };
 
-static const struct task_struct *task_of(unsigned long owner)
-{
-	return (const struct task_struct *)(owner & ~OWNER_FLAGS);
-}
-
-u64 fgio_mutex_holder(const struct mutex *mutex)
-{
-	return fgio_walk_name(task_of(fgio_peek_word(&mutex->owner)));
-}
-
 /* The last reader may have left long ago, and ended. */
 static u64 rwsem_holder(const struct rw_semaphore *lock)
 {
@@ -143,7 +140,7 @@ static u64 rwsem_holder(const struct rw_semaphore *lock)
 
 	if (owner & RWSEM_OWNED_BY_READER ||
 	    fgio_peek_word(&lock->count) & RWSEM_LOCKED_BY_WRITER)
-		return fgio_walk_name(task_of(owner));
+		return fgio_walk_name((void *)(owner & ~OWNER_FLAGS));
 	return 0;
 }
 
@@ -164,7 +161,7 @@ static u64 holder(const struct fgio_walk_step *step)
 	return task;
 }
 
-void fgio_lock_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
 	u64 identity;
 
@@ -179,6 +176,15 @@ void fgio_lock_blockers(const struct fgio_walk_step *step)
 		fallthrough;
 	default:
 		identity = fgio_helper_last(step->wait->object);
-		fgio_walk_found(step->walk, fgio_walk_name_identity(identity));
+		fgio_walk_found(step->walk, fgio_name_identity(identity));
 	}
 }
+
+const struct fgio_layer fgio_lock_layer = {
+	.name = "lock",
+	.mechanism = FGIO_MECHANISM_LOCKS,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_MUTEX, FGIO_WAIT_PERCPU_RWSEM),
+	.hooks = hooks,
+	.blockers = blockers,
+	.not_found = fgio_io_not_found,
+};

@@ -39,10 +39,14 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#include "fgio.h"
-#include "inherit.h"
-
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "block/queues.h"
+#include "compat/compat.h"
 #include "core/dirty.h"
+#include "graph/wait.h"
+#include "layers/pagecache.h"
+#include "who/presence.h"
 
 /* So many dirty inodes are looked at to find a file system to be written. */
 #define SCAN_MAX 256
@@ -145,13 +149,11 @@ static struct writer *find_writer(struct bucket *bucket, u64 task)
 }
 
 /* A writer is in its bucket as long as its task cannot go away. */
-void fgio_pagecache_promote(u64 task)
+static void let_go(u64 task)
 {
 	struct bucket *bucket = bucket_of(task);
 	struct writer *writer;
 
-	if (!atomic_read(&pending))
-		return;
 	raw_spin_lock(&bucket->lock);
 	writer = find_writer(bucket, task);
 	if (writer && !writer->promoted) {
@@ -160,6 +162,17 @@ void fgio_pagecache_promote(u64 task)
 		wake_up_process(writer->task);
 	}
 	raw_spin_unlock(&bucket->lock);
+}
+
+/* Foreground tasks themselves, the first links, are never parked. */
+static void release(const struct fgio_walk *walk)
+{
+	u32 count = min(walk->count, FGIO_LINKS_MAX);
+	u32 link;
+
+	for (link = 0; link < count && atomic_read(&pending); link++)
+		if (walk->links[link].depth)
+			let_go(walk->links[link].task);
 }
 
 void fgio_pagecache_totals(u64 *parked, u64 *promoted)
@@ -221,11 +234,8 @@ static bool may_go(struct bdi_writeback *wb)
 /* --- Writing back ----------------------------------------------------- */
 
 /*
- * As the flusher writes: what is dirty, from where the last one stopped. The
- * file system may wait for locks of pages and for its journal, but not for
+ * The file system may wait for locks of pages and for its journal, but not for
  * I/O, except for a slot of the block layer's queue.
- *
- * Return: pages that were submitted.
  */
 u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
 {
@@ -523,7 +533,6 @@ static void at_boundary(struct callback_head *work)
 
 /* --- In the middle of a write ----------------------------------------- */
 
-/* Reads what the caller's own file keeps alive: the disk cannot go meanwhile. */
 bool fgio_wb_is_ours(struct bdi_writeback *wb)
 {
 	struct device *owner = READ_ONCE(wb->bdi->owner);
@@ -654,7 +663,7 @@ static int on_ratelimited(struct kretprobe_instance *instance,
 
 #endif
 
-struct fgio_hook fgio_pagecache_hooks[] = {
+static struct fgio_hook hooks[] = {
 #ifdef FGIO_HAVE_TASK_WORK_ADD
 	FGIO_HOOK("balance_dirty_pages", PAGECACHE, on_balance_dirty_pages,
 		  NULL),
@@ -666,6 +675,13 @@ struct fgio_hook fgio_pagecache_hooks[] = {
 	FGIO_HOOK("task_work_add is not exported", PAGECACHE, NULL, NULL),
 #endif
 	{}
+};
+
+const struct fgio_layer fgio_pagecache_layer = {
+	.name = "pagecache",
+	.mechanism = FGIO_MECHANISM_PAGECACHE,
+	.hooks = hooks,
+	.release = release,
 };
 
 int fgio_pagecache_init(void)

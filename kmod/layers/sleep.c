@@ -17,20 +17,22 @@
  * has not been on a processor in between: it counts its switches.
  */
 #include <linux/bitfield.h>
-#include <linux/kthread.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 #include <uapi/linux/futex.h>
 
+#include "base/foreign.h"
+#include "base/hook.h"
 #include "compat/compat.h"
-#include "layers/futex.h"
-#include "inherit.h"
-#include "layers/sysvsem.h"
 #include "graph/wait.h"
+#include "layers/futex.h"
+#include "layers/sleep.h"
+#include "layers/sysvsem.h"
+#include "who/foreground.h"
+#include "who/presence.h"
 
 /**
  * struct sleep - what a task sleeps for, as its system call's arguments say
@@ -240,7 +242,7 @@ static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
 		fgio_sleep_leave(next);
 }
 
-struct fgio_hook fgio_sleep_hooks[] = {
+static struct fgio_hook hooks[] = {
 	{
 		.name = "sched_switch",
 		.mechanism = FGIO_MECHANISM_USER,
@@ -250,34 +252,6 @@ struct fgio_hook fgio_sleep_hooks[] = {
 };
 
 /*
- * Names a sleep among those of its task: by how often it left a processor.
- * Return: 0 when it does not sleep interruptibly, or is gone. Context: any but
- * NMI; the task need not exist.
- */
-static u32 seq_of(const struct task_struct *task)
-{
-	unsigned long by_itself, by_others;
-	unsigned int state;
-
-	if (get_kernel_nofault(state, &task->__state) ||
-	    !(state & TASK_INTERRUPTIBLE) ||
-	    get_kernel_nofault(by_itself, &task->nvcsw) ||
-	    get_kernel_nofault(by_others, &task->nivcsw))
-		return 0;
-	return FGIO_SEQ_OUTSIDE | (u32)(by_itself + by_others);
-}
-
-/*
- * Whether a task is still in the sleep that fgio_sleep_of() found. One that took
- * the place of a task which ended has the same number by accident alone, and
- * then is taken for it until the next walk.
- */
-bool fgio_sleep_goes_on(u64 task, u32 seq)
-{
-	return seq_of((const struct task_struct *)task) == seq;
-}
-
-/*
  * The stack may be another task's by now, or nobody's: what was read counts if
  * this task has slept on.
  */
@@ -285,7 +259,7 @@ static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 {
 	struct pt_regs registers;
 
-	*seq = seq_of(task);
+	*seq = fgio_sleep_seq(task);
 	if (!*seq || !is_user_thread(task))
 		return false;
 	/* The registers are read between two looks at the task. */
@@ -295,17 +269,11 @@ static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 		return false;
 	/* With the one above. */
 	smp_rmb();
-	return seq_of(task) == *seq && read_call(task, &registers, sleep);
+	return fgio_sleep_seq(task) == *seq && read_call(task, &registers, sleep);
 }
 
-/**
- * fgio_sleep_of() - what a task sleeps for, of which nobody made a record
- * @task: who
- * @wait: out: the wait; its seq has FGIO_SEQ_OUTSIDE
- *
- * Return: whether it does. Context: the walk's thread.
- */
-bool fgio_sleep_of(u64 task, struct fgio_wait *wait)
+/* The wait's seq has FGIO_SEQ_OUTSIDE. */
+static bool sleep_of(u64 task, struct fgio_wait *wait)
 {
 	struct task_struct *sleeper;
 	struct sleep sleep = {};
@@ -326,48 +294,9 @@ bool fgio_sleep_of(u64 task, struct fgio_wait *wait)
 	return found;
 }
 
-/* Return: a task that sleeps on, with a reference, or NULL. */
-static struct task_struct *sleeper_get(u64 task, u32 seq)
-{
-	struct task_struct *sleeper;
-
-	rcu_read_lock();
-	sleeper = fgio_task_at(task);
-	if (sleeper && fgio_wait_is_on(task, seq))
-		get_task_struct(sleeper);
-	else
-		sleeper = NULL;
-	rcu_read_unlock();
-	return sleeper;
-}
-
-/**
- * fgio_sleeper_look() - read the memory of a task that sleeps
- * @step: who, and in which sleep
- * @look: called when it sleeps on, with its memory as current's
- * @finding: passed on
- *
- * So @look reads what is resident, without mmap_lock, which somebody may hold
- * who waits for I/O, and without I/O of its own.
- *
- * Return: whether @look was called. Context: the walk's thread.
- */
-bool fgio_sleeper_look(const struct fgio_walk_step *step, fgio_look_fn look,
-		       void *finding)
-{
-	struct task_struct *sleeper = sleeper_get(step->task, step->wait->seq);
-	struct mm_struct *mm;
-
-	if (!sleeper)
-		return false;
-	mm = get_task_mm(sleeper);
-	if (mm) {
-		kthread_use_mm(mm);
-		look(sleeper, step->wait, finding);
-		kthread_unuse_mm(mm);
-		/* The last one to put it frees it all, which takes its time. */
-		mmput_async(mm);
-	}
-	put_task_struct(sleeper);
-	return mm;
-}
+const struct fgio_layer fgio_sleep_layer = {
+	.name = "sleep",
+	.mechanism = FGIO_MECHANISM_USER,
+	.hooks = hooks,
+	.unrecorded = sleep_of,
+};

@@ -26,10 +26,14 @@
 #include <linux/sem.h>
 #include <linux/uaccess.h>
 
-#include "fgio_private.h"
 #include "base/helper.h"
-#include "inherit.h"
+#include "base/hook.h"
+#include "fgio_private.h"
+#include "graph/found.h"
+#include "graph/sleeper.h"
+#include "graph/walk.h"
 #include "layers/sysvsem.h"
+#include "who/presence.h"
 
 /* One bit of an object tells those who lower it from those who raise it. */
 #define LOWERED BIT_ULL(63)
@@ -103,7 +107,7 @@ static int leave_attempt(struct kretprobe_instance *instance,
 	return 0;
 }
 
-struct fgio_hook fgio_sysvsem_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_HOOK("perform_atomic_semop", USER, enter_attempt, leave_attempt),
 	{}
 };
@@ -170,7 +174,7 @@ static bool is_among(u64 identity, const u64 *identities, unsigned int count)
 
 static void find(const struct fgio_walk_step *step, u64 identity)
 {
-	fgio_walk_found(step->walk, fgio_walk_name_identity(identity));
+	fgio_walk_found(step->walk, fgio_name_identity(identity));
 }
 
 static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
@@ -179,12 +183,12 @@ static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 	unsigned int count, i;
 	u64 lowered;
 
-	fgio_helper_watch(object);
+	fgio_watch_for(step, object);
 	if (for_zero) {
 		find(step, fgio_helper_last(object));
 		return;
 	}
-	fgio_helper_watch(object | LOWERED);
+	fgio_watch_for(step, object | LOWERED);
 	count = fgio_helper_list(object, fgio_helper_window_ns(), raised);
 	lowered = fgio_helper_last(object | LOWERED);
 	find(step, lowered);
@@ -192,10 +196,10 @@ static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 		return;
 	for (i = 0; i < count; i++)
 		fgio_walk_guessed(step->walk,
-				  fgio_walk_name_identity(raised[i]));
+				  fgio_name_identity(raised[i]));
 }
 
-void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
+static void blockers(const struct fgio_walk_step *step)
 {
 	struct finding finding = {};
 	u32 i;
@@ -205,3 +209,11 @@ void fgio_sysvsem_blockers(const struct fgio_walk_step *step)
 	for (i = 0; i < finding.count; i++)
 		ask(step, finding.object[i], finding.for_zero[i]);
 }
+
+const struct fgio_layer fgio_sysvsem_layer = {
+	.name = "sysvsem",
+	.mechanism = FGIO_MECHANISM_USER,
+	.kinds = BIT_ULL(FGIO_WAIT_SYSV_SEMAPHORE),
+	.hooks = hooks,
+	.blockers = blockers,
+};

@@ -31,8 +31,15 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/helper.h"
+#include "base/mechanism.h"
+#include "graph/found.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/io.h"
+#include "layers/xfs.h"
+#include "who/presence.h"
 
 /*
  * How XFS' private types begin, the same in 6.1 and 6.12 (fs/xfs/xfs_log_priv.h
@@ -190,7 +197,7 @@ static int on_submit_buffer(struct kretprobe_instance *instance,
 			       regs_get_kernel_argument(regs, 0), 0);
 }
 
-struct fgio_hook fgio_xfs_hooks[] = {
+static struct fgio_hook hooks[] = {
 	FGIO_HOOK("xfs:xlog_cil_force_seq", JOURNAL, on_force_checkpoint,
 		  fgio_hook_leave),
 	FGIO_HOOK("xfs:xlog_force_lsn", JOURNAL, on_force_writes,
@@ -247,7 +254,7 @@ static void log_blockers(const struct fgio_walk_step *step)
 	}
 	fgio_target_add(step, FGIO_TARGET_XFS_LOG, log, 0, 0);
 	if (step->wait->detail == LOG_WORKER)
-		fgio_helper_found(step, log, NULL);
+		fgio_found_by_history(step, log, NULL);
 }
 
 /* Its bios point to it by bi_private (fs/xfs/xfs_buf.c, xfs_buf_ioapply_map()). */
@@ -256,27 +263,30 @@ static void add_buffer(const struct fgio_walk_step *step, u64 buffer)
 	fgio_target_add(step, FGIO_TARGET_PRIVATE, buffer, 0, 0);
 }
 
-/**
- * fgio_xfs_buffer_io() - the I/O that is in the way of a wait for a semaphore
- * @step: the wait
- *
- * A buffer's lock is a semaphore, which the buffer's I/O holds until it is done.
- * The function that takes it is called for each use of a buffer, and is not
- * hooked: lock.c sees the wait, and knows the task that took it last.
- *
- * Context: the walk's thread.
- */
 void fgio_xfs_buffer_io(const struct fgio_walk_step *step)
 {
 	if (fgio_mechanism_on(FGIO_MECHANISM_IO))
 		add_buffer(step, step->wait->object - BUFFER_SEMAPHORE);
 }
 
-/* Who or what is in the way of a wait in XFS. Context: the walk's thread. */
-void fgio_xfs_blockers(const struct fgio_walk_step *step)
+static void buffer_blockers(const struct fgio_walk_step *step)
 {
-	if (step->wait->kind == FGIO_WAIT_XFS_BUFFER)
-		add_buffer(step, step->wait->object);
-	else
-		log_blockers(step);
+	add_buffer(step, step->wait->object);
 }
+
+const struct fgio_layer fgio_xfs_log_layer = {
+	.name = "xfs log",
+	.mechanism = FGIO_MECHANISM_JOURNAL,
+	.kinds = BIT_ULL(FGIO_WAIT_XFS_LOG),
+	.hooks = hooks,
+	.blockers = log_blockers,
+	.not_found = fgio_io_not_found,
+};
+
+const struct fgio_layer fgio_xfs_buffer_layer = {
+	.name = "xfs buffer",
+	.mechanism = FGIO_MECHANISM_IO,
+	.kinds = BIT_ULL(FGIO_WAIT_XFS_BUFFER),
+	.blockers = buffer_blockers,
+	.not_found = fgio_io_not_found,
+};

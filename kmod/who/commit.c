@@ -26,9 +26,11 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#include "compat/compat.h"
 #include "base/helper.h"
-#include "inherit.h"
+#include "base/mechanism.h"
+#include "compat/compat.h"
+#include "who/commit.h"
+#include "who/presence.h"
 
 /* Other waits have helpers by the same address. */
 #define SYNCED 1ULL
@@ -121,7 +123,7 @@ static bool is_overlay(u64 of_call)
 
 static void note_synced(u64 mapping)
 {
-	fgio_helper_watch(mapping | SYNCED);
+	fgio_helper_watch(mapping | SYNCED, current);
 	fgio_helper_note(mapping | SYNCED, false);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who is a foreground task: the table of threads that have a tag or a section
- * word (word.c), or that declared a wait (hint.c).
+ * word (word.c), or that declared a wait (layers/hint.c).
  *
  * An entry belongs to a thread (its task_struct, which execve() keeps and
  * fork() does not share) and ends with it, at sched_process_exit. The table
@@ -14,10 +14,10 @@
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/tracepoint.h"
+#include "who/presence.h"
+#include "who/tag.h"
 #include "who/trust.h"
-#include "graph/wait.h"
 #include "who/word.h"
 
 #define TAG_BITS 12
@@ -52,8 +52,8 @@ static DEFINE_HASHTABLE(tags, TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
 unsigned int fgio_tags_set;
-static unsigned int foreground_count;
 static struct tracepoint *exit_tracepoint;
+static void (*thread_ends)(void);
 
 static unsigned int tags_max = 65536;
 module_param(tags_max, uint, 0444);
@@ -87,7 +87,6 @@ static enum fgio_thread_tag judge(const struct tag_entry *entry)
 	return said != FGIO_THREAD_UNTAGGED ? said : READ_ONCE(entry->tag);
 }
 
-/* Of fgio_tag_of(), where there are tags at all. Context: any. */
 enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 {
 	enum fgio_thread_tag tag = FGIO_THREAD_UNTAGGED;
@@ -112,11 +111,6 @@ static bool may_be_foreground(const struct tag_entry *entry)
 	       entry->tag == FGIO_THREAD_FOREGROUND;
 }
 
-static void count_foreground(bool was, bool is)
-{
-	WRITE_ONCE(foreground_count, foreground_count + is - was);
-}
-
 static void set_entry(struct tag_entry *entry, enum fgio_thread_tag tag,
 		      const struct fgio_word *word)
 {
@@ -124,7 +118,7 @@ static void set_entry(struct tag_entry *entry, enum fgio_thread_tag tag,
 
 	WRITE_ONCE(entry->tag, tag);
 	rcu_assign_pointer(entry->word, word);
-	count_foreground(was, may_be_foreground(entry));
+	fgio_foreground_recount(was, may_be_foreground(entry));
 	if (!may_be_foreground(entry))
 		fgio_trust_calm(&entry->charge);
 }
@@ -137,7 +131,7 @@ static const struct fgio_word *word_of(const struct tag_entry *entry)
 
 static void remove_entry(struct tag_entry *entry)
 {
-	count_foreground(may_be_foreground(entry), false);
+	fgio_foreground_recount(may_be_foreground(entry), false);
 	if (!hlist_unhashed(&entry->tied))
 		hlist_del_init(&entry->tied);
 	hash_del_rcu(&entry->node);
@@ -232,12 +226,12 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 static unsigned int lock_tags(void) __acquires(&fgio_tags_lock)
 {
 	spin_lock(&fgio_tags_lock);
-	return foreground_count;
+	return fgio_foreground_count();
 }
 
 static void unlock_tags(unsigned int before) __releases(&fgio_tags_lock)
 {
-	bool vanished = before && !foreground_count;
+	bool vanished = before && !fgio_foreground_count();
 
 	spin_unlock(&fgio_tags_lock);
 	if (vanished)
@@ -273,15 +267,6 @@ static int set_tag(struct task_struct *task, enum fgio_thread_tag tag,
 	return PTR_ERR_OR_ZERO(entry);
 }
 
-/**
- * fgio_tag_set() - tag a thread, or take its tag away
- * @task: the thread; the caller holds a reference
- * @tag: FGIO_THREAD_UNTAGGED takes the tag away
- *
- * Return: 0, -ESRCH when the thread is exiting, -ENOSPC when the table is
- * full, -EACCES and -EDQUOT as fgio_trust_claim(), -ENOMEM, -EOPNOTSUPP when
- * tags could not end with their threads. Context: may sleep.
- */
 int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 {
 	struct fresh fresh;
@@ -330,17 +315,6 @@ static int tie_current(struct fgio_words *words, u32 index, struct fresh *fresh)
 	return error;
 }
 
-/**
- * fgio_tag_tie() - give the current thread a section word
- * @words: where; of a file that the caller holds
- * @index: which one; there is such a one
- *
- * It takes the place of the one that the thread had. A thread may have one when
- * it may tag itself foreground: with the word it can say so at any moment.
- *
- * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_set().
- * Context: may sleep.
- */
 int fgio_tag_tie(struct fgio_words *words, u32 index)
 {
 	struct fresh fresh;
@@ -380,14 +354,6 @@ static int declare(struct fresh *fresh)
 	return PTR_ERR_OR_ZERO(entry);
 }
 
-/**
- * fgio_tag_declare() - the current thread declares a wait
- *
- * It counts from the first such wait on until it ends: threads that declare
- * waits do so again and again, and the charge shall not cost more than the wait.
- *
- * Return: 0 or as fgio_tag_set(). Context: may sleep.
- */
 int fgio_tag_declare(void)
 {
 	struct fresh fresh;
@@ -413,7 +379,6 @@ static void forget(struct task_struct *task)
 	unlock_tags(before);
 }
 
-/* The current thread has no section word any more. Context: may sleep. */
 void fgio_tag_untie_current(void)
 {
 	unsigned int before = lock_tags();
@@ -424,7 +389,6 @@ void fgio_tag_untie_current(void)
 	unlock_tags(before);
 }
 
-/* Nor has any thread one of these, unless they were mapped again meanwhile. */
 void fgio_tag_untie_all(struct fgio_words *words)
 {
 	unsigned int before = lock_tags();
@@ -438,9 +402,8 @@ void fgio_tag_untie_all(struct fgio_words *words)
 }
 
 /*
- * The administrator lists other cgroups. Who is in the table stays there, and
- * counts where it is now. Readers do not wait for this; writers do, for all
- * entries, as seldom as somebody changes the list.
+ * Readers do not wait for this; writers do, for all entries, as seldom as the
+ * list changes.
  */
 void fgio_tag_relist(const struct fgio_trust_list *list)
 {
@@ -454,20 +417,11 @@ void fgio_tag_relist(const struct fgio_trust_list *list)
 	spin_unlock(&fgio_tags_lock);
 }
 
-unsigned int fgio_foreground_count(void)
-{
-	return READ_ONCE(foreground_count);
-}
-
 unsigned int fgio_tag_max(void)
 {
 	return tags_max;
 }
 
-/*
- * Calls @visit for each thread that has a class now, by tag or word, under RCU:
- * it must not sleep, and the task may be exiting. Return: the number of visits.
- */
 unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
 					 enum fgio_thread_tag tag, void *data),
 			   void *data)
@@ -505,20 +459,24 @@ static void on_exit(void *data, struct task_struct *task)
 	smp_mb();
 	if (has_entry(task))
 		forget(task);
-	fgio_wait_forget_current();
+	thread_ends();
 }
 
-/* Return: whether tags can be used. */
-bool fgio_tag_init(void)
+bool fgio_tag_is_attached(void)
+{
+	return exit_tracepoint;
+}
+
+bool fgio_tag_init(void (*ends)(void))
 {
 	struct tracepoint *tp = fgio_find_tracepoint("sched_process_exit");
 
+	thread_ends = ends;
 	if (tp && !tracepoint_probe_register(tp, on_exit, NULL))
 		exit_tracepoint = tp;
 	return exit_tracepoint;
 }
 
-/* Nobody tags or asks any more; the list of cgroups may still be set. */
 void fgio_tag_exit(void)
 {
 	struct tag_entry *entry;

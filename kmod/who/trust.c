@@ -23,7 +23,10 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
-#include "fgio.h"
+#include "base/debug.h"
+#include "base/identity.h"
+#include "compat/compat.h"
+#include "who/tag.h"
 #include "who/trust.h"
 
 #define ACCOUNT_BITS 8
@@ -112,52 +115,42 @@ static const struct kernel_param_ops cgroups_ops = {
 module_param_cb(foreground_cgroups, &cgroups_ops, NULL, 0644);
 MODULE_PARM_DESC(foreground_cgroups, "cgroups whose threads may be foreground tasks, each with =MAX where it has a limit, but for who has CAP_SYS_NICE (any)");
 
-/* Context: any. */
 bool fgio_trust_lists_cgroups(void)
 {
 	return READ_ONCE(listed.count);
 }
 
-/*
- * In the initial user namespace: not who is root in one of its own. Not being
- * so is no event for the audit log.
- */
 bool fgio_trust_is_privileged(void)
 {
 	return ns_capable_noaudit(&init_user_ns, CAP_SYS_NICE);
 }
 
-/* For fgio_trust_claim(). Return: NULL when there is no memory. */
 struct fgio_account *fgio_trust_new_account(void)
 {
 	return kzalloc(sizeof(struct fgio_account), GFP_KERNEL_ACCOUNT);
 }
 
-static kuid_t payer_of(struct task_struct *task)
+/* Context: under RCU. */
+static bool is_user_of(const struct cred *cred, struct task_struct *task)
 {
-	const struct user_namespace *namespace;
-	const struct cred *cred;
-	kuid_t uid;
-
-	rcu_read_lock();
-	cred = __task_cred(task);
-	uid = cred->uid;
-	namespace = cred->user_ns;
-	for (; namespace != &init_user_ns; namespace = namespace->parent)
-		uid = namespace->owner;
-	rcu_read_unlock();
-	return uid;
+	return uid_eq(task_uid(task), cred->euid) ||
+	       uid_eq(task_uid(task), cred->uid);
 }
 
-/*
- * Whose share of a table without limits a task uses: a number for its user, or
- * for the kernel's threads together. Context: any but NMI; the task exists.
- */
-u32 fgio_trust_payer_of(struct task_struct *task)
+bool fgio_may_tag(struct task_struct *task)
 {
-	if (task->flags & PF_KTHREAD)
-		return __kuid_val(INVALID_UID);
-	return __kuid_val(payer_of(task));
+	bool same_user;
+
+	rcu_read_lock();
+	same_user = is_user_of(current_cred(), task);
+	rcu_read_unlock();
+	return same_user || capable(CAP_SYS_NICE);
+}
+
+bool fgio_may_lend(struct task_struct *waiter, struct task_struct *owner)
+{
+	return is_user_of(__task_cred(waiter), owner) ||
+	       has_capability_noaudit(waiter, CAP_SYS_NICE);
 }
 
 /* What follows, up to trust_show(), runs under fgio_tags_lock. */
@@ -201,7 +194,6 @@ static void take_foreground(struct fgio_charge *charge, u32 cgroups)
 	fgio_trust_charge(&listed, &charge->account->user, cgroups);
 }
 
-/* The entry is foreground no more. */
 void fgio_trust_calm(struct fgio_charge *charge)
 {
 	if (!charge->foreground)
@@ -210,7 +202,6 @@ void fgio_trust_calm(struct fgio_charge *charge)
 	charge->foreground = false;
 }
 
-/* The entry leaves the table. */
 void fgio_trust_give_back(struct fgio_charge *charge)
 {
 	struct fgio_account *account = charge->account;
@@ -254,19 +245,6 @@ static int error_of(enum fgio_trust_verdict verdict)
 	}
 }
 
-/**
- * fgio_trust_claim() - a thread is to get a tag or a section word, or declares
- *	a wait
- * @charge: of its entry, which is in the table or comes there now
- * @task: the thread
- * @wish: FGIO_WISH_FOREGROUND when it may be a foreground task then
- * @privileged: whether who asks for it is bound by no rule
- * @new: what fgio_trust_new_account() gave; NULL afterwards when it was used
- *
- * Return: 0 when the charge was taken; -EACCES when the thread's cgroup is not
- * listed, -EDQUOT when its user or its cgroup has as many as it may: then
- * nothing was. Context: under fgio_tags_lock.
- */
 int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		     enum fgio_wish wish, bool privileged,
 		     struct fgio_account **new)
@@ -276,7 +254,7 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		.threads = max(fgio_tag_max() / 2, 1U),
 		.foreground = READ_ONCE(user_foreground_max),
 	};
-	kuid_t uid = payer_of(task);
+	kuid_t uid = fgio_payer_uid(task);
 	struct fgio_account *account = find_account(uid);
 	bool foreground = wish == FGIO_WISH_FOREGROUND;
 	bool becomes = foreground && !charge->foreground;
@@ -308,7 +286,6 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 	return 0;
 }
 
-/* Nobody counts in it yet: fgio_trust_recount() follows for every entry. */
 void fgio_trust_set_list(const struct fgio_trust_list *list)
 {
 	u32 i;
@@ -318,7 +295,6 @@ void fgio_trust_set_list(const struct fgio_trust_list *list)
 	WRITE_ONCE(listed.count, list->count);
 }
 
-/* In the cgroup where the thread is now: where it was is not known any more. */
 void fgio_trust_recount(struct fgio_charge *charge, struct task_struct *task)
 {
 	u32 i;
@@ -352,7 +328,7 @@ DEFINE_SHOW_ATTRIBUTE(trust);
 
 int fgio_trust_init(void)
 {
-	counts_file = debugfs_create_file("trust", 0400, fgio_counters_root(),
+	counts_file = debugfs_create_file("trust", 0400, fgio_debug_root(),
 					  NULL, &trust_fops);
 	return 0;
 }

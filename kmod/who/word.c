@@ -19,7 +19,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "fgio.h"
+#include "compat/compat.h"
+#include "who/tag.h"
 #include "who/word.h"
 
 int fgio_words_open(struct inode *inode, struct file *file)
@@ -191,7 +192,6 @@ int fgio_words_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* FGIO_IOC_SET_WORD. Context: ioctl. */
 int fgio_words_set(struct file *file, const struct fgio_word_slot *slot)
 {
 	struct fgio_words *words = words_of(file);
@@ -229,8 +229,8 @@ static struct file *file_of_map(u64 address, u64 *offset)
 }
 
 /*
- * FGIO_IOC_TIE_WORD. The map may go as soon as its lock is released; then
- * fgio_tag_tie() finds that the words are not mapped. Context: ioctl.
+ * The map may go as soon as its lock is released; then fgio_tag_tie() finds that
+ * the words are not mapped.
  */
 int fgio_words_tie_at(u64 address)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between tag.c, word.c and device.c: section words. */
+/*
+ * Thread flags (section words in uapi/fgio.h): memory in which a thread says
+ * whether requests wait for it at the moment.
+ */
 #ifndef FGIO_WORD_H
 #define FGIO_WORD_H
 
@@ -52,16 +55,15 @@ static inline enum fgio_thread_tag fgio_word_says(const struct fgio_word *word)
 	}
 }
 
-/* tag.c */
-int fgio_tag_tie(struct fgio_words *words, u32 index);
-void fgio_tag_untie_current(void);
-void fgio_tag_untie_all(struct fgio_words *words);
-
-/* word.c */
+/* The operations of /dev/fgio's file: its words come with the first map. */
 int fgio_words_open(struct inode *inode, struct file *file);
 int fgio_words_release(struct inode *inode, struct file *file);
 int fgio_words_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* FGIO_IOC_SET_WORD. Context: ioctl. */
 int fgio_words_set(struct file *file, const struct fgio_word_slot *slot);
+
+/* FGIO_IOC_TIE_WORD: the word at an address of the caller's. Context: ioctl. */
 int fgio_words_tie_at(u64 address);
 
 #endif /* FGIO_WORD_H */
