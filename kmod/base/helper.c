@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who acted on what lately: the locks around core/history.c.
+ * Which tasks acted on what lately: the locks around core/history.c.
  *
- * A condition has no owner, but who signalled it lately will do so again; a
- * counting lock does not say who holds it, but who took it last may.
+ * A condition has no owner, but the tasks that signalled it lately will do so
+ * again; a counting lock does not name its holder, but the last taker may be
+ * it.
  *
  * The table outlives the tasks in it. It therefore holds no addresses of tasks
  * but identities (thread id and time of birth): one that leads to no living
- * task helps nobody, and no other task is ever taken for it. So nothing has to
+ * task is skipped, and no other task is ever taken for it. So nothing has to
  * be cleaned up when a task ends.
  */
 #include <linux/hash.h>

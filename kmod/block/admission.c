@@ -6,8 +6,8 @@
  * the tag, and finish_request when the tag goes back (block/blk-mq.c).
  *
  * limit_depth charges a slot and says so to prepare_request through bits of
- * rq_flags. A sleeper gets its slot from who frees one, so nothing is retried
- * and nobody is overtaken.
+ * rq_flags. A sleeper gets its slot from the task that frees one, so nothing is
+ * retried and no sleeper overtaken.
  */
 #include <linux/backing-dev.h>
 #include <linux/hashtable.h>
@@ -255,7 +255,7 @@ static bool is_flusher(struct request_queue *q)
 /*
  * Kernel threads carry the I/O of others (dm, md, loop, a journal), and
  * critical I/O may stand in line behind the one that sleeps. Writeback's own
- * threads carry nobody's.
+ * threads carry no other task's.
  */
 static noinline enum fgio_line line_of_kthread(struct request_queue *q)
 {

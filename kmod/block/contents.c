@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an I/O carries, so that whoever waits for a page or a buffer can be told
- * which request it waits for. Pages and buffers are named by numbers that are
- * compared and never followed: a page's file may be gone by then.
+ * What an I/O carries, so that the request is found that a task waits for with
+ * a page or a buffer. Pages and buffers are named by numbers that are compared
+ * and never followed: a page's file may be gone by then.
  *
- * Pages in the swap cache are named by their place in the swap area. Other pages
- * that are not of a file are of no interest here, and neither are copies
+ * Pages in the swap cache are named by their place in the swap area. Other
+ * pages that are not of a file are of no interest here, and neither are copies
  * (dm-crypt, bounce buffers, compression): those carry nothing that could be
- * recognised. Nor does direct I/O, whose buffers nobody locks for it.
+ * recognised. Nor does direct I/O, whose buffers are not locked for it.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>

@@ -3,9 +3,9 @@
  * /sys/kernel/debug/fgio/DISK/counters: totals since the elevator was chosen,
  * lines of "name value", and what is where at this moment.
  *
- * A disk's elevator changes while the disk takes no I/O. Whoever holds a lock of
- * debugfs meanwhile may wait for memory, and memory for that very disk, when it
- * has swap on it. So files come and go a little later, in a worker.
+ * A disk's elevator changes while the disk takes no I/O. The holder of a lock
+ * of debugfs may wait for memory meanwhile, and memory for that very disk, when
+ * it has swap on it. So files come and go a little later, in a worker.
  */
 #include <linux/blkdev.h>
 #include <linux/debugfs.h>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Flushes of a drive's volatile cache that foreground tasks wait for: bios with
- * REQ_PREFLUSH, of blkdev_issue_flush() or with the record of a journal's commit.
- * They pass every elevator, so its queue is told. stamp.c sees them begin:
+ * REQ_PREFLUSH, of blkdev_issue_flush() or with the record of a journal's
+ * commit. They pass every elevator, so its queue is told. stamp.c sees them
+ * begin:
  *
  *	block_rq_complete	their end; before, it tells of the parts that the block
  *				layer makes of them
  *
- * Left out: the record of a commit that went before anybody was known to wait for it.
+ * Left out: the record of a commit that went before a task was known to wait
+ * for it.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -27,8 +29,8 @@ struct pending_flush {
 };
 
 /*
- * Two may share a place: then the end of the first one is not seen, and the queue
- * takes it to be over after as long as is usual.
+ * Two may share a place: then the end of the first one is not seen, and the
+ * queue takes it to be over after as long as is usual.
  */
 static struct pending_flush pending[1 << PENDING_BITS];
 static DEFINE_SPINLOCK(pending_lock);

@@ -206,7 +206,7 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 	}
 	eq->elevator_data = fq;
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	/* wbt delays writes by type, before fgio could see who waits. */
+	/* wbt delays writes by type, before fgio could see what waits. */
 	fgio_mark_wbt_unwanted(eq, true);
 	fgio_wbt_disable(q);
 	q->elevator = eq;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the I/O that somebody waits for, wherever it is on its way through the
+ * Finds the I/O that is waited for, wherever it is on its way through the
  * block layer, and makes it critical (FAST'17 paper, section 4.4): asleep in
  * admission, or queued. In the device it cannot be helped, but it is known to
  * be on its way.
@@ -25,8 +25,8 @@
 #include "graph/walk.h"
 
 /*
- * Targets are found by file and by block of so many pages; those that cross
- * the border of a block by file alone.
+ * Targets are found by file and by block of 2^BLOCK_SHIFT pages; those that
+ * cross the border of a block by file alone.
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
@@ -37,7 +37,7 @@
 /* Found requests that are moved in one hold of the queue's lock. */
 #define MOVES_MAX 32
 
-/* So many blocks are looked up one by one; beyond, all targets are looked at. */
+/* Blocks that are looked up one by one; beyond, all targets are looked at. */
 #define BLOCKS_MAX 64
 
 #define NONE U32_MAX
@@ -60,7 +60,7 @@ struct note {
 enum rank {
 	RANK_NONE,
 	RANK_RANGE, /* with others, or because its submitter is waited for */
-	RANK_EXACT, /* somebody waits for this very page or buffer */
+	RANK_EXACT, /* this very page or buffer is waited for */
 };
 
 /**
@@ -201,7 +201,7 @@ static bool stands_for_itself(u32 i)
 	return pass.notes[i].same_as == i;
 }
 
-/* Those who wait for a range of a file wait for all of it to be written. */
+/* A wait for a range of a file is for all of it to be written. */
 static enum rank rank_of(const struct fgio_target *target)
 {
 	return target->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
@@ -339,7 +339,7 @@ static void find_in_device(struct fgio_slot *slot)
 	enum rank rank = RANK_NONE;
 	u32 i;
 
-	/* It went when nobody asked: these are its predecessor's. */
+	/* It went unasked for: these are its predecessor's. */
 	if (!contents->known)
 		return;
 	pass.serial++;
@@ -356,8 +356,8 @@ static void find_in_device(struct fgio_slot *slot)
 }
 
 /*
- * Return: whether its submitter is waited for, and waits for the request. Who
- * waits for a write says so, but for threads of file systems (ext4lazyinit,
+ * Return: whether its submitter is waited for, and waits for the request. Tasks
+ * that wait for a write say so, but for threads of file systems (ext4lazyinit,
  * xfsaild).
  */
 static bool submitter_waits(const struct fgio_slot *slot)

@@ -39,7 +39,7 @@ MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
 
 /*
  * The kernel gives an I/O whose submitter has no I/O priority one that follows
- * from its nice value or scheduling policy. Nobody meant that as a statement
+ * from its nice value or scheduling policy, which is not meant as a statement
  * about I/O. An I/O may carry a priority of its own though (io_uring, libaio),
  * which shows only in that it differs.
  */
@@ -53,7 +53,7 @@ static bool ioprio_is_chosen(u16 ioprio)
 					   task_nice_ioprio(current));
 }
 
-/* The class by who submits an I/O, or by what was decided higher up. */
+/* The class by the submitter, or by what was decided higher up. */
 static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
 {
 	enum fgio_class class = fgio_classify(tag, ioprio, true);
@@ -69,8 +69,8 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
 }
 
 /*
- * Somebody may come to wait for this: note that the current task is the one to
- * be hurried then, be it with this I/O or with what it has yet to submit.
+ * Record the submitter, so that it can be boosted if a foreground task later
+ * waits for this I/O, or for I/O that it has yet to submit.
  */
 static noinline void note_noncritical(struct bio *bio)
 {
@@ -136,7 +136,7 @@ static enum fgio_class stamp_bio(struct bio *bio)
 }
 
 /*
- * Where nobody is foreground, nearly every I/O is non-critical by its priority
+ * Where no task is foreground, nearly every I/O is non-critical by its priority
  * alone, and stays as it is: nothing that stamp_bio() would look at can differ.
  */
 static bool needs_no_stamp(const struct bio *bio)

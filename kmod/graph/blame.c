@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who foreground tasks waited for: a bounded ring of their waits beyond a
+ * What foreground tasks waited for: a bounded ring of their waits beyond a
  * threshold, and of the chains that the walk saw while they lasted.
  */
 #include <linux/hash.h>

@@ -25,7 +25,7 @@ struct fgio_hook;
  * struct fgio_walk_step - a wait that the walk came to
  * @walk: the walk, for fgio_walk_found() in core/inherit.h
  * @link: index of the waiting task in it
- * @task: who waits
+ * @task: the waiting task
  * @wait: its wait, a copy
  */
 struct fgio_walk_step {

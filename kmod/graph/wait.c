@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who waits for what, and who is boosted: the locks around core/inherit.c.
+ * Waiting and boosted tasks: the locks around core/inherit.c.
  *
  * Every task that blocks at a hook is recorded, foreground or not, since those
  * between are the links of a chain. Sleeps in futex(2), where whole pools of
  * threads idle, are recorded for foreground tasks alone: layers/sleep.c finds
- * those of others when the walk comes to them. Tasks are keys: the address of their
- * task_struct, which is never followed but by fgio_task_at().
+ * those of others when the walk comes to them. Tasks are keys: the address of
+ * their task_struct, which is never followed but by fgio_task_at().
  *
  * The locks are leaves: nothing else is taken under them. They are raw and
  * interrupt-safe because hooks run under all kinds of locks of the kernel.
@@ -349,8 +349,9 @@ bool fgio_lease_is_valid(const struct fgio_lease *lease)
  * Whether a boost counts for whatever its task does. One that rests on a guess
  * does not: what such a task waits for is promoted each time that the walk
  * comes, which helps if it is the right one, and costs little if it is a
- * checkpointer that happened to wake somebody. Nor does that of a task which
- * was boosted for its open handle, and closed it: only the task itself can tell.
+ * checkpointer that happened to wake a waiter. Nor does that of a task which
+ * was boosted for its open handle, and closed it: only the task itself can
+ * tell.
  */
 static bool has_reason(u64 task, const struct fgio_lease *lease)
 {
@@ -449,8 +450,8 @@ static unsigned int visit_bucket_roots(unsigned int index,
 }
 
 /*
- * Where the next walk sets out, and how many buckets are left until each had its
- * turn. The walk's thread's own.
+ * Where the next walk sets out, and how many buckets are left until each had
+ * its turn. The walk's thread's own.
  */
 static struct {
 	unsigned int at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The thread that walks the wait graph (core/inherit.c) while foreground tasks
- * wait: it finds who is in the way, boosts them, and has their I/O promoted.
+ * wait: it finds the tasks in the way, boosts them, and has their I/O promoted.
  *
  * Most waits are short. A wait is looked at when it has lasted walk_delay_us,
  * then again and again every walk_interval_us: so owners that change, events
@@ -30,7 +30,7 @@
 #define VISITED_BITS 13
 #define NAME_BITS 12
 /*
- * While walks find nobody in the way (threads of a pool wait for work), they
+ * While walks find no task in the way (threads of a pool wait for work), they
  * come less often, by up to so many doublings.
  */
 #define CALM_MAX 4
@@ -79,8 +79,9 @@ static unsigned int calm;
 static u64 last_walk_ns;
 
 /*
- * Numbers of the walks in which this turn and the last one began. A turn takes more
- * than one walk when more foreground tasks wait than one walk has room for.
+ * Numbers of the walks in which this turn and the last one began. A turn takes
+ * more than one walk when more foreground tasks wait than one walk has room
+ * for.
  */
 static u32 turn_began, last_turn_began;
 
@@ -378,7 +379,7 @@ static void note_calm(bool is_calm)
 	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
 }
 
-/* Half of the links are left for those who are in their way. */
+/* Half of the links are left for the tasks that are in their way. */
 static unsigned int roots_max(void)
 {
 	return clamp(walk_roots_max, 2 * FGIO_BUCKET_NODES, FGIO_LINKS_MAX / 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locks and conditions in user space: who is to wake a task that sleeps in
- * futex(2) (kernel/futex). Who sleeps there, sleep.c finds out.
+ * Locks and conditions in user space: which tasks are to wake one that sleeps
+ * in futex(2) (kernel/futex). sleep.c finds the sleepers.
  *
  * What a futex is the kernel does not know. It shows in the value that is
  * waited on, and in the memory around it:
@@ -9,13 +9,13 @@
  *	pthread_mutex_t		2; the owner's thread id stands 8 bytes further
  *	 robust or PI		the owner's thread id itself, with FUTEX_WAITERS
  *	pthread_rwlock_t	3; a writer that holds it left its thread id
- *	pthread_join()		the thread id of who is waited for
+ *	pthread_join()		the thread id that is waited for
  *
  * as glibc has them (nptl, struct_mutex.h and struct_rwlock.h, x86-64). The
  * memory is believed only where all of it fits and the thread id is one of the
  * waiter's process or, for a shared futex, of a thread that the waiter may tag.
  * Everything else, and all of these while their owner is not known, is a
- * condition: those who woke it lately are taken for those who will do so again.
+ * condition: the tasks that woke it lately are expected to do so again.
  *
  * The walk reads the waiter's memory, again each time, since the owner changes
  * while others sleep on.
@@ -67,7 +67,7 @@ struct glibc_rwlock {
 
 #define GLIBC_RWLOCK_WRITE_LOCKED 2
 
-/* Wakers of shared futexes are of no interest before somebody watches one. */
+/* Wakers of shared futexes are of no interest before one is watched. */
 static bool shared_watched;
 
 static bool is_shared(u64 detail)
@@ -118,7 +118,7 @@ static pid_t mutex_owner(u64 detail)
 	if (copy_from_user_nofault(&mutex, address_of(detail, 0),
 				   sizeof(mutex)))
 		return OWNER_UNKNOWN;
-	/* Released: who waits is being woken, whatever kind of lock it is. */
+	/* Released: the waiter is being woken, whatever kind of lock it is. */
 	if (mutex.lock != FGIO_GLIBC_CONTENDED_MUTEX)
 		return 0;
 	if (!mutex.owner || !mutex.users || mutex.kind & ~GLIBC_MUTEX_KINDS ||
@@ -147,7 +147,7 @@ static pid_t rwlock_owner(u64 detail)
 
 /*
  * Return: what stands there as the owner's thread id, which may be anything; 0
- * when nobody is the owner; OWNER_UNKNOWN. Context: any; the waiter's memory is
+ * when there is no owner; OWNER_UNKNOWN. Context: any; the waiter's memory is
  * current's; what is not resident is not read.
  */
 static pid_t read_owner(u64 detail)
@@ -202,9 +202,9 @@ static void watch(const struct fgio_walk_step *step, u64 object, bool shared)
 }
 
 /*
- * A foreground task is not noted as a condition's waker: it needs no boost, what
- * it waits for is followed anyway, and it would take the place of a task that
- * does.
+ * A foreground task is not noted as a condition's waker: it needs no boost,
+ * what it waits for is followed anyway, and it would take the place of a task
+ * that does.
  */
 static void signal(u64 object)
 {
@@ -226,7 +226,7 @@ static void on_wake(unsigned long function, unsigned long caller,
 {
 	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
-	/* A thread that ends wakes who joins it. */
+	/* A thread that ends wakes the one that joins it. */
 	if (fgio_waits_matter() && !(current->flags & PF_EXITING))
 		note(fgio_ftrace_argument(regs, 0), shared);
 }
@@ -256,7 +256,7 @@ static struct fgio_hook hooks[] = {
 
 /**
  * struct finding - what the walk learnt from a waiter's memory
- * @is_known: whether the owner is: @owner, or nobody where that is 0
+ * @is_known: whether the owner is: @owner, or none where that is 0
  * @owner: its key
  * @object: otherwise, conditions whose wakers are asked for
  * @shared: which of them other processes share

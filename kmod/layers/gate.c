@@ -2,7 +2,7 @@
 /*
  * The gate at the system call: for comparison alone, off unless asked for.
  * write and fsync of non-critical tasks wait here, where no lock of the kernel
- * is held (core/gate.c says until when), and nobody who waits for them is known.
+ * is held (core/gate.c says until when); what waits for them is not known.
  *
  * A write waits when it is done, which is to say before the next one: at the
  * pace of the kernel's own looks at a writer, and at least each POLL_PAGES.
@@ -10,7 +10,7 @@
  * An fsync must wait before it begins. A hook may not sleep, so the call is
  * made to fail with -ERESTARTNOINTR before it did anything, as if a signal had
  * come: the task waits where signals are looked at, and the kernel has the call
- * made again. Whoever waited has a pass for that.
+ * made again. A task that waited has a pass for that.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -246,7 +246,9 @@ static int on_sync(struct kprobe *probe, struct pt_regs *regs)
 	return 1;
 }
 
-/* Who has other work to do there, most likely was sent to the gate already. */
+/*
+ * A task with other work to do there most likely was sent to the gate already.
+ */
 static int on_balance_dirty_pages(struct kretprobe_instance *instance,
 				  struct pt_regs *regs)
 {
@@ -270,7 +272,7 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* The hooks are gone: nobody comes any more. Who waits looks up soon. */
+/* The hooks are gone: no task comes any more. Those that wait look up soon. */
 void fgio_gate_exit(void)
 {
 	WRITE_ONCE(stopping, true);

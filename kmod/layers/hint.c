@@ -63,10 +63,10 @@ static int wait_for_thread(const struct task_struct *task)
 
 /*
  * A hint lasts until its thread says otherwise, or ends. Where ends are not
- * seen it would outlive the thread, and the walk reads who waits.
+ * seen it would outlive the thread, and the walk reads the waiter.
  *
- * While there are no foreground tasks a hint is accepted and has no effect: who
- * gave it has to give it again when it next waits, as for all waits.
+ * While there are no foreground tasks a hint is accepted and has no effect: its
+ * thread has to give it again when it next waits, as for all waits.
  */
 int fgio_hint_set(pid_t tid)
 {

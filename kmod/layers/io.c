@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Outstanding I/O: who waits for a page, a buffer or a range of a file.
+ * Outstanding I/O: waits for a page, a buffer or a range of a file.
  *
  *	folio_wait_bit_common		a page that is locked or under writeback
  *					(all such waits come through here)
  *	__filemap_fdatawait_range	a range of a file to be written: fsync,
  *					and journals that write data first
  *	out_of_line_wait_on_bit(_lock)	a buffer that is locked, or journalled
- *	inode_wait_for_writeback and	a file that somebody is submitting
+ *	inode_wait_for_writeback and	a file that a task is submitting
  *	its kin
  *	io_schedule(_timeout)		for blame alone: a foreground task that
  *					waits for nothing known
  *
  * The I/O is looked for by promote.c, in the queues and where tasks wait for a
- * slot. What is in neither, nor in the device, is yet to be submitted, by who
- * submitted I/O of that kind lately; or it is done, and a worker has yet to
- * account for it before the page is said to be written:
+ * slot. What is in neither, nor in the device, is yet to be submitted, by a
+ * task that submitted I/O of that kind lately; or it is done, and a worker has
+ * yet to account for it before the page is said to be written:
  *
  *	ext4_convert_unwritten_extents	such a worker, for extents that were
  *	xfs_end_ioend			allocated ahead of their data; it
@@ -194,7 +194,7 @@ static int on_xfs_end(struct kretprobe_instance *instance,
 	return 1;
 }
 
-/* Most who come here said before what they wait for. */
+/* Most tasks that come here recorded before what they wait for. */
 static int on_io_schedule(struct kretprobe_instance *instance,
 			  struct pt_regs *regs)
 {
@@ -248,9 +248,9 @@ static void target_range(const struct fgio_walk_step *step)
 }
 
 /*
- * Who runs will submit what it prepared, or wait before it does, until the next
- * walk; to boost it would be in vain most of the time. Once boosted, it stays so
- * until the I/O is found.
+ * A task that runs submits what it prepared, or waits first, until the next
+ * walk; to boost it would be in vain most of the time. Once boosted, it stays
+ * so until the I/O is found.
  */
 static bool is_held_up(u64 task)
 {
@@ -333,7 +333,7 @@ void fgio_io_not_found(struct fgio_walk *walk,
 
 	if (!is_outstanding(step.task, target))
 		return;
-	/* Nobody yet: it makes the wait the one that helpers are found for. */
+	/* No task yet: it makes the wait the one that helpers are found for. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
 	fgio_found_by_history(&step, target->object, is_held_up);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * jbd2, the journal of ext4 and ocfs2: who waits for it, and who is in the way.
+ * jbd2, the journal of ext4 and ocfs2: waits for it, and what is in their way.
  * Nearly always that is the journal's own thread; that one in turn waits for
  * the tasks that have a handle open in the transaction that it commits.
  *
@@ -111,7 +111,9 @@ static int on_start_handle(struct kretprobe_instance *instance,
 			       (u64)journal, BARRIER);
 }
 
-/* Who has put up, or is about to put up, the barrier of a journal. */
+/*
+ * Names the tasks that have put up the barrier of a journal, or are about to.
+ */
 static u64 barrier_key(const journal_t *journal)
 {
 	return (u64)&journal->j_barrier;
@@ -159,8 +161,8 @@ static struct fgio_hook hooks[] = {
 /*
  * jbd2 waits for it with a handle open (do_get_write_access() in
  * fs/jbd2/transaction.c). Others use journal_info for types of their own, so
- * nothing in it is believed unless the transaction that it leads to is one of the
- * journal that it names.
+ * nothing in it is believed unless the transaction that it leads to is one of
+ * the journal that it names.
  */
 u64 fgio_journal_of_shadow(int bit)
 {
@@ -178,7 +180,7 @@ u64 fgio_journal_of_shadow(int bit)
 	return running == transaction ? (u64)journal : 0;
 }
 
-/* --- who is in the way ------------------------------------------------- */
+/* --- what is in the way ------------------------------------------------ */
 
 /* What the walk wants to know of a journal, read while a task waits for it. */
 struct view {
@@ -226,7 +228,7 @@ static bool look_at_journal(const struct fgio_walk_step *step,
 
 /*
  * The barrier's mutex has an owner as soon as it is complete; before that, its
- * owner-to-be waits for open handles, and is who called for the barrier last.
+ * owner-to-be waits for open handles, and called for the barrier last.
  */
 static void find_barrier(const struct fgio_walk_step *step,
 			 const struct view *view)
@@ -271,14 +273,13 @@ struct holder {
 };
 
 /**
- * struct scan - who has handles open in a transaction that somebody waits to
- *	be closed
- * @task: who waits
+ * struct scan - tasks with open handles in a transaction that is waited for
+ * @task: the waiting task
  * @seq: its wait
  * @transaction: which
  * @next_ns: not to be repeated before; until then those found are looked at
  * @count: length of @holders
- * @holders: who
+ * @holders: the tasks
  */
 struct scan {
 	u64 task;
@@ -395,8 +396,8 @@ static void find_holders(const struct fgio_walk_step *step,
 
 /*
  * No task for FGIO_WAIT_JOURNAL_SPACE: the task that waits for room makes it,
- * behind a mutex, by writing buffers and waiting for commits; each of these is a
- * wait of its own.
+ * behind a mutex, by writing buffers and waiting for commits; each of these is
+ * a wait of its own.
  */
 static void blockers(const struct fgio_walk_step *step)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel locks: who sleeps for one (contention_begin and _end, which all
- * sleeping locks emit when they cannot be had at once), and who holds it.
+ * Kernel locks: sleeps for one (contention_begin and _end, which all sleeping
+ * locks emit when they cannot be had at once), and its holder.
  *
  *	mutex			the owner, exactly
  *	rw_semaphore		its writer exactly; of its readers the last one that
  *				came, which the kernel remembers as a hint
- *	semaphore		who took it last, by probes: exact where one can
+ *	semaphore		the last taker, by probes: exact where one can
  *				hold it at a time
  *	percpu_rw_semaphore	the last writer, by a probe; readers are counted
  *				per CPU and cannot be told
@@ -81,8 +81,8 @@ static void on_contention_end(void *data, void *lock, int error)
 }
 
 /*
- * down() and its kin. Callers that have to wait for it are noted when they got it;
- * this is the way of all who take a lock of an XFS buffer.
+ * down() and its kin. Callers that have to wait for it are noted when they got
+ * it; this is the way of all takers of a lock of an XFS buffer.
  */
 static void on_down(unsigned long function, unsigned long caller,
 		    struct ftrace_ops *operations, struct ftrace_regs *regs)
@@ -102,7 +102,7 @@ static void on_down_write(unsigned long function, unsigned long caller,
 		fgio_helper_note(fgio_ftrace_argument(regs, 0), true);
 }
 
-/* A mutex that somebody waits for is let go of. */
+/* A mutex that is waited for is released. */
 static int on_mutex_unlock(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {

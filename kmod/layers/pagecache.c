@@ -3,11 +3,11 @@
  * Room in the page cache. The kernel makes all writers wait alike when much is
  * dirty, and in the middle of a write, with the file locked. Here non-critical
  * writers wait much earlier (core/dirty.c says when), and at the boundary of
- * the system call, where no lock of the kernel is held: whoever is parked
- * keeps nobody from an inode or a journal. Critical writers meet the kernel's
+ * the system call, where no lock of the kernel is held: a parked task
+ * keeps no other from an inode or a journal. Critical writers meet the kernel's
  * limit alone.
  *
- * Whoever is parked also writes back, as the flusher would much later, and as
+ * A parked task also writes back, as the flusher would much later, and as
  * the non-critical task that it is. So nothing waits for the age at which the
  * flusher takes notice.
  *
@@ -48,9 +48,9 @@
 #include "layers/pagecache.h"
 #include "who/presence.h"
 
-/* So many dirty inodes are looked at to find a file system to be written. */
+/* Dirty inodes that are looked at to find a file system to be written. */
 #define SCAN_MAX 256
-/* Who was parked is looked at again after so many pages, at most. */
+/* Pages after which a task that was parked is looked at again, at most. */
 #define POLL_PAGES 64
 
 static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
@@ -87,7 +87,7 @@ MODULE_PARM_DESC(dirty_park_max_ms, "a writer at the limit waits at most so long
  * struct writer - a task that is parked, or will be at the end of its call
  * @work: what runs there
  * @node: in its bucket
- * @task: who
+ * @task: the task
  * @wb: what it wrote to; referenced
  * @pages: pages that it dirtied, as far as the kernel counted
  * @promoted: it became critical
@@ -552,9 +552,9 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 #define COMPAT_IOCTL 54
 
 /*
- * A driver may do what is due at the boundary long before: KVM does so each time
- * that a guest is about to run, inside of KVM_RUN and with the vCPU locked. A
- * guest whose memory is a file dirties its pages there.
+ * A driver may do what is due at the boundary long before: KVM does so each
+ * time that a guest is about to run, inside of KVM_RUN and with the vCPU
+ * locked. A guest whose memory is a file dirties its pages there.
  */
 static bool is_in_driver(void)
 {

@@ -4,9 +4,9 @@
  *
  * Whole pools of threads idle there, and their programs pass from one to the
  * other there all the time. So nothing is recorded for tasks that are not
- * foreground, and no function that sleeps is hooked for them: what a task sleeps
- * for is read from the registers of its system call, which stay as they are
- * while it sleeps.
+ * foreground, and no function that sleeps is hooked for them: what a task
+ * sleeps for is read from the registers of its system call, which stay as they
+ * are while it sleeps.
  *
  *	foreground tasks	when the scheduler takes them off a processor;
  *				the sleep ends when it runs them again
@@ -85,7 +85,7 @@ static enum fgio_futex_shape shape_of_value(u32 value, bool shared,
 		return FGIO_SHAPE_MUTEX;
 	if (value == FGIO_GLIBC_CONTENDED_RWLOCK)
 		return FGIO_SHAPE_RWLOCK;
-	/* The kernel wakes who joins a thread, always by a shared futex. */
+	/* The kernel wakes a joining thread, always by a shared futex. */
 	return shared && value ? FGIO_SHAPE_JOIN : FGIO_SHAPE_NONE;
 }
 
@@ -214,8 +214,8 @@ static noinline void note_sleep(struct task_struct *task,
 }
 
 /*
- * A task, which is current, is about to sleep. All threads come here, and few of
- * them get past the first questions. Context: the scheduler's.
+ * A task, which is current, is about to sleep. All threads come here, and few
+ * of them get past the first questions. Context: the scheduler's.
  */
 static void fall_asleep(struct task_struct *task)
 {
@@ -252,7 +252,7 @@ static struct fgio_hook hooks[] = {
 };
 
 /*
- * The stack may be another task's by now, or nobody's: what was read counts if
+ * The stack may be another task's by now, or none's: what was read counts if
  * this task has slept on.
  */
 static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)

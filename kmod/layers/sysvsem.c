@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System V semaphores (ipc/sem.c): who sleeps for one, who raised it lately,
- * and who lowered it last.
+ * System V semaphores (ipc/sem.c): sleeps for one, the tasks that raised it
+ * lately, and the task that lowered it last.
  *
- * They serve as locks and as conditions. Whoever lowers a lock holds it, and
- * raises it later; whoever raises a condition is another task than who lowers
- * it. Which of the two a semaphore is shows in whether who lowered it last is
- * known to raise it, too: then that task is in the way, and nobody else.
- * Otherwise those are who raised it lately, and who lowered it last in case it
+ * They serve as locks and as conditions. The task that lowers a lock holds it,
+ * and raises it later; a condition is raised by another task than lowers it.
+ * Which of the two a semaphore is shows in whether the task that lowered it
+ * last is known to raise it, too: then that task alone is in the way. Otherwise
+ * those that raised it lately are, and the one that lowered it last in case it
  * is a lock that was not released yet.
  *
- * A lock may also be one that is raised from zero to be taken: who waits for
- * zero waits for who raised it last.
+ * A lock may also be one that is raised from zero to be taken: a wait for zero
+ * is for the task that raised it last.
  *
- * Who sleeps, sleep.c finds out. Who acts is noted where the kernel does what a
- * call asks for: for the caller, or for one that sleeps, by who lets it go on.
- * Nobody sleeps there, so that sleepers take no place among the hook's calls.
+ * sleep.c finds the sleepers. Acts are noted where the kernel does what a call
+ * asks for: for the caller, or for a sleeper, by the task that lets it go on.
+ * No task sleeps there, so that sleepers take no place among the hook's calls.
  */
 #include <linux/bitfield.h>
 #include <linux/hash.h>
@@ -35,7 +35,7 @@
 #include "layers/sysvsem.h"
 #include "who/presence.h"
 
-/* One bit of an object tells those who lower it from those who raise it. */
+/* One bit of an object tells tasks that lower it from those that raise it. */
 #define LOWERED BIT_ULL(63)
 
 static u64 object_of(const struct ipc_namespace *namespace, s32 semid,
@@ -46,7 +46,7 @@ static u64 object_of(const struct ipc_namespace *namespace, s32 semid,
 	return (hash ^ ((u64)(u32)semid << 16 | number)) & ~LOWERED;
 }
 
-/* --- who acts --------------------------------------------------------- */
+/* --- acts ------------------------------------------------------------- */
 
 /* What entry leaves for exit. */
 struct attempt {
@@ -71,14 +71,14 @@ static int enter_attempt(struct kretprobe_instance *instance,
 
 /*
  * A call is kept on its caller's stack, and names the caller when that sleeps.
- * Context: the array is locked, so that whoever sleeps there sleeps on.
+ * Context: the array is locked, so that its sleepers sleep on.
  */
 static struct task_struct *caller_of(const struct sem_queue *call)
 {
 	return object_is_on_stack(call) ? current : call->sleeper;
 }
 
-/* Who holds a lock took it before somebody waited for it: always noted. */
+/* A holder took its lock before it was waited for: always noted. */
 static void note(struct task_struct *task, u64 object, int change)
 {
 	if (change < 0)
@@ -112,7 +112,7 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* --- who is in the way ------------------------------------------------ */
+/* --- what is in the way ----------------------------------------------- */
 
 /**
  * struct finding - semaphores that a task may sleep for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XFS: who waits for its log or for a metadata buffer, and what is in the way.
+ * XFS: waits for its log or for a metadata buffer, and what is in their way.
  *
  *	xlog_cil_force_seq		a checkpoint to be written to the log
  *					(fsync): by a worker
@@ -13,7 +13,7 @@
  *	__xfs_buf_submit		a buffer under I/O
  *
  * All are real functions in 6.1 and 6.12. A worker writes a checkpoint: it is
- * known by history, as who ordered its writes to the log last. Its
+ * known by history, as the one that ordered its writes to the log last. Its
  * xlog_cil_push_work() itself does not show whose log it works on; the first
  * thing that it may wait for, and that is not a lock, is hooked.
  *
@@ -77,7 +77,7 @@ struct log_buffer_start {
  */
 #define BUFFER_SEMAPHORE 32
 
-/* In the detail of FGIO_WAIT_XFS_LOG: who or what makes it end. */
+/* In the detail of FGIO_WAIT_XFS_LOG: what makes it end. */
 enum log_wait {
 	LOG_WRITES,
 	LOG_WORKER,
@@ -257,7 +257,9 @@ static void log_blockers(const struct fgio_walk_step *step)
 		fgio_found_by_history(step, log, NULL);
 }
 
-/* Its bios point to it by bi_private (fs/xfs/xfs_buf.c, xfs_buf_ioapply_map()). */
+/*
+ * Its bios point to it by bi_private (fs/xfs/xfs_buf.c, xfs_buf_ioapply_map()).
+ */
 static void add_buffer(const struct fgio_walk_step *step, u64 buffer)
 {
 	fgio_target_add(step, FGIO_TARGET_PRIVATE, buffer, 0, 0);

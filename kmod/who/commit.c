@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Files that commits go to. Databases sync their log under a lock of their own,
- * whoever needs it on disk: a checkpointer before it writes a page, a backup as
- * it begins. All who commit wait for that one meanwhile, on a semaphore that
- * has no owner and that he may never have raised for them before.
+ * whichever task needs it on disk: a checkpointer before it writes a page, a
+ * backup as it begins. All commits wait for that task meanwhile, on an
+ * ownerless semaphore that the syncing task may never have posted.
  *
- * But those who commit sync the same file all the time. Who writes to a file
- * that foreground tasks synced lately, or syncs it, is therefore foreground
- * himself until his system call has returned.
+ * But committing tasks sync the same file all the time. A task that writes to
+ * or syncs a file that foreground tasks synced lately is therefore foreground
+ * itself until its system call has returned.
  *
  * The registers of the system call say which one it is and for which file, so
  * nothing is noted of tasks, and nothing has to be taken back. What is noted of

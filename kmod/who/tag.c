@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is a foreground task: the table of threads that have a tag or a section
+ * Foreground tasks: the table of threads that have a tag or a section
  * word (word.c), or that declared a wait (layers/hint.c).
  *
  * An entry belongs to a thread (its task_struct, which execve() keeps and
@@ -23,7 +23,7 @@
 #define TAG_BITS 12
 
 /**
- * struct tag_entry - what somebody said of a thread
+ * struct tag_entry - what was said of a thread
  * @node: in tags
  * @task: the thread
  * @tag: its tag
@@ -104,7 +104,7 @@ enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 
 /* What follows, up to clear_tag(), runs under the lock. */
 
-/* Nobody says when a word changes: its thread may be one at any moment. */
+/* A word changes unseen: its thread may become one at any moment. */
 static bool may_be_foreground(const struct tag_entry *entry)
 {
 	return rcu_access_pointer(entry->word) ||

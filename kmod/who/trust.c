@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may become a foreground task, and how many: what core/trust.c judges by,
+ * Which tasks may become foreground, and how many: what core/trust.c judges by,
  * taken from the kernel, and the administrator's limits.
  *
- * A thread counts against its real user. In a user namespace that is whoever
- * made the outermost one, as the kernel's own limits do it: a user who may have
+ * A thread counts against its real user. In a user namespace that is the owner
+ * of the outermost one, as the kernel's own limits do it: a user that may have
  * 65,536 user ids in a namespace has still one account.
  *
  * A charge is given back to where it was taken from, whatever became of the
@@ -35,7 +35,7 @@
 #define USER_FOREGROUND_MOST 1048576
 
 /**
- * struct fgio_account - a user who has threads in the table of tags
+ * struct fgio_account - a user with threads in the table of tags
  * @node: in accounts
  * @uid: the user
  * @user: how many
@@ -218,7 +218,7 @@ void fgio_trust_give_back(struct fgio_charge *charge)
 	kfree(account);
 }
 
-/* An entry that becomes foreground is paid for by who its thread belongs to now. */
+/* An entry that becomes foreground is charged to its thread's present user. */
 static void pay(struct fgio_charge *charge, kuid_t uid,
 		struct fgio_account *account, struct fgio_account **new)
 {

@@ -5,9 +5,10 @@
  * which thread has which word, and reads it.
  *
  * The memory is the kernel's own and always there, so that it can be read in
- * any context. It belongs to an open file and is charged to who maps it: to
- * the memory cgroup, and to RLIMIT_MEMLOCK as all memory that cannot be paged
- * out. What user space writes there is never more than one of three classes.
+ * any context. It belongs to an open file and is charged to the mapping task:
+ * to the memory cgroup, and to RLIMIT_MEMLOCK as all memory that cannot be
+ * paged out. What user space writes there is never more than one of three
+ * classes.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -113,7 +114,7 @@ static struct fgio_words *obtain_words(struct file *file, size_t bytes)
 	return words;
 }
 
-/* The last reference to the file is gone: nothing is mapped, nobody tied. */
+/* The last reference to the file is gone: nothing is mapped, no thread tied. */
 int fgio_words_release(struct inode *inode, struct file *file)
 {
 	struct fgio_words *words = file->private_data;
@@ -229,8 +230,8 @@ static struct file *file_of_map(u64 address, u64 *offset)
 }
 
 /*
- * The map may go as soon as its lock is released; then fgio_tag_tie() finds that
- * the words are not mapped.
+ * The map may go as soon as its lock is released; then fgio_tag_tie() finds
+ * that the words are not mapped.
  */
 int fgio_words_tie_at(u64 address)
 {

@@ -24,11 +24,12 @@ struct vm_area_struct;
  * @bytes: their size, whole pages
  * @maps: how often they are mapped now
  * @tied: entries of threads that have one of them; tag.c's, under its lock
- * @user: who pays for the memory, or NULL when nobody need
+ * @user: the payer of the memory, or NULL when none need
  * @rcu: frees them
  *
- * The last map goes before the file does, and takes the ties with it. Who read
- * a tie under RCU before that may use it to the end: freeing waits for RCU.
+ * The last map goes before the file does, and takes the ties with it. A reader
+ * that got a tie under RCU before that may use it to the end: freeing waits for
+ * RCU.
  */
 struct fgio_words {
 	const struct fgio_word *word;
