@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /dev/fgio: uapi/fgio.h says what each call does and may answer. */
 #include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/kdev_t.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -10,10 +9,22 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "fgio.h"
-#include "inherit.h"
+#include "base/version.h"
+#include "block/elevator.h"
+#include "block/promote.h"
+#include "block/queues.h"
+#include "block/stamp.h"
+#include "block/watchdog.h"
+#include "device.h"
+#include "graph/blame.h"
+#include "graph/probe.h"
+#include "graph/walk.h"
+#include "layers/hint.h"
+#include "layers/pagecache.h"
 #include "uapi/fgio.h"
-#include "word.h"
+#include "who/tag.h"
+#include "who/trust.h"
+#include "who/word.h"
 
 #define LIST_MAX (1U << 20)
 
@@ -23,13 +34,19 @@ static const u32 class_of_tag[] = {
 	[FGIO_THREAD_BACKGROUND] = FGIO_TAG_BACKGROUND,
 };
 
+static u32 hooks_live(void)
+{
+	return (fgio_stamp_is_attached() ? FGIO_HOOK_BLOCK_BIO_QUEUE : 0) |
+	       (fgio_tag_is_attached() ? FGIO_HOOK_SCHED_PROCESS_EXIT : 0);
+}
+
 static int get_info(void __user *user)
 {
 	struct fgio_info info = {
 		.abi = FGIO_ABI_VERSION,
 		.hooks_expected = FGIO_HOOK_BLOCK_BIO_QUEUE |
 				  FGIO_HOOK_SCHED_PROCESS_EXIT,
-		.hooks_live = fgio_hooks_live(),
+		.hooks_live = hooks_live(),
 		.tags = fgio_tag_count(),
 		.tags_max = fgio_tag_max(),
 		.queues = fgio_queue_count(),
@@ -51,35 +68,6 @@ static struct task_struct *find_thread(pid_t tid)
 		get_task_struct(task);
 	rcu_read_unlock();
 	return task;
-}
-
-/* Context: under RCU. */
-static bool is_user_of(const struct cred *cred, struct task_struct *task)
-{
-	return uid_eq(task_uid(task), cred->euid) ||
-	       uid_eq(task_uid(task), cred->uid);
-}
-
-/* The rule of ioprio_set(2), block/blk-ioc.c. Context: a system call. */
-bool fgio_may_tag(struct task_struct *task)
-{
-	bool same_user;
-
-	rcu_read_lock();
-	same_user = is_user_of(current_cred(), task);
-	rcu_read_unlock();
-	return same_user || capable(CAP_SYS_NICE);
-}
-
-/*
- * The same rule for a task that a waiter's memory names as the owner of a lock.
- * Not having the capability is no event for the audit log. Context: under RCU;
- * may be a hook's.
- */
-bool fgio_may_lend(struct task_struct *waiter, struct task_struct *owner)
-{
-	return is_user_of(__task_cred(waiter), owner) ||
-	       has_capability_noaudit(waiter, CAP_SYS_NICE);
 }
 
 static int thread_tag_of(u32 class, enum fgio_thread_tag *tag)

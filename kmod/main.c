@@ -10,28 +10,65 @@
 
 #include <linux/module.h>
 
-#include "fgio.h"
-#include "inherit.h"
-#include "trust.h"
-#include "uapi/fgio.h"
-#include "wait.h"
+#include "base/debug.h"
+#include "base/helper.h"
+#include "base/version.h"
+#include "block/counters.h"
+#include "block/flush.h"
+#include "block/lifetime.h"
+#include "block/promote.h"
+#include "block/stamp.h"
+#include "block/watchdog.h"
+#include "device.h"
+#include "graph/blame.h"
+#include "graph/layer.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/futex.h"
+#include "layers/gate.h"
+#include "layers/hint.h"
+#include "layers/io.h"
+#include "layers/journal.h"
+#include "layers/lock.h"
+#include "layers/pagecache.h"
+#include "layers/sleep.h"
+#include "layers/sysvsem.h"
+#include "layers/xfs.h"
+#include "who/tag.h"
+#include "who/trust.h"
 
-static u32 hooks_live;
+/* All that is followed, in the order in which /dev/fgio lists hooks. */
+static const struct fgio_layer *const layers[] = {
+	&fgio_lock_layer,
+	&fgio_journal_layer,
+	&fgio_xfs_log_layer,
+	&fgio_xfs_buffer_layer,
+	&fgio_io_layer,
+	&fgio_flush_layer,
+	&fgio_futex_layer,
+	&fgio_sleep_layer,
+	&fgio_sysvsem_layer,
+	&fgio_hint_layer,
+	&fgio_pagecache_layer,
+	&fgio_gate_layer,
+};
 
-u32 fgio_hooks_live(void)
+static int init_layers(void)
 {
-	return hooks_live;
+	return fgio_layers_init(layers, ARRAY_SIZE(layers));
+}
+
+static int init_walk(void)
+{
+	return fgio_walk_init(fgio_promote_all);
 }
 
 static int attach_hooks(void)
 {
-	if (fgio_stamp_init())
-		hooks_live |= FGIO_HOOK_BLOCK_BIO_QUEUE;
-	else
+	if (!fgio_stamp_init())
 		pr_warn("cannot attach to block_bio_queue: no I/O is critical on this kernel\n");
-	if (fgio_tag_init())
-		hooks_live |= FGIO_HOOK_SCHED_PROCESS_EXIT;
-	else
+	if (!fgio_tag_init(fgio_wait_forget_current))
 		pr_warn("cannot attach to sched_process_exit: threads cannot be tagged, I/O priorities still count\n");
 	return 0;
 }
@@ -48,14 +85,16 @@ static const struct {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
-	{ fgio_counters_init, fgio_counters_exit },
+	{ fgio_debug_init, fgio_debug_exit },
+	{ NULL, fgio_counters_exit },
+	{ init_layers, NULL },
 	{ fgio_wait_init, fgio_wait_exit },
 	{ fgio_blame_init, fgio_blame_exit },
 	{ fgio_helper_init, fgio_helper_exit },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
 	{ NULL, fgio_gate_exit },
-	{ fgio_walk_init, fgio_walk_exit },
+	{ init_walk, fgio_walk_exit },
 	{ fgio_probe_init, fgio_probe_exit },
 	{ attach_hooks, detach_hooks },
 	{ fgio_trust_init, fgio_trust_exit },
@@ -63,6 +102,14 @@ static const struct {
 	{ fgio_elevator_init, fgio_elevator_exit },
 	{ fgio_device_init, fgio_device_exit },
 };
+
+/* The first @count parts. */
+static void undo(unsigned int count)
+{
+	while (count--)
+		if (parts[count].exit)
+			parts[count].exit();
+}
 
 /*
  * There, locks that hooks take and that core is called under sleep, and locks
@@ -88,8 +135,7 @@ static int __init fgio_init(void)
 		if (!error)
 			continue;
 		pr_err("cannot load: error %d\n", error);
-		while (i--)
-			parts[i].exit();
+		undo(i);
 		return error;
 	}
 	return 0;
@@ -97,10 +143,7 @@ static int __init fgio_init(void)
 
 static void __exit fgio_exit(void)
 {
-	unsigned int i = ARRAY_SIZE(parts);
-
-	while (i--)
-		parts[i].exit();
+	undo(ARRAY_SIZE(parts));
 }
 
 module_init(fgio_init);

@@ -44,7 +44,7 @@ unreferenced object 0xffff888004a3c600 (size 192):
         ("kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)", "kmemleak"),
         ("watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [fio:77]", "soft lockup"),
         ("INFO: task fio:77 blocked for more than 120 seconds.", "hung task"),
-        ("UBSAN: array-index-out-of-bounds in kmod/walk.c:1:2", "UBSAN"),
+        ("UBSAN: array-index-out-of-bounds in kmod/graph/walk.c:1:2", "UBSAN"),
         ("ODEBUG: free active (active state 0) object: 1 object type: timer_list", "debug objects"),
         ("WARNING: CPU: 0 PID: 9 at block/blk-mq.c:1 blk_mq_free_request+0x1/0x2", "WARN"),
         ("BUG: unable to handle page fault for address: ffffffffc0000000", "BUG"),

@@ -150,7 +150,7 @@ fgio_bdev_mapping(const struct block_device *bdev)
 
 /*
  * The path of a task's cgroup in the unified hierarchy, or of its ancestor at
- * @level_max, so that nobody makes this long. What has no room is left out.
+ * @level_max, so that the path has a bound. What has no room is left out.
  * Context: under RCU.
  */
 static inline void fgio_cgroup_path(struct task_struct *task, int level_max,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Flushes that somebody waits for (kmod/flush.c), of a drive with a volatile cache.
+# Flushes that somebody waits for (kmod/block/flush.c), of a drive with a volatile cache.
 # shellcheck shell=bash disable=SC2154
 SYNCS=64
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* /sys/kernel/debug/fgio: the folder for figures that no contract covers. */
+#ifndef FGIO_DEBUG_H
+#define FGIO_DEBUG_H
+
+struct dentry;
+
+/* The folder; it disappears with its contents when the module goes. */
+struct dentry *fgio_debug_root(void);
+int fgio_debug_init(void);
+void fgio_debug_exit(void);
+
+#endif /* FGIO_DEBUG_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which tasks acted on what lately: the locks around core/history.c.
+ *
+ * A condition has no owner, but the tasks that signalled it lately will do so
+ * again; a counting lock does not name its holder, but the last taker may be
+ * it.
+ *
+ * The table outlives the tasks in it. It therefore holds no addresses of tasks
+ * but identities (thread id and time of birth): one that leads to no living
+ * task is skipped, and no other task is ever taken for it. So nothing has to
+ * be cleaned up when a task ends.
+ */
+#include <linux/hash.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+
+#include "base/helper.h"
+#include "base/identity.h"
+
+#define SET_BITS 9
+
+/* The locks are leaves, like those of graph/wait.c and for the same reasons. */
+struct locked_set {
+	struct fgio_history_set set;
+	raw_spinlock_t lock;
+} ____cacheline_aligned;
+
+static struct locked_set *sets;
+
+#define WINDOW_MAX_MS 60000
+
+static int set_window(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 1, WINDOW_MAX_MS);
+}
+
+static const struct kernel_param_ops window_ops = {
+	.set = set_window,
+	.get = param_get_uint,
+};
+
+static unsigned int helper_window_ms = 1000;
+module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
+MODULE_PARM_DESC(helper_window_ms, "who signalled a condition within this time is taken for who will do so next (1000)");
+
+static struct locked_set *set_of(u64 object)
+{
+	return &sets[hash_64(object, SET_BITS)];
+}
+
+void fgio_helper_watch(u64 object, struct task_struct *task)
+{
+	struct locked_set *locked = set_of(object);
+	u32 payer = fgio_payer_of(task);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	fgio_history_watch(&locked->set, object, payer,
+			   ktime_get_mono_fast_ns());
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+/* Exiting tasks do not act again. */
+static void note(struct locked_set *locked, u64 object,
+		 struct task_struct *task, bool always)
+{
+	u32 payer = fgio_payer_of(task);
+	unsigned long flags;
+
+	if (task->flags & PF_EXITING)
+		return;
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	fgio_history_note(&locked->set, object, fgio_identity_of(task), payer,
+			  ktime_get_mono_fast_ns(), !always);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+void fgio_helper_note(u64 object, bool always)
+{
+	struct locked_set *locked = set_of(object);
+
+	if (always || fgio_history_remembered(&locked->set, object))
+		note(locked, object, current, always);
+}
+
+void fgio_helper_note_for(struct task_struct *task, u64 object)
+{
+	note(set_of(object), object, task, true);
+}
+
+bool fgio_helper_remembers(u64 object)
+{
+	return fgio_history_remembered(&set_of(object)->set, object);
+}
+
+unsigned int fgio_helper_list(u64 object, u64 window_ns,
+			      u64 identities[FGIO_HELPERS])
+{
+	struct locked_set *locked = set_of(object);
+	unsigned long flags;
+	unsigned int count;
+
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	count = fgio_history_helpers(&locked->set, object,
+				     ktime_get_mono_fast_ns(), window_ns,
+				     identities);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+	return count;
+}
+
+u64 fgio_helper_window_ns(void)
+{
+	return (u64)READ_ONCE(helper_window_ms) * NSEC_PER_MSEC;
+}
+
+u64 fgio_helper_last(u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+
+	if (!fgio_helper_list(object, U64_MAX, identities))
+		return 0;
+	return identities[0];
+}
+
+u32 fgio_helper_unwatched(void)
+{
+	u32 sum = 0;
+	unsigned int index;
+
+	for (index = 0; index < 1U << SET_BITS; index++)
+		sum += READ_ONCE(sets[index].set.unwatched);
+	return sum;
+}
+
+int fgio_helper_init(void)
+{
+	unsigned int index;
+
+	sets = vzalloc(sizeof(*sets) << SET_BITS);
+	if (!sets)
+		return -ENOMEM;
+	for (index = 0; index < 1U << SET_BITS; index++)
+		raw_spin_lock_init(&sets[index].lock);
+	return 0;
+}
+
+/* No hook is attached any more, and the walk has ended. */
+void fgio_helper_exit(void)
+{
+	vfree(sets);
+}

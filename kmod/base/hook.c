@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Attaching hooks.
+ *
+ * Functions are probed by kretprobes, which all kernels have and which need no
+ * prototype. A task may sleep in a probed function while its hook goes: it
+ * returns through code of the kernel, which finds the handler gone.
+ */
+#define pr_fmt(fmt) "fgio: " fmt
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "base/hook.h"
+#include "base/tracepoint.h"
+#include "compat/compat.h"
+
+static unsigned int hook_sleepers_max = 4096;
+module_param(hook_sleepers_max, uint, 0444);
+MODULE_PARM_DESC(hook_sleepers_max, "tasks that can be inside a hooked function at once (4096)");
+
+static char *fail_hook = "";
+module_param(fail_hook, charp, 0444);
+MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached");
+
+static bool lone_hooks;
+module_param(lone_hooks, bool, 0444);
+MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
+
+/* Its arguments are not what its hook takes them for. */
+static bool is_changed(const char *name)
+{
+	static const char *const changed[] = { FGIO_CHANGED_FUNCTIONS };
+	unsigned int i;
+
+	for (i = 0; changed[i][0]; i++)
+		if (!strcmp(changed[i], name))
+			return true;
+	return false;
+}
+
+/* With one, ftrace knows that the function may be left out, as by a livepatch. */
+static void after_function(struct kprobe *probe, struct pt_regs *regs,
+			   unsigned long flags)
+{
+}
+
+int fgio_hook_objection(const char *name)
+{
+	if (!strcmp(name, fail_hook))
+		return -EINVAL;
+	return is_changed(name) ? -EPROTOTYPE : 0;
+}
+
+static int register_detour(struct fgio_hook *hook)
+{
+	struct kprobe *probe = &hook->kretprobe.kp;
+
+	probe->pre_handler = hook->detour;
+	probe->post_handler = after_function;
+	return register_kprobe(probe);
+}
+
+static int register_function(struct fgio_hook *hook)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+
+	probe->entry_handler = hook->entry;
+	probe->handler = hook->exit;
+	probe->data_size = FGIO_HOOK_DATA;
+	probe->maxactive = hook->exit ? hook_sleepers_max :
+					2 * num_possible_cpus();
+	return register_kretprobe(probe);
+}
+
+static int register_symbol(struct fgio_hook *hook, const char *symbol)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+
+	memset(probe, 0, sizeof(*probe));
+	probe->kp.symbol_name = symbol;
+	return hook->detour ? register_detour(hook) : register_function(hook);
+}
+
+/*
+ * Compilers append these to the name of a static function whose parameters
+ * they changed. What would tell all symbols is not exported to modules.
+ */
+static const char *const clone_suffixes[] = {
+	".isra.0", ".constprop.0", ".isra.0.constprop.0", ".constprop.0.isra.0",
+};
+
+static int register_clone(struct fgio_hook *hook)
+{
+	char symbol[96];
+	unsigned int i;
+	int error = -ENOENT;
+
+	for (i = 0; i < ARRAY_SIZE(clone_suffixes) && error == -ENOENT; i++) {
+		snprintf(symbol, sizeof(symbol), "%s%s", hook->name,
+			 clone_suffixes[i]);
+		error = register_symbol(hook, symbol);
+	}
+	/* The symbol was on the stack; its address is known now. */
+	hook->kretprobe.kp.symbol_name = hook->name;
+	return error;
+}
+
+static int attach_function(struct fgio_hook *hook)
+{
+	struct kretprobe *probe = &hook->kretprobe;
+	unsigned long missed = probe->nmissed + probe->kp.nmissed;
+	int error = register_symbol(hook, hook->name);
+
+	if (error == -ENOENT && hook->may_be_clone)
+		error = register_clone(hook);
+	probe->nmissed = missed;
+	return error;
+}
+
+/*
+ * Nothing but the arguments is saved, and nothing looked up: a fraction of what
+ * a probe costs.
+ */
+static int attach_look(struct fgio_hook *hook)
+{
+	struct ftrace_ops *operations = &hook->operations;
+	int error = 0;
+
+	operations->func = hook->look;
+	/* Searches all functions of the kernel: once, at load. */
+	if (!hook->is_aimed)
+		error = ftrace_set_filter(operations,
+					  (unsigned char *)hook->name,
+					  strlen(hook->name), 1);
+	if (error)
+		return error;
+	hook->is_aimed = true;
+	return register_ftrace_function(operations);
+}
+
+static int attach_tracepoint(struct fgio_hook *hook)
+{
+	if (!hook->found)
+		hook->found = fgio_find_tracepoint(hook->name);
+	if (!hook->found)
+		return -ENOENT;
+	return tracepoint_probe_register(hook->found, hook->tracepoint, NULL);
+}
+
+static int attach_by_kind(struct fgio_hook *hook)
+{
+	if (hook->tracepoint)
+		return attach_tracepoint(hook);
+	return hook->look ? attach_look(hook) : attach_function(hook);
+}
+
+static void attach(struct fgio_hook *hook)
+{
+	if (hook->attached)
+		return;
+	if (hook->fallback && !hook[-1].error)
+		return;
+	hook->error = fgio_hook_objection(hook->name);
+	if (hook->end && !hook->end->attached && !lone_hooks)
+		hook->error = hook->end->error ?: -ENOENT;
+	else if (!hook->error)
+		hook->error = attach_by_kind(hook);
+	hook->attached = !hook->error;
+}
+
+#define FUNCTIONS_MAX 96
+
+/* Functions whose hooks go together: each unregistering waits for all CPUs. */
+static struct kretprobe *detached[FUNCTIONS_MAX];
+static int detached_count;
+
+static void unregister_detached(void)
+{
+	if (detached_count)
+		unregister_kretprobes(detached, detached_count);
+	detached_count = 0;
+}
+
+/* Done when unregister_detached() has been called. */
+static void detach(struct fgio_hook *hook)
+{
+	if (!hook->attached)
+		return;
+	hook->attached = false;
+	if (hook->tracepoint) {
+		tracepoint_probe_unregister(hook->found, hook->tracepoint,
+					    NULL);
+		return;
+	}
+	if (hook->look) {
+		unregister_ftrace_function(&hook->operations);
+		return;
+	}
+	if (hook->detour) {
+		unregister_kprobe(&hook->kretprobe.kp);
+		return;
+	}
+	detached[detached_count++] = &hook->kretprobe;
+	if (detached_count == FUNCTIONS_MAX)
+		unregister_detached();
+}
+
+#define HOOKS_MAX 160
+
+/* Those of all tables. */
+static struct fgio_hook *hooks[HOOKS_MAX];
+static unsigned int hook_count;
+
+#define for_each_hook(i, hook) \
+	for (i = 0; i < hook_count && (hook = hooks[i]); i++)
+
+int fgio_hooks_add(struct fgio_hook *table)
+{
+	struct fgio_hook *hook;
+
+	for (hook = table; hook->name; hook++) {
+		if (WARN_ON(hook_count == HOOKS_MAX))
+			return -ENOSPC;
+		hooks[hook_count++] = hook;
+	}
+	return 0;
+}
+
+/* --- pairs ------------------------------------------------------------ */
+
+static struct fgio_hook *find_hook(const char *name)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (!strcmp(hook->name, name))
+			return hook;
+	return NULL;
+}
+
+void fgio_hooks_link_pairs(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->ended_by)
+			continue;
+		hook->end = find_hook(hook->ended_by);
+		if (!WARN_ON(!hook->end))
+			hook->end->is_end = true;
+	}
+}
+
+/* The error of a hook that begins what @end ends; 0 when one is attached. */
+static int error_of_begins(const struct fgio_hook *end)
+{
+	struct fgio_hook *hook;
+	int error = -ENOENT;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (hook->end != end)
+			continue;
+		if (hook->attached)
+			return 0;
+		error = hook->error ?: error;
+	}
+	return error;
+}
+
+static void attach_some(fgio_hook_test_t *comes, bool ends)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (hook->is_end == ends && comes(hook))
+			attach(hook);
+}
+
+static void detach_ends_alone(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->is_end || !hook->attached)
+			continue;
+		hook->error = error_of_begins(hook);
+		if (hook->error)
+			detach(hook);
+	}
+	unregister_detached();
+}
+
+void fgio_hooks_attach(fgio_hook_test_t *comes)
+{
+	attach_some(comes, true);
+	attach_some(comes, false);
+	detach_ends_alone();
+}
+
+static bool detach_some(fgio_hook_test_t *goes, bool ends)
+{
+	struct fgio_hook *hook;
+	bool any = false;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->attached || hook->is_end != ends ||
+		    !(goes(hook) || (hook->end && goes(hook->end))))
+			continue;
+		detach(hook);
+		any = true;
+	}
+	unregister_detached();
+	return any;
+}
+
+/*
+ * Hooks that begin may still run on other CPUs when they are detached: the first
+ * grace period is for them.
+ */
+bool fgio_hooks_detach(fgio_hook_test_t *goes)
+{
+	bool any = detach_some(goes, false);
+
+	if (any)
+		tracepoint_synchronize_unregister();
+	if (detach_some(goes, true)) {
+		tracepoint_synchronize_unregister();
+		any = true;
+	}
+	return any;
+}
+
+/* --- all -------------------------------------------------------------- */
+
+bool fgio_hooks_any(fgio_hook_test_t *is)
+{
+	struct fgio_hook *hook;
+	bool any = false;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		any |= is(hook);
+	return any;
+}
+
+void fgio_hooks_note_gone(fgio_hook_test_t *is)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (is(hook) || (hook->end && is(hook->end)))
+			hook->error = -ENOENT;
+	detach_ends_alone();
+}
+
+static void list_hook(struct fgio_hook_state *state,
+		      const struct fgio_hook *hook)
+{
+	memset(state, 0, sizeof(*state));
+	strscpy(state->name, hook->name, sizeof(state->name));
+	strscpy(state->mechanism, fgio_mechanism_name(hook->mechanism),
+		sizeof(state->mechanism));
+	state->error = -hook->error;
+	state->missed = hook->kretprobe.nmissed + hook->kretprobe.kp.nmissed;
+	state->state = (hook->error ? 0 : FGIO_HOOK_WORKS) |
+		       (hook->attached ? FGIO_HOOK_ATTACHED : 0) |
+		       (hook->optional ? FGIO_HOOK_OPTIONAL : 0);
+}
+
+int fgio_hooks_list(struct fgio_hook_state *states, unsigned int capacity)
+{
+	struct fgio_hook *hook;
+	unsigned int count = 0;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (count < capacity)
+			list_hook(&states[count], hook);
+		count++;
+	}
+	return count;
+}
+
+void fgio_hooks_warn(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		/* A function of a module that is not loaded says nothing yet. */
+		if (!hook->error || hook->optional || strchr(hook->name, ':'))
+			continue;
+		pr_warn("cannot attach to %s: error %d; see fgio doctor\n",
+			hook->name, hook->error);
+	}
+}
+
+void fgio_hooks_exit(void)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook)
+		if (hook->is_aimed)
+			ftrace_free_filter(&hook->operations);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Places in the kernel where fgio looks on: functions and tracepoints, attached
+ * and detached together, and in pairs where one hook ends what another begins.
+ *
+ * Hooks run in the context of the task that waits, with preemption off and
+ * perhaps with interrupts off and locks of the kernel held: they record, and
+ * neither sleep nor wake nor allocate.
+ *
+ * The caller serialises all calls but fgio_hook_objection().
+ */
+#ifndef FGIO_HOOK_H
+#define FGIO_HOOK_H
+
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/types.h>
+
+#include "base/mechanism.h"
+#include "uapi/fgio.h"
+
+struct tracepoint;
+
+/**
+ * struct fgio_hook - a place in the kernel where fgio looks on
+ * @name: of a function (with "module:" before it where it is in a module) or
+ *	of a tracepoint
+ * @mechanism: what it is for
+ * @entry: called before a function; arguments by regs_get_kernel_argument();
+ *	its result other than 0 means that @exit need not be called
+ * @exit: called after it, or NULL; a @seq left in hook_data() comes along
+ * @tracepoint: called instead at a tracepoint, with NULL as first argument
+ * @look: called instead before a function, by ftrace itself: for functions that
+ *	threads which are not foreground call all the time
+ * @detour: called instead before a function; a result other than 0 means that
+ *	it had the task go on elsewhere, in a function of the same prototype
+ * @ended_by: name of the hook that ends what this one begins. It is attached
+ *	earlier and detached later; where either fails, both stay away. A hook
+ *	may end what several others begin
+ * @optional: the kernel may well not have it; no warning
+ * @fallback: attached only where the entry before it cannot be
+ * @may_be_clone: a static function, which the compiler may have renamed
+ *	NAME.isra.0 or the like; its arguments are then not those of the source,
+ *	and @entry must not read them
+ * @kretprobe: kept by hook.c, as are the members below
+ * @found: the tracepoint
+ * @operations: of @look
+ * @is_aimed: they know their function, which takes a search of all functions
+ * @end: the hook that @ended_by names
+ * @is_end: it is such a hook
+ * @error: why it cannot be attached, or 0
+ * @attached: whether it is
+ */
+struct fgio_hook {
+	const char *name;
+	enum fgio_mechanism mechanism;
+	int (*entry)(struct kretprobe_instance *instance, struct pt_regs *regs);
+	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
+	void *tracepoint;
+	ftrace_func_t look;
+	int (*detour)(struct kprobe *probe, struct pt_regs *regs);
+	const char *ended_by;
+	bool optional;
+	bool fallback;
+	bool may_be_clone;
+
+	struct kretprobe kretprobe;
+	struct ftrace_ops operations;
+	bool is_aimed;
+	struct tracepoint *found;
+	struct fgio_hook *end;
+	bool is_end;
+	int error;
+	bool attached;
+};
+
+/* Bytes that entry may leave for exit in instance->data. */
+#define FGIO_HOOK_DATA 32
+
+/* A hook of a function, for FGIO_MECHANISM_@which; more members may follow. */
+#define FGIO_HOOK(function, which, on_entry, on_exit, ...) \
+	{                                                  \
+		.name = function,                          \
+		.mechanism = FGIO_MECHANISM_##which,       \
+		.entry = on_entry,                         \
+		.exit = on_exit,                           \
+		##__VA_ARGS__                              \
+	}
+
+/* A hook of a function that is called with its arguments before it. */
+#define FGIO_LOOK(function, which, called, ...)            \
+	{                                                  \
+		.name = function,                          \
+		.mechanism = FGIO_MECHANISM_##which,       \
+		.look = called,                            \
+		##__VA_ARGS__                              \
+	}
+
+typedef bool fgio_hook_test_t(const struct fgio_hook *hook);
+
+/* Return: why this function or tracepoint must not be hooked, or 0. */
+int fgio_hook_objection(const char *name);
+
+/*
+ * The hooks of an array that ends with an entry without a name; all are known
+ * before the first is attached. Return: 0 or -ENOSPC.
+ */
+int fgio_hooks_add(struct fgio_hook *table);
+
+/* All hooks are known: finds the ends that begins name. */
+void fgio_hooks_link_pairs(void);
+
+/*
+ * Attaches the hooks that @comes is true of: ends before begins, so that a wait
+ * that is recorded is seen to end. An end whose begins all failed stays away.
+ * Context: may sleep.
+ */
+void fgio_hooks_attach(fgio_hook_test_t *comes);
+
+/*
+ * Detaches the hooks that @goes is true of, and begins whose ends go: begins
+ * first, and ends when no begin runs any more.
+ *
+ * Return: whether there were any. What those hooks recorded may have ended
+ * unseen by now. Context: may sleep.
+ */
+bool fgio_hooks_detach(fgio_hook_test_t *goes);
+
+/* Whether there is a hook that @is is true of, attached or not. */
+bool fgio_hooks_any(fgio_hook_test_t *is);
+
+/* The functions of those that @is is true of are gone. Context: may sleep. */
+void fgio_hooks_note_gone(fgio_hook_test_t *is);
+
+/* Return: how many hooks there are; at most @capacity were listed. */
+int fgio_hooks_list(struct fgio_hook_state *states, unsigned int capacity);
+
+/* Logs the hooks that cannot be attached. */
+void fgio_hooks_warn(void);
+
+/* No hook is attached, and none will be. */
+void fgio_hooks_exit(void);
+
+#endif /* FGIO_HOOK_H */

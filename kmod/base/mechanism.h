@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Switches: one for each mechanism, as a parameter of the module. A hook
+ * belongs to one mechanism, and is attached while that is switched on.
+ */
+#ifndef FGIO_MECHANISM_H
+#define FGIO_MECHANISM_H
+
+#include <linux/types.h>
+
+enum fgio_mechanism {
+	FGIO_MECHANISM_LOCKS,
+	FGIO_MECHANISM_JOURNAL,
+	FGIO_MECHANISM_IO,
+	FGIO_MECHANISM_USER,
+	FGIO_MECHANISM_PAGECACHE,
+	FGIO_MECHANISM_BLAME,
+	FGIO_MECHANISM_GATE,
+	FGIO_MECHANISM_COMMITS,
+	FGIO_MECHANISMS,
+};
+
+/* Context: any. */
+bool fgio_mechanism_on(enum fgio_mechanism mechanism);
+
+/* Sets a switch that is not a parameter by itself. Context: may sleep. */
+void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on);
+
+/* As in /dev/fgio's list of hooks. */
+const char *fgio_mechanism_name(enum fgio_mechanism mechanism);
+
+/*
+ * Whether tasks may be boosted and I/O promoted, or waits only be blamed.
+ * Context: any.
+ */
+bool fgio_may_boost(void);
+
+/*
+ * @changed is called after each change of a switch, also while the module is
+ * being unloaded. Context: may sleep.
+ */
+void fgio_mechanism_init(void (*changed)(void));
+
+#endif /* FGIO_MECHANISM_H */

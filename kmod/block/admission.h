@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Waiting for a slot, before a request exists. */
+#ifndef FGIO_BLOCK_ADMISSION_H
+#define FGIO_BLOCK_ADMISSION_H
+
+#include "block/queue.h"
+
+struct blk_mq_alloc_data;
+struct fgio_target;
+
+/**
+ * fgio_limit_depth() - the elevator's limit_depth
+ * @opf: operation and flags of the bio
+ * @data: the allocation
+ *
+ * Context: the submitter's; sleeps unless the allocation must not wait. Called
+ * again for the same allocation when a hardware queue went away: the charge
+ * stands.
+ */
+void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
+
+/*
+ * The slot has a request: it takes over the charge, or is charged now. A charge
+ * elsewhere goes back: the tag came from another hardware queue in the end.
+ */
+void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
+
+/* Of fgio_admission_settle(): the slot was charged to the other class. */
+void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
+
+/* Slots were given back, or changed their class. The lock is for waiters. */
+void fgio_admission_wake(struct fgio_domain *domain);
+
+/*
+ * What limit_depth charged for this request is not wanted. Context: as for
+ * limit_depth, of the same task.
+ */
+void fgio_admission_return_charge(struct fgio_queue_data *fq,
+				  struct request *rq);
+
+/* The administrator chose other shares, or the queue has another depth. */
+void fgio_admission_configure(struct fgio_queue_data *fq);
+
+/*
+ * Whether there is admission may have changed. Tasks that line up from now on
+ * look again, under the lock. Context: fgio_queues_lock is held, so that the
+ * domains stay.
+ */
+void fgio_admission_reconsider(struct fgio_queue_data *fq);
+
+/* The current task is about to submit this. Context: a task's. */
+void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer);
+
+/**
+ * fgio_admission_promote_task() - a task that may sleep here became critical
+ * @domain: where
+ * @task: its key
+ *
+ * Return: whether it slept and was not critical. Context: fgio_queues_lock is
+ * held, so that the domain stays.
+ */
+bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task);
+
+/**
+ * fgio_admission_promote_owners() - what sleepers would submit is waited for
+ * @domain: where they sleep
+ * @target: what is waited for
+ * @may_promote: whether to promote them, or only to count
+ * @promoted: out: how many were promoted
+ *
+ * Return: how many sleep with it, critical or not. Context: fgio_queues_lock
+ * is held, so that the domain stays.
+ */
+unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
+					   const struct fgio_target *target,
+					   bool may_promote,
+					   unsigned int *promoted);
+
+/*
+ * The class is known for good: a plug may have allocated the request for a bio
+ * of the other class, and promotion changes it.
+ */
+static inline void fgio_admission_settle(struct fgio_slot *slot,
+					 enum fgio_class class)
+{
+	if (unlikely(fgio_class_of_line(slot->charged_line) != class))
+		fgio_admission_move(slot, class);
+}
+
+/* Context: any, interrupts included. */
+static inline void fgio_admission_give_back(struct fgio_domain *domain,
+					    enum fgio_line line)
+{
+	fgio_admission_release(&domain->admission, line);
+	if (unlikely(fgio_admission_somebody_waits(&domain->admission)))
+		fgio_admission_wake(domain);
+}
+
+static inline void fgio_admission_finish(struct fgio_slot *slot)
+{
+	fgio_admission_give_back(slot->domain, slot->charged_line);
+}
+
+#endif /* FGIO_BLOCK_ADMISSION_H */

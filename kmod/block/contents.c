@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an I/O carries, so that the request is found that a task waits for with
+ * a page or a buffer. Pages and buffers are named by numbers that are compared
+ * and never followed: a page's file may be gone by then.
+ *
+ * Pages in the swap cache are named by their place in the swap area. Other
+ * pages that are not of a file are of no interest here, and neither are copies
+ * (dm-crypt, bounce buffers, compression): those carry nothing that could be
+ * recognised. Nor does direct I/O, whose buffers are not locked for it.
+ */
+#include <linux/bio.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "block/contents.h"
+#include "compat/compat.h"
+
+/* Numbers for swap areas, apart from the addresses that name files. */
+static u64 number_of_swap_area(swp_entry_t entry)
+{
+	return ((u64)swp_type(entry) + 1) << 8;
+}
+
+/*
+ * Reads what may change meanwhile where the folio is not locked (direct I/O
+ * from a mapped file), which does no harm to a number.
+ */
+u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
+{
+	unsigned long mapping;
+	swp_entry_t entry;
+
+	if (folio_test_slab(folio))
+		return 0;
+	if (folio_test_swapcache(folio)) {
+		entry = fgio_swap_entry(folio);
+		*index = swp_offset(entry);
+		return number_of_swap_area(entry);
+	}
+	mapping = (unsigned long)READ_ONCE(folio->mapping);
+	if (mapping & PAGE_MAPPING_FLAGS)
+		return 0;
+	*index = folio->index;
+	return mapping;
+}
+
+static u64 mapping_of(struct page *page, u64 *index)
+{
+	struct folio *folio = page_folio(page);
+	u64 mapping = fgio_mapping_of_folio(folio, index);
+
+	*index += folio_page_idx(folio, page);
+	return mapping;
+}
+
+/* The end of a clone does not show in its bio_vecs, which are its parent's. */
+static struct bio_vec last_bvec(struct bio *bio)
+{
+	struct bio_vec bvec, last = {};
+	struct bvec_iter iter;
+
+	if (!bio_flagged(bio, BIO_CLONED) && bio->bi_vcnt)
+		return bio->bi_io_vec[bio->bi_vcnt - 1];
+	bio_for_each_bvec(bvec, bio, iter)
+		last = bvec;
+	return last;
+}
+
+static struct page *last_page(struct bio *bio)
+{
+	struct bio_vec last = last_bvec(bio);
+
+	if (!last.bv_len)
+		return bio_page(bio);
+	return last.bv_page + (last.bv_offset + last.bv_len - 1) / PAGE_SIZE;
+}
+
+static void hold_pages(struct fgio_contents *contents, u64 mapping, u64 first,
+		      u64 last)
+{
+	if (!mapping)
+		return;
+	if (!contents->mapping) {
+		contents->mapping = mapping;
+		contents->first = first;
+		contents->last = last;
+	} else if (contents->mapping != mapping) {
+		contents->several = true;
+	} else {
+		contents->first = min(contents->first, first);
+		contents->last = max(contents->last, last);
+	}
+}
+
+static noinline void note_pages(struct fgio_contents *contents, struct bio *bio)
+{
+	u64 mapping, first, last_mapping, last;
+
+	mapping = mapping_of(bio_page(bio), &first);
+	last_mapping = mapping_of(last_page(bio), &last);
+	if (mapping && mapping == last_mapping) {
+		hold_pages(contents, mapping, min(first, last),
+			  max(first, last));
+		return;
+	}
+	hold_pages(contents, mapping, first, first);
+	hold_pages(contents, last_mapping, last, last);
+}
+
+static void add_bio(struct fgio_contents *contents, struct bio *bio)
+{
+	if (fgio_bio_is_direct(bio))
+		return;
+	contents->privates |= fgio_private_bit((u64)bio->bi_private);
+	if (bio_has_data(bio))
+		note_pages(contents, bio);
+}
+
+/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
+static bool is_log_write(blk_opf_t opf)
+{
+	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
+
+	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
+}
+
+void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
+{
+	*contents = (struct fgio_contents){
+		.known = true,
+		.log_write = is_log_write(bio->bi_opf),
+	};
+	add_bio(contents, bio);
+}
+
+void fgio_contents_of_request(struct fgio_contents *contents,
+			      struct request *rq)
+{
+	struct bio *bio;
+
+	*contents = (struct fgio_contents){
+		.known = true,
+		.log_write = is_log_write(rq->cmd_flags),
+	};
+	__rq_for_each_bio(bio, rq)
+		add_bio(contents, bio);
+}
+
+/* Buffers (fs/buffer.c, fs/xfs/xfs_buf.c) are known by their bi_private. */
+u64 fgio_buffer_of_bio(struct bio *bio)
+{
+	if (!(bio->bi_opf & REQ_META) ||
+	    bio->bi_iter.bi_size > FGIO_BUFFER_BYTES_MAX)
+		return 0;
+	return (u64)bio->bi_private;
+}

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The elevator: merging, the order of requests, and what the device gets.
+ * core/queue.c decides; here its decisions meet the block layer.
+ *
+ * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), since the
+ * order of requests is one for the whole device. insert_requests also runs
+ * inside schedule() and must not sleep; has_work and completed_request run in
+ * interrupts and take no lock.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <trace/events/block.h>
+
+#include "base/trace.h"
+#include "block/admission.h"
+#include "block/contents.h"
+#include "block/drive.h"
+#include "block/elevator.h"
+#include "block/queues.h"
+#include "block/stamp.h"
+#include "who/presence.h"
+
+static int set_two_classes(const char *text, const struct kernel_param *param)
+{
+	int error = param_set_bool(text, param);
+
+	if (!error)
+		fgio_queues_reconsider();
+	return error;
+}
+
+static const struct kernel_param_ops two_classes_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = set_two_classes,
+	.get = param_get_bool,
+};
+
+static bool two_classes = true;
+module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
+__MODULE_PARM_TYPE(queue, "bool");
+MODULE_PARM_DESC(queue, "critical requests go first, and few others beside them (Y)");
+
+static bool fault_withhold;
+module_param(fault_withhold, bool, 0644);
+MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
+
+static struct fgio_queue_data *queue_data(struct request_queue *q)
+{
+	return q->elevator->elevator_data;
+}
+
+/* Return: NULL for a request that fgio does not schedule. */
+static struct fgio_slot *slot_of(struct request *rq)
+{
+	return rq->rq_flags & FGIO_RQF_OURS ? rq->elv.priv[0] : NULL;
+}
+
+static struct fgio_slot *slot_of_request(struct fgio_request *request)
+{
+	return container_of(request, struct fgio_slot, request);
+}
+
+static struct rb_root *sort_root(struct fgio_queue_data *fq,
+				 struct request *rq, enum fgio_class class)
+{
+	return &fq->sort[class][rq_data_dir(rq)];
+}
+
+/* The block layer itself refuses what must not be merged: this saves asking. */
+static bool may_grow(struct request *rq)
+{
+	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) &&
+	       !(rq->rq_flags & RQF_NOMERGE_FLAGS);
+}
+
+/* Discards with several ranges may join whatever their sectors are. */
+static bool has_ranges(struct request *rq)
+{
+	return req_op(rq) == REQ_OP_DISCARD &&
+	       queue_max_discard_segments(rq->q) > 1;
+}
+
+/* The hash is by end, the order by begin: merging needs both. */
+static void make_mergeable(struct fgio_queue_data *fq, struct request *rq,
+			   enum fgio_class class)
+{
+	elv_rb_add(sort_root(fq, rq, class), rq);
+	if (!may_grow(rq))
+		return;
+	elv_rqhash_add(fq->q, rq);
+	if (!fq->q->last_merge)
+		fq->q->last_merge = rq;
+}
+
+static void make_unmergeable(struct fgio_queue_data *fq, struct request *rq,
+			     enum fgio_class class)
+{
+	if (!RB_EMPTY_NODE(&rq->rb_node))
+		elv_rb_del(sort_root(fq, rq, class), rq);
+	elv_rqhash_del(fq->q, rq);
+	if (fq->q->last_merge == rq)
+		fq->q->last_merge = NULL;
+}
+
+static void note_extent(struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (!slot)
+		return;
+	fgio_queue_resize(&slot->request, blk_rq_pos(rq), blk_rq_sectors(rq));
+	slot->contents.known = false;
+}
+
+/* The class by which a request is queued. */
+static enum fgio_class queue_class(struct fgio_queue_data *fq,
+				   enum fgio_class class)
+{
+	return fq->queue.one_class ? FGIO_NONCRITICAL : class;
+}
+
+/* A request that core moved to the critical side. */
+static void promote(struct fgio_queue_data *fq, struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	lockdep_assert_held(&fq->lock);
+	elv_rb_del(sort_root(fq, rq, FGIO_NONCRITICAL), rq);
+	elv_rb_add(sort_root(fq, rq, FGIO_CRITICAL), rq);
+	fgio_stamp_critical(rq);
+	fgio_admission_settle(slot, FGIO_CRITICAL);
+	trace_fgio_promote(rq, FGIO_CRITICAL);
+}
+
+static noinline bool try_merge(struct fgio_queue_data *fq, struct bio *bio,
+			       unsigned int segments)
+{
+	struct request *free = NULL;
+	bool merged;
+
+	spin_lock(&fq->lock);
+	merged = blk_mq_sched_try_merge(fq->q, bio, segments, &free);
+	if (merged)
+		fq->merged[fgio_class_of_opf(bio->bi_opf)]++;
+	spin_unlock(&fq->lock);
+
+	if (free)
+		blk_mq_free_request(free);
+	return merged;
+}
+
+static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
+			   unsigned int segments)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+
+	return fgio_queue_holds_requests(&fq->queue) &&
+	       try_merge(fq, bio, segments);
+}
+
+/* Front merges; back merges are found by the block layer's own hash. */
+static int fgio_request_merge(struct request_queue *q, struct request **found,
+			      struct bio *bio)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	enum fgio_class class =
+		queue_class(fq, fgio_class_of_opf(bio->bi_opf));
+	struct request *rq = elv_rb_find(&fq->sort[class][bio_data_dir(bio)],
+					 bio_end_sector(bio));
+
+	if (!rq || !elv_bio_merge_ok(rq, bio))
+		return ELEVATOR_NO_MERGE;
+	*found = rq;
+	return has_ranges(rq) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
+}
+
+static void fgio_request_merged(struct request_queue *q, struct request *rq,
+				enum elv_merge type)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (type == ELEVATOR_FRONT_MERGE) {
+		struct rb_root *root = sort_root(fq, rq, slot->request.class);
+
+		elv_rb_del(root, rq);
+		elv_rb_add(root, rq);
+	}
+	note_extent(rq);
+}
+
+static void fgio_requests_merged(struct request_queue *q, struct request *rq,
+				 struct request *absorbed)
+{
+	struct fgio_queue_data *fq = queue_data(q);
+	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *absorbed_slot = slot_of(absorbed);
+	bool was_critical = slot->request.class == FGIO_CRITICAL;
+
+	list_del_init(&absorbed->queuelist);
+	if (absorbed_slot) {
+		make_unmergeable(fq, absorbed, absorbed_slot->request.class);
+		fgio_queue_absorb(&fq->queue, &slot->request,
+				  &absorbed_slot->request);
+		fq->merged[absorbed_slot->request.class]++;
+	}
+	if (!was_critical && slot->request.class == FGIO_CRITICAL)
+		promote(fq, rq);
+	note_extent(rq);
+}
+
+static void fgio_prepare_request(struct request *rq)
+{
+	struct fgio_domain *domain = rq->mq_hctx->sched_data;
+	struct fgio_slot *slot;
+
+	if (unlikely(rq->internal_tag >= domain->slot_count)) {
+		fgio_admission_return_charge(domain->fq, rq);
+		rq->elv.priv[0] = NULL;
+		return;
+	}
+	slot = &domain->slots[rq->internal_tag];
+	slot->rq = rq;
+	slot->request.state = FGIO_REQUEST_IDLE;
+	slot->told_drive = false;
+	slot->submitter = (u64)current;
+	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
+			  PF_KTHREAD;
+	fgio_admission_prepare(slot, rq);
+	rq->elv.priv[0] = slot;
+}
+
+static enum fgio_class class_of_rq(struct request *rq)
+{
+	if (fgio_rq_ioprio(rq) & FGIO_IOPRIO_CRITICAL)
+		return FGIO_CRITICAL;
+	return fgio_class_of_opf(rq->cmd_flags);
+}
+
+/*
+ * Anything may be waiting for the memory that swapping makes free, foreground
+ * tasks first of all: it passes where it would be withheld. What was queued
+ * before critical I/O came keeps its place there.
+ */
+static bool must_not_be_withheld(struct fgio_queue_data *fq,
+				 const struct request *rq,
+				 enum fgio_class class)
+{
+	return rq->cmd_flags & REQ_SWAP && class == FGIO_NONCRITICAL &&
+	       !fq->queue.one_class &&
+	       fgio_queue_critical_about(&fq->queue, ktime_get_ns());
+}
+
+static void insert_request(struct fgio_queue_data *fq, struct request *rq,
+			   bool at_head, struct list_head *free)
+{
+	struct fgio_slot *slot = slot_of(rq);
+	enum fgio_class class;
+
+	if (unlikely(!slot)) {
+		list_add_tail(&rq->queuelist, &fq->unscheduled);
+		return;
+	}
+	class = class_of_rq(rq);
+	fgio_admission_settle(slot, class);
+	if (unlikely(must_not_be_withheld(fq, rq, class))) {
+		list_add_tail(&rq->queuelist, &fq->unscheduled);
+		return;
+	}
+	/* Its submitter became critical after its bio got a class. */
+	if (class == FGIO_CRITICAL && rq->bio &&
+	    !(rq->bio->bi_opf & FGIO_REQ_CRITICAL))
+		fgio_stamp_critical(rq);
+	class = queue_class(fq, class);
+	slot->request.class = class;
+	slot->contents.known = false;
+	slot->wanted = false;
+	if (fgio_queue_holds_requests(&fq->queue) &&
+	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
+		return;
+
+	trace_block_rq_insert(rq);
+	slot->request.sector = blk_rq_pos(rq);
+	slot->request.sectors = blk_rq_sectors(rq);
+	slot->request.write = op_is_write(req_op(rq));
+	slot->request.queued_ns = rq->start_time_ns;
+	fgio_queue_insert(&fq->queue, &slot->request, at_head);
+	make_mergeable(fq, rq, class);
+	trace_fgio_insert(rq, class);
+}
+
+static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
+				 struct list_head *list,
+				 fgio_insert_flags_t flags)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct request *rq, *next;
+	LIST_HEAD(free);
+
+	spin_lock(&fq->lock);
+	list_for_each_entry_safe(rq, next, list, queuelist) {
+		list_del_init(&rq->queuelist);
+		insert_request(fq, rq, fgio_insert_at_head(flags), &free);
+	}
+	spin_unlock(&fq->lock);
+
+	list_for_each_entry_safe(rq, next, &free, queuelist) {
+		list_del_init(&rq->queuelist);
+		blk_mq_free_request(rq);
+	}
+}
+
+/* The first request at or beyond a sector, or NULL. */
+static struct fgio_request *next_by_sector(struct rb_root *root,
+					   sector_t sector)
+{
+	struct rb_node *node = root->rb_node;
+	struct request *found = NULL;
+
+	while (node) {
+		struct request *rq = rb_entry(node, struct request, rb_node);
+
+		if (blk_rq_pos(rq) >= sector) {
+			found = rq;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return found ? &slot_of(found)->request : NULL;
+}
+
+/* What comes next on an arm's way. Context: the queue's lock is held. */
+static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
+{
+	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
+	unsigned int direction;
+
+	for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
+		fq->sweep.next[direction] =
+			next_by_sector(&roots[direction],
+				       fgio_queue_position(&fq->queue,
+							   direction));
+	return &fq->sweep;
+}
+
+/* From here on its bios may complete at any time: keep what they carry. */
+static void remember_contents(struct request *rq)
+{
+	struct fgio_contents *contents = &slot_of(rq)->contents;
+
+	if (fgio_waits_matter() && !contents->known)
+		fgio_contents_of_request(contents, rq);
+}
+
+/* As a bug of ours would: only the watchdog ends it. */
+static bool withholds_by_fault(const struct fgio_queue_data *fq)
+{
+	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
+	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
+}
+
+/* A timer that fires later than this may fire for nothing. */
+#define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
+
+enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
+{
+	struct fgio_queue_data *fq =
+		container_of(timer, struct fgio_queue_data, retry_timer);
+
+	fgio_queue_retry(&fq->queue);
+	blk_mq_run_hw_queues(fq->q, true);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * Runs the queue again at the time that core names, whatever the device does.
+ * A timer that fires before that, but not soon, is left alone: a time that is
+ * there in case that nothing completes moves with each completion, and when the
+ * timer fires, core names the next one. Context: the queue's lock is held.
+ */
+static noinline void retry_later(struct fgio_queue_data *fq, u64 now_ns)
+{
+	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
+
+	if (!retry_ns)
+		return;
+	if (hrtimer_is_queued(&fq->retry_timer) &&
+	    fq->retry_at_ns <= retry_ns &&
+	    fq->retry_at_ns >= now_ns + RETRY_SOON_NS)
+		return;
+	fq->retry_at_ns = retry_ns;
+	hrtimer_start(&fq->retry_timer, ns_to_ktime(retry_ns),
+		      HRTIMER_MODE_ABS);
+}
+
+static struct request *take_scheduled(struct fgio_queue_data *fq)
+{
+	struct fgio_queue *queue = &fq->queue;
+	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
+	u64 releases = queue->counters.starvation_releases;
+	const struct fgio_sweep *sweep = NULL;
+	struct fgio_request *request;
+	struct request *rq;
+
+	if (withholds_by_fault(fq))
+		return NULL;
+	if (fgio_queue_sweeps(queue))
+		sweep = look_ahead(fq);
+	request = fgio_queue_next(queue, now_ns, sweep);
+	if (!request) {
+		retry_later(fq, now_ns);
+		return NULL;
+	}
+	rq = slot_of_request(request)->rq;
+	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
+	make_unmergeable(fq, rq, request->class);
+	remember_contents(rq);
+	trace_fgio_dispatch(rq, request->class);
+	if (queue->counters.starvation_releases != releases)
+		trace_fgio_starvation_release(rq, request->class);
+	if (fgio_drive_listens(fq, rq))
+		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
+				now_ns);
+	return rq;
+}
+
+static struct request *fgio_dispatch_request(struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct request *rq;
+
+	spin_lock(&fq->lock);
+	rq = list_first_entry_or_null(&fq->unscheduled, struct request,
+				      queuelist);
+	if (unlikely(rq))
+		list_del_init(&rq->queuelist);
+	else
+		rq = take_scheduled(fq);
+	if (rq)
+		rq->rq_flags |= RQF_STARTED;
+	spin_unlock(&fq->lock);
+	return rq;
+}
+
+static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_queue_data *fq = queue_data(hctx->queue);
+
+	return (fgio_queue_has_work(&fq->queue) &&
+		!withholds_by_fault(fq)) ||
+	       !list_empty_careful(&fq->unscheduled);
+}
+
+static void leave_device(struct request *rq, u64 now_ns)
+{
+	struct fgio_queue_data *fq = queue_data(rq->q);
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (!slot || slot->request.state != FGIO_REQUEST_IN_DEVICE)
+		return;
+	if (READ_ONCE(fq->drive_priority) &&
+	    slot->request.class == FGIO_NONCRITICAL)
+		fgio_drive_moved(&fq->drive, now_ns);
+	if (fgio_queue_left_device(&fq->queue, &slot->request, now_ns))
+		blk_mq_run_hw_queues(rq->q, true);
+}
+
+static void fgio_completed_request(struct request *rq, u64 now_ns)
+{
+	leave_device(rq, now_ns);
+}
+
+static void fgio_requeue_request(struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (slot)
+		fgio_drive_forget(slot);
+	leave_device(rq, ktime_get_ns());
+}
+
+static void fgio_finish_request(struct request *rq)
+{
+	struct fgio_slot *slot = slot_of(rq);
+
+	if (!slot)
+		return;
+	if (unlikely(slot->request.state == FGIO_REQUEST_IN_DEVICE))
+		leave_device(rq, ktime_get_ns());
+	rq->elv.priv[0] = NULL;
+	fgio_admission_finish(slot);
+}
+
+bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
+{
+	if (!fgio_queue_promote(&fq->queue, &slot->request))
+		return false;
+	promote(fq, slot->rq);
+	return true;
+}
+
+/* A critical request that was queued as the others were. */
+static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			     unsigned int tag)
+{
+	if (slot->request.state == FGIO_REQUEST_QUEUED &&
+	    !fq->queue.one_class && class_of_rq(slot->rq) == FGIO_CRITICAL)
+		fgio_elevator_promote(fq, slot);
+}
+
+void fgio_elevator_choose_classes(struct fgio_queue_data *fq)
+{
+	bool one_class = !READ_ONCE(two_classes) || fgio_lets_through(fq);
+	bool changes;
+
+	spin_lock(&fq->lock);
+	changes = one_class != fq->queue.one_class;
+	if (changes)
+		fgio_queue_set_one_class(&fq->queue, one_class);
+	spin_unlock(&fq->lock);
+	if (changes && !one_class)
+		fgio_visit_slots(fq, promote_critical);
+}
+
+void fgio_elevator_reconsider(struct fgio_queue_data *fq)
+{
+	fgio_elevator_choose_classes(fq);
+	fgio_admission_reconsider(fq);
+	blk_mq_run_hw_queues(fq->q, true);
+}
+
+/* What fgio_promote_sector() looks for, and what it did. */
+struct sector_search {
+	dev_t disk;
+	sector_t sector;
+	u32 promoted;
+	bool found;
+};
+
+static bool promote_one_at(struct fgio_queue_data *fq, sector_t sector)
+{
+	struct fgio_request *request;
+
+	spin_lock(&fq->lock);
+	request = fgio_queue_promote_sector(&fq->queue, sector);
+	if (request)
+		promote(fq, slot_of_request(request)->rq);
+	spin_unlock(&fq->lock);
+	return request;
+}
+
+static void promote_at(struct fgio_queue_data *fq, void *data)
+{
+	struct sector_search *search = data;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != search->disk)
+		return;
+	search->found = true;
+	while (promote_one_at(fq, search->sector)) {
+		search->promoted++;
+		cond_resched();
+	}
+	if (search->promoted)
+		blk_mq_run_hw_queues(fq->q, true);
+}
+
+int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted)
+{
+	struct sector_search search = { .disk = disk, .sector = sector };
+
+	fgio_visit_queues(promote_at, &search);
+	*promoted = search.promoted;
+	return search.found ? 0 : -ENODEV;
+}
+
+void fgio_elevator_add_operations(struct elevator_mq_ops *operations)
+{
+	operations->bio_merge = fgio_bio_merge;
+	operations->request_merge = fgio_request_merge;
+	operations->request_merged = fgio_request_merged;
+	operations->requests_merged = fgio_requests_merged;
+	operations->former_request = elv_rb_former_request;
+	operations->next_request = elv_rb_latter_request;
+	operations->limit_depth = fgio_limit_depth;
+	operations->prepare_request = fgio_prepare_request;
+	operations->finish_request = fgio_finish_request;
+	operations->insert_requests = fgio_insert_requests;
+	operations->dispatch_request = fgio_dispatch_request;
+	operations->has_work = fgio_has_work;
+	operations->completed_request = fgio_completed_request;
+	operations->requeue_request = fgio_requeue_request;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The elevator's work on requests: merging, order, and what the device gets. */
+#ifndef FGIO_ELEVATOR_H
+#define FGIO_ELEVATOR_H
+
+#include "block/queue.h"
+
+struct elevator_mq_ops;
+
+/* Sets the operations on requests, and admission's. */
+void fgio_elevator_add_operations(struct elevator_mq_ops *operations);
+
+/*
+ * A queued request becomes critical. Return: whether it moved. Context: the
+ * queue's lock is held.
+ */
+bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
+
+/*
+ * FGIO_IOC_PROMOTE: queued requests of a disk at a sector become critical.
+ * @promoted: out: how many. Return: 0, or -ENODEV when the disk is not under
+ * the elevator. Context: may sleep.
+ */
+int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
+
+/*
+ * Whether a queue tells the two classes apart, by the switch and the watchdog.
+ * Context: fgio_queues_lock is held; may sleep.
+ */
+void fgio_elevator_choose_classes(struct fgio_queue_data *fq);
+
+/* What fgio_queue_reconsider() does on a queue. */
+void fgio_elevator_reconsider(struct fgio_queue_data *fq);
+
+/*
+ * The queue's retry_timer: what was withheld from the drive may go now.
+ * Context: hard interrupt.
+ */
+enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer);
+
+#endif /* FGIO_ELEVATOR_H */

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The elevator's type: a queue comes under it and leaves it again, and its sets
+ * of scheduler tags come, change their depth, and go.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/sbitmap.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "block/counters.h"
+#include "block/elevator.h"
+#include "block/lifetime.h"
+#include "block/queues.h"
+#include "block/tunables.h"
+#include "block/watchdog.h"
+#include "compat/compat.h"
+
+static unsigned int max_slots = UINT_MAX;
+module_param(max_slots, uint, 0444);
+MODULE_PARM_DESC(max_slots,
+		 "requests scheduled per set of tags, the rest pass in order of arrival (no limit)");
+
+static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
+{
+	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
+}
+
+/* Requests do not use them now, but the walk may look through them. */
+static void replace_slots(struct fgio_domain *domain, struct fgio_slot *slots,
+			  unsigned int count)
+{
+	struct fgio_slot *old = domain->slots;
+
+	spin_lock(&domain->fq->lock);
+	domain->slots = slots;
+	domain->slot_count = count;
+	spin_unlock(&domain->fq->lock);
+	kvfree(old);
+}
+
+/*
+ * The queue is frozen: no slot is in use. Without memory the old slots stay,
+ * and requests with higher tags pass in order of arrival.
+ */
+static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
+{
+	unsigned int wanted = min(hctx->sched_tags->nr_tags, max_slots);
+	struct fgio_slot *slots;
+	unsigned int i;
+
+	fgio_admission_resize(&domain->admission, tag_depth(hctx));
+	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
+	if (wanted <= domain->slot_count)
+		return;
+	slots = kvcalloc(wanted, sizeof(*slots), GFP_KERNEL);
+	if (!slots) {
+		pr_warn_ratelimited("fgio: no memory to schedule %u requests, %u stay scheduled\n",
+				    wanted, domain->slot_count);
+		return;
+	}
+	for (i = 0; i < wanted; i++) {
+		slots[i].domain = domain;
+		fgio_list_init(&slots[i].request.link);
+	}
+	replace_slots(domain, slots, wanted);
+}
+
+static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	size_domain(hctx->sched_data, hctx);
+	memalloc_noio_restore(noio);
+}
+
+static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
+					 struct blk_mq_hw_ctx *hctx)
+{
+	if (!(hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED))
+		return NULL;
+	return list_first_entry_or_null(&fq->domains, struct fgio_domain,
+					list);
+}
+
+/* Domains are made once, in order, and all removed before new ones are made. */
+static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
+{
+	size_t number = list_count_nodes(&fq->domains) + 1;
+
+	if (number > FGIO_CHARGED_MAX)
+		return 0;
+	return (__force req_flags_t)(number << FGIO_RQF_CHARGED_SHIFT);
+}
+
+static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
+				      struct blk_mq_hw_ctx *hctx)
+{
+	struct fgio_domain *domain;
+
+	domain = kzalloc_node(sizeof(*domain), GFP_KERNEL, hctx->numa_node);
+	if (!domain)
+		return NULL;
+	domain->fq = fq;
+	spin_lock_init(&domain->lock);
+	fgio_admission_init(&domain->admission, tag_depth(hctx));
+	fgio_admission_set_shares(&domain->admission, fq->critical_slots,
+				  fq->noncritical_slots);
+	size_domain(domain, hctx);
+	domain->charged = next_charged_mark(fq);
+	mutex_lock(&fgio_queues_lock);
+	list_add_tail(&domain->list, &fq->domains);
+	mutex_unlock(&fgio_queues_lock);
+	return domain;
+}
+
+/*
+ * The queue is frozen in what follows: memory must be found without I/O, which
+ * could be for this very disk.
+ */
+static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
+{
+	struct fgio_queue_data *fq = hctx->queue->elevator->elevator_data;
+	struct fgio_domain *domain = shared_domain(fq, hctx);
+	unsigned int noio = memalloc_noio_save();
+
+	if (!domain)
+		domain = new_domain(fq, hctx);
+	memalloc_noio_restore(noio);
+	if (!domain)
+		return -ENOMEM;
+	domain->users++;
+	hctx->sched_data = domain;
+	return 0;
+}
+
+static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
+{
+	struct fgio_domain *domain = hctx->sched_data;
+
+	if (--domain->users)
+		return;
+	mutex_lock(&fgio_queues_lock);
+	list_del(&domain->list);
+	mutex_unlock(&fgio_queues_lock);
+	WARN_ON_ONCE(fgio_admission_somebody_waits(&domain->admission));
+	WARN_ON_ONCE(domain->admission.admitted[FGIO_CRITICAL] ||
+		     domain->admission.admitted[FGIO_NONCRITICAL]);
+	kvfree(domain->slots);
+	kfree(domain);
+}
+
+static struct fgio_queue_data *new_queue_data(struct request_queue *q)
+{
+	struct fgio_queue_data *fq;
+	unsigned int class, direction;
+
+	fq = kzalloc_node(sizeof(*fq), GFP_KERNEL, q->node);
+	if (!fq)
+		return NULL;
+	fq->q = q;
+	fq->critical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
+	fq->noncritical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
+	spin_lock_init(&fq->lock);
+	INIT_LIST_HEAD(&fq->domains);
+	INIT_LIST_HEAD(&fq->unscheduled);
+	for (class = 0; class < FGIO_CLASSES; class++)
+		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
+			fq->sort[class][direction] = RB_ROOT;
+	fgio_queue_init(&fq->queue, !blk_queue_nonrot(q));
+	hrtimer_init(&fq->retry_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	fq->retry_timer.function = fgio_elevator_retry;
+	return fq;
+}
+
+static void announce_queue(struct fgio_queue_data *fq)
+{
+	mutex_lock(&fgio_queues_lock);
+	fgio_queues_add(fq);
+	fgio_elevator_choose_classes(fq);
+	mutex_unlock(&fgio_queues_lock);
+	fgio_counters_add_queue(fq);
+	fgio_watchdog_queue_came();
+}
+
+static void withdraw_queue(struct fgio_queue_data *fq)
+{
+	fgio_counters_remove_queue(fq);
+	fgio_queues_remove(fq);
+}
+
+static int init_sched(struct request_queue *q, struct elevator_type *type)
+{
+	struct elevator_queue *eq = elevator_alloc(q, type);
+	struct fgio_queue_data *fq;
+
+	if (!eq)
+		return -ENOMEM;
+	fq = new_queue_data(q);
+	if (!fq) {
+		kobject_put(&eq->kobj);
+		return -ENOMEM;
+	}
+	eq->elevator_data = fq;
+	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
+	/* wbt delays writes by type, before fgio could see what waits. */
+	fgio_mark_wbt_unwanted(eq, true);
+	fgio_wbt_disable(q);
+	q->elevator = eq;
+	announce_queue(fq);
+	return 0;
+}
+
+static int fgio_init_sched(struct request_queue *q, struct elevator_type *type)
+{
+	unsigned int noio = memalloc_noio_save();
+	int error = init_sched(q, type);
+
+	memalloc_noio_restore(noio);
+	return error;
+}
+
+static void fgio_exit_sched(struct elevator_queue *eq)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+
+	withdraw_queue(fq);
+	hrtimer_cancel(&fq->retry_timer);
+	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
+		     fq->queue.queued[FGIO_NONCRITICAL]);
+	WARN_ON_ONCE(fgio_queue_in_device(&fq->queue, FGIO_CRITICAL) ||
+		     fgio_queue_in_device(&fq->queue, FGIO_NONCRITICAL));
+	fgio_mark_wbt_unwanted(eq, false);
+	fgio_wbt_enable(fq->q);
+	kfree(fq);
+}
+
+static struct elevator_type fgio_elevator = {
+	.ops = {
+		.init_sched = fgio_init_sched,
+		.exit_sched = fgio_exit_sched,
+		.init_hctx = fgio_init_hctx,
+		.exit_hctx = fgio_exit_hctx,
+		.depth_updated = fgio_depth_updated,
+	},
+	.elevator_attrs = fgio_tunables,
+	.elevator_name = "fgio",
+	.elevator_owner = THIS_MODULE,
+};
+
+int fgio_elevator_init(void)
+{
+	fgio_queues_init(fgio_elevator_reconsider);
+	fgio_elevator_add_operations(&fgio_elevator.ops);
+	return elv_register(&fgio_elevator);
+}
+
+void fgio_elevator_exit(void)
+{
+	elv_unregister(&fgio_elevator);
+}

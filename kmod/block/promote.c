@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds the I/O that is waited for, wherever it is on its way through the
+ * block layer, and makes it critical (FAST'17 paper, section 4.4): asleep in
+ * admission, or queued. In the device it cannot be helped, but it is known to
+ * be on its way.
+ *
+ * What is waited for goes into a hash once a call, since thousands of requests
+ * may be queued. Requests are told apart in short first (struct fgio_contents),
+ * and bio by bio only where that cannot say.
+ *
+ * Everything here belongs to the walk's thread.
+ */
+#include <linux/log2.h>
+#include <linux/sort.h>
+#include <linux/vmalloc.h>
+
+#include "base/mechanism.h"
+#include "block/admission.h"
+#include "block/contents.h"
+#include "block/elevator.h"
+#include "block/promote.h"
+#include "block/queues.h"
+#include "graph/layer.h"
+#include "graph/walk.h"
+
+/*
+ * Targets are found by file and by block of 2^BLOCK_SHIFT pages; those that
+ * cross the border of a block by file alone.
+ */
+#define BLOCK_SHIFT 6
+#define WHOLE_FILE U64_MAX
+
+/* Found requests that are sorted and moved together. */
+#define MATCHES_MAX 4096
+
+/* Found requests that are moved in one hold of the queue's lock. */
+#define MOVES_MAX 32
+
+/* Blocks that are looked up one by one; beyond, all targets are looked at. */
+#define BLOCKS_MAX 64
+
+#define NONE U32_MAX
+
+/**
+ * struct note - what goes with a target
+ * @next: the next target of the same hash
+ * @same_as: the first target of the same I/O, which stands for all
+ * @seen: the last request that it was found in
+ * @actions: FGIO_BLAME_* done for it
+ */
+struct note {
+	u32 next;
+	u32 same_as;
+	u32 seen;
+	u32 actions;
+};
+
+/* How a request is wanted; the higher first. */
+enum rank {
+	RANK_NONE,
+	RANK_RANGE, /* with others, or because its submitter is waited for */
+	RANK_EXACT, /* this very page or buffer is waited for */
+};
+
+/**
+ * struct match - a queued request that is wanted
+ * @domain: where it has its slot
+ * @tag: which one
+ * @rank: how it is wanted
+ * @queued_ns: when it was queued
+ */
+struct match {
+	struct fgio_domain *domain;
+	unsigned int tag;
+	enum rank rank;
+	u64 queued_ns;
+};
+
+static struct {
+	struct fgio_walk *walk;
+	struct fgio_target *targets;
+	unsigned int count;
+	struct note *notes;
+	u32 *heads;
+	unsigned int head_bits;
+	/* Open addressing: index of a link, or NONE. */
+	u32 *links;
+	unsigned int link_bits;
+	u32 serial;
+	/* A bit for each bi_private and each file, as in fgio_contents. */
+	u64 privates;
+	u64 files;
+	bool log_writes;
+	bool may_promote;
+	struct match *matches;
+	unsigned int match_count;
+	bool moved;
+	/* What the last call did: the same again can be left out. */
+	u32 last_number;
+	u32 last_count;
+} pass;
+
+static u64 promoted_requests;
+static u64 promoted_sleepers;
+
+/* --- tasks of the walk -------------------------------------------------- */
+
+static u32 *link_place(u64 task)
+{
+	u32 mask = (1U << pass.link_bits) - 1;
+	u32 at = hash_64(task, pass.link_bits);
+
+	while (pass.links[at] != NONE &&
+	       pass.walk->links[pass.links[at]].task != task)
+		at = (at + 1) & mask;
+	return &pass.links[at];
+}
+
+static u32 link_count(void)
+{
+	return min(pass.walk->count, FGIO_LINKS_MAX);
+}
+
+static void index_links(void)
+{
+	u32 link;
+
+	pass.link_bits = order_base_2(2 * link_count() + 2);
+	memset32(pass.links, NONE, 1U << pass.link_bits);
+	for (link = 0; link < link_count(); link++)
+		*link_place(pass.walk->links[link].task) = link;
+}
+
+/* --- what is waited for ------------------------------------------------- */
+
+static u32 *head_of(u64 object, u64 block)
+{
+	u64 key = object + (block + 1) * GOLDEN_RATIO_64;
+
+	return &pass.heads[hash_64(key, pass.head_bits)];
+}
+
+static u64 block_of(const struct fgio_target *target)
+{
+	u64 block = target->first >> BLOCK_SHIFT;
+
+	if (target->kind == FGIO_TARGET_PAGES &&
+	    block == target->last >> BLOCK_SHIFT)
+		return block;
+	return WHOLE_FILE;
+}
+
+static bool same_io(const struct fgio_target *one,
+		    const struct fgio_target *other)
+{
+	if (one->kind != other->kind || one->object != other->object)
+		return false;
+	return one->kind != FGIO_TARGET_PAGES ||
+	       (one->first == other->first && one->last == other->last);
+}
+
+static void index_target(u32 i)
+{
+	struct fgio_target *target = &pass.targets[i];
+	u32 *head = head_of(target->object, block_of(target));
+	u32 other;
+
+	target->found = 0;
+	pass.notes[i] = (struct note){ .same_as = i, .next = *head };
+	for (other = *head; other != NONE; other = pass.notes[other].next) {
+		if (!same_io(target, &pass.targets[other]))
+			continue;
+		pass.notes[i].same_as = other;
+		return;
+	}
+	*head = i;
+	pass.log_writes |= target->kind == FGIO_TARGET_XFS_LOG;
+	if (target->kind == FGIO_TARGET_PRIVATE)
+		pass.privates |= fgio_private_bit(target->object);
+	if (target->kind == FGIO_TARGET_PAGES)
+		pass.files |= fgio_private_bit(target->object);
+}
+
+static void index_targets(void)
+{
+	u32 i;
+
+	pass.privates = 0;
+	pass.files = 0;
+	pass.log_writes = false;
+	pass.serial = 0;
+	pass.head_bits = order_base_2(2 * pass.count + 2);
+	memset32(pass.heads, NONE, 1U << pass.head_bits);
+	for (i = 0; i < pass.count; i++)
+		index_target(i);
+}
+
+static bool stands_for_itself(u32 i)
+{
+	return pass.notes[i].same_as == i;
+}
+
+/* A wait for a range of a file is for all of it to be written. */
+static enum rank rank_of(const struct fgio_target *target)
+{
+	return target->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
+							       RANK_EXACT;
+}
+
+/* A request carries a target. It counts once, however many bios it has. */
+static void hit(u32 i, enum rank *rank, u32 actions)
+{
+	struct note *note = &pass.notes[i];
+
+	if (note->seen == pass.serial)
+		return;
+	note->seen = pass.serial;
+	note->actions |= actions;
+	pass.targets[i].found++;
+	*rank = max(*rank, rank_of(&pass.targets[i]));
+}
+
+static bool overlaps(const struct fgio_target *target,
+		     const struct fgio_contents *contents)
+{
+	return target->kind == FGIO_TARGET_PAGES &&
+	       target->object == contents->mapping &&
+	       target->first <= contents->last &&
+	       target->last >= contents->first;
+}
+
+static void hit_pages_at(const struct fgio_contents *contents, u64 block,
+			 enum rank *rank, u32 actions)
+{
+	u32 i = *head_of(contents->mapping, block);
+
+	for (; i != NONE; i = pass.notes[i].next)
+		if (overlaps(&pass.targets[i], contents))
+			hit(i, rank, actions);
+}
+
+static bool file_may_be_wanted(const struct fgio_contents *contents)
+{
+	return contents->mapping &&
+	       pass.files & fgio_private_bit(contents->mapping);
+}
+
+static void hit_pages(const struct fgio_contents *contents, enum rank *rank,
+		      u32 actions)
+{
+	u64 first = contents->first >> BLOCK_SHIFT;
+	u64 last = contents->last >> BLOCK_SHIFT;
+	u64 block;
+	u32 i;
+
+	if (!file_may_be_wanted(contents))
+		return;
+	if (last - first < BLOCKS_MAX) {
+		hit_pages_at(contents, WHOLE_FILE, rank, actions);
+		for (block = first; block <= last; block++)
+			hit_pages_at(contents, block, rank, actions);
+		return;
+	}
+	for (i = 0; i < pass.count; i++)
+		if (stands_for_itself(i) &&
+		    overlaps(&pass.targets[i], contents))
+			hit(i, rank, actions);
+}
+
+static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
+{
+	u32 i;
+
+	if (!(pass.privates & fgio_private_bit(bi_private)))
+		return;
+	i = *head_of(bi_private, WHOLE_FILE);
+	for (; i != NONE; i = pass.notes[i].next)
+		if (pass.targets[i].kind == FGIO_TARGET_PRIVATE &&
+		    pass.targets[i].object == bi_private)
+			hit(i, rank, actions);
+}
+
+static void hit_log_writes(const struct fgio_contents *contents,
+			   enum rank *rank, u32 actions)
+{
+	u32 i;
+
+	if (!pass.log_writes || !contents->log_write)
+		return;
+	for (i = 0; i < pass.count; i++)
+		if (stands_for_itself(i) &&
+		    pass.targets[i].kind == FGIO_TARGET_XFS_LOG)
+			hit(i, rank, actions);
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+static const struct fgio_contents *know_contents(struct fgio_slot *slot)
+{
+	if (!slot->contents.known)
+		fgio_contents_of_request(&slot->contents, slot->rq);
+	return &slot->contents;
+}
+
+static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
+{
+	struct fgio_contents contents;
+	struct bio *bio;
+
+	__rq_for_each_bio(bio, rq) {
+		fgio_contents_of_bio(&contents, bio);
+		hit_pages(&contents, rank, actions);
+		hit_private((u64)bio->bi_private, rank, actions);
+	}
+}
+
+/* Context: the queue's lock is held, so that a queued request's bios stay. */
+static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
+{
+	const struct fgio_contents *contents = know_contents(slot);
+	enum rank rank = RANK_NONE;
+
+	pass.serial++;
+	hit_log_writes(contents, &rank, actions);
+	if (pass.privates & contents->privates ||
+	    file_may_be_wanted(contents) || contents->several)
+		hit_each_bio(slot->rq, &rank, actions);
+	return rank;
+}
+
+/*
+ * Bios of a request in the device may be gone: what was remembered must do. It
+ * may say more than there is, not less.
+ */
+static void find_in_device(struct fgio_slot *slot)
+{
+	const struct fgio_contents *contents = &slot->contents;
+	enum rank rank = RANK_NONE;
+	u32 i;
+
+	/* It went unasked for: these are its predecessor's. */
+	if (!contents->known)
+		return;
+	pass.serial++;
+	hit_log_writes(contents, &rank, 0);
+	hit_pages(contents, &rank, 0);
+	if (!(pass.privates & contents->privates))
+		return;
+	for (i = 0; i < pass.count; i++)
+		if (stands_for_itself(i) &&
+		    pass.targets[i].kind == FGIO_TARGET_PRIVATE &&
+		    contents->privates &
+			    fgio_private_bit(pass.targets[i].object))
+			hit(i, &rank, 0);
+}
+
+/*
+ * Return: whether its submitter is waited for, and waits for the request. Tasks
+ * that wait for a write say so, but for threads of file systems (ext4lazyinit,
+ * xfsaild).
+ */
+static bool submitter_waits(const struct fgio_slot *slot)
+{
+	u32 link;
+
+	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
+		return false;
+	link = *link_place(slot->submitter);
+	if (link == NONE)
+		return false;
+	if (pass.may_promote)
+		fgio_walk_note_action(link, FGIO_BLAME_PROMOTED_REQUEST);
+	return true;
+}
+
+static int compare_matches(const void *one, const void *other)
+{
+	const struct match *a = one, *b = other;
+
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? -1 : 1;
+	if (a->queued_ns != b->queued_ns)
+		return a->queued_ns < b->queued_ns ? -1 : 1;
+	return 0;
+}
+
+/* The request may have gone since, and its slot have another one. */
+static void move(struct fgio_queue_data *fq, const struct match *match)
+{
+	struct fgio_slot *slot;
+
+	if (match->tag >= match->domain->slot_count || fq->queue.one_class)
+		return;
+	slot = &match->domain->slots[match->tag];
+	if (!slot->wanted || !fgio_elevator_promote(fq, slot))
+		return;
+	slot->wanted = false;
+	promoted_requests++;
+	pass.moved = true;
+}
+
+/*
+ * What is waited for by itself goes before what is wanted with others, and the
+ * older first.
+ */
+static void move_matches(struct fgio_queue_data *fq)
+{
+	unsigned int i, end;
+
+	sort(pass.matches, pass.match_count, sizeof(*pass.matches),
+	     compare_matches, NULL);
+	for (i = 0; i < pass.match_count; cond_resched()) {
+		end = min(i + MOVES_MAX, pass.match_count);
+		spin_lock(&fq->lock);
+		for (; i < end; i++)
+			move(fq, &pass.matches[i]);
+		spin_unlock(&fq->lock);
+	}
+	pass.match_count = 0;
+}
+
+static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			   unsigned int tag)
+{
+	bool may_move = pass.may_promote && !fq->queue.one_class &&
+			slot->request.class == FGIO_NONCRITICAL;
+	u32 actions = may_move ? FGIO_BLAME_PROMOTED_REQUEST : 0;
+	enum rank rank = rank_of_queued(slot, actions);
+
+	slot->wanted = may_move && pass.match_count < MATCHES_MAX &&
+		       (rank != RANK_NONE || submitter_waits(slot));
+	if (slot->wanted)
+		pass.matches[pass.match_count++] = (struct match){
+			.domain = slot->domain,
+			.tag = tag,
+			.rank = rank,
+			.queued_ns = slot->request.queued_ns,
+		};
+}
+
+/* A target that is on its way already is found, too. */
+static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			 unsigned int tag)
+{
+	if (fgio_request_is_in_device(&slot->request))
+		find_in_device(slot);
+	else if (slot->request.state == FGIO_REQUEST_QUEUED)
+		look_at_queued(fq, slot, tag);
+}
+
+/* --- sleepers ----------------------------------------------------------- */
+
+static void promote_sleeping_tasks(struct fgio_domain *domain)
+{
+	u32 link;
+
+	for (link = 0; link < link_count(); link++) {
+		if (!fgio_admission_promote_task(domain,
+						 pass.walk->links[link].task))
+			continue;
+		promoted_sleepers++;
+		fgio_walk_note_action(link, FGIO_BLAME_PROMOTED_SLEEPER);
+	}
+}
+
+static void promote_sleeping_owners(struct fgio_domain *domain)
+{
+	unsigned int promoted;
+	u32 i;
+
+	for (i = 0; i < pass.count; i++) {
+		if (!stands_for_itself(i))
+			continue;
+		pass.targets[i].found += fgio_admission_promote_owners(
+			domain, &pass.targets[i], pass.may_promote, &promoted);
+		promoted_sleepers += promoted;
+		if (promoted)
+			pass.notes[i].actions |= FGIO_BLAME_PROMOTED_SLEEPER;
+	}
+}
+
+static void promote_sleepers(struct fgio_queue_data *fq)
+{
+	struct fgio_domain *domain;
+
+	list_for_each_entry(domain, &fq->domains, list) {
+		if (!fgio_admission_somebody_waits(&domain->admission))
+			continue;
+		if (pass.may_promote)
+			promote_sleeping_tasks(domain);
+		promote_sleeping_owners(domain);
+	}
+}
+
+/* --- all ---------------------------------------------------------------- */
+
+/*
+ * Requests come and go while the queue's lock is dropped: one that comes into a
+ * slot that was looked at is for the next walk. Sleepers come last: those that
+ * are admitted now add nothing to look through.
+ */
+static void promote_queue(struct fgio_queue_data *fq, void *unused)
+{
+	pass.moved = false;
+	pass.match_count = 0;
+	fgio_visit_slots(fq, look_at_slot);
+	move_matches(fq);
+	if (pass.moved)
+		blk_mq_run_hw_queues(fq->q, true);
+	promote_sleepers(fq);
+}
+
+static void report_targets(void)
+{
+	u32 i, same_as;
+
+	for (i = 0; i < pass.count; i++) {
+		same_as = pass.notes[i].same_as;
+		pass.targets[i].found = pass.targets[same_as].found;
+		if (pass.notes[same_as].actions)
+			fgio_walk_note_action(pass.targets[i].link,
+					      pass.notes[same_as].actions);
+	}
+}
+
+/* A walk asks again when it found more: without more, nothing changes. */
+static bool is_repetition(void)
+{
+	bool same = !pass.count && pass.last_number == pass.walk->number &&
+		    pass.last_count == pass.walk->count;
+
+	pass.last_number = pass.walk->number;
+	pass.last_count = pass.walk->count;
+	return same;
+}
+
+void fgio_promote_all(struct fgio_target *targets, unsigned int count,
+		      struct fgio_walk *walk)
+{
+	pass.walk = walk;
+	pass.targets = targets;
+	pass.count = min(count, FGIO_TARGETS_MAX);
+	pass.may_promote = fgio_may_boost();
+	if (is_repetition())
+		return;
+	index_links();
+	index_targets();
+	fgio_visit_queues(promote_queue, NULL);
+	report_targets();
+	if (pass.may_promote)
+		fgio_layers_release(walk);
+}
+
+void fgio_promote_state(struct fgio_state *state)
+{
+	state->promoted_requests = READ_ONCE(promoted_requests);
+	state->promoted_sleepers = READ_ONCE(promoted_sleepers);
+}
+
+int fgio_promote_init(void)
+{
+	pass.notes = vcalloc(FGIO_TARGETS_MAX, sizeof(*pass.notes));
+	pass.heads = vcalloc(4 * FGIO_TARGETS_MAX, sizeof(*pass.heads));
+	pass.links = vcalloc(4 * FGIO_LINKS_MAX, sizeof(*pass.links));
+	pass.matches = vcalloc(MATCHES_MAX, sizeof(*pass.matches));
+	if (pass.notes && pass.heads && pass.links && pass.matches)
+		return 0;
+	fgio_promote_exit();
+	return -ENOMEM;
+}
+
+void fgio_promote_exit(void)
+{
+	vfree(pass.notes);
+	vfree(pass.heads);
+	vfree(pass.links);
+	vfree(pass.matches);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the block layer share: a request queue under the elevator,
+ * its sets of scheduler tags, and what each tag holds. An I/O meets them in
+ * this order:
+ *
+ *	stamp.c      the class of each I/O, at block_bio_queue
+ *	admission.c  waiting for a slot, at limit_depth
+ *	elevator.c   merging, order, and what the device gets
+ *	drive.c      telling the drive, where it wants to know
+ *
+ * contents.c knows which pages and buffers it carries, promote.c makes it
+ * critical later, flush.c tells of flushes, which pass the elevator. queues.c
+ * lists the queues, lifetime.c makes and removes them.
+ */
+#ifndef FGIO_BLOCK_QUEUE_H
+#define FGIO_BLOCK_QUEUE_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include "block/contents.h"
+#include "compat/compat.h"
+#include "core/admission.h"
+#include "core/class.h"
+#include "core/drive.h"
+#include "core/queue.h"
+#include "core/watchdog.h"
+#include "uapi/fgio.h"
+
+/*
+ * The class travels from block_bio_queue to limit_depth and insert in a bit of
+ * bi_opf that no kernel uses (the build checks that), and across stacked
+ * devices, some of which build bi_opf anew, in bi_ioprio.
+ */
+#define FGIO_REQ_CRITICAL ((__force blk_opf_t)(1U << 31))
+
+static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
+{
+	return opf & FGIO_REQ_CRITICAL ? FGIO_CRITICAL : FGIO_NONCRITICAL;
+}
+
+/*
+ * In rq_flags between limit_depth and prepare_request, and never outside: which
+ * domain charged a slot for this allocation, by its number from 1; 0 when none
+ * did. The block layer may move an allocation to another hardware queue while
+ * it sleeps for a tag. The build checks that the bits are unused.
+ */
+#define FGIO_RQF_CHARGED_SHIFT 24
+#define FGIO_CHARGED_MAX 127U
+#define FGIO_RQF_CHARGED \
+	((__force req_flags_t)(FGIO_CHARGED_MAX << FGIO_RQF_CHARGED_SHIFT))
+
+/**
+ * struct fgio_slot - what fgio knows of one scheduler tag's request
+ * @request: core's view of it
+ * @rq: the request that has the tag now
+ * @domain: where its slot is charged
+ * @submitter: the task that allocated it; a number, not to be followed
+ * @by_daemon: that is a kernel thread, but not the flusher
+ * @contents: what it carries, for the queue's lock; known while it is queued
+ *	after a walk asked, and in the device when foreground tasks are about
+ * @wanted: used by promote.c under the queue's lock
+ * @charged_line: enum fgio_line that the slot is charged to
+ * @told_drive: the request carries what drive.c tells the drive...
+ * @ioprio: ...instead of this
+ */
+struct fgio_slot {
+	struct fgio_request request;
+	struct request *rq;
+	struct fgio_domain *domain;
+	u64 submitter;
+	bool by_daemon;
+	struct fgio_contents contents;
+	bool wanted;
+	u8 charged_line;
+	bool told_drive;
+	u16 ioprio;
+};
+
+/*
+ * Hash of tasks that sleep for a slot: by task, and by what they will submit.
+ */
+#define FGIO_SLEEPER_BITS 6
+
+/**
+ * struct fgio_domain - one set of scheduler tags: its admission, its slots
+ * @fq: queue that it belongs to
+ * @list: in fgio_queue_data.domains
+ * @users: hardware contexts that share the tags
+ * @charged: mark in rq_flags of what it charged, see FGIO_RQF_CHARGED; 0 when
+ *	numbers ran out: then no task waits for its slots
+ * @slot_count: length of @slots; tags beyond it pass unscheduled
+ * @slots: one for each tag; replaced under the queue's lock
+ * @lock: protects what follows; irqsave, since completions take it
+ * @admission: which tasks may take a tag; slots are taken and given back
+ *	without the lock, see core/admission.h
+ * @waited_ns: time slept in admission, per class
+ * @promoted: sleepers that became critical
+ * @by_task: tasks that sleep in admission
+ * @by_object: the same, by file or buffer
+ */
+struct fgio_domain {
+	struct fgio_queue_data *fq;
+	struct list_head list;
+	unsigned int users;
+	req_flags_t charged;
+	unsigned int slot_count;
+	struct fgio_slot *slots;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	struct fgio_admission admission;
+	u64 waited_ns[FGIO_CLASSES];
+	u64 promoted;
+	struct hlist_head by_task[1 << FGIO_SLEEPER_BITS];
+	struct hlist_head by_object[1 << FGIO_SLEEPER_BITS];
+};
+
+/**
+ * struct fgio_trip - what made the watchdog trip
+ * @at_ns: when, CLOCK_REALTIME
+ * @reason: what stood still, ends with a NUL
+ */
+struct fgio_trip {
+	u64 at_ns;
+	char reason[sizeof_field(struct fgio_state, watchdog_reason)];
+};
+
+/**
+ * struct fgio_queue_data - a request queue under the elevator
+ * @q: the request queue
+ * @list: in the list of all such queues
+ * @domains: its fgio_domain's
+ * @counters: its files in debugfs; NULL: none
+ * @watchdog: whether I/O moves; the watchdog's own, as are the next two
+ * @let_through: the watchdog tripped, see fgio_lets_through()
+ * @trip: when, and why
+ * @critical_slots: share of admission asked for
+ * @noncritical_slots: share of admission asked for
+ * @drive_priority: the drive serves the real-time class first
+ * @retry_timer: runs the queue when core wants to be asked again
+ * @lock: protects what follows; never taken in interrupt context
+ * @retry_at_ns: when @retry_timer was to fire
+ * @sort: queued requests by sector, per class and direction, for merging and
+ *	for sweeping over a rotating disk
+ * @unscheduled: requests without a slot, and swapping that would be withheld;
+ *	they go first
+ * @merged: bios and requests merged into queued requests, per class
+ * @told_drive: requests that went to it with that class
+ * @sweep: what comes next on an arm's way; look_ahead()'s own
+ * @queue: core's view of it
+ * @drive: core's view of the drive, while @drive_priority is set
+ */
+struct fgio_queue_data {
+	struct request_queue *q;
+	struct list_head list;
+	struct list_head domains;
+	struct counters_file *counters;
+	struct fgio_watchdog watchdog;
+	bool let_through;
+	struct fgio_trip trip;
+	u32 critical_slots;
+	u32 noncritical_slots;
+	bool drive_priority;
+	struct hrtimer retry_timer;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	u64 retry_at_ns;
+	struct rb_root sort[FGIO_CLASSES][FGIO_DIRECTIONS];
+	struct list_head unscheduled;
+	u64 merged[FGIO_CLASSES];
+	u64 dispatched_bytes[FGIO_CLASSES];
+	u64 told_drive;
+	struct fgio_sweep sweep;
+	struct fgio_queue queue;
+	struct fgio_drive drive;
+};
+
+/*
+ * Whether all I/O of a queue passes, as if no foreground task existed: its
+ * watchdog tripped. Context: any.
+ */
+static inline bool fgio_lets_through(const struct fgio_queue_data *fq)
+{
+	return READ_ONCE(fq->let_through);
+}
+
+#endif /* FGIO_BLOCK_QUEUE_H */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The watchdog looks whether I/O that fgio holds back moves (core/watchdog.c).
+ * When it does not on a disk, something is wrong with fgio there, and it steps
+ * aside on that disk: nothing waits for a slot or is withheld, and no writer is
+ * parked, as if no foreground task existed. It stays so until an administrator
+ * re-arms it, or the disk gets another elevator. The log says what stood still.
+ */
+#define pr_fmt(fmt) "fgio: " fmt
+
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+
+#include "block/queues.h"
+#include "block/watchdog.h"
+
+static bool enabled = true;
+module_param_named(watchdog, enabled, bool, 0644);
+MODULE_PARM_DESC(watchdog, "let everything through when I/O does not move (Y)");
+
+/* Below a second, a busy device would look as if nothing moved. */
+static int set_limit(const char *text, const struct kernel_param *param)
+{
+	unsigned int value;
+	int error = kstrtouint(text, 0, &value);
+
+	if (error)
+		return error;
+	if (value && (value < 1000 || value > 3600000))
+		return -EINVAL;
+	return param_set_uint(text, param);
+}
+
+static const struct kernel_param_ops limit_ops = {
+	.set = set_limit,
+	.get = param_get_uint,
+};
+
+static unsigned int watchdog_ms = 30000;
+module_param_cb(watchdog_ms, &limit_ops, &watchdog_ms, 0644);
+MODULE_PARM_DESC(watchdog_ms, "how long I/O may stand still, at least 1000; 0: the watchdog is off (30000)");
+
+/* Has a thread of its own: without memory, I/O may be what memory waits for. */
+static struct workqueue_struct *queue;
+
+static void look(struct work_struct *unused);
+static DECLARE_DELAYED_WORK(work, look);
+
+/* Serialises looks, arming and reports. */
+static DEFINE_MUTEX(watchdog_lock);
+
+static const char *const class_names[FGIO_CLASSES] = {
+	[FGIO_NONCRITICAL] = "non-critical",
+	[FGIO_CRITICAL] = "critical",
+};
+
+static const char *const place_names[FGIO_PLACES] = {
+	[FGIO_PLACE_ADMISSION] = "slept for a slot",
+	[FGIO_PLACE_CARRIERS] = "of kernel threads slept for a slot",
+	[FGIO_PLACE_QUEUE] = "stayed queued",
+};
+
+/*
+ * Whether the driver takes no requests: all are waiting for it, not for fgio.
+ * Context: fgio_queues_lock is held, so that the hardware contexts stay.
+ */
+static bool driver_stopped(struct request_queue *q)
+{
+	struct blk_mq_hw_ctx *hctx;
+	unsigned long i;
+
+	if (blk_queue_quiesced(q))
+		return true;
+	queue_for_each_hw_ctx(q, hctx, i)
+		if (!test_bit(BLK_MQ_S_STOPPED, &hctx->state))
+			return false;
+	return true;
+}
+
+static void sample_queue(struct fgio_queue_data *fq,
+			 struct fgio_watchdog_sample *sample)
+{
+	const struct fgio_queue *of = &fq->queue;
+	unsigned int class;
+
+	spin_lock(&fq->lock);
+	for (class = 0; class < FGIO_CLASSES; class++) {
+		sample->held[FGIO_PLACE_QUEUE][class] = of->queued[class];
+		sample->moved[FGIO_PLACE_QUEUE][class] =
+			of->counters.dispatched[class];
+		sample->in_device += fgio_queue_in_device(of, class);
+		sample->completed += of->counters.dispatched[class];
+	}
+	/* Promotion takes it away, too. */
+	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] +=
+		of->counters.promoted;
+	spin_unlock(&fq->lock);
+	sample->completed -= sample->in_device;
+	sample->stopped = driver_stopped(fq->q);
+}
+
+static void sample_domain(struct fgio_domain *domain,
+			  struct fgio_watchdog_sample *sample)
+{
+	const struct fgio_admission *slots = &domain->admission;
+	unsigned int line, place, class;
+	unsigned long flags;
+
+	spin_lock_irqsave(&domain->lock, flags);
+	for (line = 0; line < FGIO_LINES; line++) {
+		place = line == FGIO_LINE_CARRIER ? FGIO_PLACE_CARRIERS :
+						    FGIO_PLACE_ADMISSION;
+		class = fgio_class_of_line(line);
+		sample->held[place][class] += slots->waiting[line];
+		sample->moved[place][class] += slots->granted[line];
+		/* Promotion takes it away, too. */
+		if (class == FGIO_NONCRITICAL)
+			sample->moved[place][class] += domain->promoted;
+	}
+	spin_unlock_irqrestore(&domain->lock, flags);
+}
+
+static void trip(struct fgio_queue_data *fq,
+		 const struct fgio_watchdog_finding *finding)
+{
+	struct fgio_trip *trip = &fq->trip;
+
+	trip->at_ns = ktime_get_real_ns();
+	snprintf(trip->reason, sizeof(trip->reason),
+		 "%s: %u %s I/Os %s for %llu s",
+		 fq->q->disk ? fq->q->disk->disk_name : "?", finding->held,
+		 class_names[finding->class], place_names[finding->place],
+		 finding->still_ns / NSEC_PER_SEC);
+	WRITE_ONCE(fq->let_through, true);
+	pr_warn("%s: letting all its I/O through until the watchdog is re-armed (fgio rearm)\n",
+		trip->reason);
+	fgio_queue_reconsider(fq);
+}
+
+/* A look at all queues. */
+struct look {
+	u64 now_ns;
+	u64 limit_ns;
+};
+
+static void look_at_queue(struct fgio_queue_data *fq, void *data)
+{
+	const struct look *look = data;
+	struct fgio_watchdog_sample sample = {};
+	struct fgio_watchdog_finding finding;
+	struct fgio_domain *domain;
+
+	if (fq->let_through)
+		return;
+	sample_queue(fq, &sample);
+	list_for_each_entry(domain, &fq->domains, list)
+		sample_domain(domain, &sample);
+	if (fgio_watchdog_look(&fq->watchdog, &sample, look->now_ns,
+			       look->limit_ns, &finding))
+		trip(fq, &finding);
+}
+
+static void forget_queue(struct fgio_queue_data *fq, void *unused)
+{
+	memset(&fq->watchdog, 0, sizeof(fq->watchdog));
+}
+
+static void look_at_queues(unsigned int limit_ms)
+{
+	struct look look = { .limit_ns = (u64)limit_ms * NSEC_PER_MSEC };
+
+	mutex_lock(&watchdog_lock);
+	look.now_ns = ktime_get_ns();
+	fgio_visit_queues(look_at_queue, &look);
+	mutex_unlock(&watchdog_lock);
+}
+
+/* Once a second, or four times in a limit that is shorter than four. */
+static void look(struct work_struct *unused)
+{
+	unsigned int limit_ms = READ_ONCE(watchdog_ms);
+
+	if (limit_ms && READ_ONCE(enabled))
+		look_at_queues(limit_ms);
+	else
+		fgio_visit_queues(forget_queue, NULL);
+	if (fgio_queues_exist())
+		queue_delayed_work(queue, &work,
+				   limit_ms && limit_ms < 4000 ?
+					   msecs_to_jiffies(limit_ms / 4) :
+					   HZ);
+}
+
+void fgio_watchdog_queue_came(void)
+{
+	queue_delayed_work(queue, &work, HZ / 4);
+}
+
+static void rearm(struct fgio_queue_data *fq, void *unused)
+{
+	if (!fq->let_through)
+		return;
+	forget_queue(fq, NULL);
+	memset(&fq->trip, 0, sizeof(fq->trip));
+	WRITE_ONCE(fq->let_through, false);
+	fgio_queue_reconsider(fq);
+	pr_info("%s: the watchdog was re-armed\n",
+		fq->q->disk ? fq->q->disk->disk_name : "?");
+}
+
+void fgio_watchdog_rearm(void)
+{
+	mutex_lock(&watchdog_lock);
+	fgio_visit_queues(rearm, NULL);
+	mutex_unlock(&watchdog_lock);
+}
+
+/* The disk that fgio_watchdog_rearm_disk() looks for, and what it found. */
+struct disk_search {
+	dev_t disk;
+	bool found;
+	bool tripped;
+};
+
+static void rearm_wanted(struct fgio_queue_data *fq, void *data)
+{
+	struct disk_search *search = data;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != search->disk)
+		return;
+	search->found = true;
+	search->tripped = fq->let_through;
+	rearm(fq, NULL);
+}
+
+int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped)
+{
+	struct disk_search search = { .disk = disk };
+
+	mutex_lock(&watchdog_lock);
+	fgio_visit_queues(rearm_wanted, &search);
+	mutex_unlock(&watchdog_lock);
+	*tripped = search.tripped;
+	return search.found ? 0 : -ENODEV;
+}
+
+/* The disk that tripped first speaks for all. */
+static void report_queue(struct fgio_queue_data *fq, void *data)
+{
+	struct fgio_state *report = data;
+	const struct fgio_trip *trip = &fq->trip;
+
+	if (!fq->let_through)
+		return;
+	if (report->watchdog_tripped++ &&
+	    report->watchdog_at_ns <= trip->at_ns)
+		return;
+	report->watchdog_at_ns = trip->at_ns;
+	strscpy(report->watchdog_reason, trip->reason,
+		sizeof(report->watchdog_reason));
+}
+
+void fgio_watchdog_state(struct fgio_state *state)
+{
+	mutex_lock(&watchdog_lock);
+	state->watchdog_tripped = 0;
+	fgio_visit_queues(report_queue, state);
+	mutex_unlock(&watchdog_lock);
+}
+
+int fgio_watchdog_init(void)
+{
+	queue = alloc_workqueue("fgio_watchdog", WQ_MEM_RECLAIM, 1);
+	return queue ? 0 : -ENOMEM;
+}
+
+void fgio_watchdog_exit(void)
+{
+	cancel_delayed_work_sync(&work);
+	destroy_workqueue(queue);
+}

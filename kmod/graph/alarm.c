@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The timer of walks. */
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+
+#include "compat/compat.h"
+#include "graph/alarm.h"
+
+/* Bounds: below, the walk would be all that a CPU does. */
+static int set_interval(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 50, 1000000);
+}
+
+static const struct kernel_param_ops interval_ops = {
+	.set = set_interval,
+	.get = param_get_uint,
+};
+
+static unsigned int walk_interval_us = 2000;
+module_param_cb(walk_interval_us, &interval_ops, &walk_interval_us, 0644);
+MODULE_PARM_DESC(walk_interval_us, "time between walks while foreground tasks wait (2000)");
+
+static unsigned int walk_delay_us = 100;
+module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
+MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)");
+
+static struct hrtimer timer;
+static void (*on_ring)(void);
+static atomic_t armed;
+static atomic_t soon;
+static u64 last_duration_ns;
+
+/* However large the graph is, walks take at most a tenth of a CPU. */
+#define PAUSE_SHARE 10
+
+static ktime_t pause(unsigned int wanted_us)
+{
+	return ns_to_ktime(max((u64)wanted_us * NSEC_PER_USEC,
+			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
+}
+
+static void start_timer(unsigned int delay_us)
+{
+	if (!atomic_xchg(&armed, 1))
+		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+}
+
+void fgio_alarm_soon(void)
+{
+	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
+		return;
+	atomic_set(&armed, 1);
+	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
+		      HRTIMER_MODE_REL);
+}
+
+/* Starting a timer takes the timer's own lock alone, and wakes no task. */
+void fgio_alarm_wanted(void)
+{
+	/* With on_timer(): it sees the wait, or is seen to have come. */
+	smp_mb();
+	if (!atomic_read(&armed))
+		start_timer(READ_ONCE(walk_delay_us));
+	else
+		fgio_alarm_soon();
+}
+
+static void on_irq(struct irq_work *unused)
+{
+	fgio_alarm_wanted();
+}
+
+static DEFINE_IRQ_WORK(irq_work, on_irq);
+
+void fgio_alarm_wanted_by_scheduler(void)
+{
+	/* With on_timer(), as in fgio_alarm_wanted(). */
+	smp_mb();
+	if (!atomic_read(&armed) || !atomic_read(&soon))
+		irq_work_queue(&irq_work);
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *unused)
+{
+	atomic_set(&soon, 0);
+	atomic_set(&armed, 0);
+	/* A wait that begins after the look finds it disarmed, and arms it. */
+	smp_mb();
+	on_ring();
+	return HRTIMER_NORESTART;
+}
+
+void fgio_alarm_again(unsigned int doublings)
+{
+	start_timer(READ_ONCE(walk_interval_us) << doublings);
+}
+
+void fgio_alarm_took(u64 duration_ns)
+{
+	WRITE_ONCE(last_duration_ns, duration_ns);
+}
+
+void fgio_alarm_init(void (*ring)(void))
+{
+	on_ring = ring;
+	fgio_hrtimer_setup(&timer, on_timer);
+}
+
+void fgio_alarm_exit(void)
+{
+	irq_work_sync(&irq_work);
+	hrtimer_cancel(&timer);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What foreground tasks waited for: a bounded ring of their waits beyond a
+ * threshold, and of the chains that the walk saw while they lasted.
+ */
+#include <linux/hash.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/siphash.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "base/trace.h"
+#include "graph/blame.h"
+
+#define CHAIN_BITS 10
+#define READ_MAX 65536U
+#define CHUNK 16U
+
+static unsigned int blame_entries = 2048;
+module_param(blame_entries, uint, 0444);
+MODULE_PARM_DESC(blame_entries, "waits of foreground tasks that are remembered (2048)");
+
+static unsigned int blame_threshold_us = 10000;
+module_param(blame_threshold_us, uint, 0644);
+MODULE_PARM_DESC(blame_threshold_us, "waits of foreground tasks from this length on are remembered (10000)");
+
+/* Both are locked by leaf locks, since waits end in all contexts. */
+static DEFINE_RAW_SPINLOCK(ring_lock);
+static struct fgio_blame_entry *ring;
+static unsigned int ring_size;
+/* Entries ever written: the next goes to written % ring_size. */
+static u64 written;
+static u64 lost;
+
+/* Tells objects apart without telling where they are. */
+static siphash_key_t object_key;
+
+static DEFINE_RAW_SPINLOCK(chains_lock);
+static struct fgio_chain *chains;
+
+static struct fgio_chain *chain_of(u64 task)
+{
+	return &chains[hash_64(task, CHAIN_BITS)];
+}
+
+void fgio_blame_chain(const struct fgio_chain *chain)
+{
+	struct fgio_chain *known = chain_of(chain->task);
+	unsigned long flags;
+	u32 actions = 0;
+
+	raw_spin_lock_irqsave(&chains_lock, flags);
+	if (known->task == chain->task && known->seq == chain->seq)
+		actions = known->actions;
+	else
+		known->steps = 0;
+	if (!known->steps || chain->steps >= known->steps)
+		*known = *chain;
+	known->actions |= actions | chain->actions;
+	raw_spin_unlock_irqrestore(&chains_lock, flags);
+}
+
+static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
+{
+	struct fgio_chain *known = chain_of(task);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&chains_lock, flags);
+	if (known->task == task && known->seq == seq) {
+		entry->inner_kind = known->inner_kind;
+		entry->actions = known->actions;
+		entry->steps = known->steps;
+		memcpy(entry->step, known->step, sizeof(entry->step));
+	}
+	raw_spin_unlock_irqrestore(&chains_lock, flags);
+}
+
+static struct fgio_blame_entry *next_entry(void)
+{
+	u32 index;
+
+	div_u64_rem(written, ring_size, &index);
+	if (written >= ring_size)
+		lost++;
+	written++;
+	return &ring[index];
+}
+
+void fgio_blame_wait(const struct task_struct *task,
+		     const struct fgio_wait *ended)
+{
+	u64 now_ns = ktime_get_mono_fast_ns();
+	u64 waited_ns = now_ns - ended->since_ns;
+	struct fgio_blame_entry *entry;
+	unsigned long flags;
+
+	if (waited_ns < (u64)READ_ONCE(blame_threshold_us) * NSEC_PER_USEC ||
+	    ended->kind == FGIO_WAIT_THREAD)
+		return;
+	raw_spin_lock_irqsave(&ring_lock, flags);
+	entry = next_entry();
+	memset(entry, 0, sizeof(*entry));
+	entry->end_ns = now_ns;
+	entry->waited_ns = waited_ns;
+	entry->object = siphash_1u64(ended->object, &object_key);
+	entry->tid = task->pid;
+	entry->kind = ended->kind;
+	entry->inner_kind = ended->kind;
+	memcpy(entry->comm, task->comm, sizeof(entry->comm));
+	add_chain(entry, (u64)task, ended->seq);
+	raw_spin_unlock_irqrestore(&ring_lock, flags);
+	trace_fgio_blame(task->pid, ended->kind, waited_ns);
+}
+
+/* Copies entries from *@cursor on. Return: how many. */
+static u32 copy_entries(u64 *cursor, struct fgio_blame_entry *entries,
+			u32 capacity, u64 *skipped)
+{
+	unsigned long flags;
+	u32 count = 0;
+	u32 index;
+	u64 oldest;
+
+	raw_spin_lock_irqsave(&ring_lock, flags);
+	oldest = written > ring_size ? written - ring_size : 0;
+	if (*cursor > written)
+		*cursor = written;
+	if (*cursor < oldest) {
+		*skipped += *cursor ? oldest - *cursor : 0;
+		*cursor = oldest;
+	}
+	while (count < capacity && *cursor < written) {
+		div_u64_rem((*cursor)++, ring_size, &index);
+		entries[count++] = ring[index];
+	}
+	raw_spin_unlock_irqrestore(&ring_lock, flags);
+	return count;
+}
+
+int fgio_blame_read(struct fgio_blame *request)
+{
+	struct fgio_blame_entry __user *user =
+		u64_to_user_ptr(request->entries);
+	struct fgio_blame_entry *entries;
+	int error = 0;
+	u32 count;
+
+	if (request->capacity > READ_MAX)
+		return -EINVAL;
+	entries = kmalloc_array(CHUNK, sizeof(*entries), GFP_KERNEL);
+	if (!entries)
+		return -ENOMEM;
+	request->count = 0;
+	request->lost = 0;
+	while (request->count < request->capacity) {
+		count = copy_entries(&request->cursor, entries,
+				     min(CHUNK, request->capacity -
+							request->count),
+				     &request->lost);
+		if (!count)
+			break;
+		if (copy_to_user(user + request->count, entries,
+				 count * sizeof(*entries))) {
+			error = -EFAULT;
+			break;
+		}
+		request->count += count;
+	}
+	kfree(entries);
+	return error;
+}
+
+u64 fgio_blame_lost(void)
+{
+	return READ_ONCE(lost);
+}
+
+int fgio_blame_init(void)
+{
+	get_random_bytes(&object_key, sizeof(object_key));
+	ring_size = clamp(blame_entries, 16U, 1U << 20);
+	ring = vcalloc(ring_size, sizeof(*ring));
+	chains = vcalloc(1U << CHAIN_BITS, sizeof(*chains));
+	if (ring && chains)
+		return 0;
+	fgio_blame_exit();
+	return -ENOMEM;
+}
+
+void fgio_blame_exit(void)
+{
+	vfree(ring);
+	vfree(chains);
+}

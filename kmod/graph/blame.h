@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What foreground tasks waited for, and for how long: the ring of blame. */
+#ifndef FGIO_GRAPH_BLAME_H
+#define FGIO_GRAPH_BLAME_H
+
+#include "core/inherit.h"
+#include "uapi/fgio.h"
+
+struct task_struct;
+
+/**
+ * struct fgio_chain - what the walk saw of a foreground task's wait
+ * @task: the foreground task
+ * @seq: its wait
+ * @inner_kind: what the last task of the chain waited for
+ * @actions: FGIO_BLAME_*
+ * @steps: length of @step
+ * @step: from the first blocker on
+ */
+struct fgio_chain {
+	u64 task;
+	u32 seq;
+	u32 inner_kind;
+	u32 actions;
+	u32 steps;
+	struct fgio_blame_step step[FGIO_BLAME_STEPS];
+};
+
+/*
+ * The walk saw a wait's chain. The longest is kept: chains are seen while they
+ * build up and while they dissolve. Context: the walk's thread.
+ */
+void fgio_blame_chain(const struct fgio_chain *chain);
+
+/**
+ * fgio_blame_wait() - a wait of a foreground task ended
+ * @task: the current task, or the one that the scheduler is about to run
+ * @ended: the wait
+ *
+ * Context: any but NMI.
+ */
+void fgio_blame_wait(const struct task_struct *task,
+		     const struct fgio_wait *ended);
+
+/**
+ * fgio_blame_read() - FGIO_IOC_BLAME
+ * @request: cursor, entries and capacity set; the rest is set here
+ *
+ * Return: 0, -EINVAL, -EFAULT or -ENOMEM. Context: may sleep.
+ */
+int fgio_blame_read(struct fgio_blame *request);
+
+/* Entries that were overwritten, in total. */
+u64 fgio_blame_lost(void);
+
+int fgio_blame_init(void);
+void fgio_blame_exit(void);
+
+#endif /* FGIO_GRAPH_BLAME_H */

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Blockers that several layers find in the same way. */
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "base/identity.h"
+#include "graph/found.h"
+#include "graph/walk.h"
+
+/* Flags in the low bits of a mutex's owner word: kernel/locking/mutex.c. */
+#define OWNER_FLAGS 0x7UL
+
+u64 fgio_name_identity(u64 identity)
+{
+	struct task_struct *task;
+	u64 key = 0;
+
+	rcu_read_lock();
+	task = fgio_task_of(identity);
+	if (task)
+		key = fgio_walk_name(task);
+	rcu_read_unlock();
+	return key;
+}
+
+u64 fgio_mutex_holder(const struct mutex *mutex)
+{
+	u64 owner = fgio_peek_word(&mutex->owner) & ~OWNER_FLAGS;
+
+	return fgio_walk_name((const struct task_struct *)owner);
+}
+
+void fgio_watch_for(const struct fgio_walk_step *step, u64 object)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = fgio_task_at(step->task);
+	fgio_helper_watch(object, task ?: current);
+	rcu_read_unlock();
+}
+
+void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
+			   bool (*counts)(u64 task))
+{
+	u64 identities[FGIO_HELPERS];
+	unsigned int count, i;
+	u64 task;
+
+	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	for (i = 0; i < count; i++) {
+		task = fgio_name_identity(identities[i]);
+		if (counts && !counts(task))
+			continue;
+		fgio_walk_found(step->walk, task);
+	}
+}
+
+void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
+{
+	u64 identities[FGIO_HELPERS];
+	unsigned int count, i;
+
+	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	for (i = 0; i < count; i++)
+		fgio_walk_guessed(step->walk,
+				  fgio_name_identity(identities[i]));
+}

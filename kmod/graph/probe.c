@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When the hooks are attached.
+ *
+ * At load every hook is attached for a moment, so that what cannot be attached
+ * is known before it is missed. A hook in a module that comes later is tried
+ * again when that module is there.
+ */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "graph/layer.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "who/presence.h"
+
+static void reconsider(struct work_struct *unused);
+static DECLARE_DELAYED_WORK(work, reconsider);
+
+static bool initialised;
+/* Serialises attaching. */
+static DEFINE_MUTEX(hooks_lock);
+
+static void reconsider_soon(void)
+{
+	mutex_lock(&hooks_lock);
+	if (initialised)
+		mod_delayed_work(system_long_wq, &work, 0);
+	mutex_unlock(&hooks_lock);
+}
+
+int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		    u64 detail)
+{
+	u32 seq = fgio_wait_enter(kind, object, detail);
+
+	*fgio_hook_seq(instance) = seq;
+	return !seq;
+}
+
+int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	fgio_wait_leave(*fgio_hook_seq(instance));
+	return 0;
+}
+
+static bool is_on(const struct fgio_hook *hook)
+{
+	return fgio_mechanism_on(hook->mechanism);
+}
+
+static bool is_off(const struct fgio_hook *hook)
+{
+	return !is_on(hook);
+}
+
+static bool always(const struct fgio_hook *hook)
+{
+	return true;
+}
+
+/*
+ * Waits that were recorded by hooks which are gone would never end. No walk
+ * looks at them from before a hook goes until they are forgotten.
+ */
+static void detach_and_forget(fgio_hook_test_t *goes)
+{
+	fgio_walk_pause();
+	if (fgio_hooks_detach(goes))
+		fgio_wait_forget_all();
+	fgio_walk_resume();
+}
+
+static void follow_waits(void)
+{
+	detach_and_forget(is_off);
+	fgio_hooks_attach(is_on);
+	fgio_waits_set_matter(true);
+}
+
+/*
+ * From the moment that waits do not matter, their ends are ignored, and the
+ * ends of threads: by then the walk has to be paused.
+ */
+static void ignore_waits(void)
+{
+	fgio_walk_pause();
+	fgio_waits_set_matter(false);
+	fgio_hooks_detach(always);
+	fgio_wait_forget_all();
+	fgio_walk_resume();
+}
+
+/*
+ * A foreground task may come or go at any time: it is counted first, and asks
+ * for waits to be followed or ignored by what fgio_waits_matter() says then.
+ * This changes what that says first, and counts then. Between both lies a
+ * barrier on either side, so that one of them sees the other.
+ */
+static void reconsider(struct work_struct *unused)
+{
+	mutex_lock(&hooks_lock);
+	if (!fgio_foreground_exists() && fgio_waits_matter())
+		ignore_waits();
+	/* With fgio_foreground_appeared(). */
+	smp_mb();
+	if (fgio_foreground_exists()) {
+		follow_waits();
+		/* With fgio_foreground_vanished(). */
+		smp_mb();
+		/* Nothing tells when the last one by priority is gone. */
+		if (!fgio_foreground_count())
+			mod_delayed_work(system_long_wq, &work,
+					 FGIO_FOREGROUND_LINGER);
+	}
+	mutex_unlock(&hooks_lock);
+}
+
+static const char *going_module;
+
+static bool is_going(const struct fgio_hook *hook)
+{
+	size_t length = strlen(going_module);
+
+	return !strncmp(hook->name, going_module, length) &&
+	       hook->name[length] == ':';
+}
+
+static void let_module_go(const char *name)
+{
+	going_module = name;
+	if (!fgio_hooks_any(is_going))
+		return;
+	detach_and_forget(is_going);
+	fgio_hooks_note_gone(is_going);
+}
+
+static int on_module(struct notifier_block *block, unsigned long state,
+		     void *data)
+{
+	struct module *module = data;
+
+	if (state == MODULE_STATE_LIVE && fgio_waits_matter())
+		mod_delayed_work(system_long_wq, &work, 0);
+	if (state == MODULE_STATE_GOING) {
+		mutex_lock(&hooks_lock);
+		let_module_go(module->name);
+		mutex_unlock(&hooks_lock);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+};
+
+int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity)
+{
+	int count;
+
+	mutex_lock(&hooks_lock);
+	count = fgio_hooks_list(states, capacity);
+	mutex_unlock(&hooks_lock);
+	return count;
+}
+
+static int add_hooks(void)
+{
+	const struct fgio_layer *layer;
+	unsigned int i;
+	int error = 0;
+
+	for (i = 0; !error && (layer = fgio_layer_at(i)); i++)
+		if (layer->hooks)
+			error = fgio_hooks_add(layer->hooks);
+	return error;
+}
+
+int fgio_probe_init(void)
+{
+	int error = add_hooks();
+
+	if (error)
+		return error;
+	error = register_module_notifier(&module_notifier);
+	if (error)
+		return error;
+	mutex_lock(&hooks_lock);
+	fgio_hooks_link_pairs();
+	fgio_hooks_attach(always);
+	fgio_hooks_warn();
+	fgio_hooks_detach(always);
+	mutex_unlock(&hooks_lock);
+	WRITE_ONCE(initialised, true);
+	fgio_mechanism_init(reconsider_soon);
+	fgio_presence_init(&work);
+	return 0;
+}
+
+void fgio_probe_exit(void)
+{
+	fgio_presence_exit();
+	unregister_module_notifier(&module_notifier);
+	/* Under the lock, so that no switch queues the work after this. */
+	mutex_lock(&hooks_lock);
+	WRITE_ONCE(initialised, false);
+	mutex_unlock(&hooks_lock);
+	cancel_delayed_work_sync(&work);
+	mutex_lock(&hooks_lock);
+	if (fgio_waits_matter())
+		ignore_waits();
+	mutex_unlock(&hooks_lock);
+	fgio_hooks_exit();
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Hooks that record waits: attached while foreground tasks exist. */
+#ifndef FGIO_PROBE_H
+#define FGIO_PROBE_H
+
+#include "base/hook.h"
+
+/* What most hooks keep for their exit: what fgio_wait_enter() returned. */
+static inline u32 *fgio_hook_seq(struct kretprobe_instance *instance)
+{
+	return (u32 *)instance->data;
+}
+
+/*
+ * What most entries end with: the current task begins to wait, until
+ * fgio_hook_leave(). Return: what entry returns.
+ */
+int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
+		    u64 detail);
+
+/* The exit that most hooks want: the wait that entry left is over. */
+int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs);
+
+/* As fgio_hooks_list(). Context: may sleep. */
+int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity);
+
+int fgio_probe_init(void);
+void fgio_probe_exit(void);
+
+#endif /* FGIO_PROBE_H */

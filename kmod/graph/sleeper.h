@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory of a task that sleeps. */
+#ifndef FGIO_SLEEPER_H
+#define FGIO_SLEEPER_H
+
+#include "graph/layer.h"
+
+struct task_struct;
+
+/* The waiter's memory is current's; what is not resident cannot be read. */
+typedef void (*fgio_look_fn)(struct task_struct *waiter,
+			     const struct fgio_wait *wait, void *finding);
+
+/**
+ * fgio_sleeper_look() - read the memory of a task that sleeps
+ * @step: the task, and its sleep
+ * @look: called when it sleeps on, with its memory as current's
+ * @finding: passed on
+ *
+ * So @look reads what is resident, without I/O of its own, and without
+ * mmap_lock, whose holder may wait for I/O.
+ *
+ * Return: whether @look was called. Context: the walk's thread.
+ */
+bool fgio_sleeper_look(const struct fgio_walk_step *step, fgio_look_fn look,
+		       void *finding);
+
+#endif /* FGIO_SLEEPER_H */

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting and boosted tasks: the locks around core/inherit.c.
+ *
+ * Every task that blocks at a hook is recorded, foreground or not, since those
+ * between are the links of a chain. Sleeps in futex(2), where whole pools of
+ * threads idle, are recorded for foreground tasks alone: layers/sleep.c finds
+ * those of others when the walk comes to them. Tasks are keys: the address of
+ * their task_struct, which is never followed but by fgio_task_at().
+ *
+ * The locks are leaves: nothing else is taken under them. They are raw and
+ * interrupt-safe because hooks run under all kinds of locks of the kernel.
+ */
+#include <linux/bitmap.h>
+#include <linux/hash.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+#include <linux/vmalloc.h>
+
+#include "base/foreign.h"
+#include "base/mechanism.h"
+#include "graph/alarm.h"
+#include "graph/blame.h"
+#include "graph/wait.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+
+static unsigned int waits_max = 16384;
+module_param(waits_max, uint, 0444);
+MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)");
+
+/* Only walks find any, one at a time. */
+static unsigned long ends_missed;
+module_param(ends_missed, ulong, 0444);
+MODULE_PARM_DESC(ends_missed, "for tests: tasks that ended while they were recorded as waiting, a mistake in fgio (0)");
+
+struct locked_bucket {
+	raw_spinlock_t lock;
+	struct fgio_bucket bucket;
+} ____cacheline_aligned_in_smp;
+
+static struct locked_bucket *buckets;
+static unsigned int bucket_bits;
+static atomic_long_t waits_lost;
+/* Buckets with foreground tasks that wait, and with leases. */
+static unsigned long *rooted;
+static unsigned long *leased;
+static atomic_t leased_tasks;
+
+static unsigned int bucket_count(void)
+{
+	return 1U << bucket_bits;
+}
+
+static unsigned int index_of(u64 task)
+{
+	return hash_64(task, bucket_bits);
+}
+
+/*
+ * sparse cannot follow a lock from function to function through a pointer, nor
+ * one that is kept or not: it is told that the two ends balance.
+ */
+static struct locked_bucket *lock_bucket(u64 task, unsigned long *flags)
+{
+	struct locked_bucket *locked = &buckets[index_of(task)];
+
+	raw_spin_lock_irqsave(&locked->lock, *flags);
+	__release(&locked->lock);
+	return locked;
+}
+
+static void unlock_bucket(struct locked_bucket *locked, unsigned long flags)
+{
+	__acquire(&locked->lock);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+}
+
+/*
+ * Whether a bucket is of interest for the walk shows in a bit, so that the
+ * walk does not look at all buckets. Context: the bucket is locked, @before is
+ * how it was when it was locked.
+ */
+static void note_roots(struct locked_bucket *locked, u32 before)
+{
+	u32 now = locked->bucket.foreground_waiting;
+
+	if (!before && now)
+		set_bit(locked - buckets, rooted);
+	else if (before && !now)
+		clear_bit(locked - buckets, rooted);
+}
+
+static void note_leases(struct locked_bucket *locked, u32 before)
+{
+	u32 now = locked->bucket.leased;
+
+	if (now == before)
+		return;
+	atomic_add((int)now - (int)before, &leased_tasks);
+	if (!before)
+		set_bit(locked - buckets, leased);
+	else if (!now)
+		clear_bit(locked - buckets, leased);
+}
+
+bool fgio_current_is_critical(void)
+{
+	return fgio_current_is_foreground() ||
+	       fgio_task_is_boosted((u64)current);
+}
+
+static u32 begin(u8 kind, u64 object, u64 detail, bool foreground)
+{
+	struct fgio_wait wait = {
+		.object = object,
+		.detail = detail,
+		.since_ns = ktime_get_mono_fast_ns(),
+		.kind = kind,
+		.declared = kind == FGIO_WAIT_THREAD,
+	};
+	u64 task = (u64)current;
+	struct locked_bucket *locked;
+	unsigned long flags;
+	u32 roots, leases, seq;
+
+	locked = lock_bucket(task, &flags);
+	roots = locked->bucket.foreground_waiting;
+	leases = locked->bucket.leased;
+	seq = fgio_wait_begin(&locked->bucket, task, foreground, &wait);
+	note_roots(locked, roots);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+
+	if (!seq)
+		atomic_long_inc(&waits_lost);
+	return seq;
+}
+
+u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
+{
+	bool foreground = fgio_current_is_foreground();
+	u32 seq = begin(kind, object, detail, foreground);
+
+	if (seq && foreground)
+		fgio_alarm_wanted();
+	return seq;
+}
+
+void fgio_sleep_enter(u8 kind, u64 object, u64 detail)
+{
+	if (begin(kind, object, detail, true))
+		fgio_alarm_wanted_by_scheduler();
+}
+
+/*
+ * Of nested waits only the outermost is blamed. A hint may last for ever: what
+ * a foreground task waits for meanwhile is blamed by itself.
+ */
+static bool was_outermost(const struct fgio_bucket *bucket, u64 task)
+{
+	struct fgio_wait around[FGIO_WAITS_NESTED];
+	unsigned int count = fgio_wait_copy(bucket, task, around);
+
+	return !count || (count == 1 && around[0].kind == FGIO_WAIT_THREAD);
+}
+
+static void end(const struct task_struct *task, u32 seq)
+{
+	u64 key = (u64)task;
+	struct locked_bucket *locked;
+	bool foreground, is_blamed;
+	struct fgio_wait ended;
+	unsigned long flags;
+	u32 roots;
+
+	locked = lock_bucket(key, &flags);
+	roots = locked->bucket.foreground_waiting;
+	foreground = fgio_wait_foreground(&locked->bucket, key);
+	is_blamed = fgio_wait_end(&locked->bucket, key, seq, &ended) &&
+		    foreground && was_outermost(&locked->bucket, key);
+	note_roots(locked, roots);
+	unlock_bucket(locked, flags);
+	if (is_blamed)
+		fgio_blame_wait(task, &ended);
+}
+
+void fgio_wait_leave(u32 seq)
+{
+	if (seq)
+		end(current, seq);
+}
+
+static bool is_sleep(const struct fgio_wait *wait)
+{
+	return wait->kind == FGIO_WAIT_FUTEX ||
+	       wait->kind == FGIO_WAIT_CONDITION ||
+	       wait->kind == FGIO_WAIT_SYSV_SEMAPHORE;
+}
+
+static noinline void end_sleep(const struct task_struct *task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	count = fgio_wait_copy_of((u64)task, waits, NULL);
+	if (count && is_sleep(&waits[count - 1]))
+		end(task, waits[count - 1].seq);
+}
+
+void fgio_sleep_leave(const struct task_struct *task)
+{
+	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
+
+	/* For nearly all tasks that come to run, this is all. */
+	if (READ_ONCE(bucket->foreground_waiting) &&
+	    fgio_wait_any(bucket, (u64)task))
+		end_sleep(task);
+}
+
+/* Only a task itself begins its waits, so it can look for them unlocked. */
+static struct fgio_bucket *own_bucket(void)
+{
+	return &buckets[index_of((u64)current)].bucket;
+}
+
+bool fgio_wait_has(u64 object)
+{
+	return fgio_wait_seq(own_bucket(), (u64)current, object);
+}
+
+bool fgio_wait_has_any(void)
+{
+	return fgio_wait_any(own_bucket(), (u64)current);
+}
+
+u8 fgio_wait_kind(u64 object)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	if (!fgio_wait_has(object))
+		return FGIO_WAIT_NONE;
+	count = fgio_wait_copy_of((u64)current, waits, NULL);
+	while (count--)
+		if (waits[count].object == object)
+			return waits[count].kind;
+	return FGIO_WAIT_NONE;
+}
+
+void fgio_wait_leave_object(u64 object)
+{
+	fgio_wait_leave(fgio_wait_seq(own_bucket(), (u64)current, object));
+	/* A lock went to another owner, for whom others may wait now. */
+	if (atomic_read(&leased_tasks))
+		fgio_alarm_soon();
+}
+
+void fgio_wait_leave_kind(u8 kind)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count, i;
+
+	count = fgio_wait_copy_of((u64)current, waits, NULL);
+	for (i = 0; i < count; i++) {
+		if (waits[i].kind != kind)
+			continue;
+		fgio_wait_leave(waits[i].seq);
+		return;
+	}
+}
+
+/* Context: the bucket is locked. */
+static void forget_task(struct locked_bucket *locked, u64 task)
+{
+	u32 roots = locked->bucket.foreground_waiting;
+	u32 leases = locked->bucket.leased;
+
+	fgio_wait_forget(&locked->bucket, task);
+	note_roots(locked, roots);
+	note_leases(locked, leases);
+}
+
+unsigned int fgio_wait_copy_of(u64 task,
+			       struct fgio_wait waits[FGIO_WAITS_NESTED],
+			       u64 (*name)(const struct task_struct *task))
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+	unsigned int count;
+
+	locked = lock_bucket(task, &flags);
+	count = fgio_wait_copy(&locked->bucket, task, waits);
+	if (count && name && !name((const struct task_struct *)task)) {
+		forget_task(locked, task);
+		ends_missed++;
+		count = 0;
+	}
+	unlock_bucket(locked, flags);
+	return count;
+}
+
+bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags)
+{
+	struct locked_bucket *locked = lock_bucket(task, flags);
+
+	if (fgio_wait_goes_on(&locked->bucket, task, seq))
+		return true;
+	unlock_bucket(locked, *flags);
+	return false;
+}
+
+void fgio_wait_release(u64 task, unsigned long flags)
+{
+	unlock_bucket(&buckets[index_of(task)], flags);
+}
+
+bool fgio_wait_is_on(u64 task, u32 seq)
+{
+	unsigned long flags;
+
+	if (seq & FGIO_SEQ_OUTSIDE)
+		return fgio_sleep_goes_on(task, seq);
+	if (!fgio_wait_hold(task, seq, &flags))
+		return false;
+	fgio_wait_release(task, flags);
+	return true;
+}
+
+void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+
+	locked = lock_bucket(task, &flags);
+	fgio_wait_set_kind(&locked->bucket, task, seq, kind);
+	unlock_bucket(locked, flags);
+}
+
+bool fgio_lease_is_valid(const struct fgio_lease *lease)
+{
+	return fgio_wait_is_on(lease->root, lease->root_seq) &&
+	       (lease->waiter == lease->root ||
+		fgio_wait_is_on(lease->waiter, lease->waiter_seq));
+}
+
+/*
+ * Whether a boost counts for whatever its task does. One that rests on a guess
+ * does not: what such a task waits for is promoted each time that the walk
+ * comes, which helps if it is the right one, and costs little if it is a
+ * checkpointer that happened to wake a waiter. Nor does that of a task which
+ * was boosted for its open handle, and closed it: only the task itself can
+ * tell.
+ */
+static bool has_reason(u64 task, const struct fgio_lease *lease)
+{
+	if (lease->guess)
+		return false;
+	return lease->kind != FGIO_WAIT_JOURNAL_UPDATES ||
+	       task != (u64)current || current->journal_info;
+}
+
+bool fgio_task_is_boosted(u64 task)
+{
+	struct fgio_lease leases[FGIO_LEASES];
+	struct locked_bucket *locked;
+	unsigned int count, i;
+	unsigned long flags;
+
+	if (likely(!atomic_read(&leased_tasks)) || !fgio_may_boost())
+		return false;
+	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
+		return false;
+	locked = lock_bucket(task, &flags);
+	count = fgio_lease_copy(&locked->bucket, task, leases);
+	unlock_bucket(locked, flags);
+	for (i = 0; i < count; i++)
+		if (has_reason(task, &leases[i]) &&
+		    fgio_lease_is_valid(&leases[i]))
+			return true;
+	return false;
+}
+
+bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
+{
+	struct locked_bucket *locked;
+	bool granted, renewed = false;
+	unsigned long flags;
+	u32 leases;
+
+	locked = lock_bucket(task, &flags);
+	leases = locked->bucket.leased;
+	granted = fgio_lease_grant(&locked->bucket, task, lease, &renewed);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
+	if (!granted)
+		atomic_long_inc(&waits_lost);
+	return granted && !renewed;
+}
+
+void fgio_boost_give_back(u8 kind)
+{
+	struct locked_bucket *locked;
+	u64 task = (u64)current;
+	unsigned long flags;
+	bool has_dropped;
+	u32 leases;
+
+	if (likely(!atomic_read(&leased_tasks)))
+		return;
+	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
+		return;
+	locked = lock_bucket(task, &flags);
+	leases = locked->bucket.leased;
+	fgio_lease_drop(&locked->bucket, task, kind);
+	note_leases(locked, leases);
+	has_dropped = locked->bucket.leased < leases;
+	unlock_bucket(locked, flags);
+	if (has_dropped)
+		fgio_alarm_soon();
+}
+
+struct task_list {
+	u64 tasks[FGIO_BUCKET_NODES];
+	unsigned int count;
+};
+
+static void collect_task(void *context, u64 task)
+{
+	struct task_list *list = context;
+
+	list->tasks[list->count++] = task;
+}
+
+/* Return: how many there were. */
+static unsigned int visit_bucket_roots(unsigned int index,
+				       void (*visit)(u64 task))
+{
+	struct task_list list = { .count = 0 };
+	unsigned long flags;
+	unsigned int i;
+
+	raw_spin_lock_irqsave(&buckets[index].lock, flags);
+	fgio_bucket_roots(&buckets[index].bucket, collect_task, &list);
+	raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+	for (i = 0; i < list.count; i++)
+		visit(list.tasks[i]);
+	return list.count;
+}
+
+/*
+ * Where the next walk sets out, and how many buckets are left until each had
+ * its turn. The walk's thread's own.
+ */
+static struct {
+	unsigned int at;
+	unsigned int left;
+} turn;
+
+bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task))
+{
+	unsigned int count = bucket_count();
+	unsigned int index, passed;
+
+	if (!turn.left)
+		turn.left = count;
+	for_each_set_bit_wrap(index, rooted, count, turn.at) {
+		passed = (index + count - turn.at) % count;
+		if (passed >= turn.left)
+			break;
+		if (room < FGIO_BUCKET_NODES) {
+			turn.left -= passed;
+			turn.at = index;
+			return false;
+		}
+		room -= visit_bucket_roots(index, visit);
+	}
+	turn.at = (turn.at + turn.left) % count;
+	turn.left = 0;
+	return true;
+}
+
+void fgio_wait_settle_leases(u32 since,
+			     void (*visit)(const struct fgio_lease *lease))
+{
+	struct fgio_lease leases[FGIO_BUCKET_LEASES];
+	struct fgio_bucket *bucket;
+	unsigned int index, count, i;
+	unsigned long flags;
+	u32 before;
+
+	for_each_set_bit(index, leased, bucket_count()) {
+		bucket = &buckets[index].bucket;
+		raw_spin_lock_irqsave(&buckets[index].lock, flags);
+		count = fgio_bucket_leases(bucket, leases);
+		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+		for (i = 0; i < count; i++)
+			visit(&leases[i]);
+		raw_spin_lock_irqsave(&buckets[index].lock, flags);
+		before = bucket->leased;
+		fgio_lease_expire(bucket, since);
+		note_leases(&buckets[index], before);
+		raw_spin_unlock_irqrestore(&buckets[index].lock, flags);
+	}
+}
+
+bool fgio_wait_roots_exist(void)
+{
+	return !bitmap_empty(rooted, bucket_count());
+}
+
+bool fgio_wait_leases_exist(void)
+{
+	return atomic_read(&leased_tasks);
+}
+
+unsigned int fgio_wait_boosted(void)
+{
+	return max(atomic_read(&leased_tasks), 0);
+}
+
+u64 fgio_wait_lost(void)
+{
+	u64 lost = atomic_long_read(&waits_lost);
+	unsigned int index;
+
+	for (index = 0; index < bucket_count(); index++)
+		lost += READ_ONCE(buckets[index].bucket.given_way);
+	return lost;
+}
+
+unsigned int fgio_wait_foreground_waiting(void)
+{
+	unsigned int index, sum = 0;
+
+	for_each_set_bit(index, rooted, bucket_count())
+		sum += READ_ONCE(buckets[index].bucket.foreground_waiting);
+	return sum;
+}
+
+void fgio_wait_forget_current(void)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+
+	if (!fgio_waits_matter())
+		return;
+	locked = lock_bucket((u64)current, &flags);
+	forget_task(locked, (u64)current);
+	unlock_bucket(locked, flags);
+}
+
+void fgio_wait_forget_all(void)
+{
+	struct locked_bucket *locked;
+	unsigned int index;
+	unsigned long flags;
+	u32 roots, leases;
+
+	for (index = 0; index < bucket_count(); index++) {
+		locked = &buckets[index];
+		raw_spin_lock_irqsave(&locked->lock, flags);
+		roots = locked->bucket.foreground_waiting;
+		leases = locked->bucket.leased;
+		fgio_bucket_clear(&locked->bucket);
+		note_roots(locked, roots);
+		note_leases(locked, leases);
+		raw_spin_unlock_irqrestore(&locked->lock, flags);
+		cond_resched();
+	}
+}
+
+int fgio_wait_init(void)
+{
+	unsigned int index;
+
+	bucket_bits = clamp(order_base_2(waits_max / FGIO_BUCKET_NODES), 6, 17);
+	buckets = vzalloc(array_size(bucket_count(), sizeof(*buckets)));
+	rooted = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	leased = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	if (!buckets || !rooted || !leased) {
+		fgio_wait_exit();
+		return -ENOMEM;
+	}
+	for (index = 0; index < bucket_count(); index++)
+		raw_spin_lock_init(&buckets[index].lock);
+	return 0;
+}
+
+void fgio_wait_exit(void)
+{
+	vfree(buckets);
+	bitmap_free(rooted);
+	bitmap_free(leased);
+}

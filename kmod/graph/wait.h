@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Waits and boosts. Kinds of waits are FGIO_WAIT_* of uapi/fgio.h, since blame
+ * reports them.
+ */
+#ifndef FGIO_WAIT_H
+#define FGIO_WAIT_H
+
+#include "core/inherit.h"
+
+struct task_struct;
+
+/* --- for layers ------------------------------------------------------- */
+
+/**
+ * fgio_wait_enter() - the current task begins to wait
+ * @kind: FGIO_WAIT_*
+ * @object: what for, usually its address
+ * @detail: what the blockers() of its layer wants to know
+ *
+ * Return: to be passed to fgio_wait_leave(); 0 when the wait was not recorded.
+ * Context: any but NMI.
+ */
+u32 fgio_wait_enter(u8 kind, u64 object, u64 detail);
+
+/* The wait is over. Zero is ignored. Context: any but NMI. */
+void fgio_wait_leave(u32 seq);
+
+/* The current task's innermost wait for an object is over, if it has one. */
+void fgio_wait_leave_object(u64 object);
+
+/*
+ * The current task's outermost wait of a kind is over, if it has one. Context:
+ * as fgio_wait_leave().
+ */
+void fgio_wait_leave_kind(u8 kind);
+
+/* Whether the current task waits for an object; for anything. */
+bool fgio_wait_has(u64 object);
+bool fgio_wait_has_any(void);
+
+/* The kind of the current task's wait for an object; 0 when it has none. */
+u8 fgio_wait_kind(u64 object);
+
+/* Whether I/O of the current task is critical: foreground, or boosted. */
+bool fgio_current_is_critical(void);
+
+/* Whether a task has a valid boost. Context: any but NMI. */
+bool fgio_task_is_boosted(u64 task);
+
+/**
+ * fgio_boost_give_back() - the current task may have got out of the way
+ * @kind: of waits for what it released; FGIO_WAIT_NONE: of all
+ *
+ * It woke another task, or released a lock: its boosts end, and the walk looks
+ * soon whether a foreground task still waits for it. Does nothing, cheaply,
+ * when it has none. Context: any but NMI.
+ */
+void fgio_boost_give_back(u8 kind);
+
+/**
+ * fgio_wait_hold() - keep a wait from ending
+ * @task: the waiting task
+ * @seq: which wait
+ * @flags: for fgio_wait_release()
+ *
+ * While it is held, what the task waits for exists (a lock, a journal), and so
+ * does the task: both outlive the wait.
+ *
+ * Return: false, with nothing held, when the wait is over.
+ * Context: interrupts are off until fgio_wait_release(); no spinlock_t may be
+ * taken in between.
+ */
+bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags);
+void fgio_wait_release(u64 task, unsigned long flags);
+
+/*
+ * Whether a wait goes on; also one that a layer found unrecorded. Context: any
+ * but NMI.
+ */
+bool fgio_wait_is_on(u64 task, u32 seq);
+
+/* A wait that is recorded turned out to be of another kind. */
+void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
+
+/*
+ * The current task, a foreground task, begins to sleep in futex(2) or semop(2),
+ * until the scheduler runs it again and says so. Context: the scheduler's, with
+ * the run queue locked.
+ */
+void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
+void fgio_sleep_leave(const struct task_struct *task);
+
+/* --- for the walk ----------------------------------------------------- */
+
+/**
+ * fgio_wait_copy_of() - the waits of a task
+ * @task: its key
+ * @waits: out: outermost first
+ * @name: called under the lock when it waits; its result 0 means that there is
+ *	no such task any more, whose end was missed: then it is forgotten. May
+ *	be NULL
+ *
+ * Return: how many.
+ */
+unsigned int fgio_wait_copy_of(u64 task,
+			       struct fgio_wait waits[FGIO_WAITS_NESTED],
+			       u64 (*name)(const struct task_struct *task));
+
+bool fgio_lease_is_valid(const struct fgio_lease *lease);
+
+/* Return: whether it is a boost that the task did not have before. */
+bool fgio_wait_boost(u64 task, const struct fgio_lease *lease);
+
+/**
+ * fgio_wait_visit_roots() - the foreground tasks that wait
+ * @room: for how many, at least FGIO_BUCKET_NODES
+ * @visit: called for each, with nothing locked
+ *
+ * Goes on where the last call ran out of room, so that each has its turn.
+ *
+ * Return: whether each had its turn now, in this call and those before it.
+ */
+bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task));
+
+/*
+ * Calls @visit for each lease, with nothing locked, then drops those that no
+ * walk renewed from @since on.
+ */
+void fgio_wait_settle_leases(u32 since,
+			     void (*visit)(const struct fgio_lease *lease));
+bool fgio_wait_roots_exist(void);
+bool fgio_wait_leases_exist(void);
+
+/* Totals for FGIO_IOC_STATE. */
+unsigned int fgio_wait_boosted(void);
+unsigned int fgio_wait_foreground_waiting(void);
+u64 fgio_wait_lost(void);
+
+/* --- when ends of waits were missed ------------------------------------ */
+
+/* A thread ends. Context: its own, in sched_process_exit. */
+void fgio_wait_forget_current(void);
+
+/*
+ * Hooks went away, and with them the news of waits that end: forget all. Tasks
+ * that wait on are recorded when they wait next. Context: may sleep.
+ */
+void fgio_wait_forget_all(void);
+
+int fgio_wait_init(void);
+void fgio_wait_exit(void);
+
+#endif /* FGIO_WAIT_H */

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The thread that walks the wait graph (core/inherit.c) while foreground tasks
+ * wait: it finds the tasks in the way, boosts them, and has their I/O promoted.
+ *
+ * Most waits are short. A wait is looked at when it has lasted walk_delay_us,
+ * then again and again every walk_interval_us: so owners that change, events
+ * that were missed and chains that grow need no care of their own.
+ */
+#define pr_fmt(fmt) "fgio: " fmt
+
+#include <linux/hash.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/vmalloc.h>
+
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "base/mechanism.h"
+#include "base/trace.h"
+#include "graph/alarm.h"
+#include "graph/blame.h"
+#include "graph/layer.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+
+#define VISITED_BITS 13
+#define NAME_BITS 12
+/*
+ * While walks find no task in the way (threads of a pool wait for work), they
+ * come less often, by up to so many doublings.
+ */
+#define CALM_MAX 4
+/* How often one walk goes on from what the block layer answered. */
+#define ROUNDS_MAX 3
+
+static bool transitive = true;
+module_param(transitive, bool, 0644);
+MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
+
+static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
+module_param(walk_roots_max, uint, 0444);
+MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
+
+struct name {
+	u64 task;
+	u32 walk;
+	s32 tid;
+	char comm[TASK_COMM_LEN];
+};
+
+/* The state of the walk that is going on; the thread's own. */
+static struct {
+	struct fgio_walk walk;
+	struct fgio_target *targets;
+	unsigned int target_count;
+	struct name *names;
+	/* By link: what the task itself waits for, and what was done. */
+	u8 *kinds;
+	u32 *actions;
+	u32 *root_seqs;
+	/* Leases that were renewed before this walk end with it. */
+	u32 since;
+} now;
+
+/* Held while a walk looks at tasks that wait. */
+static DEFINE_MUTEX(walking);
+/* Under it: walks look at nothing any more. */
+static bool is_stopped;
+
+static struct task_struct *thread;
+/* Makes what the walk found in the block layer critical. */
+static fgio_promote_fn *promote;
+/* Doublings of the interval while walks find nothing. */
+static unsigned int calm;
+static u64 last_walk_ns;
+
+/*
+ * Numbers of the walks in which this turn and the last one began. A turn takes
+ * more than one walk when more foreground tasks wait than one walk has room
+ * for.
+ */
+static u32 turn_began, last_turn_began;
+
+static struct {
+	u64 walks;
+	u64 walk_ns;
+	u64 boosts;
+	u64 boosted_ns;
+	u64 in_vain_ns;
+} totals;
+
+static bool walk_is_needed(void)
+{
+	return fgio_wait_roots_exist() || fgio_wait_leases_exist();
+}
+
+/* Context: hard interrupt. */
+static void ring(void)
+{
+	if (walk_is_needed())
+		wake_up_process(thread);
+}
+
+static struct name *name_of(u64 task)
+{
+	return &now.names[hash_64(task, NAME_BITS)];
+}
+
+static void note_name(u64 key, const struct task_struct *task)
+{
+	struct name *name = name_of(key);
+
+	name->task = key;
+	name->walk = now.walk.number;
+	name->tid = task->pid;
+	strscpy(name->comm, task->comm, sizeof(name->comm));
+}
+
+u64 fgio_walk_name(const struct task_struct *supposed)
+{
+	u64 key = (u64)supposed;
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	if (task)
+		note_name(key, task);
+	rcu_read_unlock();
+	return task ? key : 0;
+}
+
+static u32 root_link(u32 link)
+{
+	while (now.walk.links[link].parent != link)
+		link = now.walk.links[link].parent;
+	return link;
+}
+
+void fgio_walk_note_action(u32 link, u32 action)
+{
+	now.actions[root_link(link)] |= action;
+}
+
+void fgio_walk_is_condition(const struct fgio_walk_step *step)
+{
+	now.kinds[step->link] = FGIO_WAIT_CONDITION;
+	now.walk.from_kind = FGIO_WAIT_CONDITION;
+	if (!(step->wait->seq & FGIO_SEQ_OUTSIDE))
+		fgio_wait_is_of_kind(step->task, step->wait->seq,
+				     FGIO_WAIT_CONDITION);
+}
+
+void fgio_target_add(const struct fgio_walk_step *step,
+		     enum fgio_target_kind kind, u64 object, u64 first,
+		     u64 last)
+{
+	if (now.target_count == FGIO_TARGETS_MAX)
+		return;
+	/* A guess is worth the page that is waited for, not the whole file. */
+	if (now.walk.links[step->link].guess &&
+	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
+		return;
+	now.targets[now.target_count++] = (struct fgio_target){
+		.kind = kind,
+		.link = step->link,
+		.object = object,
+		.first = first,
+		.last = last,
+		.wait = *step->wait,
+	};
+}
+
+/* Return: whether a task waits for what no hook recorded. */
+static bool waits_unrecorded(u64 task, struct fgio_wait *wait)
+{
+	const struct fgio_layer *layer;
+	unsigned int i;
+
+	for (i = 0; (layer = fgio_layer_at(i)); i++)
+		if (layer->unrecorded && fgio_mechanism_on(layer->mechanism) &&
+		    layer->unrecorded(task, wait))
+			return true;
+	return false;
+}
+
+static unsigned int copy_waits(void *context, u64 task,
+			       struct fgio_wait waits[FGIO_WAITS_NESTED])
+{
+	unsigned int count = fgio_wait_copy_of(task, waits, fgio_walk_name);
+
+	/* It may have declared that it waits, and sleep for a lock besides. */
+	if (!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD))
+		count += waits_unrecorded(task, &waits[count]);
+	return count;
+}
+
+static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
+			 const struct fgio_wait *wait)
+{
+	const struct fgio_layer *layer = fgio_layer_of(wait->kind);
+	struct fgio_walk_step step = {
+		.walk = walk,
+		.link = link,
+		.task = walk->links[link].task,
+		.wait = wait,
+	};
+
+	now.kinds[link] = wait->kind;
+	/* The outermost wait that is not a hint is the one that is blamed. */
+	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
+		now.root_seqs[link] = wait->seq;
+	if (layer && layer->blockers && fgio_mechanism_on(layer->mechanism))
+		layer->blockers(&step);
+}
+
+static void trace_boost(u64 task, const struct fgio_lease *lease)
+{
+	const struct name *name = name_of(task);
+	bool is_known = name->task == task && name->walk == now.walk.number;
+
+	trace_fgio_boost(is_known ? name->tid : 0, is_known ? name->comm : "?",
+			 now.walk.from_kind, lease->root,
+			 now.walk.links[now.walk.from].depth + 1);
+}
+
+static void boost_task(void *context, u64 task, const struct fgio_lease *lease)
+{
+	if (!fgio_may_boost())
+		return;
+	fgio_walk_note_action(now.walk.from, FGIO_BLAME_BOOSTED);
+	if (!fgio_wait_boost(task, lease))
+		return;
+	totals.boosts++;
+	trace_boost(task, lease);
+}
+
+static const struct fgio_walk_operations operations = {
+	.waits = copy_waits,
+	.blockers = ask_blockers,
+	.boost = boost_task,
+};
+
+static void add_root(u64 task)
+{
+	fgio_walk_root(&now.walk, task);
+}
+
+static void follow_lost_target(const struct fgio_target *target)
+{
+	const struct fgio_layer *layer = fgio_layer_of(target->wait.kind);
+
+	if (layer && layer->not_found)
+		layer->not_found(&now.walk, target);
+}
+
+/* I/O that was not found in the block layer is yet to be submitted. */
+static void follow_lost_targets(unsigned int from)
+{
+	unsigned int i;
+
+	for (i = from; i < now.target_count; i++)
+		if (!now.targets[i].found)
+			follow_lost_target(&now.targets[i]);
+}
+
+static void follow(void)
+{
+	unsigned int done = 0;
+	unsigned int round;
+	u32 links;
+
+	for (round = 0; round < ROUNDS_MAX; round++) {
+		links = now.walk.count;
+		fgio_walk_run(&now.walk);
+		promote(now.targets + done, now.target_count - done,
+			&now.walk);
+		follow_lost_targets(done);
+		done = now.target_count;
+		if (round && now.walk.count == links)
+			break;
+	}
+}
+
+/* What the last walk noted. */
+static void clear_link_notes(void)
+{
+	u32 count = now.walk.count;
+
+	memset(now.kinds, 0, count * sizeof(*now.kinds));
+	memset(now.actions, 0, count * sizeof(*now.actions));
+	memset(now.root_seqs, 0, count * sizeof(*now.root_seqs));
+}
+
+static void blame_step(struct fgio_chain *chain, u32 link)
+{
+	struct fgio_blame_step *step = &chain->step[chain->steps++];
+	u64 task = now.walk.links[link].task;
+	const struct name *name = name_of(task);
+
+	step->kind = now.kinds[link];
+	if (name->task != task || name->walk != now.walk.number)
+		return;
+	step->tid = name->tid;
+	memcpy(step->comm, name->comm, sizeof(step->comm));
+}
+
+/* The first blocker of each task is taken for the one that matters. */
+static void blame_root(u32 root)
+{
+	struct fgio_chain chain = {
+		.task = now.walk.links[root].task,
+		.seq = now.root_seqs[root],
+		.inner_kind = now.kinds[root],
+		.actions = now.actions[root],
+	};
+	u32 link = root;
+
+	while (now.walk.links[link].child != link &&
+	       chain.steps < FGIO_BLAME_STEPS) {
+		link = now.walk.links[link].child;
+		blame_step(&chain, link);
+		if (now.kinds[link])
+			chain.inner_kind = now.kinds[link];
+	}
+	fgio_blame_chain(&chain);
+}
+
+static void blame_roots(void)
+{
+	u32 link;
+
+	for (link = 0; link < now.walk.count; link++)
+		if (now.walk.links[link].parent == link &&
+		    now.root_seqs[link])
+			blame_root(link);
+}
+
+/*
+ * The first walk whose leases still count: those of foreground tasks that this
+ * walk had no room for last until their next turn is over.
+ */
+static u32 since_walk(bool turn_is_over)
+{
+	return turn_is_over ? turn_began : last_turn_began;
+}
+
+static void begin_turn(void)
+{
+	last_turn_began = turn_began;
+	turn_began = now.walk.number + 1;
+}
+
+/*
+ * A lease that was renewed served a wait since the last walk. One that is still
+ * valid but was not renewed did not, or not for all of that time. Of one whose
+ * wait ended, or whose task closed the handle that it was boosted for, nothing
+ * is counted: the boost ended with it.
+ */
+static void account_lease(const struct fgio_lease *lease)
+{
+	u64 elapsed_ns = ktime_get_ns() - last_walk_ns;
+
+	if ((s32)(lease->walk - now.since) >= 0) {
+		totals.boosted_ns += elapsed_ns;
+	} else if (lease->kind != FGIO_WAIT_JOURNAL_UPDATES &&
+		   fgio_lease_is_valid(lease)) {
+		totals.boosted_ns += elapsed_ns;
+		totals.in_vain_ns += elapsed_ns;
+		trace_fgio_boost_in_vain(lease->kind, elapsed_ns);
+	}
+}
+
+static void note_calm(bool is_calm)
+{
+	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
+}
+
+/* Half of the links are left for the tasks that are in their way. */
+static unsigned int roots_max(void)
+{
+	return clamp(walk_roots_max, 2 * FGIO_BUCKET_NODES, FGIO_LINKS_MAX / 2);
+}
+
+static void walk_once(void)
+{
+	u64 began_ns = ktime_get_ns();
+	bool turn_is_over;
+	u64 duration_ns;
+	u32 roots;
+
+	if (!last_walk_ns)
+		last_walk_ns = began_ns;
+	clear_link_notes();
+	now.target_count = 0;
+	now.walk.number++;
+	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
+	fgio_walk_begin(&now.walk);
+	turn_is_over = fgio_wait_visit_roots(roots_max(), add_root);
+	now.since = since_walk(turn_is_over);
+	roots = now.walk.count;
+	follow();
+	note_calm(now.walk.count == roots && !now.target_count);
+	blame_roots();
+	fgio_wait_settle_leases(now.since, account_lease);
+	if (turn_is_over)
+		begin_turn();
+	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
+	totals.walks++;
+	duration_ns = ktime_get_ns() - began_ns;
+	fgio_alarm_took(duration_ns);
+	totals.walk_ns += duration_ns;
+}
+
+void fgio_walk_pause(void)
+{
+	mutex_lock(&walking);
+}
+
+void fgio_walk_resume(void)
+{
+	mutex_unlock(&walking);
+}
+
+void fgio_walk_stop(void)
+{
+	mutex_lock(&walking);
+	is_stopped = true;
+	mutex_unlock(&walking);
+}
+
+static int walk_thread(void *unused)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+		__set_current_state(TASK_RUNNING);
+		if (kthread_should_stop())
+			break;
+		mutex_lock(&walking);
+		if (!is_stopped)
+			walk_once();
+		mutex_unlock(&walking);
+		if (walk_is_needed())
+			fgio_alarm_again(calm);
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+void fgio_walk_state(struct fgio_state *state)
+{
+	state->foreground_waiting = fgio_wait_foreground_waiting();
+	state->boosted = fgio_wait_boosted();
+	state->walks = totals.walks;
+	state->walk_ns = totals.walk_ns;
+	state->boosts = totals.boosts;
+	state->boosted_ns = totals.boosted_ns;
+	state->boosted_in_vain_ns = totals.in_vain_ns;
+	state->waits_lost = fgio_wait_lost();
+	state->walk_overflows = now.walk.overflowed;
+	state->watches_lost = fgio_helper_unwatched();
+}
+
+static void free_walk(void)
+{
+	vfree(now.walk.links);
+	vfree(now.walk.visited);
+	vfree(now.targets);
+	vfree(now.names);
+	vfree(now.kinds);
+	vfree(now.actions);
+	vfree(now.root_seqs);
+}
+
+static bool allocate_walk(void)
+{
+	turn_began = now.walk.number + 1;
+	last_turn_began = turn_began;
+	now.walk.operations = &operations;
+	now.walk.capacity = FGIO_LINKS_MAX;
+	now.walk.visited_bits = VISITED_BITS;
+	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
+	now.walk.visited = vcalloc(1U << VISITED_BITS,
+				   sizeof(*now.walk.visited));
+	now.targets = vcalloc(FGIO_TARGETS_MAX, sizeof(*now.targets));
+	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
+	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
+	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
+	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));
+	return now.walk.links && now.walk.visited && now.targets &&
+	       now.names && now.kinds && now.actions && now.root_seqs;
+}
+
+int fgio_walk_init(fgio_promote_fn *promote_targets)
+{
+	promote = promote_targets;
+	if (!allocate_walk()) {
+		free_walk();
+		return -ENOMEM;
+	}
+	fgio_alarm_init(ring);
+	thread = kthread_run(walk_thread, NULL, "fgio_walk");
+	if (IS_ERR(thread)) {
+		free_walk();
+		return PTR_ERR(thread);
+	}
+	/* The timer may look at it until it is cancelled for good. */
+	get_task_struct(thread);
+	/* What it is late with, requests wait for. */
+	set_user_nice(thread, MIN_NICE);
+	return 0;
+}
+
+/* No hook is attached any more. */
+void fgio_walk_exit(void)
+{
+	kthread_stop(thread);
+	fgio_alarm_exit();
+	put_task_struct(thread);
+	free_walk();
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks and conditions in user space: which tasks are to wake one that sleeps
+ * in futex(2) (kernel/futex). sleep.c finds the sleepers.
+ *
+ * What a futex is the kernel does not know. It shows in the value that is
+ * waited on, and in the memory around it:
+ *
+ *	pthread_mutex_t		2; the owner's thread id stands 8 bytes further
+ *	 robust or PI		the owner's thread id itself, with FUTEX_WAITERS
+ *	pthread_rwlock_t	3; a writer that holds it left its thread id
+ *	pthread_join()		the thread id that is waited for
+ *
+ * as glibc has them (nptl, struct_mutex.h and struct_rwlock.h, x86-64). The
+ * memory is believed only where all of it fits and the thread id is one of the
+ * waiter's process or, for a shared futex, of a thread that the waiter may tag.
+ * Everything else, and all of these while their owner is not known, is a
+ * condition: the tasks that woke it lately are expected to do so again.
+ *
+ * The walk reads the waiter's memory, again each time, since the owner changes
+ * while others sleep on.
+ */
+#include <linux/bitfield.h>
+#include <linux/ftrace.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/futex.h>
+
+#include "base/helper.h"
+#include "base/hook.h"
+#include "compat/compat.h"
+#include "graph/found.h"
+#include "graph/sleeper.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/futex.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+#include "who/trust.h"
+
+struct glibc_mutex {
+	u32 lock;
+	u32 count;
+	s32 owner;
+	u32 users;
+	s32 kind;
+};
+
+/* Types, robust, PI, PP and elision; all other bits are unused. */
+#define GLIBC_MUTEX_KINDS 0x3ff
+#define GLIBC_MUTEX_SHARED 0x80
+
+struct glibc_rwlock {
+	u32 readers;
+	u32 writers;
+	u32 phase_futex;
+	u32 writers_futex;
+	u32 pad[2];
+	s32 writer;
+	s32 shared;
+};
+
+#define GLIBC_RWLOCK_WRITE_LOCKED 2
+
+/* Wakers of shared futexes are of no interest before one is watched. */
+static bool shared_watched;
+
+static bool is_shared(u64 detail)
+{
+	return detail & FGIO_FUTEX_IS_SHARED;
+}
+
+static enum fgio_futex_shape shape_of(u64 detail)
+{
+	return FIELD_GET(FGIO_FUTEX_SHAPE, detail);
+}
+
+static const void __user *address_of(u64 detail, long offset)
+{
+	return (const void __user *)((detail & FGIO_FUTEX_ADDRESS) + offset);
+}
+
+/* The two words of a glibc condition variable are one object, hence the 8. */
+u64 fgio_futex_object(const struct mm_struct *mm, u64 address)
+{
+	return hash_64((u64)mm, 64) ^ (address & ~7ULL);
+}
+
+/*
+ * A shared futex is known by its page, which all processes have in common as
+ * long as it stays in memory. Context: any but NMI; the memory is current's.
+ */
+static u64 object_of(u64 address, bool shared)
+{
+	struct page *page;
+	u64 object;
+
+	if (!shared || get_user_pages_fast_only(address & PAGE_MASK, 1, 0,
+						&page) != 1)
+		return fgio_futex_object(current->mm, address);
+	object = hash_64((u64)page, 64) ^ (address & ~7ULL & ~PAGE_MASK);
+	put_page(page);
+	return object;
+}
+
+/* Instead of a thread id: not what it looked like, or not resident. */
+#define OWNER_UNKNOWN (-1)
+
+static pid_t mutex_owner(u64 detail)
+{
+	struct glibc_mutex mutex;
+
+	if (copy_from_user_nofault(&mutex, address_of(detail, 0),
+				   sizeof(mutex)))
+		return OWNER_UNKNOWN;
+	/* Released: the waiter is being woken, whatever kind of lock it is. */
+	if (mutex.lock != FGIO_GLIBC_CONTENDED_MUTEX)
+		return 0;
+	if (!mutex.owner || !mutex.users || mutex.kind & ~GLIBC_MUTEX_KINDS ||
+	    !(mutex.kind & GLIBC_MUTEX_SHARED) == is_shared(detail))
+		return OWNER_UNKNOWN;
+	return mutex.owner;
+}
+
+/* Where the rwlock begins follows from which of its futexes this is. */
+static pid_t rwlock_owner(u64 detail)
+{
+	bool is_phase = !(detail & 4);
+	struct glibc_rwlock rwlock;
+	long offset;
+
+	offset = is_phase ? offsetof(struct glibc_rwlock, phase_futex) :
+			    offsetof(struct glibc_rwlock, writers_futex);
+	if (copy_from_user_nofault(&rwlock, address_of(detail, -offset),
+				   sizeof(rwlock)))
+		return OWNER_UNKNOWN;
+	if (!(rwlock.readers & GLIBC_RWLOCK_WRITE_LOCKED) || !rwlock.writer ||
+	    !rwlock.shared == is_shared(detail))
+		return OWNER_UNKNOWN;
+	return rwlock.writer;
+}
+
+/*
+ * Return: what stands there as the owner's thread id, which may be anything; 0
+ * when there is no owner; OWNER_UNKNOWN. Context: any; the waiter's memory is
+ * current's; what is not resident is not read.
+ */
+static pid_t read_owner(u64 detail)
+{
+	u32 word;
+
+	switch (shape_of(detail)) {
+	case FGIO_SHAPE_MUTEX:
+		return mutex_owner(detail);
+	case FGIO_SHAPE_RWLOCK:
+		return rwlock_owner(detail);
+	case FGIO_SHAPE_OWNER_WORD:
+	case FGIO_SHAPE_JOIN:
+		if (copy_from_user_nofault(&word, address_of(detail, 0),
+					   sizeof(word)))
+			return OWNER_UNKNOWN;
+		if (shape_of(detail) == FGIO_SHAPE_JOIN)
+			return word;
+		return word & FUTEX_TID_MASK;
+	default:
+		return OWNER_UNKNOWN;
+	}
+}
+
+/*
+ * The task that an owner's thread id means to a waiter, or NULL. Context: RCU;
+ * the waiter's memory is @mm.
+ */
+static struct task_struct *owner_of(struct task_struct *waiter,
+				    const struct mm_struct *mm, u64 detail,
+				    pid_t tid)
+{
+	struct pid_namespace *namespace = task_active_pid_ns(waiter);
+	struct task_struct *owner;
+
+	if (tid <= 0 || !namespace)
+		return NULL;
+	owner = pid_task(find_pid_ns(tid, namespace), PIDTYPE_PID);
+	if (!owner || READ_ONCE(owner->mm) == mm)
+		return owner;
+	if (!is_shared(detail) || shape_of(detail) == FGIO_SHAPE_JOIN)
+		return NULL;
+	/* Any process can write any thread id into memory of its own. */
+	return fgio_may_lend(waiter, owner) ? owner : NULL;
+}
+
+static void watch(const struct fgio_walk_step *step, u64 object, bool shared)
+{
+	if (shared)
+		WRITE_ONCE(shared_watched, true);
+	fgio_watch_for(step, object);
+}
+
+/*
+ * A foreground task is not noted as a condition's waker: it needs no boost,
+ * what it waits for is followed anyway, and it would take the place of a task
+ * that does.
+ */
+static void signal(u64 object)
+{
+	if (fgio_helper_remembers(object) && !fgio_current_is_foreground())
+		fgio_helper_note(object, false);
+}
+
+/* A waker is mostly done with what the task that it wakes waited for. */
+static void note(u64 address, bool shared)
+{
+	if (!shared || READ_ONCE(shared_watched))
+		signal(object_of(address, shared));
+	fgio_boost_give_back(FGIO_WAIT_NONE);
+}
+
+/* int futex_wake(u32 __user *uaddr, unsigned int flags, ...) */
+static void on_wake(unsigned long function, unsigned long caller,
+		    struct ftrace_ops *operations, struct ftrace_regs *regs)
+{
+	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
+
+	/* A thread that ends wakes the one that joins it. */
+	if (fgio_waits_matter() && !(current->flags & PF_EXITING))
+		note(fgio_ftrace_argument(regs, 0), shared);
+}
+
+/*
+ * int futex_wake_op(u32 __user *uaddr1, unsigned int flags,
+ *		     u32 __user *uaddr2, ...), and futex_requeue()
+ */
+static void on_wake_two(unsigned long function, unsigned long caller,
+			struct ftrace_ops *operations,
+			struct ftrace_regs *regs)
+{
+	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
+
+	if (!fgio_waits_matter())
+		return;
+	note(fgio_ftrace_argument(regs, 0), shared);
+	note(fgio_ftrace_argument(regs, 2), shared);
+}
+
+static struct fgio_hook hooks[] = {
+	FGIO_LOOK("futex_wake", USER, on_wake),
+	FGIO_LOOK("futex_wake_op", USER, on_wake_two),
+	FGIO_LOOK("futex_requeue", USER, on_wake_two),
+	{}
+};
+
+/**
+ * struct finding - what the walk learnt from a waiter's memory
+ * @is_known: whether the owner is: @owner, or none where that is 0
+ * @owner: its key
+ * @object: otherwise, conditions whose wakers are asked for
+ * @shared: which of them other processes share
+ * @count: of these
+ */
+struct finding {
+	bool is_known;
+	u64 owner;
+	u64 object[FGIO_FUTEX_VECTOR_MAX];
+	bool shared[FGIO_FUTEX_VECTOR_MAX];
+	u32 count;
+};
+
+static void add_condition(struct finding *finding, u64 address, bool shared)
+{
+	finding->object[finding->count] = object_of(address, shared);
+	finding->shared[finding->count] = shared;
+	finding->count++;
+}
+
+/* The array of futex_waitv(), which is as it was unless its process errs. */
+static void add_vector(struct finding *finding, u64 detail)
+{
+	struct futex_waitv waits[FGIO_FUTEX_VECTOR_MAX];
+	u32 count = FIELD_GET(FGIO_FUTEX_COUNT, detail);
+	u32 i;
+
+	if (copy_from_user_nofault(waits, address_of(detail, 0),
+				   count * sizeof(*waits)))
+		return;
+	for (i = 0; i < count; i++)
+		add_condition(finding, waits[i].uaddr,
+			      !(waits[i].flags & FUTEX_PRIVATE_FLAG));
+}
+
+/* Context: fgio_sleeper_look()'s. */
+static void look_around(struct task_struct *waiter,
+			const struct fgio_wait *wait, void *data)
+{
+	struct finding *finding = data;
+	struct task_struct *owner;
+	u64 detail = wait->detail;
+	pid_t tid = read_owner(detail);
+
+	rcu_read_lock();
+	owner = owner_of(waiter, current->mm, detail, tid);
+	finding->owner = fgio_walk_name(owner);
+	rcu_read_unlock();
+	finding->is_known = finding->owner || !tid;
+	if (finding->is_known)
+		return;
+	if (shape_of(detail) == FGIO_SHAPE_VECTOR)
+		add_vector(finding, detail);
+	else
+		add_condition(finding, detail & FGIO_FUTEX_ADDRESS,
+			      is_shared(detail));
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	struct finding finding = {};
+	u32 i;
+
+	if (!fgio_sleeper_look(step, look_around, &finding))
+		return;
+	if (finding.is_known) {
+		fgio_walk_found(step->walk, finding.owner);
+		return;
+	}
+	fgio_walk_is_condition(step);
+	for (i = 0; i < finding.count; i++) {
+		watch(step, finding.object[i], finding.shared[i]);
+		fgio_guessed_by_history(step, finding.object[i]);
+	}
+}
+
+const struct fgio_layer fgio_futex_layer = {
+	.name = "futex",
+	.mechanism = FGIO_MECHANISM_USER,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_FUTEX, FGIO_WAIT_CONDITION),
+	.hooks = hooks,
+	.blockers = blockers,
+};

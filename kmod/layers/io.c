@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Outstanding I/O: waits for a page, a buffer or a range of a file.
+ *
+ *	folio_wait_bit_common		a page that is locked or under writeback
+ *					(all such waits come through here)
+ *	__filemap_fdatawait_range	a range of a file to be written: fsync,
+ *					and journals that write data first
+ *	out_of_line_wait_on_bit(_lock)	a buffer that is locked, or journalled
+ *	inode_wait_for_writeback and	a file that a task is submitting
+ *	its kin
+ *	io_schedule(_timeout)		for blame alone: a foreground task that
+ *					waits for nothing known
+ *
+ * The I/O is looked for by promote.c, in the queues and where tasks wait for a
+ * slot. What is in neither, nor in the device, is yet to be submitted, by a
+ * task that submitted I/O of that kind lately; or it is done, and a worker has
+ * yet to account for it before the page is said to be written:
+ *
+ *	ext4_convert_unwritten_extents	such a worker, for extents that were
+ *	xfs_end_ioend			allocated ahead of their data; it
+ *					may wait for locks and the journal
+ *
+ * A buffer is known by its address alone, since other subsystems wait for bits
+ * in the same way: it is compared with bi_private, and never followed.
+ *
+ * Left out:
+ *	wb_wait_for_completion (sync(2)): for all of a disk's dirty data.
+ *	submit_bio_wait: for I/O that is never queued (flush.c), or that its
+ *		submitter's class decides.
+ *	PG_private_2: of network file systems.
+ */
+#include <linux/buffer_head.h>
+#include <linux/fs.h>
+#include <linux/iomap.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/wait_bit.h>
+
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "block/contents.h"
+#include "graph/found.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/io.h"
+#include "layers/journal.h"
+#include "who/commit.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+
+/* In the detail of waits for a page: its index, and above it its order. */
+#define ORDER_SHIFT 56
+#define INDEX_MASK ((1ULL << ORDER_SHIFT) - 1)
+
+/*
+ * In the detail of waits for a range: the first page above, the last below.
+ * Ranges beyond 2^32 pages (16 TiB) are taken to reach to the end.
+ */
+#define FIRST_SHIFT 32
+#define BEYOND U32_MAX
+
+/* The same: for the file's writer to be through, not for any page. */
+#define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
+
+static u8 kind_of_page_bit(int bit)
+{
+	switch (bit) {
+	case PG_locked:
+		return FGIO_WAIT_PAGE_LOCK;
+	case PG_writeback:
+		return FGIO_WAIT_PAGE_WRITEBACK;
+	default:
+		return FGIO_WAIT_NONE;
+	}
+}
+
+/*
+ * The caller has a reference to the folio up to here at least. A page that is
+ * neither in a file nor in a swap area is an object that no I/O is found for.
+ */
+static int on_wait_page(struct kretprobe_instance *instance,
+			struct pt_regs *regs)
+{
+	u64 object, detail, index = 0;
+	struct folio *folio;
+	u8 kind;
+
+	if (!fgio_waits_matter())
+		return 1;
+	kind = kind_of_page_bit(regs_get_kernel_argument(regs, 1));
+	if (kind == FGIO_WAIT_NONE)
+		return 1;
+	folio = (struct folio *)regs_get_kernel_argument(regs, 0);
+	object = fgio_mapping_of_folio(folio, &index);
+	if (!object)
+		object = (u64)folio | PAGE_MAPPING_FLAGS;
+	detail = (index & INDEX_MASK) |
+		 (u64)folio_order(folio) << ORDER_SHIFT;
+	return fgio_hook_enter(instance, kind, object, detail);
+}
+
+static u64 page_at(loff_t byte)
+{
+	return min_t(u64, (u64)max_t(loff_t, byte, 0) >> PAGE_SHIFT, BEYOND);
+}
+
+/* Called whether there is writeback or not. The file exists as the caller's. */
+static int on_wait_range(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	struct address_space *mapping;
+	u64 first, last;
+
+	if (!fgio_waits_matter())
+		return 1;
+	mapping = (struct address_space *)regs_get_kernel_argument(regs, 0);
+	if (!mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK))
+		return 1;
+	if (fgio_current_serves_requests())
+		fgio_commit_note(mapping);
+	first = page_at(regs_get_kernel_argument(regs, 1));
+	last = page_at(regs_get_kernel_argument(regs, 2));
+	if (first > last)
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_FILE_WRITEBACK, (u64)mapping,
+			       first << FIRST_SHIFT | last);
+}
+
+/* Buffers are waited for in bit_wait_io, others rarely are. */
+static int on_wait_bit(struct kretprobe_instance *instance,
+		       struct pt_regs *regs)
+{
+	int bit;
+	u64 journal;
+
+	if (!fgio_waits_matter() ||
+	    regs_get_kernel_argument(regs, 2) != (unsigned long)bit_wait_io)
+		return 1;
+	bit = regs_get_kernel_argument(regs, 1);
+	if (bit == BH_Lock)
+		return fgio_hook_enter(instance, FGIO_WAIT_BUFFER,
+				       regs_get_kernel_argument(regs, 0), 0);
+	journal = fgio_journal_of_shadow(bit);
+	if (!journal)
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_SHADOW, journal, 0);
+}
+
+/* Context: the inode's i_lock may be held. One of them calls another. */
+static int on_wait_inode(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	const struct inode *inode;
+	u64 mapping;
+
+	if (!fgio_waits_matter())
+		return 1;
+	inode = (const struct inode *)regs_get_kernel_argument(regs, 0);
+	mapping = (u64)inode->i_mapping;
+	if (!(READ_ONCE(inode->i_state) & I_SYNC) || fgio_wait_has(mapping))
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_FILE_WRITEBACK, mapping,
+			       BEING_WRITTEN);
+}
+
+static void note_worker(const struct inode *inode)
+{
+	fgio_helper_note((u64)inode->i_mapping, true);
+}
+
+static int on_ext4_convert(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (fgio_waits_matter())
+		note_worker((const struct inode *)
+				    regs_get_kernel_argument(regs, 1));
+	return 1;
+}
+
+static int on_xfs_end(struct kretprobe_instance *instance,
+		      struct pt_regs *regs)
+{
+	const struct iomap_ioend *done;
+
+	if (!fgio_waits_matter())
+		return 1;
+	done = (const struct iomap_ioend *)regs_get_kernel_argument(regs, 0);
+	note_worker(done->io_inode);
+	return 1;
+}
+
+/* Most tasks that come here recorded before what they wait for. */
+static int on_io_schedule(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	if (!fgio_waits_matter() || fgio_wait_has_any() ||
+	    !fgio_current_is_foreground())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_IO, 0, 0);
+}
+
+static struct fgio_hook hooks[] = {
+	FGIO_HOOK("folio_wait_bit_common", IO, on_wait_page, fgio_hook_leave),
+	FGIO_HOOK("__filemap_fdatawait_range", IO, on_wait_range,
+		  fgio_hook_leave),
+	FGIO_HOOK("out_of_line_wait_on_bit", IO, on_wait_bit, fgio_hook_leave),
+	FGIO_HOOK("out_of_line_wait_on_bit_lock", IO, on_wait_bit,
+		  fgio_hook_leave),
+	FGIO_HOOK("inode_wait_for_writeback", IO, on_wait_inode,
+		  fgio_hook_leave),
+	/* 6.1 only; later kernels have one function for both. */
+	FGIO_HOOK("__inode_wait_for_writeback", IO, on_wait_inode,
+		  fgio_hook_leave, .optional = true),
+	FGIO_HOOK("inode_sleep_on_writeback", IO, on_wait_inode,
+		  fgio_hook_leave),
+	FGIO_HOOK("ext4:ext4_convert_unwritten_extents", IO, on_ext4_convert,
+		  NULL),
+	FGIO_HOOK("xfs:xfs_end_ioend", IO, on_xfs_end, NULL),
+	FGIO_HOOK("io_schedule", BLAME, on_io_schedule, fgio_hook_leave),
+	FGIO_HOOK("io_schedule_timeout", BLAME, on_io_schedule,
+		  fgio_hook_leave),
+	{}
+};
+
+static void target_page(const struct fgio_walk_step *step)
+{
+	u64 first = step->wait->detail & INDEX_MASK;
+	u64 pages = 1ULL << (step->wait->detail >> ORDER_SHIFT);
+
+	if (step->wait->object & PAGE_MAPPING_FLAGS)
+		return;
+	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+			first + pages - 1);
+}
+
+static void target_range(const struct fgio_walk_step *step)
+{
+	u64 first = step->wait->detail >> FIRST_SHIFT;
+	u64 last = step->wait->detail & BEYOND;
+
+	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+			last == BEYOND ? U64_MAX : last);
+}
+
+/*
+ * A task that runs submits what it prepared, or waits first, until the next
+ * walk; to boost it would be in vain most of the time. Once boosted, it stays
+ * so until the I/O is found.
+ */
+static bool is_held_up(u64 task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+
+	return task && (fgio_wait_copy_of(task, waits, NULL) ||
+			fgio_task_is_boosted(task));
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	switch (step->wait->kind) {
+	case FGIO_WAIT_PAGE_LOCK:
+	case FGIO_WAIT_PAGE_WRITEBACK:
+		target_page(step);
+		break;
+	case FGIO_WAIT_BUFFER:
+		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
+				0, 0);
+		break;
+	case FGIO_WAIT_FILE_WRITEBACK:
+		if (step->wait->detail == BEING_WRITTEN)
+			fgio_found_by_history(step, step->wait->object,
+					      is_held_up);
+		else
+			target_range(step);
+		break;
+	}
+}
+
+static bool sleeps(u64 key)
+{
+	struct task_struct *task;
+	bool is_asleep;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	is_asleep = task && !task_is_running(task);
+	rcu_read_unlock();
+	return is_asleep;
+}
+
+/* As mapping_tagged(), of a file that may be gone. */
+static bool is_under_writeback(const struct address_space *mapping)
+{
+	gfp_t flags;
+
+	return !get_kernel_nofault(flags, &mapping->i_pages.xa_flags) &&
+	       flags & XA_FLAGS_MARK(PAGECACHE_TAG_WRITEBACK);
+}
+
+/*
+ * Whether a task still waits for what it said. I/O that is done is not found
+ * either, and its waiter may have yet to run.
+ */
+static bool is_outstanding(u64 task, const struct fgio_target *target)
+{
+	unsigned long flags;
+	bool waits;
+
+	if (!fgio_wait_hold(task, target->wait.seq, &flags))
+		return false;
+	waits = sleeps(task);
+	if (target->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
+		waits &= is_under_writeback((const struct address_space *)
+						    target->object);
+	fgio_wait_release(task, flags);
+	return waits;
+}
+
+void fgio_io_not_found(struct fgio_walk *walk,
+		       const struct fgio_target *target)
+{
+	struct fgio_walk_step step = {
+		.walk = walk,
+		.link = target->link,
+		.task = walk->links[target->link].task,
+		.wait = &target->wait,
+	};
+
+	if (!is_outstanding(step.task, target))
+		return;
+	/* No task yet: it makes the wait the one that helpers are found for. */
+	fgio_walk_found_from(walk, step.link, step.wait, 0);
+	fgio_found_by_history(&step, target->object, is_held_up);
+}
+
+const struct fgio_layer fgio_io_layer = {
+	.name = "io",
+	.mechanism = FGIO_MECHANISM_IO,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_PAGE_LOCK, FGIO_WAIT_FILE_WRITEBACK),
+	.hooks = hooks,
+	.blockers = blockers,
+	.not_found = fgio_io_not_found,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Waits for pages, buffers and ranges of files. */
+#ifndef FGIO_IO_H
+#define FGIO_IO_H
+
+#include "graph/layer.h"
+
+/**
+ * fgio_io_not_found() - I/O is neither queued nor in the device
+ * @walk: the walk
+ * @target: what was looked for
+ *
+ * A task prepared it and is held up before submitting it: pages are locked or
+ * marked before. Or a worker is held up in accounting for it. The tasks that
+ * did either for the same file or buffer lately are taken to be the ones.
+ *
+ * Context: the walk's thread.
+ */
+void fgio_io_not_found(struct fgio_walk *walk,
+		       const struct fgio_target *target);
+
+extern const struct fgio_layer fgio_io_layer;
+
+#endif /* FGIO_IO_H */

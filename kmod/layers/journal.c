@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * jbd2, the journal of ext4 and ocfs2: waits for it, and what is in their way.
+ * Nearly always that is the journal's own thread; that one in turn waits for
+ * the tasks that have a handle open in the transaction that it commits.
+ *
+ *	jbd2_log_wait_commit		a transaction to be committed
+ *	wait_transaction_locked		a transaction that is being committed,
+ *					to take no more handles
+ *	start_this_handle		a barrier to be lifted (a fast commit,
+ *					a freeze); nothing is recorded without
+ *	jbd2_journal_wait_updates	open handles to be closed
+ *	__jbd2_log_wait_for_space	the log to have room
+ *	jbd2_fc_begin_commit		a fast or a full commit that goes on
+ *	BH_Shadow			a buffer that is being journalled; seen
+ *					by io.c, which hooks waits for bits
+ *
+ * Left out:
+ *	jbd2_complete_transaction, jbd2_log_do_checkpoint: they wait in
+ *		functions that are hooked here and in io.c.
+ *	j_wait_reserved (add_transaction_credits, jbd2_journal_lock_updates):
+ *		credits are reserved by writeback that is on its way, one task
+ *		for each, and come back with its I/O; no stock kernel tells
+ *		whose they are. They may be an eighth of the log.
+ *	wait_transaction_switching: inlined, and over as soon as the journal's
+ *		thread runs.
+ *	ext4_fc_wait_committing_inode: has an inode, whose journal is in ext4's
+ *		private types. A fast commit holds the barrier, where handles
+ *		wait before they get there.
+ *	the commit's own wait for a fast commit: inlined; the walk looks at the
+ *		journal's flags instead.
+ */
+#include <linux/jbd2.h>
+#include <linux/ktime.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "base/identity.h"
+#include "graph/found.h"
+#include "graph/probe.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/journal.h"
+#include "who/presence.h"
+
+/* In the detail of FGIO_WAIT_JOURNAL_LOCKED: it is the barrier. */
+#define BARRIER 1
+
+static const journal_t *journal_argument(struct pt_regs *regs)
+{
+	return (const journal_t *)regs_get_kernel_argument(regs, 0);
+}
+
+static int on_wait_commit(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	const journal_t *journal = journal_argument(regs);
+	tid_t tid = regs_get_kernel_argument(regs, 1);
+
+	if (!fgio_waits_matter() ||
+	    tid_geq(READ_ONCE(journal->j_commit_sequence), tid))
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_COMMIT,
+			       (u64)journal, tid);
+}
+
+/* Context: j_state_lock is held, as in the next two. */
+static int on_wait_locked(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+			       (u64)journal_argument(regs), 0);
+}
+
+static int on_wait_updates(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_UPDATES,
+			       (u64)journal_argument(regs), 0);
+}
+
+static int on_wait_space(struct kretprobe_instance *instance,
+			 struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_SPACE,
+			       (u64)journal_argument(regs), 0);
+}
+
+/* Called for every handle; a reserved one passes the barrier. */
+static int on_start_handle(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	const journal_t *journal = journal_argument(regs);
+	const handle_t *handle;
+
+	if (!fgio_waits_matter() || !READ_ONCE(journal->j_barrier_count))
+		return 1;
+	handle = (const handle_t *)regs_get_kernel_argument(regs, 1);
+	if (handle->h_reserved)
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+			       (u64)journal, BARRIER);
+}
+
+/*
+ * Names the tasks that have put up the barrier of a journal, or are about to.
+ */
+static u64 barrier_key(const journal_t *journal)
+{
+	return (u64)&journal->j_barrier;
+}
+
+/*
+ * A fast commit puts up the barrier, too: jbd2_fc_begin_commit() calls this
+ * once it has its turn. So this notes fast committers as well.
+ */
+static int on_lock_updates(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (fgio_waits_matter())
+		fgio_helper_note(barrier_key(journal_argument(regs)), true);
+	return 1;
+}
+
+static int on_begin_fast_commit(struct kretprobe_instance *instance,
+				struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_FAST,
+			       (u64)journal_argument(regs), 0);
+}
+
+static struct fgio_hook hooks[] = {
+	FGIO_HOOK("jbd2:jbd2_log_wait_commit", JOURNAL, on_wait_commit,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:wait_transaction_locked", JOURNAL, on_wait_locked,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:start_this_handle", JOURNAL, on_start_handle,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_journal_wait_updates", JOURNAL, on_wait_updates,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:__jbd2_log_wait_for_space", JOURNAL, on_wait_space,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_fc_begin_commit", JOURNAL, on_begin_fast_commit,
+		  fgio_hook_leave),
+	FGIO_HOOK("jbd2:jbd2_journal_lock_updates", JOURNAL, on_lock_updates,
+		  NULL),
+	{}
+};
+
+/*
+ * jbd2 waits for it with a handle open (do_get_write_access() in
+ * fs/jbd2/transaction.c). Others use journal_info for types of their own, so
+ * nothing in it is believed unless the transaction that it leads to is one of
+ * the journal that it names.
+ */
+u64 fgio_journal_of_shadow(int bit)
+{
+	const handle_t *handle = current->journal_info;
+	transaction_t *transaction, *running;
+	journal_t *journal;
+
+	if (bit != BH_Shadow || !handle)
+		return 0;
+	if (get_kernel_nofault(transaction, &handle->h_transaction) ||
+	    !transaction ||
+	    get_kernel_nofault(journal, &transaction->t_journal) || !journal ||
+	    get_kernel_nofault(running, &journal->j_running_transaction))
+		return 0;
+	return running == transaction ? (u64)journal : 0;
+}
+
+/* --- what is in the way ------------------------------------------------ */
+
+/* What the walk wants to know of a journal, read while a task waits for it. */
+struct view {
+	u64 thread;
+	u64 barrier_owner;
+	u64 barrier;
+	u64 running;
+	unsigned long flags;
+	bool barred;
+};
+
+static void read_journal(const journal_t *journal, struct view *view)
+{
+	struct task_struct *thread;
+	int barriers;
+
+	*view = (struct view){ .barrier = barrier_key(journal) };
+	if (get_kernel_nofault(thread, &journal->j_task) ||
+	    get_kernel_nofault(barriers, &journal->j_barrier_count) ||
+	    get_kernel_nofault(view->flags, &journal->j_flags))
+		return;
+	view->thread = fgio_walk_name(thread);
+	view->running = fgio_peek_word(&journal->j_running_transaction);
+	view->barred = barriers;
+	if (view->barred)
+		view->barrier_owner = fgio_mutex_holder(&journal->j_barrier);
+}
+
+/*
+ * A task that waits for a journal keeps its file system mounted, and with it
+ * the journal and its thread.
+ */
+static bool look_at_journal(const struct fgio_walk_step *step,
+			    struct view *view)
+{
+	const journal_t *journal = (const journal_t *)step->wait->object;
+	unsigned long flags;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return false;
+	read_journal(journal, view);
+	fgio_wait_release(step->task, flags);
+	return true;
+}
+
+/*
+ * The barrier's mutex has an owner as soon as it is complete; before that, its
+ * owner-to-be waits for open handles, and called for the barrier last.
+ */
+static void find_barrier(const struct fgio_walk_step *step,
+			 const struct view *view)
+{
+	u64 task = view->barrier_owner;
+
+	if (!view->barred)
+		return;
+	if (!task)
+		task = fgio_name_identity(fgio_helper_last(view->barrier));
+	fgio_walk_found(step->walk, task);
+}
+
+/* A full commit begins by waiting for the fast one that goes on. */
+static void find_committer(const struct fgio_walk_step *step,
+			   const struct view *view)
+{
+	fgio_walk_found(step->walk, view->thread);
+	if (view->flags & JBD2_FAST_COMMIT_ONGOING)
+		find_barrier(step, view);
+}
+
+static void find_fast_committer(const struct fgio_walk_step *step,
+				const struct view *view)
+{
+	if (view->flags & JBD2_FULL_COMMIT_ONGOING)
+		fgio_walk_found(step->walk, view->thread);
+	if (view->flags & JBD2_FAST_COMMIT_ONGOING)
+		find_barrier(step, view);
+}
+
+/* --- open handles ------------------------------------------------------ */
+
+#define HOLDERS_MAX 64
+#define SCANS 4
+/* Of the time, at most one part in so many goes into looking at all threads. */
+#define SCAN_SHARE 10
+
+struct holder {
+	u64 task;
+	pid_t tid;
+};
+
+/**
+ * struct scan - tasks with open handles in a transaction that is waited for
+ * @task: the waiting task
+ * @seq: its wait
+ * @transaction: which
+ * @next_ns: not to be repeated before; until then those found are looked at
+ * @count: length of @holders
+ * @holders: the tasks
+ */
+struct scan {
+	u64 task;
+	u32 seq;
+	u64 transaction;
+	u64 next_ns;
+	unsigned int count;
+	struct holder holders[HOLDERS_MAX];
+};
+
+/* The walk's thread's own. */
+static struct scan scans[SCANS];
+
+/*
+ * journal_info of a task that runs changes at any time, and what it led to may
+ * be gone: it is read without faults, and compared only. Other file systems
+ * keep other things there, which differ from the transaction.
+ */
+static bool has_handle(const struct task_struct *task, u64 transaction)
+{
+	const handle_t *handle = READ_ONCE(task->journal_info);
+	transaction_t *of;
+
+	if (!handle || get_kernel_nofault(of, &handle->h_transaction))
+		return false;
+	return (u64)of == transaction;
+}
+
+/* Context: RCU. */
+static void scan_threads(struct scan *scan)
+{
+	struct task_struct *process, *task;
+
+	scan->count = 0;
+	for_each_process_thread(process, task) {
+		if (likely(!READ_ONCE(task->journal_info)) ||
+		    !has_handle(task, scan->transaction))
+			continue;
+		scan->holders[scan->count++] = (struct holder){
+			.task = (u64)task,
+			.tid = task->pid,
+		};
+		if (scan->count == HOLDERS_MAX)
+			return;
+	}
+}
+
+/* Context: RCU. Return: whether the task lives and still has its handle. */
+static bool still_holds(const struct holder *holder, u64 transaction)
+{
+	const struct task_struct *task = fgio_thread_of(holder->tid);
+
+	if ((u64)task != holder->task || !has_handle(task, transaction))
+		return false;
+	fgio_walk_name(task);
+	return true;
+}
+
+/* The scan of this wait, or the one whose turn came longest ago, reset. */
+static struct scan *scan_of(const struct fgio_walk_step *step)
+{
+	struct scan *oldest = scans;
+	struct scan *scan;
+
+	for (scan = scans; scan < scans + SCANS; scan++) {
+		if (scan->task == step->task && scan->seq == step->wait->seq)
+			return scan;
+		if (scan->next_ns < oldest->next_ns)
+			oldest = scan;
+	}
+	*oldest = (struct scan){
+		.task = step->task,
+		.seq = step->wait->seq,
+	};
+	return oldest;
+}
+
+/*
+ * A transaction that is waited for takes no new handles but reserved ones, so
+ * that what an old scan found only shrinks, nearly.
+ */
+static void update_scan(struct scan *scan, u64 transaction)
+{
+	u64 began_ns = ktime_get_ns();
+
+	if (scan->transaction == transaction && began_ns < scan->next_ns)
+		return;
+	scan->transaction = transaction;
+	rcu_read_lock();
+	scan_threads(scan);
+	rcu_read_unlock();
+	scan->next_ns = ktime_get_ns();
+	scan->next_ns += SCAN_SHARE * (scan->next_ns - began_ns);
+}
+
+static void find_holders(const struct fgio_walk_step *step,
+			 const struct view *view)
+{
+	struct scan *scan = scan_of(step);
+	unsigned int i;
+	bool holds;
+
+	if (!view->running)
+		return;
+	update_scan(scan, view->running);
+	for (i = 0; i < scan->count; i++) {
+		rcu_read_lock();
+		holds = still_holds(&scan->holders[i], scan->transaction);
+		rcu_read_unlock();
+		if (holds)
+			fgio_walk_found(step->walk, scan->holders[i].task);
+	}
+}
+
+/*
+ * No task for FGIO_WAIT_JOURNAL_SPACE: the task that waits for room makes it,
+ * behind a mutex, by writing buffers and waiting for commits; each of these is
+ * a wait of its own.
+ */
+static void blockers(const struct fgio_walk_step *step)
+{
+	struct view view;
+
+	if (!look_at_journal(step, &view))
+		return;
+	switch (step->wait->kind) {
+	case FGIO_WAIT_JOURNAL_COMMIT:
+		find_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_LOCKED:
+		if (step->wait->detail == BARRIER)
+			find_barrier(step, &view);
+		else
+			find_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_UPDATES:
+		find_holders(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_FAST:
+		find_fast_committer(step, &view);
+		break;
+	case FGIO_WAIT_JOURNAL_SHADOW:
+		fgio_walk_found(step->walk, view.thread);
+		break;
+	}
+}
+
+const struct fgio_layer fgio_journal_layer = {
+	.name = "journal",
+	.mechanism = FGIO_MECHANISM_JOURNAL,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_JOURNAL_COMMIT,
+			    FGIO_WAIT_JOURNAL_SHADOW),
+	.hooks = hooks,
+	.blockers = blockers,
+};

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel locks: sleeps for one (contention_begin and _end, which all sleeping
+ * locks emit when they cannot be had at once), and its holder.
+ *
+ *	mutex			the owner, exactly
+ *	rw_semaphore		its writer exactly; of its readers the last one that
+ *				came, which the kernel remembers as a hint
+ *	semaphore		the last taker, by probes: exact where one can
+ *				hold it at a time
+ *	percpu_rw_semaphore	the last writer, by a probe; readers are counted
+ *				per CPU and cannot be told
+ */
+#include <linux/mutex.h>
+#include <linux/percpu-rwsem.h>
+#include <linux/rwsem.h>
+#include <linux/semaphore.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <trace/events/lock.h>
+
+#include "base/foreign.h"
+#include "base/helper.h"
+#include "base/hook.h"
+#include "compat/compat.h"
+#include "graph/found.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/io.h"
+#include "layers/lock.h"
+#include "layers/xfs.h"
+#include "who/presence.h"
+
+/* Flags in the low bits of owner words: kernel/locking/rwsem.c. */
+#define OWNER_FLAGS 0x7UL
+#define RWSEM_OWNED_BY_READER 0x1UL
+#define RWSEM_LOCKED_BY_WRITER 0x1L
+
+static u8 kind_of(unsigned int flags)
+{
+	if (flags & (LCB_F_SPIN | LCB_F_RT))
+		return FGIO_WAIT_NONE;
+	if (flags & LCB_F_MUTEX)
+		return FGIO_WAIT_MUTEX;
+	if (flags & LCB_F_PERCPU)
+		return FGIO_WAIT_PERCPU_RWSEM;
+	if (flags & LCB_F_READ)
+		return FGIO_WAIT_RWSEM_READ;
+	if (flags & LCB_F_WRITE)
+		return FGIO_WAIT_RWSEM_WRITE;
+	return FGIO_WAIT_SEMAPHORE;
+}
+
+/*
+ * A mutex that is not handed over says so again each time. Spinning locks say
+ * so, too, fgio's own among them.
+ */
+static void on_contention_begin(void *data, void *lock, unsigned int flags)
+{
+	u8 kind = kind_of(flags);
+
+	if (kind == FGIO_WAIT_NONE || !fgio_waits_matter())
+		return;
+	if (!fgio_wait_has((u64)lock))
+		fgio_wait_enter(kind, (u64)lock, 0);
+}
+
+/*
+ * Attached for as long as a wait may be recorded that it is to end. A semaphore
+ * that was waited for has a new holder.
+ */
+static void on_contention_end(void *data, void *lock, int error)
+{
+	u8 kind = fgio_wait_kind((u64)lock);
+
+	if (kind == FGIO_WAIT_NONE)
+		return;
+	if (kind == FGIO_WAIT_SEMAPHORE && !error)
+		fgio_helper_note((u64)lock, true);
+	fgio_wait_leave_object((u64)lock);
+}
+
+/*
+ * down() and its kin. Callers that have to wait for it are noted when they got
+ * it; this is the way of all takers of a lock of an XFS buffer.
+ */
+static void on_down(unsigned long function, unsigned long caller,
+		    struct ftrace_ops *operations, struct ftrace_regs *regs)
+{
+	const struct semaphore *semaphore;
+
+	semaphore = (void *)fgio_ftrace_argument(regs, 0);
+	if (fgio_waits_matter() && READ_ONCE(semaphore->count))
+		fgio_helper_note((u64)semaphore, true);
+}
+
+static void on_down_write(unsigned long function, unsigned long caller,
+			  struct ftrace_ops *operations,
+			  struct ftrace_regs *regs)
+{
+	if (fgio_waits_matter())
+		fgio_helper_note(fgio_ftrace_argument(regs, 0), true);
+}
+
+/* A mutex that is waited for is released. */
+static int on_mutex_unlock(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	fgio_boost_give_back(FGIO_WAIT_MUTEX);
+	return 1;
+}
+
+static struct fgio_hook hooks[] = {
+	{
+		.name = "contention_begin",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.tracepoint = on_contention_begin,
+		.ended_by = "contention_end",
+	},
+	{
+		.name = "contention_end",
+		.mechanism = FGIO_MECHANISM_LOCKS,
+		.tracepoint = on_contention_end,
+	},
+	FGIO_LOOK("down", LOCKS, on_down),
+	FGIO_LOOK("down_interruptible", LOCKS, on_down),
+	FGIO_LOOK("down_killable", LOCKS, on_down),
+	FGIO_LOOK("down_timeout", LOCKS, on_down),
+	FGIO_LOOK("percpu_down_write", LOCKS, on_down_write),
+	/* Without it a boost ends with the next walk, not with the unlock. */
+	FGIO_HOOK("__mutex_unlock_slowpath", LOCKS, on_mutex_unlock, NULL,
+		  .may_be_clone = true),
+	{}
+};
+
+/* The last reader may have left long ago, and ended. */
+static u64 rwsem_holder(const struct rw_semaphore *lock)
+{
+	unsigned long owner = fgio_peek_word(&lock->owner);
+
+	if (owner & RWSEM_OWNED_BY_READER ||
+	    fgio_peek_word(&lock->count) & RWSEM_LOCKED_BY_WRITER)
+		return fgio_walk_name((void *)(owner & ~OWNER_FLAGS));
+	return 0;
+}
+
+/* While the wait goes on, so that what is read is of that lock. */
+static u64 holder(const struct fgio_walk_step *step)
+{
+	u64 object = step->wait->object;
+	unsigned long flags;
+	u64 task;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return 0;
+	if (step->wait->kind == FGIO_WAIT_MUTEX)
+		task = fgio_mutex_holder((const struct mutex *)object);
+	else
+		task = rwsem_holder((const struct rw_semaphore *)object);
+	fgio_wait_release(step->task, flags);
+	return task;
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	u64 identity;
+
+	switch (step->wait->kind) {
+	case FGIO_WAIT_MUTEX:
+	case FGIO_WAIT_RWSEM_READ:
+	case FGIO_WAIT_RWSEM_WRITE:
+		fgio_walk_found(step->walk, holder(step));
+		break;
+	case FGIO_WAIT_SEMAPHORE:
+		fgio_xfs_buffer_io(step);
+		fallthrough;
+	default:
+		identity = fgio_helper_last(step->wait->object);
+		fgio_walk_found(step->walk, fgio_name_identity(identity));
+	}
+}
+
+const struct fgio_layer fgio_lock_layer = {
+	.name = "lock",
+	.mechanism = FGIO_MECHANISM_LOCKS,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_MUTEX, FGIO_WAIT_PERCPU_RWSEM),
+	.hooks = hooks,
+	.blockers = blockers,
+	.not_found = fgio_io_not_found,
+};

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Room in the page cache. The kernel makes all writers wait alike when much is
+ * dirty, and in the middle of a write, with the file locked. Here non-critical
+ * writers wait much earlier (core/dirty.c says when), and at the boundary of
+ * the system call, where no lock of the kernel is held: a parked task
+ * keeps no other from an inode or a journal. Critical writers meet the kernel's
+ * limit alone.
+ *
+ * A parked task also writes back, as the flusher would much later, and as
+ * the non-critical task that it is. So nothing waits for the age at which the
+ * flusher takes notice.
+ *
+ * What counts as a device is a bdi_writeback: a disk, or the part of it that
+ * one cgroup writes to. Its speed is what the kernel sees it write
+ * (wb->avg_write_bandwidth, mm/page-writeback.c): smoothed over some seconds,
+ * and lower while foreground I/O takes its share, which is as it should be.
+ *
+ * task_work_add() is exported by Debian's kernels, not by others; there this
+ * mechanism stays off.
+ */
+#include <linux/backing-dev.h>
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/hash.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
+#include <linux/writeback.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "base/hook.h"
+#include "base/mechanism.h"
+#include "block/queues.h"
+#include "compat/compat.h"
+#include "core/dirty.h"
+#include "graph/wait.h"
+#include "layers/pagecache.h"
+#include "who/presence.h"
+
+/* Dirty inodes that are looked at to find a file system to be written. */
+#define SCAN_MAX 256
+/* Pages after which a task that was parked is looked at again, at most. */
+#define POLL_PAGES 64
+
+static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
+
+static int set_percent(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, 100);
+}
+
+static int set_milliseconds(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, 60000);
+}
+
+static const struct kernel_param_ops percent_ops = {
+	.set = set_percent,
+	.get = param_get_uint,
+};
+
+static const struct kernel_param_ops milliseconds_ops = {
+	.set = set_milliseconds,
+	.get = param_get_uint,
+};
+
+module_param_cb(dirty_limit_percent, &percent_ops, &config.percent, 0644);
+MODULE_PARM_DESC(dirty_limit_percent, "dirty pages of non-critical writers, at most so much of memory (1)");
+module_param_cb(dirty_limit_ms, &milliseconds_ops, &config.milliseconds, 0644);
+MODULE_PARM_DESC(dirty_limit_ms, "and at most what the device writes in this time; 0: no such limit (100)");
+module_param_cb(dirty_park_max_ms, &milliseconds_ops, &config.park_max_ms,
+		0644);
+MODULE_PARM_DESC(dirty_park_max_ms, "a writer at the limit waits at most so long (200)");
+
+/**
+ * struct writer - a task that is parked, or will be at the end of its call
+ * @work: what runs there
+ * @node: in its bucket
+ * @task: the task
+ * @wb: what it wrote to; referenced
+ * @pages: pages that it dirtied, as far as the kernel counted
+ * @promoted: it became critical
+ */
+struct writer {
+	struct callback_head work;
+	struct hlist_node node;
+	struct task_struct *task;
+	struct bdi_writeback *wb;
+	unsigned long pages;
+	bool promoted;
+};
+
+#define BUCKET_BITS 6
+
+/* Taken in a hook, thus raw; a leaf but for the scheduler's own locks. */
+static struct bucket {
+	raw_spinlock_t lock;
+	struct hlist_head writers;
+} buckets[1 << BUCKET_BITS];
+
+/* Writers that exist: the module must not go before them. */
+static atomic_t pending;
+static bool stopping;
+
+/**
+ * struct cleaner - has the flusher write to one device, by hash
+ * @work: runs in @workqueue
+ * @wb: the device; referenced
+ * @pages: how many
+ */
+static struct cleaner {
+	struct work_struct work;
+	struct bdi_writeback *wb;
+	u64 pages;
+} cleaners[BITS_PER_LONG];
+
+static struct workqueue_struct *workqueue;
+/* Cleaners that are at work, or whose device a parked writer writes to. */
+static unsigned long writing;
+
+static atomic64_t parked_ns;
+static atomic64_t promoted_writers;
+
+static struct bucket *bucket_of(u64 task)
+{
+	return &buckets[hash_64(task, BUCKET_BITS)];
+}
+
+static struct writer *find_writer(struct bucket *bucket, u64 task)
+{
+	struct writer *writer;
+
+	lockdep_assert_held(&bucket->lock);
+	hlist_for_each_entry(writer, &bucket->writers, node)
+		if ((u64)writer->task == task)
+			return writer;
+	return NULL;
+}
+
+/* A writer is in its bucket as long as its task cannot go away. */
+static void let_go(u64 task)
+{
+	struct bucket *bucket = bucket_of(task);
+	struct writer *writer;
+
+	raw_spin_lock(&bucket->lock);
+	writer = find_writer(bucket, task);
+	if (writer && !writer->promoted) {
+		WRITE_ONCE(writer->promoted, true);
+		atomic64_inc(&promoted_writers);
+		wake_up_process(writer->task);
+	}
+	raw_spin_unlock(&bucket->lock);
+}
+
+/* Foreground tasks themselves, the first links, are never parked. */
+static void release(const struct fgio_walk *walk)
+{
+	u32 count = min(walk->count, FGIO_LINKS_MAX);
+	u32 link;
+
+	for (link = 0; link < count && atomic_read(&pending); link++)
+		if (walk->links[link].depth)
+			let_go(walk->links[link].task);
+}
+
+void fgio_pagecache_totals(u64 *parked, u64 *promoted)
+{
+	*parked = atomic64_read(&parked_ns);
+	*promoted = atomic64_read(&promoted_writers);
+}
+
+/* --- How things are --------------------------------------------------- */
+
+static u64 pages_of(struct bdi_writeback *wb, enum wb_stat_item item,
+		    bool exactly)
+{
+	return exactly ? wb_stat_sum(wb, item) : wb_stat(wb, item);
+}
+
+/*
+ * The kernel adds totalreserve_pages to what cannot be dirty, which modules do
+ * not see: a hundredth or so of memory, of which one percent counts here.
+ */
+static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
+					    bool exactly)
+{
+	struct fgio_dirty_sample sample = {
+		.dirty = pages_of(wb, WB_RECLAIMABLE, exactly),
+		.writeback = pages_of(wb, WB_WRITEBACK, exactly),
+		.others = global_node_page_state(NR_FILE_DIRTY) +
+			  global_node_page_state(NR_WRITEBACK),
+		.dirtyable = global_zone_page_state(NR_FREE_PAGES) +
+			     global_node_page_state(NR_INACTIVE_FILE) +
+			     global_node_page_state(NR_ACTIVE_FILE),
+		.bandwidth = READ_ONCE(wb->avg_write_bandwidth),
+	};
+
+	sample.others -= min(sample.others, sample.dirty + sample.writeback);
+	return sample;
+}
+
+/* Sums over CPUs are read where their error matters, as the kernel does. */
+static u64 limit_of(struct bdi_writeback *wb, struct fgio_dirty_sample *sample)
+{
+	u64 limit;
+
+	*sample = take_sample(wb, false);
+	limit = fgio_dirty_limit(&config, sample);
+	if (limit < 2 * wb_stat_error())
+		*sample = take_sample(wb, true);
+	return limit;
+}
+
+static bool may_go(struct bdi_writeback *wb)
+{
+	struct fgio_dirty_sample sample;
+	u64 limit = limit_of(wb, &sample);
+
+	return fgio_dirty_next(limit, &sample) == FGIO_DIRTY_GO;
+}
+
+/* --- Writing back ----------------------------------------------------- */
+
+/*
+ * The file system may wait for locks of pages and for its journal, but not for
+ * I/O, except for a slot of the block layer's queue.
+ */
+u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
+{
+	struct writeback_control control = {
+		.sync_mode = WB_SYNC_NONE,
+		.nr_to_write = pages,
+		.range_end = LLONG_MAX,
+		.range_cyclic = 1,
+	};
+
+	filemap_fdatawrite_wbc(mapping, &control);
+	return pages - clamp_t(s64, control.nr_to_write, 0, pages);
+}
+
+/*
+ * A file of overlayfs has no pages of its own: they belong to the one below,
+ * which it keeps as long as it is open.
+ */
+struct address_space *fgio_mapping_of_file(const struct file *file)
+{
+	const struct dentry *dentry = file->f_path.dentry;
+	const struct inode *below;
+
+	if (!(READ_ONCE(dentry->d_flags) & DCACHE_OP_REAL))
+		return file->f_mapping;
+	below = d_real_inode(dentry);
+	return below ? below->i_mapping : file->f_mapping;
+}
+
+/* The argument that is the file a system call writes to, or -1. */
+static int written_argument(void)
+{
+	if (in_compat_syscall())
+		return -1;
+	switch (syscall_get_nr(current, task_pt_regs(current))) {
+	case __NR_write:
+	case __NR_pwrite64:
+	case __NR_writev:
+	case __NR_pwritev:
+	case __NR_pwritev2:
+	case __NR_fallocate:
+	case __NR_ftruncate:
+	case __NR_sendfile:
+		return 0;
+	case __NR_splice:
+	case __NR_copy_file_range:
+		return 2;
+	default:
+		return -1;
+	}
+}
+
+/*
+ * The registers still hold the call that is about to return. Its file keeps
+ * the file system mounted, which a reference to the inode alone would not.
+ * Another thread may have closed it, and opened another one by that number:
+ * then that one is written.
+ */
+static u64 write_own(struct bdi_writeback *wb, u64 pages)
+{
+	int argument = written_argument();
+	struct address_space *mapping;
+	unsigned long arguments[6];
+	struct file *file;
+	u64 written = 0;
+
+	if (argument < 0)
+		return 0;
+	syscall_get_arguments(current, task_pt_regs(current), arguments);
+	file = fget(arguments[argument]);
+	if (!file)
+		return 0;
+	mapping = fgio_mapping_of_file(file);
+	if (inode_to_bdi(mapping->host) == wb->bdi)
+		written = fgio_write_mapping(mapping, pages);
+	fput(file);
+	return written;
+}
+
+/*
+ * Held for reading, as by the flusher, s_umount keeps the file system mounted,
+ * and keeps a freeze from beginning: so dropping the last reference to an inode
+ * under it cannot wait for a thaw, which would wait for s_umount.
+ */
+static bool enter_superblock(struct super_block *sb)
+{
+	if (!down_read_trylock(&sb->s_umount))
+		return false;
+	if (sb->s_root && sb->s_flags & SB_BORN && sb->s_flags & SB_ACTIVE &&
+	    READ_ONCE(sb->s_writers.frozen) == SB_UNFROZEN)
+		return true;
+	up_read(&sb->s_umount);
+	return false;
+}
+
+static bool is_dirty_device(const struct inode *inode)
+{
+	return S_ISBLK(inode->i_mode) &&
+	       mapping_tagged(inode->i_mapping, PAGECACHE_TAG_DIRTY);
+}
+
+/*
+ * A file of a file system on this device, or the device itself with dirty
+ * pages: referenced, its superblock entered. What is in the list cannot go
+ * away while it is locked.
+ */
+static struct inode *find_inode(struct bdi_writeback *wb)
+{
+	struct inode *inode, *found = NULL;
+	unsigned int seen = 0;
+
+	spin_lock(&wb->list_lock);
+	list_for_each_entry(inode, &wb->b_dirty, i_io_list) {
+		if (seen++ == SCAN_MAX)
+			break;
+		if ((inode->i_sb->s_bdi != wb->bdi && !is_dirty_device(inode)) ||
+		    !enter_superblock(inode->i_sb))
+			continue;
+		found = igrab(inode);
+		if (found)
+			break;
+		up_read(&inode->i_sb->s_umount);
+	}
+	spin_unlock(&wb->list_lock);
+	return found;
+}
+
+/*
+ * The flusher takes the oldest files first, and waits until they are submitted.
+ * Metadata that a journal is done with belongs to the device, not to the file
+ * system. It comes when files did not suffice.
+ */
+static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
+			     u64 pages)
+{
+	u64 before = wb_stat_sum(wb, WB_RECLAIMABLE);
+	u64 written;
+
+	writeback_inodes_sb_nr(sb, pages, WB_REASON_BACKGROUND);
+	written = before - min_t(u64, before, wb_stat_sum(wb, WB_RECLAIMABLE));
+	if (written < pages && sb->s_bdev)
+		fgio_write_mapping(fgio_bdev_mapping(sb->s_bdev),
+				   pages - written);
+}
+
+static void get_wb(struct bdi_writeback *wb)
+{
+	bdi_get(wb->bdi);
+	wb_get(wb);
+}
+
+static void put_wb(struct bdi_writeback *wb)
+{
+	struct backing_dev_info *bdi = wb->bdi;
+
+	wb_put(wb);
+	bdi_put(bdi);
+}
+
+static void clean(struct work_struct *work)
+{
+	struct cleaner *cleaner = container_of(work, struct cleaner, work);
+	struct inode *inode = find_inode(cleaner->wb);
+	struct super_block *sb;
+
+	if (inode) {
+		sb = inode->i_sb;
+		if (S_ISBLK(inode->i_mode))
+			fgio_write_mapping(inode->i_mapping, cleaner->pages);
+		else
+			write_superblock(cleaner->wb, sb, cleaner->pages);
+		iput(inode);
+		up_read(&sb->s_umount);
+	}
+	put_wb(cleaner->wb);
+	clear_bit_unlock(cleaner - cleaners, &writing);
+}
+
+/*
+ * One at a time for each device: or all would start at once what one does. A
+ * writer's own file is written by itself, in its own name. For many small
+ * files, and where the system call does not say which file it was (a page
+ * fault), the flusher is called, from a thread that may wait for it.
+ *
+ * Return: whether something was submitted by now.
+ */
+static bool write_back(struct bdi_writeback *wb, u64 pages)
+{
+	struct cleaner *cleaner = &cleaners[hash_ptr(wb, ilog2(BITS_PER_LONG))];
+	struct blk_plug plug;
+	u64 written;
+
+	if (test_and_set_bit_lock(cleaner - cleaners, &writing))
+		return false;
+	blk_start_plug(&plug);
+	written = write_own(wb, pages);
+	blk_finish_plug(&plug);
+	if (written >= pages) {
+		clear_bit_unlock(cleaner - cleaners, &writing);
+		return true;
+	}
+	get_wb(wb);
+	cleaner->wb = wb;
+	cleaner->pages = pages - written;
+	queue_work(workqueue, &cleaner->work);
+	return written;
+}
+
+/* --- At the boundary of the system call ------------------------------- */
+
+/* Any signal ends it: nothing is lost, the call has done its work. */
+static bool must_stay(struct writer *writer)
+{
+	return !READ_ONCE(stopping) && !READ_ONCE(writer->promoted) &&
+	       !signal_pending(current) &&
+	       fgio_mechanism_on(FGIO_MECHANISM_PAGECACHE) &&
+	       fgio_waits_matter() && !fgio_current_is_critical();
+}
+
+static void sleep_for(struct writer *writer, u64 pause_ns)
+{
+	ktime_t pause = ns_to_ktime(pause_ns);
+
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (must_stay(writer))
+		schedule_hrtimeout_range(&pause, pause_ns / 4,
+					 HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
+}
+
+static void stay(struct writer *writer, u64 since_ns)
+{
+	struct bdi_writeback *wb = writer->wb;
+	struct fgio_dirty_sample sample;
+	enum fgio_dirty_action action;
+	u64 limit;
+
+	while (must_stay(writer)) {
+		limit = limit_of(wb, &sample);
+		action = fgio_dirty_next(limit, &sample);
+		if (action == FGIO_DIRTY_GO ||
+		    ktime_get_ns() - since_ns >=
+			    fgio_dirty_park_ns(&config, limit, &sample,
+					       writer->pages))
+			break;
+		if (action == FGIO_DIRTY_WRITE &&
+		    write_back(wb, fgio_dirty_batch(limit, &sample)))
+			continue;
+		sleep_for(writer, fgio_dirty_pause_ns(limit, &sample));
+	}
+}
+
+/* nr_dirtied_pause is how the kernel spaces its own looks at a writer. */
+static void park(struct writer *writer)
+{
+	u64 since_ns;
+	u32 seq;
+
+	if (!must_stay(writer) || may_go(writer->wb))
+		return;
+	since_ns = ktime_get_ns();
+	seq = fgio_wait_enter(FGIO_WAIT_DIRTY, (u64)writer->wb->bdi, 0);
+	stay(writer, since_ns);
+	fgio_wait_leave(seq);
+	atomic64_add(ktime_get_ns() - since_ns, &parked_ns);
+	current->nr_dirtied_pause = min(current->nr_dirtied_pause, POLL_PAGES);
+}
+
+/*
+ * Once the writer is not counted any more the module may go, as soon as all
+ * tasks have left its code: fgio_pagecache_exit() waits for that, too.
+ */
+static void drop_writer(struct writer *writer)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+
+	raw_spin_lock(&bucket->lock);
+	hlist_del(&writer->node);
+	raw_spin_unlock(&bucket->lock);
+	put_wb(writer->wb);
+	kfree(writer);
+	if (atomic_dec_and_test(&pending))
+		wake_up_var(&pending);
+}
+
+/* Context: the task's, about to return to user space or to exit. */
+static void at_boundary(struct callback_head *work)
+{
+	struct writer *writer = container_of(work, struct writer, work);
+
+	if (!(current->flags & PF_EXITING))
+		park(writer);
+	drop_writer(writer);
+}
+
+/* --- In the middle of a write ----------------------------------------- */
+
+bool fgio_wb_is_ours(struct bdi_writeback *wb)
+{
+	struct device *owner = READ_ONCE(wb->bdi->owner);
+	struct gendisk *disk;
+
+	/* Network, FUSE, btrfs: what disks there are is not known here. */
+	if (!owner)
+		return false;
+	disk = dev_to_disk(owner);
+	/* Stacked: most likely on disks that are ours, if there are any. */
+	if (disk->fops->submit_bio)
+		return fgio_queues_exist();
+	return fgio_schedules(disk->queue);
+}
+
+/* The same for all 32-bit system calls of x86. */
+#define COMPAT_IOCTL 54
+
+/*
+ * A driver may do what is due at the boundary long before: KVM does so each
+ * time that a guest is about to run, inside of KVM_RUN and with the vCPU
+ * locked. A guest whose memory is a file dirties its pages there.
+ */
+static bool is_in_driver(void)
+{
+	int call = syscall_get_nr(current, task_pt_regs(current));
+
+	return call == (in_compat_syscall() ? COMPAT_IOCTL : __NR_ioctl);
+}
+
+/*
+ * Not where the task does not return to user space, must not be held up (memory
+ * reclaim, loop and NFS servers, a ring's workers), or asked not to wait.
+ */
+bool fgio_may_be_parked(unsigned int flags)
+{
+	return !(current->flags &
+		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
+		  PF_MEMALLOC | PF_LOCAL_THROTTLE)) &&
+	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
+	       !is_in_driver() && !fgio_current_is_critical();
+}
+
+/* Only a task itself adds its writer: between both looks comes no other. */
+static bool has_writer(unsigned long pages)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+	struct writer *found;
+
+	raw_spin_lock(&bucket->lock);
+	found = find_writer(bucket, (u64)current);
+	if (found)
+		found->pages += pages;
+	raw_spin_unlock(&bucket->lock);
+	return found;
+}
+
+static void add_writer(struct writer *writer)
+{
+	struct bucket *bucket = bucket_of((u64)current);
+
+	raw_spin_lock(&bucket->lock);
+	hlist_add_head(&writer->node, &bucket->writers);
+	raw_spin_unlock(&bucket->lock);
+}
+
+#ifdef FGIO_HAVE_TASK_WORK_ADD
+
+/*
+ * Allocating is allowed: this is never called by the allocator, and in no
+ * interrupt. Without memory the writer goes on, as without fgio. Adding fails
+ * for tasks that exit alone, which do not get here.
+ */
+static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
+{
+	struct writer *writer = kzalloc(sizeof(*writer),
+					GFP_NOWAIT | __GFP_NOWARN);
+
+	if (!writer)
+		return;
+	if (!wb_tryget(wb)) {
+		kfree(writer);
+		return;
+	}
+	bdi_get(wb->bdi);
+	writer->task = current;
+	writer->wb = wb;
+	writer->pages = pages;
+	init_task_work(&writer->work, at_boundary);
+	atomic_inc(&pending);
+	add_writer(writer);
+	if (WARN_ON_ONCE(task_work_add(current, &writer->work, TWA_RESUME)))
+		drop_writer(writer);
+}
+
+static void consider(struct bdi_writeback *wb, unsigned long pages,
+		     unsigned int flags)
+{
+	if (fgio_may_be_parked(flags) && fgio_wb_is_ours(wb) &&
+	    !has_writer(pages) && !may_go(wb))
+		park_at_boundary(wb, pages);
+}
+
+static int on_balance_dirty_pages(struct kretprobe_instance *instance,
+				  struct pt_regs *regs)
+{
+	struct bdi_writeback *wb = (void *)regs_get_kernel_argument(regs, 0);
+	unsigned long pages = regs_get_kernel_argument(regs, 1);
+	unsigned int flags = regs_get_kernel_argument(regs, 2);
+
+	consider(wb, pages, flags);
+	return 1;
+}
+
+/* Called for each page or folio: only the kernel's own pace is looked at. */
+static int on_ratelimited(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	struct address_space *mapping =
+		(void *)regs_get_kernel_argument(regs, 0);
+	unsigned int flags = regs_get_kernel_argument(regs, 1);
+
+	if (current->nr_dirtied >= current->nr_dirtied_pause)
+		consider(&inode_to_bdi(mapping->host)->wb,
+			 current->nr_dirtied, flags);
+	return 1;
+}
+
+#endif
+
+static struct fgio_hook hooks[] = {
+#ifdef FGIO_HAVE_TASK_WORK_ADD
+	FGIO_HOOK("balance_dirty_pages", PAGECACHE, on_balance_dirty_pages,
+		  NULL),
+	/* Exported, so never inlined; of cgroups' writeback it knows nothing. */
+	FGIO_HOOK("balance_dirty_pages_ratelimited_flags", PAGECACHE,
+		  on_ratelimited, NULL, .fallback = true),
+#else
+	/* No such function: listed as what cannot be attached, with a reason. */
+	FGIO_HOOK("task_work_add is not exported", PAGECACHE, NULL, NULL),
+#endif
+	{}
+};
+
+const struct fgio_layer fgio_pagecache_layer = {
+	.name = "pagecache",
+	.mechanism = FGIO_MECHANISM_PAGECACHE,
+	.hooks = hooks,
+	.release = release,
+};
+
+int fgio_pagecache_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		raw_spin_lock_init(&buckets[i].lock);
+	for (i = 0; i < ARRAY_SIZE(cleaners); i++)
+		INIT_WORK(&cleaners[i].work, clean);
+	workqueue = alloc_workqueue("fgio_pagecache", WQ_UNBOUND, 0);
+	return workqueue ? 0 : -ENOMEM;
+}
+
+static void wake_all(void)
+{
+	struct writer *writer;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++) {
+		raw_spin_lock(&buckets[i].lock);
+		hlist_for_each_entry(writer, &buckets[i].writers, node)
+			wake_up_process(writer->task);
+		raw_spin_unlock(&buckets[i].lock);
+	}
+}
+
+/*
+ * The hook is gone: no writer comes any more. A task in a system call that
+ * takes long keeps its writer for as long, since nothing that modules may call
+ * takes back what task_work_add() added.
+ */
+void fgio_pagecache_exit(void)
+{
+	WRITE_ONCE(stopping, true);
+	wake_all();
+	wait_var_event(&pending, !atomic_read(&pending));
+	synchronize_rcu_tasks();
+	destroy_workqueue(workqueue);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which tasks sleep in futex(2) or semop(2), and for what.
+ *
+ * Whole pools of threads idle there, and their programs pass from one to the
+ * other there all the time. So nothing is recorded for tasks that are not
+ * foreground, and no function that sleeps is hooked for them: what a task
+ * sleeps for is read from the registers of its system call, which stay as they
+ * are while it sleeps.
+ *
+ *	foreground tasks	when the scheduler takes them off a processor;
+ *				the sleep ends when it runs them again
+ *	other tasks		when the walk finds that one is in the way
+ *
+ * Of others the walk reads the stack of a task that may wake up, run and end
+ * meanwhile. It reads without faulting, and believes what it read if the task
+ * has not been on a processor in between: it counts its switches.
+ */
+#include <linux/bitfield.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+#include <uapi/linux/futex.h>
+
+#include "base/foreign.h"
+#include "base/hook.h"
+#include "compat/compat.h"
+#include "graph/wait.h"
+#include "layers/futex.h"
+#include "layers/sleep.h"
+#include "layers/sysvsem.h"
+#include "who/foreground.h"
+#include "who/presence.h"
+
+/**
+ * struct sleep - what a task sleeps for, as its system call's arguments say
+ * @kind: FGIO_WAIT_*
+ * @object: as in struct fgio_wait
+ * @detail: as in struct fgio_wait
+ */
+struct sleep {
+	u8 kind;
+	u64 object;
+	u64 detail;
+};
+
+/**
+ * struct call - a system call that a task may sleep in
+ * @mm: the task's
+ * @arguments: as they were when it came in
+ * @is_compat: of a 32-bit process
+ */
+struct call {
+	const struct mm_struct *mm;
+	unsigned long arguments[6];
+	bool is_compat;
+};
+
+static void sleep_on_futex(const struct call *call, u64 address,
+			   enum fgio_futex_shape shape, bool shared, u32 count,
+			   struct sleep *sleep)
+{
+	bool is_condition = shape == FGIO_SHAPE_NONE ||
+			    shape == FGIO_SHAPE_VECTOR;
+
+	sleep->kind = is_condition ? FGIO_WAIT_CONDITION : FGIO_WAIT_FUTEX;
+	sleep->object = fgio_futex_object(call->mm, address);
+	sleep->detail = (address & FGIO_FUTEX_ADDRESS) |
+			FIELD_PREP(FGIO_FUTEX_COUNT, count) |
+			FIELD_PREP(FGIO_FUTEX_SHAPE, shape) |
+			(shared ? FGIO_FUTEX_IS_SHARED : 0);
+}
+
+/* glibc's layouts are those of 64-bit processes. */
+static enum fgio_futex_shape shape_of_value(u32 value, bool shared,
+					    bool is_compat)
+{
+	if (value & FUTEX_WAITERS && value & FUTEX_TID_MASK)
+		return FGIO_SHAPE_OWNER_WORD;
+	if (is_compat)
+		return FGIO_SHAPE_NONE;
+	if (value == FGIO_GLIBC_CONTENDED_MUTEX)
+		return FGIO_SHAPE_MUTEX;
+	if (value == FGIO_GLIBC_CONTENDED_RWLOCK)
+		return FGIO_SHAPE_RWLOCK;
+	/* The kernel wakes a joining thread, always by a shared futex. */
+	return shared && value ? FGIO_SHAPE_JOIN : FGIO_SHAPE_NONE;
+}
+
+/* futex(uaddr, futex_op, val, ...). Return: whether it sleeps at all. */
+static bool read_futex(const struct call *call, struct sleep *sleep)
+{
+	u32 operation = call->arguments[1];
+	bool shared = !(operation & FUTEX_PRIVATE_FLAG);
+	enum fgio_futex_shape shape;
+
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		shape = shape_of_value(call->arguments[2], shared,
+				       call->is_compat);
+		break;
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		shape = FGIO_SHAPE_OWNER_WORD;
+		break;
+	case FUTEX_WAIT_REQUEUE_PI:
+		shape = FGIO_SHAPE_NONE;
+		break;
+	default:
+		return false;
+	}
+	sleep_on_futex(call, call->arguments[0], shape, shared, 0, sleep);
+	return true;
+}
+
+/* futex_waitv(waiters, nr_futexes, ...) */
+static bool read_vector(const struct call *call, struct sleep *sleep)
+{
+	u32 count = min_t(u32, call->arguments[1], FGIO_FUTEX_VECTOR_MAX);
+
+	sleep_on_futex(call, call->arguments[0], FGIO_SHAPE_VECTOR, false,
+		       count, sleep);
+	return true;
+}
+
+#ifdef __NR_futex_wait
+/* futex_wait(uaddr, val, mask, flags, ...), since 6.7 */
+static bool read_futex_wait(const struct call *call, struct sleep *sleep)
+{
+	bool shared = !(call->arguments[3] & FUTEX_PRIVATE_FLAG);
+	enum fgio_futex_shape shape;
+
+	shape = shape_of_value(call->arguments[1], shared, call->is_compat);
+	sleep_on_futex(call, call->arguments[0], shape, shared, 0, sleep);
+	return true;
+}
+#endif
+
+/* semop(semid, sops, nsops), and semtimedop() */
+static bool read_semop(const struct call *call, struct sleep *sleep)
+{
+	u32 count = min_t(u32, call->arguments[2], FGIO_SEMOP_MAX);
+
+	sleep->kind = FGIO_WAIT_SYSV_SEMAPHORE;
+	sleep->object = (call->arguments[1] & FGIO_SEMOP_ADDRESS) |
+			FIELD_PREP(FGIO_SEMOP_COUNT, count);
+	sleep->detail = (u32)call->arguments[0];
+	return true;
+}
+
+typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
+
+/* Return: what reads this system call; NULL when it is none of these. */
+static read_fn reader_of(int number, bool is_compat)
+{
+	if (is_compat)
+		return fgio_is_compat_futex(number) ? read_futex : NULL;
+	switch (number) {
+	case __NR_futex:
+		return read_futex;
+	case __NR_futex_waitv:
+		return read_vector;
+#ifdef __NR_futex_wait
+	case __NR_futex_wait:
+		return read_futex_wait;
+#endif
+	case __NR_semop:
+	case __NR_semtimedop:
+		return read_semop;
+	default:
+		return NULL;
+	}
+}
+
+static read_fn reader_in(struct task_struct *task, struct pt_regs *registers)
+{
+	return reader_of(syscall_get_nr(task, registers),
+			 fgio_is_compat_call(task));
+}
+
+/* Return: whether a task whose system call has these registers sleeps in it. */
+static bool read_call(struct task_struct *task, struct pt_regs *registers,
+		      struct sleep *sleep)
+{
+	struct call call = {
+		.mm = READ_ONCE(task->mm),
+		.is_compat = fgio_is_compat_call(task),
+	};
+	read_fn read = reader_in(task, registers);
+
+	if (!read)
+		return false;
+	syscall_get_arguments(task, registers, call.arguments);
+	return read(&call, sleep);
+}
+
+static bool is_user_thread(const struct task_struct *task)
+{
+	return task->mm && !(READ_ONCE(task->flags) &
+			     (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+}
+
+/* Context: as fall_asleep(). */
+static noinline void note_sleep(struct task_struct *task,
+				struct pt_regs *registers)
+{
+	struct sleep sleep = {};
+
+	if (read_call(task, registers, &sleep))
+		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
+}
+
+/*
+ * A task, which is current, is about to sleep. All threads come here, and few
+ * of them get past the first questions. Context: the scheduler's.
+ */
+static void fall_asleep(struct task_struct *task)
+{
+	struct pt_regs *registers = task_pt_regs(task);
+
+	if (is_user_thread(task) && reader_in(task, registers) &&
+	    fgio_current_serves_requests())
+		note_sleep(task, registers);
+}
+
+/*
+ * Context: the run queue's lock is held and interrupts are off, so that nothing
+ * here wakes a task, starts a timer, or reads memory that may fault.
+ */
+static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int prev_state)
+{
+	if (!fgio_waits_matter())
+		return;
+	/* Sleeps for memory and locks on the way are not interruptible. */
+	if (!preempt && prev_state & TASK_INTERRUPTIBLE)
+		fall_asleep(prev);
+	if (!(next->flags & PF_KTHREAD))
+		fgio_sleep_leave(next);
+}
+
+static struct fgio_hook hooks[] = {
+	{
+		.name = "sched_switch",
+		.mechanism = FGIO_MECHANISM_USER,
+		.tracepoint = on_sched_switch,
+	},
+	{}
+};
+
+/*
+ * The stack may be another task's by now, or none's: what was read counts if
+ * this task has slept on.
+ */
+static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
+{
+	struct pt_regs registers;
+
+	*seq = fgio_sleep_seq(task);
+	if (!*seq || !is_user_thread(task))
+		return false;
+	/* The registers are read between two looks at the task. */
+	smp_rmb();
+	if (copy_from_kernel_nofault(&registers, task_pt_regs(task),
+				     sizeof(registers)))
+		return false;
+	/* With the one above. */
+	smp_rmb();
+	return fgio_sleep_seq(task) == *seq && read_call(task, &registers, sleep);
+}
+
+/* The wait's seq has FGIO_SEQ_OUTSIDE. */
+static bool sleep_of(u64 task, struct fgio_wait *wait)
+{
+	struct task_struct *sleeper;
+	struct sleep sleep = {};
+	bool found;
+	u32 seq;
+
+	rcu_read_lock();
+	sleeper = fgio_task_at(task);
+	found = sleeper && read_sleep(sleeper, &sleep, &seq);
+	if (found)
+		*wait = (struct fgio_wait){
+			.object = sleep.object,
+			.detail = sleep.detail,
+			.seq = seq,
+			.kind = sleep.kind,
+		};
+	rcu_read_unlock();
+	return found;
+}
+
+const struct fgio_layer fgio_sleep_layer = {
+	.name = "sleep",
+	.mechanism = FGIO_MECHANISM_USER,
+	.hooks = hooks,
+	.unrecorded = sleep_of,
+};

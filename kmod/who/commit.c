@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files that commits go to. Databases sync their log under a lock of their own,
+ * whichever task needs it on disk: a checkpointer before it writes a page, a
+ * backup as it begins. All commits wait for that task meanwhile, on an
+ * ownerless semaphore that the syncing task may never have posted.
+ *
+ * But committing tasks sync the same file all the time. A task that writes to
+ * or syncs a file that foreground tasks synced lately is therefore foreground
+ * itself until its system call has returned.
+ *
+ * The registers of the system call say which one it is and for which file, so
+ * nothing is noted of tasks, and nothing has to be taken back. What is noted of
+ * files is the address of their pages, which is never followed.
+ */
+#include <linux/compat.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "base/helper.h"
+#include "base/mechanism.h"
+#include "compat/compat.h"
+#include "who/commit.h"
+#include "who/presence.h"
+
+/* Other waits have helpers by the same address. */
+#define SYNCED 1ULL
+
+/* When a foreground task synced any file; 0 for never. */
+static u64 synced_ns;
+
+static bool has_system_call(void)
+{
+	return !in_compat_syscall() &&
+	       !(current->flags & (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER));
+}
+
+/* All of them have the file as their first argument. */
+static bool writes_or_syncs(int call)
+{
+	switch (call) {
+	case __NR_fsync:
+	case __NR_fdatasync:
+	case __NR_write:
+	case __NR_pwrite64:
+	case __NR_writev:
+	case __NR_pwritev:
+	case __NR_pwritev2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The file is looked up as it is now, without a reference, since hooks are not
+ * where the last one may be dropped: under RCU its memory stays that of a file.
+ * Another thread may have closed it, and opened another one by that number,
+ * which is then taken for it.
+ */
+static u64 mapping_of_file(unsigned int number)
+{
+	struct files_struct *files = current->files;
+	const struct file *file = NULL;
+	u64 mapping = 0;
+
+	rcu_read_lock();
+	if (files)
+		file = files_lookup_fd_raw(files, number);
+	if (file)
+		mapping = (u64)READ_ONCE(file->f_mapping);
+	rcu_read_unlock();
+	return mapping;
+}
+
+/* Return: the file that the current task writes to or syncs; 0: neither. */
+static u64 mapping_of_call(void)
+{
+	unsigned long arguments[6];
+	struct pt_regs *call;
+
+	if (!has_system_call())
+		return 0;
+	call = task_pt_regs(current);
+	if (!writes_or_syncs(syscall_get_nr(current, call)))
+		return 0;
+	syscall_get_arguments(current, call, arguments);
+	return mapping_of_file(arguments[0]);
+}
+
+static bool was_synced_within(u64 mapping, u64 window_ns)
+{
+	u64 identities[FGIO_HELPERS];
+
+	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
+}
+
+/*
+ * Whether a file is one of overlayfs, whose pages belong to the file below. The
+ * file may be closed by now.
+ */
+static bool is_overlay(u64 of_call)
+{
+	const struct address_space *mapping = (const void *)of_call;
+	struct super_block *sb;
+	struct inode *inode;
+	unsigned long magic;
+
+	return mapping && !get_kernel_nofault(inode, &mapping->host) &&
+	       !get_kernel_nofault(sb, &inode->i_sb) &&
+	       !get_kernel_nofault(magic, &sb->s_magic) &&
+	       magic == OVERLAYFS_SUPER_MAGIC;
+}
+
+static void note_synced(u64 mapping)
+{
+	fgio_helper_watch(mapping | SYNCED, current);
+	fgio_helper_note(mapping | SYNCED, false);
+}
+
+/*
+ * Of overlayfs both files are noted: others may write to either. What it waits
+ * for in its own call is its own file below.
+ */
+void fgio_commit_note(const struct address_space *mapping)
+{
+	u64 of_call;
+
+	if (!fgio_mechanism_on(FGIO_MECHANISM_COMMITS))
+		return;
+	of_call = mapping_of_call();
+	if (of_call != (u64)mapping && !is_overlay(of_call))
+		return;
+	note_synced((u64)mapping);
+	if (of_call != (u64)mapping)
+		note_synced(of_call);
+	WRITE_ONCE(synced_ns, ktime_get_mono_fast_ns());
+}
+
+bool fgio_current_commits(void)
+{
+	u64 window_ns = fgio_helper_window_ns();
+	u64 last_ns = READ_ONCE(synced_ns);
+	u64 mapping;
+
+	if (!last_ns || !fgio_mechanism_on(FGIO_MECHANISM_COMMITS) ||
+	    !fgio_waits_matter() || !fgio_may_boost() ||
+	    ktime_get_mono_fast_ns() - last_ns > window_ns)
+		return false;
+	mapping = mapping_of_call();
+	return mapping && was_synced_within(mapping, window_ns);
+}

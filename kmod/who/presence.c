@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* When foreground tasks come and go, and what is to be told of it. */
+#include <linux/jiffies.h>
+#include <linux/workqueue.h>
+
+#include "who/presence.h"
+
+bool fgio_waits_matter_now;
+
+static struct delayed_work *work;
+static unsigned int foreground_count;
+
+/* Jiffies when foreground I/O by priority was seen last; 0 for never. */
+static unsigned long foreground_ioprio_at;
+
+unsigned int fgio_foreground_count(void)
+{
+	return READ_ONCE(foreground_count);
+}
+
+void fgio_foreground_recount(bool was, bool is)
+{
+	WRITE_ONCE(foreground_count, foreground_count + is - was);
+}
+
+bool fgio_foreground_exists(void)
+{
+	unsigned long seen = READ_ONCE(foreground_ioprio_at);
+
+	return fgio_foreground_count() ||
+	       (seen && time_before(jiffies, seen + FGIO_FOREGROUND_LINGER));
+}
+
+void fgio_saw_foreground_ioprio(void)
+{
+	unsigned long now = jiffies ?: 1;
+	struct delayed_work *reconsider;
+
+	if (READ_ONCE(foreground_ioprio_at) == now)
+		return;
+	WRITE_ONCE(foreground_ioprio_at, now);
+	/* With reconsider() in graph/probe.c. */
+	smp_mb();
+	reconsider = READ_ONCE(work);
+	if (!fgio_waits_matter() && reconsider)
+		queue_delayed_work(system_long_wq, reconsider, 0);
+}
+
+void fgio_foreground_appeared(void)
+{
+	/* With reconsider() in graph/probe.c. */
+	smp_mb();
+	if (fgio_waits_matter())
+		return;
+	mod_delayed_work(system_long_wq, work, 0);
+	flush_delayed_work(work);
+}
+
+void fgio_foreground_vanished(void)
+{
+	/* With reconsider() in graph/probe.c. */
+	smp_mb();
+	if (fgio_waits_matter() && !fgio_foreground_count())
+		mod_delayed_work(system_long_wq, work, FGIO_FOREGROUND_LINGER);
+}
+
+void fgio_presence_init(struct delayed_work *reconsider)
+{
+	WRITE_ONCE(work, reconsider);
+}
+
+void fgio_presence_exit(void)
+{
+	WRITE_ONCE(work, NULL);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Thread flags (section words in uapi/fgio.h): memory in which a thread says
+ * whether requests wait for it at the moment.
+ */
+#ifndef FGIO_WORD_H
+#define FGIO_WORD_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+
+#include "core/class.h"
+#include "uapi/fgio.h"
+
+struct file;
+struct inode;
+struct user_struct;
+struct vm_area_struct;
+
+/**
+ * struct fgio_words - the section words of one open file of /dev/fgio
+ * @word: the words, which user space writes whenever it likes
+ * @bytes: their size, whole pages
+ * @maps: how often they are mapped now
+ * @tied: entries of threads that have one of them; tag.c's, under its lock
+ * @user: the payer of the memory, or NULL when none need
+ * @rcu: frees them
+ *
+ * The last map goes before the file does, and takes the ties with it. A reader
+ * that got a tie under RCU before that may use it to the end: freeing waits for
+ * RCU.
+ */
+struct fgio_words {
+	const struct fgio_word *word;
+	size_t bytes;
+	atomic_t maps;
+	struct hlist_head tied;
+	struct user_struct *user;
+	struct rcu_head rcu;
+};
+
+/*
+ * What a word says, where it says something. Anything may be in it: a class
+ * that does not exist says nothing. Context: any.
+ */
+static inline enum fgio_thread_tag fgio_word_says(const struct fgio_word *word)
+{
+	switch (READ_ONCE(word->class)) {
+	case FGIO_TAG_FOREGROUND:
+		return FGIO_THREAD_FOREGROUND;
+	case FGIO_TAG_BACKGROUND:
+		return FGIO_THREAD_BACKGROUND;
+	default:
+		return FGIO_THREAD_UNTAGGED;
+	}
+}
+
+/* The operations of /dev/fgio's file: its words come with the first map. */
+int fgio_words_open(struct inode *inode, struct file *file);
+int fgio_words_release(struct inode *inode, struct file *file);
+int fgio_words_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* FGIO_IOC_SET_WORD. Context: ioctl. */
+int fgio_words_set(struct file *file, const struct fgio_word_slot *slot);
+
+/* FGIO_IOC_TIE_WORD: the word at an address of the caller's. Context: ioctl. */
+int fgio_words_tie_at(u64 address);
+
+#endif /* FGIO_WORD_H */
