@@ -125,6 +125,7 @@ install-module:
 	$(MAKE) -C kmod KDIR=/lib/modules/$$(uname -r)/build MODULES=fgio
 	install -D -m 0644 build/kmod/$$(uname -r)/fgio.ko \
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man4 packaging/man/fgio.4
 
 # Of what has been built: root may have no toolchain.
 install-command:
