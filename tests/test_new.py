@@ -82,7 +82,7 @@ def contents(tree: Path) -> dict[Path, bytes]:
 
 def check_style(tree: Path, file: str) -> None:
     """The kernel's checkpatch, where it has been fetched."""
-    if (paths.CACHE / "checkpatch" / "scripts").is_dir():
+    if (paths.CACHE / "checkpatch" / "scripts" / "kernel-doc").is_file():
         run(tree, "kmod/checkpatch", file)
 
 
