@@ -13,6 +13,7 @@
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
 #   make stress-random an hour (MINUTES=60) of anything by chance on each kernel: parameters, elevators, loads, tags
 #   make debug-check all scenarios, libfgio, trust, abuse, hooks and trouble on a debug kernel: KASAN, lockdep, leaks (long)
+#   make boot      the module's interface in one boot of a kernel: what a change has to pass at least (KERNEL=6.12)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
 #   make results   every experiment of docs/results again (long)
@@ -36,7 +37,7 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 
-.PHONY: all build modules command lib integrations demo test test-native test-lab scenarios ablation \
+.PHONY: all build modules command lib integrations demo test test-native test-lab boot scenarios ablation \
 	lint fuzz stress stress-random debug-check results install install-module install-command install-lib packages \
 	clean distclean setup-build setup-lab
 
@@ -82,6 +83,10 @@ test-native: setup-lab integrations
 test-lab: setup-lab build integrations
 	build/venv/bin/python -m pytest tests
 
+boot: setup-lab
+	@$(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=$(KERNEL)
+	@FGIO_KERNELS=$(KERNEL) build/venv/bin/python -m pytest tests/test_scenarios.py -k "$(KERNEL)-interface"
+
 scenarios: setup-lab build
 	@lab/run scenarios --kernel $(KERNEL) --out build/results/scenarios-$(KERNEL)
 
@@ -125,6 +130,7 @@ install-module:
 	$(MAKE) -C kmod KDIR=/lib/modules/$$(uname -r)/build MODULES=fgio
 	install -D -m 0644 build/kmod/$$(uname -r)/fgio.ko \
 		$(DESTDIR)/lib/modules/$$(uname -r)/updates/fgio.ko
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man4 packaging/man/fgio.4
 
 # Of what has been built: root may have no toolchain.
 install-command:

@@ -126,6 +126,9 @@ u32 fgio_admission_limit(const struct fgio_admission *admission,
 
 /**
  * fgio_admission_try() - take a slot if there is one for this line
+ * @admission: the slots
+ * @line: the line
+ * @other_about: as for fgio_admission_limit()
  *
  * Return: whether a slot was charged. Never when a task of the same line waits
  * already: it was first. Where it says no, call fgio_admission_wait(),
@@ -222,6 +225,8 @@ fgio_admission_grant_anyway(struct fgio_admission *admission);
 
 /**
  * fgio_admission_promote() - a waiter became critical
+ * @admission: the slots
+ * @waiter: the waiter
  *
  * It lines up behind the critical waiters. Call fgio_admission_grant() until
  * NULL afterwards. Return: whether it moved; false when it was critical, or

@@ -339,6 +339,8 @@ bool fgio_request_is_in_device(const struct fgio_request *request);
 
 /**
  * fgio_queue_promote() - move one request to the critical side
+ * @queue: the queue
+ * @request: the request
  *
  * It goes behind the critical requests that are queued already: they were
  * waited for before it was.

@@ -75,6 +75,9 @@ static inline struct thread *fgio_thread(void)
 
 /**
  * struct fgio_calls - the system calls that libfgio makes on the device
+ * @open: as open(2)
+ * @ioctl: as ioctl(2)
+ * @map: maps memory of the device, as mmap(2) does
  *
  * Tests put a device of their own here.
  */

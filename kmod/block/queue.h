@@ -149,6 +149,7 @@ struct fgio_trip {
  * @unscheduled: requests without a slot, and swapping that would be withheld;
  *	they go first
  * @merged: bios and requests merged into queued requests, per class
+ * @dispatched_bytes: what the device was given, per class
  * @told_drive: requests that went to it with that class
  * @sweep: what comes next on an arm's way; look_ahead()'s own
  * @queue: core's view of it
