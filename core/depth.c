@@ -20,7 +20,7 @@
 #define FIRST_NS (2 * MILLISECOND)
 
 /* One goes whatever was learnt, for this share of a disk's time. */
-#define PROMISE_SHARE 10
+#define MIN_SERVICE_SHARE 10
 
 #define REST_NEAR_NS (MILLISECOND / 2)
 
@@ -28,12 +28,12 @@ void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 {
 	*depth = (struct fgio_depth){
 		.rotates = rotates,
-		.together = 1,
+		.in_flight_max = 1,
 		.tolerance = FGIO_DEPTH_TOLERANCE_LEAST,
 		.tolerance_max = FGIO_DEPTH_TOLERANCE_MOST,
 	};
-	fgio_platter_init(&depth->platter, rotates);
-	fgio_pace_init(&depth->pace, FIRST_SECTORS, FIRST_NS);
+	fgio_rotation_init(&depth->rotation, rotates);
+	fgio_cost_init(&depth->cost, FIRST_SECTORS, FIRST_NS);
 }
 
 static u64 size_of(u32 sectors)
@@ -43,7 +43,7 @@ static u64 size_of(u32 sectors)
 
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
 {
-	return fgio_pace_work(&depth->pace, size_of(sectors));
+	return fgio_cost_work(&depth->cost, size_of(sectors));
 }
 
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
@@ -58,22 +58,22 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		depth->interval.idle_ns += gap_ns;
 	depth->learnt_ns = now_ns;
 	fgio_saturation_begin(&depth->saturation, now_ns);
-	depth->pace.busy_until_ns =
-		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
+	depth->cost.busy_until_ns =
+		now_ns + smaller(work_ns, FGIO_COST_BUSY_MOST_NS);
 }
 
 /* What is known for the one is the beginning for the other. */
 void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns)
 {
-	struct fgio_pace before = depth->pace;
+	struct fgio_service_cost before = depth->cost;
 
 	if (recent == depth->recent)
 		return;
 	depth->recent = recent;
 	if (depth->phase != FGIO_DEPTH_SETTLED)
 		return;
-	depth->pace = depth->aside.pace ? depth->aside : before;
-	depth->pace.busy_until_ns = before.busy_until_ns;
+	depth->cost = depth->aside.per_unit ? depth->aside : before;
+	depth->cost.busy_until_ns = before.busy_until_ns;
 	depth->aside = before;
 	fgio_depth_begin_interval(depth, now_ns);
 }
@@ -92,19 +92,19 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	fgio_saturation_pause(&depth->saturation,
 			      beyond(larger(came_ns, since_ns), since_ns));
 	if (came_ns)
-		fgio_foresight_came(&depth->foresight,
-				    beyond(came_ns, since_ns));
+		fgio_arrival_came(&depth->arrival,
+				  beyond(came_ns, since_ns));
 }
 
-/* As fgio_foresight_next(); what should have come already is not foreseen. */
-static bool foresee(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
-		    u64 *done_ns, u64 *late_ns)
+/* As fgio_arrival_next(); what should have come already is not foreseen. */
+static bool next_arrival(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
+			 u64 *done_ns, u64 *late_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
 
 	return since_ns &&
-	       fgio_foresight_next(&depth->foresight, since_ns, work_ns,
-				   done_ns, late_ns) &&
+	       fgio_arrival_next(&depth->arrival, since_ns, work_ns,
+				 done_ns, late_ns) &&
 	       now_ns < *late_ns;
 }
 
@@ -113,13 +113,14 @@ static bool foresee(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 /* How critical I/O fares in a quiet drive must be seen now and then. */
 static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 {
-	const struct fgio_floor *floor = &depth->floor[depth->critical_kind];
+	const struct fgio_base_latency *base =
+		&depth->base[depth->critical_kind];
 	u64 wait_ns = QUIET_WAIT_NS;
 
-	if (floor->fresh || depth->recent)
+	if (base->fresh || depth->recent)
 		return false;
-	if (floor->count < FGIO_FLOOR_CERTAIN)
-		wait_ns *= FGIO_FLOOR_CERTAIN / 2;
+	if (base->count < FGIO_BASE_LATENCY_CERTAIN)
+		wait_ns *= FGIO_BASE_LATENCY_CERTAIN / 2;
 	return now_ns < depth->window_begin_ns + wait_ns;
 }
 
@@ -129,14 +130,14 @@ static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
  * tolerated.
  */
 static u64 others_max(const struct fgio_depth *depth,
-		      const struct fgio_floor *floor, u64 work_ns)
+		      const struct fgio_base_latency *base, u64 work_ns)
 {
 	u64 steady = 2 + depth->tolerance / 16;
-	u64 waits_ns = steady * floor->known_ns;
+	u64 waits_ns = steady * base->known_ns;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED)
-		return depth->together;
-	if (floor->fresh < FGIO_FLOOR_FRESH)
+		return depth->in_flight_max;
+	if (base->fresh < FGIO_BASE_LATENCY_FRESH)
 		return 1;
 	if (depth->recent)
 		waits_ns += FGIO_DEPTH_RECENT_NS;
@@ -149,8 +150,8 @@ static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
 	return false;
 }
 
-enum foresight {
-	NOT_FORESEEN,
+enum arrival {
+	NOT_PREDICTED,
 	IN_TIME, /* the drive will be done before critical I/O comes */
 	TOO_LATE,
 };
@@ -159,21 +160,21 @@ enum foresight {
  * The cache of a disk takes a write at once, whatever the arm owes: that alone
  * has to be done in time, and the arm's work is as if nothing was foreseen.
  */
-static enum foresight ask_foresight(struct fgio_depth *depth, u64 work_ns,
-				    const struct fgio_floor *floor,
-				    u64 now_ns)
+static enum arrival predict(struct fgio_depth *depth, u64 work_ns,
+			    const struct fgio_base_latency *base,
+			    u64 now_ns)
 {
-	u64 begin_ns = larger(depth->pace.busy_until_ns, now_ns);
+	u64 begin_ns = larger(depth->cost.busy_until_ns, now_ns);
 	u64 done_ns, late_ns;
 
 	if (depth->rotates) {
-		work_ns = 2ULL * floor->known_ns;
+		work_ns = 2ULL * base->known_ns;
 		begin_ns = now_ns;
 	}
-	if (!foresee(depth, work_ns, now_ns, &done_ns, &late_ns))
-		return NOT_FORESEEN;
+	if (!next_arrival(depth, work_ns, now_ns, &done_ns, &late_ns))
+		return NOT_PREDICTED;
 	if (begin_ns + work_ns <= done_ns)
-		return depth->rotates ? NOT_FORESEEN : IN_TIME;
+		return depth->rotates ? NOT_PREDICTED : IN_TIME;
 	depth->interval.held_back |= begin_ns > now_ns;
 	hold_back(depth, late_ns);
 	return TOO_LATE;
@@ -183,8 +184,8 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = 0;
 
-	if (depth->pace.busy_until_ns > now_ns)
-		retry_ns = depth->pace.busy_until_ns;
+	if (depth->cost.busy_until_ns > now_ns)
+		retry_ns = depth->cost.busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
 		retry_ns = now_ns + QUIET_LOOK_NS;
 	if (!retry_ns)
@@ -198,7 +199,7 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
  * soon as no critical I/O has the arm, or comes for it before it moved.
  */
 static bool arm_is_free(struct fgio_depth *depth,
-			const struct fgio_floor *floor,
+			const struct fgio_base_latency *base,
 			const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
@@ -207,8 +208,8 @@ static bool arm_is_free(struct fgio_depth *depth,
 	if (fgio_load(&in_device[FGIO_CRITICAL]))
 		return hold_back(depth, 0);
 	if (since_ns &&
-	    fgio_foresight_soon(&depth->foresight, since_ns, floor->known_ns,
-				&late_ns) &&
+	    fgio_arrival_soon(&depth->arrival, since_ns, base->known_ns,
+			      &late_ns) &&
 	    now_ns < late_ns)
 		return hold_back(depth, late_ns);
 	return true;
@@ -227,28 +228,28 @@ static bool limit_allows(struct fgio_depth *depth, u64 others, u64 now_ns)
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
-	const struct fgio_floor *floor =
-		&depth->floor[fgio_kind_of(sectors, write)];
+	const struct fgio_base_latency *base =
+		&depth->base[fgio_kind_of(sectors, write)];
 	u64 work_ns = work_of(depth, sectors);
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
-	enum foresight foresight = NOT_FORESEEN;
+	enum arrival arrival = NOT_PREDICTED;
 
 	if (fgio_saturation_is_on(&depth->saturation) && !depth->recent)
 		return limit_allows(depth, others, now_ns);
 	if (depth->rotates && !write && !others)
-		return arm_is_free(depth, floor, in_device, now_ns);
+		return arm_is_free(depth, base, in_device, now_ns);
 	/* What goes into the cache now is in the way of the next one. */
 	if (write && fgio_flush_holds(&depth->flushes, now_ns)) {
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
 	}
 	if (!fgio_load(&in_device[FGIO_CRITICAL]))
-		foresight = ask_foresight(depth, work_ns, floor, now_ns);
-	if (foresight == TOO_LATE)
+		arrival = predict(depth, work_ns, base, now_ns);
+	if (arrival == TOO_LATE)
 		return false;
-	if (foresight == NOT_FORESEEN && !bucket_allows(depth, now_ns))
+	if (arrival == NOT_PREDICTED && !bucket_allows(depth, now_ns))
 		return false;
-	if (others >= others_max(depth, floor, work_ns)) {
+	if (others >= others_max(depth, base, work_ns)) {
 		depth->interval.crowded = true;
 		return hold_back(depth, 0);
 	}
@@ -259,21 +260,21 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 {
 	if (!write)
-		return depth->floor[fgio_kind_of(sectors, write)].known_ns;
+		return depth->base[fgio_kind_of(sectors, write)].known_ns;
 	return depth->phase == FGIO_DEPTH_SETTLED ? work_of(depth, 0) : 0;
 }
 
 /* A drive without an arm is never so slow: where the pace says so, that is wrong. */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
-			  bool write, u64 interval_ns)
+u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
+			      bool write, u64 interval_ns)
 {
+	u64 most_ns = FGIO_DEPTH_MIN_SERVICE_MOST * interval_ns;
 	u64 share_ns;
 
 	if (!depth->rotates)
 		return interval_ns;
-	share_ns = PROMISE_SHARE * arm_ns(depth, sectors, write);
-	return larger(interval_ns,
-		      smaller(share_ns, FGIO_DEPTH_PROMISE_MOST * interval_ns));
+	share_ns = MIN_SERVICE_SHARE * arm_ns(depth, sectors, write);
+	return larger(interval_ns, smaller(share_ns, most_ns));
 }
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
@@ -286,7 +287,7 @@ bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 {
 	/* Critical I/O that came does not shorten what a disk's arm still owes. */
 	bool owes = fgio_depth_rotates(depth) &&
-		    fgio_load(&depth->pace.busy_until_ns) >= retry_ns;
+		    fgio_load(&depth->cost.busy_until_ns) >= retry_ns;
 
 	return owes || retry_ns - now_ns < REST_NEAR_NS;
 }
@@ -295,18 +296,18 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     enum fgio_class class, u64 sector, u32 sectors, bool write,
 		     u32 others, u64 now_ns)
 {
-	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
+	u64 wait_ns = beyond(depth->cost.busy_until_ns, now_ns);
 
 	*stamp = (struct fgio_depth_stamp){
 		.sent_ns = now_ns,
 		.wait_ns = (u32)wait_ns,
 		.kind = fgio_kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
-		.far = !write && fgio_platter_moves(&depth->platter, sector,
-						    sectors),
+		.far = !write && fgio_rotation_moves(&depth->rotation, sector,
+						     sectors),
 	};
 	depth->work_ns = work_of(depth, sectors);
-	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);
+	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
 	if (class == FGIO_NONCRITICAL)
 		fgio_saturation_spend(&depth->saturation, now_ns);
 }

@@ -4,7 +4,7 @@
  * from completions. docs/depth.md explains it in a page.
  *
  * The drive is a bucket with a hole. A request that goes to it adds work, in ns
- * of the drive's time: its size times the pace (pace.h), one figure that is learnt. The
+ * of the drive's time: its size times the pace (service_cost.h), one figure that is learnt. The
  * measure is delay. I/Os that take longer than their kind takes in a quiet
  * drive, and more of them in a row than are late by chance (chance.h), have waited
  * for work that was not known of: that is added, and the pace becomes slower.
@@ -26,11 +26,11 @@
 #include "atomic.h"
 #include "chance.h"
 #include "class.h"
-#include "floor.h"
+#include "base_latency.h"
 #include "flush.h"
-#include "foresight.h"
-#include "pace.h"
-#include "platter.h"
+#include "arrival.h"
+#include "service_cost.h"
+#include "rotation.h"
 #include "samples.h"
 #include "saturation.h"
 #include "types.h"
@@ -50,13 +50,13 @@
 #define FGIO_DEPTH_TOLERANCE_MOST 256
 
 /* A promised request comes at most so many times later than it is asked to. */
-#define FGIO_DEPTH_PROMISE_MOST 10
+#define FGIO_DEPTH_MIN_SERVICE_MOST 10
 
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
  * @sent_ns: when it went; 0: it is not measured
  * @wait_ns: how long it was expected to wait for others there
- * @kind: see floor.h
+ * @kind: see base_latency.h
  * @quiet: no other non-critical request, nor work left by one, was there
  * @far: a read, far from those before it
  */
@@ -110,13 +110,13 @@ struct fgio_depth {
 	bool was_harmed;
 	bool recent; /* critical I/O is not about, but may come back */
 	struct fgio_chance chance; /* of non-critical I/O that is late */
-	struct fgio_platter platter;
-	struct fgio_pace pace;
-	struct fgio_pace aside; /* while critical I/O may come back, or is about */
+	struct fgio_rotation rotation;
+	struct fgio_service_cost cost;
+	struct fgio_service_cost aside; /* while critical I/O may come back, or is about */
 	u64 learnt_ns; /* when fgio_depth_learn() was called last */
-	u64 paced_ns;  /* when it became slower last */
+	u64 raised_ns;  /* when it became slower last */
 	u64 work_ns;   /* of the latest request */
-	u32 together;  /* in the drive at most, until the limit was met once */
+	u32 in_flight_max;  /* in the drive at most, until the limit was met once */
 	u32 intervals;
 	u32 tolerance; /* waiting among themselves, in 1/16 of a quiet I/O */
 	u32 tolerance_max;
@@ -126,10 +126,10 @@ struct fgio_depth {
 	struct fgio_depth_interval interval;
 	u64 window_ns;
 	u64 window_begin_ns;
-	struct fgio_floor floor[FGIO_KINDS];
+	struct fgio_base_latency base[FGIO_KINDS];
 
 	struct fgio_saturation saturation;
-	struct fgio_foresight foresight;
+	struct fgio_arrival arrival;
 
 	u64 retry_ns;
 
@@ -142,12 +142,12 @@ struct fgio_depth {
 	 */
 	struct fgio_samples samples __attribute__((aligned(64)));
 	u64 quiet_since_ns;
-	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */
+	u64 cache_cost; /* that flushes showed since it was learnt from; 0: none did */
 };
 
 /*
  * @rotates: the drive says that it has a platter, which does not wait for a late request;
- * that is believed until its reads show otherwise (platter.h).
+ * that is believed until its reads show otherwise (rotation.h).
  */
 void fgio_depth_init(struct fgio_depth *depth, bool rotates);
 
@@ -223,7 +223,7 @@ static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 }
 
 /**
- * fgio_depth_promise_ns() - when the next non-critical request goes, whatever was learnt
+ * fgio_depth_min_service_ns() - when the next non-critical request goes, whatever was learnt
  * @depth: what is known of the drive
  * @sectors: length of the one that goes now
  * @write: its direction
@@ -231,11 +231,11 @@ static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
  *
  * A disk's arm needs most of 10 ms for each, and a flush waits for all of them.
  *
- * Return: the interval; up to FGIO_DEPTH_PROMISE_MOST times @interval_ns for a disk of
+ * Return: the interval; up to FGIO_DEPTH_MIN_SERVICE_MOST times @interval_ns for a disk of
  * which the promise would take more than a tenth.
  */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
-			  bool write, u64 interval_ns);
+u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
+			      bool write, u64 interval_ns);
 
 /* A critical request came at @came_ns (0: unknown) and goes to the drive. */
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,

@@ -14,7 +14,7 @@
 #define REQUEST_MOST_NS (10 * MILLISECOND)
 
 /* Until the limit was met, no more than this at a time. */
-#define TOGETHER_MOST 1024
+#define IN_FLIGHT_MOST 1024
 
 /* Where it was idle for more of an interval, more would not have gone. */
 #define IDLE_SHARE 4
@@ -91,13 +91,13 @@ static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 		       u64 alone_ns, u64 now_ns)
 {
 	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
-	u64 pace;
+	u64 cost;
 
 	if (!fgio_depth_rotates(depth) || !flush->left || !alone_ns)
 		return;
-	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
-	if (pace > fgio_load(&depth->cache_pace))
-		fgio_store(&depth->cache_pace, pace);
+	cost = (excess_ns << FGIO_COST_SHIFT) / flush->left;
+	if (cost > fgio_load(&depth->cache_cost))
+		fgio_store(&depth->cache_cost, cost);
 }
 
 void fgio_depth_flush_ends(struct fgio_depth *depth,
@@ -108,7 +108,7 @@ void fgio_depth_flush_ends(struct fgio_depth *depth,
 		.kind = FGIO_KIND_FLUSH + flush->commits,
 		.quiet = !flush->left,
 	};
-	u64 alone_ns = fgio_load(&depth->floor[stamp.kind].known_ns);
+	u64 alone_ns = fgio_load(&depth->base[stamp.kind].known_ns);
 
 	fgio_flush_end(&depth->flushes, flush, alone_ns, now_ns);
 	note_cache(depth, flush, alone_ns, now_ns);
@@ -123,31 +123,31 @@ static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
 	/* A disk's cache that is drained once stays so, at the right pace. */
 	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
 		rest_ns = DISK_RESTS * depth->work_ns;
-	fgio_pace_fill(&depth->pace, now_ns, rest_ns, now_ns);
+	fgio_cost_fill(&depth->cost, now_ns, rest_ns, now_ns);
 }
 
 /* The first limit was met at up to twice what the drive does. */
 static void brake(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->phase = FGIO_DEPTH_BRAKES;
-	fgio_pace_brake(&depth->pace);
-	depth->paced_ns = now_ns;
+	fgio_cost_double(&depth->cost);
+	depth->raised_ns = now_ns;
 	depth->interval.begin_ns = now_ns;
 	depth->interval.idle_ns = 0;
 	depth->interval.found_ns = 0;
 }
 
 /* What went before the pace changed tells nothing of it. */
-static bool is_of_last_pace(const struct fgio_depth *depth, u64 took_ns,
+static bool is_before_raise(const struct fgio_depth *depth, u64 took_ns,
 			    u64 now_ns)
 {
-	return beyond(now_ns, took_ns) < depth->paced_ns;
+	return beyond(now_ns, took_ns) < depth->raised_ns;
 }
 
 static bool is_beyond_limit(const struct fgio_depth *depth)
 {
 	return depth->phase == FGIO_DEPTH_SETTLED &&
-	       fgio_pace_is_beyond(&depth->pace);
+	       fgio_cost_is_below_limit(&depth->cost);
 }
 
 /*
@@ -164,7 +164,7 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 		     (depth->phase == FGIO_DEPTH_BRAKES && !depth->rotates);
 
 	if (!tells || depth->interval.harmed ||
-	    is_of_last_pace(depth, took_ns, now_ns) ||
+	    is_before_raise(depth, took_ns, now_ns) ||
 	    depth->surprise <= HARM_CERTAIN + usual)
 		return;
 	depth->interval.harmed = true;
@@ -194,8 +194,8 @@ static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 	depth->interval.judged++;
 	depth->harm = mean_harm(depth->harm,
 				late_by(took_ns, known_ns, slack_ns), known_ns);
-	fgio_foresight_judge(&depth->foresight,
-			     late_by(took_ns, known_ns, narrow_ns), known_ns);
+	fgio_arrival_judge(&depth->arrival,
+			   late_by(took_ns, known_ns, narrow_ns), known_ns);
 }
 
 /* The first sign of the limit in an interval. */
@@ -224,10 +224,10 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
 		     u64 now_ns)
 {
-	u64 room_ns = beyond(now_ns + excess_ns, depth->pace.busy_until_ns);
+	u64 room_ns = beyond(now_ns + excess_ns, depth->cost.busy_until_ns);
 
 	work_ns = smaller(work_ns, room_ns);
-	fgio_pace_fill(&depth->pace, beyond(now_ns, CREDIT_NS), work_ns,
+	fgio_cost_fill(&depth->cost, beyond(now_ns, CREDIT_NS), work_ns,
 		       now_ns);
 	return work_ns;
 }
@@ -271,7 +271,7 @@ static void learn_noncritical(struct fgio_depth *depth,
 			     now_ns);
 	if (depth->chance.row < 2 ||
 	    fgio_chance_explains(&depth->chance, CHANCE_CERTAIN) ||
-	    is_of_last_pace(depth, seen->took_ns, now_ns))
+	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += found_ns;
 	cross(depth, excess_ns, now_ns);
@@ -285,11 +285,11 @@ static void learn_noncritical(struct fgio_depth *depth,
 static void learn_flush(struct fgio_depth *depth,
 			const struct fgio_sample *seen, u64 now_ns)
 {
-	u64 known_ns = depth->floor[seen->kind].known_ns;
+	u64 known_ns = depth->base[seen->kind].known_ns;
 	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
 
 	if (seen->quiet || !known_ns || !excess_ns ||
-	    is_of_last_pace(depth, seen->took_ns, now_ns))
+	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += excess_ns;
 	depth->interval.flushed = true;
@@ -300,30 +300,30 @@ static void learn_flush(struct fgio_depth *depth,
 /* What is in the cache is work that writes do not find: the pace is too fast. */
 static void learn_cache(struct fgio_depth *depth, u64 now_ns)
 {
-	u64 pace = fgio_load(&depth->cache_pace);
+	u64 cost = fgio_load(&depth->cache_cost);
 
-	if (!pace)
+	if (!cost)
 		return;
-	fgio_store(&depth->cache_pace, 0);
-	if (!fgio_pace_show(&depth->pace, pace))
+	fgio_store(&depth->cache_cost, 0);
+	if (!fgio_cost_raise_to(&depth->cost, cost))
 		return;
-	depth->paced_ns = now_ns;
+	depth->raised_ns = now_ns;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
 static void learn_sample(struct fgio_depth *depth,
 			 const struct fgio_sample *seen, u64 now_ns)
 {
-	struct fgio_floor *floor = &depth->floor[seen->kind];
+	struct fgio_base_latency *base = &depth->base[seen->kind];
 	u64 slack_ns;
 
 	depth->interval.measured++;
 	if (seen->quiet)
-		fgio_floor_learn(floor, seen->took_ns);
+		fgio_base_latency_learn(base, seen->took_ns);
 	if (seen->far)
-		fgio_platter_done(&depth->platter,
-				  fgio_kind_read_bytes(seen->kind),
-				  seen->took_ns);
+		fgio_rotation_done(&depth->rotation,
+				   fgio_kind_read_bytes(seen->kind),
+				   seen->took_ns);
 	if (seen->kind >= FGIO_KIND_FLUSH) {
 		depth->interval.told = true;
 		learn_flush(depth, seen, now_ns);
@@ -334,16 +334,16 @@ static void learn_sample(struct fgio_depth *depth,
 				     seen->took_ns, now_ns);
 	else
 		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
-	if (!floor->known_ns)
+	if (!base->known_ns)
 		return;
-	slack_ns = fgio_floor_slack_ns(floor);
+	slack_ns = fgio_base_latency_slack_ns(base);
 	if (seen->quiet)
 		fgio_chance_learn(&depth->chance,
-				  seen->took_ns > floor->known_ns + slack_ns);
+				  seen->took_ns > base->known_ns + slack_ns);
 	if (seen->critical)
-		learn_critical(depth, seen, floor->known_ns, slack_ns, now_ns);
+		learn_critical(depth, seen, base->known_ns, slack_ns, now_ns);
 	else
-		learn_noncritical(depth, seen, floor->known_ns, slack_ns,
+		learn_noncritical(depth, seen, base->known_ns, slack_ns,
 				  now_ns);
 }
 
@@ -363,9 +363,9 @@ static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 		       length_ns / FOUND_OF_HARM_SHARE);
 }
 
-static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
+static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
-	const struct fgio_pace_met met = {
+	const struct fgio_cost_met met = {
 		.length_ns = length_ns,
 		.found_ns = larger(depth->interval.found_ns,
 				   found_by_critical(depth, length_ns)),
@@ -373,8 +373,8 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 		.rotates = depth->rotates,
 	};
 
-	fgio_pace_slow_down(&depth->pace, &met);
-	depth->paced_ns = now_ns;
+	fgio_cost_raise(&depth->cost, &met);
+	depth->raised_ns = now_ns;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
@@ -384,20 +384,20 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
  */
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
-	depth->pace.calm++;
+	depth->cost.pressed++;
 	if (depth->interval.crowded)
-		depth->together =
-			(u32)smaller(2ULL * depth->together, TOGETHER_MOST);
+		depth->in_flight_max =
+			(u32)smaller(2ULL * depth->in_flight_max, IN_FLIGHT_MOST);
 	else
-		fgio_pace_race(&depth->pace, now_ns);
+		fgio_cost_halve(&depth->cost, now_ns);
 }
 
-static void speed_up(struct fgio_depth *depth, u64 now_ns)
+static void lower_cost(struct fgio_depth *depth, u64 now_ns)
 {
 	if (depth->phase == FGIO_DEPTH_RACES)
 		race(depth, now_ns);
 	else
-		fgio_pace_speed_up(&depth->pace, depth->rotates);
+		fgio_cost_lower(&depth->cost, depth->rotates);
 }
 
 static void cut_tolerance(struct fgio_depth *depth)
@@ -436,7 +436,7 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 work_ns = fgio_pace_work_sent(&depth->pace);
+	u64 work_ns = fgio_cost_work_sent(&depth->cost);
 
 	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
 		return true;
@@ -462,7 +462,7 @@ static void learn_usual(struct fgio_depth *depth)
 static void settle(struct fgio_depth *depth)
 {
 	depth->phase = FGIO_DEPTH_SETTLED;
-	fgio_pace_settle(&depth->pace);
+	fgio_cost_settle(&depth->cost);
 }
 
 /* Who waits for a disk's cache to have room will not be alone in that for long. */
@@ -477,17 +477,17 @@ static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 
 	if (found && (harmed || !is_tolerated(depth)))
-		slow_down(depth, length_ns, now_ns);
+		raise_cost(depth, length_ns, now_ns);
 	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
 		settle(depth);
 	else if (!found && is_pressed(depth, length_ns) &&
 		 is_watched(depth, now_ns))
-		speed_up(depth, now_ns);
+		lower_cost(depth, now_ns);
 }
 
-static void learn_platter(struct fgio_depth *depth, u64 length_ns)
+static void learn_rotation(struct fgio_depth *depth, u64 length_ns)
 {
-	bool rotates = fgio_platter_judge(&depth->platter, length_ns);
+	bool rotates = fgio_rotation_judge(&depth->rotation, length_ns);
 
 	if (rotates != depth->rotates)
 		fgio_store(&depth->rotates, rotates);
@@ -505,13 +505,13 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 static void doubt(struct fgio_depth *depth)
 {
 	if (depth->interval.harmed || depth->interval.flushed ||
-	    fgio_pace_is_elsewhere(&depth->pace))
+	    fgio_cost_is_far_below_limit(&depth->cost))
 		depth->window_ns = FGIO_DEPTH_WINDOW_FIRST_NS;
 }
 
 void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns)
 {
-	fgio_pace_begin(&depth->pace, now_ns);
+	fgio_cost_begin(&depth->cost, now_ns);
 	depth->interval = (struct fgio_depth_interval){
 		.begin_ns = now_ns,
 		.judged = depth->interval.judged,
@@ -534,13 +534,13 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
 	learn_usual(depth);
-	learn_platter(depth, length_ns);
+	learn_rotation(depth, length_ns);
 	/* What goes by a limit tells nothing of the pace. */
 	if (fgio_saturation_is_on(&depth->saturation)) {
 		fgio_depth_begin_interval(depth, now_ns);
 		return;
 	}
-	fgio_pace_count(&depth->pace, length_ns, was_wanted(depth, length_ns),
+	fgio_cost_count(&depth->cost, length_ns, was_wanted(depth, length_ns),
 			now_ns);
 	adapt(depth, found, harmed, now_ns);
 	doubt(depth);
@@ -556,7 +556,7 @@ static void turn_window(struct fgio_depth *depth, u64 now_ns)
 				  smaller(2 * depth->window_ns,
 					  FGIO_DEPTH_WINDOW_MOST_NS));
 	for (u32 i = 0; i < FGIO_KINDS; i++)
-		depth->floor[i].fresh = 0;
+		depth->base[i].fresh = 0;
 }
 
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)

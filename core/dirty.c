@@ -24,7 +24,7 @@ u64 fgio_dirty_limit(const struct fgio_dirty_config *config,
 	if (config->milliseconds)
 		limit = smaller(limit, sample->bandwidth *
 					       config->milliseconds / 1000);
-	return larger(limit, FGIO_DIRTY_FLOOR);
+	return larger(limit, FGIO_DIRTY_LIMIT_LEAST);
 }
 
 /*

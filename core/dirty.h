@@ -24,7 +24,7 @@
  * The least limit: 2 MiB in pages of 4 KiB, since a device that has less than
  * two of the largest requests waits for the writer, not the writer for it.
  */
-#define FGIO_DIRTY_FLOOR 512
+#define FGIO_DIRTY_LIMIT_LEAST 512
 
 /* How much longer than at the limit a park may be, far above it. */
 #define FGIO_DIRTY_PARK_FACTOR 50
@@ -77,7 +77,7 @@ enum fgio_dirty_action {
 
 /*
  * How many pages of a device may be dirty or written at once. What other
- * devices have counts against the percentage, but FGIO_DIRTY_FLOOR is always
+ * devices have counts against the percentage, but FGIO_DIRTY_LIMIT_LEAST is always
  * there: a writer could do nothing about the others.
  */
 u64 fgio_dirty_limit(const struct fgio_dirty_config *config,

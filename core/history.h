@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Helpers by history: who signalled a condition lately will do so again
+ * Wakers by history: who signalled a condition lately will do so again
  * (FAST'17 paper, section 4.2.1, after Cheng et al.'s helper tasks).
  *
  * A fixed table from objects (a condition, a semaphore, a file's pages) to the
@@ -24,7 +24,7 @@
 
 #include "types.h"
 
-#define FGIO_HELPERS 4
+#define FGIO_WAKERS 4
 #define FGIO_SET_OBJECTS 8
 #define FGIO_SET_UNWATCHED 2
 #define FGIO_SET_WATCHED (FGIO_SET_OBJECTS - FGIO_SET_UNWATCHED)
@@ -33,40 +33,40 @@
 #define FGIO_WATCH_NS 60000000000ULL
 
 /**
- * struct fgio_helper - a task that acted on an object
+ * struct fgio_waker - a task that acted on an object
  * @task: the task; 0 when the entry is free
  * @at_ns: when it did so last
  */
-struct fgio_helper {
+struct fgio_waker {
 	u64 task;
 	u64 at_ns;
 };
 
 /**
- * struct fgio_helped - what is known of an object
+ * struct fgio_history_entry - what is known of an object
  * @used_ns: when it was watched, noted or asked for last
  * @watched_ns: when it was watched last; 0 for never
  * @payer: the user that it counts for: the one that watched it, else the first
  *	one that acted on it
- * @helpers: tasks that acted on it
+ * @wakers: tasks that acted on it
  */
-struct fgio_helped {
+struct fgio_history_entry {
 	u64 used_ns;
 	u64 watched_ns;
 	u32 payer;
-	struct fgio_helper helpers[FGIO_HELPERS];
+	struct fgio_waker wakers[FGIO_WAKERS];
 };
 
 /**
  * struct fgio_history_set - the objects that hash to one place
  * @objects: the objects; 0 for a free place. Apart from the rest, so that an
  *	object is looked up in one cache line
- * @helped: what is known of each
+ * @entry: what is known of each
  * @unwatched: watched objects that others took the place of, in total
  */
 struct fgio_history_set {
 	u64 objects[FGIO_SET_OBJECTS];
-	struct fgio_helped helped[FGIO_SET_OBJECTS];
+	struct fgio_history_entry entry[FGIO_SET_OBJECTS];
 	u32 unwatched;
 };
 
@@ -90,7 +90,7 @@ bool fgio_history_remembered(const struct fgio_history_set *set, u64 object);
  * fgio_history_note() - a task acts on an object
  * @set: of the object
  * @object: the object
- * @task: the task; takes the place of the helper that acted longest ago
+ * @task: the task; takes the place of the waker that acted longest ago
  * @payer: the user that the task belongs to
  * @now_ns: the time
  * @only_remembered: do nothing when the object is not remembered
@@ -99,7 +99,7 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 		       u32 payer, u64 now_ns, bool only_remembered);
 
 /**
- * fgio_history_helpers() - the tasks that acted on an object within a window
+ * fgio_history_wakers() - the tasks that acted on an object within a window
  * @set: of the object
  * @object: the object
  * @now_ns: the time
@@ -108,9 +108,9 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
  *
  * Return: how many.
  */
-unsigned int fgio_history_helpers(struct fgio_history_set *set, u64 object,
-				  u64 now_ns, u64 window_ns,
-				  u64 tasks[FGIO_HELPERS]);
+unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
+				 u64 now_ns, u64 window_ns,
+				 u64 tasks[FGIO_WAKERS]);
 
 /* A task is gone. */
 void fgio_history_forget(struct fgio_history_set *set, u64 task);

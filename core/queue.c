@@ -149,8 +149,8 @@ static u64 release_interval_ns(const struct fgio_queue *queue,
 
 	if (!adapts(queue))
 		return interval_ns;
-	return fgio_depth_promise_ns(&queue->depth, released->sectors,
-				     released->write, interval_ns);
+	return fgio_depth_min_service_ns(&queue->depth, released->sectors,
+					 released->write, interval_ns);
 }
 
 /*

@@ -48,7 +48,7 @@
  * @noncritical_in_device_max: non-critical requests in the device while
  *	critical I/O is about; 0: as many as do not harm it
  * @release_interval_ns: a non-critical request goes at least this often; see
- *	fgio_depth_promise_ns()
+ *	fgio_depth_min_service_ns()
  * @critical_window_ns: critical I/O is about for so long after the last one
  *	completed
  */
@@ -192,7 +192,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 
 /*
  * Whether the order of sectors matters: the drive has a platter, as far as was
- * learnt of it (platter.h).
+ * learnt of it (rotation.h).
  */
 static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
 {

@@ -16,10 +16,10 @@
  * @took_ns: in the drive
  * @wait_ns: expected of that
  * @others: non-critical ones that were left there; 255: at least so many
- * @kind: see floor.h
+ * @kind: see base_latency.h
  * @quiet: no other non-critical request, nor work left by one, was there
  * @critical: its class
- * @far: a read, far from those before it: see platter.h
+ * @far: a read, far from those before it: see rotation.h
  */
 struct fgio_sample {
 	u64 took_ns;

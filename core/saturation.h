@@ -4,7 +4,7 @@
  * drive.
  *
  * A foreground with several I/Os in the drive at any time leaves it no quiet
- * moment, and notices all other I/O. The pace of pace.h cannot be learnt there:
+ * moment, and notices all other I/O. The pace of service_cost.h cannot be learnt there:
  * nothing tells the work of the background from the foreground's own. So
  * critical I/O is compared with itself: its mean time while up to a limit of
  * non-critical I/Os are in the drive, against that in probes, which hold all of
@@ -16,7 +16,7 @@
 #ifndef FGIO_CORE_SATURATION_H
 #define FGIO_CORE_SATURATION_H
 
-#include "floor.h"
+#include "base_latency.h"
 #include "types.h"
 
 /* The limit is in units of one I/O / FGIO_SATURATION_ONE. */
@@ -62,7 +62,7 @@ enum fgio_saturation_phase {
  * @squares: sum of its squares
  * @probe_took_ns: sum of the times of each kind in this probe
  * @probe_count: I/Os of each kind in it
- * @mean_ns: mean time alone of each kind, see floor.h; 0: not known
+ * @mean_ns: mean time alone of each kind, see base_latency.h; 0: not known
  * @tail_ns: time alone that hardly an I/O of each kind exceeds
  * @late: I/Os at this limit that exceeded it by half
  */
@@ -117,7 +117,7 @@ static inline void fgio_saturation_pause(struct fgio_saturation *saturation,
 /**
  * fgio_saturation_note() - a critical I/O completed
  * @saturation: of the drive
- * @kind: of the I/O, see floor.h
+ * @kind: of the I/O, see base_latency.h
  * @took_ns: its time in the drive
  * @now_ns: the time
  */

@@ -350,7 +350,7 @@ static void take(const struct simdisk_model *model, u64 *time, u64 start,
 }
 
 /* When the caps let the command pass. */
-static u64 pace(const struct simdisk_model *model, struct measured_caps *caps,
+static u64 throttle(const struct simdisk_model *model, struct measured_caps *caps,
 		u32 slot, u32 iops, u64 bytes_per_s)
 {
 	u64 start = larger(model->clock, caps->start);
@@ -379,8 +379,8 @@ static void share(struct simdisk_model *model, u32 slot)
 	const struct simdisk_measured_parameters *measured =
 		&model->parameters.measured;
 	struct measured_state *state = model->state;
-	u64 start = pace(model, &state->shared, slot, measured->iops,
-			 measured->bytes_per_s);
+	u64 start = throttle(model, &state->shared, slot, measured->iops,
+			     measured->bytes_per_s);
 
 	if (start > model->clock)
 		simdisk_add_event(model, start, MEASURED_EVENT_START, slot);
@@ -408,9 +408,9 @@ static void measured_submit(struct simdisk_model *model, u32 slot)
 		return;
 	}
 	/* Its own caps first: a read waits for no write that only they hold up. */
-	start = pace(model, &state->side[side].caps, slot,
-		     measured->side_iops[side],
-		     measured->side_bytes_per_s[side]);
+	start = throttle(model, &state->side[side].caps, slot,
+			 measured->side_iops[side],
+			 measured->side_bytes_per_s[side]);
 	if (start > model->clock)
 		simdisk_add_event(model, start, MEASURED_EVENT_SHARE, slot);
 	else

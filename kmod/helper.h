@@ -42,7 +42,7 @@ u64 fgio_walk_waiter(void);
  * Return: how many. Context: any but NMI.
  */
 unsigned int fgio_helper_list(u64 object, u64 window_ns,
-			      u64 identities[FGIO_HELPERS]);
+			      u64 identities[FGIO_WAKERS]);
 
 /*
  * The identity of who acted on an object last, however long ago; 0 when nobody

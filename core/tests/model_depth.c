@@ -80,16 +80,16 @@ static struct fgio_request *play_next(struct script *play)
 	return request;
 }
 
-static u64 promise_most_ns(const struct fgio_queue *queue)
+static u64 min_service_most_ns(const struct fgio_queue *queue)
 {
 	return queue->config.release_interval_ns *
-	       (queue->depth.rotates ? FGIO_DEPTH_PROMISE_MOST : 1);
+	       (queue->depth.rotates ? FGIO_DEPTH_MIN_SERVICE_MOST : 1);
 }
 
 /* In a probe even the promise waits, and its end is looked for as often as this. */
 static u64 look_most_ns(const struct fgio_queue *queue)
 {
-	u64 most_ns = promise_most_ns(queue);
+	u64 most_ns = min_service_most_ns(queue);
 
 	return fgio_depth_probes(&queue->depth) ? larger(most_ns, PROBE_LOOK_NS) :
 						  most_ns;
@@ -100,10 +100,10 @@ static void check_always(const struct script *play)
 	const struct fgio_queue *queue = &play->queue;
 	const struct fgio_depth *depth = &queue->depth;
 
-	CHECK(depth->pace.pace > 0 && depth->pace.pace < 1ULL << 40);
+	CHECK(depth->cost.per_unit > 0 && depth->cost.per_unit < 1ULL << 40);
 	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
-	CHECK(depth->pace.busy_until_ns <
-	      play->now_ns + 2 * FGIO_PACE_BUSY_MOST_NS);
+	CHECK(depth->cost.busy_until_ns <
+	      play->now_ns + 2 * FGIO_COST_BUSY_MOST_NS);
 	/*
 	 * What is held back is asked for again by the timer, whatever the
 	 * device does; and soon, where it has nothing to do.
@@ -145,7 +145,7 @@ static void drain(struct script *play)
 			play_complete(play, i);
 		while (play_next(play))
 			;
-		play->now_ns += promise_most_ns(&play->queue);
+		play->now_ns += min_service_most_ns(&play->queue);
 	}
 	CHECK(!fgio_queue_holds_requests(&play->queue));
 }

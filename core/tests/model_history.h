@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Plays a script on a set of the helpers' history and on a plain model of it
+ * Plays a script on a set of the wakers' history and on a plain model of it
  * side by side, and aborts where they differ. The property test feeds it random
  * scripts, libFuzzer feeds it whatever reaches new code.
  */

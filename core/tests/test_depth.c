@@ -442,7 +442,7 @@ static void test_learns_without_a_storm(void **state)
  * A background that comes in bursts leaves the drive idle between them. From
  * that, nothing is to be learnt that harms when it does not rest any more.
  */
-static void test_bursts_do_not_tell_the_pace(void **state)
+static void test_bursts_do_not_lower_the_cost(void **state)
 {
 	struct seeds p99 = { .count = 0 };
 
@@ -628,7 +628,7 @@ static void test_flushes_find_an_empty_cache(void **state)
 }
 
 /* With a promise of one write each 10 ms, 20 to 44 times as long as alone. */
-static void test_a_promise_leaves_an_arm_to_commits(void **state)
+static void test_minimum_service_leaves_an_arm_to_commits(void **state)
 {
 	const struct commits each[] = {
 		{ SIMDISK_HDD, 4096, RIVAL_ENDS_COMMITTED, false, 40 * MILLISECOND },
@@ -695,7 +695,7 @@ static struct rivals copy_of_volume(u64 seed)
 	};
 }
 
-static void test_a_virtual_disk_has_no_platter(void **state)
+static void test_a_virtual_disk_does_not_rotate(void **state)
 {
 	struct seeds p99 = { .count = 0 };
 
@@ -755,13 +755,13 @@ int main(void)
 		cmocka_unit_test(test_irregular_requests_beside_short_ones),
 		cmocka_unit_test(test_late_by_chance_is_no_limit),
 		cmocka_unit_test(test_learns_without_a_storm),
-		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
+		cmocka_unit_test(test_bursts_do_not_lower_the_cost),
 		cmocka_unit_test(test_learns_again_within_a_second),
 		cmocka_unit_test(test_a_hiccup_is_not_a_slower_drive),
 		cmocka_unit_test(test_flushes_find_an_empty_cache),
-		cmocka_unit_test(test_a_promise_leaves_an_arm_to_commits),
+		cmocka_unit_test(test_minimum_service_leaves_an_arm_to_commits),
 		cmocka_unit_test(test_reads_that_follow_each_other_have_the_arm),
-		cmocka_unit_test(test_a_virtual_disk_has_no_platter),
+		cmocka_unit_test(test_a_virtual_disk_does_not_rotate),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),
 	};

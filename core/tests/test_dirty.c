@@ -65,7 +65,7 @@ static void test_smaller_of_both_limits(void **state)
 	sample.others = 1000;
 	assert_int_equal(fgio_dirty_limit(&config, &sample), 1621);
 	sample.others = 1000000;
-	assert_int_equal(fgio_dirty_limit(&config, &sample), FGIO_DIRTY_FLOOR);
+	assert_int_equal(fgio_dirty_limit(&config, &sample), FGIO_DIRTY_LIMIT_LEAST);
 }
 
 static void test_limit_keeps_its_bounds(void **state)
@@ -79,8 +79,8 @@ static void test_limit_keeps_its_bounds(void **state)
 		struct fgio_dirty_sample other = sample;
 		u64 limit = fgio_dirty_limit(&config, &sample);
 
-		assert_true(limit >= FGIO_DIRTY_FLOOR);
-		assert_true(limit == FGIO_DIRTY_FLOOR ||
+		assert_true(limit >= FGIO_DIRTY_LIMIT_LEAST);
+		assert_true(limit == FGIO_DIRTY_LIMIT_LEAST ||
 			    limit + sample.others <= sample.dirtyable);
 		other.bandwidth += random_size(&random, 20);
 		assert_true(fgio_dirty_limit(&config, &other) >= limit);

@@ -584,12 +584,12 @@ static void test_suspension(void **state)
  */
 static void test_collection(void **state)
 {
-	double calm = read_ns("ssd", 0.999), collecting;
+	double quiet = read_ns("ssd", 0.999), collecting;
 
 	(void)state;
 	collecting = read_ns("ssd-gc", 0.999);
 	between("ssd-gc: p99.9 of reads, of that without collection",
-		collecting / calm, 5, 138);
+		collecting / quiet, 5, 138);
 }
 
 /* ---- a measured drive ---- */

@@ -409,13 +409,13 @@ static void test_completions_and_dispatch_share_no_line(void **state)
 		LINES(in_device), LINES(withheld), LINES(critical_seen_ns),
 		LINES(flush_until_ns),
 		LINES(depth.samples.noted), LINES(depth.quiet_since_ns),
-		LINES(depth.cache_pace),
+		LINES(depth.cache_cost),
 	};
 	const struct lines dispatch[] = {
 		LINES(order), LINES(queued), LINES(next_release_ns),
 		LINES(retry_ns), LINES(measures), LINES(still), LINES(counters),
-		LINES(depth.work_ns), LINES(depth.pace), LINES(depth.interval),
-		LINES(depth.retry_ns), LINES(depth.foresight),
+		LINES(depth.work_ns), LINES(depth.cost), LINES(depth.interval),
+		LINES(depth.retry_ns), LINES(depth.arrival),
 		LINES(depth.flushes.wrote), LINES(depth.samples.taken),
 	};
 	const struct lines read[] = { LINES(config), LINES(one_class) };

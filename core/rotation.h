@@ -4,40 +4,41 @@
  * what the kernel assumes of virtio, Xen and SCSI. A read far from those before it has to
  * wait for an arm and half a turn, where there is one.
  */
-#ifndef FGIO_CORE_PLATTER_H
-#define FGIO_CORE_PLATTER_H
+#ifndef FGIO_CORE_ROTATION_H
+#define FGIO_CORE_ROTATION_H
 
 #include "types.h"
 
 /* Streams of reads that a disk may read ahead for; of more, the oldest are forgotten. */
-#define FGIO_PLATTER_STREAMS 4
+#define FGIO_ROTATION_STREAMS 4
 
 /* Only the functions below touch the members. */
-struct fgio_platter {
+struct fgio_rotation {
 	bool declared;
 	u8 doubts;
 	u32 streams;
 	u32 far; /* done since it was judged last... */
 	u32 quick; /* ...and those of them that no platter could have done so fast */
-	u64 sector[FGIO_PLATTER_STREAMS]; /* where the latest read of each ended */
+	u64 sector[FGIO_ROTATION_STREAMS]; /* where the latest read of each ended */
 };
 
-void fgio_platter_init(struct fgio_platter *platter, bool declared);
+void fgio_rotation_init(struct fgio_rotation *rotation, bool declared);
 
 /*
  * A read goes to the drive. Return: whether it is far: from where each of the streams
  * has come; never where the drive says that it has no platter. The caller serialises, as
  * for the others.
  */
-bool fgio_platter_moves(struct fgio_platter *platter, u64 sector, u32 sectors);
+bool fgio_rotation_moves(struct fgio_rotation *rotation, u64 sector,
+			 u32 sectors);
 
 /* One that is far, of at least @bytes, took so long in the drive. */
-void fgio_platter_done(struct fgio_platter *platter, u64 bytes, u64 took_ns);
+void fgio_rotation_done(struct fgio_rotation *rotation, u64 bytes, u64 took_ns);
 
 /*
  * All that were done in @length_ns are known. Return: whether the drive is to be taken
  * for one with a platter.
  */
-bool fgio_platter_judge(struct fgio_platter *platter, u64 length_ns);
+bool fgio_rotation_judge(struct fgio_rotation *rotation, u64 length_ns);
 
-#endif /* FGIO_CORE_PLATTER_H */
+#endif /* FGIO_CORE_ROTATION_H */

@@ -3,8 +3,8 @@
  * How long each kind of I/O takes in a quiet drive: the measure of what it waits for
  * there. All times are ns.
  */
-#ifndef FGIO_CORE_FLOOR_H
-#define FGIO_CORE_FLOOR_H
+#ifndef FGIO_CORE_BASE_LATENCY_H
+#define FGIO_CORE_BASE_LATENCY_H
 
 #include "number.h"
 #include "types.h"
@@ -18,17 +18,17 @@
 #define FGIO_KINDS (FGIO_KIND_FLUSH + 2)
 
 /* Of a quiet drive, so many tell how it is now, and so many what it is like at all. */
-#define FGIO_FLOOR_FRESH 4
-#define FGIO_FLOOR_CERTAIN 8
+#define FGIO_BASE_LATENCY_FRESH 4
+#define FGIO_BASE_LATENCY_CERTAIN 8
 
 /**
- * struct fgio_floor - that of a kind; all zero: nothing is known
+ * struct fgio_base_latency - that of a kind; all zero: nothing is known
  * @known_ns: the median; 0: not known. It may be read at any time
  * @deviation_ns: the mean distance of single I/Os from it
- * @count: I/Os learnt from, up to FGIO_FLOOR_CERTAIN
- * @fresh: of these, since they were forgotten to be so, up to FGIO_FLOOR_FRESH
+ * @count: I/Os learnt from, up to FGIO_BASE_LATENCY_CERTAIN
+ * @fresh: of these, since they were forgotten to be so, up to FGIO_BASE_LATENCY_FRESH
  */
-struct fgio_floor {
+struct fgio_base_latency {
 	u32 known_ns;
 	u32 deviation_ns;
 	u32 count;
@@ -50,9 +50,9 @@ static inline u64 fgio_kind_read_bytes(u8 kind)
 }
 
 /* One took so long in a quiet drive. The caller serialises. */
-void fgio_floor_learn(struct fgio_floor *floor, u64 took_ns);
+void fgio_base_latency_learn(struct fgio_base_latency *base, u64 took_ns);
 
-/* By how much one may be longer without having waited; @floor is known. */
-u64 fgio_floor_slack_ns(const struct fgio_floor *floor);
+/* By how much one may be longer without having waited; @base is known. */
+u64 fgio_base_latency_slack_ns(const struct fgio_base_latency *base);
 
-#endif /* FGIO_CORE_FLOOR_H */
+#endif /* FGIO_CORE_BASE_LATENCY_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-#include "foresight.h"
+#include "arrival.h"
 #include "number.h"
 
 /* It is foreseen when pauses differ by less than this share of them. */
@@ -18,16 +18,16 @@
  * The longest and the shortest may be chance: the second of each counts. Critical
  * I/O comes far more often than something waits for what is foreseen of it.
  */
-static void sum_up(struct fgio_foresight *foresight)
+static void sum_up(struct fgio_arrival *arrival)
 {
 	u32 least[2] = { ~0U, ~0U }, most[2] = { 0, 0 };
 
-	if (foresight->summed == foresight->pauses ||
-	    foresight->pauses < FGIO_FORESIGHT_PAUSES)
+	if (arrival->summed == arrival->pauses ||
+	    arrival->pauses < FGIO_ARRIVAL_PAUSES)
 		return;
-	foresight->summed = foresight->pauses;
-	for (u32 i = 0; i < FGIO_FORESIGHT_PAUSES; i++) {
-		u32 pause = foresight->pause_ns[i];
+	arrival->summed = arrival->pauses;
+	for (u32 i = 0; i < FGIO_ARRIVAL_PAUSES; i++) {
+		u32 pause = arrival->pause_ns[i];
 
 		if (pause < least[0]) {
 			least[1] = least[0];
@@ -42,61 +42,61 @@ static void sum_up(struct fgio_foresight *foresight)
 			most[1] = pause;
 		}
 	}
-	foresight->least_ns = least[1];
-	foresight->most_ns = most[1];
+	arrival->least_ns = least[1];
+	arrival->most_ns = most[1];
 }
 
-void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns)
+void fgio_arrival_came(struct fgio_arrival *arrival, u64 pause_ns)
 {
-	u32 at = foresight->pauses++ % FGIO_FORESIGHT_PAUSES;
+	u32 at = arrival->pauses++ % FGIO_ARRIVAL_PAUSES;
 
-	foresight->pause_ns[at] = (u32)smaller(pause_ns, 2 * LONGEST_NS);
+	arrival->pause_ns[at] = (u32)smaller(pause_ns, 2 * LONGEST_NS);
 }
 
-static u64 late(const struct fgio_foresight *foresight, u64 since_ns)
+static u64 late(const struct fgio_arrival *arrival, u64 since_ns)
 {
-	u64 most_ns = foresight->most_ns;
+	u64 most_ns = arrival->most_ns;
 
 	return since_ns + most_ns + most_ns / 64 + LATE_NS;
 }
 
-bool fgio_foresight_next(struct fgio_foresight *foresight, u64 since_ns,
-			 u64 work_ns, u64 *done_ns, u64 *late_ns)
+bool fgio_arrival_next(struct fgio_arrival *arrival, u64 since_ns,
+		       u64 work_ns, u64 *done_ns, u64 *late_ns)
 {
-	u64 margin_ns = foresight->margin_ns;
+	u64 margin_ns = arrival->margin_ns;
 	u64 least_ns, most_ns;
 
-	sum_up(foresight);
-	least_ns = foresight->least_ns;
-	most_ns = foresight->most_ns;
+	sum_up(arrival);
+	least_ns = arrival->least_ns;
+	most_ns = arrival->most_ns;
 	if (!least_ns || least_ns > LONGEST_NS ||
 	    least_ns < WORTH_SHARE * work_ns ||
 	    most_ns - least_ns + margin_ns > least_ns / ALIKE_SHARE)
 		return false;
 	*done_ns = since_ns + least_ns - margin_ns;
-	*late_ns = late(foresight, since_ns);
+	*late_ns = late(arrival, since_ns);
 	return true;
 }
 
-bool fgio_foresight_soon(struct fgio_foresight *foresight, u64 since_ns,
-			 u64 work_ns, u64 *late_ns)
+bool fgio_arrival_soon(struct fgio_arrival *arrival, u64 since_ns,
+		       u64 work_ns, u64 *late_ns)
 {
-	sum_up(foresight);
-	if (foresight->pauses < FGIO_FORESIGHT_PAUSES ||
-	    (u64)foresight->most_ns * WORTH_SHARE > work_ns)
+	sum_up(arrival);
+	if (arrival->pauses < FGIO_ARRIVAL_PAUSES ||
+	    (u64)arrival->most_ns * WORTH_SHARE > work_ns)
 		return false;
-	*late_ns = late(foresight, since_ns);
+	*late_ns = late(arrival, since_ns);
 	return true;
 }
 
-void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
-			  u64 known_ns)
+void fgio_arrival_judge(struct fgio_arrival *arrival, u64 excess_ns,
+			u64 known_ns)
 {
-	u64 margin_ns = foresight->margin_ns;
+	u64 margin_ns = arrival->margin_ns;
 	u64 least_ns;
 
-	sum_up(foresight);
-	least_ns = foresight->least_ns;
+	sum_up(arrival);
+	least_ns = arrival->least_ns;
 	if (excess_ns)
 		margin_ns = smaller(margin_ns + excess_ns / 2,
 				    least_ns / MARGIN_MOST_SHARE);
@@ -104,5 +104,5 @@ void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
 		margin_ns = larger(margin_ns - margin_ns / MARGIN_DECAY,
 				   smaller(2 * known_ns,
 					   least_ns / MARGIN_LEAST_SHARE));
-	foresight->margin_ns = margin_ns;
+	arrival->margin_ns = margin_ns;
 }

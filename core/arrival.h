@@ -6,17 +6,17 @@
  * Locking: the caller serialises all calls for one struct. Nothing here sleeps,
  * allocates, or loops longer than over its array. All times are ns.
  */
-#ifndef FGIO_CORE_FORESIGHT_H
-#define FGIO_CORE_FORESIGHT_H
+#ifndef FGIO_CORE_ARRIVAL_H
+#define FGIO_CORE_ARRIVAL_H
 
 #include "types.h"
 
 /* As many pauses say when it comes next. */
-#define FGIO_FORESIGHT_PAUSES 16
+#define FGIO_ARRIVAL_PAUSES 16
 
 /* Only the functions below touch the members. All zero: nothing is known. */
-struct fgio_foresight {
-	u32 pause_ns[FGIO_FORESIGHT_PAUSES];
+struct fgio_arrival {
+	u32 pause_ns[FGIO_ARRIVAL_PAUSES];
 	u32 pauses;
 	u32 summed; /* @pauses when the next two were found */
 	u32 least_ns;
@@ -25,11 +25,11 @@ struct fgio_foresight {
 };
 
 /* Critical I/O came so long after the last one had completed. */
-void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns);
+void fgio_arrival_came(struct fgio_arrival *arrival, u64 pause_ns);
 
 /**
- * fgio_foresight_next() - when the next critical I/O comes
- * @foresight: what is known of the pauses
+ * fgio_arrival_next() - when the next critical I/O comes
+ * @arrival: what is known of the pauses
  * @since_ns: when the last one completed
  * @work_ns: how long the drive has to do with what would go before it
  * @done_ns: set to when the drive must be done
@@ -38,18 +38,18 @@ void fgio_foresight_came(struct fgio_foresight *foresight, u64 pause_ns);
  * Return: false when it cannot be said, or when waiting for it would cost too
  * much: the pauses have to be alike, and long beside the work.
  */
-bool fgio_foresight_next(struct fgio_foresight *foresight, u64 since_ns,
-			 u64 work_ns, u64 *done_ns, u64 *late_ns);
+bool fgio_arrival_next(struct fgio_arrival *arrival, u64 since_ns,
+		       u64 work_ns, u64 *done_ns, u64 *late_ns);
 
 /*
- * As fgio_foresight_next(), for pauses that are short beside the work: to wait for the
+ * As fgio_arrival_next(), for pauses that are short beside the work: to wait for the
  * next critical I/O costs little, and it comes before @late_ns. Return: whether so.
  */
-bool fgio_foresight_soon(struct fgio_foresight *foresight, u64 since_ns,
-			 u64 work_ns, u64 *late_ns);
+bool fgio_arrival_soon(struct fgio_arrival *arrival, u64 since_ns,
+		       u64 work_ns, u64 *late_ns);
 
 /* Critical I/O took so much longer than @known_ns, as in a quiet drive; or 0. */
-void fgio_foresight_judge(struct fgio_foresight *foresight, u64 excess_ns,
-			  u64 known_ns);
+void fgio_arrival_judge(struct fgio_arrival *arrival, u64 excess_ns,
+			u64 known_ns);
 
-#endif /* FGIO_CORE_FORESIGHT_H */
+#endif /* FGIO_CORE_ARRIVAL_H */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "number.h"
+#include "service_cost.h"
+
+#define MICROSECOND 1000ULL
+
+/* So much for each unit, at least and at most. */
+#define COST_LEAST 1024ULL
+#define COST_MOST (250 * MICROSECOND << FGIO_COST_SHIFT)
+
+/* Late calls do not cost throughput: so much is made good. */
+#define CREDIT_NS (50 * MICROSECOND)
+
+/* The pace stays so much slower than the limit that was met. */
+#define MARGIN_SHARE 32
+/* It is beyond the limit when it is so much faster. */
+#define BEYOND_SHARE 64
+
+/* After the limit was met, intervals until the pace is tried; until it is pressed. */
+#define TRY_AFTER 8
+#define PRESS_AFTER 32
+#define RACE_AFTER 48
+/* As long as it was met once, which may have been for any reason. */
+#define UNSURE_AFTER 2
+/* It moved when it is met so much of it away from where it was known to be. */
+#define MOVED_SHARE 4
+/* So many more for each time in a row that the limit was where it was known to be. */
+#define CONFIRMED_AFTER 8
+#define CONFIRMED_AFTER_DISK 40
+#define CONFIRMED_MOST 2
+/* It is there when it differs by less. */
+#define CONFIRMED_SHARE 8
+
+/* It is spent when no more than so much of it was left in so many intervals. */
+#define SPENT_SHARE 8
+#define SPENT_LEAST 4
+
+/* What was sent took so much longer at most: who sent little, learns little. */
+#define FOUND_MOST 3
+
+void fgio_cost_init(struct fgio_service_cost *cost, u64 size, u64 size_ns)
+{
+	*cost = (struct fgio_service_cost){
+		.per_unit = (size_ns << FGIO_COST_SHIFT) / size,
+	};
+}
+
+void fgio_cost_charge(struct fgio_service_cost *cost, u64 size, u64 now_ns)
+{
+	u64 work_ns = fgio_cost_work(cost, size);
+	u64 credit_ns = larger(CREDIT_NS, 2 * work_ns);
+
+	cost->sent += size;
+	fgio_cost_fill(cost, beyond(now_ns, credit_ns), work_ns, now_ns);
+}
+
+void fgio_cost_fill(struct fgio_service_cost *cost, u64 begin_ns, u64 work_ns,
+		    u64 now_ns)
+{
+	cost->busy_until_ns =
+		smaller(larger(cost->busy_until_ns, begin_ns) + work_ns,
+			now_ns + FGIO_COST_BUSY_MOST_NS);
+}
+
+/* What is in the bucket went in at half the pace. */
+void fgio_cost_halve(struct fgio_service_cost *cost, u64 now_ns)
+{
+	cost->per_unit -= cost->per_unit / 2;
+	cost->per_unit = larger(cost->per_unit, COST_LEAST);
+	cost->busy_until_ns -= beyond(cost->busy_until_ns, now_ns) / 2;
+}
+
+void fgio_cost_double(struct fgio_service_cost *cost)
+{
+	cost->per_unit = smaller(2 * cost->per_unit, COST_MOST);
+	cost->sent = 0;
+}
+
+void fgio_cost_settle(struct fgio_service_cost *cost)
+{
+	cost->at_limit = cost->per_unit;
+}
+
+bool fgio_cost_is_below_limit(const struct fgio_service_cost *cost)
+{
+	return cost->per_unit < cost->at_limit - cost->at_limit / BEYOND_SHARE;
+}
+
+bool fgio_cost_is_far_below_limit(const struct fgio_service_cost *cost)
+{
+	return cost->per_unit <
+	       cost->at_limit - cost->at_limit / CONFIRMED_SHARE;
+}
+
+/* Only time in which more would have gone tells what the drive can do. */
+static void count_span(struct fgio_service_cost *cost, u64 length_ns,
+		       bool wanted)
+{
+	if (!wanted) {
+		cost->span_ns = 0;
+		cost->span_sent = 0;
+		return;
+	}
+	cost->span_ns += length_ns;
+	cost->span_sent += cost->sent;
+}
+
+/* In bursts, an interval works off what the one before was given. */
+static void count_spent(struct fgio_service_cost *cost, u64 length_ns,
+			u64 now_ns)
+{
+	u64 work_ns = cost->owed_ns + fgio_cost_work_sent(cost);
+	u64 done_ns = beyond(work_ns, beyond(cost->busy_until_ns, now_ns));
+
+	if (done_ns > length_ns - length_ns / SPENT_SHARE)
+		cost->spent++;
+	else
+		cost->spent = 0;
+}
+
+void fgio_cost_count(struct fgio_service_cost *cost, u64 length_ns, bool wanted,
+		     u64 now_ns)
+{
+	count_span(cost, length_ns, wanted);
+	count_spent(cost, length_ns, now_ns);
+}
+
+void fgio_cost_begin(struct fgio_service_cost *cost, u64 now_ns)
+{
+	cost->owed_ns = beyond(cost->busy_until_ns, now_ns);
+	cost->sent = 0;
+}
+
+/*
+ * Each time that the limit is met, a critical I/O may have to wait. The surer it is
+ * where it is, the later it is looked for; from a disk, later still, since there it
+ * costs most.
+ */
+static u32 patience(const struct fgio_service_cost *cost, bool rotates)
+{
+	return cost->confirmed *
+	       (rotates ? CONFIRMED_AFTER_DISK : CONFIRMED_AFTER);
+}
+
+/* Since the limit was met last; 0: nothing was sent. */
+static u64 cost_of_span(const struct fgio_service_cost *cost)
+{
+	return cost->span_sent ?
+		       (cost->span_ns << FGIO_COST_SHIFT) / cost->span_sent : 0;
+}
+
+/* Between two times at which its cache was full, a disk did just what went. */
+static u64 cost_of_disk(struct fgio_service_cost *cost)
+{
+	u64 done = cost_of_span(cost);
+
+	cost->span_ns = 3 * cost->span_ns / 4;
+	cost->span_sent = 3 * cost->span_sent / 4;
+	return done;
+}
+
+/*
+ * What the drive took since the limit was met last, beyond the pace it was known
+ * by, may have gone to its caches. Where they could hold that much, it is the
+ * drive it was.
+ */
+static u64 cost_of_same_drive(struct fgio_service_cost *cost, u64 hidden_ns)
+{
+	u64 done = cost_of_span(cost);
+	u64 known_ns = cost->span_sent * cost->at_limit >> FGIO_COST_SHIFT;
+	bool same = known_ns < cost->span_ns + hidden_ns;
+
+	cost->span_ns = 0;
+	cost->span_sent = 0;
+	if (!same || cost->pressed <= PRESS_AFTER + patience(cost, false))
+		return 0;
+	return smaller(done, cost->at_limit);
+}
+
+static void confirm(struct fgio_service_cost *cost, u64 met_at)
+{
+	u64 limit = cost->at_limit;
+	u64 off = larger(met_at, limit) - smaller(met_at, limit);
+
+	if (off >= limit / MOVED_SHARE)
+		cost->times_met = 0;
+	if (off >= limit / CONFIRMED_SHARE)
+		cost->confirmed = 0;
+	else if (cost->pressed > UNSURE_AFTER &&
+		 cost->confirmed < CONFIRMED_MOST)
+		cost->confirmed++;
+	if (cost->pressed > UNSURE_AFTER && cost->times_met < 2)
+		cost->times_met++;
+}
+
+static void set_limit(struct fgio_service_cost *cost, u64 limit)
+{
+	confirm(cost, limit);
+	cost->per_unit = smaller(limit + limit / MARGIN_SHARE, COST_MOST);
+	cost->at_limit = smaller(limit, COST_MOST);
+	cost->pressed = 0;
+}
+
+bool fgio_cost_raise_to(struct fgio_service_cost *cost, u64 shown)
+{
+	if (shown <= cost->per_unit)
+		return false;
+	set_limit(cost, smaller(shown, (FOUND_MOST + 1) * cost->per_unit));
+	return true;
+}
+
+void fgio_cost_raise(struct fgio_service_cost *cost,
+		     const struct fgio_cost_met *met)
+{
+	u64 length_ns = met->length_ns;
+	u64 sent_ns = smaller(fgio_cost_work_sent(cost), length_ns);
+	u64 found_ns = smaller(met->found_ns, FOUND_MOST * sent_ns);
+	u64 raised = cost->per_unit + cost->per_unit * found_ns / length_ns;
+
+	/* The drive can do at least what it did. */
+	if (cost->sent)
+		raised = smaller(raised,
+				 larger(cost->per_unit,
+					(length_ns << FGIO_COST_SHIFT) /
+						cost->sent));
+	raised = larger(raised, met->rotates ?
+				cost_of_disk(cost) :
+				cost_of_same_drive(cost, met->hidden_ns));
+	set_limit(cost, raised);
+}
+
+/*
+ * Slowly to a little beyond the limit that was met last; when that was not met
+ * again for long, the drive has become faster.
+ */
+void fgio_cost_lower(struct fgio_service_cost *cost, bool rotates)
+{
+	u32 pressed = cost->pressed++;
+	u32 later = patience(cost, rotates);
+	bool unsure = cost->times_met < 2 && cost->spent >= SPENT_LEAST;
+
+	if (pressed < (unsure ? UNSURE_AFTER : TRY_AFTER + later))
+		return;
+	if (cost->per_unit > cost->at_limit - cost->at_limit / 32)
+		cost->per_unit -= cost->per_unit / (unsure ? 32 : 128);
+	else if (unsure)
+		cost->per_unit -= cost->per_unit / (rotates ? 8 : 4);
+	else if (pressed > RACE_AFTER + later && !rotates)
+		cost->per_unit -= cost->per_unit / 16;
+	else if (pressed > PRESS_AFTER + later)
+		cost->per_unit -= cost->per_unit / 64;
+	cost->per_unit = larger(cost->per_unit, COST_LEAST);
+}
