@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "arrival.h"
+#include "depth_constants.h"
 #include "number.h"
-
-/* It is foreseen when pauses differ by less than this share of them. */
-#define ALIKE_SHARE 8
-/* It is worth waiting for when a pause is so many times as long as the work, or as short. */
-#define WORTH_SHARE 8
-#define LONGEST_NS 100000000ULL
-#define LATE_NS 20000ULL
-
-/* The margin lasts for a thousand critical I/Os, since one in a hundred may wait. */
-#define MARGIN_DECAY 1024
-#define MARGIN_MOST_SHARE 16
-#define MARGIN_LEAST_SHARE 64
 
 /*
  * The longest and the shortest may be chance: the second of each counts. Critical
@@ -50,14 +39,15 @@ void fgio_arrival_came(struct fgio_arrival *arrival, u64 pause_ns)
 {
 	u32 at = arrival->pauses++ % FGIO_ARRIVAL_PAUSES;
 
-	arrival->pause_ns[at] = (u32)smaller(pause_ns, 2 * LONGEST_NS);
+	arrival->pause_ns[at] = (u32)smaller(pause_ns, 2 * ARRIVAL_LONGEST_NS);
 }
 
 static u64 late(const struct fgio_arrival *arrival, u64 since_ns)
 {
 	u64 most_ns = arrival->most_ns;
 
-	return since_ns + most_ns + most_ns / 64 + LATE_NS;
+	return since_ns + most_ns + most_ns / ARRIVAL_LATE_SHARE +
+	       ARRIVAL_LATE_NS;
 }
 
 bool fgio_arrival_next(struct fgio_arrival *arrival, u64 since_ns,
@@ -69,9 +59,9 @@ bool fgio_arrival_next(struct fgio_arrival *arrival, u64 since_ns,
 	sum_up(arrival);
 	least_ns = arrival->least_ns;
 	most_ns = arrival->most_ns;
-	if (!least_ns || least_ns > LONGEST_NS ||
-	    least_ns < WORTH_SHARE * work_ns ||
-	    most_ns - least_ns + margin_ns > least_ns / ALIKE_SHARE)
+	if (!least_ns || least_ns > ARRIVAL_LONGEST_NS ||
+	    least_ns < ARRIVAL_WORTH_FACTOR * work_ns ||
+	    most_ns - least_ns + margin_ns > least_ns / ARRIVAL_ALIKE_SHARE)
 		return false;
 	*done_ns = since_ns + least_ns - margin_ns;
 	*late_ns = late(arrival, since_ns);
@@ -83,7 +73,7 @@ bool fgio_arrival_soon(struct fgio_arrival *arrival, u64 since_ns,
 {
 	sum_up(arrival);
 	if (arrival->pauses < FGIO_ARRIVAL_PAUSES ||
-	    (u64)arrival->most_ns * WORTH_SHARE > work_ns)
+	    (u64)arrival->most_ns * ARRIVAL_WORTH_FACTOR > work_ns)
 		return false;
 	*late_ns = late(arrival, since_ns);
 	return true;
@@ -93,16 +83,17 @@ void fgio_arrival_judge(struct fgio_arrival *arrival, u64 excess_ns,
 			u64 known_ns)
 {
 	u64 margin_ns = arrival->margin_ns;
-	u64 least_ns;
+	u64 margin_least_ns, least_ns;
 
 	sum_up(arrival);
 	least_ns = arrival->least_ns;
+	margin_least_ns = smaller(2 * known_ns,
+				  least_ns / ARRIVAL_MARGIN_LEAST_SHARE);
 	if (excess_ns)
 		margin_ns = smaller(margin_ns + excess_ns / 2,
-				    least_ns / MARGIN_MOST_SHARE);
+				    least_ns / ARRIVAL_MARGIN_MOST_SHARE);
 	else
-		margin_ns = larger(margin_ns - margin_ns / MARGIN_DECAY,
-				   smaller(2 * known_ns,
-					   least_ns / MARGIN_LEAST_SHARE));
+		margin_ns = larger(margin_ns - margin_ns / ARRIVAL_MARGIN_STEP,
+				   margin_least_ns);
 	arrival->margin_ns = margin_ns;
 }

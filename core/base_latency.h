@@ -17,16 +17,12 @@
 #define FGIO_KIND_FLUSH (2 * FGIO_KIND_SIZES)
 #define FGIO_KINDS (FGIO_KIND_FLUSH + 2)
 
-/* Of a quiet drive, so many tell how it is now, and so many what it is like at all. */
-#define FGIO_BASE_LATENCY_FRESH 4
-#define FGIO_BASE_LATENCY_CERTAIN 8
-
 /**
  * struct fgio_base_latency - that of a kind; all zero: nothing is known
  * @known_ns: the median; 0: not known. It may be read at any time
  * @deviation_ns: the mean distance of single I/Os from it
- * @count: I/Os learnt from, up to FGIO_BASE_LATENCY_CERTAIN
- * @fresh: of these, since they were forgotten to be so, up to FGIO_BASE_LATENCY_FRESH
+ * @count: I/Os learnt from, up to BASE_CERTAIN
+ * @fresh: of these, since they were forgotten to be so, up to BASE_FRESH
  */
 struct fgio_base_latency {
 	u32 known_ns;

@@ -2,35 +2,16 @@
 /* What may go to the drive; depth_learn.c learns from what comes back. */
 #include "atomic.h"
 #include "depth.h"
+#include "depth_constants.h"
 #include "number.h"
-
-#define MILLISECOND 1000000ULL
-
-/* In each window, the drive is kept quiet for so long, to be looked at. */
-#define QUIET_WAIT_NS (8 * MILLISECOND)
-/* Near enough that who waited for that I/O has the CPU first: see REST_NEAR_NS. */
-#define QUIET_LOOK_NS (MILLISECOND / 4)
-
-/* What any request costs beside its length, in sectors; and the longest counted. */
-#define OVERHEAD_SECTORS 64
-#define LONGEST_SECTORS 8192
-
-/* What one of 4 KiB takes at first. */
-#define FIRST_SECTORS (OVERHEAD_SECTORS + 8)
-#define FIRST_NS (2 * MILLISECOND)
-
-/* One goes whatever was learnt, for this share of a disk's time. */
-#define MIN_SERVICE_SHARE 10
-
-#define REST_NEAR_NS (MILLISECOND / 2)
 
 void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 {
 	*depth = (struct fgio_depth){
 		.rotates = rotates,
 		.in_flight_max = 1,
-		.tolerance = FGIO_DEPTH_TOLERANCE_LEAST,
-		.tolerance_max = FGIO_DEPTH_TOLERANCE_MOST,
+		.tolerance = TOLERANCE_LEAST,
+		.tolerance_max = TOLERANCE_MOST,
 	};
 	fgio_rotation_init(&depth->rotation, rotates);
 	fgio_cost_init(&depth->cost, FIRST_SECTORS, FIRST_NS);
@@ -59,7 +40,7 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 	depth->learnt_ns = now_ns;
 	fgio_saturation_begin(&depth->saturation, now_ns);
 	depth->cost.busy_until_ns =
-		now_ns + smaller(work_ns, FGIO_COST_BUSY_MOST_NS);
+		now_ns + smaller(work_ns, BUCKET_MOST_NS);
 }
 
 /* What is known for the one is the beginning for the other. */
@@ -119,8 +100,8 @@ static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 
 	if (base->fresh || depth->recent)
 		return false;
-	if (base->count < FGIO_BASE_LATENCY_CERTAIN)
-		wait_ns *= FGIO_BASE_LATENCY_CERTAIN / 2;
+	if (base->count < BASE_CERTAIN)
+		wait_ns *= BASE_CERTAIN / 2;
 	return now_ns < depth->window_begin_ns + wait_ns;
 }
 
@@ -132,16 +113,16 @@ static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 static u64 others_max(const struct fgio_depth *depth,
 		      const struct fgio_base_latency *base, u64 work_ns)
 {
-	u64 steady = 2 + depth->tolerance / 16;
+	u64 steady = BUSY_OTHERS + depth->tolerance / TOLERANCE_ONE;
 	u64 waits_ns = steady * base->known_ns;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED)
 		return depth->in_flight_max;
-	if (base->fresh < FGIO_BASE_LATENCY_FRESH)
+	if (base->fresh < BASE_FRESH)
 		return 1;
 	if (depth->recent)
-		waits_ns += FGIO_DEPTH_RECENT_NS;
-	return 2 + waits_ns / larger(work_ns, 1);
+		waits_ns += RECENT_WAIT_NS;
+	return BUSY_OTHERS + waits_ns / larger(work_ns, 1);
 }
 
 static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
@@ -187,7 +168,7 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 	if (depth->cost.busy_until_ns > now_ns)
 		retry_ns = depth->cost.busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
-		retry_ns = now_ns + QUIET_LOOK_NS;
+		retry_ns = now_ns + QUIET_RETRY_NS;
 	if (!retry_ns)
 		return true;
 	depth->interval.held_back = true;
@@ -268,7 +249,7 @@ static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
 			      bool write, u64 interval_ns)
 {
-	u64 most_ns = FGIO_DEPTH_MIN_SERVICE_MOST * interval_ns;
+	u64 most_ns = MIN_SERVICE_MOST * interval_ns;
 	u64 share_ns;
 
 	if (!depth->rotates)

@@ -35,23 +35,6 @@
 #include "saturation.h"
 #include "types.h"
 
-/*
- * How long each kind of I/O takes in a quiet drive is looked at again so often: at first,
- * and where it was as it was known to be.
- */
-#define FGIO_DEPTH_WINDOW_FIRST_NS 250000000ULL
-#define FGIO_DEPTH_WINDOW_MOST_NS 2000000000ULL
-
-/* While critical I/O is not about, but may come back, others may wait for each other so long. */
-#define FGIO_DEPTH_RECENT_NS 1000000ULL
-
-/* The tolerance is never less, or more. */
-#define FGIO_DEPTH_TOLERANCE_LEAST 2
-#define FGIO_DEPTH_TOLERANCE_MOST 256
-
-/* A promised request comes at most so many times later than it is asked to. */
-#define FGIO_DEPTH_MIN_SERVICE_MOST 10
-
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
  * @sent_ns: when it went; 0: it is not measured
@@ -231,7 +214,7 @@ static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
  *
  * A disk's arm needs most of 10 ms for each, and a flush waits for all of them.
  *
- * Return: the interval; up to FGIO_DEPTH_MIN_SERVICE_MOST times @interval_ns for a disk of
+ * Return: the interval; up to MIN_SERVICE_MOST times @interval_ns for a disk of
  * which the promise would take more than a tenth.
  */
 u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,

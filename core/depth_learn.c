@@ -2,66 +2,8 @@
 /* What completions tell of the drive: which of them waited, and the pace after that. */
 #include "atomic.h"
 #include "depth.h"
+#include "depth_constants.h"
 #include "number.h"
-
-#define MICROSECOND 1000ULL
-#define MILLISECOND 1000000ULL
-
-/* The pace changes so often, or once in so many requests where they are slow. */
-#define INTERVAL_NS (16 * MILLISECOND)
-#define INTERVAL_REQUESTS 8
-#define INTERVAL_SAMPLES 4
-#define REQUEST_MOST_NS (10 * MILLISECOND)
-
-/* Until the limit was met, no more than this at a time. */
-#define IN_FLIGHT_MOST 1024
-
-/* Where it was idle for more of an interval, more would not have gone. */
-#define IDLE_SHARE 4
-
-/* It is pressed when it was given work for so much of the time. */
-#define PRESSED_SHARE 2
-/* Late answers do not cost throughput: so much is made good. */
-#define CREDIT_NS (50 * MICROSECOND)
-
-/* How much longer the drive rests than the I/O had to wait. */
-#define REST_FACTOR 4
-#define REST_LEAST_NS (1 * MILLISECOND)
-#define REST_MOST_NS (8 * MILLISECOND)
-/* From a disk, that its cache has room for so many. */
-#define DISK_RESTS 32
-
-/*
- * As many in a row were late as would be so by chance so often: one time in a hundred, and
- * the drive is left alone for a moment; in some ten thousand, and it is the limit.
- */
-#define CHANCE_SEEN (FGIO_CHANCE_ALL / 100)
-#define CHANCE_CERTAIN (FGIO_CHANCE_ALL / 16384)
-
-/* Of an interval, what tells that the limit was met. */
-#define FOUND_SHARE 64
-#define FOUND_SHARE_FIRST 8
-/* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
-#define FOUND_OF_HARM (4 * 4096)
-#define FOUND_OF_HARM_SHARE 8
-/* Where that is more than the work of so many requests, these are a first sign. */
-#define FOUND_REQUESTS 4
-
-/* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
-#define HARM 416
-#define HARM_SPAN 16
-/* ...and certainly when it is twice as much. */
-#define HARM_CERTAIN (2 * HARM)
-/* One I/O may be late for any reason: so much of what it suffers counts. */
-#define HARM_MOST 768
-/* It is more than usual when it is so many times what it was in some intervals. */
-#define HARM_UNUSUAL 4
-#define USUAL_RISE 16
-#define USUAL_FALL 256
-
-/* So much may hide in a drive's caches and credits. */
-#define HIDDEN_NS (100 * MILLISECOND)
-#define HIDDEN_REQUESTS 32
 
 /* ---- what completed ---- */
 
@@ -90,7 +32,8 @@ void fgio_depth_completed(struct fgio_depth *depth,
 static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 		       u64 alone_ns, u64 now_ns)
 {
-	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
+	u64 excess_ns = beyond(now_ns, flush->begin_ns +
+				       FLUSH_LATE_FACTOR * alone_ns);
 	u64 cost;
 
 	if (!fgio_depth_rotates(depth) || !flush->left || !alone_ns)
@@ -175,9 +118,9 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 /* It decays over some sixteen critical I/Os. */
 static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 {
-	u64 harm = smaller(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
+	u64 harm = excess_ns * (HARM_ONE / HARM_SPAN) / known_ns;
 
-	return mean - mean / HARM_SPAN + (u32)harm;
+	return mean - mean / HARM_SPAN + (u32)smaller(harm, HARM_MOST);
 }
 
 static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
@@ -189,7 +132,7 @@ static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 			   u64 slack_ns)
 {
-	u64 narrow_ns = smaller(slack_ns, known_ns / 2);
+	u64 narrow_ns = smaller(slack_ns, known_ns / ARRIVAL_SLACK_SHARE);
 
 	depth->interval.judged++;
 	depth->harm = mean_harm(depth->harm,
@@ -207,12 +150,13 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 	u64 least_ns = settled ? smaller(FOUND_REQUESTS * depth->work_ns,
 					 INTERVAL_NS / FOUND_SHARE) :
 				 INTERVAL_NS / FOUND_SHARE_FIRST;
+	u64 rest_ns;
 
 	if (interval->crossed || interval->found_ns < least_ns)
 		return;
 	interval->crossed = true;
-	rest(depth, smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
-	     now_ns);
+	rest_ns = smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS);
+	rest(depth, rest_ns, now_ns);
 	if (!settled)
 		brake(depth, now_ns);
 }
@@ -260,9 +204,10 @@ static void learn_noncritical(struct fgio_depth *depth,
 	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
 	u64 found_ns;
 
-	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
+	slack_ns = larger(slack_ns,
+			  known_ns * depth->tolerance / TOLERANCE_ONE);
 	if (depth->recent)
-		slack_ns = larger(slack_ns, FGIO_DEPTH_RECENT_NS);
+		slack_ns = larger(slack_ns, RECENT_WAIT_NS);
 	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
 	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
 		return;
@@ -286,7 +231,7 @@ static void learn_flush(struct fgio_depth *depth,
 			const struct fgio_sample *seen, u64 now_ns)
 {
 	u64 known_ns = depth->base[seen->kind].known_ns;
-	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
+	u64 excess_ns = beyond(seen->took_ns, FLUSH_LATE_FACTOR * known_ns);
 
 	if (seen->quiet || !known_ns || !excess_ns ||
 	    is_before_raise(depth, seen->took_ns, now_ns))
@@ -387,7 +332,8 @@ static void race(struct fgio_depth *depth, u64 now_ns)
 	depth->cost.pressed++;
 	if (depth->interval.crowded)
 		depth->in_flight_max =
-			(u32)smaller(2ULL * depth->in_flight_max, IN_FLIGHT_MOST);
+			(u32)smaller(2ULL * depth->in_flight_max,
+				     RACE_IN_FLIGHT_MOST);
 	else
 		fgio_cost_halve(&depth->cost, now_ns);
 }
@@ -402,9 +348,9 @@ static void lower_cost(struct fgio_depth *depth, u64 now_ns)
 
 static void cut_tolerance(struct fgio_depth *depth)
 {
-	u32 less = depth->tolerance - depth->tolerance / 4;
+	u32 less = depth->tolerance - depth->tolerance / TOLERANCE_STEP;
 
-	less = (u32)larger(less, FGIO_DEPTH_TOLERANCE_LEAST);
+	less = (u32)larger(less, TOLERANCE_LEAST);
 	if (!depth->was_harmed)
 		depth->tolerance_max = less;
 	depth->tolerance = less;
@@ -417,16 +363,18 @@ static bool raise_tolerance(struct fgio_depth *depth)
 	    depth->tolerance >= depth->tolerance_max)
 		return false;
 	depth->interval.judged = 0;
-	depth->tolerance += depth->tolerance / 4 + 1;
+	depth->tolerance += depth->tolerance / TOLERANCE_STEP + 1;
 	return true;
 }
 
 static void raise_tolerance_max(struct fgio_depth *depth)
 {
-	u32 more = depth->tolerance_max + depth->tolerance_max / 8 + 1;
+	u32 max = depth->tolerance_max;
 
-	if (++depth->intervals % 16 == 0)
-		depth->tolerance_max = (u32)smaller(more, FGIO_DEPTH_TOLERANCE_MOST);
+	max += max / TOLERANCE_MOST_STEP + 1;
+
+	if (++depth->intervals % TOLERANCE_MOST_INTERVALS == 0)
+		depth->tolerance_max = (u32)smaller(max, TOLERANCE_MOST);
 }
 
 /*
@@ -453,10 +401,12 @@ static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
 /* What a drive does now and then is usual for long. */
 static void learn_usual(struct fgio_depth *depth)
 {
-	if (depth->surprise > depth->usual)
-		depth->usual += (depth->surprise - depth->usual) / USUAL_RISE;
+	u32 surprise = depth->surprise, usual = depth->usual;
+
+	if (surprise > usual)
+		depth->usual += (surprise - usual) / USUAL_RISE_STEP;
 	else
-		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
+		depth->usual -= (usual - surprise) / USUAL_FALL_STEP;
 }
 
 static void settle(struct fgio_depth *depth)
@@ -506,7 +456,7 @@ static void doubt(struct fgio_depth *depth)
 {
 	if (depth->interval.harmed || depth->interval.flushed ||
 	    fgio_cost_is_far_below_limit(&depth->cost))
-		depth->window_ns = FGIO_DEPTH_WINDOW_FIRST_NS;
+		depth->window_ns = WINDOW_FIRST_NS;
 }
 
 void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns)
@@ -552,9 +502,9 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 static void turn_window(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->window_begin_ns = now_ns;
-	depth->window_ns = larger(FGIO_DEPTH_WINDOW_FIRST_NS,
+	depth->window_ns = larger(WINDOW_FIRST_NS,
 				  smaller(2 * depth->window_ns,
-					  FGIO_DEPTH_WINDOW_MOST_NS));
+					  WINDOW_MOST_NS));
 	for (u32 i = 0; i < FGIO_KINDS; i++)
 		depth->base[i].fresh = 0;
 }

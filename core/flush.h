@@ -15,9 +15,6 @@
 #include "atomic.h"
 #include "types.h"
 
-/* After one, another may come for so long. */
-#define FGIO_FLUSH_MEMORY_NS 2000000000ULL
-
 /**
  * struct fgio_flush - one of them
  * @begin_ns: when it began
@@ -73,13 +70,7 @@ static inline bool fgio_flush_holds(const struct fgio_flushes *flushes,
 }
 
 /* Whether one was over lately: who comes next finds what the cache was given since. */
-static inline bool fgio_flush_may_come(const struct fgio_flushes *flushes,
-				       u64 now_ns)
-{
-	u64 ended_ns = fgio_load(&flushes->ended_ns);
-
-	return ended_ns && now_ns < ended_ns + FGIO_FLUSH_MEMORY_NS;
-}
+bool fgio_flush_may_come(const struct fgio_flushes *flushes, u64 now_ns);
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 		      bool commits, u64 now_ns);

@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "depth_constants.h"
 #include "number.h"
 #include "rotation.h"
-
-/* Beyond what a disk reads ahead, or has in a few tracks: 16 MiB. */
-#define FAR_SECTORS (16ULL << 11)
-
-/*
- * An arm and a part of a turn take more than this most of the time, without what is read
- * then, at 125 MB a second.
- */
-#define QUICK_NS 3000000ULL
-#define NS_PER_BYTE 8
-
-/* No arm comes to so many places in a second, whatever it may choose from. */
-#define MOVE_NS 1000000ULL
-
-/*
- * A disk's own cache may be as quick now and then: what took longer counts more. But it
- * may have waited for others.
- */
-#define DOUBTS_ENOUGH 8
-#define DOUBTS_MOST 16
-#define DOUBTS_AT_ONCE 4
-#define DOUBTS_GONE 3
 
 void fgio_rotation_init(struct fgio_rotation *rotation, bool declared)
 {
@@ -31,7 +10,8 @@ void fgio_rotation_init(struct fgio_rotation *rotation, bool declared)
 
 static bool is_far(u64 one, u64 other)
 {
-	return larger(beyond(one, other), beyond(other, one)) >= FAR_SECTORS;
+	return larger(beyond(one, other), beyond(other, one)) >=
+	       ROTATION_FAR_SECTORS;
 }
 
 bool fgio_rotation_moves(struct fgio_rotation *rotation, u64 sector,
@@ -55,22 +35,24 @@ bool fgio_rotation_moves(struct fgio_rotation *rotation, u64 sector,
 void fgio_rotation_done(struct fgio_rotation *rotation, u64 bytes, u64 took_ns)
 {
 	rotation->far++;
-	rotation->quick += took_ns < QUICK_NS + NS_PER_BYTE * bytes;
+	rotation->quick += took_ns < ROTATION_QUICK_NS +
+				     ROTATION_NS_PER_BYTE * bytes;
 }
 
 bool fgio_rotation_judge(struct fgio_rotation *rotation, u64 length_ns)
 {
 	u32 far = rotation->far;
-	bool quick = 2 * rotation->quick > far || far * MOVE_NS > length_ns;
+	bool quick = 2 * rotation->quick > far ||
+		     far * ROTATION_MOVE_NS > length_ns;
 	u64 doubts = rotation->doubts;
 
 	if (far && quick)
-		doubts = smaller(doubts + smaller(far, DOUBTS_AT_ONCE),
-				 DOUBTS_MOST);
+		doubts = smaller(doubts + smaller(far, ROTATION_DOUBTS_AT_ONCE),
+				 ROTATION_DOUBTS_MOST);
 	else if (far)
-		doubts = beyond(doubts, DOUBTS_GONE);
+		doubts = beyond(doubts, ROTATION_DOUBTS_GONE);
 	rotation->doubts = (u8)doubts;
 	rotation->far = 0;
 	rotation->quick = 0;
-	return rotation->declared && rotation->doubts < DOUBTS_ENOUGH;
+	return rotation->declared && rotation->doubts < ROTATION_DOUBTS_ENOUGH;
 }

@@ -1,42 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "depth_constants.h"
 #include "number.h"
 #include "service_cost.h"
-
-#define MICROSECOND 1000ULL
-
-/* So much for each unit, at least and at most. */
-#define COST_LEAST 1024ULL
-#define COST_MOST (250 * MICROSECOND << FGIO_COST_SHIFT)
-
-/* Late calls do not cost throughput: so much is made good. */
-#define CREDIT_NS (50 * MICROSECOND)
-
-/* The pace stays so much slower than the limit that was met. */
-#define MARGIN_SHARE 32
-/* It is beyond the limit when it is so much faster. */
-#define BEYOND_SHARE 64
-
-/* After the limit was met, intervals until the pace is tried; until it is pressed. */
-#define TRY_AFTER 8
-#define PRESS_AFTER 32
-#define RACE_AFTER 48
-/* As long as it was met once, which may have been for any reason. */
-#define UNSURE_AFTER 2
-/* It moved when it is met so much of it away from where it was known to be. */
-#define MOVED_SHARE 4
-/* So many more for each time in a row that the limit was where it was known to be. */
-#define CONFIRMED_AFTER 8
-#define CONFIRMED_AFTER_DISK 40
-#define CONFIRMED_MOST 2
-/* It is there when it differs by less. */
-#define CONFIRMED_SHARE 8
-
-/* It is spent when no more than so much of it was left in so many intervals. */
-#define SPENT_SHARE 8
-#define SPENT_LEAST 4
-
-/* What was sent took so much longer at most: who sent little, learns little. */
-#define FOUND_MOST 3
 
 void fgio_cost_init(struct fgio_service_cost *cost, u64 size, u64 size_ns)
 {
@@ -59,7 +24,7 @@ void fgio_cost_fill(struct fgio_service_cost *cost, u64 begin_ns, u64 work_ns,
 {
 	cost->busy_until_ns =
 		smaller(larger(cost->busy_until_ns, begin_ns) + work_ns,
-			now_ns + FGIO_COST_BUSY_MOST_NS);
+			now_ns + BUCKET_MOST_NS);
 }
 
 /* What is in the bucket went in at half the pace. */
@@ -83,7 +48,8 @@ void fgio_cost_settle(struct fgio_service_cost *cost)
 
 bool fgio_cost_is_below_limit(const struct fgio_service_cost *cost)
 {
-	return cost->per_unit < cost->at_limit - cost->at_limit / BEYOND_SHARE;
+	return cost->per_unit <
+	       cost->at_limit - cost->at_limit / COST_BELOW_SHARE;
 }
 
 bool fgio_cost_is_far_below_limit(const struct fgio_service_cost *cost)
@@ -153,9 +119,10 @@ static u64 cost_of_span(const struct fgio_service_cost *cost)
 static u64 cost_of_disk(struct fgio_service_cost *cost)
 {
 	u64 done = cost_of_span(cost);
+	u64 kept = DISK_FORGETS_SHARE - 1;
 
-	cost->span_ns = 3 * cost->span_ns / 4;
-	cost->span_sent = 3 * cost->span_sent / 4;
+	cost->span_ns = kept * cost->span_ns / DISK_FORGETS_SHARE;
+	cost->span_sent = kept * cost->span_sent / DISK_FORGETS_SHARE;
 	return done;
 }
 
@@ -196,7 +163,7 @@ static void confirm(struct fgio_service_cost *cost, u64 met_at)
 static void set_limit(struct fgio_service_cost *cost, u64 limit)
 {
 	confirm(cost, limit);
-	cost->per_unit = smaller(limit + limit / MARGIN_SHARE, COST_MOST);
+	cost->per_unit = smaller(limit + limit / COST_MARGIN_SHARE, COST_MOST);
 	cost->at_limit = smaller(limit, COST_MOST);
 	cost->pressed = 0;
 }
@@ -205,7 +172,7 @@ bool fgio_cost_raise_to(struct fgio_service_cost *cost, u64 shown)
 {
 	if (shown <= cost->per_unit)
 		return false;
-	set_limit(cost, smaller(shown, (FOUND_MOST + 1) * cost->per_unit));
+	set_limit(cost, smaller(shown, (COST_FOUND_MOST + 1) * cost->per_unit));
 	return true;
 }
 
@@ -214,7 +181,7 @@ void fgio_cost_raise(struct fgio_service_cost *cost,
 {
 	u64 length_ns = met->length_ns;
 	u64 sent_ns = smaller(fgio_cost_work_sent(cost), length_ns);
-	u64 found_ns = smaller(met->found_ns, FOUND_MOST * sent_ns);
+	u64 found_ns = smaller(met->found_ns, COST_FOUND_MOST * sent_ns);
 	u64 raised = cost->per_unit + cost->per_unit * found_ns / length_ns;
 
 	/* The drive can do at least what it did. */
@@ -241,13 +208,17 @@ void fgio_cost_lower(struct fgio_service_cost *cost, bool rotates)
 
 	if (pressed < (unsure ? UNSURE_AFTER : TRY_AFTER + later))
 		return;
-	if (cost->per_unit > cost->at_limit - cost->at_limit / 32)
-		cost->per_unit -= cost->per_unit / (unsure ? 32 : 128);
+	if (cost->per_unit > cost->at_limit - cost->at_limit / COST_NEAR_SHARE)
+		cost->per_unit -= cost->per_unit /
+				  (unsure ? COST_UNSURE_NEAR_STEP :
+					    COST_NEAR_STEP);
 	else if (unsure)
-		cost->per_unit -= cost->per_unit / (rotates ? 8 : 4);
+		cost->per_unit -= cost->per_unit /
+				  (rotates ? COST_UNSURE_DISK_STEP :
+					     COST_UNSURE_STEP);
 	else if (pressed > RACE_AFTER + later && !rotates)
-		cost->per_unit -= cost->per_unit / 16;
+		cost->per_unit -= cost->per_unit / COST_RACE_STEP;
 	else if (pressed > PRESS_AFTER + later)
-		cost->per_unit -= cost->per_unit / 64;
+		cost->per_unit -= cost->per_unit / COST_PRESS_STEP;
 	cost->per_unit = larger(cost->per_unit, COST_LEAST);
 }

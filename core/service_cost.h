@@ -12,9 +12,6 @@
 
 #include "types.h"
 
-/* The bucket never holds more than this. */
-#define FGIO_COST_BUSY_MOST_NS 100000000ULL
-
 /**
  * struct fgio_service_cost - the limit of a drive, as far as it is known
  * @per_unit: ns << FGIO_COST_SHIFT for each unit of size

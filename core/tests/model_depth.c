@@ -6,14 +6,13 @@
  */
 #include "model_depth.h"
 
+#include "../depth_constants.h"
 #include "../queue.h"
 #include "check.h"
 
 #define PROBE_LOOK_NS 64000000ULL
 #define REQUESTS 24
 #define FLUSHES 4
-#define MICROSECOND 1000ULL
-#define MILLISECOND 1000000ULL
 
 struct script {
 	struct fgio_queue queue;
@@ -83,7 +82,7 @@ static struct fgio_request *play_next(struct script *play)
 static u64 min_service_most_ns(const struct fgio_queue *queue)
 {
 	return queue->config.release_interval_ns *
-	       (queue->depth.rotates ? FGIO_DEPTH_MIN_SERVICE_MOST : 1);
+	       (queue->depth.rotates ? MIN_SERVICE_MOST : 1);
 }
 
 /* In a probe even the promise waits, and its end is looked for as often as this. */
@@ -103,7 +102,7 @@ static void check_always(const struct script *play)
 	CHECK(depth->cost.per_unit > 0 && depth->cost.per_unit < 1ULL << 40);
 	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
 	CHECK(depth->cost.busy_until_ns <
-	      play->now_ns + 2 * FGIO_COST_BUSY_MOST_NS);
+	      play->now_ns + 2 * BUCKET_MOST_NS);
 	/*
 	 * What is held back is asked for again by the timer, whatever the
 	 * device does; and soon, where it has nothing to do.

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../base_latency.h"
+#include "../depth_constants.h"
 #include "check.h"
 
 #define USUAL_NS 600000ULL
@@ -70,7 +71,7 @@ static void test_a_slow_beginning_is_soon_forgotten(void **state)
 
 	(void)state;
 	fgio_base_latency_learn(&base, 2 * USUAL_NS);
-	for (int i = 0; i < FGIO_BASE_LATENCY_CERTAIN; i++)
+	for (int i = 0; i < BASE_CERTAIN; i++)
 		fgio_base_latency_learn(&base, USUAL_NS);
 	assert_in_range(base.known_ns, USUAL_NS, USUAL_NS * 11 / 10);
 }

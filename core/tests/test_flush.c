@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
+#include "../depth_constants.h"
 #include "../flush.h"
 #include "../queue.h"
 
 #define SECOND 1000000000ULL
-#define MILLISECOND 1000000ULL
 
 static void test_who_comes_after_one_finds_what_went_since(void **state)
 {
@@ -60,8 +60,8 @@ static void test_another_may_come_for_a_while(void **state)
 	fgio_flush_begin(&flushes, &flush, false, 1);
 	fgio_flush_end(&flushes, &flush, 0, 2);
 	assert_true(fgio_flush_may_come(&flushes, 1));
-	assert_true(fgio_flush_may_come(&flushes, 1 + FGIO_FLUSH_MEMORY_NS));
-	assert_false(fgio_flush_may_come(&flushes, 2 + FGIO_FLUSH_MEMORY_NS));
+	assert_true(fgio_flush_may_come(&flushes, 1 + FLUSH_MEMORY_NS));
+	assert_false(fgio_flush_may_come(&flushes, 2 + FLUSH_MEMORY_NS));
 }
 
 static void test_under_way_as_long_as_is_usual(void **state)
