@@ -4,8 +4,9 @@
 #include "number.h"
 
 /*
- * The longest and the shortest may be chance: the second of each counts. Critical
- * I/O comes far more often than something waits for what is foreseen of it.
+ * The longest and the shortest pause may be chance: the second of each counts.
+ * Computed on demand, since critical I/O comes far more often than a prediction
+ * is asked for.
  */
 static void sum_up(struct fgio_arrival *arrival)
 {

@@ -4,7 +4,7 @@
 #include "depth_constants.h"
 #include "number.h"
 
-/* A median: few I/Os that took long for other reasons do not move it far. */
+/* A median: a few I/Os that took long for other reasons do not move it far. */
 void fgio_base_latency_learn(struct fgio_base_latency *base, u64 took_ns)
 {
 	u64 known_ns = base->known_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What may go to the drive; depth_learn.c learns from what comes back. */
+/* Decides what may go to the drive; depth_learn.c learns from completions. */
 #include "atomic.h"
 #include "depth.h"
 #include "depth_constants.h"
@@ -43,7 +43,7 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		now_ns + smaller(work_ns, BUCKET_MOST_NS);
 }
 
-/* What is known for the one is the beginning for the other. */
+/* The first cost of one mode is that of the other. */
 void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns)
 {
 	struct fgio_service_cost before = depth->cost;
@@ -59,7 +59,7 @@ void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns)
 	fgio_depth_begin_interval(depth, now_ns);
 }
 
-/* ---- what is coming ---- */
+/* ---- arrivals ---- */
 
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns)
@@ -77,7 +77,7 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 				  beyond(came_ns, since_ns));
 }
 
-/* As fgio_arrival_next(); what should have come already is not foreseen. */
+/* As fgio_arrival_next(); an overdue arrival is not predicted. */
 static bool next_arrival(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 			 u64 *done_ns, u64 *late_ns)
 {
@@ -89,9 +89,9 @@ static bool next_arrival(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 	       now_ns < *late_ns;
 }
 
-/* ---- what may go ---- */
+/* ---- dispatch ---- */
 
-/* How critical I/O fares in a quiet drive must be seen now and then. */
+/* The base latency of critical I/O must be measured again now and then. */
 static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 {
 	const struct fgio_base_latency *base =
@@ -106,9 +106,8 @@ static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 }
 
 /*
- * In a steady stream, a drive holds as many as pass during one I/O; two more
- * keep it busy, and some more wait among themselves as far as that is
- * tolerated.
+ * A drive holds as many as pass during one I/O of a steady stream. Two more
+ * keep it busy, and some more wait for each other as far as tolerated.
  */
 static u64 others_max(const struct fgio_depth *depth,
 		      const struct fgio_base_latency *base, u64 work_ns)
@@ -133,13 +132,13 @@ static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
 
 enum arrival {
 	NOT_PREDICTED,
-	IN_TIME, /* the drive will be done before critical I/O comes */
+	IN_TIME, /* the drive will be done before critical I/O arrives */
 	TOO_LATE,
 };
 
 /*
- * The cache of a disk takes a write at once, whatever the arm owes: that alone
- * has to be done in time, and the arm's work is as if nothing was foreseen.
+ * A disk's cache takes a write at once, whatever the arm owes. Only that has to
+ * be done in time; the arm's work is judged as if nothing were predicted.
  */
 static enum arrival predict(struct fgio_depth *depth, u64 work_ns,
 			    const struct fgio_base_latency *base,
@@ -176,8 +175,8 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 }
 
 /*
- * A platter that was made to wait makes others wait, for a rotation: so one read goes as
- * soon as no critical I/O has the arm, or comes for it before it moved.
+ * Keeping a disk idle helps no other request: it goes on rotating. So one read
+ * goes unless critical I/O has the arm, or is back before the arm has moved.
  */
 static bool arm_is_free(struct fgio_depth *depth,
 			const struct fgio_base_latency *base,
@@ -219,7 +218,7 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		return limit_allows(depth, others, now_ns);
 	if (depth->rotates && !write && !others)
 		return arm_is_free(depth, base, in_device, now_ns);
-	/* What goes into the cache now is in the way of the next one. */
+	/* The next flush would wait for this write. */
 	if (write && fgio_flush_holds(&depth->flushes, now_ns)) {
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
@@ -237,7 +236,10 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	return true;
 }
 
-/* How long one keeps a disk's arm; a write goes to the cache first. 0: not known. */
+/*
+ * How long a request keeps a disk's arm; writes go to the cache first. 0: not
+ * known.
+ */
 static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 {
 	if (!write)
@@ -245,7 +247,7 @@ static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 	return depth->phase == FGIO_DEPTH_SETTLED ? work_of(depth, 0) : 0;
 }
 
-/* A drive without an arm is never so slow: where the pace says so, that is wrong. */
+/* Only an arm is that slow: on any other drive, such a cost is wrong. */
 u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
 			      bool write, u64 interval_ns)
 {
@@ -266,7 +268,7 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 			    u64 now_ns)
 {
-	/* Critical I/O that came does not shorten what a disk's arm still owes. */
+	/* An arrival does not shorten what a disk's arm still owes. */
 	bool owes = fgio_depth_rotates(depth) &&
 		    fgio_load(&depth->cost.busy_until_ns) >= retry_ns;
 

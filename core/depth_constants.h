@@ -193,7 +193,7 @@
 #define TOLERANCE_MOST 256
 /* Steps up (without harm) and down (with harm). */
 #define TOLERANCE_STEP 4
-/* The remembered maximum grows by this step, every so many intervals. */
+/* The remembered maximum grows by this step each TOLERANCE_MOST_INTERVALS. */
 #define TOLERANCE_MOST_STEP 8
 #define TOLERANCE_MOST_INTERVALS 16
 /* Waiting allowed in a recent window [tests/test_recent.c]. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What completions tell of the drive: which of them waited, and the pace after that. */
+/*
+ * Learns from completions: which I/Os waited, and the service cost from that.
+ */
 #include "atomic.h"
 #include "depth.h"
 #include "depth_constants.h"
 #include "number.h"
 
-/* ---- what completed ---- */
+/* ---- completions ---- */
 
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
@@ -25,9 +27,9 @@ void fgio_depth_completed(struct fgio_depth *depth,
 }
 
 /*
- * Beyond twice what it takes with an empty cache, a flush of a disk took its time for
- * what was left there; one of flash may do so for any reason. Of two at once, the
- * slower pace counts, or now and then the other one.
+ * A flush of a disk beyond twice its base latency took that time for what the
+ * cache held; a flush of flash may be long for any reason. Of two at once, the
+ * higher cost counts, or now and then the other one.
  */
 static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 		       u64 alone_ns, u64 now_ns)
@@ -58,12 +60,12 @@ void fgio_depth_flush_ends(struct fgio_depth *depth,
 	fgio_depth_completed(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
-/* ---- what it tells ---- */
+/* ---- what a completion shows ---- */
 
-/* So that the next I/Os find the drive rested. */
+/* The next I/Os find the drive rested. */
 static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
 {
-	/* A disk's cache that is drained once stays so, at the right pace. */
+	/* At the right cost, a disk's cache drained once stays so. */
 	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
 		rest_ns = DISK_RESTS * depth->work_ns;
 	fgio_cost_fill(&depth->cost, now_ns, rest_ns, now_ns);
@@ -80,7 +82,7 @@ static void brake(struct fgio_depth *depth, u64 now_ns)
 	depth->interval.found_ns = 0;
 }
 
-/* What went before the pace changed tells nothing of it. */
+/* I/Os dispatched before the cost rose show nothing of it. */
 static bool is_before_raise(const struct fgio_depth *depth, u64 took_ns,
 			    u64 now_ns)
 {
@@ -94,15 +96,18 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
 }
 
 /*
- * Critical I/O that suffers may do so whatever the pace is: reads of flash wait for
- * programs. But where it suffers more than it used to, or the pace was just made faster
- * than the limit that is known, the drive does less than the pace says, and what was
- * hidden in it is used up.
+ * Critical I/O may suffer at any cost: reads of flash wait for programs. But
+ * where it suffers more than usual, or the cost was just lowered below the
+ * known limit's, the drive does less than the cost says, and its hidden
+ * reserves are used up.
  */
 static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 {
 	u64 usual = is_beyond_limit(depth) ? 0 : HARM_UNUSUAL * depth->usual;
-	/* What a disk did in an interval tells nothing: its arm may owe it yet. */
+	/*
+	 * An interval's work of a disk proves nothing: the arm may still owe
+	 * it.
+	 */
 	bool tells = depth->phase == FGIO_DEPTH_SETTLED ||
 		     (depth->phase == FGIO_DEPTH_BRAKES && !depth->rotates);
 
@@ -115,7 +120,7 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 		rest(depth, REST_MOST_NS, now_ns);
 }
 
-/* It decays over some sixteen critical I/Os. */
+/* A mean that decays over HARM_SPAN critical I/Os. */
 static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 {
 	u64 harm = excess_ns * (HARM_ONE / HARM_SPAN) / known_ns;
@@ -128,7 +133,10 @@ static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
 }
 
-/* What is foreseen is not to wait at all: chance costs throughput alone there. */
+/*
+ * Predicted I/O is not to wait at all. There, a wrong verdict costs throughput
+ * only, so its slack is narrower.
+ */
 static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 			   u64 slack_ns)
 {
@@ -141,12 +149,12 @@ static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 			   late_by(took_ns, known_ns, narrow_ns), known_ns);
 }
 
-/* The first sign of the limit in an interval. */
+/* First sign of the limit in an interval. */
 static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 {
 	struct fgio_depth_interval *interval = &depth->interval;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
-	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
+	/* Racing shows clearly; a small step must not hurt. */
 	u64 least_ns = settled ? smaller(FOUND_REQUESTS * depth->work_ns,
 					 INTERVAL_NS / FOUND_SHARE) :
 				 INTERVAL_NS / FOUND_SHARE_FIRST;
@@ -162,8 +170,10 @@ static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 }
 
 /*
- * An I/O waited for longer than was expected: the drive has work that was not known of,
- * which the next ones must not wait for, too. Return: what is new of it.
+ * An I/O waited longer than expected: the drive has work that was not accounted
+ * for. The next I/Os must not wait for it as well.
+ *
+ * Return: the part of it that is new.
  */
 static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
 		     u64 now_ns)
@@ -189,14 +199,17 @@ static void learn_critical(struct fgio_depth *depth,
 	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
 	if (!excess_ns)
 		return;
-	/* Where the others are on time, it may be chance. */
+	/* If non-critical I/O is on time, this may be chance. */
 	if (!depth->chance.row)
 		excess_ns = smaller(excess_ns, known_ns);
 	add_found(depth, excess_ns, excess_ns, now_ns);
 	see_harm(depth, seen->took_ns, now_ns);
 }
 
-/* One that was late may have been so for any reason; at the limit, those after it are, too. */
+/*
+ * One late I/O may have any cause. At the limit, the next ones are late as
+ * well.
+ */
 static void learn_noncritical(struct fgio_depth *depth,
 			      const struct fgio_sample *seen, u64 known_ns,
 			      u64 slack_ns, u64 now_ns)
@@ -211,7 +224,7 @@ static void learn_noncritical(struct fgio_depth *depth,
 	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
 	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
 		return;
-	/* As many as are in the drive find the same work. */
+	/* All I/Os in the drive find the same work. */
 	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
 			     now_ns);
 	if (depth->chance.row < 2 ||
@@ -223,9 +236,9 @@ static void learn_noncritical(struct fgio_depth *depth,
 }
 
 /*
- * What non-critical writes left in the drive's cache is found by who flushes it. As
- * long again as a flush takes alone is allowed: without anything in the cache, nothing
- * would be written.
+ * Work that non-critical writes left in the drive's cache shows in flushes.
+ * Twice the base latency is allowed: with an empty cache nothing would be
+ * written.
  */
 static void learn_flush(struct fgio_depth *depth,
 			const struct fgio_sample *seen, u64 now_ns)
@@ -242,7 +255,9 @@ static void learn_flush(struct fgio_depth *depth,
 		cross(depth, excess_ns, now_ns);
 }
 
-/* What is in the cache is work that writes do not find: the pace is too fast. */
+/*
+ * Writes do not notice work in the cache; a cost from flushes is at least that.
+ */
 static void learn_cache(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 cost = fgio_load(&depth->cache_cost);
@@ -292,11 +307,11 @@ static void learn_sample(struct fgio_depth *depth,
 				  now_ns);
 }
 
-/* ---- the pace ---- */
+/* ---- the service cost ---- */
 
 /*
- * What it suffered, the others may have been held back from finding. After the first
- * race, the pace is that of what the drive did.
+ * Work that critical I/O met may have been hidden from the others, which were
+ * held back. After the race, the cost is that of what the drive did.
  */
 static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 {
@@ -324,8 +339,9 @@ static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 }
 
 /*
- * Faster, or, where the pace is not what holds back, more at a time: so the limit
- * is met with no more in the drive than twice what it takes.
+ * Halves the cost, or doubles the in-flight limit where that is what holds
+ * requests back. So the limit is met with no more in the drive than twice what
+ * it takes.
  */
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
@@ -356,7 +372,7 @@ static void cut_tolerance(struct fgio_depth *depth)
 	depth->tolerance = less;
 }
 
-/* Where critical I/O does not notice, others may wait for each other. */
+/* Where critical I/O does not suffer, the others may wait for each other. */
 static bool raise_tolerance(struct fgio_depth *depth)
 {
 	if (depth->interval.judged < 2 ||
@@ -378,8 +394,8 @@ static void raise_tolerance_max(struct fgio_depth *depth)
 }
 
 /*
- * Whether a faster pace would be of use: what waits a moment in a burst goes
- * later in the interval all the same, and tells nothing of the drive.
+ * Whether a lower cost would help. A request held back for a moment in a burst
+ * goes later in the interval all the same, and shows nothing of the drive.
  */
 static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 {
@@ -391,14 +407,17 @@ static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
 }
 
-/* Where a disk is flushed, nothing else tells what a faster pace leaves in its cache. */
+/*
+ * Where a disk is flushed, only a flush shows what a lower cost leaves in the
+ * cache.
+ */
 static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
 {
 	return depth->phase != FGIO_DEPTH_SETTLED || depth->interval.told ||
 	       !fgio_depth_flush_may_come(depth, now_ns);
 }
 
-/* What a drive does now and then is usual for long. */
+/* Rises fast and falls slowly: occasional delays of a drive stay usual. */
 static void learn_usual(struct fgio_depth *depth)
 {
 	u32 surprise = depth->surprise, usual = depth->usual;
@@ -415,7 +434,7 @@ static void settle(struct fgio_depth *depth)
 	fgio_cost_settle(&depth->cost);
 }
 
-/* Who waits for a disk's cache to have room will not be alone in that for long. */
+/* A disk's full cache delays critical writes next: tolerate nothing there. */
 static bool is_tolerated(struct fgio_depth *depth)
 {
 	return !depth->rotates && !depth->interval.flushed &&
@@ -443,7 +462,9 @@ static void learn_rotation(struct fgio_depth *depth, u64 length_ns)
 		fgio_store(&depth->rotates, rotates);
 }
 
-/* Whether all that the drive takes was wanted for nearly all of the interval. */
+/*
+ * Whether nearly all of the interval had demand for all that the drive takes.
+ */
 static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 {
 	return depth->phase == FGIO_DEPTH_SETTLED &&
@@ -451,7 +472,7 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 	       depth->interval.idle_ns <= length_ns / IDLE_SHARE;
 }
 
-/* What was known of a quiet drive may be wrong where what is known of a busy one is. */
+/* If the limit is not as known, the base latencies may not be either. */
 static void doubt(struct fgio_depth *depth)
 {
 	if (depth->interval.harmed || depth->interval.flushed ||
@@ -485,7 +506,9 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	depth->was_harmed = harmed;
 	learn_usual(depth);
 	learn_rotation(depth, length_ns);
-	/* What goes by a limit tells nothing of the pace. */
+	/*
+	 * Requests dispatched by an in-flight limit show nothing of the cost.
+	 */
 	if (fgio_saturation_is_on(&depth->saturation)) {
 		fgio_depth_begin_interval(depth, now_ns);
 		return;
@@ -497,7 +520,7 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	fgio_depth_begin_interval(depth, now_ns);
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 static void turn_window(struct fgio_depth *depth, u64 now_ns)
 {
@@ -518,7 +541,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 	u32 i;
 
 	depth->learnt_ns = now_ns;
-	/* Others may come as fast as they are taken. */
+	/* Bounded: completions may come as fast as they are taken. */
 	for (i = 0; i < FGIO_SAMPLES &&
 		    fgio_samples_take(&depth->samples, &seen);
 	     i++)

@@ -24,7 +24,10 @@ void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 	fgio_store(&flushes->until_ns, now_ns + fgio_load(&flushes->usual_ns));
 }
 
-/* Two that end at once may each forget the other: a little of the mean is lost. */
+/*
+ * Two that end at once may each miss the other, which costs a little of the
+ * mean.
+ */
 void fgio_flush_end(struct fgio_flushes *flushes,
 		    const struct fgio_flush *flush, u64 alone_ns, u64 now_ns)
 {

@@ -4,7 +4,7 @@
 
 #define NO_PLACE FGIO_SET_OBJECTS
 
-/* Where an object is; with 0 for it, where there is a free place. */
+/* Index of an object; with 0 for the object, of a free place. */
 static unsigned int place_of(const struct fgio_history_set *set, u64 object)
 {
 	unsigned int place;
@@ -27,7 +27,7 @@ static bool is_watched(const struct fgio_history_entry *entry, u64 now_ns)
 	       is_within(entry->watched_ns, now_ns, FGIO_WATCH_NS);
 }
 
-/* The places of objects that are watched, or of those that are not. */
+/* Bits of the places of objects that are watched, or of those that are not. */
 static u32 places_of(const struct fgio_history_set *set, bool watched,
 		     u64 now_ns)
 {
@@ -50,7 +50,7 @@ static unsigned int count_of(u32 places)
 	return count;
 }
 
-/* How many of these places a payer has, with the one that it asks for. */
+/* How many of these places a payer has, plus the one that it asks for. */
 static unsigned int share_of(const struct fgio_history_set *set, u32 places,
 			     u32 payer, u32 newcomer)
 {
@@ -64,8 +64,8 @@ static unsigned int share_of(const struct fgio_history_set *set, u32 places,
 }
 
 /*
- * Which of these places gives way to a newcomer: the oldest one of the payer
- * that has most of them. Return: NO_PLACE when there are none.
+ * The place that gives way to a newcomer: the oldest one of the payer that has
+ * most of them. Return: NO_PLACE if there are none.
  */
 static unsigned int victim_of(const struct fgio_history_set *set, u32 places,
 			      u32 newcomer, bool watched)
@@ -92,7 +92,7 @@ static unsigned int victim_of(const struct fgio_history_set *set, u32 places,
 	return victim;
 }
 
-/* There is always a place that is free or not watched, see make_watchable(). */
+/* A place is always free or not watched, see make_watchable(). */
 static unsigned int remember(struct fgio_history_set *set, u64 object,
 			     u32 payer, u64 now_ns)
 {
@@ -108,7 +108,7 @@ static unsigned int remember(struct fgio_history_set *set, u64 object,
 	return place;
 }
 
-/* One more object may be watched afterwards. */
+/* Makes sure that one more object may be watched. */
 static void make_watchable(struct fgio_history_set *set, u32 payer, u64 now_ns)
 {
 	u32 watched = places_of(set, true, now_ns);

@@ -27,7 +27,7 @@ void fgio_cost_fill(struct fgio_service_cost *cost, u64 begin_ns, u64 work_ns,
 			now_ns + BUCKET_MOST_NS);
 }
 
-/* What is in the bucket went in at half the pace. */
+/* The bucket was filled at twice the new cost. */
 void fgio_cost_halve(struct fgio_service_cost *cost, u64 now_ns)
 {
 	cost->per_unit -= cost->per_unit / 2;
@@ -58,7 +58,7 @@ bool fgio_cost_is_far_below_limit(const struct fgio_service_cost *cost)
 	       cost->at_limit - cost->at_limit / CONFIRMED_SHARE;
 }
 
-/* Only time in which more would have gone tells what the drive can do. */
+/* Only time with demand shows what the drive can do. */
 static void count_span(struct fgio_service_cost *cost, u64 length_ns,
 		       bool wanted)
 {
@@ -71,7 +71,7 @@ static void count_span(struct fgio_service_cost *cost, u64 length_ns,
 	cost->span_sent += cost->sent;
 }
 
-/* In bursts, an interval works off what the one before was given. */
+/* In bursts, an interval works off what the one before dispatched. */
 static void count_spent(struct fgio_service_cost *cost, u64 length_ns,
 			u64 now_ns)
 {
@@ -98,9 +98,9 @@ void fgio_cost_begin(struct fgio_service_cost *cost, u64 now_ns)
 }
 
 /*
- * Each time that the limit is met, a critical I/O may have to wait. The surer it is
- * where it is, the later it is looked for; from a disk, later still, since there it
- * costs most.
+ * Each time the limit is met, a critical I/O may have to wait. The more certain
+ * the limit, the later it is looked for; on a disk later still, since a look
+ * costs most there.
  */
 static u32 patience(const struct fgio_service_cost *cost, bool rotates)
 {
@@ -108,14 +108,17 @@ static u32 patience(const struct fgio_service_cost *cost, bool rotates)
 	       (rotates ? CONFIRMED_AFTER_DISK : CONFIRMED_AFTER);
 }
 
-/* Since the limit was met last; 0: nothing was sent. */
+/* Since the last limit; 0: nothing was dispatched. */
 static u64 cost_of_span(const struct fgio_service_cost *cost)
 {
 	return cost->span_sent ?
 		       (cost->span_ns << FGIO_COST_SHIFT) / cost->span_sent : 0;
 }
 
-/* Between two times at which its cache was full, a disk did just what went. */
+/*
+ * Between two times at which its cache was full, a disk did what was
+ * dispatched.
+ */
 static u64 cost_of_disk(struct fgio_service_cost *cost)
 {
 	u64 done = cost_of_span(cost);
@@ -127,9 +130,8 @@ static u64 cost_of_disk(struct fgio_service_cost *cost)
 }
 
 /*
- * What the drive took since the limit was met last, beyond the pace it was known
- * by, may have gone to its caches. Where they could hold that much, it is the
- * drive it was.
+ * Work since the last limit that exceeds the known cost may be in the drive's
+ * caches. If they can hold that much, the drive has not changed.
  */
 static u64 cost_of_same_drive(struct fgio_service_cost *cost, u64 hidden_ns)
 {
@@ -197,7 +199,7 @@ void fgio_cost_raise(struct fgio_service_cost *cost,
 }
 
 /*
- * Slowly to a little beyond the limit that was met last; when that was not met
+ * Small steps to a little below the cost of the last limit. If that is not met
  * again for long, the drive has become faster.
  */
 void fgio_cost_lower(struct fgio_service_cost *cost, bool rotates)

@@ -306,7 +306,7 @@ static void start_read(struct simdisk_model *model, u32 index)
 	struct flash_state *state = model->state;
 	struct flash_die *die = &state->die[index];
 	struct simdisk_list *reads = reads_in_turn(model, die);
-	u32 nand_pages = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
+	u32 per_nand_page = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
 	u32 pages = state->node[reads->head].pages;
 	u64 time = flash->sense_ns;
 
@@ -319,7 +319,7 @@ static void start_read(struct simdisk_model *model, u32 index)
 	if (die->held != FLASH_IDLE && !die->held_reads++)
 		time += flash->suspend_ns;
 	die->work = FLASH_READING;
-	die->work_pages = pages < nand_pages ? pages : nand_pages;
+	die->work_pages = pages < per_nand_page ? pages : per_nand_page;
 	if (die->owed_reads)
 		die->owed_reads--;
 	time += (u64)die->work_pages * flash->die_transfer_ns;
@@ -501,12 +501,12 @@ static void begin_read(struct simdisk_model *model, u32 slot)
 	struct flash_state *state = model->state;
 	u64 page = request->sector / SIMDISK_PAGE_SECTORS;
 	u64 last = (request->sector + request->sectors - 1) / SIMDISK_PAGE_SECTORS;
-	u32 nand_pages = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
+	u32 per_nand_page = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
 
 	model->slot[slot].remaining = (u32)(last - page + 1);
 	while (page <= last) {
-		u64 nand_page = page / nand_pages;
-		u64 beyond = (nand_page + 1) * nand_pages;
+		u64 nand_page = page / per_nand_page;
+		u64 beyond = (nand_page + 1) * per_nand_page;
 		u32 pages = (u32)((beyond <= last ? beyond : last + 1) - page);
 		u32 index = die_of(model, nand_page);
 		u32 node = slot * flash->dies + index;

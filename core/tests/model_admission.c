@@ -271,5 +271,5 @@ void model_admission_play(const uint8_t *script, size_t length)
 	for (int round = 0; round < 2 * THREADS; round++)
 		for (int i = 0; i < THREADS; i++)
 			leave(&play, i);
-	CHECK(!fgio_admission_somebody_waits(&play.admission));
+	CHECK(!fgio_admission_has_waiters(&play.admission));
 }

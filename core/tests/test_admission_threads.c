@@ -52,7 +52,7 @@ static void grant_all(struct game *game)
 
 static void look_after_waiters(struct game *game)
 {
-	if (!fgio_admission_somebody_waits(&game->admission))
+	if (!fgio_admission_has_waiters(&game->admission))
 		return;
 	pthread_mutex_lock(&game->lock);
 	grant_all(game);
@@ -166,7 +166,7 @@ static void play_game(struct game *game)
 	}
 	alarm(0);
 	assert_true(rounds > THREADS);
-	assert_false(fgio_admission_somebody_waits(&game->admission));
+	assert_false(fgio_admission_has_waiters(&game->admission));
 	for (int line = 0; line < FGIO_LINES; line++) {
 		assert_int_equal(game->admission.admitted[line], 0);
 		granted += game->admission.granted[line];
