@@ -42,7 +42,9 @@
 /* Step of the median until it is certain, and afterwards. */
 #define BASE_STEP_FIRST 8
 #define BASE_STEP 32
-/* I/Os over which the mean deviation is taken; the first one assumes a share. */
+/*
+ * I/Os over which the mean deviation is taken; the first one assumes a share.
+ */
 #define BASE_DEVIATION_SPAN 16
 #define BASE_DEVIATION_SHARE 8
 /* One I/O counts as off by at most this many medians. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A cloud volume: two caps, a base latency with jitter, arrival order; perhaps credits above the
- * caps, quotas instead of buckets, and blocks that are slow at first.
+ * A cloud volume: two caps, a base latency with jitter, arrival order; perhaps
+ * credits above the caps, quotas instead of buckets, and blocks that are slow
+ * at first.
  */
 #include "simdisk_internal.h"
 
@@ -36,7 +37,10 @@ void simdisk_volume_defaults(struct simdisk_parameters *parameters)
 		.kind = SIMDISK_VOLUME,
 		.hw_queues = 1,
 		.queue_depth = 128,
-		/* What such volumes announce, and the size that still counts as one I/O. */
+		/*
+		 * What such volumes announce, and the size that still counts as
+		 * one I/O.
+		 */
 		.max_sectors = 512,
 		.max_segments = 128,
 		.physical_block_bytes = 4096,
@@ -223,7 +227,9 @@ static u64 throttle(struct simdisk_model *model, const struct simdisk_request *r
 
 /* ---- cold blocks ---- */
 
-/* Whether nothing has touched the block yet and it was cold; it is not again. */
+/*
+ * Whether nothing has touched the block yet and it was cold; it is not again.
+ */
 static bool is_cold(struct simdisk_model *model, u64 block)
 {
 	struct volume_state *state = model->state;
@@ -289,7 +295,10 @@ static void volume_submit(struct simdisk_model *model, u32 slot)
 	u64 time = model->clock;
 	u64 latency = volume->latency_ns + jitter_ns(model);
 
-	/* Writes are durable when complete: a flush, like a discard, is a message there and back. */
+	/*
+	 * Writes are durable when complete: a flush, like a discard, is a
+	 * message there and back.
+	 */
 	if (request->operation == SIMDISK_READ || request->operation == SIMDISK_WRITE) {
 		time = throttle(model, request);
 		if (volume->cold_ppm)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The model keeps lines, the most recent first: one of the objects that are
- * watched, one of the others, and one of wakers for each. What is used goes to
- * the front. From a full line goes the last one of the payer that has most in
- * it, counted with the newcomer; of the watched, to the front of the others.
+ * watched, one of the others, and one of wakers for each. Use moves an object
+ * to the front. A full line loses the last one of the payer that has most in
+ * it, counted with the newcomer; the line of the watched loses it to the front
+ * of the others.
  */
 #include "model_history.h"
 
@@ -156,7 +157,7 @@ static void model_watch(struct play *play, uint64_t object, uint32_t payer)
 	put_in(&play->watched, changed, false);
 }
 
-/* New if need be; NULL when it is not to be. */
+/* New if need be; NULL if it is not to be. */
 static struct model_object *model_use(struct play *play, uint64_t object,
 				      uint32_t payer, bool only_remembered)
 {
@@ -252,7 +253,7 @@ static void play_forget(struct play *play, uint64_t task)
 	forget_in(&play->others, task);
 }
 
-/* Nobody and nothing: no effect. */
+/* Task 0 and object 0: no effect. */
 static void play_nothing(struct play *play, uint64_t object, uint64_t task)
 {
 	fgio_history_watch(&play->set, 0, 1, play->now_ns);
@@ -268,7 +269,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 	uint64_t task = 1 + value % TASKS;
 	uint32_t payer = value / TASKS % PAYERS;
 
-	/* No two things happen at once: which is first would be open. */
+	/* No two events at once: their order would be undefined. */
 	play->now_ns++;
 	model_age(play);
 	switch (operation % 16) {

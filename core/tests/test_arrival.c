@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Which pauses say when the next critical I/O comes, and how near one may go. */
+/*
+ * Which pauses predict the next critical I/O, and how near to it background I/O
+ * may go.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +96,10 @@ static void test_nothing_is_known_at_first(void **state)
 				      &late_ns));
 }
 
-/* Of pauses that are alike, but for chance, hardly one in a hundred ends before. */
+/*
+ * Of pauses that are alike except for chance, hardly one in a hundred ends
+ * before.
+ */
 static void test_critical_io_comes_when_it_is_predicted(void **state)
 {
 	const u64 mean_ns = 10 * MILLISECOND, jitter_ns = MILLISECOND / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What a quiet drive is taken to be like, by what single I/Os took. */
+/* The base latency of a quiet drive, from the latency of single I/Os. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 static uint64_t chance;
 
 /*
- * A tenth more or less; one in @slow_one_in is slow for another reason, if that is
- * not 0. Return: the mean slack meanwhile.
+ * A tenth more or less; one in @slow_one_in is slow for another reason, if that
+ * is not 0. Return: the mean slack meanwhile.
  */
 static u64 learn(struct fgio_base_latency *base, u64 usual_ns, unsigned int slow_one_in)
 {
@@ -64,7 +64,7 @@ static void test_it_follows_another_drive(void **state)
 	assert_in_range(base.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 11 / 10);
 }
 
-/* The first one may be slow: those that follow count the more. */
+/* The first one may be slow: those that follow count more. */
 static void test_a_slow_beginning_is_soon_forgotten(void **state)
 {
 	struct fgio_base_latency base = { 0 };

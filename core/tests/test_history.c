@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of the wakers' history, one by one, then random scripts. */
+/* The properties of the wakers' history, one by one, then random scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void test_the_last_to_signal_comes_first(void **state)
 	assert_int_equal(tasks[1], 102);
 }
 
-static void test_nobody_is_noted_where_nobody_waits(void **state)
+static void test_only_awaited_objects_get_wakers(void **state)
 {
 	struct fgio_history_set set = { 0 };
 	u64 tasks[FGIO_WAKERS];
@@ -62,7 +62,7 @@ static void test_the_window(void **state)
 	assert_int_equal(tasks[0], 102);
 	assert_int_equal(fgio_history_wakers(&set, 7, 9 * SECOND, SECOND,
 					     tasks), 0);
-	/* It is forgotten by nobody: a wider window finds it again. */
+	/* It is not forgotten: a wider window finds it again. */
 	assert_int_equal(fgio_history_wakers(&set, 7, 9 * SECOND, 8 * SECOND,
 					     tasks), 2);
 }
@@ -78,7 +78,7 @@ static void test_a_note_from_the_future_is_recent(void **state)
 	assert_int_equal(fgio_history_wakers(&set, 7, SECOND, 0, tasks), 1);
 }
 
-static void test_who_acted_longest_ago_gives_way(void **state)
+static void test_the_oldest_waker_gives_way(void **state)
 {
 	struct fgio_history_set set = { 0 };
 	u64 tasks[FGIO_WAKERS];
@@ -111,7 +111,7 @@ static void test_an_unused_object_gives_way(void **state)
 	assert_int_equal(fgio_history_wakers(&set, 50, 12, SECOND, tasks), 0);
 }
 
-/* Objects that nobody else names, at the rate of a flood. */
+/* Objects that no other task names, at the rate of a flood. */
 static void flood_notes(struct fgio_history_set *set, u32 payer, u64 now_ns)
 {
 	for (u64 i = 0; i < FLOOD; i++)
@@ -184,7 +184,7 @@ static void test_a_payer_keeps_its_share_of_what_is_watched(void **state)
 	assert_int_equal(known(&set, 1, 2 * SECOND), 0);
 }
 
-/* A lock's holder is noted before anybody waits, however much is watched. */
+/* A lock's holder is noted before any task waits, however much is watched. */
 static void test_what_is_not_watched_has_room(void **state)
 {
 	struct fgio_history_set set = { 0 };
@@ -228,10 +228,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_last_to_signal_comes_first),
-		cmocka_unit_test(test_nobody_is_noted_where_nobody_waits),
+		cmocka_unit_test(test_only_awaited_objects_get_wakers),
 		cmocka_unit_test(test_the_window),
 		cmocka_unit_test(test_a_note_from_the_future_is_recent),
-		cmocka_unit_test(test_who_acted_longest_ago_gives_way),
+		cmocka_unit_test(test_the_oldest_waker_gives_way),
 		cmocka_unit_test(test_an_unused_object_gives_way),
 		cmocka_unit_test(test_traffic_does_not_push_out_what_is_watched),
 		cmocka_unit_test(test_a_payer_keeps_its_share_of_what_is_not_watched),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Which reads show that a drive has no platter, whatever it says. */
+/* Which reads show that a drive does not rotate, whatever it declares. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static u64 volume_ns(void)
 	return MILLISECOND / 2 + next_random(&chance) % MILLISECOND;
 }
 
-/* Return: what is taken for true after so many intervals with @reads in each. */
+/* Return: the verdict after @intervals intervals with @reads in each. */
 static bool believed(struct fgio_rotation *rotation, u64 (*took_ns)(void),
 		     unsigned int reads, unsigned int intervals)
 {
@@ -44,8 +44,9 @@ static bool believed(struct fgio_rotation *rotation, u64 (*took_ns)(void),
 }
 
 /*
- * An eighth of these reads is as quick as a volume's, so that chance alone makes a
- * disk doubted: in one of six runs, for one to three of these intervals.
+ * An eighth of these reads is as quick as a volume's, so that chance alone
+ * makes a disk doubted: in one of six runs, for one to three of these
+ * intervals.
  */
 static void test_a_disk_is_hardly_ever_doubted(void **state)
 {
@@ -70,7 +71,7 @@ static void test_a_volume_is_found_out(void **state)
 	assert_false(believed(&rotation, volume_ns, 1, 10));
 }
 
-/* They wait for each other, but no arm comes to so many places. */
+/* They wait for each other, but no arm reaches that number of places. */
 static void test_many_at_once(void **state)
 {
 	struct fgio_rotation rotation;
@@ -80,7 +81,7 @@ static void test_many_at_once(void **state)
 	assert_false(believed(&rotation, disk_ns, 48, 2));
 }
 
-/* As a dm device does, whose table was exchanged. */
+/* As with a dm device whose table was exchanged. */
 static void test_a_disk_may_come_instead(void **state)
 {
 	struct fgio_rotation rotation;

@@ -388,7 +388,7 @@ static void test_random_histories(void **state)
 		check_history(&random);
 }
 
-/* Whatever the text, every entry that is taken is one that matches itself. */
+/* In any text, every accepted entry matches itself. */
 static void test_random_texts(void **state)
 {
 	static const char letters[] = "//a.,=\n1 ";
