@@ -14,7 +14,7 @@ static u32 slots_left(u32 slots, u32 taken)
 	return slots > taken ? slots - taken : 0;
 }
 
-/* What a line that is alone may have. */
+/* Slots for a line that is alone. */
 static u32 alone_limit(const struct fgio_admission *admission)
 {
 	return admission->total - admission->reserve;
@@ -156,7 +156,7 @@ bool fgio_admission_try(struct fgio_admission *admission,
 
 	if (fgio_admission_is_sure(admission, line))
 		return fgio_admission_try_sure(admission, line);
-	/* Who has no chance shall not make others step back. */
+	/* A task without a chance must not make others step back. */
 	if (fgio_load(&admission->waiting[line]) ||
 	    !has_room(admission, line, other_about))
 		return false;

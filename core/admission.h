@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Admission: who may take a slot of the block layer's queue, and who waits.
+ * Admission: which tasks may take a slot of the block layer's queue, and which
+ * wait.
  *
- * A queue has a limited number of slots. Where both classes want them, each
- * has its own share and cannot take the other's, so that a flood of background
- * I/O never makes a request wait for a slot (FAST'17 paper, section 4.3). A
- * class that is alone may take all slots but a small reserve, which lets the
- * first I/O of the other class in at once.
+ * A queue has a limited number of slots. When both classes want them, each has
+ * its own share and cannot take the other's, so that a flood of background I/O
+ * never makes a request wait for a slot (FAST'17 paper, section 4.3). A class
+ * that is alone may take all slots but a small reserve, which lets the first
+ * I/O of the other class in at once.
  *
  * Carriers are threads that submit the I/O of others, non-critical I/O here,
- * while critical I/O may stand in line behind it: a driver's above, or a
- * journal's. No share binds them; they wait only where the others and they
- * themselves leave no more than the reserve, since without that they would wait
- * for a tag, and take it from critical I/O. A reserve is theirs in any case,
- * which the non-critical share is cut by while carriers are there. So there are
+ * while critical I/O may stand in line behind it: those of a stacked driver or
+ * a journal. No share binds them. They wait only when the others and they
+ * themselves leave no more than the reserve, since beyond that they would wait
+ * for a tag, and take it from critical I/O. A reserve is theirs in any case;
+ * the non-critical share is cut by it while carriers are there. So there are
  * three lines.
  *
- * Waiting is first come, first served within a line. The task that frees a
- * slot hands it to a waiter: a woken waiter never competes again.
+ * Waiting is first come, first served within a line. The task that frees a slot
+ * hands it to a waiter: a woken waiter never competes again.
  *
  * Locking: the caller serialises fgio_admission_wait(), _grant*(), _promote(),
  * _resize() and _set_shares() for one admission. fgio_admission_try(),
  * _charge(), _release(), _reclassify() and _limit() may run at any time, in any
- * context, beside them and beside each other, but for _resize(), which wants no
- * slot to be taken. Nothing here sleeps, allocates or loops.
+ * context, beside them and beside each other, except beside _resize(), which
+ * needs all slots to be free. Nothing here sleeps, allocates or loops.
  *
- * Why nobody waits in vain although slots are taken and given back without a
- * lock. Who lines up says so in @waiting first, then looks for room
- * (fgio_admission_grant()); who gives a slot back counts down @admitted first,
- * then looks at @waiting. Both are full barriers: either the waiter sees the
- * room, or the other sees the waiter and calls fgio_admission_grant() itself.
+ * No wakeup is lost although slots are taken and given back without a lock. A
+ * task that lines up counts up @waiting first, then looks for room
+ * (fgio_admission_grant()); a task that gives a slot back counts down @admitted
+ * first, then looks at @waiting. Both are full barriers: either the waiter sees
+ * the room, or the other sees the waiter and calls fgio_admission_grant()
+ * itself.
  *
- * Why nobody overtakes and no limit is exceeded. Who takes a slot counts up
- * @admitted first, then looks at @waiting, at the other lines and at the limit,
- * and gives the slot back where it was not entitled to it. So of two that take
- * the last slot, or of one in each line that both found the other absent, at
- * most one keeps it; and of one that takes a slot and one that lines up, either
+ * No task overtakes, and no limit is exceeded. A task that takes a slot first
+ * counts up @admitted, then looks at @waiting, at the other lines and at the
+ * limit, and gives the slot back if it is not entitled to it. So of two that
+ * take the last slot, or of one in each line that both found the other absent,
+ * at most one keeps it. Of one that takes a slot and one that lines up, either
  * the first sees the second and steps back, or the second counts the first. A
- * waiter that is granted a slot is charged before it leaves the line, so that
- * there is no gap in between. Who steps back may have made another one wait for
- * nothing, and so looks at @waiting as after any slot given back.
+ * waiter is charged for its slot before it leaves the line, so that there is no
+ * gap in between. A task that steps back may have made another one wait in
+ * vain, and so looks at @waiting as after any slot given back.
  */
 #ifndef FGIO_CORE_ADMISSION_H
 #define FGIO_CORE_ADMISSION_H
@@ -51,7 +53,7 @@
 
 #define FGIO_ADMISSION_SLOTS_DEFAULT 128
 
-/* Where a slot is charged, and where a task waits for one. */
+/* The line in which a slot is charged, and in which a task waits for one. */
 enum fgio_line {
 	FGIO_LINE_NONCRITICAL = FGIO_NONCRITICAL,
 	FGIO_LINE_CRITICAL = FGIO_CRITICAL,
@@ -79,16 +81,16 @@ struct fgio_waiter {
 
 /**
  * struct fgio_admission - the slots of one queue
- * @total: slots there are
+ * @total: number of slots
  * @wanted: shares asked for by the administrator
- * @share: shares in force: @wanted, cut in proportion where @total is smaller
- * @sure: slots that a line may have whatever the others have: the least that
- *	its limit can be
+ * @share: shares in force: @wanted, cut in proportion if @total is smaller
+ * @sure: slots that a line may have in any case: the least that its limit can
+ *	be
  * @reserve: slots that a class that is alone leaves free, and that carriers may
  *	have in any case
- * @admitted: slots taken, per line; may exceed a limit by what was charged
- *	with fgio_admission_charge()
- * @granted: slots taken since the beginning, per line
+ * @admitted: slots taken, per line; may exceed a limit by those charged with
+ *	fgio_admission_charge()
+ * @granted: total slots taken, per line
  * @waiting: tasks that wait, per line
  * @waiters: the tasks, per line
  */
@@ -107,10 +109,10 @@ struct fgio_admission {
 /* @total: slots of the queue, at least 2. Shares are the default ones. */
 void fgio_admission_init(struct fgio_admission *admission, u32 total);
 
-/* The queue has another number of slots now, at least 2. */
+/* The queue now has @total slots, at least 2. */
 void fgio_admission_resize(struct fgio_admission *admission, u32 total);
 
-/* The administrator wants other shares, each at least 1. */
+/* The administrator sets other shares, each at least 1. */
 void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
 			       u32 noncritical);
 
@@ -130,16 +132,16 @@ u32 fgio_admission_limit(const struct fgio_admission *admission,
  * @line: the line
  * @other_about: as for fgio_admission_limit()
  *
- * Return: whether a slot was charged. Never when a task of the same line waits
- * already: it was first. Where it says no, call fgio_admission_wait(),
- * or fgio_admission_grant() until NULL when somebody waits.
+ * Return: whether a slot was charged. Never while a task of the same line
+ * waits: it was first. If false, call fgio_admission_wait(), or
+ * fgio_admission_grant() until NULL if a task waits.
  */
 bool fgio_admission_try(struct fgio_admission *admission,
 			enum fgio_line line, bool other_about);
 
 /*
- * Takes a slot without asking: for tasks that must not wait. Return: slots taken
- * by the line now, this one included.
+ * Takes a slot unconditionally: for tasks that must not wait. Return: slots
+ * that the line has taken now, this one included.
  */
 static inline u32 fgio_admission_charge(struct fgio_admission *admission,
 					enum fgio_line line)
@@ -148,13 +150,15 @@ static inline u32 fgio_admission_charge(struct fgio_admission *admission,
 	return fgio_add(&admission->admitted[line], 1);
 }
 
-/* Undoes fgio_admission_charge() for who was not entitled to the slot. */
+/*
+ * Undoes fgio_admission_charge() for a task that was not entitled to the slot.
+ */
 void fgio_admission_step_back(struct fgio_admission *admission,
 			      enum fgio_line line);
 
 /*
- * Whether a line has so few slots that no limit matters, and nobody needs to
- * know which other I/O is about: then fgio_admission_try_sure() does as
+ * Whether a line has few enough slots that no limit matters, whichever other
+ * I/O is about: then fgio_admission_try_sure() does the same as
  * fgio_admission_try(). Nearly every I/O goes this way, so it is inline.
  */
 static inline bool
@@ -181,15 +185,15 @@ static inline bool fgio_admission_try_sure(struct fgio_admission *admission,
 }
 
 /*
- * Lines up for a slot. Call fgio_admission_grant() until NULL afterwards: it may
- * be the turn of this very waiter.
+ * Lines up for a slot. Call fgio_admission_grant() until NULL afterwards: it
+ * may be this waiter's turn.
  */
 void fgio_admission_wait(struct fgio_admission *admission,
 			 struct fgio_waiter *waiter, enum fgio_line line);
 
 /*
- * Gives a slot back. Call fgio_admission_grant() until NULL afterwards when
- * fgio_admission_somebody_waits().
+ * Gives a slot back. If fgio_admission_has_waiters(), call
+ * fgio_admission_grant() until NULL afterwards.
  */
 static inline void fgio_admission_release(struct fgio_admission *admission,
 					  enum fgio_line line)
@@ -198,27 +202,27 @@ static inline void fgio_admission_release(struct fgio_admission *admission,
 }
 
 /*
- * A request turned out to be of another line: its slot goes with it. Call
- * fgio_admission_grant() until NULL afterwards when
- * fgio_admission_somebody_waits().
+ * A request turned out to be of another line: its slot moves with it. If
+ * fgio_admission_has_waiters(), call fgio_admission_grant() until NULL
+ * afterwards.
  */
 void fgio_admission_reclassify(struct fgio_admission *admission,
 			       enum fgio_line from, enum fgio_line to);
 
 /**
- * fgio_admission_grant() - hand a free slot to who waited longest
+ * fgio_admission_grant() - hand a free slot to the longest waiter
  * @admission: the slots
  * @critical_about: whether critical I/O is about
  *
  * Return: a waiter that was charged and must be woken, critical ones first and
- * carriers next, or NULL when none waits or no line with waiters has room.
+ * carriers next, or NULL if none waits or no line with waiters has room.
  */
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 					 bool critical_about);
 
 /*
- * Hands a slot to who waited longest, critical ones first, whatever the limits.
- * Return: as fgio_admission_grant(), NULL when nobody waits.
+ * Hands a slot to the longest waiter, critical ones first, whatever the limits.
+ * Return: as fgio_admission_grant(), NULL if no task waits.
  */
 struct fgio_waiter *
 fgio_admission_grant_anyway(struct fgio_admission *admission);
@@ -229,14 +233,14 @@ fgio_admission_grant_anyway(struct fgio_admission *admission);
  * @waiter: the waiter
  *
  * It lines up behind the critical waiters. Call fgio_admission_grant() until
- * NULL afterwards. Return: whether it moved; false when it was critical, or
+ * NULL afterwards. Return: whether it moved; false if it was critical, or
  * granted, already.
  */
 bool fgio_admission_promote(struct fgio_admission *admission,
 			    struct fgio_waiter *waiter);
 
 static inline bool
-fgio_admission_somebody_waits(const struct fgio_admission *admission)
+fgio_admission_has_waiters(const struct fgio_admission *admission)
 {
 	return fgio_load(&admission->waiting[FGIO_LINE_NONCRITICAL]) ||
 	       fgio_load(&admission->waiting[FGIO_LINE_CRITICAL]) ||

@@ -4,9 +4,9 @@
  * built-ins: the same in the kernel, in native tests and in the simulator.
  *
  * fgio_load() and fgio_store() are relaxed (the kernel's READ_ONCE and
- * WRITE_ONCE); fgio_load_acquire() orders what follows it after it. All that
- * read and write at once are full barriers, as the kernel's value-returning
- * atomics are: everything before is ordered before everything after.
+ * WRITE_ONCE); fgio_load_acquire() orders later accesses after it. All
+ * read-modify-write operations are full barriers, like the kernel's
+ * value-returning atomics.
  */
 #ifndef FGIO_CORE_ATOMIC_H
 #define FGIO_CORE_ATOMIC_H
@@ -14,9 +14,9 @@
 #include "types.h"
 
 /*
- * __ATOMIC_SEQ_CST alone is no full barrier: on arm64 it is a load with acquire
- * and a store with release, and a later load may pass the store. A locked
- * instruction of x86 is one, so there only the compiler is told.
+ * __ATOMIC_SEQ_CST alone is no full barrier: on arm64 it is an acquiring load
+ * and a releasing store, and a later load may pass the store. On x86 a locked
+ * instruction is one, so only the compiler needs a barrier there.
  */
 #if defined(__x86_64__)
 #define fgio_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -44,7 +44,7 @@
 	fgio_ordered(__atomic_sub_fetch((pointer), (value), __ATOMIC_SEQ_CST))
 #define fgio_exchange(pointer, value) \
 	fgio_ordered(__atomic_exchange_n((pointer), (value), __ATOMIC_SEQ_CST))
-/* Where *@expected is not what is there, it is set to that. Return: whether it was. */
+/* On failure, *@expected is set to the present value. Return: success. */
 #define fgio_replace(pointer, expected, value)                        \
 	fgio_ordered(__atomic_compare_exchange_n((pointer), (expected), \
 						 (value), false,        \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Whether I/Os that are late, one after the other, are so by chance. Drives have tails: of a
- * volume, one I/O in thirty may take ten times as long, whoever else is there. How many do is
- * seen in a quiet drive. As many in a row as chance has no part in have waited for
- * something.
+ * Whether late I/Os in a row are late by chance. Drives have tails: on a
+ * volume, one I/O in thirty may take ten times as long beside any load. The
+ * share of late I/Os is learnt in a quiet drive. A row too long for that share
+ * has waited.
  *
- * Locking: the caller serialises all calls for one struct. Nothing here sleeps or allocates.
+ * Locking: the caller serialises all calls for one struct. Nothing here sleeps
+ * or allocates.
  */
 #ifndef FGIO_CORE_CHANCE_H
 #define FGIO_CORE_CHANCE_H
@@ -16,9 +17,9 @@
 #define FGIO_CHANCE_ALL 65536U
 
 /**
- * struct fgio_chance - all zero: nothing is late by chance, as far as is known
- * @share: of the I/Os in a quiet drive that are late, in 1/FGIO_CHANCE_ALL
- * @seen: of these, up to some
+ * struct fgio_chance - all zero: no I/O is late by chance, as far as is known
+ * @share: of late I/Os in a quiet drive, in 1/FGIO_CHANCE_ALL
+ * @seen: I/Os learnt from, counted to CHANCE_SPAN - CHANCE_FIRST
  * @row: late ones in a row beside others, the latest I/O last
  */
 struct fgio_chance {
@@ -30,12 +31,12 @@ struct fgio_chance {
 /* An I/O in a quiet drive was late, or was not. */
 void fgio_chance_learn(struct fgio_chance *chance, bool late);
 
-/* So was one that others were beside. */
+/* An I/O beside others was late, or was not. */
 void fgio_chance_note(struct fgio_chance *chance, bool late);
 
 /*
- * Whether as many in a row as there are just now would be late by chance more often than
- * @most in FGIO_CHANCE_ALL. Where none is late, that is chance.
+ * Whether chance makes a row as long as the present one more often than @most
+ * in FGIO_CHANCE_ALL. Always true of an empty row.
  */
 bool fgio_chance_explains(const struct fgio_chance *chance, u32 most);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * What an I/O is worth: whether a request is waiting for it.
- */
+/* The class of an I/O: whether a request is waiting for it. */
 #ifndef FGIO_CORE_CLASS_H
 #define FGIO_CORE_CLASS_H
 
@@ -14,7 +12,7 @@ enum fgio_class {
 
 #define FGIO_CLASSES 2
 
-/* What somebody said of the thread that submits an I/O. */
+/* The tag of the thread that submits an I/O. */
 enum fgio_thread_tag {
 	FGIO_THREAD_UNTAGGED,
 	FGIO_THREAD_FOREGROUND,
@@ -38,16 +36,16 @@ enum fgio_thread_tag {
 #define FGIO_IOPRIO_OTHER_HINTS 0x7f8
 
 /**
- * fgio_classify() - the class of an I/O at the moment it is submitted
+ * fgio_classify() - the class of an I/O when it is submitted
  * @tag: tag of the submitting thread
  * @ioprio: priority that the I/O carries
- * @ioprio_chosen: whether somebody chose that priority; false when the kernel
- *	derived it from the thread's nice value or scheduling policy
+ * @ioprio_chosen: whether that priority was chosen; false if the kernel derived
+ *	it from the thread's nice value or scheduling policy
  *
- * A class that was already decided higher in a stack of devices stands. Then
- * the tag counts; then a chosen priority: the real-time class and level 0 of
- * the best-effort class are critical. All else is non-critical (FAST'17 paper,
- * section 4.1: what nobody is known to wait for).
+ * A class decided higher in a stack of devices stands. Then the tag counts;
+ * then a chosen priority: the real-time class and level 0 of the best-effort
+ * class are critical. All else is non-critical: no task is known to wait for it
+ * (FAST'17 paper, section 4.1).
  *
  * Context: any, takes no lock.
  */
@@ -74,14 +72,14 @@ fgio_classify(enum fgio_thread_tag tag, u16 ioprio, bool ioprio_chosen)
 }
 
 /**
- * fgio_stamp_ioprio() - the priority by which lower layers know a class
+ * fgio_stamp_ioprio() - the priority that tells lower layers the class
  * @class: the class of the I/O
  * @ioprio: priority that the I/O carries
  *
- * Critical I/O is marked. Non-critical I/O is marked only where its priority
- * alone would be taken for critical: a worker that submits it later, on behalf
- * of blk-throttle or of a device above, can tell neither the tag nor the nice
- * value of the thread that it came from. All else is left as it is.
+ * Critical I/O is marked. Non-critical I/O is marked only if its priority alone
+ * would make it critical: a worker that submits it later, on behalf of
+ * blk-throttle or of a device above, knows neither the tag nor the nice value
+ * of the thread that issued it. Any other priority is left as it is.
  */
 static inline u16 fgio_stamp_ioprio(enum fgio_class class, u16 ioprio)
 {
@@ -93,8 +91,8 @@ static inline u16 fgio_stamp_ioprio(enum fgio_class class, u16 ioprio)
 }
 
 /*
- * Whether a priority makes nothing critical, and carries no mark: nothing is
- * known of such an I/O but by the thread that submits it. Context: any.
+ * Whether a priority makes nothing critical and carries no mark: only the
+ * submitting thread tells the class of such an I/O. Context: any.
  */
 static inline bool fgio_ioprio_is_plain(u16 ioprio)
 {
@@ -117,9 +115,9 @@ static inline u16 fgio_unmark_ioprio(u16 ioprio)
  * fgio_drive_hints() - the priority with the hints that drivers understand
  * @ioprio: priority that the I/O carries
  *
- * Drivers take the whole hint for a number: with a mark of fgio in it, a
- * command duration limit (1 to 7) would be none of them. Where there is no
- * other hint, a mark does no harm and stays. Context: any.
+ * Drivers read the whole hint as a number: a mark of fgio would invalidate a
+ * command duration limit (1 to 7). Without another hint, a mark does no harm
+ * and stays. Context: any.
  */
 static inline u16 fgio_drive_hints(u16 ioprio)
 {
@@ -127,7 +125,7 @@ static inline u16 fgio_drive_hints(u16 ioprio)
 						  ioprio;
 }
 
-/* Whether only the privileged may choose this priority. Context: any. */
+/* Whether this priority takes privilege to choose. Context: any. */
 static inline bool fgio_ioprio_is_privileged(u16 ioprio)
 {
 	return ioprio >> FGIO_IOPRIO_CLASS_SHIFT == FGIO_IOPRIO_CLASS_REALTIME;

@@ -1,39 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What may go to the drive; depth_learn.c learns from what comes back. */
+/* Decides what may go to the drive; depth_learn.c learns from completions. */
 #include "atomic.h"
 #include "depth.h"
+#include "depth_constants.h"
 #include "number.h"
-
-#define MILLISECOND 1000000ULL
-
-/* In each window, the drive is kept quiet for so long, to be looked at. */
-#define QUIET_WAIT_NS (8 * MILLISECOND)
-/* Near enough that who waited for that I/O has the CPU first: see REST_NEAR_NS. */
-#define QUIET_LOOK_NS (MILLISECOND / 4)
-
-/* What any request costs beside its length, in sectors; and the longest counted. */
-#define OVERHEAD_SECTORS 64
-#define LONGEST_SECTORS 8192
-
-/* What one of 4 KiB takes at first. */
-#define FIRST_SECTORS (OVERHEAD_SECTORS + 8)
-#define FIRST_NS (2 * MILLISECOND)
-
-/* One goes whatever was learnt, for this share of a disk's time. */
-#define PROMISE_SHARE 10
-
-#define REST_NEAR_NS (MILLISECOND / 2)
 
 void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 {
 	*depth = (struct fgio_depth){
 		.rotates = rotates,
-		.together = 1,
-		.tolerance = FGIO_DEPTH_TOLERANCE_LEAST,
-		.tolerance_max = FGIO_DEPTH_TOLERANCE_MOST,
+		.in_flight_max = 1,
+		.tolerance = TOLERANCE_LEAST,
+		.tolerance_max = TOLERANCE_MOST,
 	};
-	fgio_platter_init(&depth->platter, rotates);
-	fgio_pace_init(&depth->pace, FIRST_SECTORS, FIRST_NS);
+	fgio_rotation_init(&depth->rotation, rotates);
+	fgio_cost_init(&depth->cost, FIRST_SECTORS, FIRST_NS);
 }
 
 static u64 size_of(u32 sectors)
@@ -43,7 +24,7 @@ static u64 size_of(u32 sectors)
 
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
 {
-	return fgio_pace_work(&depth->pace, size_of(sectors));
+	return fgio_cost_work(&depth->cost, size_of(sectors));
 }
 
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
@@ -58,27 +39,27 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		depth->interval.idle_ns += gap_ns;
 	depth->learnt_ns = now_ns;
 	fgio_saturation_begin(&depth->saturation, now_ns);
-	depth->pace.busy_until_ns =
-		now_ns + smaller(work_ns, FGIO_PACE_BUSY_MOST_NS);
+	depth->cost.busy_until_ns =
+		now_ns + smaller(work_ns, BUCKET_MOST_NS);
 }
 
-/* What is known for the one is the beginning for the other. */
+/* The first cost of one mode is that of the other. */
 void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns)
 {
-	struct fgio_pace before = depth->pace;
+	struct fgio_service_cost before = depth->cost;
 
 	if (recent == depth->recent)
 		return;
 	depth->recent = recent;
 	if (depth->phase != FGIO_DEPTH_SETTLED)
 		return;
-	depth->pace = depth->aside.pace ? depth->aside : before;
-	depth->pace.busy_until_ns = before.busy_until_ns;
+	depth->cost = depth->aside.per_unit ? depth->aside : before;
+	depth->cost.busy_until_ns = before.busy_until_ns;
 	depth->aside = before;
 	fgio_depth_begin_interval(depth, now_ns);
 }
 
-/* ---- what is coming ---- */
+/* ---- arrivals ---- */
 
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns)
@@ -92,55 +73,55 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	fgio_saturation_pause(&depth->saturation,
 			      beyond(larger(came_ns, since_ns), since_ns));
 	if (came_ns)
-		fgio_foresight_came(&depth->foresight,
-				    beyond(came_ns, since_ns));
+		fgio_arrival_came(&depth->arrival,
+				  beyond(came_ns, since_ns));
 }
 
-/* As fgio_foresight_next(); what should have come already is not foreseen. */
-static bool foresee(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
-		    u64 *done_ns, u64 *late_ns)
+/* As fgio_arrival_next(); an overdue arrival is not predicted. */
+static bool next_arrival(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
+			 u64 *done_ns, u64 *late_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
 
 	return since_ns &&
-	       fgio_foresight_next(&depth->foresight, since_ns, work_ns,
-				   done_ns, late_ns) &&
+	       fgio_arrival_next(&depth->arrival, since_ns, work_ns,
+				 done_ns, late_ns) &&
 	       now_ns < *late_ns;
 }
 
-/* ---- what may go ---- */
+/* ---- dispatch ---- */
 
-/* How critical I/O fares in a quiet drive must be seen now and then. */
+/* The base latency of critical I/O must be measured again now and then. */
 static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 {
-	const struct fgio_floor *floor = &depth->floor[depth->critical_kind];
+	const struct fgio_base_latency *base =
+		&depth->base[depth->critical_kind];
 	u64 wait_ns = QUIET_WAIT_NS;
 
-	if (floor->fresh || depth->recent)
+	if (base->fresh || depth->recent)
 		return false;
-	if (floor->count < FGIO_FLOOR_CERTAIN)
-		wait_ns *= FGIO_FLOOR_CERTAIN / 2;
+	if (base->count < BASE_CERTAIN)
+		wait_ns *= BASE_CERTAIN / 2;
 	return now_ns < depth->window_begin_ns + wait_ns;
 }
 
 /*
- * In a steady stream, a drive holds as many as pass during one I/O; two more
- * keep it busy, and some more wait among themselves as far as that is
- * tolerated.
+ * A drive holds as many as pass during one I/O of a steady stream. Two more
+ * keep it busy, and some more wait for each other as far as tolerated.
  */
 static u64 others_max(const struct fgio_depth *depth,
-		      const struct fgio_floor *floor, u64 work_ns)
+		      const struct fgio_base_latency *base, u64 work_ns)
 {
-	u64 steady = 2 + depth->tolerance / 16;
-	u64 waits_ns = steady * floor->known_ns;
+	u64 steady = BUSY_OTHERS + depth->tolerance / TOLERANCE_ONE;
+	u64 waits_ns = steady * base->known_ns;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED)
-		return depth->together;
-	if (floor->fresh < FGIO_FLOOR_FRESH)
+		return depth->in_flight_max;
+	if (base->fresh < BASE_FRESH)
 		return 1;
 	if (depth->recent)
-		waits_ns += FGIO_DEPTH_RECENT_NS;
-	return 2 + waits_ns / larger(work_ns, 1);
+		waits_ns += RECENT_WAIT_NS;
+	return BUSY_OTHERS + waits_ns / larger(work_ns, 1);
 }
 
 static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
@@ -149,31 +130,31 @@ static bool hold_back(struct fgio_depth *depth, u64 retry_ns)
 	return false;
 }
 
-enum foresight {
-	NOT_FORESEEN,
-	IN_TIME, /* the drive will be done before critical I/O comes */
+enum arrival {
+	NOT_PREDICTED,
+	IN_TIME, /* the drive will be done before critical I/O arrives */
 	TOO_LATE,
 };
 
 /*
- * The cache of a disk takes a write at once, whatever the arm owes: that alone
- * has to be done in time, and the arm's work is as if nothing was foreseen.
+ * A disk's cache takes a write at once, whatever the arm owes. Only that has to
+ * be done in time; the arm's work is judged as if nothing were predicted.
  */
-static enum foresight ask_foresight(struct fgio_depth *depth, u64 work_ns,
-				    const struct fgio_floor *floor,
-				    u64 now_ns)
+static enum arrival predict(struct fgio_depth *depth, u64 work_ns,
+			    const struct fgio_base_latency *base,
+			    u64 now_ns)
 {
-	u64 begin_ns = larger(depth->pace.busy_until_ns, now_ns);
+	u64 begin_ns = larger(depth->cost.busy_until_ns, now_ns);
 	u64 done_ns, late_ns;
 
 	if (depth->rotates) {
-		work_ns = 2ULL * floor->known_ns;
+		work_ns = 2ULL * base->known_ns;
 		begin_ns = now_ns;
 	}
-	if (!foresee(depth, work_ns, now_ns, &done_ns, &late_ns))
-		return NOT_FORESEEN;
+	if (!next_arrival(depth, work_ns, now_ns, &done_ns, &late_ns))
+		return NOT_PREDICTED;
 	if (begin_ns + work_ns <= done_ns)
-		return depth->rotates ? NOT_FORESEEN : IN_TIME;
+		return depth->rotates ? NOT_PREDICTED : IN_TIME;
 	depth->interval.held_back |= begin_ns > now_ns;
 	hold_back(depth, late_ns);
 	return TOO_LATE;
@@ -183,10 +164,10 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 retry_ns = 0;
 
-	if (depth->pace.busy_until_ns > now_ns)
-		retry_ns = depth->pace.busy_until_ns;
+	if (depth->cost.busy_until_ns > now_ns)
+		retry_ns = depth->cost.busy_until_ns;
 	else if (wants_quiet(depth, now_ns))
-		retry_ns = now_ns + QUIET_LOOK_NS;
+		retry_ns = now_ns + QUIET_RETRY_NS;
 	if (!retry_ns)
 		return true;
 	depth->interval.held_back = true;
@@ -194,11 +175,11 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 }
 
 /*
- * A platter that was made to wait makes others wait, for a rotation: so one read goes as
- * soon as no critical I/O has the arm, or comes for it before it moved.
+ * Keeping a disk idle helps no other request: it goes on rotating. So one read
+ * goes unless critical I/O has the arm, or is back before the arm has moved.
  */
 static bool arm_is_free(struct fgio_depth *depth,
-			const struct fgio_floor *floor,
+			const struct fgio_base_latency *base,
 			const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
@@ -207,8 +188,8 @@ static bool arm_is_free(struct fgio_depth *depth,
 	if (fgio_load(&in_device[FGIO_CRITICAL]))
 		return hold_back(depth, 0);
 	if (since_ns &&
-	    fgio_foresight_soon(&depth->foresight, since_ns, floor->known_ns,
-				&late_ns) &&
+	    fgio_arrival_soon(&depth->arrival, since_ns, base->known_ns,
+			      &late_ns) &&
 	    now_ns < late_ns)
 		return hold_back(depth, late_ns);
 	return true;
@@ -227,53 +208,56 @@ static bool limit_allows(struct fgio_depth *depth, u64 others, u64 now_ns)
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
 {
-	const struct fgio_floor *floor =
-		&depth->floor[fgio_kind_of(sectors, write)];
+	const struct fgio_base_latency *base =
+		&depth->base[fgio_kind_of(sectors, write)];
 	u64 work_ns = work_of(depth, sectors);
 	u64 others = fgio_load(&in_device[FGIO_NONCRITICAL]);
-	enum foresight foresight = NOT_FORESEEN;
+	enum arrival arrival = NOT_PREDICTED;
 
 	if (fgio_saturation_is_on(&depth->saturation) && !depth->recent)
 		return limit_allows(depth, others, now_ns);
 	if (depth->rotates && !write && !others)
-		return arm_is_free(depth, floor, in_device, now_ns);
-	/* What goes into the cache now is in the way of the next one. */
+		return arm_is_free(depth, base, in_device, now_ns);
+	/* The next flush would wait for this write. */
 	if (write && fgio_flush_holds(&depth->flushes, now_ns)) {
 		depth->interval.held_back = true;
 		return hold_back(depth, fgio_load(&depth->flushes.until_ns));
 	}
 	if (!fgio_load(&in_device[FGIO_CRITICAL]))
-		foresight = ask_foresight(depth, work_ns, floor, now_ns);
-	if (foresight == TOO_LATE)
+		arrival = predict(depth, work_ns, base, now_ns);
+	if (arrival == TOO_LATE)
 		return false;
-	if (foresight == NOT_FORESEEN && !bucket_allows(depth, now_ns))
+	if (arrival == NOT_PREDICTED && !bucket_allows(depth, now_ns))
 		return false;
-	if (others >= others_max(depth, floor, work_ns)) {
+	if (others >= others_max(depth, base, work_ns)) {
 		depth->interval.crowded = true;
 		return hold_back(depth, 0);
 	}
 	return true;
 }
 
-/* How long one keeps a disk's arm; a write goes to the cache first. 0: not known. */
+/*
+ * How long a request keeps a disk's arm; writes go to the cache first. 0: not
+ * known.
+ */
 static u64 arm_ns(const struct fgio_depth *depth, u32 sectors, bool write)
 {
 	if (!write)
-		return depth->floor[fgio_kind_of(sectors, write)].known_ns;
+		return depth->base[fgio_kind_of(sectors, write)].known_ns;
 	return depth->phase == FGIO_DEPTH_SETTLED ? work_of(depth, 0) : 0;
 }
 
-/* A drive without an arm is never so slow: where the pace says so, that is wrong. */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
-			  bool write, u64 interval_ns)
+/* Only an arm is that slow: on any other drive, such a cost is wrong. */
+u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
+			      bool write, u64 interval_ns)
 {
+	u64 most_ns = MIN_SERVICE_MOST * interval_ns;
 	u64 share_ns;
 
 	if (!depth->rotates)
 		return interval_ns;
-	share_ns = PROMISE_SHARE * arm_ns(depth, sectors, write);
-	return larger(interval_ns,
-		      smaller(share_ns, FGIO_DEPTH_PROMISE_MOST * interval_ns));
+	share_ns = MIN_SERVICE_SHARE * arm_ns(depth, sectors, write);
+	return larger(interval_ns, smaller(share_ns, most_ns));
 }
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
@@ -284,9 +268,9 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 			    u64 now_ns)
 {
-	/* Critical I/O that came does not shorten what a disk's arm still owes. */
+	/* An arrival does not shorten what a disk's arm still owes. */
 	bool owes = fgio_depth_rotates(depth) &&
-		    fgio_load(&depth->pace.busy_until_ns) >= retry_ns;
+		    fgio_load(&depth->cost.busy_until_ns) >= retry_ns;
 
 	return owes || retry_ns - now_ns < REST_NEAR_NS;
 }
@@ -295,18 +279,18 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     enum fgio_class class, u64 sector, u32 sectors, bool write,
 		     u32 others, u64 now_ns)
 {
-	u64 wait_ns = beyond(depth->pace.busy_until_ns, now_ns);
+	u64 wait_ns = beyond(depth->cost.busy_until_ns, now_ns);
 
 	*stamp = (struct fgio_depth_stamp){
 		.sent_ns = now_ns,
 		.wait_ns = (u32)wait_ns,
 		.kind = fgio_kind_of(sectors, write),
 		.quiet = !others && !wait_ns,
-		.far = !write && fgio_platter_moves(&depth->platter, sector,
-						    sectors),
+		.far = !write && fgio_rotation_moves(&depth->rotation, sector,
+						     sectors),
 	};
 	depth->work_ns = work_of(depth, sectors);
-	fgio_pace_send(&depth->pace, size_of(sectors), now_ns);
+	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
 	if (class == FGIO_NONCRITICAL)
 		fgio_saturation_spend(&depth->saturation, now_ns);
 }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * How much non-critical work a drive takes before critical I/O suffers, learnt
- * from completions. docs/depth.md explains it in a page.
+ * from completions. docs/depth.md explains it in a page; depth_constants.h
+ * holds the constants.
  *
- * The drive is a bucket with a hole. A request that goes to it adds work, in ns
- * of the drive's time: its size times the pace (pace.h), one figure that is learnt. The
- * measure is delay. I/Os that take longer than their kind takes in a quiet
- * drive, and more of them in a row than are late by chance (chance.h), have waited
- * for work that was not known of: that is added, and the pace becomes slower.
- * While none waits, the pace becomes faster by small steps.
+ * The drive is a leaky bucket. Dispatching a request adds work, in ns of drive
+ * time: its size times the service cost (service_cost.h), the one figure that
+ * is learnt. Delay is the measure. I/Os later than their base latency, in a
+ * longer row than chance explains (chance.h), have waited for work that was not
+ * accounted for: that work is added, and the service cost rises. While no I/O
+ * waits, the cost falls by small steps.
  *
- * Non-critical requests go when the bucket is empty, or, where critical I/O
- * comes at regular intervals, as long as the drive will be done before the next.
+ * Non-critical requests go when the bucket is empty. Where critical I/O arrives
+ * at regular intervals, they also go when the drive will be done before the
+ * next arrival.
  *
  * Locking: the caller serialises all calls for one struct, except for
- * fgio_depth_completed(), _flush_begins(), _flush_ends() and _quiet(), which may run
- * at any time, in any context. Nothing here sleeps, allocates, or loops longer than
- * over its arrays.
+ * fgio_depth_completed(), _flush_begins(), _flush_ends() and _quiet(), which
+ * may run at any time, in any context. Nothing here sleeps, allocates, or loops
+ * longer than over its arrays.
  *
- * All times are ns of one clock that never goes back.
+ * All times are ns of one monotonic clock.
  */
 #ifndef FGIO_CORE_DEPTH_H
 #define FGIO_CORE_DEPTH_H
@@ -26,39 +28,22 @@
 #include "atomic.h"
 #include "chance.h"
 #include "class.h"
-#include "floor.h"
+#include "base_latency.h"
 #include "flush.h"
-#include "foresight.h"
-#include "pace.h"
-#include "platter.h"
+#include "arrival.h"
+#include "service_cost.h"
+#include "rotation.h"
 #include "samples.h"
 #include "saturation.h"
 #include "types.h"
 
-/*
- * How long each kind of I/O takes in a quiet drive is looked at again so often: at first,
- * and where it was as it was known to be.
- */
-#define FGIO_DEPTH_WINDOW_FIRST_NS 250000000ULL
-#define FGIO_DEPTH_WINDOW_MOST_NS 2000000000ULL
-
-/* While critical I/O is not about, but may come back, others may wait for each other so long. */
-#define FGIO_DEPTH_RECENT_NS 1000000ULL
-
-/* The tolerance is never less, or more. */
-#define FGIO_DEPTH_TOLERANCE_LEAST 2
-#define FGIO_DEPTH_TOLERANCE_MOST 256
-
-/* A promised request comes at most so many times later than it is asked to. */
-#define FGIO_DEPTH_PROMISE_MOST 10
-
 /**
  * struct fgio_depth_stamp - what a request carries through the drive
- * @sent_ns: when it went; 0: it is not measured
- * @wait_ns: how long it was expected to wait for others there
- * @kind: see floor.h
- * @quiet: no other non-critical request, nor work left by one, was there
- * @far: a read, far from those before it
+ * @sent_ns: time of its dispatch; 0: it is not measured
+ * @wait_ns: expected wait for other I/O in the drive
+ * @kind: see base_latency.h
+ * @quiet: the drive had no other non-critical request, nor work left by one
+ * @far: a read far from the reads before it
  */
 struct fgio_depth_stamp {
 	u64 sent_ns;
@@ -69,18 +54,18 @@ struct fgio_depth_stamp {
 };
 
 /**
- * struct fgio_depth_interval - what is found between two changes of the pace
- * @begin_ns: when it began
- * @idle_ns: of it, how long there was no non-critical request
- * @found_ns: work in the drive that was not known of
+ * struct fgio_depth_interval - findings between two changes of the cost
+ * @begin_ns: its begin
+ * @idle_ns: time in it without a non-critical request
+ * @found_ns: unaccounted work found in the drive
  * @measured: completions learnt from
- * @judged: critical ones of them, since the tolerance grew last
- * @held_back: something waited for its turn: a faster pace would be of use
- * @crowded: something waited since enough were in the drive
- * @crossed: enough was found to give the drive a rest
- * @harmed: critical I/O showed that the pace is beyond the limit
+ * @judged: critical completions since the tolerance last grew
+ * @held_back: a request waited for its turn: a lower cost would help
+ * @crowded: a request waited for the in-flight limit
+ * @crossed: enough work was found to let the drive rest
+ * @harmed: critical I/O suffered from a cost that is too low
  * @flushed: critical flushes did
- * @told: a critical flush was over, whatever it showed
+ * @told: a critical flush completed, late or not
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
@@ -97,100 +82,104 @@ struct fgio_depth_interval {
 };
 
 enum fgio_depth_phase {
-	FGIO_DEPTH_RACES,  /* no limit was met yet: twice as fast, or as many, each interval */
-	FGIO_DEPTH_BRAKES, /* the first one was met: half as fast at each sign of it */
+	/* No limit met yet: each interval halves the cost, or takes more. */
+	FGIO_DEPTH_RACES,
+	/* The first limit was met: each sign of it doubles the cost. */
+	FGIO_DEPTH_BRAKES,
 	FGIO_DEPTH_SETTLED,
 };
 
 /* Only the functions below touch the members. */
 struct fgio_depth {
-	bool rotates;  /* it has a platter, as far as is known */
+	bool rotates; /* as far as is known */
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
-	bool recent; /* critical I/O is not about, but may come back */
-	struct fgio_chance chance; /* of non-critical I/O that is late */
-	struct fgio_platter platter;
-	struct fgio_pace pace;
-	struct fgio_pace aside; /* while critical I/O may come back, or is about */
-	u64 learnt_ns; /* when fgio_depth_learn() was called last */
-	u64 paced_ns;  /* when it became slower last */
-	u64 work_ns;   /* of the latest request */
-	u32 together;  /* in the drive at most, until the limit was met once */
+	bool recent; /* in a recent window: critical I/O may come back */
+	struct fgio_chance chance; /* that non-critical I/O is late */
+	struct fgio_rotation rotation;
+	struct fgio_service_cost cost;
+	/* That of the other mode: recent window, or not. */
+	struct fgio_service_cost aside;
+	u64 learnt_ns; /* last fgio_depth_learn() */
+	u64 raised_ns; /* last rise of the cost */
+	u64 work_ns; /* of the latest request */
+	u32 in_flight_max; /* in-flight limit until the drive's limit was met */
 	u32 intervals;
-	u32 tolerance; /* waiting among themselves, in 1/16 of a quiet I/O */
+	/* Waiting among each other, in 1/TOLERANCE_ONE of a base latency. */
+	u32 tolerance;
 	u32 tolerance_max;
-	u32 harm;      /* what critical I/O suffers, in 1/4096 of a quiet one */
-	u32 surprise;  /* what of that was not expected... */
-	u32 usual;     /* ...and the mean of that over some intervals */
+	u32 harm; /* delay of critical I/O, in 1/HARM_ONE of a base latency */
+	u32 surprise; /* the unexpected part of that... */
+	u32 usual; /* ...and its mean over some intervals */
 	struct fgio_depth_interval interval;
 	u64 window_ns;
 	u64 window_begin_ns;
-	struct fgio_floor floor[FGIO_KINDS];
+	struct fgio_base_latency base[FGIO_KINDS];
 
 	struct fgio_saturation saturation;
-	struct fgio_foresight foresight;
+	struct fgio_arrival arrival;
 
 	u64 retry_ns;
 
-	/* Written for each write that goes, and by each flush. */
+	/* Written by each write dispatched, and by each flush. */
 	struct fgio_flushes flushes;
 
 	/*
-	 * From here on, written by completions, and apart from what dispatch
-	 * writes for each request.
+	 * From here on, written by completions: off the cache lines that
+	 * dispatch writes.
 	 */
 	struct fgio_samples samples __attribute__((aligned(64)));
 	u64 quiet_since_ns;
-	u64 cache_pace; /* that flushes showed since it was learnt from; 0: none did */
+	u64 cache_cost; /* shown by flushes since last learnt; 0: none */
 };
 
 /*
- * @rotates: the drive says that it has a platter, which does not wait for a late request;
- * that is believed until its reads show otherwise (platter.h).
+ * @rotates: the drive declares that it rotates. Believed until its reads show
+ *	otherwise (rotation.h).
  */
 void fgio_depth_init(struct fgio_depth *depth, bool rotates);
 
-/* Whether it has one, as far as is known. Any context. */
+/* Whether it rotates, as far as is known. Any context. */
 static inline bool fgio_depth_rotates(const struct fgio_depth *depth)
 {
 	return fgio_load(&depth->rotates);
 }
 
 /**
- * fgio_depth_begin() - both classes are about again
- * @depth: what is known of the drive
- * @in_device: non-critical requests that it has
- * @unseen: some went unmeasured since fgio_depth_learn() was called last: that
- *	time is not counted. Else the drive had none to do meanwhile
+ * fgio_depth_begin() - I/O of both classes is about again
+ * @depth: the drive
+ * @in_device: non-critical requests in it
+ * @unseen: some went unmeasured since the last fgio_depth_learn(): that time
+ *	does not count. Otherwise the drive had none meanwhile
  * @now_ns: the time
  */
 void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		      u64 now_ns);
 
 /*
- * Whether critical I/O is not about, but may come back: @recent. Who comes back finds
- * what was given to the drive meanwhile once, and not with each I/O, so that more may go.
- * How fast is learnt for each apart.
+ * Enters or leaves a recent window: critical I/O is not about, but may come
+ * back. Its first I/O finds what the drive was given meanwhile, and only that
+ * one does, so more may go. Each of the two modes learns a cost of its own.
  */
 void fgio_depth_turn(struct fgio_depth *depth, bool recent, u64 now_ns);
 
-/* Of depth.c and depth_learn.c alone. */
+/* Private to depth.c and depth_learn.c. */
 void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns);
 
-/* Learns from what completed since the last call. */
+/* Learns from the completions since the last call. */
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);
 
 /**
  * fgio_depth_allows() - whether a non-critical request may go now
- * @depth: what is known of the drive
- * @sectors: its length
+ * @depth: the drive
+ * @sectors: length of the request
  * @write: its direction
  * @in_device: requests in the drive, per class
  * @now_ns: the time
  *
- * Return: whether it may. Where not, fgio_depth_retry_ns() says when to ask
- * again at the latest; 0: when a non-critical request completes.
+ * Return: whether it may go. If not, fgio_depth_retry_ns() is the latest time
+ * to ask again; 0: at the next non-critical completion.
  */
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u64 now_ns);
@@ -198,21 +187,22 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
 /*
- * Whether even the one I/O that goes in each release interval waits: a probe
- * looks at critical I/O alone. Usually for some 50 of its I/Os; 1.5 s at most.
+ * Whether even minimum service waits: a probe measures critical I/O alone,
+ * usually some 50 I/Os, for 1.5 s at most.
  */
 static inline bool fgio_depth_probes(const struct fgio_depth *depth)
 {
 	return fgio_saturation_probes(&depth->saturation) && !depth->recent;
 }
 
-/* Of fgio_depth_rests(): @retry_ns is to come. */
+/* Slow path of fgio_depth_rests(), for a @retry_ns in the future. */
 bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 			    u64 now_ns);
 
 /*
- * Whether that time is so near, or so certain, that nobody needs to ask before: who
- * waited for a critical I/O that completed is to have the CPU first. Any context.
+ * Whether the retry time is near enough, or certain enough, to run the queue no
+ * earlier: the waiter of a completed critical I/O gets the CPU first. Any
+ * context.
  */
 static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 {
@@ -223,30 +213,32 @@ static inline bool fgio_depth_rests(const struct fgio_depth *depth, u64 now_ns)
 }
 
 /**
- * fgio_depth_promise_ns() - when the next non-critical request goes, whatever was learnt
- * @depth: what is known of the drive
- * @sectors: length of the one that goes now
+ * fgio_depth_min_service_ns() - interval of minimum service, whatever was
+ * learnt
+ * @depth: the drive
+ * @sectors: length of the request that goes now
  * @write: its direction
- * @interval_ns: as often on a drive without a platter
+ * @interval_ns: the interval on a drive that does not rotate
  *
- * A disk's arm needs most of 10 ms for each, and a flush waits for all of them.
+ * A disk's arm needs most of 10 ms for each request, and a flush waits for all
+ * of them.
  *
- * Return: the interval; up to FGIO_DEPTH_PROMISE_MOST times @interval_ns for a disk of
- * which the promise would take more than a tenth.
+ * Return: the interval; up to MIN_SERVICE_MOST times @interval_ns for a disk of
+ * which minimum service would take more than a tenth.
  */
-u64 fgio_depth_promise_ns(const struct fgio_depth *depth, u32 sectors,
-			  bool write, u64 interval_ns);
+u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
+			      bool write, u64 interval_ns);
 
-/* A critical request came at @came_ns (0: unknown) and goes to the drive. */
+/* A critical request arrived at @came_ns (0: unknown) and goes to the drive. */
 void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 			      u64 came_ns);
 
 /**
  * fgio_depth_sent() - a request of either class goes to the drive
- * @depth: what is known of the drive
- * @stamp: the request's own
+ * @depth: the drive
+ * @stamp: the request's stamp
  * @class: its class
- * @sector: where it begins
+ * @sector: its first sector
  * @sectors: its length
  * @write: its direction
  * @others: other non-critical requests in the drive
@@ -256,7 +248,7 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     enum fgio_class class, u64 sector, u32 sectors, bool write,
 		     u32 others, u64 now_ns);
 
-/* It completed, and @others non-critical requests are left in the drive. */
+/* It completed; @others non-critical requests are left in the drive. */
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
 			  enum fgio_class class, u32 others, u64 now_ns);
@@ -265,8 +257,9 @@ void fgio_depth_completed(struct fgio_depth *depth,
 void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors);
 
 /*
- * Whether a flush was over lately, and the next one may find what went since: that of a
- * disk is long, and tells what was in its cache; one of flash may be so for any reason.
+ * Whether a flush completed lately, so that another one may wait for what is
+ * written now. Only for disks: a long flush of a disk shows what its cache
+ * held, one of flash may be long for any reason.
  */
 static inline bool fgio_depth_flush_may_come(const struct fgio_depth *depth,
 					     u64 now_ns)
@@ -283,11 +276,11 @@ static inline void fgio_depth_flush_begins(struct fgio_depth *depth,
 	fgio_flush_begin(&depth->flushes, flush, commits, now_ns);
 }
 
-/* It is over. Any context. */
+/* It completed. Any context. */
 void fgio_depth_flush_ends(struct fgio_depth *depth,
 			   const struct fgio_flush *flush, u64 now_ns);
 
-/* The last critical request that was known of completed. */
+/* The last known critical request completed. */
 static inline void fgio_depth_quiet(struct fgio_depth *depth, u64 now_ns)
 {
 	fgio_store(&depth->quiet_since_ns, now_ns);

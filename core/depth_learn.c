@@ -1,69 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What completions tell of the drive: which of them waited, and the pace after that. */
+/*
+ * Learns from completions: which I/Os waited, and the service cost from that.
+ */
 #include "atomic.h"
 #include "depth.h"
+#include "depth_constants.h"
 #include "number.h"
 
-#define MICROSECOND 1000ULL
-#define MILLISECOND 1000000ULL
-
-/* The pace changes so often, or once in so many requests where they are slow. */
-#define INTERVAL_NS (16 * MILLISECOND)
-#define INTERVAL_REQUESTS 8
-#define INTERVAL_SAMPLES 4
-#define REQUEST_MOST_NS (10 * MILLISECOND)
-
-/* Until the limit was met, no more than this at a time. */
-#define TOGETHER_MOST 1024
-
-/* Where it was idle for more of an interval, more would not have gone. */
-#define IDLE_SHARE 4
-
-/* It is pressed when it was given work for so much of the time. */
-#define PRESSED_SHARE 2
-/* Late answers do not cost throughput: so much is made good. */
-#define CREDIT_NS (50 * MICROSECOND)
-
-/* How much longer the drive rests than the I/O had to wait. */
-#define REST_FACTOR 4
-#define REST_LEAST_NS (1 * MILLISECOND)
-#define REST_MOST_NS (8 * MILLISECOND)
-/* From a disk, that its cache has room for so many. */
-#define DISK_RESTS 32
-
-/*
- * As many in a row were late as would be so by chance so often: one time in a hundred, and
- * the drive is left alone for a moment; in some ten thousand, and it is the limit.
- */
-#define CHANCE_SEEN (FGIO_CHANCE_ALL / 100)
-#define CHANCE_CERTAIN (FGIO_CHANCE_ALL / 16384)
-
-/* Of an interval, what tells that the limit was met. */
-#define FOUND_SHARE 64
-#define FOUND_SHARE_FIRST 8
-/* Four times as slow as harm says, since that decays, and no more at a time than 1/8. */
-#define FOUND_OF_HARM (4 * 4096)
-#define FOUND_OF_HARM_SHARE 8
-/* Where that is more than the work of so many requests, these are a first sign. */
-#define FOUND_REQUESTS 4
-
-/* Critical I/O is harmed when some sixteen of it take a tenth longer, in 1/4096... */
-#define HARM 416
-#define HARM_SPAN 16
-/* ...and certainly when it is twice as much. */
-#define HARM_CERTAIN (2 * HARM)
-/* One I/O may be late for any reason: so much of what it suffers counts. */
-#define HARM_MOST 768
-/* It is more than usual when it is so many times what it was in some intervals. */
-#define HARM_UNUSUAL 4
-#define USUAL_RISE 16
-#define USUAL_FALL 256
-
-/* So much may hide in a drive's caches and credits. */
-#define HIDDEN_NS (100 * MILLISECOND)
-#define HIDDEN_REQUESTS 32
-
-/* ---- what completed ---- */
+/* ---- completions ---- */
 
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
@@ -83,21 +27,22 @@ void fgio_depth_completed(struct fgio_depth *depth,
 }
 
 /*
- * Beyond twice what it takes with an empty cache, a flush of a disk took its time for
- * what was left there; one of flash may do so for any reason. Of two at once, the
- * slower pace counts, or now and then the other one.
+ * A flush of a disk beyond twice its base latency took that time for what the
+ * cache held; a flush of flash may be long for any reason. Of two at once, the
+ * higher cost counts, or now and then the other one.
  */
 static void note_cache(struct fgio_depth *depth, const struct fgio_flush *flush,
 		       u64 alone_ns, u64 now_ns)
 {
-	u64 excess_ns = beyond(now_ns, flush->begin_ns + 2 * alone_ns);
-	u64 pace;
+	u64 excess_ns = beyond(now_ns, flush->begin_ns +
+				       FLUSH_LATE_FACTOR * alone_ns);
+	u64 cost;
 
 	if (!fgio_depth_rotates(depth) || !flush->left || !alone_ns)
 		return;
-	pace = (excess_ns << FGIO_PACE_SHIFT) / flush->left;
-	if (pace > fgio_load(&depth->cache_pace))
-		fgio_store(&depth->cache_pace, pace);
+	cost = (excess_ns << FGIO_COST_SHIFT) / flush->left;
+	if (cost > fgio_load(&depth->cache_cost))
+		fgio_store(&depth->cache_cost, cost);
 }
 
 void fgio_depth_flush_ends(struct fgio_depth *depth,
@@ -108,63 +53,66 @@ void fgio_depth_flush_ends(struct fgio_depth *depth,
 		.kind = FGIO_KIND_FLUSH + flush->commits,
 		.quiet = !flush->left,
 	};
-	u64 alone_ns = fgio_load(&depth->floor[stamp.kind].known_ns);
+	u64 alone_ns = fgio_load(&depth->base[stamp.kind].known_ns);
 
 	fgio_flush_end(&depth->flushes, flush, alone_ns, now_ns);
 	note_cache(depth, flush, alone_ns, now_ns);
 	fgio_depth_completed(depth, &stamp, FGIO_CRITICAL, 0, now_ns);
 }
 
-/* ---- what it tells ---- */
+/* ---- what a completion shows ---- */
 
-/* So that the next I/Os find the drive rested. */
+/* The next I/Os find the drive rested. */
 static void rest(struct fgio_depth *depth, u64 rest_ns, u64 now_ns)
 {
-	/* A disk's cache that is drained once stays so, at the right pace. */
+	/* At the right cost, a disk's cache drained once stays so. */
 	if (depth->rotates && depth->phase == FGIO_DEPTH_SETTLED)
 		rest_ns = DISK_RESTS * depth->work_ns;
-	fgio_pace_fill(&depth->pace, now_ns, rest_ns, now_ns);
+	fgio_cost_fill(&depth->cost, now_ns, rest_ns, now_ns);
 }
 
 /* The first limit was met at up to twice what the drive does. */
 static void brake(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->phase = FGIO_DEPTH_BRAKES;
-	fgio_pace_brake(&depth->pace);
-	depth->paced_ns = now_ns;
+	fgio_cost_double(&depth->cost);
+	depth->raised_ns = now_ns;
 	depth->interval.begin_ns = now_ns;
 	depth->interval.idle_ns = 0;
 	depth->interval.found_ns = 0;
 }
 
-/* What went before the pace changed tells nothing of it. */
-static bool is_of_last_pace(const struct fgio_depth *depth, u64 took_ns,
+/* I/Os dispatched before the cost rose show nothing of it. */
+static bool is_before_raise(const struct fgio_depth *depth, u64 took_ns,
 			    u64 now_ns)
 {
-	return beyond(now_ns, took_ns) < depth->paced_ns;
+	return beyond(now_ns, took_ns) < depth->raised_ns;
 }
 
 static bool is_beyond_limit(const struct fgio_depth *depth)
 {
 	return depth->phase == FGIO_DEPTH_SETTLED &&
-	       fgio_pace_is_beyond(&depth->pace);
+	       fgio_cost_is_below_limit(&depth->cost);
 }
 
 /*
- * Critical I/O that suffers may do so whatever the pace is: reads of flash wait for
- * programs. But where it suffers more than it used to, or the pace was just made faster
- * than the limit that is known, the drive does less than the pace says, and what was
- * hidden in it is used up.
+ * Critical I/O may suffer at any cost: reads of flash wait for programs. But
+ * where it suffers more than usual, or the cost was just lowered below the
+ * known limit's, the drive does less than the cost says, and its hidden
+ * reserves are used up.
  */
 static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 {
 	u64 usual = is_beyond_limit(depth) ? 0 : HARM_UNUSUAL * depth->usual;
-	/* What a disk did in an interval tells nothing: its arm may owe it yet. */
+	/*
+	 * An interval's work of a disk proves nothing: the arm may still owe
+	 * it.
+	 */
 	bool tells = depth->phase == FGIO_DEPTH_SETTLED ||
 		     (depth->phase == FGIO_DEPTH_BRAKES && !depth->rotates);
 
 	if (!tells || depth->interval.harmed ||
-	    is_of_last_pace(depth, took_ns, now_ns) ||
+	    is_before_raise(depth, took_ns, now_ns) ||
 	    depth->surprise <= HARM_CERTAIN + usual)
 		return;
 	depth->interval.harmed = true;
@@ -172,12 +120,12 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 		rest(depth, REST_MOST_NS, now_ns);
 }
 
-/* It decays over some sixteen critical I/Os. */
+/* A mean that decays over HARM_SPAN critical I/Os. */
 static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 {
-	u64 harm = smaller(excess_ns * (4096 / HARM_SPAN) / known_ns, HARM_MOST);
+	u64 harm = excess_ns * (HARM_ONE / HARM_SPAN) / known_ns;
 
-	return mean - mean / HARM_SPAN + (u32)harm;
+	return mean - mean / HARM_SPAN + (u32)smaller(harm, HARM_MOST);
 }
 
 static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
@@ -185,49 +133,55 @@ static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
 }
 
-/* What is foreseen is not to wait at all: chance costs throughput alone there. */
+/*
+ * Predicted I/O is not to wait at all. There, a wrong verdict costs throughput
+ * only, so its slack is narrower.
+ */
 static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 			   u64 slack_ns)
 {
-	u64 narrow_ns = smaller(slack_ns, known_ns / 2);
+	u64 narrow_ns = smaller(slack_ns, known_ns / ARRIVAL_SLACK_SHARE);
 
 	depth->interval.judged++;
 	depth->harm = mean_harm(depth->harm,
 				late_by(took_ns, known_ns, slack_ns), known_ns);
-	fgio_foresight_judge(&depth->foresight,
-			     late_by(took_ns, known_ns, narrow_ns), known_ns);
+	fgio_arrival_judge(&depth->arrival,
+			   late_by(took_ns, known_ns, narrow_ns), known_ns);
 }
 
-/* The first sign of the limit in an interval. */
+/* First sign of the limit in an interval. */
 static void cross(struct fgio_depth *depth, u64 excess_ns, u64 now_ns)
 {
 	struct fgio_depth_interval *interval = &depth->interval;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
-	/* Twice as fast as the drive shows clearly; a little faster must not hurt. */
+	/* Racing shows clearly; a small step must not hurt. */
 	u64 least_ns = settled ? smaller(FOUND_REQUESTS * depth->work_ns,
 					 INTERVAL_NS / FOUND_SHARE) :
 				 INTERVAL_NS / FOUND_SHARE_FIRST;
+	u64 rest_ns;
 
 	if (interval->crossed || interval->found_ns < least_ns)
 		return;
 	interval->crossed = true;
-	rest(depth, smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS),
-	     now_ns);
+	rest_ns = smaller(REST_LEAST_NS + REST_FACTOR * excess_ns, REST_MOST_NS);
+	rest(depth, rest_ns, now_ns);
 	if (!settled)
 		brake(depth, now_ns);
 }
 
 /*
- * An I/O waited for longer than was expected: the drive has work that was not known of,
- * which the next ones must not wait for, too. Return: what is new of it.
+ * An I/O waited longer than expected: the drive has work that was not accounted
+ * for. The next I/Os must not wait for it as well.
+ *
+ * Return: the part of it that is new.
  */
 static u64 add_found(struct fgio_depth *depth, u64 excess_ns, u64 work_ns,
 		     u64 now_ns)
 {
-	u64 room_ns = beyond(now_ns + excess_ns, depth->pace.busy_until_ns);
+	u64 room_ns = beyond(now_ns + excess_ns, depth->cost.busy_until_ns);
 
 	work_ns = smaller(work_ns, room_ns);
-	fgio_pace_fill(&depth->pace, beyond(now_ns, CREDIT_NS), work_ns,
+	fgio_cost_fill(&depth->cost, beyond(now_ns, CREDIT_NS), work_ns,
 		       now_ns);
 	return work_ns;
 }
@@ -245,14 +199,17 @@ static void learn_critical(struct fgio_depth *depth,
 	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
 	if (!excess_ns)
 		return;
-	/* Where the others are on time, it may be chance. */
+	/* If non-critical I/O is on time, this may be chance. */
 	if (!depth->chance.row)
 		excess_ns = smaller(excess_ns, known_ns);
 	add_found(depth, excess_ns, excess_ns, now_ns);
 	see_harm(depth, seen->took_ns, now_ns);
 }
 
-/* One that was late may have been so for any reason; at the limit, those after it are, too. */
+/*
+ * One late I/O may have any cause. At the limit, the next ones are late as
+ * well.
+ */
 static void learn_noncritical(struct fgio_depth *depth,
 			      const struct fgio_sample *seen, u64 known_ns,
 			      u64 slack_ns, u64 now_ns)
@@ -260,36 +217,37 @@ static void learn_noncritical(struct fgio_depth *depth,
 	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
 	u64 found_ns;
 
-	slack_ns = larger(slack_ns, known_ns * depth->tolerance / 16);
+	slack_ns = larger(slack_ns,
+			  known_ns * depth->tolerance / TOLERANCE_ONE);
 	if (depth->recent)
-		slack_ns = larger(slack_ns, FGIO_DEPTH_RECENT_NS);
+		slack_ns = larger(slack_ns, RECENT_WAIT_NS);
 	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
 	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
 		return;
-	/* As many as are in the drive find the same work. */
+	/* All I/Os in the drive find the same work. */
 	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
 			     now_ns);
 	if (depth->chance.row < 2 ||
 	    fgio_chance_explains(&depth->chance, CHANCE_CERTAIN) ||
-	    is_of_last_pace(depth, seen->took_ns, now_ns))
+	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += found_ns;
 	cross(depth, excess_ns, now_ns);
 }
 
 /*
- * What non-critical writes left in the drive's cache is found by who flushes it. As
- * long again as a flush takes alone is allowed: without anything in the cache, nothing
- * would be written.
+ * Work that non-critical writes left in the drive's cache shows in flushes.
+ * Twice the base latency is allowed: with an empty cache nothing would be
+ * written.
  */
 static void learn_flush(struct fgio_depth *depth,
 			const struct fgio_sample *seen, u64 now_ns)
 {
-	u64 known_ns = depth->floor[seen->kind].known_ns;
-	u64 excess_ns = beyond(seen->took_ns, 2 * known_ns);
+	u64 known_ns = depth->base[seen->kind].known_ns;
+	u64 excess_ns = beyond(seen->took_ns, FLUSH_LATE_FACTOR * known_ns);
 
 	if (seen->quiet || !known_ns || !excess_ns ||
-	    is_of_last_pace(depth, seen->took_ns, now_ns))
+	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += excess_ns;
 	depth->interval.flushed = true;
@@ -297,33 +255,35 @@ static void learn_flush(struct fgio_depth *depth,
 		cross(depth, excess_ns, now_ns);
 }
 
-/* What is in the cache is work that writes do not find: the pace is too fast. */
+/*
+ * Writes do not notice work in the cache; a cost from flushes is at least that.
+ */
 static void learn_cache(struct fgio_depth *depth, u64 now_ns)
 {
-	u64 pace = fgio_load(&depth->cache_pace);
+	u64 cost = fgio_load(&depth->cache_cost);
 
-	if (!pace)
+	if (!cost)
 		return;
-	fgio_store(&depth->cache_pace, 0);
-	if (!fgio_pace_show(&depth->pace, pace))
+	fgio_store(&depth->cache_cost, 0);
+	if (!fgio_cost_raise_to(&depth->cost, cost))
 		return;
-	depth->paced_ns = now_ns;
+	depth->raised_ns = now_ns;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
 static void learn_sample(struct fgio_depth *depth,
 			 const struct fgio_sample *seen, u64 now_ns)
 {
-	struct fgio_floor *floor = &depth->floor[seen->kind];
+	struct fgio_base_latency *base = &depth->base[seen->kind];
 	u64 slack_ns;
 
 	depth->interval.measured++;
 	if (seen->quiet)
-		fgio_floor_learn(floor, seen->took_ns);
+		fgio_base_latency_learn(base, seen->took_ns);
 	if (seen->far)
-		fgio_platter_done(&depth->platter,
-				  fgio_kind_read_bytes(seen->kind),
-				  seen->took_ns);
+		fgio_rotation_done(&depth->rotation,
+				   fgio_kind_read_bytes(seen->kind),
+				   seen->took_ns);
 	if (seen->kind >= FGIO_KIND_FLUSH) {
 		depth->interval.told = true;
 		learn_flush(depth, seen, now_ns);
@@ -334,24 +294,24 @@ static void learn_sample(struct fgio_depth *depth,
 				     seen->took_ns, now_ns);
 	else
 		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
-	if (!floor->known_ns)
+	if (!base->known_ns)
 		return;
-	slack_ns = fgio_floor_slack_ns(floor);
+	slack_ns = fgio_base_latency_slack_ns(base);
 	if (seen->quiet)
 		fgio_chance_learn(&depth->chance,
-				  seen->took_ns > floor->known_ns + slack_ns);
+				  seen->took_ns > base->known_ns + slack_ns);
 	if (seen->critical)
-		learn_critical(depth, seen, floor->known_ns, slack_ns, now_ns);
+		learn_critical(depth, seen, base->known_ns, slack_ns, now_ns);
 	else
-		learn_noncritical(depth, seen, floor->known_ns, slack_ns,
+		learn_noncritical(depth, seen, base->known_ns, slack_ns,
 				  now_ns);
 }
 
-/* ---- the pace ---- */
+/* ---- the service cost ---- */
 
 /*
- * What it suffered, the others may have been held back from finding. After the first
- * race, the pace is that of what the drive did.
+ * Work that critical I/O met may have been hidden from the others, which were
+ * held back. After the race, the cost is that of what the drive did.
  */
 static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 {
@@ -363,9 +323,9 @@ static u64 found_by_critical(const struct fgio_depth *depth, u64 length_ns)
 		       length_ns / FOUND_OF_HARM_SHARE);
 }
 
-static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
+static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 {
-	const struct fgio_pace_met met = {
+	const struct fgio_cost_met met = {
 		.length_ns = length_ns,
 		.found_ns = larger(depth->interval.found_ns,
 				   found_by_critical(depth, length_ns)),
@@ -373,99 +333,108 @@ static void slow_down(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 		.rotates = depth->rotates,
 	};
 
-	fgio_pace_slow_down(&depth->pace, &met);
-	depth->paced_ns = now_ns;
+	fgio_cost_raise(&depth->cost, &met);
+	depth->raised_ns = now_ns;
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
 /*
- * Faster, or, where the pace is not what holds back, more at a time: so the limit
- * is met with no more in the drive than twice what it takes.
+ * Halves the cost, or doubles the in-flight limit where that is what holds
+ * requests back. So the limit is met with no more in the drive than twice what
+ * it takes.
  */
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
-	depth->pace.calm++;
+	depth->cost.pressed++;
 	if (depth->interval.crowded)
-		depth->together =
-			(u32)smaller(2ULL * depth->together, TOGETHER_MOST);
+		depth->in_flight_max =
+			(u32)smaller(2ULL * depth->in_flight_max,
+				     RACE_IN_FLIGHT_MOST);
 	else
-		fgio_pace_race(&depth->pace, now_ns);
+		fgio_cost_halve(&depth->cost, now_ns);
 }
 
-static void speed_up(struct fgio_depth *depth, u64 now_ns)
+static void lower_cost(struct fgio_depth *depth, u64 now_ns)
 {
 	if (depth->phase == FGIO_DEPTH_RACES)
 		race(depth, now_ns);
 	else
-		fgio_pace_speed_up(&depth->pace, depth->rotates);
+		fgio_cost_lower(&depth->cost, depth->rotates);
 }
 
 static void cut_tolerance(struct fgio_depth *depth)
 {
-	u32 less = depth->tolerance - depth->tolerance / 4;
+	u32 less = depth->tolerance - depth->tolerance / TOLERANCE_STEP;
 
-	less = (u32)larger(less, FGIO_DEPTH_TOLERANCE_LEAST);
+	less = (u32)larger(less, TOLERANCE_LEAST);
 	if (!depth->was_harmed)
 		depth->tolerance_max = less;
 	depth->tolerance = less;
 }
 
-/* Where critical I/O does not notice, others may wait for each other. */
+/* Where critical I/O does not suffer, the others may wait for each other. */
 static bool raise_tolerance(struct fgio_depth *depth)
 {
 	if (depth->interval.judged < 2 ||
 	    depth->tolerance >= depth->tolerance_max)
 		return false;
 	depth->interval.judged = 0;
-	depth->tolerance += depth->tolerance / 4 + 1;
+	depth->tolerance += depth->tolerance / TOLERANCE_STEP + 1;
 	return true;
 }
 
 static void raise_tolerance_max(struct fgio_depth *depth)
 {
-	u32 more = depth->tolerance_max + depth->tolerance_max / 8 + 1;
+	u32 max = depth->tolerance_max;
 
-	if (++depth->intervals % 16 == 0)
-		depth->tolerance_max = (u32)smaller(more, FGIO_DEPTH_TOLERANCE_MOST);
+	max += max / TOLERANCE_MOST_STEP + 1;
+
+	if (++depth->intervals % TOLERANCE_MOST_INTERVALS == 0)
+		depth->tolerance_max = (u32)smaller(max, TOLERANCE_MOST);
 }
 
 /*
- * Whether a faster pace would be of use: what waits a moment in a burst goes
- * later in the interval all the same, and tells nothing of the drive.
+ * Whether a lower cost would help. A request held back for a moment in a burst
+ * goes later in the interval all the same, and shows nothing of the drive.
  */
 static bool is_pressed(const struct fgio_depth *depth, u64 length_ns)
 {
 	const struct fgio_depth_interval *interval = &depth->interval;
-	u64 work_ns = fgio_pace_work_sent(&depth->pace);
+	u64 work_ns = fgio_cost_work_sent(&depth->cost);
 
 	if (depth->phase != FGIO_DEPTH_SETTLED && interval->crowded)
 		return true;
 	return interval->held_back && work_ns >= length_ns / PRESSED_SHARE;
 }
 
-/* Where a disk is flushed, nothing else tells what a faster pace leaves in its cache. */
+/*
+ * Where a disk is flushed, only a flush shows what a lower cost leaves in the
+ * cache.
+ */
 static bool is_watched(const struct fgio_depth *depth, u64 now_ns)
 {
 	return depth->phase != FGIO_DEPTH_SETTLED || depth->interval.told ||
 	       !fgio_depth_flush_may_come(depth, now_ns);
 }
 
-/* What a drive does now and then is usual for long. */
+/* Rises fast and falls slowly: occasional delays of a drive stay usual. */
 static void learn_usual(struct fgio_depth *depth)
 {
-	if (depth->surprise > depth->usual)
-		depth->usual += (depth->surprise - depth->usual) / USUAL_RISE;
+	u32 surprise = depth->surprise, usual = depth->usual;
+
+	if (surprise > usual)
+		depth->usual += (surprise - usual) / USUAL_RISE_STEP;
 	else
-		depth->usual -= (depth->usual - depth->surprise) / USUAL_FALL;
+		depth->usual -= (usual - surprise) / USUAL_FALL_STEP;
 }
 
 static void settle(struct fgio_depth *depth)
 {
 	depth->phase = FGIO_DEPTH_SETTLED;
-	fgio_pace_settle(&depth->pace);
+	fgio_cost_settle(&depth->cost);
 }
 
-/* Who waits for a disk's cache to have room will not be alone in that for long. */
+/* A disk's full cache delays critical writes next: tolerate nothing there. */
 static bool is_tolerated(struct fgio_depth *depth)
 {
 	return !depth->rotates && !depth->interval.flushed &&
@@ -477,23 +446,25 @@ static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 
 	if (found && (harmed || !is_tolerated(depth)))
-		slow_down(depth, length_ns, now_ns);
+		raise_cost(depth, length_ns, now_ns);
 	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
 		settle(depth);
 	else if (!found && is_pressed(depth, length_ns) &&
 		 is_watched(depth, now_ns))
-		speed_up(depth, now_ns);
+		lower_cost(depth, now_ns);
 }
 
-static void learn_platter(struct fgio_depth *depth, u64 length_ns)
+static void learn_rotation(struct fgio_depth *depth, u64 length_ns)
 {
-	bool rotates = fgio_platter_judge(&depth->platter, length_ns);
+	bool rotates = fgio_rotation_judge(&depth->rotation, length_ns);
 
 	if (rotates != depth->rotates)
 		fgio_store(&depth->rotates, rotates);
 }
 
-/* Whether all that the drive takes was wanted for nearly all of the interval. */
+/*
+ * Whether nearly all of the interval had demand for all that the drive takes.
+ */
 static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 {
 	return depth->phase == FGIO_DEPTH_SETTLED &&
@@ -501,17 +472,17 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 	       depth->interval.idle_ns <= length_ns / IDLE_SHARE;
 }
 
-/* What was known of a quiet drive may be wrong where what is known of a busy one is. */
+/* If the limit is not as known, the base latencies may not be either. */
 static void doubt(struct fgio_depth *depth)
 {
 	if (depth->interval.harmed || depth->interval.flushed ||
-	    fgio_pace_is_elsewhere(&depth->pace))
-		depth->window_ns = FGIO_DEPTH_WINDOW_FIRST_NS;
+	    fgio_cost_is_far_below_limit(&depth->cost))
+		depth->window_ns = WINDOW_FIRST_NS;
 }
 
 void fgio_depth_begin_interval(struct fgio_depth *depth, u64 now_ns)
 {
-	fgio_pace_begin(&depth->pace, now_ns);
+	fgio_cost_begin(&depth->cost, now_ns);
 	depth->interval = (struct fgio_depth_interval){
 		.begin_ns = now_ns,
 		.judged = depth->interval.judged,
@@ -534,29 +505,31 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		raise_tolerance_max(depth);
 	depth->was_harmed = harmed;
 	learn_usual(depth);
-	learn_platter(depth, length_ns);
-	/* What goes by a limit tells nothing of the pace. */
+	learn_rotation(depth, length_ns);
+	/*
+	 * Requests dispatched by an in-flight limit show nothing of the cost.
+	 */
 	if (fgio_saturation_is_on(&depth->saturation)) {
 		fgio_depth_begin_interval(depth, now_ns);
 		return;
 	}
-	fgio_pace_count(&depth->pace, length_ns, was_wanted(depth, length_ns),
+	fgio_cost_count(&depth->cost, length_ns, was_wanted(depth, length_ns),
 			now_ns);
 	adapt(depth, found, harmed, now_ns);
 	doubt(depth);
 	fgio_depth_begin_interval(depth, now_ns);
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 static void turn_window(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->window_begin_ns = now_ns;
-	depth->window_ns = larger(FGIO_DEPTH_WINDOW_FIRST_NS,
+	depth->window_ns = larger(WINDOW_FIRST_NS,
 				  smaller(2 * depth->window_ns,
-					  FGIO_DEPTH_WINDOW_MOST_NS));
+					  WINDOW_MOST_NS));
 	for (u32 i = 0; i < FGIO_KINDS; i++)
-		depth->floor[i].fresh = 0;
+		depth->base[i].fresh = 0;
 }
 
 void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
@@ -568,7 +541,7 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 	u32 i;
 
 	depth->learnt_ns = now_ns;
-	/* Others may come as fast as they are taken. */
+	/* Bounded: completions may come as fast as they are taken. */
 	for (i = 0; i < FGIO_SAMPLES &&
 		    fgio_samples_take(&depth->samples, &seen);
 	     i++)

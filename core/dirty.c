@@ -7,7 +7,7 @@
 
 #define PAUSE_MIN_NS (MILLISECOND / 4)
 #define PAUSE_MAX_NS (10 * MILLISECOND)
-/* A part of a second: who writes sees in between that it may go on. */
+/* Part of a second, so that the writer sees in between that it may resume. */
 #define BATCHES_A_SECOND 20
 
 static u64 total(const struct fgio_dirty_sample *sample)
@@ -24,11 +24,11 @@ u64 fgio_dirty_limit(const struct fgio_dirty_config *config,
 	if (config->milliseconds)
 		limit = smaller(limit, sample->bandwidth *
 					       config->milliseconds / 1000);
-	return larger(limit, FGIO_DIRTY_FLOOR);
+	return larger(limit, FGIO_DIRTY_LIMIT_LEAST);
 }
 
 /*
- * Above the limit with half of it or less being written, more than half of it
+ * Above the limit with half of it or less under writeback, more than half of it
  * is there to be written.
  */
 enum fgio_dirty_action
@@ -49,10 +49,7 @@ u64 fgio_dirty_batch(u64 limit, const struct fgio_dirty_sample *sample)
 	return smaller(smaller(sample->dirty, room), share);
 }
 
-/*
- * Pages to be written until there is something to do: to go on, or to start
- * writing more.
- */
+/* Pages to be written until the writer can resume, or start more writeback. */
 static u64 pages_until_change(u64 limit, const struct fgio_dirty_sample *sample)
 {
 	u64 excess = total(sample) - smaller(limit, total(sample));
@@ -74,10 +71,10 @@ u64 fgio_dirty_pause_ns(u64 limit, const struct fgio_dirty_sample *sample)
 	return smaller(larger(pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
 }
 
-/* Beyond so many pages a product with a second would overflow. */
+/* Beyond this number of pages, a product with a second would overflow. */
 #define PAGES_MAX (1ULL << 33)
 
-/* How long the device is busy with the pages. */
+/* The device's time for the pages. */
 static u64 time_of(u64 pages, u64 bandwidth, u64 longest_ns)
 {
 	if (pages >= PAGES_MAX || !bandwidth)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Room in the page cache: how many pages non-critical writers may dirty, and
- * what a writer does that finds more.
+ * Dirty limit: how many pages non-critical writers may dirty, and what a writer
+ * does beyond that.
  *
  * The FAST'17 paper (section 4.3) gives them 1 % of memory. On a large host
- * that is many seconds of writing, and a journal commit, or anybody who wants
- * all of it on disk, may have to wait for it: so a second limit is what the
- * device writes in a tenth of a second, and the smaller of both counts.
+ * that is many seconds of writing, and a journal commit or a sync may have to
+ * wait for it. So there is a second limit, the pages that the device writes in
+ * a tenth of a second, and the smaller of both counts.
  *
- * A writer beyond the limit is *parked*. It starts writing pages back when half
- * of the limit or less is being written, and in pieces of half the limit or
- * more: so the device never runs dry, and gets large requests. It goes on when
- * the device is below the limit, or has been parked for long enough.
+ * A writer beyond the limit is *parked*. It starts writeback when half of the
+ * limit or less is under writeback, in pieces of half the limit or more: the
+ * device never runs dry, and gets large requests. It resumes when the device is
+ * below the limit, or after it has been parked for long enough.
  *
  * All sizes are in pages. Nothing here sleeps, allocates, loops or keeps state.
  */
@@ -21,24 +21,28 @@
 #include "types.h"
 
 /*
- * The least limit: 2 MiB in pages of 4 KiB, since a device that has less than
- * two of the largest requests waits for the writer, not the writer for it.
+ * Least limit in pages, 2 MiB: a device that has less than two of the largest
+ * requests waits for the writer, not the writer for it.
  */
-#define FGIO_DIRTY_FLOOR 512
+#define FGIO_DIRTY_LIMIT_LEAST 512
 
-/* How much longer than at the limit a park may be, far above it. */
+/*
+ * Far above the limit, a park may take this many times as long as at the limit.
+ */
 #define FGIO_DIRTY_PARK_FACTOR 50
 
-/* At the limit, a park is as long as the device takes for so many times more. */
+/*
+ * At the limit, a park takes this many times the device's time for the pages.
+ */
 #define FGIO_DIRTY_PARK_SHARE 2
 
 /**
- * struct fgio_dirty_config - what an administrator may choose
+ * struct fgio_dirty_config - the administrator's settings
  * @percent: limit in percent of the memory that can be dirty, 0 to 100
- * @milliseconds: limit in what the device writes in that time, at most 60,000;
- *	0: @percent alone, as in the paper
- * @park_max_ms: longest time that a writer is parked at the limit, whatever
- *	it dirtied, at most 60,000
+ * @milliseconds: limit in ms of writing by the device, at most 60,000; 0:
+ *	@percent alone, as in the paper
+ * @park_max_ms: longest park of a writer at the limit, whatever it dirtied, at
+ *	most 60,000
  */
 struct fgio_dirty_config {
 	u32 percent;
@@ -54,9 +58,9 @@ struct fgio_dirty_config {
 	})
 
 /**
- * struct fgio_dirty_sample - how things are on one device
- * @dirty: pages that somebody has to write
- * @writeback: pages that are being written
+ * struct fgio_dirty_sample - the state of one device
+ * @dirty: pages that have to be written
+ * @writeback: pages under writeback
  * @others: such pages of all other devices
  * @dirtyable: memory that could be dirty
  * @bandwidth: pages that the device was seen to write in a second
@@ -76,14 +80,14 @@ enum fgio_dirty_action {
 };
 
 /*
- * How many pages of a device may be dirty or written at once. What other
- * devices have counts against the percentage, but FGIO_DIRTY_FLOOR is always
- * there: a writer could do nothing about the others.
+ * How many pages of a device may be dirty or under writeback at once. Pages of
+ * other devices count against the percentage, but FGIO_DIRTY_LIMIT_LEAST is
+ * always there: a writer could do nothing about the others.
  */
 u64 fgio_dirty_limit(const struct fgio_dirty_config *config,
 		     const struct fgio_dirty_sample *sample);
 
-/* What a writer does that would dirty more. */
+/* The action of a writer before it dirties more. */
 enum fgio_dirty_action
 fgio_dirty_next(u64 limit, const struct fgio_dirty_sample *sample);
 
@@ -93,21 +97,21 @@ fgio_dirty_next(u64 limit, const struct fgio_dirty_sample *sample);
  */
 u64 fgio_dirty_batch(u64 limit, const struct fgio_dirty_sample *sample);
 
-/* How long to wait until things may have changed, 0.25 ms to 10 ms. */
+/* How long to wait until the state may have changed, 0.25 ms to 10 ms. */
 u64 fgio_dirty_pause_ns(u64 limit, const struct fgio_dirty_sample *sample);
 
 /**
- * fgio_dirty_park_ns() - the longest time for which a writer is parked now
- * @config: what was chosen
- * @limit: what fgio_dirty_limit() said
- * @sample: how things are
- * @pages: how many pages the writer made dirty since it was looked at last
+ * fgio_dirty_park_ns() - the longest time to park a writer now
+ * @config: the settings
+ * @limit: from fgio_dirty_limit()
+ * @sample: the state of the device
+ * @pages: pages that the writer dirtied since it last got here
  *
- * Someone may wait for the writer who is not seen to do so (a lock in user
- * space that it holds), thus who dirtied little is parked for little: for twice
- * the time that the device takes for as much. It grows with the cube of how far
- * above the limit the device is: or many writers, each of them let go after a
- * short time, would get ever farther above it.
+ * A task may wait for the writer unseen (for a lock in user space that it
+ * holds), so a writer that dirtied little is parked for little: twice the
+ * device's time for as many pages. It grows with the cube of how far above the
+ * limit the device is. Otherwise many writers, each resumed after a short time,
+ * would get ever farther above it.
  */
 u64 fgio_dirty_park_ns(const struct fgio_dirty_config *config, u64 limit,
 		       const struct fgio_dirty_sample *sample, u64 pages);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What a drive is told, where its commands have a priority.
+ * Hardware priority: what a drive is told whose commands have a priority.
  *
- * Critical requests are urgent, and no others. How long a drive leaves commands
- * that are not urgent for those that are no vendor says; to the kernel, one that
- * takes half a minute is an error. So when non-critical requests are in the drive
- * and none has come out or gone in for some seconds, what goes next is not urgent,
- * until one moves. This is for drives that let commands starve: it must not meet
- * one that ages them, since critical requests that are not urgent stand behind
- * those that are.
+ * Critical requests are urgent, and no others. No vendor says how long a drive
+ * starves other commands for urgent ones; to the kernel, a command that takes
+ * half a minute is an error. So when non-critical requests are in the drive and
+ * none has gone in or come out for some seconds, the next requests are not
+ * urgent, until one moves. This is for drives that let commands starve. A drive
+ * that ages them must not meet it: critical requests that are not urgent stand
+ * behind those that are.
  *
  * Locking: all in any context; the functions for one drive may run beside each
  * other.
@@ -24,7 +24,7 @@
 #define FGIO_DRIVE_PATIENCE_NS (5ULL * 1000000000)
 
 /**
- * struct fgio_drive - what is remembered of a drive
+ * struct fgio_drive - state of a drive
  * @moved_ns: when a non-critical request last went in or came out; 0: unknown
  */
 struct fgio_drive {
@@ -40,9 +40,8 @@ static inline void fgio_drive_moved(struct fgio_drive *drive, u64 now_ns)
 /**
  * fgio_drive_may_hurry() - whether a critical request may be urgent
  * @drive: the drive
- * @noncritical_in_drive: there are requests that it would go before
- * @now_ns: the time; 0 where nobody read the clock, since only one class is
- *	about
+ * @noncritical_in_drive: it holds requests that an urgent one would overtake
+ * @now_ns: the time; 0 if the clock was not read, since only one class is about
  */
 static inline bool fgio_drive_may_hurry(struct fgio_drive *drive,
 					bool noncritical_in_drive,
@@ -61,14 +60,14 @@ static inline bool fgio_drive_may_hurry(struct fgio_drive *drive,
 }
 
 /**
- * fgio_drive_ioprio() - the priority that tells a drive who goes first
+ * fgio_drive_ioprio() - the priority that tells a drive which I/O goes first
  * @urgent: the drive is to serve the I/O before others
  * @ioprio: priority that the I/O carries
  *
- * Drivers look at the class alone: real-time is what libata, mpt3sas, mpi3mr and
- * smartpqi turn into NCQ priority, and ufshcd into its own. Others must not
- * have it, also where it was chosen or derived from a scheduling policy.
- * The rest of the priority stays.
+ * Drivers look at the class only: libata, mpt3sas, mpi3mr and smartpqi turn
+ * real-time into NCQ priority, and ufshcd into its own. Other I/O must not have
+ * it, even if it was chosen or derived from a scheduling policy. The rest of
+ * the priority stays.
  */
 static inline u16 fgio_drive_ioprio(bool urgent, u16 ioprio)
 {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "depth_constants.h"
 #include "flush.h"
 #include "number.h"
 
-#define USUAL_SHARE 8
-#define USUAL_MOST_NS 100000000ULL
+bool fgio_flush_may_come(const struct fgio_flushes *flushes, u64 now_ns)
+{
+	u64 ended_ns = fgio_load(&flushes->ended_ns);
+
+	return ended_ns && now_ns < ended_ns + FLUSH_MEMORY_NS;
+}
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 		      bool commits, u64 now_ns)
@@ -19,7 +24,10 @@ void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 	fgio_store(&flushes->until_ns, now_ns + fgio_load(&flushes->usual_ns));
 }
 
-/* Two that end at once may each forget the other: a little of the mean is lost. */
+/*
+ * Two that end at once may each miss the other, which costs a little of the
+ * mean.
+ */
 void fgio_flush_end(struct fgio_flushes *flushes,
 		    const struct fgio_flush *flush, u64 alone_ns, u64 now_ns)
 {
@@ -28,9 +36,9 @@ void fgio_flush_end(struct fgio_flushes *flushes,
 
 	fgio_add(&flushes->ended, 1);
 	fgio_add(&flushes->took_ns, took_ns);
-	usual_ns += took_ns / USUAL_SHARE;
-	usual_ns -= usual_ns / USUAL_SHARE;
-	fgio_store(&flushes->usual_ns, smaller(usual_ns, USUAL_MOST_NS));
+	usual_ns += took_ns / FLUSH_USUAL_SPAN;
+	usual_ns -= usual_ns / FLUSH_USUAL_SPAN;
+	fgio_store(&flushes->usual_ns, smaller(usual_ns, FLUSH_USUAL_MOST_NS));
 	fgio_store(&flushes->until_ns, 0);
 	fgio_store(&flushes->ended_ns, now_ns);
 	fgio_store(&flushes->open_until_ns, now_ns + alone_ns);

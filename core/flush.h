@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Flushes of a drive's volatile cache that foreground tasks wait for. They pass every
- * elevator, so the queue does not see them. What non-critical writes left in the cache
- * makes them long, and no write finds that: docs/depth.md.
+ * Flushes of a drive's volatile cache that foreground tasks wait for. They
+ * bypass every elevator, so the queue does not see them. Non-critical writes in
+ * the cache make them long, and no write notices that: docs/depth.md.
  *
- * Locking: fgio_flush_wrote() is called by one at a time; the others may run at any
- * time, in any context. Nothing here sleeps, allocates or loops.
+ * Locking: calls of fgio_flush_wrote() are serialised; the others may run at
+ * any time, in any context. Nothing here sleeps, allocates or loops.
  *
- * All times are ns of one clock that never goes back.
+ * All times are ns of one monotonic clock.
  */
 #ifndef FGIO_CORE_FLUSH_H
 #define FGIO_CORE_FLUSH_H
@@ -15,16 +15,13 @@
 #include "atomic.h"
 #include "types.h"
 
-/* After one, another may come for so long. */
-#define FGIO_FLUSH_MEMORY_NS 2000000000ULL
-
 /**
- * struct fgio_flush - one of them
- * @begin_ns: when it began
- * @wrote: size of the non-critical writes that went to the drive before
- * @left: of these, what no flush that is over took with it
- * @commits: it is that of a journal's commit, with the commit's record; on many
- *	drives there is another flush after that
+ * struct fgio_flush - a flush under way
+ * @begin_ns: its begin
+ * @wrote: size of the non-critical writes dispatched before it
+ * @left: the part of that which no completed flush covered
+ * @commits: it belongs to a journal commit and carries the commit record; on
+ *	many drives another flush follows
  */
 struct fgio_flush {
 	u64 begin_ns;
@@ -34,15 +31,15 @@ struct fgio_flush {
 };
 
 /**
- * struct fgio_flushes - those of a drive
- * @wrote: size of the non-critical writes that went to it
- * @flushed: so much of that is in no cache any more
- * @usual_ns: how long flushes take lately
- * @until_ns: when those under way will be over; 0: none is
- * @open_until_ns: before this, writes may go whether one is under way or not
- * @ended_ns: when one was over; 0: none was
- * @ended: critical flushes that are over
- * @took_ns: how long all of them took
+ * struct fgio_flushes - the flushes of a drive
+ * @wrote: size of the non-critical writes dispatched
+ * @flushed: the part of that which no cache holds any more
+ * @usual_ns: mean duration of recent flushes
+ * @until_ns: expected end of those under way; 0: none is
+ * @open_until_ns: writes may go before this, flush or not
+ * @ended_ns: last completion; 0: none
+ * @ended: critical flushes completed
+ * @took_ns: sum of their durations
  */
 struct fgio_flushes {
 	u64 wrote;
@@ -62,8 +59,8 @@ static inline void fgio_flush_wrote(struct fgio_flushes *flushes, u64 size)
 }
 
 /*
- * Whether a non-critical write has to wait for one that is under way. A time and not a
- * count: whatever is missed of their ends, it is over soon.
+ * Whether a non-critical write has to wait for a flush under way. By time, not
+ * by count: a missed end holds writes back for a moment only.
  */
 static inline bool fgio_flush_holds(const struct fgio_flushes *flushes,
 				    u64 now_ns)
@@ -72,21 +69,18 @@ static inline bool fgio_flush_holds(const struct fgio_flushes *flushes,
 	       fgio_load(&flushes->open_until_ns) <= now_ns;
 }
 
-/* Whether one was over lately: who comes next finds what the cache was given since. */
-static inline bool fgio_flush_may_come(const struct fgio_flushes *flushes,
-				       u64 now_ns)
-{
-	u64 ended_ns = fgio_load(&flushes->ended_ns);
-
-	return ended_ns && now_ns < ended_ns + FGIO_FLUSH_MEMORY_NS;
-}
+/*
+ * Whether a flush completed lately, so that the next may wait for what is
+ * written now.
+ */
+bool fgio_flush_may_come(const struct fgio_flushes *flushes, u64 now_ns);
 
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 		      bool commits, u64 now_ns);
 
 /*
- * @alone_ns: how long such a one takes with nothing in the cache; 0: not known. As long
- * writes may go now: where one flush follows the other, they would never.
+ * @alone_ns: base latency of such a flush; 0: not known. Writes may go for that
+ *	long afterwards: with flushes back to back they would never go.
  */
 void fgio_flush_end(struct fgio_flushes *flushes,
 		    const struct fgio_flush *flush, u64 alone_ns, u64 now_ns);

@@ -33,7 +33,7 @@ enum fgio_gate_action fgio_gate_next(enum fgio_gate gate,
 	}
 }
 
-/* Critical I/O comes and goes within less than what a batch takes. */
+/* Critical I/O comes and goes faster than a batch is written. */
 u64 fgio_gate_pause_ns(enum fgio_gate gate)
 {
 	return gate == FGIO_GATE_PRIORITY ? MILLISECOND / 2 : 2 * MILLISECOND;

@@ -4,7 +4,7 @@
 
 #define NO_PLACE FGIO_SET_OBJECTS
 
-/* Where an object is; with 0 for it, where there is a free place. */
+/* Index of an object; with 0 for the object, of a free place. */
 static unsigned int place_of(const struct fgio_history_set *set, u64 object)
 {
 	unsigned int place;
@@ -21,13 +21,13 @@ static bool is_within(u64 at_ns, u64 now_ns, u64 window_ns)
 	return at_ns >= now_ns || now_ns - at_ns <= window_ns;
 }
 
-static bool is_watched(const struct fgio_helped *helped, u64 now_ns)
+static bool is_watched(const struct fgio_history_entry *entry, u64 now_ns)
 {
-	return helped->watched_ns &&
-	       is_within(helped->watched_ns, now_ns, FGIO_WATCH_NS);
+	return entry->watched_ns &&
+	       is_within(entry->watched_ns, now_ns, FGIO_WATCH_NS);
 }
 
-/* The places of objects that are watched, or of those that are not. */
+/* Bits of the places of objects that are watched, or of those that are not. */
 static u32 places_of(const struct fgio_history_set *set, bool watched,
 		     u64 now_ns)
 {
@@ -36,7 +36,7 @@ static u32 places_of(const struct fgio_history_set *set, bool watched,
 
 	for (place = 0; place < FGIO_SET_OBJECTS; place++)
 		if (set->objects[place] &&
-		    is_watched(&set->helped[place], now_ns) == watched)
+		    is_watched(&set->entry[place], now_ns) == watched)
 			places |= 1U << place;
 	return places;
 }
@@ -50,7 +50,7 @@ static unsigned int count_of(u32 places)
 	return count;
 }
 
-/* How many of these places a payer has, with the one that it asks for. */
+/* How many of these places a payer has, plus the one that it asks for. */
 static unsigned int share_of(const struct fgio_history_set *set, u32 places,
 			     u32 payer, u32 newcomer)
 {
@@ -59,13 +59,13 @@ static unsigned int share_of(const struct fgio_history_set *set, u32 places,
 
 	for (place = 0; place < FGIO_SET_OBJECTS; place++)
 		share += (places >> place & 1) &&
-			 set->helped[place].payer == payer;
+			 set->entry[place].payer == payer;
 	return share;
 }
 
 /*
- * Which of these places gives way to a newcomer: the oldest one of the payer
- * that has most of them. Return: NO_PLACE when there are none.
+ * The place that gives way to a newcomer: the oldest one of the payer that has
+ * most of them. Return: NO_PLACE if there are none.
  */
 static unsigned int victim_of(const struct fgio_history_set *set, u32 places,
 			      u32 newcomer, bool watched)
@@ -76,13 +76,13 @@ static unsigned int victim_of(const struct fgio_history_set *set, u32 places,
 	unsigned int place;
 
 	for (place = 0; place < FGIO_SET_OBJECTS; place++) {
-		const struct fgio_helped *helped = &set->helped[place];
-		u64 at_ns = watched ? helped->watched_ns : helped->used_ns;
+		const struct fgio_history_entry *entry = &set->entry[place];
+		u64 at_ns = watched ? entry->watched_ns : entry->used_ns;
 		unsigned int share;
 
 		if (!(places >> place & 1))
 			continue;
-		share = share_of(set, places, helped->payer, newcomer);
+		share = share_of(set, places, entry->payer, newcomer);
 		if (share < most || (share == most && at_ns >= oldest_ns))
 			continue;
 		victim = place;
@@ -92,7 +92,7 @@ static unsigned int victim_of(const struct fgio_history_set *set, u32 places,
 	return victim;
 }
 
-/* There is always a place that is free or not watched, see make_watchable(). */
+/* A place is always free or not watched, see make_watchable(). */
 static unsigned int remember(struct fgio_history_set *set, u64 object,
 			     u32 payer, u64 now_ns)
 {
@@ -103,42 +103,42 @@ static unsigned int remember(struct fgio_history_set *set, u64 object,
 				  false);
 	if (place == NO_PLACE)
 		return NO_PLACE;
-	set->helped[place] = (struct fgio_helped){ .payer = payer };
+	set->entry[place] = (struct fgio_history_entry){ .payer = payer };
 	fgio_store(&set->objects[place], object);
 	return place;
 }
 
-/* One more object may be watched afterwards. */
+/* Makes sure that one more object may be watched. */
 static void make_watchable(struct fgio_history_set *set, u32 payer, u64 now_ns)
 {
 	u32 watched = places_of(set, true, now_ns);
 
 	if (count_of(watched) < FGIO_SET_WATCHED)
 		return;
-	set->helped[victim_of(set, watched, payer, true)].watched_ns = 0;
+	set->entry[victim_of(set, watched, payer, true)].watched_ns = 0;
 	set->unwatched++;
 }
 
 void fgio_history_watch(struct fgio_history_set *set, u64 object, u32 payer,
 			u64 now_ns)
 {
-	struct fgio_helped *helped;
+	struct fgio_history_entry *entry;
 	unsigned int place;
 
 	if (!object)
 		return;
 	place = place_of(set, object);
-	if (place == NO_PLACE || !is_watched(&set->helped[place], now_ns)) {
+	if (place == NO_PLACE || !is_watched(&set->entry[place], now_ns)) {
 		make_watchable(set, payer, now_ns);
 		if (place == NO_PLACE)
 			place = remember(set, object, payer, now_ns);
 		if (place == NO_PLACE)
 			return;
-		set->helped[place].payer = payer;
+		set->entry[place].payer = payer;
 	}
-	helped = &set->helped[place];
-	helped->watched_ns = now_ns;
-	helped->used_ns = now_ns;
+	entry = &set->entry[place];
+	entry->watched_ns = now_ns;
+	entry->used_ns = now_ns;
 }
 
 bool fgio_history_remembered(const struct fgio_history_set *set, u64 object)
@@ -147,19 +147,19 @@ bool fgio_history_remembered(const struct fgio_history_set *set, u64 object)
 }
 
 /* The task's own entry, else a free one, else the oldest one. */
-static struct fgio_helper *helper_for(struct fgio_helped *helped, u64 task)
+static struct fgio_waker *waker_for(struct fgio_history_entry *entry, u64 task)
 {
-	struct fgio_helper *best = &helped->helpers[0];
+	struct fgio_waker *best = &entry->wakers[0];
 	unsigned int i;
 
-	for (i = 0; i < FGIO_HELPERS; i++) {
-		struct fgio_helper *helper = &helped->helpers[i];
+	for (i = 0; i < FGIO_WAKERS; i++) {
+		struct fgio_waker *waker = &entry->wakers[i];
 
-		if (helper->task == task)
-			return helper;
+		if (waker->task == task)
+			return waker;
 		if (best->task &&
-		    (!helper->task || helper->at_ns < best->at_ns))
-			best = helper;
+		    (!waker->task || waker->at_ns < best->at_ns))
+			best = waker;
 	}
 	return best;
 }
@@ -167,7 +167,7 @@ static struct fgio_helper *helper_for(struct fgio_helped *helped, u64 task)
 void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 		       u32 payer, u64 now_ns, bool only_remembered)
 {
-	struct fgio_helped *helped;
+	struct fgio_history_entry *entry;
 	unsigned int place;
 
 	if (!object || !task)
@@ -179,45 +179,45 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 		place = remember(set, object, payer, now_ns);
 	if (place == NO_PLACE)
 		return;
-	helped = &set->helped[place];
-	helped->used_ns = now_ns;
-	*helper_for(helped, task) = (struct fgio_helper){
+	entry = &set->entry[place];
+	entry->used_ns = now_ns;
+	*waker_for(entry, task) = (struct fgio_waker){
 		.task = task,
 		.at_ns = now_ns,
 	};
 }
 
-/* Keeps @helpers ordered, the most recent first. */
-static void insert_by_time(const struct fgio_helper *helpers[FGIO_HELPERS],
-			   unsigned int count, const struct fgio_helper *helper)
+/* Keeps @wakers ordered, the most recent first. */
+static void insert_by_time(const struct fgio_waker *wakers[FGIO_WAKERS],
+			   unsigned int count, const struct fgio_waker *waker)
 {
-	while (count && helpers[count - 1]->at_ns < helper->at_ns) {
-		helpers[count] = helpers[count - 1];
+	while (count && wakers[count - 1]->at_ns < waker->at_ns) {
+		wakers[count] = wakers[count - 1];
 		count--;
 	}
-	helpers[count] = helper;
+	wakers[count] = waker;
 }
 
-unsigned int fgio_history_helpers(struct fgio_history_set *set, u64 object,
-				  u64 now_ns, u64 window_ns,
-				  u64 tasks[FGIO_HELPERS])
+unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
+				 u64 now_ns, u64 window_ns,
+				 u64 tasks[FGIO_WAKERS])
 {
-	const struct fgio_helper *recent[FGIO_HELPERS];
+	const struct fgio_waker *recent[FGIO_WAKERS];
 	unsigned int place = object ? place_of(set, object) : NO_PLACE;
-	struct fgio_helped *helped;
+	struct fgio_history_entry *entry;
 	unsigned int count = 0;
 	unsigned int i;
 
 	if (place == NO_PLACE)
 		return 0;
-	helped = &set->helped[place];
-	helped->used_ns = now_ns;
-	for (i = 0; i < FGIO_HELPERS; i++) {
-		const struct fgio_helper *helper = &helped->helpers[i];
+	entry = &set->entry[place];
+	entry->used_ns = now_ns;
+	for (i = 0; i < FGIO_WAKERS; i++) {
+		const struct fgio_waker *waker = &entry->wakers[i];
 
-		if (helper->task &&
-		    is_within(helper->at_ns, now_ns, window_ns))
-			insert_by_time(recent, count++, helper);
+		if (waker->task &&
+		    is_within(waker->at_ns, now_ns, window_ns))
+			insert_by_time(recent, count++, waker);
 	}
 	for (i = 0; i < count; i++)
 		tasks[i] = recent[i]->task;
@@ -231,7 +231,7 @@ void fgio_history_forget(struct fgio_history_set *set, u64 task)
 	if (!task)
 		return;
 	for (i = 0; i < FGIO_SET_OBJECTS; i++)
-		for (j = 0; j < FGIO_HELPERS; j++)
-			if (set->helped[i].helpers[j].task == task)
-				set->helped[i].helpers[j].task = 0;
+		for (j = 0; j < FGIO_WAKERS; j++)
+			if (set->entry[i].wakers[j].task == task)
+				set->entry[i].wakers[j].task = 0;
 }

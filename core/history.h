@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Helpers by history: who signalled a condition lately will do so again
- * (FAST'17 paper, section 4.2.1, after Cheng et al.'s helper tasks).
+ * Wakers by history: a task that signalled a condition lately will signal it
+ * again (FAST'17 paper, section 4.2.1, after Cheng et al.'s helper tasks).
  *
  * A fixed table from objects (a condition, a semaphore, a file's pages) to the
  * tasks that acted on them last. Objects and tasks are opaque numbers, never
  * dereferenced; zero is neither.
  *
  * An object is *watched* for FGIO_WATCH_NS after a foreground task waited for
- * it. Most others are there because a holder has to be noted before anybody
+ * it. Most others are there because a holder has to be noted before any task
  * waits, and come at the rate of the host's traffic. So:
  *
- *	what is not watched never takes the place of what is;
- *	at least FGIO_SET_UNWATCHED places are left to what is not;
- *	the *payer* (a user) that has most places of the kind in question gives
- *	way first, with its oldest: no payer's traffic takes another one's share.
+ *	an unwatched object never takes the place of a watched one;
+ *	at least FGIO_SET_UNWATCHED places are left to unwatched ones;
+ *	the *payer* (a user) with the most places of that kind gives way first,
+ *	with its oldest: no payer's traffic takes another one's share.
  *
  * Locking: the caller serialises the calls for one set. Nothing here sleeps or
  * allocates.
@@ -24,73 +24,76 @@
 
 #include "types.h"
 
-#define FGIO_HELPERS 4
+#define FGIO_WAKERS 4
 #define FGIO_SET_OBJECTS 8
 #define FGIO_SET_UNWATCHED 2
 #define FGIO_SET_WATCHED (FGIO_SET_OBJECTS - FGIO_SET_UNWATCHED)
 
-/* As long as the longest helper_window_ms: what is older helps nobody. */
+/* The longest helper_window_ms: older entries are of no use. */
 #define FGIO_WATCH_NS 60000000000ULL
 
 /**
- * struct fgio_helper - a task that acted on an object
- * @task: the task; 0 when the entry is free
- * @at_ns: when it did so last
+ * struct fgio_waker - a task that acted on an object
+ * @task: the task; 0 if the entry is free
+ * @at_ns: when it last did
  */
-struct fgio_helper {
+struct fgio_waker {
 	u64 task;
 	u64 at_ns;
 };
 
 /**
- * struct fgio_helped - what is known of an object
- * @used_ns: when it was watched, noted or asked for last
- * @watched_ns: when it was watched last; 0 for never
+ * struct fgio_history_entry - one object
+ * @used_ns: when it was last watched, noted or asked for
+ * @watched_ns: when it was last watched; 0 for never
  * @payer: the user that it counts for: the one that watched it, else the first
  *	one that acted on it
- * @helpers: tasks that acted on it
+ * @wakers: tasks that acted on it
  */
-struct fgio_helped {
+struct fgio_history_entry {
 	u64 used_ns;
 	u64 watched_ns;
 	u32 payer;
-	struct fgio_helper helpers[FGIO_HELPERS];
+	struct fgio_waker wakers[FGIO_WAKERS];
 };
 
 /**
  * struct fgio_history_set - the objects that hash to one place
  * @objects: the objects; 0 for a free place. Apart from the rest, so that an
  *	object is looked up in one cache line
- * @helped: what is known of each
- * @unwatched: watched objects that others took the place of, in total
+ * @entry: one for each object
+ * @unwatched: total watched objects whose place others took
  */
 struct fgio_history_set {
 	u64 objects[FGIO_SET_OBJECTS];
-	struct fgio_helped helped[FGIO_SET_OBJECTS];
+	struct fgio_history_entry entry[FGIO_SET_OBJECTS];
 	u32 unwatched;
 };
 
 /**
- * fgio_history_watch() - a foreground task waits for an object: remember it
+ * fgio_history_watch() - remember an object that a foreground task waits for
  * @set: of the object
  * @object: the object
  * @payer: the user that the task belongs to
  * @now_ns: the time
  *
- * Where FGIO_SET_WATCHED objects are watched, one of them is watched no more:
- * it stays, as long as there is room among the others.
+ * If FGIO_SET_WATCHED objects are watched, one of them no longer is. It stays
+ * while there is room among the others.
  */
 void fgio_history_watch(struct fgio_history_set *set, u64 object, u32 payer,
 			u64 now_ns);
 
-/* Whether an object is remembered. Safe without serialisation, as a hint. */
+/*
+ * Whether an object is remembered. Without serialisation the answer is
+ * advisory.
+ */
 bool fgio_history_remembered(const struct fgio_history_set *set, u64 object);
 
 /**
  * fgio_history_note() - a task acts on an object
  * @set: of the object
  * @object: the object
- * @task: the task; takes the place of the helper that acted longest ago
+ * @task: the task; takes the place of the waker that acted longest ago
  * @payer: the user that the task belongs to
  * @now_ns: the time
  * @only_remembered: do nothing when the object is not remembered
@@ -99,20 +102,20 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 		       u32 payer, u64 now_ns, bool only_remembered);
 
 /**
- * fgio_history_helpers() - the tasks that acted on an object within a window
+ * fgio_history_wakers() - the tasks that acted on an object within a window
  * @set: of the object
  * @object: the object
  * @now_ns: the time
- * @window_ns: how long ago at most
+ * @window_ns: longest time ago
  * @tasks: out: the most recent first
  *
- * Return: how many.
+ * Return: their number.
  */
-unsigned int fgio_history_helpers(struct fgio_history_set *set, u64 object,
-				  u64 now_ns, u64 window_ns,
-				  u64 tasks[FGIO_HELPERS]);
+unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
+				 u64 now_ns, u64 window_ns,
+				 u64 tasks[FGIO_WAKERS]);
 
-/* A task is gone. */
+/* A task has exited. */
 void fgio_history_forget(struct fgio_history_set *set, u64 task);
 
 #endif /* FGIO_CORE_HISTORY_H */

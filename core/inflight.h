@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * How many requests of a class the device has, and how many of them count.
+ * Requests of a class in the device, and how many of them count.
  *
- * A device may keep a request for as long as it likes: a polled completion that
- * its submitter never reaps, a placement group of a network volume that waits
- * for its disks. An in-flight limit would then never leave room. So requests of
- * the device can be written off: they are there, and count no more.
+ * A device may keep a request for any time: a polled completion that its
+ * submitter never reaps, a placement group of a network volume that waits for
+ * its disks. An in-flight limit would then never leave room. So requests in the
+ * device can be written off: they are there, but count no more.
  *
  * Locking: the caller serialises fgio_inflight_enter() and _write_off(). All
  * else may run at any time, in any context, beside them and beside each other.
@@ -19,8 +19,9 @@
 
 /*
  * One word, so that a completion beside fgio_inflight_write_off() is counted
- * once: those that count (bits 19:0), those written off (39:20), and how often
- * that was done (63:40), by which a request knows to which of them it belongs.
+ * once: requests that count (bits 19:0), requests written off (39:20), and the
+ * epoch, the number of write-offs (63:40), which tells a request to which of
+ * them it belongs.
  */
 struct fgio_inflight {
 	u64 word;
@@ -30,13 +31,13 @@ struct fgio_inflight {
 #define FGIO_INFLIGHT_MASK ((1ULL << FGIO_INFLIGHT_BITS) - 1)
 #define FGIO_INFLIGHT_EPOCH_SHIFT (2 * FGIO_INFLIGHT_BITS)
 
-/* Those that a limit counts. */
+/* Requests that a limit counts. */
 static inline u32 fgio_inflight_counted(const struct fgio_inflight *inflight)
 {
 	return fgio_load(&inflight->word) & FGIO_INFLIGHT_MASK;
 }
 
-/* All that the device has. Ordered before what is read after it. */
+/* All requests in the device. Ordered before later accesses. */
 static inline u32 fgio_inflight_all(const struct fgio_inflight *inflight)
 {
 	u64 word = fgio_load_acquire(&inflight->word);
@@ -45,21 +46,21 @@ static inline u32 fgio_inflight_all(const struct fgio_inflight *inflight)
 	       (word >> FGIO_INFLIGHT_BITS & FGIO_INFLIGHT_MASK);
 }
 
-/* Whether it has one, counted or not. Ordered before what is read after it. */
+/* Whether it has one, counted or not. Ordered before later accesses. */
 static inline bool fgio_inflight_any(const struct fgio_inflight *inflight)
 {
 	return fgio_load_acquire(&inflight->word) &
 	       ((1ULL << FGIO_INFLIGHT_EPOCH_SHIFT) - 1);
 }
 
-/* A request goes to the device. Return: what fgio_inflight_leave() wants. */
+/* A request goes to the device. Return: the epoch for fgio_inflight_leave(). */
 static inline u32 fgio_inflight_enter(struct fgio_inflight *inflight)
 {
 	return fgio_add(&inflight->word, 1) >> FGIO_INFLIGHT_EPOCH_SHIFT;
 }
 
 /*
- * It left the device. Return: how many are there still. A full barrier on both
+ * It left the device. Return: requests still there. A full barrier on both
  * sides.
  */
 static inline u32 fgio_inflight_leave(struct fgio_inflight *inflight, u32 epoch)
@@ -76,7 +77,7 @@ static inline u32 fgio_inflight_leave(struct fgio_inflight *inflight, u32 epoch)
 	       (without >> FGIO_INFLIGHT_BITS & FGIO_INFLIGHT_MASK);
 }
 
-/* Those that are in the device now count no more. */
+/* Requests now in the device count no more. */
 static inline void fgio_inflight_write_off(struct fgio_inflight *inflight)
 {
 	u64 word = fgio_load(&inflight->word);

@@ -4,7 +4,7 @@
 
 #define NO_PLACE FGIO_BUCKET_NODES
 
-/* Where a task's node is; with 0 for the task, where there is a free one. */
+/* Index of a task's node; with 0 for the task, of a free one. */
 static unsigned int place_of(const struct fgio_bucket *bucket, u64 task)
 {
 	unsigned int place;
@@ -15,7 +15,7 @@ static unsigned int place_of(const struct fgio_bucket *bucket, u64 task)
 	return place;
 }
 
-/* Numbers are never compared further apart than half of their range. */
+/* Numbers compared are never further apart than half of their range. */
 static bool is_older(u32 walk, u32 than)
 {
 	return (s32)(walk - than) < 0;
@@ -72,7 +72,7 @@ static void clear(struct fgio_bucket *bucket, unsigned int place)
 	free_when_idle(bucket, place);
 }
 
-/* The last walk that found a reason to boost a node that has leases. */
+/* The last walk that found a reason to boost a node with leases. */
 static u32 boosted_last(const struct fgio_node *node)
 {
 	const struct fgio_lease *last = NULL;
@@ -87,7 +87,7 @@ static u32 boosted_last(const struct fgio_node *node)
 	return last ? last->walk : 0;
 }
 
-/* What gives way in a full bucket, first to last; see fgio_wait_begin(). */
+/* The order in which nodes give way in a full bucket; see fgio_wait_begin(). */
 enum worth {
 	WORTH_DECLARED,
 	WORTH_WAIT,
@@ -184,7 +184,7 @@ u32 fgio_wait_begin(struct fgio_bucket *bucket, u64 task, bool foreground,
 	return wait->seq;
 }
 
-/* A wait's position among those of its task; their number when it is over. */
+/* Position of a wait among those of its task; their number if it is over. */
 static unsigned int position_of(const struct fgio_node *node, u32 seq)
 {
 	unsigned int i;
@@ -195,7 +195,7 @@ static unsigned int position_of(const struct fgio_node *node, u32 seq)
 	return i;
 }
 
-/* The position of the first wait that began after the one with this number. */
+/* Position of the first wait that began after the one with this number. */
 static unsigned int position_after(const struct fgio_node *node, u32 seq)
 {
 	unsigned int i;
@@ -354,7 +354,7 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 	mine = lease_for(node, lease);
 	*renewed = mine->root &&
 		   (same_reason(mine, lease) || mine->walk == lease->walk);
-	/* Reasons of one walk do not push each other out: none is better. */
+	/* Reasons of one walk do not evict each other: none is better. */
 	if (!*renewed || same_reason(mine, lease))
 		*mine = *lease;
 	fgio_store(&bucket->tasks[place], task);
@@ -467,7 +467,7 @@ void fgio_bucket_clear(struct fgio_bucket *bucket)
 		clear(bucket, place);
 }
 
-/* Only what the last walk used is cleared: walks are short, the table is not. */
+/* Clears only what the last walk used: walks are short, the table is not. */
 void fgio_walk_begin(struct fgio_walk *walk)
 {
 	u32 i;
@@ -479,7 +479,7 @@ void fgio_walk_begin(struct fgio_walk *walk)
 }
 
 /*
- * Where a task is noted as visited, or would be: the table is never full, so
+ * Where a task is noted as visited, or would be. The table is never full, so
  * there is an empty place behind any hash.
  */
 static u32 *visited_place(const struct fgio_walk *walk, u64 task)
@@ -524,7 +524,7 @@ bool fgio_walk_root(struct fgio_walk *walk, u64 task)
 	return *visited || append_link(walk, visited, &link);
 }
 
-/* The task that was found is followed in turn, unless it was or will be. */
+/* The found task is followed in turn, unless it was or will be. */
 static void follow_later(struct fgio_walk *walk, const struct fgio_lease *lease,
 			 u64 task)
 {
@@ -561,7 +561,7 @@ void fgio_walk_found(struct fgio_walk *walk, u64 task)
 		.guess = link->guess || walk->guesses,
 	};
 
-	/* A cycle leads back to the root, which is foreground as it is. */
+	/* A cycle leads back to the root, which is foreground anyway. */
 	if (!task || task == link->task || task == link->root ||
 	    link->depth >= walk->depth_max)
 		return;

@@ -52,7 +52,7 @@ static inline void fgio_list_add_tail(struct fgio_list *list,
 	fgio_list_insert_between(node, list->prev, list);
 }
 
-/* Leaves @node a list of its own, so that removing it twice does no harm. */
+/* Leaves @node a list of its own: removing it twice does no harm. */
 static inline void fgio_list_remove(struct fgio_list *node)
 {
 	node->prev->next = node->next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the language has not for numbers that are not negative. */
+/* Minimum, maximum and saturating subtraction of unsigned numbers. */
 #ifndef FGIO_CORE_NUMBER_H
 #define FGIO_CORE_NUMBER_H
 
@@ -15,7 +15,7 @@ static inline u64 larger(u64 one, u64 other)
 	return one > other ? one : other;
 }
 
-/* By how much one is larger than the other; 0 where it is not. */
+/* How much @one exceeds @other; 0 if it does not. */
 static inline u64 beyond(u64 one, u64 other)
 {
 	return one > other ? one - other : 0;

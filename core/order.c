@@ -8,7 +8,7 @@ void fgio_order_init(struct fgio_order *order)
 	fgio_list_init(&order->fifo[true]);
 }
 
-/* One that the device gave back, or of unknown age, has waited enough. */
+/* A request that the device gave back, or of unknown age, has waited enough. */
 static bool is_overdue(const struct fgio_request *request, u64 now_ns)
 {
 	u64 expire_ns = request->write ? FGIO_ORDER_WRITE_NS :
@@ -17,7 +17,7 @@ static bool is_overdue(const struct fgio_request *request, u64 now_ns)
 	return !request->queued_ns || now_ns >= request->queued_ns + expire_ns;
 }
 
-/* The next one of the batch that is under way, or NULL. */
+/* The next request of the batch under way, or NULL. */
 static struct fgio_request *next_of_batch(const struct fgio_order *order,
 					  const struct fgio_sweep *sweep)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Which of the queued requests of one class goes next. The rules are those of
- * mq-deadline, where they keep a disk's arm from seeking, and finer where no
- * arm has to be kept.
+ * The order of the queued requests of one class. The rules are those of
+ * mq-deadline where they keep a disk's arm from seeking, and finer where there
+ * is no arm.
  *
  * Reads go before writes, since a task waits for nearly every read and for few
- * writes; but after FGIO_ORDER_STARVED times, it is the turn of the writes. How
- * much a time is depends on what the order is for:
+ * writes; but after FGIO_ORDER_STARVED times, it is the turn of the writes. One
+ * time is, depending on what the order is for:
  *
- * - FGIO_ORDER_SWEEP, where the drive has a platter: up to FGIO_ORDER_BATCH
- *   requests of one direction, in the order of their sectors, upwards from the
- *   last one. Each batch begins with the oldest request where that is overdue,
- *   or where the sweep is at its end.
- * - FGIO_ORDER_SHARE, where it has none: as many, but in the order of arrival,
- *   and a read waits for no more than the writes whose turn it is.
- * - FGIO_ORDER_AGE, where few requests go at a time, or all are waited for: one.
+ * - FGIO_ORDER_SWEEP, for a disk that rotates: up to FGIO_ORDER_BATCH requests
+ *   of one direction, in the order of their sectors, upwards from the last one.
+ *   Each batch begins with the oldest request if that is overdue, or if the
+ *   sweep is at its end.
+ * - FGIO_ORDER_SHARE, for other drives: the same number in the order of
+ *   arrival, and a read waits only for the writes whose turn it is.
+ * - FGIO_ORDER_AGE, where few requests go at a time or all are waited for: one.
  *   A read never stands behind a pile of writes, nor a write behind a pile of
  *   reads: a commit among many critical reads has two before it, and a read
  *   among the writes that an fsync made critical has one.
@@ -37,9 +37,9 @@
 #define FGIO_ORDER_READ_NS 500000000ULL
 #define FGIO_ORDER_WRITE_NS 5000000000ULL
 /*
- * Two batches of reads. mq-deadline's end before 16 where its sweep does, and of
- * the two directions that happens to the one with fewer queued, which is the
- * reads: with 32 here, writes had 94 to 95 % of its share of an NVMe drive.
+ * Two batches of reads. mq-deadline's batches end before 16 where its sweep
+ * does, which cuts the direction with fewer queued requests, the reads: with 32
+ * here, writes had 94 to 95 % of its share of an NVMe drive.
  */
 #define FGIO_ORDER_SHARE_READS 30
 
@@ -53,13 +53,13 @@ enum fgio_order_by {
  * struct fgio_order - the queued requests of a class; only the functions below
  *	touch the members
  * @fifo: by direction, the oldest first
- * @position: where the last one of each direction ended, in sectors
- * @batch: requests of the batch that is under way, of a sweep
+ * @position: end of the last one of each direction, in sectors
+ * @batch: requests of the batch under way, of a sweep
  * @write: its direction
- * @starved: batches of reads that went while writes were queued, since one of
- *	writes did
+ * @starved: batches of reads that went with writes queued, since the last
+ *	writes
  * @passed: the same in requests, without a sweep
- * @turn: writes that went since it is their turn
+ * @turn: writes that went in their turn
  */
 struct fgio_order {
 	struct fgio_list fifo[FGIO_DIRECTIONS];
@@ -72,7 +72,7 @@ struct fgio_order {
 };
 
 /**
- * struct fgio_sweep - what comes next on the way over a disk
+ * struct fgio_sweep - the next requests on the way over a disk
  * @next: by direction, the queued request with the lowest sector at or beyond
  *	fgio_order.position, or NULL
  */
@@ -83,8 +83,8 @@ struct fgio_sweep {
 void fgio_order_init(struct fgio_order *order);
 
 /*
- * The two rules. Without a sweep they are inline: each I/O passes them, and most
- * find one request alone.
+ * The two rules. Without a sweep they are inline: each I/O passes them, and
+ * most find one request alone.
  */
 struct fgio_request *fgio_order_choose_on_sweep(const struct fgio_order *order,
 						const struct fgio_sweep *sweep,
@@ -105,7 +105,7 @@ fgio_order_oldest(const struct fgio_order *order, bool write)
 				 link);
 }
 
-/* Reads that may go while writes are queued, and then writes beside reads. */
+/* Reads that may go with writes queued, then writes with reads queued. */
 static inline u32 fgio_order_reads_at_a_time(enum fgio_order_by by)
 {
 	return by == FGIO_ORDER_SHARE ? FGIO_ORDER_SHARE_READS :
@@ -138,7 +138,9 @@ static inline void fgio_order_went_by_age(struct fgio_order *order,
 		order->passed++;
 		return;
 	}
-	/* The turn of the writes is over when it was long enough, or nothing vies. */
+	/*
+	 * The turn of the writes ends at its length, or when no read competes.
+	 */
 	if (both && ++order->turn < fgio_order_writes_at_a_time(by))
 		return;
 	order->passed = 0;
@@ -149,7 +151,7 @@ static inline void fgio_order_went_by_age(struct fgio_order *order,
  * fgio_order_choose() - the request that goes next
  * @order: at least one is queued
  * @by: see above
- * @sweep: what comes next on the way, for FGIO_ORDER_SWEEP
+ * @sweep: the next requests on the way, for FGIO_ORDER_SWEEP
  * @now_ns: the time, for that
  */
 static inline struct fgio_request *
@@ -161,7 +163,7 @@ fgio_order_choose(const struct fgio_order *order, enum fgio_order_by by,
 		       fgio_order_choose_by_age(order, by);
 }
 
-/* @request, which was just chosen so, goes; it is queued still. */
+/* @request, the last one chosen this way, goes; it is still queued. */
 static inline void fgio_order_went(struct fgio_order *order,
 				   const struct fgio_request *request,
 				   enum fgio_order_by by,

@@ -9,7 +9,7 @@
 enum mode {
 	FREE,     /* nothing is held back */
 	RECENT,   /* critical I/O may come back */
-	WEIGHED,  /* it is about */
+	WEIGHED,  /* critical I/O is about */
 };
 
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
@@ -55,7 +55,7 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 	struct fgio_list *fifo = fifo_of(queue, request);
 	u8 class = request->class;
 
-	/* There was none since the last one left: what is measured ended there. */
+	/* The last one left earlier: that ended the time that is measured. */
 	if (queue->measures && class == FGIO_NONCRITICAL &&
 	    !queue->queued[FGIO_NONCRITICAL] &&
 	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
@@ -127,7 +127,7 @@ static u32 counted(const struct fgio_queue *queue)
 	return fgio_inflight_counted(&queue->in_device[FGIO_NONCRITICAL]);
 }
 
-/* By the fixed limit; by that of one, where there is none. */
+/* The fixed limit, or a limit of one if there is none. */
 static bool device_has_room(const struct fgio_queue *queue)
 {
 	u32 max = queue->config.noncritical_in_device_max;
@@ -149,14 +149,14 @@ static u64 release_interval_ns(const struct fgio_queue *queue,
 
 	if (!adapts(queue))
 		return interval_ns;
-	return fgio_depth_promise_ns(&queue->depth, released->sectors,
-				     released->write, interval_ns);
+	return fgio_depth_min_service_ns(&queue->depth, released->sectors,
+					 released->write, interval_ns);
 }
 
 /*
- * A request that went late does not put off the next one: the intervals stay
- * on their grid, so that the promised rate is kept on average. But no more
- * than one interval is made good, or a long pause would end in a burst.
+ * A late release does not delay the next one: the intervals stay on their grid,
+ * so the rate holds on average. At most one interval is made up for: a long
+ * pause must not end in a burst.
  */
 static void plan_next_release(struct fgio_queue *queue,
 			      const struct fgio_request *released, u64 now_ns)
@@ -171,7 +171,10 @@ static void plan_next_release(struct fgio_queue *queue,
 	fgio_store(&queue->next_release_ns, on_grid_ns);
 }
 
-/* Beside critical I/O, and among it, age alone counts: few are in the device. */
+/*
+ * Beside and among critical I/O only age counts: few requests are in the
+ * device.
+ */
 static struct fgio_request *next_of(const struct fgio_queue *queue,
 				    enum fgio_class class)
 {
@@ -192,7 +195,7 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 				 in_device, now_ns);
 }
 
-/* Begins with the first call for which both classes are about. */
+/* Begins with the first call that finds I/O of both classes about. */
 static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
 	bool measures = mode != FREE && adapts(queue) &&
@@ -224,7 +227,8 @@ static void measure_request(struct fgio_queue *queue,
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
 				request->class, request->sector,
-				request->sectors, request->write, others, now_ns);
+				request->sectors, request->write, others,
+				now_ns);
 }
 
 static void hand_to_device(struct fgio_queue *queue,
@@ -241,7 +245,7 @@ static void hand_to_device(struct fgio_queue *queue,
 		queue->counters.waited_ns[class] += now_ns - request->queued_ns;
 }
 
-/* What follows, up to choose_withholding(), chooses the request that goes. */
+/* The functions up to choose_withholding() choose the request that goes. */
 
 static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
 					     enum fgio_class class)
@@ -252,7 +256,7 @@ static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
 	return request;
 }
 
-/* For a moment, critical I/O is to be alone. */
+/* A probe: critical I/O is to be alone for a moment. */
 static bool probes(const struct fgio_queue *queue)
 {
 	return adapts(queue) && fgio_depth_probes(&queue->depth);
@@ -278,7 +282,7 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 	return critical ? oldest_of(queue, FGIO_CRITICAL) : NULL;
 }
 
-/* As if there was one class, but that critical requests go first. */
+/* As with one class, but critical requests go first. */
 static struct fgio_request *next_unweighed(struct fgio_queue *queue,
 					   const struct fgio_sweep *sweep,
 					   u64 now_ns)
@@ -294,13 +298,16 @@ static struct fgio_request *next_unweighed(struct fgio_queue *queue,
 	return request;
 }
 
-/* How long critical I/O may come back after it was about. */
+/* Length of the recent window. */
 static u64 recent_ns(const struct fgio_queue *queue)
 {
 	return FGIO_QUEUE_RECENT_WINDOWS * queue->config.critical_window_ns;
 }
 
-/* Whether critical I/O was about lately, and is to find the device nearly free. */
+/*
+ * Whether this is a recent window: critical I/O should find the device nearly
+ * idle.
+ */
 static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
 			  u64 now_ns)
 {
@@ -308,7 +315,7 @@ static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
 	       beyond(now_ns, seen_ns) < recent_ns(queue);
 }
 
-/* What was seen at @seen_ns is long ago, unless it was seen again meanwhile. */
+/* Forgets critical I/O seen at @seen_ns, unless some was seen since. */
 static void forget_critical(struct fgio_queue *queue, u64 seen_ns, u64 now_ns)
 {
 	u64 until_ns = fgio_load(&queue->flush_until_ns);
@@ -320,8 +327,8 @@ static void forget_critical(struct fgio_queue *queue, u64 seen_ns, u64 now_ns)
 }
 
 /*
- * Where the caller had no reason to read the clock, nothing is weighed: critical
- * I/O that was seen since then is there for the next call.
+ * If the caller had no reason to read the clock, nothing is weighed: the next
+ * call finds the critical I/O seen since then.
  */
 static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 {
@@ -345,9 +352,9 @@ static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 }
 
 /*
- * Each request that goes and each that completes is a move. Where there is none
- * for long, the device keeps what it has, for whatever reason: its limit must
- * not keep the others.
+ * Each dispatch and each completion is a move. Without one for long, the device
+ * keeps its requests, for whatever reason: the limit must not hold up the
+ * others.
  */
 static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 {
@@ -364,7 +371,7 @@ static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 	still->since_ns = now_ns;
 }
 
-/* The first time at which what was withheld may go. */
+/* The first time at which a withheld request may go. */
 static u64 retry_at(const struct fgio_queue *queue)
 {
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
@@ -376,7 +383,7 @@ static u64 retry_at(const struct fgio_queue *queue)
 	return at_ns;
 }
 
-/* Return: NULL where all of it is withheld. */
+/* Return: NULL if all requests are withheld. */
 static struct fgio_request *choose_withholding(struct fgio_queue *queue,
 					       u64 now_ns)
 {
@@ -386,9 +393,9 @@ static struct fgio_request *choose_withholding(struct fgio_queue *queue,
 	if (request)
 		return request;
 	/*
-	 * The last non-critical request may leave the device before it can
-	 * see that its room is wanted. Say so first, then look once more:
-	 * either it sees the word, or we see the room.
+	 * The last non-critical request may leave the device before it can see
+	 * that its room is wanted. Announce that first, then look once more:
+	 * either its completion sees the flag, or this call sees the room.
 	 */
 	fgio_exchange(&queue->withheld, 1);
 	write_off_overdue(queue, now_ns);
@@ -429,7 +436,10 @@ void fgio_queue_retry(struct fgio_queue *queue)
 	fgio_exchange(&queue->withheld, 0);
 }
 
-/* Nobody waits for critical I/O any more: note when, to foresee the next. */
+/*
+ * No critical I/O is waited for any more: note the time, to predict the next
+ * one.
+ */
 static void note_quiet(struct fgio_queue *queue, u32 in_device, u64 now_ns)
 {
 	if (!in_device && adapts(queue) &&
@@ -448,7 +458,7 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	if (class == FGIO_CRITICAL)
 		fgio_raise(&queue->critical_seen_ns, now_ns);
 	in_device = fgio_inflight_leave(&queue->in_device[class], epoch);
-	/* Those that go while nothing is weighed are not measured. */
+	/* Requests dispatched while nothing was weighed are not measured. */
 	if (request->depth.sent_ns)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
 				     counted(queue), now_ns);
@@ -463,7 +473,10 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	       fgio_exchange(&queue->withheld, 0);
 }
 
-/* Who waits for it will be back: critical I/O is about as long as it may take. */
+/*
+ * The task that waits for it will be back: critical I/O stays about until it
+ * ends.
+ */
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 			     bool commits, u64 now_ns)
 {
@@ -477,14 +490,14 @@ bool fgio_queue_flush_ends(struct fgio_queue *queue,
 	u64 until_ns = flush->begin_ns + FLUSH_MOST_NS;
 
 	fgio_raise(&queue->critical_seen_ns, now_ns);
-	/* A later one that is under way keeps its own time. */
+	/* A later flush under way keeps its own time. */
 	fgio_replace(&queue->flush_until_ns, &until_ns, 0);
 	fgio_depth_flush_ends(&queue->depth, flush, now_ns);
 	return fgio_load(&queue->withheld) &&
 	       fgio_exchange(&queue->withheld, 0);
 }
 
-/* Completions tell of room only where the limit is learnt. */
+/* With a learnt limit, only a completion says that there is room. */
 bool fgio_queue_has_room(const struct fgio_queue *queue)
 {
 	return !adapts(queue) && device_has_room(queue);
@@ -505,7 +518,10 @@ bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
 	return true;
 }
 
-/* What @node is, or what comes after it where that is the head of the reads. */
+/*
+ * The request at @node, or the first write where @node is the head of the
+ * reads.
+ */
 static struct fgio_request *queued_at(const struct fgio_order *order,
 				      struct fgio_list *node)
 {

@@ -3,33 +3,35 @@
  * The two-class queue: which request goes to the device next.
  *
  * Critical requests go first. Within a class, reads go before writes, and
- * otherwise requests go in the order of their arrival, or as a disk's arm comes
- * by (order.h). Non-critical requests go with two rules (FAST'17 paper, section
- * 4.3). While critical I/O is about, no more of them are in the device than do
- * not harm it, because a device does not know whom to serve first: depth.h says
- * how many that is, or at most `noncritical_in_device_max`, where that is set;
- * and at least one goes in each `release_interval_ns` (on a disk whose pace is
- * learnt, it may be fewer: depth.h), whatever the critical load, so that
- * background work never stands still. A deep critical load makes
- * each I/O take longer than the interval: releases may then exceed the limit,
- * up to one non-critical request for eight critical ones in the device. While no critical I/O is
- * about, nothing is held back.
+ * otherwise requests go in order of arrival, or as a disk's arm passes
+ * (order.h). Non-critical requests follow two rules (FAST'17 paper, section
+ * 4.3). First, while critical I/O is about, the device gets no more of them
+ * than do no harm, since a device does not know which request is waited for:
+ * depth.h says how many, or `noncritical_in_device_max` if that is set. Second,
+ * at least one goes per `release_interval_ns` whatever the critical load, so
+ * that background work always progresses (on a disk whose service cost is
+ * learnt, it may be fewer: depth.h). Under a deep critical load each I/O takes
+ * longer than the interval. Releases may then exceed the limit, up to one
+ * non-critical request for eight critical ones in the device. While no critical
+ * I/O is about, nothing is held back.
  *
- * But for FGIO_QUEUE_RECENT_WINDOWS times `critical_window_ns` after the last critical
- * I/O it may come back, and is not to find the device full: depth.h says how much goes
- * meanwhile. Not where the limit is set by hand.
+ * For FGIO_QUEUE_RECENT_WINDOWS times `critical_window_ns` after the last
+ * critical I/O, the recent window, the next one should not find the device
+ * full: depth.h says how much goes meanwhile. There is none if the limit is set
+ * by hand.
  *
- * What is queued goes: critical requests at once, and for the others there is
- * always a time at which the caller asks again, whatever the device does
- * (fgio_queue_retry_ns()). Where none of those in the device completes and none
- * goes for FGIO_QUEUE_STILL_NS, they are written off: they count for no limit
- * any more (inflight.h).
+ * No request waits for ever. Critical requests go at once, and for the others
+ * there is always a time at which the caller asks again, whatever the device
+ * does (fgio_queue_retry_ns()). If no non-critical request goes or completes
+ * for FGIO_QUEUE_STILL_NS, those in the device are written off: no limit counts
+ * them any more (inflight.h).
  *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
  * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
- * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at any time,
- * in any context, beside them and beside each other. Nothing here sleeps,
- * allocates or loops, except that _promote_sector() walks the non-critical FIFOs.
+ * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at
+ * any time, in any context, beside them and beside each other. Nothing here
+ * sleeps, allocates or loops, except that _promote_sector() walks the
+ * non-critical FIFOs.
  */
 #ifndef FGIO_CORE_QUEUE_H
 #define FGIO_CORE_QUEUE_H
@@ -44,12 +46,12 @@
 #include "types.h"
 
 /**
- * struct fgio_queue_config - what an administrator may choose
+ * struct fgio_queue_config - the administrator's settings
  * @noncritical_in_device_max: non-critical requests in the device while
- *	critical I/O is about; 0: as many as do not harm it
+ *	critical I/O is about; 0: as many as do no harm
  * @release_interval_ns: a non-critical request goes at least this often; see
- *	fgio_depth_promise_ns()
- * @critical_window_ns: critical I/O is about for so long after the last one
+ *	fgio_depth_min_service_ns()
+ * @critical_window_ns: critical I/O is about for this time after the last one
  *	completed
  */
 struct fgio_queue_config {
@@ -66,14 +68,13 @@ struct fgio_queue_config {
 	})
 
 /**
- * struct fgio_queue_counters - totals since fgio_queue_init(), per class where
- *	an array
+ * struct fgio_queue_counters - totals since fgio_queue_init(), arrays per class
  * @queued: requests inserted
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
- *	went while I/O of both classes was about, or critical I/O
- *	could come back (otherwise the clock is read for a disk alone)
- * @promoted: queued requests that changed to the critical class
+ *	went while I/O of both classes was about, or in a recent window
+ *	(otherwise the clock is read for disks only)
+ * @promoted: queued requests that became critical
  * @starvation_releases: non-critical requests that went before critical ones,
  *	or beyond the limit, because the release interval had passed
  */
@@ -85,20 +86,22 @@ struct fgio_queue_counters {
 	u64 starvation_releases;
 };
 
-/* Critical I/O may come back for so many windows after it was about. */
+/* Length of the recent window, in critical windows. */
 #define FGIO_QUEUE_RECENT_WINDOWS 20
 
 /* A release may exceed the limit up to this share of the critical requests. */
 #define FGIO_RELEASE_SHARE 8
 
 /*
- * Non-critical requests that are in the device for so long, without one of them
- * completing, are written off. Drives take less for a request, but for the
- * recovery of an error: then one more each second does no harm.
+ * Non-critical requests in the device are written off when none of them
+ * completed for this long. Only the recovery of an error takes a drive longer;
+ * one more request per second does no harm then.
  */
 #define FGIO_QUEUE_STILL_NS 1000000000ULL
 
-/* Since when no non-critical request went or completed, at @moves of both. */
+/*
+ * Time since when no non-critical request went or completed, at @moves of both.
+ */
 struct fgio_queue_still {
 	u64 moves;
 	u64 since_ns;
@@ -106,7 +109,7 @@ struct fgio_queue_still {
 
 /* Only the functions below touch the members. */
 struct fgio_queue {
-	/* Read by all, and hardly ever written. */
+	/* Read by all paths, and hardly ever written. */
 	struct fgio_queue_config config;
 	bool one_class;
 
@@ -116,16 +119,17 @@ struct fgio_queue {
 	u64 next_release_ns;
 	u64 retry_ns;
 	bool measures;
-	bool unseen; /* non-critical requests went while it did not */
+	bool unseen; /* non-critical requests went unmeasured */
 	struct fgio_queue_still still;
 	struct fgio_queue_counters counters;
 	struct fgio_depth depth;
 
 	/*
-	 * Written by completions, too: apart, so that they do not fight with
-	 * dispatch for a cache line.
+	 * Written by completions as well: off the cache lines that dispatch
+	 * writes.
 	 */
-	struct fgio_inflight in_device[FGIO_CLASSES] __attribute__((aligned(64)));
+	struct fgio_inflight in_device[FGIO_CLASSES]
+		__attribute__((aligned(64)));
 	u32 withheld;
 	u64 critical_seen_ns;
 	u64 flush_until_ns;
@@ -139,13 +143,13 @@ void fgio_queue_configure(struct fgio_queue *queue,
 			  const struct fgio_queue_config *config);
 
 /**
- * fgio_queue_set_one_class() - tell classes apart no more, or again
+ * fgio_queue_set_one_class() - stop telling classes apart, or resume
  * @queue: the queue
  * @one_class: nothing is withheld, and requests go as those of one class do;
- *	the caller inserts all of them as non-critical. Critical ones that are
- *	queued go first
+ *	the caller inserts all of them as non-critical. Queued critical ones go
+ *	first
  *
- * Takes effect at once: the caller must see to it that fgio_queue_next() is
+ * Takes effect at once: the caller must make sure that fgio_queue_next() is
  * called.
  */
 void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class);
@@ -154,8 +158,8 @@ void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class);
  * fgio_queue_insert() - queue an idle request
  * @queue: the queue
  * @request: state IDLE, sector, sectors, write, class and queued_ns set
- * @at_head: go before all queued requests of its class and direction (a
- *	request that the device gave back); it is overdue
+ * @at_head: go before all queued requests of its class and direction (a request
+ *	that the device gave back); it is overdue
  */
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head);
@@ -163,10 +167,10 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 /**
  * fgio_queue_absorb() - a queued request swallowed another
  * @queue: the queue
- * @request: queued; it takes the place of @absorbed where that waits longer,
- *	and becomes critical where @absorbed is
- * @absorbed: queued, idle afterwards; or idle, because it was merged before it
- *	could be inserted
+ * @request: queued; takes the place of @absorbed if that waited longer, and
+ *	becomes critical if @absorbed is
+ * @absorbed: queued, idle afterwards; or idle, merged before it could be
+ *	inserted
  */
 void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
 		       struct fgio_request *absorbed);
@@ -175,24 +179,23 @@ void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
 void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
 
 /**
- * fgio_queue_next() - the request that goes to the device now
+ * fgio_queue_next() - dispatch a request
  * @queue: the queue
- * @now_ns: a clock that never goes back; any value while
- *	fgio_queue_needs_clock() says false
- * @sweep: the non-critical requests that come next on the way over a disk, or
- *	NULL; where fgio_queue_sweeps() says true. They go before older ones only
- *	while no critical I/O is about
+ * @now_ns: a monotonic clock; any value while fgio_queue_needs_clock() is false
+ * @sweep: the next non-critical requests on the way over a disk, or NULL; for
+ *	fgio_queue_sweeps(). They go before older ones only while no critical
+ *	I/O is about
  *
- * Return: the request, now in the device, or NULL when nothing may go. When
- * something was withheld, fgio_queue_retry_ns() says when another call is due
- * at the latest, and fgio_queue_left_device() may ask for one before.
+ * Return: the request, now in the device, or NULL when nothing may go. If a
+ * request was withheld, fgio_queue_retry_ns() is the latest time for another
+ * call, and fgio_queue_left_device() may ask for one before.
  */
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     const struct fgio_sweep *sweep);
 
 /*
- * Whether the order of sectors matters: the drive has a platter, as far as was
- * learnt of it (platter.h).
+ * Whether the order of sectors matters: the drive rotates, as far as is known
+ * (rotation.h).
  */
 static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
 {
@@ -200,7 +203,7 @@ static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
 	       queue->queued[FGIO_NONCRITICAL];
 }
 
-/* The sector from which on fgio_sweep.next is looked for. */
+/* The sector from which to look for fgio_sweep.next. */
 static inline u64 fgio_queue_position(const struct fgio_queue *queue,
 				      bool write)
 {
@@ -208,19 +211,19 @@ static inline u64 fgio_queue_position(const struct fgio_queue *queue,
 }
 
 /**
- * fgio_queue_retry_ns() - when the queue is to be run again
+ * fgio_queue_retry_ns() - when to run the queue again
  * @queue: the queue, for which fgio_queue_next() just returned NULL
  *
- * This is the one rule by which nothing stands still: what is queued either
- * makes fgio_queue_has_work() say true, or is withheld until this time. The
- * caller sets a timer for it, which calls fgio_queue_retry() and runs the queue.
- * A completion that makes room may do so before, and need not come.
+ * The one rule that rules out a stall: a queued request either makes
+ * fgio_queue_has_work() true, or is withheld until this time. The caller sets a
+ * timer for it, which calls fgio_queue_retry() and runs the queue. A completion
+ * may run the queue before, but none is needed.
  *
  * Return: a time, at most FGIO_QUEUE_STILL_NS ahead; 0: nothing is withheld.
  */
 u64 fgio_queue_retry_ns(const struct fgio_queue *queue);
 
-/* That time has come: fgio_queue_has_work() is to say so. */
+/* The retry time has come: fgio_queue_has_work() becomes true. */
 void fgio_queue_retry(struct fgio_queue *queue);
 
 /**
@@ -229,30 +232,35 @@ void fgio_queue_retry(struct fgio_queue *queue);
  * @request: a request that fgio_queue_next() returned; idle afterwards
  * @now_ns: the time, on the clock of fgio_queue_next()
  *
- * Return: whether requests were withheld for want of room in the device and
- * may go now, so that the caller must see to it that fgio_queue_next() is
- * called again.
+ * Return: whether requests were withheld for want of room and may go now: the
+ * caller must make sure that fgio_queue_next() is called again.
  */
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns);
 
-/* A flush of the drive's cache begins, and a foreground task waits for it. Any context. */
+/*
+ * A flush of the drive's cache begins that a foreground task waits for. Any
+ * context.
+ */
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 			     bool commits, u64 now_ns);
 
-/* It is over. Return: as fgio_queue_left_device(). Any context. */
+/* It completed. Return: as fgio_queue_left_device(). Any context. */
 bool fgio_queue_flush_ends(struct fgio_queue *queue,
 			   const struct fgio_flush *flush, u64 now_ns);
 
-/* Of fgio_queue_has_work(): whether what was withheld has room by now. */
+/*
+ * Slow path of fgio_queue_has_work(): whether there is room for withheld
+ * requests.
+ */
 bool fgio_queue_has_room(const struct fgio_queue *queue);
 
-/* What follows, up to fgio_queue_needs_clock(), is asked for each I/O: inline. */
+/* The functions up to fgio_queue_needs_clock() run for each I/O: inline. */
 
 /*
- * Whether fgio_queue_next() could return a request. May say true when it
- * could not; says false only while a fgio_queue_left_device() or a
- * fgio_queue_retry() is to come or the queue is empty.
+ * Whether fgio_queue_next() could return a request. May be true when it could
+ * not; false only while an fgio_queue_left_device() or fgio_queue_retry() is to
+ * come, or the queue is empty.
  */
 static inline bool fgio_queue_has_work(const struct fgio_queue *queue)
 {
@@ -269,7 +277,7 @@ static inline bool fgio_queue_holds_requests(const struct fgio_queue *queue)
 	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
 }
 
-/* How many requests of a class are in the device, or were a moment ago. */
+/* Requests of a class in the device, now or a moment ago. */
 static inline u32 fgio_queue_in_device(const struct fgio_queue *queue,
 				       enum fgio_class class)
 {
@@ -291,7 +299,7 @@ static inline bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 	       fgio_load(&queue->flush_until_ns);
 }
 
-/* Without I/O of both classes there is nothing to weigh against each other. */
+/* Without I/O of both classes there is nothing to weigh. */
 static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
 {
 	return !fgio_load(&queue->one_class) &&
@@ -301,8 +309,8 @@ static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
 }
 
 /*
- * Whether fgio_queue_next() will look at the clock: to weigh, or since an arm
- * must not keep the oldest request waiting without end.
+ * Whether fgio_queue_next() will read the clock: to weigh, or to bound the wait
+ * of the oldest request on a disk.
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
@@ -310,14 +318,14 @@ static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 }
 
 /*
- * Whether critical I/O is about: queued, in the device, or lately seen. Looks at
- * the clock only where fgio_queue_saw_critical() says true.
+ * Whether critical I/O is about: queued, in the device, or recent. Uses the
+ * clock only if fgio_queue_saw_critical().
  */
 bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
 
 /*
- * The queued requests of a class, one after the other: the reads, then the
- * writes, in the order of their arrival. NULL: there is none.
+ * The queued requests of a class, one by one: reads, then writes, in order of
+ * arrival. NULL: there is none.
  */
 struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
 				      enum fgio_class class);
@@ -332,8 +340,8 @@ struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
 	     (request) = (following))
 
 /*
- * Whether a request is in the device. It may have completed when the caller
- * knows, unless the caller rules that out.
+ * Whether a request is in the device. It may complete before the caller sees
+ * the answer, unless the caller rules that out.
  */
 bool fgio_request_is_in_device(const struct fgio_request *request);
 
@@ -342,15 +350,15 @@ bool fgio_request_is_in_device(const struct fgio_request *request);
  * @queue: the queue
  * @request: the request
  *
- * It goes behind the critical requests that are queued already: they were
- * waited for before it was.
+ * It goes behind the queued critical requests: they were waited for before it
+ * was.
  *
- * Return: whether it moved; false when it is critical already, or not queued.
+ * Return: whether it moved; false if it is critical already, or not queued.
  */
 bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request);
 
 /**
- * fgio_queue_promote_sector() - move what is queued at a sector
+ * fgio_queue_promote_sector() - promote a request queued at a sector
  * @queue: the queue
  * @sector: a sector that the request covers
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* A request as core knows it: queued (order.h), and in the device (depth.h). */
+/* A request in core: queued (order.h), or in the device (depth.h). */
 #ifndef FGIO_CORE_REQUEST_H
 #define FGIO_CORE_REQUEST_H
 
@@ -18,12 +18,12 @@ enum fgio_request_state {
  * @link: position in the FIFO of its class while queued
  * @sector: first sector (512 bytes)
  * @sectors: length
- * @depth: core/depth.h's own, while it is in the device
+ * @depth: private to depth.h while it is in the device
  * @class: enum fgio_class
  * @state: enum fgio_request_state; see fgio_request_is_in_device()
  * @write: it is no read
- * @epoch: inflight.h's own, while it is in the device
- * @queued_ns: when it was inserted, on the clock of fgio_queue_next(); 0 when
+ * @epoch: private to inflight.h while it is in the device
+ * @queued_ns: time of its insertion, on the clock of fgio_queue_next(); 0 if
  *	unknown
  */
 struct fgio_request {

@@ -4,9 +4,9 @@
 #include "samples.h"
 
 /*
- * A word: whether it was quiet (bit 0), critical (1), its kind (2), whether it was far
- * (7), how many others were left (8), what it took (16) and was expected to wait (42),
- * both in 64 ns. 0 is none: something always took time.
+ * A word: quiet (bit 0), critical (1), kind (2), far (7), others (8), took_ns
+ * (16) and wait_ns (42), both in 64 ns. 0 is an empty word: every I/O took
+ * time.
  */
 #define CRITICAL_SHIFT 1
 #define KIND_SHIFT 2
@@ -61,7 +61,7 @@ bool fgio_samples_take(struct fgio_samples *samples,
 
 	if (noted - samples->taken > FGIO_SAMPLES)
 		samples->taken = noted - FGIO_SAMPLES;
-	/* One that is counted may not be there yet: it is lost. */
+	/* A counted sample may not be written yet: it is lost. */
 	while (!word && samples->taken != noted)
 		word = fgio_exchange(
 			&samples->word[samples->taken++ % FGIO_SAMPLES], 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The way of completions, which come at any time and anywhere, to who learns from them:
- * a ring without a lock, of one word for each. Where it overflows, the oldest are
- * forgotten.
+ * Hands completions, which run at any time on any CPU, to the code that learns
+ * from them: a lockless ring with one word per completion. On overflow, the
+ * oldest are lost.
  */
 #ifndef FGIO_CORE_SAMPLES_H
 #define FGIO_CORE_SAMPLES_H
@@ -13,13 +13,13 @@
 
 /**
  * struct fgio_sample - an I/O that completed
- * @took_ns: in the drive
- * @wait_ns: expected of that
- * @others: non-critical ones that were left there; 255: at least so many
- * @kind: see floor.h
- * @quiet: no other non-critical request, nor work left by one, was there
+ * @took_ns: time in the drive
+ * @wait_ns: the expected wait in that
+ * @others: non-critical requests left in the drive; 255: at least 255
+ * @kind: see base_latency.h
+ * @quiet: the drive had no other non-critical request, nor work left by one
  * @critical: its class
- * @far: a read, far from those before it: see platter.h
+ * @far: a read far from the reads before it, see rotation.h
  */
 struct fgio_sample {
 	u64 took_ns;
@@ -32,8 +32,8 @@ struct fgio_sample {
 };
 
 /*
- * Only the functions below touch the members. All zero: empty. @taken is apart
- * from what completions write.
+ * Only the functions below touch the members. All zero: empty. @taken is off
+ * the cache lines that completions write.
  */
 struct fgio_samples {
 	u32 taken;
@@ -45,7 +45,7 @@ struct fgio_samples {
 void fgio_samples_note(struct fgio_samples *samples,
 		       const struct fgio_sample *sample);
 
-/* Return: false when there is none. The caller serialises. */
+/* Return: false when the ring is empty. The caller serialises. */
 bool fgio_samples_take(struct fgio_samples *samples,
 		       struct fgio_sample *sample);
 

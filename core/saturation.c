@@ -5,21 +5,20 @@
 #define MILLISECOND 1000000ULL
 
 /*
- * Critical I/O is looked at in intervals of this length, or longer where fewer
+ * Critical I/O is judged in intervals of this length, or longer where fewer
  * I/Os than this complete in one: a disk that is busy elsewhere is not idle.
  */
 #define INTERVAL_NS (64 * MILLISECOND)
 #define INTERVAL_COUNT 8
 #define INTERVAL_MOST_NS (1000 * MILLISECOND)
 /*
- * It saturates the drive in an interval in which this many of its I/Os are in
- * the drive on average, and none is there for at most this part of the time.
+ * It saturates the drive in an interval with at least this many of its I/Os in
+ * the drive on average, and none in it for at most this part of the time.
  */
 #define BUSY_MEAN 2
 #define BUSY_PAUSE 8
 /*
- * It stopped doing so where there are fewer, in tenths of one, or none for this
- * part.
+ * It no longer does with fewer, in tenths of one, or with none for this part.
  */
 #define LEFT_MEAN_TENTHS 13
 #define LEFT_PAUSE 4
@@ -27,15 +26,15 @@
 #define SEEN 2
 
 /*
- * Harm is in permille of what critical I/O takes alone: the aim, and the most
- * that is borne. It is averaged over blocks of I/Os: those in the drive at one
+ * Harm is in permille of the time alone: the aim, and the most that is
+ * tolerated. It is averaged over blocks of I/Os: those in the drive at one
  * moment are one observation, not many.
  */
 #define HARM_AIM 235
 #define HARM_MOST 250
 /* Anything less is noise. */
 #define HARM_LEAST 20
-/* What a tail that is too long counts as. */
+/* A tail that is too long counts as this. */
 #define HARM_TAIL 265
 #define BLOCK 16
 /*
@@ -50,9 +49,9 @@
 #define SURE_MORE 4
 
 /*
- * An I/O is late that takes half as long again as the tail, an estimate that
- * rises by this part of any excess and falls by this part of itself otherwise.
- * One late I/O in LATE_BLOCKS blocks, 3 %, is borne.
+ * An I/O is late at half as long again as the tail, an estimate that rises by
+ * this part of any excess and falls by this part of itself otherwise. One late
+ * I/O in LATE_BLOCKS blocks, 3 %, is tolerated.
  */
 #define TAIL_RISE 2
 #define TAIL_FALL 2048
@@ -61,25 +60,19 @@
 
 #define LIMIT_MOST (1024 * FGIO_SATURATION_ONE)
 #define LIMIT_LEAST 1U
-/*
- * The next I/O does at least this part of the harm that those before it did on
- * average.
- */
+/* One more I/O does at least this part of the mean harm of those before it. */
 #define SLOPE_SHARE 4
 
-/*
- * A limit that was too high is tried again after this; twice as long each time.
- */
+/* Time until a limit that was too high is tried again; doubles each time. */
 #define CEILING_FIRST_NS (1000 * MILLISECOND)
 #define CEILING_MOST_NS (16000 * MILLISECOND)
 
 /*
- * A part of a probe has at least this many critical I/Os and this length. The
- * probe ends when it had its parts and the last two differ by less than an
- * ALIKE_SHARE: earlier, the drive still has work or spent credits of the
- * background. That is assumed a few times only, since a drive whose speed
- * changes never has two alike. The first probe is longer, since all verdicts
- * rest on it.
+ * Least critical I/Os and least length of a part of a probe. The probe ends
+ * when it had its parts and the last two differ by less than an ALIKE_SHARE:
+ * earlier, the drive still has work or spent credits of the background. That is
+ * assumed a few times only, since a drive whose speed changes never has two
+ * alike. The first probe is longer, since all verdicts rest on it.
  */
 #define PROBE_COUNT 16U
 #define PROBE_PART_NS (8 * MILLISECOND)
@@ -89,25 +82,22 @@
 #define PROBE_SETTLES 3
 #define PROBE_LONGEST_NS (1500 * MILLISECOND)
 /*
- * Probes take one part in this many of the time. They are this far apart at
- * first and at most.
+ * Probes take one part in this many of the time; their first and longest
+ * distance.
  */
 #define PROBE_SHARE 24
 #define PROBE_FIRST_NS (250 * MILLISECOND)
 #define PROBE_MOST_NS (2000 * MILLISECOND)
 
-/* A kind's mean time alone is taken from at least this many I/Os of a probe. */
+/* A kind's mean time alone needs at least this many I/Os of a probe. */
 #define ALONE_LEAST 8U
 
 /* I/Os over which other means are taken. */
 #define MEAN_SPAN 16
-/*
- * After a change, nothing counts for this many mean times of an I/O in the
- * drive.
- */
+/* After a change, nothing counts for this many mean times of an I/O. */
 #define SETTLE_TIMES 2
 
-/* Odd, so that the turns of a limit's fraction are spread evenly. */
+/* Odd, to spread the turns of a limit's fraction evenly. */
 #define STRIDE 7U
 
 /* An I/O counts as at most this many times what it takes alone... */
@@ -115,7 +105,7 @@
 /* ...and as at most this long. */
 #define TOOK_MOST_NS (4000 * MILLISECOND)
 
-/* ---- what begins anew ---- */
+/* ---- new intervals and blocks ---- */
 
 void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns)
 {
@@ -183,7 +173,7 @@ static void probe(struct fgio_saturation *saturation, u32 parts, u64 now_ns)
 	begin_part(saturation, saturation->valid_ns);
 }
 
-/* ---- what critical I/O takes alone ---- */
+/* ---- critical I/O alone ---- */
 
 static void learn_tail(struct fgio_saturation *saturation, u8 kind, u64 took_ns)
 {
@@ -209,7 +199,8 @@ static void learn_alone(struct fgio_saturation *saturation)
 static void end_probe(struct fgio_saturation *saturation, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, saturation->probe_begin_ns);
-	u64 wait_ns = larger(saturation->probe_wait_ns, PROBE_SHARE * length_ns);
+	u64 wait_ns = larger(saturation->probe_wait_ns,
+			     PROBE_SHARE * length_ns);
 
 	learn_alone(saturation);
 	saturation->phase = FGIO_SATURATION_LIMITS;
@@ -223,7 +214,8 @@ static void end_part(struct fgio_saturation *saturation, u64 now_ns)
 {
 	u64 before_ns = saturation->part_took_ns[0];
 	u64 took_ns = saturation->part_took_ns[1] / saturation->probed;
-	u64 differs_ns = larger(before_ns, took_ns) - smaller(before_ns, took_ns);
+	u64 differs_ns = larger(before_ns, took_ns) -
+			 smaller(before_ns, took_ns);
 	bool alike = differs_ns <= took_ns / PROBE_ALIKE_SHARE;
 
 	saturation->part_took_ns[0] = took_ns;
@@ -252,7 +244,7 @@ static void note_in_probe(struct fgio_saturation *saturation, u8 kind,
 		end_part(saturation, now_ns);
 }
 
-/* ---- what it takes beside non-critical I/O ---- */
+/* ---- critical I/O beside non-critical I/O ---- */
 
 /* Mean of the blocks, in permille; not below 0. */
 static u64 harm_of(const struct fgio_saturation *saturation)
@@ -321,17 +313,14 @@ static void take_away(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
 	set_limit(saturation, larger(less, limit / 2), now_ns);
 }
 
-/* Whether clearly more critical I/O is late than is borne. */
+/* Whether clearly more critical I/O is late than is tolerated. */
 static bool has_tail(const struct fgio_saturation *saturation)
 {
 	return saturation->late >= LATE_LEAST &&
 	       saturation->late * LATE_BLOCKS > saturation->blocks;
 }
 
-/*
- * Each I/O more does the harm that those before it did on average, and no less
- * than some.
- */
+/* One more I/O does the mean harm of those before it, and no less than some. */
 static void give_more(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
 {
 	u64 limit = saturation->limit;
@@ -399,8 +388,8 @@ static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
 /* ---- whether critical I/O saturates the drive ---- */
 
 /*
- * Where the last probe is recent, what was learnt holds: a foreground that comes
- * and goes has no more probes than one that stays.
+ * Right after a probe, its findings still hold: a foreground that comes and
+ * goes has no more probes than one that stays.
  */
 static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
 {
@@ -461,7 +450,7 @@ static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
 		switch_on(saturation, now_ns);
 }
 
-/* ---- the drive's events ---- */
+/* ---- events ---- */
 
 static u64 ewma(u64 mean_ns, u64 took_ns)
 {

@@ -4,9 +4,9 @@
  * drive.
  *
  * A foreground with several I/Os in the drive at any time leaves it no quiet
- * moment, and notices all other I/O. The pace of pace.h cannot be learnt there:
- * nothing tells the work of the background from the foreground's own. So
- * critical I/O is compared with itself: its mean time while up to a limit of
+ * moment, and notices all other I/O. No service cost can be learnt there:
+ * nothing tells the background's work from the foreground's own. So critical
+ * I/O is compared with itself: its mean time while up to a limit of
  * non-critical I/Os are in the drive, against that in probes, which hold all of
  * them back. The limit is the largest one that makes critical I/O take less
  * than a quarter longer.
@@ -16,7 +16,7 @@
 #ifndef FGIO_CORE_SATURATION_H
 #define FGIO_CORE_SATURATION_H
 
-#include "floor.h"
+#include "base_latency.h"
 #include "types.h"
 
 /* The limit is in units of one I/O / FGIO_SATURATION_ONE. */
@@ -29,15 +29,17 @@ enum fgio_saturation_phase {
 };
 
 /**
- * struct fgio_saturation - of one drive; all zero: critical I/O does not saturate it
- * @begin_ns: of the interval that tells whether it does
+ * struct fgio_saturation - of one drive; all zero: critical I/O does not
+ * saturate it
+ * @begin_ns: begin of the interval that decides whether it does
  * @critical_ns: sum of the times of critical I/Os that completed in it
  * @completed: critical I/Os that did
  * @pause_ns: time in it without a critical I/O in the drive
  * @seen: intervals in a row that contradict @phase
  * @phase: enum fgio_saturation_phase
- * @pressed: I/O was held back by the limit since it was set
- * @limit: I/Os in the drive / FGIO_SATURATION_ONE; below one: a share of the time
+ * @pressed: the limit held I/O back since it was set
+ * @limit: I/Os in the drive / FGIO_SATURATION_ONE; below one: a share of the
+ *	time
  * @sent: I/Os dispatched under it, which take turns at its fraction
  * @ceiling: a limit that was found to be too high
  * @ceiling_until_ns: when it may be tried again
@@ -45,26 +47,27 @@ enum fgio_saturation_phase {
  * @next_ns: earliest next dispatch under a limit below one
  * @other_ns: mean time of a non-critical I/O in the drive
  * @probe_begin_ns: begin of the last probe
- * @probe_end_ns: its latest end while it lasts; afterwards, begin of the next one
+ * @probe_end_ns: its latest end while it lasts; afterwards, begin of the next
+ *	one
  * @probe_wait_ns: least time between two
  * @part_ns: begin of this part of the probe
  * @part_took_ns: mean time of an I/O of the part before, and sum of this one's
  * @probed: critical I/Os of this part
  * @parts: parts that are over
  * @settles: parts that may still turn out to be early
- * @parts_wanted: parts that a probe has at least
+ * @parts_wanted: least parts of a probe
  * @valid_ns: completions before this time do not count
  * @critical_mean_ns: mean time of a critical I/O in the drive
  * @took_ns: sum of the times of this block's critical I/Os...
- * @alone_ns: ...and what they would be alone
+ * @alone_ns: ...and of their times alone
  * @count: critical I/Os of this block
  * @blocks: blocks at this limit
- * @harm: sum of their harm, in permille; negative where they were faster than alone
+ * @harm: sum of their harm, in permille; negative if faster than alone
  * @squares: sum of its squares
  * @probe_took_ns: sum of the times of each kind in this probe
  * @probe_count: I/Os of each kind in it
- * @mean_ns: mean time alone of each kind, see floor.h; 0: not known
- * @tail_ns: time alone that hardly an I/O of each kind exceeds
+ * @mean_ns: mean time alone of each kind, see base_latency.h; 0: not known
+ * @tail_ns: time alone that few I/Os of each kind exceed
  * @late: I/Os at this limit that exceeded it by half
  */
 struct fgio_saturation {
@@ -119,7 +122,7 @@ static inline void fgio_saturation_pause(struct fgio_saturation *saturation,
 /**
  * fgio_saturation_note() - a critical I/O completed
  * @saturation: of the drive
- * @kind: of the I/O, see floor.h
+ * @kind: of the I/O, see base_latency.h
  * @took_ns: its time in the drive
  * @now_ns: the time
  */
@@ -131,12 +134,12 @@ void fgio_saturation_note_other(struct fgio_saturation *saturation,
 				u64 took_ns);
 
 /*
- * Ends intervals and probes that are due; call it at each completion or
+ * Ends intervals and probes that are due. Call it at each completion and
  * dispatch.
  */
 void fgio_saturation_turn(struct fgio_saturation *saturation, u64 now_ns);
 
-/* Whether the limit is in force, instead of the pace. */
+/* Whether the in-flight limit is in force, instead of the service cost. */
 static inline bool
 fgio_saturation_is_on(const struct fgio_saturation *saturation)
 {
@@ -155,12 +158,15 @@ fgio_saturation_probes(const struct fgio_saturation *saturation)
  * @saturation: of the drive; it is on
  * @others: non-critical I/Os in the drive
  * @now_ns: the time
- * @retry_ns: when to ask again where it may not; 0: when one of those completes
+ * @retry_ns: out: when to ask again if not; 0: at the next completion of theirs
  */
 bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
 			    u64 now_ns, u64 *retry_ns);
 
-/* A non-critical I/O was dispatched; counts whether it was on or not. */
+/*
+ * A non-critical I/O was dispatched. Counts even while the limit is not in
+ * force.
+ */
 void fgio_saturation_spend(struct fgio_saturation *saturation, u64 now_ns);
 
 #endif /* FGIO_CORE_SATURATION_H */

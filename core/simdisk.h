@@ -8,12 +8,14 @@
  * parameters, seed and submissions always give the same completions.
  *
  * All times are nanoseconds of one clock that never goes back, all addresses
- * and lengths are sectors of 512 bytes, unless a name says otherwise.
- * Priority is that of NCQ (the PRIO field of ACS), of which the standard only says that a drive should
- * serve high before normal. Here it decides at each point where commands wait for their turn, the arm, the controller,
- * the dies, and room in the write cache: high goes first, and what has begun is not interrupted. A
- * normal command that has waited for priority_age_ns counts as high, lest it starve; no vendor
- * publishes its own figure. Destaging, programs and flushes compete as ever: they have no priority.
+ * and lengths are sectors of 512 bytes, unless a name says otherwise. Priority
+ * is that of NCQ (the PRIO field of ACS), of which the standard only says that
+ * a drive should serve high before normal. Here it decides at each point where
+ * commands wait for their turn, the arm, the controller, the dies, and room in
+ * the write cache: high goes first, and what has begun is not interrupted. A
+ * normal command that has waited for priority_age_ns counts as high, lest it
+ * starve; no vendor publishes its own figure. Destaging, programs and flushes
+ * compete as ever: they have no priority.
  *
  * Nothing here locks, sleeps or allocates: the caller serialises all calls on
  * one model and may make them in any context.
@@ -67,15 +69,16 @@ struct simdisk_hdd_parameters {
 	u32 read_segments;		/* read cache segments, at most SIMDISK_HDD_SEGMENTS */
 	u32 cache_sectors;		/* dirty data the volatile cache may hold */
 	u32 cache_entries;		/* dirty extents it may hold, at most SIMDISK_HDD_DIRTY */
-	u32 destage_entries;		/* above so many dirty extents destaging competes with reads */
-	u32 destage_idle_ns;		/* below that, it waits for so long without a read */
+	u32 destage_entries;		/* with more dirty extents, destaging competes with reads */
+	u32 destage_idle_ns;		/* with fewer, it waits for this time without a read */
 	u32 destage_age_ns;		/* but an extent older than this competes */
 	u32 destage_penalty_ns;		/* how much costlier a read may be and still go first */
 	u32 ageing;			/* each ns of waiting cuts 1/ageing ns from a command's cost */
 	/*
-	 * Drive-managed shingled recording: writes that do not continue one another go to a log, the
-	 * persistent cache, and a band that has data there is read and written again as a whole, when
-	 * the log is full or the drive idle.
+	 * Drive-managed shingled recording: writes that do not continue one
+	 * another go to a log, the persistent cache, and a band that has data
+	 * there is read and written again as a whole, when the log is full or
+	 * the drive idle.
 	 */
 	u32 smr_band_sectors;		/* 0: not shingled */
 	u32 smr_cache_sectors;		/* of the log */
@@ -85,8 +88,9 @@ struct simdisk_hdd_parameters {
 #define SIMDISK_HDD_DIRTY 256u
 
 /*
- * A drive made of NAND flash: pages on dies (or channels) that do one thing at a time, behind a
- * controller, a link, and a write cache that either is volatile or survives power loss.
+ * A drive made of NAND flash: pages on dies (or channels) that do one thing at
+ * a time, behind a controller, a link, and a write cache that either is
+ * volatile or survives power loss.
  */
 struct simdisk_flash_parameters {
 	u32 dies;			/* units that work independently, at most SIMDISK_MAX_DIES */
@@ -122,14 +126,16 @@ struct simdisk_flash_parameters {
 };
 
 /*
- * A network volume like a small AWS gp3 volume: 3,000 IOPS and 125 MB/s, I/Os of up to 256 KiB
- * count as one, single-digit millisecond latency (measured around 0.6 ms, p99 about 1 ms).
+ * A network volume like a small AWS gp3 volume: 3,000 IOPS and 125 MB/s, I/Os
+ * of up to 256 KiB count as one, single-digit millisecond latency (measured
+ * around 0.6 ms, p99 about 1 ms).
  *
- * Pacing: each cap is a token bucket in the form of a theoretical arrival time (GCRA). A command
- * starts when both buckets allow it, in arrival order. The bucket holds burst_ns worth of the cap:
- * 25 ms are 75 I/Os or 3.1 MB. So a single stream below the cap, even one that submits in small
- * batches, sees the base latency only, while any second that begins with empty buckets gets exactly
- * the cap, and one that begins with full ones at most 2.5 % more.
+ * Throttling: each cap is a token bucket in the form of a theoretical arrival
+ * time (GCRA). A command starts when both buckets allow it, in arrival order.
+ * The bucket holds burst_ns worth of the cap: 25 ms are 75 I/Os or 3.1 MB. So a
+ * single stream below the cap, even one that submits in small batches, sees the
+ * base latency only, while any second that begins with empty buckets gets
+ * exactly the cap, and one that begins with full ones at most 2.5 % more.
  */
 struct simdisk_volume_parameters {
 	u32 iops;			/* cap; baseline of gp3 */
@@ -141,19 +147,22 @@ struct simdisk_volume_parameters {
 	u32 jitter_max_ns;		/* bound of the jitter */
 	u64 network_bytes_per_s;	/* adds the transfer's own time: 10 Gbit/s */
 	/*
-	 * Credits, as burstable volumes have them: a higher cap while a balance lasts that refills at
-	 * the cap's rate.
+	 * Credits, as burstable volumes have them: a higher cap while a balance
+	 * lasts that refills at the cap's rate.
 	 */
 	u32 burst_iops;			/* 0: no such cap */
 	u64 credits;			/* I/Os that a full balance holds */
 	u64 burst_bytes_per_s;		/* 0: no such cap */
 	u64 byte_credits;
 	u32 credits_left_ppm;		/* of both balances at the first command */
-	/* A quota instead of buckets: each period's share of the caps, then nothing until the next. */
+	/*
+	 * A quota instead of buckets: each period's share of the caps, then
+	 * nothing until the next.
+	 */
 	u32 quota_ns;			/* 0: buckets */
 	/*
-	 * Cold blocks, as of a volume restored from a snapshot: the first I/O to one fetches it from
-	 * slow storage.
+	 * Cold blocks, as of a volume restored from a snapshot: the first I/O
+	 * to one fetches it from slow storage.
 	 */
 	u32 cold_ppm;			/* of all blocks are cold at first */
 	u32 cold_block_sectors;
@@ -162,9 +171,10 @@ struct simdisk_volume_parameters {
 };
 
 /*
- * Hard disks or SSDs behind one controller; their own parameters are hdd's or flash's, and every
- * member varies by itself. A write to RAID-5 that does not cover a row of chunks reads old data and
- * parity first. With array_cache_rows the controller has a protected write cache.
+ * Hard disks or SSDs behind one controller; their own parameters are hdd's or
+ * flash's, and every member varies by itself. A write to RAID-5 that does not
+ * cover a row of chunks reads old data and parity first. With array_cache_rows
+ * the controller has a protected write cache.
  */
 struct simdisk_raid_parameters {
 	u32 level;			/* 0, 5 or 10 */
@@ -185,11 +195,15 @@ struct simdisk_raid_parameters {
 #define SIMDISK_DEPTHS 7u	/* 2, 4, 8, 16, 32, 64 and 128 commands */
 
 struct simdisk_measured_parameters {
-	/* Service times in ns; reads, then writes. Between sizes, and beyond, in proportion. */
+	/*
+	 * Service times in ns; reads, then writes. Between sizes, and beyond,
+	 * in proportion.
+	 */
 	u32 service_ns[2][SIMDISK_SIZES][SIMDISK_QUANTILES];
 	/*
-	 * How much more commands deliver together than one alone, in millionths; reads, then writes.
-	 * Between depths in proportion, beyond the last no more. 0 in the first: as many times.
+	 * How much more commands deliver together than one alone, in
+	 * millionths; reads, then writes. Between depths in proportion, beyond
+	 * the last no more. 0 in the first: as many times.
 	 */
 	u32 scaling_ppm[2][SIMDISK_DEPTHS];
 	u32 parallel;			/* commands in service at once */
@@ -203,19 +217,21 @@ struct simdisk_measured_parameters {
 };
 
 /*
- * Variation of service times, on top of the model's own. All zero: none, and no random number is
- * drawn for it. Shares and factors are in millionths.
+ * Variation of service times, on top of the model's own. All zero: none, and no
+ * random number is drawn for it. Shares and factors are in millionths.
  *
- * sigma multiplies each service time by a lognormal factor whose mean is 1, so that rates stay what
- * they are: its median is exp(-sigma^2 / 2), its p99 exp(2.326 sigma) medians. A tail multiplies by
- * tail_factor; its mean is not made good, so a share of 3 % of ten times as long takes 27 % more
- * time in all. A swing divides by a speed that is drawn anew, evenly from 1 - swing to 1 + swing, in
- * each period of swing_ms.
+ * sigma multiplies each service time by a lognormal factor whose mean is 1, so
+ * that rates stay what they are: its median is exp(-sigma^2 / 2), its p99
+ * exp(2.326 sigma) medians. A tail multiplies by tail_factor; its mean is not
+ * made good, so a share of 3 % of ten times as long takes 27 % more time in
+ * all. A swing divides by a speed that is drawn anew, evenly from 1 - swing to
+ * 1 + swing, in each period of swing_ms.
  *
- * Service means different things by model. Hard disk: positioning and media transfer, with the arm
- * busy for that long. Flash: each operation of a die, which is busy for that long. Volume: the
- * latency, jitter included; the swing moves its caps instead. Measured drive: the time drawn from
- * its table; the swing moves its caps, too. An array varies in each of its members.
+ * Service means different things by model. Hard disk: positioning and media
+ * transfer, with the arm busy for that long. Flash: each operation of a die,
+ * which is busy for that long. Volume: the latency, jitter included; the swing
+ * moves its caps instead. Measured drive: the time drawn from its table; the
+ * swing moves its caps, too. An array varies in each of its members.
  */
 struct simdisk_variation {
 	u32 sigma_ppm;			/* 0 to SIMDISK_SIGMA_MAX_PPM */
@@ -240,7 +256,7 @@ struct simdisk_parameters {
 	bool fua;			/* offered to the host */
 	bool discard;			/* offered to the host */
 	bool priority_command;		/* NCQ priority; offered to the host, which need not use it */
-	u32 priority_age_ns;		/* a normal command waits for so long behind such with priority */
+	u32 priority_age_ns;		/* a normal command waits this long behind those with priority */
 	struct simdisk_variation variation;
 	union {
 		struct simdisk_hdd_parameters hdd;
@@ -285,16 +301,17 @@ const struct simdisk_preset *simdisk_preset(u32 number);
 
 /*
  * Fills @parameters from KIND[:NAME=VALUE[,NAME=VALUE...]], for example
- * "volume:iops=16000,sigma=0.5". KIND is a model's name or a preset's; all else keeps the
- * model's or the preset's figure. On failure returns false and writes a message to @error, @bytes
- * long, that names the mistake and the accepted values; @parameters are then undefined.
+ * "volume:iops=16000,sigma=0.5". KIND is a model's name or a preset's; all else
+ * keeps the model's or the preset's figure. On failure returns false and writes
+ * a message to @error, @bytes long, that names the mistake and the accepted
+ * values; @parameters are then undefined.
  */
 bool simdisk_parse(struct simdisk_parameters *parameters, const char *spec, char *error,
 		   size_t bytes);
 
 /*
- * Writes line @number, counted from 0, of the help on specs to @text, @bytes long. False beyond the
- * last.
+ * Writes line @number, counted from 0, of the help on specs to @text, @bytes
+ * long. False beyond the last.
  */
 bool simdisk_help(u32 number, char *text, size_t bytes);
 
@@ -302,8 +319,8 @@ bool simdisk_help(u32 number, char *text, size_t bytes);
 void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind kind);
 
 /*
- * Says what is wrong with @parameters for a disk of @capacity sectors, or NULL. The text names the
- * parameter and what it accepts.
+ * Says what is wrong with @parameters for a disk of @capacity sectors, or NULL.
+ * The text names the parameter and what it accepts.
  */
 const char *simdisk_check(const struct simdisk_parameters *parameters, u64 capacity);
 
@@ -311,29 +328,34 @@ const char *simdisk_check(const struct simdisk_parameters *parameters, u64 capac
 size_t simdisk_bytes(const struct simdisk_parameters *parameters);
 
 /*
- * Builds a model in @memory: simdisk_bytes() bytes, zeroed, aligned to 8. The parameters must have
- * passed simdisk_check(). The model lives inside @memory and needs no teardown.
+ * Builds a model in @memory: simdisk_bytes() bytes, zeroed, aligned to 8. The
+ * parameters must have passed simdisk_check(). The model lives inside @memory
+ * and needs no teardown.
  */
 struct simdisk_model *simdisk_create(void *memory, const struct simdisk_parameters *parameters,
 				     u64 capacity, u64 seed);
 
 /*
- * Hands a command to the disk at @now. @slot names it until simdisk_advance() returns it: 0 to
- * hw_queues * queue_depth - 1, any free one. Returns false, and changes nothing, when the slot is
- * taken or out of range, the queue does not exist, or the sectors are not on the disk.
+ * Hands a command to the disk at @now. @slot names it until simdisk_advance()
+ * returns it: 0 to hw_queues * queue_depth - 1, any free one. Returns false,
+ * and changes nothing, when the slot is taken or out of range, the queue does
+ * not exist, or the sectors are not on the disk.
  */
 bool simdisk_submit(struct simdisk_model *model, u64 now, u32 slot,
 		    const struct simdisk_request *request);
 
 /*
- * The time at which simdisk_advance() is worth calling next; SIMDISK_NEVER when the disk has
- * nothing to do. May be in the past. An advance to that time need not yield a completion.
+ * The time at which simdisk_advance() is worth calling next; SIMDISK_NEVER when
+ * the disk has nothing to do. May be in the past. An advance to that time need
+ * not yield a completion.
  */
 u64 simdisk_next_event(const struct simdisk_model *model);
 
 /*
- * Lets time pass until @now and writes up to @capacity completions, in order of time, to
- * @completions. Returns how many; when it equals @capacity there may be more: call again.
+ * Lets time pass until @now and writes up to @capacity completions, in order of
+ * time, to
+ * @completions. Returns how many; when it equals @capacity there may be more:
+ * call again.
  */
 u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_completion *completions,
 		    u32 capacity);
@@ -341,7 +363,10 @@ u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_complet
 /* Commands submitted and not yet returned by simdisk_advance(). */
 u32 simdisk_outstanding(const struct simdisk_model *model);
 
-/* Sectors in the write cache that a loss of power would lose now. 0 without a volatile cache. */
+/*
+ * Sectors in the write cache that a loss of power would lose now. 0 without a
+ * volatile cache.
+ */
 u64 simdisk_volatile_sectors(const struct simdisk_model *model);
 
 #endif /* FGIO_CORE_SIMDISK_H */

@@ -2,16 +2,18 @@
 /*
  * NAND flash behind a controller: the SATA SSD and the NVMe drive.
  *
- * A command passes the controller (one at a time, round robin over the queues), then a read waits
- * for its pages on their dies and the link, and a write for the link and room in the write cache.
- * Cached pages are programmed in batches. A die prefers reads to programs: no read waits for more
- * than one program. Reads of cached pages go to the dies all the same. With priority, a command goes
- * before others at the controller, on its dies and to the write cache, and a read before up to
- * program_defer programs' turns.
+ * A command passes the controller (one at a time, round robin over the queues),
+ * then a read waits for its pages on their dies and the link, and a write for
+ * the link and room in the write cache. Cached pages are programmed in batches.
+ * A die prefers reads to programs: no read waits for more than one program.
+ * Reads of cached pages go to the dies all the same. With priority, a command
+ * goes before others at the controller, on its dies and to the write cache, and
+ * a read before up to program_defer programs' turns.
  *
- * As options: a die erases a block now and then; reads suspend programs and erases; collection stops
- * dies; programs into the SLC cache are faster. A suspended operation waits until no read
- * is left or program_defer of them went before it, and then takes the rest of its time.
+ * As options: a die erases a block now and then; reads suspend programs and
+ * erases; collection stops dies; programs into the SLC cache are faster. A
+ * suspended operation waits until no read is left or program_defer of them went
+ * before it, and then takes the rest of its time.
  */
 #include "simdisk_internal.h"
 
@@ -91,7 +93,10 @@ void simdisk_ssd_defaults(struct simdisk_parameters *parameters)
 		.kind = SIMDISK_SSD,
 		.hw_queues = 1,
 		.queue_depth = 32,
-		/* libata's usual limit, and the entries of an AHCI command table. */
+		/*
+		 * libata's usual limit, and the entries of an AHCI command
+		 * table.
+		 */
 		.max_sectors = 2560,
 		.max_segments = 168,
 		.physical_block_bytes = 4096,
@@ -131,7 +136,10 @@ void simdisk_nvme_defaults(struct simdisk_parameters *parameters)
 		.kind = SIMDISK_NVME,
 		.hw_queues = 4,
 		.queue_depth = 256,
-		/* A maximum data transfer size of 512 KiB is common; the segments are nvme's own. */
+		/*
+		 * A maximum data transfer size of 512 KiB is common; the
+		 * segments are nvme's own.
+		 */
 		.max_sectors = 1024,
 		.max_segments = 127,
 		.physical_block_bytes = 4096,
@@ -234,8 +242,9 @@ static u64 over_link(struct simdisk_model *model, u32 sectors, bool to_host)
 /* ---- dies ---- */
 
 /*
- * Neighbouring NAND pages are on neighbouring dies, so a sequential stream uses all of them evenly;
- * where each round of dies begins depends on a hash, so random addresses find random dies.
+ * Neighbouring NAND pages are on neighbouring dies, so a sequential stream uses
+ * all of them evenly; where each round of dies begins depends on a hash, so
+ * random addresses find random dies.
  */
 static u32 die_of(const struct simdisk_model *model, u64 nand_page)
 {
@@ -306,7 +315,7 @@ static void start_read(struct simdisk_model *model, u32 index)
 	struct flash_state *state = model->state;
 	struct flash_die *die = &state->die[index];
 	struct simdisk_list *reads = reads_in_turn(model, die);
-	u32 together = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
+	u32 per_nand_page = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
 	u32 pages = state->node[reads->head].pages;
 	u64 time = flash->sense_ns;
 
@@ -319,7 +328,7 @@ static void start_read(struct simdisk_model *model, u32 index)
 	if (die->held != FLASH_IDLE && !die->held_reads++)
 		time += flash->suspend_ns;
 	die->work = FLASH_READING;
-	die->work_pages = pages < together ? pages : together;
+	die->work_pages = pages < per_nand_page ? pages : per_nand_page;
 	if (die->owed_reads)
 		die->owed_reads--;
 	time += (u64)die->work_pages * flash->die_transfer_ns;
@@ -374,7 +383,10 @@ static void start_program(struct simdisk_model *model, u32 index)
 	if (units > flash->program_pages)
 		units = flash->program_pages;
 	die->work_units = units;
-	/* Room in the cache comes free in proportion: copies program pages and free none. */
+	/*
+	 * Room in the cache comes free in proportion: copies program pages and
+	 * free none.
+	 */
 	die->work_pages = (u32)(die->pending_pages * units / die->pending_units);
 	die->deferred = 0;
 	if (index == state->write_die)
@@ -501,12 +513,12 @@ static void begin_read(struct simdisk_model *model, u32 slot)
 	struct flash_state *state = model->state;
 	u64 page = request->sector / SIMDISK_PAGE_SECTORS;
 	u64 last = (request->sector + request->sectors - 1) / SIMDISK_PAGE_SECTORS;
-	u32 together = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
+	u32 per_nand_page = flash->nand_page_sectors / SIMDISK_PAGE_SECTORS;
 
 	model->slot[slot].remaining = (u32)(last - page + 1);
 	while (page <= last) {
-		u64 nand_page = page / together;
-		u64 beyond = (nand_page + 1) * together;
+		u64 nand_page = page / per_nand_page;
+		u64 beyond = (nand_page + 1) * per_nand_page;
 		u32 pages = (u32)((beyond <= last ? beyond : last + 1) - page);
 		u32 index = die_of(model, nand_page);
 		u32 node = slot * flash->dies + index;
@@ -624,7 +636,10 @@ static void cache_write(struct simdisk_model *model, u32 slot)
 	u32 i;
 
 	state->cached_pages += pages;
-	/* A long write invalidates whole blocks: only its first pages leave copying behind. */
+	/*
+	 * A long write invalidates whole blocks: only its first pages leave
+	 * copying behind.
+	 */
 	for (i = 0; i < pages; i++)
 		add_page(model, random && i < flash->program_pages ?
 			 flash->random_amplification : 1);
@@ -645,7 +660,10 @@ static void admit_writers(struct simdisk_model *model)
 
 		if (slot == SIMDISK_NO_SLOT || !has_room(model, slot))
 			return;
-		/* First: a forced write joins the list of flushes, by the same link. */
+		/*
+		 * First: a forced write joins the list of flushes, by the same
+		 * link.
+		 */
 		simdisk_line_take(model, &state->writers, slot);
 		cache_write(model, slot);
 	}
@@ -660,7 +678,7 @@ static void begin_write(struct simdisk_model *model, u32 slot)
 		return;
 	}
 	simdisk_line_add(model, &state->writers, slot);
-	/* Half-gathered programs are worth starting when somebody waits. */
+	/* Half-gathered programs are worth starting when a command waits. */
 	start_dies(model);
 }
 
@@ -695,7 +713,10 @@ static void finish_flushes(struct simdisk_model *model)
 	}
 }
 
-/* The first flush of the list becomes the active one: everything cached by now is its business. */
+/*
+ * The first flush of the list becomes the active one: it covers all that is
+ * cached by now.
+ */
 static void start_flush(struct simdisk_model *model)
 {
 	struct flash_state *state = model->state;
@@ -738,7 +759,7 @@ static void finish_program(struct simdisk_model *model, u32 index)
 	die->pending_pages -= die->work_pages;
 	die->programmed += die->work_units;
 	die->oldest = model->clock;
-	/* Whatever came to be read meanwhile has waited for its one program. */
+	/* Reads that came meanwhile have waited for their one program. */
 	die->owed_reads = die->read_count;
 	state->cached_pages -= die->work_pages;
 	die->unerased += die->work_units;
@@ -837,7 +858,10 @@ static void finish_die(struct simdisk_model *model, u32 index)
 	start_die(model, index);
 }
 
-/* The event may be of a time before the work was suspended, or find it suspended. */
+/*
+ * The event may be of a time before the work was suspended, or find it
+ * suspended.
+ */
 static void work_event(struct simdisk_model *model, u32 index)
 {
 	struct flash_state *state = model->state;

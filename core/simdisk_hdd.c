@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A hard disk: one arm, one spindle, a command queue ordered by position, read-ahead while the arm
- * has nothing better to do, and a volatile write cache whose destaging competes with reads.
+ * A hard disk: one arm, one spindle, a command queue ordered by position,
+ * read-ahead while the arm is idle, and a volatile write cache whose destaging
+ * competes with reads.
  *
- * Sectors lie on one spiral per zone, so a sequential stream runs at the zone's sustained rate
- * without a seek per track, as track skew makes it on a real drive. The platter's angle is the
- * clock modulo one rotation.
+ * Sectors lie on one spiral per zone, so a sequential stream runs at the zone's
+ * sustained rate without a seek per track, as track skew makes it on a real
+ * drive. The spindle's angle is the clock modulo one rotation.
  *
- * A shingled disk writes in place if the write continues its last one, else to a log at the outer
- * edge. Not modelled: fragmented reads of logged data, and that a band takes writes in place at its
- * end only.
+ * A shingled disk writes in place if the write continues its last one, else to
+ * a log at the outer edge. Not modelled: fragmented reads of logged data, and
+ * that a band takes writes in place at its end only.
  */
 #include "simdisk_internal.h"
 
@@ -29,7 +30,10 @@ struct hdd_zone {
 	u64 track_sectors;
 };
 
-/* Where a sector is, worked out once: choosing looks at every candidate each time. */
+/*
+ * Where a sector is, worked out once: choosing looks at every candidate each
+ * time.
+ */
 struct hdd_place {
 	u64 sector;
 	u64 track;
@@ -80,7 +84,7 @@ struct hdd_state {
 	u32 root[HDD_ROOTS + 1];	/* of n / HDD_ROOTS, in 1/65536; the first quarter unused */
 	u64 zone_sectors;
 	u64 tracks;
-	u64 angle;		/* of the platter at time 0, in ns of rotation */
+	u64 angle;		/* of the spindle at time 0, in ns of rotation */
 
 	bool busy;
 	enum hdd_work work;
@@ -125,7 +129,10 @@ void simdisk_hdd_defaults(struct simdisk_parameters *parameters)
 		.kind = SIMDISK_HDD,
 		.hw_queues = 1,
 		.queue_depth = 32,
-		/* libata's usual limit, and the entries of an AHCI command table. */
+		/*
+		 * libata's usual limit, and the entries of an AHCI command
+		 * table.
+		 */
 		.max_sectors = 2560,
 		.max_segments = 168,
 		.physical_block_bytes = 4096,
@@ -256,8 +263,8 @@ static u64 media_ns(const struct simdisk_model *model, u64 sector, u64 sectors)
 }
 
 /*
- * The square root of a 32-bit fraction, in 1/65536, from the table: a search over all candidates
- * takes many, and the interrupt it runs in has better things to do.
+ * The square root of a 32-bit fraction, in 1/65536, from the table: a search
+ * over all candidates takes many, and it runs in interrupt context.
  */
 static u64 root_of(const struct hdd_state *state, u64 fraction)
 {
@@ -296,7 +303,10 @@ static u64 seek_ns(const struct simdisk_model *model, u64 from, u64 to)
 	       (hdd->seek_stroke_ns * root_of(state, (distance << 32) / state->tracks) >> 16);
 }
 
-/* A reading head follows the spiral until it is read_ahead_sectors ahead of the host. */
+/*
+ * A reading head follows the spiral until it is read_ahead_sectors ahead of the
+ * host.
+ */
 static u64 read_limit(const struct simdisk_model *model)
 {
 	const struct hdd_state *state = model->state;
@@ -321,7 +331,10 @@ static u64 head_position(const struct simdisk_model *model)
 	return position < limit ? position : limit;
 }
 
-/* The reading head has not stopped, and is about to pass @sector or has just read it. */
+/*
+ * The reading head has not stopped, and is about to pass @sector or has just
+ * read it.
+ */
 static bool streams_into(const struct simdisk_model *model, u64 sector)
 {
 	const struct hdd_state *state = model->state;
@@ -334,7 +347,7 @@ static bool streams_into(const struct simdisk_model *model, u64 sector)
 	       (position < read_limit(model) || position == state->head_sector);
 }
 
-/* How long after @time the platter's angle is right for @place. */
+/* How long after @time the spindle's angle is right for @place. */
 static u64 rotation_wait_ns(const struct simdisk_model *model, u64 time,
 			    const struct hdd_place *place)
 {
@@ -373,14 +386,19 @@ static bool reads_ahead(const struct hdd_state *state)
 	return state->head_reads && !state->busy;
 }
 
-/* The host took data of the active segment: the head may read that much further. */
+/*
+ * The host took data of the active segment: the head may read that much
+ * further.
+ */
 static void consume(struct simdisk_model *model, u64 end)
 {
 	struct hdd_state *state = model->state;
 	u64 position = head_position(model);
 
 	if (position == read_limit(model)) {
-		/* It had stopped, and has to wait for the place where it did. */
+		/*
+		 * It had stopped, and has to wait for the place where it did.
+		 */
 		struct hdd_place place = place_of(model, position);
 
 		state->head_sector = position;
@@ -489,7 +507,7 @@ static bool pressed(const struct simdisk_model *model)
 	return first_writer(model) != SIMDISK_NO_SLOT || state->flushes.head != SIMDISK_NO_SLOT;
 }
 
-/* How long somebody has been waiting for destaging. */
+/* How long a command or flush has been waiting for destaging. */
 static u64 pressure_ns(const struct simdisk_model *model)
 {
 	const struct hdd_state *state = model->state;
@@ -539,7 +557,10 @@ static void choose_command(const struct simdisk_model *model, struct hdd_choice 
 	}
 }
 
-/* @any: some reason to destage whatever is there. A flush narrows that to what it waits for. */
+/*
+ * @any: some reason to destage any extent. A flush narrows that to those it
+ *	waits for.
+ */
 static bool may_destage(const struct simdisk_model *model, const struct hdd_extent *extent,
 			bool any)
 {
@@ -552,13 +573,19 @@ static bool may_destage(const struct simdisk_model *model, const struct hdd_exte
 	return any || model->clock - extent->time >= model->parameters.hdd.destage_age_ns;
 }
 
-/* An old extent gets cheaper, lest newer ones nearby keep it in the cache for ever. */
+/*
+ * An old extent gets cheaper, lest newer ones nearby keep it in the cache for
+ * ever.
+ */
 static bool is_shingled(const struct simdisk_model *model)
 {
 	return model->parameters.hdd.smr_band_sectors;
 }
 
-/* On a shingled disk: whether a write continues the last one, so that it can go in place. */
+/*
+ * On a shingled disk: whether a write continues the last one, so that it can go
+ * in place.
+ */
 static bool continues(const struct simdisk_model *model, u64 sector)
 {
 	const struct hdd_state *state = model->state;
@@ -610,7 +637,10 @@ static void choose_extent(const struct simdisk_model *model, struct hdd_choice *
 	}
 }
 
-/* When the arm will have finished the command; the head leaves off what it was reading. */
+/*
+ * When the arm will have finished the command; the head leaves off what it was
+ * reading.
+ */
 static u64 begin_command(struct simdisk_model *model, const struct simdisk_request *request,
 			 u64 position)
 {
@@ -727,7 +757,10 @@ static void move_arm(struct simdisk_model *model)
 	if (state->busy)
 		return;
 	choose_command(model, &choice);
-	/* Commands have their turn between the bands that a full log has to clean. */
+	/*
+	 * Commands have their turn between the bands that a full log has to
+	 * clean.
+	 */
 	if (state->extents && !(choice.found && state->work == HDD_CLEAN)) {
 		bool idle = !state->queued &&
 			    model->clock >= state->last_read + hdd->destage_idle_ns;

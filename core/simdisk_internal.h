@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the timing models share: slots, an event queue, a random source.
- * A model (an engine) sees a command once in submit() and then its own events, each at its time;
- * model->clock is the current time in both.
+ * What the timing models share: slots, an event queue, a random source. A model
+ * (an engine) sees a command once in submit() and then its own events, each at
+ * its time; model->clock is the current time in both.
  */
 #ifndef FGIO_CORE_SIMDISK_INTERNAL_H
 #define FGIO_CORE_SIMDISK_INTERNAL_H
@@ -13,7 +13,10 @@
 #define SIMDISK_NS_PER_S 1000000000ull
 #define SIMDISK_PAGE_SECTORS 8u
 
-/* Event kind of the common part; an engine's own kinds start at SIMDISK_EVENT_ENGINE. */
+/*
+ * Event kind of the common part; an engine's own kinds start at
+ * SIMDISK_EVENT_ENGINE.
+ */
 #define SIMDISK_EVENT_COMPLETE 0u
 #define SIMDISK_EVENT_ENGINE 1u
 
@@ -40,7 +43,10 @@ struct simdisk_list {
 	u32 tail;
 };
 
-/* Commands that wait for their turn: those with priority first, each class in order of arrival. */
+/*
+ * Commands that wait for their turn: those with priority first, each class in
+ * order of arrival.
+ */
 struct simdisk_line {
 	struct simdisk_list normal;
 	struct simdisk_list high;
@@ -55,7 +61,10 @@ struct simdisk_engine {
 	void (*init)(struct simdisk_model *model);
 	void (*submit)(struct simdisk_model *model, u32 slot);
 	void (*event)(struct simdisk_model *model, u32 kind, u32 index);
-	/* Of an engine with members, which have events of their own: the next, and its time has come. */
+	/*
+	 * Of an engine with members, which have events of their own: the next,
+	 * and its time has come.
+	 */
 	u64 (*next)(const struct simdisk_model *model);
 	void (*tick)(struct simdisk_model *model);
 	u64 (*cached_sectors)(const struct simdisk_model *model);
@@ -99,8 +108,9 @@ void simdisk_add_event(struct simdisk_model *model, u64 time, u32 kind, u32 inde
 u64 simdisk_random(struct simdisk_model *model);
 
 /*
- * The service time @ns as the drive's variation makes it; counts up to 69 s. simdisk_uneven() is the
- * same without the swing, simdisk_swung() the swing at @time alone.
+ * The service time @ns as the drive's variation makes it; counts up to 69 s.
+ * simdisk_uneven() is the same without the swing, simdisk_swung() the swing at
+ * @time alone.
  */
 u64 simdisk_vary(struct simdisk_model *model, u64 ns);
 u64 simdisk_uneven(struct simdisk_model *model, u64 ns);
@@ -121,19 +131,22 @@ u32 simdisk_list_take(struct simdisk_model *model, struct simdisk_list *list);
 void simdisk_line_init(struct simdisk_line *line);
 void simdisk_line_add(struct simdisk_model *model, struct simdisk_line *line, u32 slot);
 
-/* Whose turn it is, or SIMDISK_NO_SLOT. */
+/* The slot whose turn it is, or SIMDISK_NO_SLOT. */
 u32 simdisk_line_first(const struct simdisk_model *model, const struct simdisk_line *line);
 
 /* Takes off the slot that simdisk_line_first() returned at this time. */
 void simdisk_line_take(struct simdisk_model *model, struct simdisk_line *line, u32 slot);
 
-/* Whether a command has waited for so long that priority means no more to it. */
+/* Whether a command is too old for priority to matter. */
 static inline bool simdisk_aged(const struct simdisk_model *model, u32 slot)
 {
 	return model->clock - model->slot[slot].submitted >= model->parameters.priority_age_ns;
 }
 
-/* Of a normal and a high command, whether the normal one goes first: it is old enough and came first. */
+/*
+ * Of a normal and a high command, whether the normal one goes first: it is old
+ * enough and came first.
+ */
 static inline bool simdisk_normal_first(const struct simdisk_model *model, u32 normal, u32 high)
 {
 	return simdisk_aged(model, normal) &&
@@ -145,7 +158,10 @@ static inline void simdisk_complete_at(struct simdisk_model *model, u64 time, u3
 	simdisk_add_event(model, time, SIMDISK_EVENT_COMPLETE, slot);
 }
 
-/* Time to move @sectors at @bytes_per_s; exact to the nanosecond below, for up to 8 GiB. */
+/*
+ * Time to move @sectors at @bytes_per_s; exact to the nanosecond below, for up
+ * to 8 GiB.
+ */
 static inline u64 simdisk_transfer_ns(u64 sectors, u64 bytes_per_s)
 {
 	return sectors * SIMDISK_SECTOR_BYTES * SIMDISK_NS_PER_S / bytes_per_s;

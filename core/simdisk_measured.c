@@ -17,7 +17,10 @@
 #define MEASURED_BURST_NS 10000000u
 #define MEASURED_STREAMS 16u
 #define MEASURED_STREAM_LEAST 1000000u	/* so that work counts in 64 bits */
-/* Progress is counted in ns of work times this, modulo 2^64: compare by difference. */
+/*
+ * Progress is counted in ns of work times this, modulo 2^64: compare by
+ * difference.
+ */
 #define FULL_SPEED (1ull << 20)
 #define WORK_MOST_NS (1ull << 42)
 
@@ -44,7 +47,7 @@ struct measured_state {
 	struct simdisk_line waiting;	/* for service */
 };
 
-/* Figures of no drive: a file of fgio measure names all that matters. */
+/* Of no real drive: a file of fgio measure sets all figures that matter. */
 void simdisk_measured_defaults(struct simdisk_parameters *parameters)
 {
 	static const u32 us[SIMDISK_QUANTILES] = {
@@ -350,7 +353,7 @@ static void take(const struct simdisk_model *model, u64 *time, u64 start,
 }
 
 /* When the caps let the command pass. */
-static u64 pace(const struct simdisk_model *model, struct measured_caps *caps,
+static u64 throttle(const struct simdisk_model *model, struct measured_caps *caps,
 		u32 slot, u32 iops, u64 bytes_per_s)
 {
 	u64 start = larger(model->clock, caps->start);
@@ -379,8 +382,8 @@ static void share(struct simdisk_model *model, u32 slot)
 	const struct simdisk_measured_parameters *measured =
 		&model->parameters.measured;
 	struct measured_state *state = model->state;
-	u64 start = pace(model, &state->shared, slot, measured->iops,
-			 measured->bytes_per_s);
+	u64 start = throttle(model, &state->shared, slot, measured->iops,
+			     measured->bytes_per_s);
 
 	if (start > model->clock)
 		simdisk_add_event(model, start, MEASURED_EVENT_START, slot);
@@ -407,10 +410,12 @@ static void measured_submit(struct simdisk_model *model, u32 slot)
 		simdisk_complete_at(model, model->clock, slot);
 		return;
 	}
-	/* Its own caps first: a read waits for no write that only they hold up. */
-	start = pace(model, &state->side[side].caps, slot,
-		     measured->side_iops[side],
-		     measured->side_bytes_per_s[side]);
+	/*
+	 * Its own caps first: a read waits for no write that only they hold up.
+	 */
+	start = throttle(model, &state->side[side].caps, slot,
+			 measured->side_iops[side],
+			 measured->side_bytes_per_s[side]);
 	if (start > model->clock)
 		simdisk_add_event(model, start, MEASURED_EVENT_SHARE, slot);
 	else

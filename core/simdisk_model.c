@@ -147,7 +147,10 @@ struct simdisk_model *simdisk_create(void *memory, const struct simdisk_paramete
 	return model;
 }
 
-/* The finaliser of the splitmix64 generator: every input bit changes every output bit. */
+/*
+ * The finaliser of the splitmix64 generator: every input bit changes every
+ * output bit.
+ */
 u64 simdisk_mix(u64 value)
 {
 	value += 0x9e3779b97f4a7c15ull;
@@ -304,7 +307,10 @@ static void run_event(struct simdisk_model *model)
 	}
 }
 
-/* Everything due up to @now happens, in order; completions gather in model->done. */
+/*
+ * Everything due up to @now happens, in order; completions gather in
+ * model->done.
+ */
 static void run_until(struct simdisk_model *model, u64 now)
 {
 	for (;;) {
@@ -342,7 +348,10 @@ bool simdisk_submit(struct simdisk_model *model, u64 now, u32 slot,
 {
 	if (!acceptable(model, slot, request))
 		return false;
-	/* What is due before the command arrives must be decided without knowing of it. */
+	/*
+	 * What is due before the command arrives must be decided without
+	 * knowing of it.
+	 */
 	run_until(model, now);
 	model->slot[slot].request = *request;
 	model->slot[slot].request.priority &= model->parameters.priority_command;

@@ -6,10 +6,10 @@
  * Each member is a model of its own; this engine splits a command into rows of
  * chunks and a row into at most one part for each member. A read of a mirrored
  * chunk goes where the head is, or where less is queued. A write to RAID-5
- * reads before it writes: old data and parity, or the rest of the row, whichever
- * is less; a full row needs neither. With a protected cache a write is complete
- * when it has room there, and full or old rows go to the members in the order
- * of their addresses.
+ * reads before it writes: old data and parity, or the rest of the row,
+ * whichever is less; a full row needs neither. With a protected cache a write
+ * is complete when it has room there, and full or old rows go to the members in
+ * the order of their addresses.
  *
  * Not modelled: locks between writes to one row, rebuilds, and the controller's
  * own limits beyond a fixed time for each command and a link.

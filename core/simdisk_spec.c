@@ -99,7 +99,7 @@ static const struct parameter table[] = {
 	  "how long priority may hold up a command without"),
 
 	P("rotation", HDD, hdd.rotation_ns, TIME, MS, S,
-	  "one turn of the platter"),
+	  "one turn of the disk"),
 	P("seek_settle", HDD, hdd.seek_settle_ns, TIME, 0, S,
 	  "seek to the next track"),
 	P("seek_stroke", HDD, hdd.seek_stroke_ns, TIME, 0, S,
@@ -366,7 +366,10 @@ static void put_kinds(struct text *text, u32 kinds)
 
 /* ---- values ---- */
 
-/* Bytes, or whatever values are written in, in one that they are kept in. */
+/*
+ * Bytes, or the unit that values are written in, per unit that they are kept
+ * in.
+ */
 static u64 kept_in(enum unit unit)
 {
 	if (unit == UNIT_SECTORS)

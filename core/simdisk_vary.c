@@ -9,8 +9,8 @@
 
 /*
  * The upper quantiles of the normal distribution in 1/65536 standard
- * deviations: entry 8 k + i belongs to the probability (1 - i / 16) / 2^(k + 1).
- * Interpolated, the error is below 0.001. Computed by Python's
+ * deviations: entry 8 k + i belongs to the probability (1 - i / 16) / 2^(k +
+ * 1). Interpolated, the error is below 0.001. Computed by Python's
  * statistics.NormalDist().inv_cdf.
  */
 static const s32 quantile[OCTAVES * STEPS + 1] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A cloud volume: two caps, a base latency with jitter, arrival order; perhaps credits above the
- * caps, quotas instead of buckets, and blocks that are slow at first.
+ * A cloud volume: two caps, a base latency with jitter, arrival order; perhaps
+ * credits above the caps, quotas instead of buckets, and blocks that are slow
+ * at first.
  */
 #include "simdisk_internal.h"
 
@@ -36,7 +37,10 @@ void simdisk_volume_defaults(struct simdisk_parameters *parameters)
 		.kind = SIMDISK_VOLUME,
 		.hw_queues = 1,
 		.queue_depth = 128,
-		/* What such volumes announce, and the size that still counts as one I/O. */
+		/*
+		 * What such volumes announce, and the size that still counts as
+		 * one I/O.
+		 */
 		.max_sectors = 512,
 		.max_segments = 128,
 		.physical_block_bytes = 4096,
@@ -152,7 +156,7 @@ static void take(const struct simdisk_model *model, u64 *time, u64 start, u64 ns
 	*time = larger(*time, start) + simdisk_swung(model, start, ns);
 }
 
-static u64 pace_buckets(struct simdisk_model *model, u64 start, u64 ios, u64 bytes)
+static u64 throttle_by_buckets(struct simdisk_model *model, u64 start, u64 ios, u64 bytes)
 {
 	const struct simdisk_volume_parameters *volume = &model->parameters.volume;
 	struct volume_state *state = model->state;
@@ -182,7 +186,7 @@ static u64 quota_of(const struct simdisk_model *model, u64 start, u64 rate)
 	return larger(amount * 1000 / simdisk_swung(model, start, 1000), 1);
 }
 
-static u64 pace_quota(struct simdisk_model *model, u64 start, u64 ios, u64 bytes)
+static u64 throttle_by_quota(struct simdisk_model *model, u64 start, u64 ios, u64 bytes)
 {
 	const struct simdisk_volume_parameters *volume = &model->parameters.volume;
 	struct volume_state *state = model->state;
@@ -206,7 +210,7 @@ static u64 pace_quota(struct simdisk_model *model, u64 start, u64 ios, u64 bytes
 }
 
 /* When the command may start; takes its tokens. */
-static u64 pace(struct simdisk_model *model, const struct simdisk_request *request)
+static u64 throttle(struct simdisk_model *model, const struct simdisk_request *request)
 {
 	const struct simdisk_volume_parameters *volume = &model->parameters.volume;
 	struct volume_state *state = model->state;
@@ -215,15 +219,17 @@ static u64 pace(struct simdisk_model *model, const struct simdisk_request *reque
 	u64 start = larger(model->clock, state->start);
 
 	if (volume->quota_ns)
-		state->start = pace_quota(model, start, ios, bytes);
+		state->start = throttle_by_quota(model, start, ios, bytes);
 	else
-		state->start = pace_buckets(model, start, ios, bytes);
+		state->start = throttle_by_buckets(model, start, ios, bytes);
 	return state->start;
 }
 
 /* ---- cold blocks ---- */
 
-/* Whether nothing has touched the block yet and it was cold; it is not again. */
+/*
+ * Whether nothing has touched the block yet and it was cold; it is not again.
+ */
 static bool is_cold(struct simdisk_model *model, u64 block)
 {
 	struct volume_state *state = model->state;
@@ -289,9 +295,12 @@ static void volume_submit(struct simdisk_model *model, u32 slot)
 	u64 time = model->clock;
 	u64 latency = volume->latency_ns + jitter_ns(model);
 
-	/* Writes are durable when complete: a flush, like a discard, is a message there and back. */
+	/*
+	 * Writes are durable when complete: a flush, like a discard, is a
+	 * message there and back.
+	 */
 	if (request->operation == SIMDISK_READ || request->operation == SIMDISK_WRITE) {
-		time = pace(model, request);
+		time = throttle(model, request);
 		if (volume->cold_ppm)
 			time = warm(model, request, time);
 		time += simdisk_transfer_ns(request->sectors, volume->network_bytes_per_s);

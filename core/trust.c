@@ -32,7 +32,7 @@ static u32 entry_length(const char *text)
 }
 
 /*
- * Takes "=MAX" from the end of an entry, where it is there. Return: false for a
+ * Cuts "=MAX" off the end of an entry, if it is there. Return: false for a
  * number that is no limit.
  */
 static bool take_max(const char *entry, u32 *length, u32 *max)
@@ -56,7 +56,7 @@ static bool take_max(const char *entry, u32 *length, u32 *max)
 	return true;
 }
 
-/* What may stand between slashes: not nothing, not one or two dots. */
+/* Whether it may stand between slashes: not nothing, nor one or two dots. */
 static bool is_component(const char *component, u32 length)
 {
 	u32 i;
@@ -194,7 +194,9 @@ fgio_trust_judge(const struct fgio_trust_list *list,
 {
 	if (claim->privileged)
 		return FGIO_TRUST_GRANTED;
-	/* Also when it counts already: another may take its own claim back. */
+	/*
+	 * Also if it counts already: a claim of another task may be taken back.
+	 */
 	if (claim->foreground && list->count && !claim->cgroups)
 		return FGIO_TRUST_NOT_LISTED;
 	if (claim->adds_thread && user->threads >= limits->threads)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Trust: who may become a foreground task, and how many.
+ * Trust: which threads may become foreground tasks, and how many.
  *
- * Four rules bind those who have no privilege. A user has a limited number of
- * foreground threads, as many threads at most that declare waits, and a limited
- * number of threads of any kind in the table of tags. Where the
- * administrator lists cgroups, only threads in these and in cgroups below them
- * become foreground tasks. And a listed cgroup, with all below it, may have a
- * limit of its own.
+ * Four rules bind users without privilege. A user has a limited number of
+ * foreground threads, at most as many threads that declare waits, and a limited
+ * number of threads of any kind in the table of tags. If the administrator
+ * lists cgroups, only threads in these and in cgroups below them become
+ * foreground tasks. A listed cgroup, with all below it, may have a limit of its
+ * own.
  *
- * Every foreground thread counts, whoever made it one: the privileged are not
- * asked, but they use up what the others may have. So nobody gains by a tag
- * that was given by somebody else and taken away again.
+ * Every foreground thread counts, whichever way it was tagged: privileged users
+ * are not limited, but use up what the others may have. So a tag that another
+ * user gives and takes away again gains nothing.
  *
  * Cgroups are known by their paths, since services come and go: a cgroup that
- * is made again is the same to the administrator, and nobody makes one outside
- * of what was delegated to them.
+ * is made again is the same to the administrator, and users can only make
+ * cgroups below those delegated to them.
  *
  * Locking: the caller serialises all calls. Nothing here sleeps or allocates.
  */
@@ -28,7 +28,7 @@
 /* With the NUL at the end. */
 #define FGIO_TRUST_PATH_BYTES 256
 #define FGIO_TRUST_NO_LIMIT 0xffffffffU
-/* What stands for the empty list. */
+/* Stands for the empty list. */
 #define FGIO_TRUST_ANY "any"
 
 /**
@@ -36,7 +36,7 @@
  * @path: from the root of the hierarchy; ends with a NUL
  * @length: of @path; 0 for the root, which is above all
  * @max: foreground threads in it and below, or FGIO_TRUST_NO_LIMIT
- * @foreground: how many there are
+ * @foreground: their present number
  */
 struct fgio_trust_cgroup {
 	char path[FGIO_TRUST_PATH_BYTES];
@@ -56,7 +56,7 @@ struct fgio_trust_list {
 };
 
 /**
- * struct fgio_trust_user - what a user has of the table of tags
+ * struct fgio_trust_user - a user's threads in the table of tags
  * @threads: threads in it
  * @foreground: the foreground threads among them
  * @declaring: the threads among them that declared a wait
@@ -68,9 +68,9 @@ struct fgio_trust_user {
 };
 
 /**
- * struct fgio_trust_limits - what one user may have
- * @threads: at most
- * @foreground: at most; and as many that declare waits
+ * struct fgio_trust_limits - limits of one user
+ * @threads: threads in the table of tags
+ * @foreground: foreground threads; also the limit of threads that declare waits
  */
 struct fgio_trust_limits {
 	u32 threads;
@@ -78,14 +78,15 @@ struct fgio_trust_limits {
 };
 
 /**
- * struct fgio_trust_claim - a thread is to get a tag or a section word, or
+ * struct fgio_trust_claim - a thread asks for a tag or a thread flag, or
  *	declares a wait
- * @privileged: who asks for it is bound by no rule
- * @foreground: with it the thread may be a foreground task
+ * @privileged: the asking task is bound by no rule
+ * @foreground: if granted, the thread may be a foreground task
  * @adds_thread: it is not in the table, or counts for another user there
  * @adds_foreground: it does not count as a foreground thread of this user yet
  * @adds_declaring: it declares a wait for the first time
- * @cgroups: listed cgroups that the thread is in or below, by fgio_trust_match()
+ * @cgroups: listed cgroups that the thread is in or below, by
+ *	fgio_trust_match()
  */
 struct fgio_trust_claim {
 	bool privileged;
@@ -105,13 +106,13 @@ enum fgio_trust_verdict {
 
 /**
  * fgio_trust_parse() - read a list of cgroups
- * @list: out: the list, nobody in it; undefined when @text is no list
- * @text: paths, each with "=MAX" behind it when it has a limit, separated by
- *	commas or line ends; nothing or "any" for the empty list
+ * @list: out: the list, with no thread counted; undefined when @text is no list
+ * @text: paths, each followed by "=MAX" if it has a limit, separated by commas
+ *	or line ends; nothing or "any" for the empty list
  *
- * Return: whether @text is such a list. A path begins with a slash, has no
- * slash at its end, no empty, "." or ".." component and no blank, and stands in
- * the list once.
+ * Return: whether @text is such a list. A path begins with a slash, does not
+ * end with one, has no empty, "." or ".." component and no blank, and occurs
+ * once.
  */
 bool fgio_trust_parse(struct fgio_trust_list *list, const char *text);
 
@@ -125,14 +126,17 @@ bool fgio_trust_parse(struct fgio_trust_list *list, const char *text);
  */
 u32 fgio_trust_match(const struct fgio_trust_list *list, const char *path);
 
-/* Whether a claim may be granted to a user; and if not, the first reason. */
+/* Whether a claim may be granted to a user; if not, the first reason. */
 enum fgio_trust_verdict
 fgio_trust_judge(const struct fgio_trust_list *list,
 		 const struct fgio_trust_limits *limits,
 		 const struct fgio_trust_user *user,
 		 const struct fgio_trust_claim *claim);
 
-/* A foreground thread came to the user and the cgroups of @cgroups, or went. */
+/*
+ * Counts a foreground thread of the user and of the cgroups in @cgroups, or
+ * stops counting it.
+ */
 void fgio_trust_charge(struct fgio_trust_list *list,
 		       struct fgio_trust_user *user, u32 cgroups);
 void fgio_trust_release(struct fgio_trust_list *list,

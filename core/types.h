@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The integer types of core: the kernel's where core is part of a module, the
- * same names natively. This is the only file of core that knows the difference.
+ * The integer types of core: the kernel's own in a module, the same names
+ * natively. This is the only file of core that knows the difference.
  */
 #ifndef FGIO_CORE_TYPES_H
 #define FGIO_CORE_TYPES_H

@@ -27,7 +27,7 @@ static u64 time_that_counts(const struct fgio_watchdog *watchdog,
 	return elapsed_ns < limit_ns / 2 ? elapsed_ns : limit_ns / 2;
 }
 
-/* What was not there at the last look has not stood still since then. */
+/* I/O that arrived since the last look has not stood still for that time. */
 static bool moves(const struct fgio_watchdog *watchdog,
 		  const struct fgio_watchdog_sample *sample,
 		  unsigned int place, unsigned int class)

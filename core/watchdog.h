@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The watchdog: whether I/O that is in fgio's hands moves.
+ * The watchdog: whether I/O that fgio holds makes progress.
  *
- * I/O can stand still in some places: asleep in admission, or queued. While
- * there is some of a class in a place, some of it must go on from there within
- * a bounded time, or something is wrong with fgio, and it must step aside.
+ * I/O can stand still in some places: asleep in admission, or queued. While I/O
+ * of a class is in a place, some of it must leave within a bounded time.
+ * Otherwise something is wrong with fgio, and it must step aside.
  *
- * A device that has I/O and completes none is another matter: nothing can move
+ * A device that has I/O and completes none is another matter: no I/O can move
  * then, and stepping aside would not help. Such time does not count. Neither
- * does time in which the device's driver takes no I/O at all, as during a reset
- * of a controller or the suspension of a device, nor a jump of the clock, as
- * after a pause of the virtual machine: between two looks passes at most half
- * of the bounded time.
+ * does time in which the device's driver takes no I/O at all (the reset of a
+ * controller, a suspended device), nor a jump of the clock (a paused virtual
+ * machine): from one look to the next, at most half of the bounded time counts.
  *
  * Locking: the caller serialises the calls for one watchdog. Nothing here
  * sleeps or allocates.
@@ -30,12 +29,11 @@ enum fgio_watchdog_place {
 };
 
 /**
- * struct fgio_watchdog_sample - how things are on one device
+ * struct fgio_watchdog_sample - the state of one device
  * @held: I/O in each place, per class
- * @moved: I/O that ever went on from there, per class; any number that changes
- *	when some does
+ * @moved: total I/O that left it, per class; any number that changes with that
  * @in_device: requests in the device
- * @completed: requests that ever left it
+ * @completed: total requests that left it
  * @stopped: the driver takes no requests now
  */
 struct fgio_watchdog_sample {
@@ -47,9 +45,9 @@ struct fgio_watchdog_sample {
 };
 
 /**
- * struct fgio_watchdog - one device; all zero to begin with
+ * struct fgio_watchdog - one device; all zero at first
  * @last: the last sample
- * @last_ns: when it was taken; 0 for never
+ * @last_ns: its time; 0 for never
  * @still_ns: for how long nothing has moved, and could have
  */
 struct fgio_watchdog {
@@ -59,10 +57,10 @@ struct fgio_watchdog {
 };
 
 /**
- * struct fgio_watchdog_finding - what stands still
+ * struct fgio_watchdog_finding - I/O that stands still
  * @place: enum fgio_watchdog_place
  * @class: enum fgio_class
- * @held: how much of it
+ * @held: number of I/Os
  * @still_ns: for how long
  */
 struct fgio_watchdog_finding {
@@ -75,12 +73,12 @@ struct fgio_watchdog_finding {
 /**
  * fgio_watchdog_look() - look at a device
  * @watchdog: of the device
- * @sample: how it is
- * @now_ns: the time; never 0, never goes back
+ * @sample: its state
+ * @now_ns: the time; never 0, monotonic
  * @limit_ns: how long I/O may stand still; look several times as often
- * @finding: out: what stands still
+ * @finding: out: the I/O that stands still
  *
- * Return: whether something stands still.
+ * Return: whether any I/O stands still.
  */
 bool fgio_watchdog_look(struct fgio_watchdog *watchdog,
 			const struct fgio_watchdog_sample *sample, u64 now_ns,

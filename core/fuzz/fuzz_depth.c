@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* libFuzzer: the queue that learns what the drive takes, in front of any drive. */
+/* libFuzzer: the queue that learns the drive's depth, in front of any drive. */
 #include "../tests/model_depth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

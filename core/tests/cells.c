@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The table of cells: each drive of the family with each foreground and
- * background, under the learnt depth, fixed limits and none. Says of each
- * policy in how many cells it is good. docs/results/cells has what is asked.
+ * background, under the learnt depth, fixed limits and none. Prints for each
+ * policy in how many cells it is good. docs/results/cells has the criteria.
  */
 #include <getopt.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #define STREAMS_MAX 16
 #define JOBS_MAX 256
 
-/* Not in the family by name: how far a volume is uneven. */
+/* Not in the family by name: by how uneven a volume is. */
 static const char *const more_drives[] = {
 	"volume", "volume:sigma=0.3", "volume:sigma=0.7",
 	"volume:tail_share=1%,tail_factor=10", "ssd", "nvme", "hdd",

@@ -23,10 +23,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/*
- * A number that no run before had, printed so that SEED=... can have it
- * again.
- */
+/* A number that no run before had, printed so that SEED=... repeats the run. */
 static inline uint64_t fresh_seed(const char *what)
 {
 	const char *chosen = getenv("SEED");

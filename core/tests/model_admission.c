@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The model knows each thread by where it stands and when it came, and counts
+ * The model knows the state and the arrival time of each thread, and counts
  * them anew for every question.
  */
 #include "model_admission.h"
@@ -215,7 +215,7 @@ static void check_always(const struct play *play)
 		      count(play, ADMITTED, line));
 		CHECK(admission->waiting[line] ==
 		      count(play, LINED_UP, line));
-		/* Waiters are woken by a release: there must be one to come. */
+		/* A release wakes waiters: one must be to come. */
 		if (admission->waiting[line])
 			CHECK(admission->admitted[line]);
 	}
@@ -267,9 +267,9 @@ void model_admission_play(const uint8_t *script, size_t length)
 		play_operation(&play, script[at], script[at + 1]);
 		check_always(&play);
 	}
-	/* Whatever happened, everybody who waits gets in when all leave. */
+	/* After any history, every waiter gets in when all others leave. */
 	for (int round = 0; round < 2 * THREADS; round++)
 		for (int i = 0; i < THREADS; i++)
 			leave(&play, i);
-	CHECK(!fgio_admission_somebody_waits(&play.admission));
+	CHECK(!fgio_admission_has_waiters(&play.admission));
 }

@@ -10,7 +10,7 @@
 
 /*
  * Issue 17: what counts as little harm, and as none; what the background must
- * have then; and from where a policy is better than another.
+ * have then; and from which difference on a policy is better than another.
  */
 #define FREE_TIMES 1.5
 #define FREE_SHARE 0.85
@@ -23,12 +23,14 @@
 #define REQUESTS_ENOUGH 1000
 #define LONGER_MOST 5
 
-/* Slots of a stream that comes at any moment: enough that it hardly waits. */
+/*
+ * Slots of a stream with arrivals at any moment: enough that it hardly waits.
+ */
 #define OPEN_SLOTS 60
 
 /*
  * Requests come @services reads of the idle drive apart, so that the load is a
- * share of what the drive does; and at least @least_ns.
+ * share of the drive's throughput; and at least @least_ns.
  */
 struct foreground {
 	const char *name;
@@ -132,7 +134,7 @@ bool cell_read_limits(struct cell_policies *policies, const char *list)
 	return true;
 }
 
-/* The idle drive's, so that what follows scales with it. */
+/* The idle drive's, so that all that follows scales with it. */
 static u64 service_of(const struct cell *cell)
 {
 	struct rivals rivals = {
@@ -156,7 +158,7 @@ static struct rival foreground_of(const struct cell *cell, u64 service_ns)
 		apart_ns = foreground->least_ns;
 	/* The slots of a burst come together, others in turn. */
 	rival.think_ns = rival.bursts ? apart_ns : apart_ns * rival.depth;
-	/* A drive that is busy already is what a foreground finds. */
+	/* A foreground finds a drive that is busy already. */
 	rival.begin_ns = 200 * MILLISECOND;
 	return rival;
 }
@@ -194,7 +196,7 @@ struct cell_alone cell_run_alone(const struct cell *cell)
 	return alone;
 }
 
-/* A foreground of which no I/O completed was not served at all. */
+/* A foreground without completed I/O was not served at all. */
 static double times(double ns, double alone_ns)
 {
 	return ns > 0 && alone_ns > 0 ? ns / alone_ns : INFINITY;

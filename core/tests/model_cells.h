@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * A cell: a drive, a foreground and a background, under the learnt depth, some
- * fixed limits and none, and what each of them is held to.
+ * fixed limits and none, and the criteria for each of them.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_CELLS_H
 #define FGIO_CORE_TESTS_MODEL_CELLS_H
@@ -31,12 +31,13 @@ struct cell {
 
 /* The foreground without the background: common to cells that differ in it. */
 struct cell_alone {
-	u64 service_ns; /* of a read of the idle drive; paces the foreground */
+	/* Of a read of the idle drive; sets the foreground's rate */
+	u64 service_ns;
 	u64 measured_ns; /* the cell's, or longer where I/Os were few */
 	struct rivals_figures figures;
 };
 
-/* What the foreground suffers, in times alone. */
+/* The foreground's latency, in times alone. */
 struct cell_figures {
 	double background_bytes_per_s[CELL_POLICIES_MAX];
 	double mean[CELL_POLICIES_MAX];
@@ -46,7 +47,7 @@ struct cell_figures {
 /* What can be asked of a cell. */
 enum cell_kind {
 	CELL_FREE,   /* an unrestricted background costs the foreground little */
-	CELL_KEPT,   /* some policy keeps the foreground near what it has alone */
+	CELL_KEPT, /* some policy keeps the foreground near its latency alone */
 	CELL_BEYOND, /* none does */
 	CELL_KINDS,
 };
@@ -75,7 +76,10 @@ const char *cell_background(u32 number);
 const char *cell_background_text(u32 number);
 const char *cell_kind_name(enum cell_kind kind);
 
-/* Reads "1,2,4" between the first and the last policy; false: it is no such list. */
+/*
+ * Reads "1,2,4" between the first and the last policy; false: it is no such
+ * list.
+ */
 bool cell_read_limits(struct cell_policies *policies, const char *list);
 
 struct cell_alone cell_run_alone(const struct cell *cell);

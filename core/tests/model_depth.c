@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the learnt limit lets go when is not for a model to say: checked is that
- * it is bounded, that somebody will always ask again, and that background I/O
- * goes as often as was promised.
+ * How much goes under the learnt limit is not for a model to say. Checked is
+ * that it is bounded, that there is always a next call, and that background I/O
+ * has its minimum service.
  */
 #include "model_depth.h"
 
+#include "../depth_constants.h"
 #include "../queue.h"
 #include "check.h"
 
 #define PROBE_LOOK_NS 64000000ULL
 #define REQUESTS 24
 #define FLUSHES 4
-#define MICROSECOND 1000ULL
-#define MILLISECOND 1000000ULL
 
 struct script {
 	struct fgio_queue queue;
@@ -47,7 +46,7 @@ static void play_complete(struct script *play, u8 which)
 						     play->now_ns);
 }
 
-/* An end may be missed, and may be of one that never began. */
+/* An end may be missed, and may be of a flush that never began. */
 static void play_flush(struct script *play, u8 which, u8 how)
 {
 	struct fgio_flush *flush = &play->flush[which % FLUSHES];
@@ -80,16 +79,18 @@ static struct fgio_request *play_next(struct script *play)
 	return request;
 }
 
-static u64 promise_most_ns(const struct fgio_queue *queue)
+static u64 min_service_most_ns(const struct fgio_queue *queue)
 {
 	return queue->config.release_interval_ns *
-	       (queue->depth.rotates ? FGIO_DEPTH_PROMISE_MOST : 1);
+	       (queue->depth.rotates ? MIN_SERVICE_MOST : 1);
 }
 
-/* In a probe even the promise waits, and its end is looked for as often as this. */
+/*
+ * A probe suspends even minimum service, and its end is looked for this often.
+ */
 static u64 look_most_ns(const struct fgio_queue *queue)
 {
-	u64 most_ns = promise_most_ns(queue);
+	u64 most_ns = min_service_most_ns(queue);
 
 	return fgio_depth_probes(&queue->depth) ? larger(most_ns, PROBE_LOOK_NS) :
 						  most_ns;
@@ -100,13 +101,13 @@ static void check_always(const struct script *play)
 	const struct fgio_queue *queue = &play->queue;
 	const struct fgio_depth *depth = &queue->depth;
 
-	CHECK(depth->pace.pace > 0 && depth->pace.pace < 1ULL << 40);
+	CHECK(depth->cost.per_unit > 0 && depth->cost.per_unit < 1ULL << 40);
 	CHECK(depth->tolerance <= 512 && depth->tolerance_max <= 512);
-	CHECK(depth->pace.busy_until_ns <
-	      play->now_ns + 2 * FGIO_PACE_BUSY_MOST_NS);
+	CHECK(depth->cost.busy_until_ns <
+	      play->now_ns + 2 * BUCKET_MOST_NS);
 	/*
-	 * What is held back is asked for again by the timer, whatever the
-	 * device does; and soon, where it has nothing to do.
+	 * The timer asks again for withheld requests, whatever the device does;
+	 * soon, if the device has nothing to do.
 	 */
 	if (!fgio_queue_holds_requests(queue) || fgio_queue_has_work(queue))
 		return;
@@ -137,7 +138,7 @@ static void play_operation(struct script *play, u8 operation, u8 value)
 	}
 }
 
-/* Everything that waits can go, one in each interval at the least. */
+/* All waiting requests can go, at least one per interval. */
 static void drain(struct script *play)
 {
 	for (int round = 0; round < 2 * REQUESTS; round++) {
@@ -145,12 +146,12 @@ static void drain(struct script *play)
 			play_complete(play, i);
 		while (play_next(play))
 			;
-		play->now_ns += promise_most_ns(&play->queue);
+		play->now_ns += min_service_most_ns(&play->queue);
 	}
 	CHECK(!fgio_queue_holds_requests(&play->queue));
 }
 
-/* What is in the device stays there: all that is queued goes, for all that. */
+/* Requests in the device stay there; all queued ones go nevertheless. */
 static void drain_without_completions(struct script *play)
 {
 	int rounds = 0;
@@ -163,7 +164,7 @@ static void drain_without_completions(struct script *play)
 		CHECK(play->retry_ns);
 		if (play->retry_ns > play->now_ns)
 			play->now_ns = play->retry_ns;
-		/* It may be asked often what the bucket says: not for long. */
+		/* The bucket may be asked often, but not for long. */
 		CHECK(rounds++ < 10000);
 	}
 }

@@ -7,7 +7,7 @@
 
 /*
  * Plays a script of requests, completions and passing time on an adaptive
- * queue; a drive that makes no sense must not bring it to a stand.
+ * queue; no drive, however erratic, may stop it.
  */
 void model_depth_play(const uint8_t *script, size_t length);
 

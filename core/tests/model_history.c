@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The model keeps lines, the most recent first: one of the objects that are
- * watched, one of the others, and one of helpers for each. What is used goes to
- * the front. From a full line goes the last one of the payer that has most in
- * it, counted with the newcomer; of the watched, to the front of the others.
+ * watched, one of the others, and one of wakers for each. Use moves an object
+ * to the front. A full line loses the last one of the payer that has most in
+ * it, counted with the newcomer; the line of the watched loses it to the front
+ * of the others.
  */
 #include "model_history.h"
 
@@ -15,11 +16,11 @@
 #define OBJECTS 16
 #define TASKS 12
 #define PAYERS 4
-#define HELPERS 4
+#define WAKERS 4
 #define PLACES 8
 #define WATCHED_MAX 6
 
-struct model_helper {
+struct model_waker {
 	uint64_t task;
 	uint64_t at_ns;
 };
@@ -30,7 +31,7 @@ struct model_object {
 	uint64_t watched_ns;
 	uint32_t payer;
 	unsigned int count;
-	struct model_helper helpers[HELPERS];
+	struct model_waker wakers[WAKERS];
 };
 
 struct line {
@@ -156,7 +157,7 @@ static void model_watch(struct play *play, uint64_t object, uint32_t payer)
 	put_in(&play->watched, changed, false);
 }
 
-/* New if need be; NULL when it is not to be. */
+/* New if need be; NULL if it is not to be. */
 static struct model_object *model_use(struct play *play, uint64_t object,
 				      uint32_t payer, bool only_remembered)
 {
@@ -182,25 +183,25 @@ static void model_act(struct model_object *object, uint64_t task,
 	unsigned int behind;
 
 	for (behind = 0; behind < object->count; behind++)
-		if (object->helpers[behind].task == task)
+		if (object->wakers[behind].task == task)
 			break;
-	if (behind == object->count && object->count < HELPERS)
+	if (behind == object->count && object->count < WAKERS)
 		object->count++;
 	else if (behind == object->count)
-		behind = HELPERS - 1;
-	memmove(object->helpers + 1, object->helpers,
-		behind * sizeof(object->helpers[0]));
-	object->helpers[0] = (struct model_helper){ task, now_ns };
+		behind = WAKERS - 1;
+	memmove(object->wakers + 1, object->wakers,
+		behind * sizeof(object->wakers[0]));
+	object->wakers[0] = (struct model_waker){ task, now_ns };
 }
 
 static void model_forget(struct model_object *object, uint64_t task)
 {
 	for (unsigned int i = 0; i < object->count; i++) {
-		if (object->helpers[i].task != task)
+		if (object->wakers[i].task != task)
 			continue;
 		object->count--;
-		memmove(object->helpers + i, object->helpers + i + 1,
-			(object->count - i) * sizeof(object->helpers[0]));
+		memmove(object->wakers + i, object->wakers + i + 1,
+			(object->count - i) * sizeof(object->wakers[0]));
 		return;
 	}
 }
@@ -217,12 +218,12 @@ static void play_note(struct play *play, uint64_t object, uint64_t task,
 		model_act(model, task, play->now_ns);
 }
 
-static void play_helpers(struct play *play, uint64_t object, uint64_t window_ns)
+static void play_wakers(struct play *play, uint64_t object, uint64_t window_ns)
 {
-	uint64_t tasks[FGIO_HELPERS];
-	unsigned int count = fgio_history_helpers(&play->set, object,
-						  play->now_ns, window_ns,
-						  tasks);
+	uint64_t tasks[FGIO_WAKERS];
+	unsigned int count = fgio_history_wakers(&play->set, object,
+						 play->now_ns, window_ns,
+						 tasks);
 	struct model_object *model;
 	unsigned int expected = 0;
 
@@ -232,11 +233,11 @@ static void play_helpers(struct play *play, uint64_t object, uint64_t window_ns)
 		return;
 	}
 	while (expected < model->count &&
-	       play->now_ns - model->helpers[expected].at_ns <= window_ns)
+	       play->now_ns - model->wakers[expected].at_ns <= window_ns)
 		expected++;
 	CHECK(count == expected);
 	for (unsigned int i = 0; i < count; i++)
-		CHECK(tasks[i] == model->helpers[i].task);
+		CHECK(tasks[i] == model->wakers[i].task);
 }
 
 static void forget_in(struct line *line, uint64_t task)
@@ -252,14 +253,14 @@ static void play_forget(struct play *play, uint64_t task)
 	forget_in(&play->others, task);
 }
 
-/* Nobody and nothing: no effect. */
+/* Task 0 and object 0: no effect. */
 static void play_nothing(struct play *play, uint64_t object, uint64_t task)
 {
 	fgio_history_watch(&play->set, 0, 1, play->now_ns);
 	fgio_history_note(&play->set, 0, task, 1, play->now_ns, false);
 	fgio_history_note(&play->set, object, 0, 1, play->now_ns, false);
 	fgio_history_forget(&play->set, 0);
-	play_helpers(play, 0, UINT64_MAX);
+	play_wakers(play, 0, UINT64_MAX);
 }
 
 static void play_operation(struct play *play, uint8_t operation, uint8_t value)
@@ -268,7 +269,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 	uint64_t task = 1 + value % TASKS;
 	uint32_t payer = value / TASKS % PAYERS;
 
-	/* No two things happen at once: which is first would be open. */
+	/* No two events at once: their order would be undefined. */
 	play->now_ns++;
 	model_age(play);
 	switch (operation % 16) {
@@ -283,7 +284,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play_note(play, object, task, payer, false);
 		break;
 	case 10: case 11: case 12:
-		play_helpers(play, object, value);
+		play_wakers(play, object, value);
 		break;
 	case 13:
 		play_forget(play, task);
@@ -316,5 +317,5 @@ void model_history_play(const uint8_t *script, size_t length)
 		check_always(&play);
 	}
 	for (uint64_t object = 1; object <= OBJECTS; object++)
-		play_helpers(&play, object, UINT64_MAX);
+		play_wakers(&play, object, UINT64_MAX);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Plays a script on a set of the helpers' history and on a plain model of it
+ * Plays a script on a set of the wakers' history and on a plain model of it
  * side by side, and aborts where they differ. The property test feeds it random
- * scripts, libFuzzer feeds it whatever reaches new code.
+ * scripts, libFuzzer any script that reaches new code.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_HISTORY_H
 #define FGIO_CORE_TESTS_MODEL_HISTORY_H

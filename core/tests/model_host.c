@@ -127,7 +127,10 @@ void host_run(struct host *host, host_pattern pattern, u32 depth, u64 count)
 		measure(host, slot);
 		host->submitted[slot] = SIMDISK_NEVER;
 		request = pattern(host, host->submissions);
-		/* The queue that has a free slot now, and the same one: a thread per queue. */
+		/*
+		 * The queue that has a free slot now, and the same one: a
+		 * thread per queue.
+		 */
 		request.hw_queue = (u16)(slot / host->parameters.queue_depth);
 		host_submit(host, &request);
 	}

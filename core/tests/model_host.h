@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* A host that keeps a simulated disk busy, for the tests of the timing models. */
+/*
+ * A host that keeps a simulated disk busy, for the tests of the timing models.
+ */
 #ifndef FGIO_CORE_TESTS_MODEL_HOST_H
 #define FGIO_CORE_TESTS_MODEL_HOST_H
 
@@ -7,7 +9,9 @@
 
 struct host;
 
-/* The host's command number @number; may use host->random and host->capacity. */
+/*
+ * The host's command number @number; may use host->random and host->capacity.
+ */
 typedef struct simdisk_request (*host_pattern)(struct host *host, u64 number);
 
 struct host {
@@ -40,15 +44,20 @@ void host_start(struct host *host, const struct simdisk_parameters *parameters, 
 		u64 seed);
 void host_stop(struct host *host);
 
-/* Submits one command now, in any free slot of its queue, and returns the slot. */
+/*
+ * Submits one command now, in any free slot of its queue, and returns the slot.
+ */
 u32 host_submit(struct host *host, const struct simdisk_request *request);
 
-/* Waits for the next completion and returns its slot, or SIMDISK_NO_SLOT if nothing is out. */
+/*
+ * Waits for the next completion and returns its slot, or SIMDISK_NO_SLOT if
+ * nothing is out.
+ */
 u32 host_wait(struct host *host);
 
 /*
- * Keeps @depth commands of @pattern in the disk until @count are complete, then lets the rest
- * complete uncounted. A fresh measurement starts with each run.
+ * Keeps @depth commands of @pattern in the disk until @count are complete, then
+ * lets the rest complete uncounted. A fresh measurement starts with each run.
  */
 void host_run(struct host *host, host_pattern pattern, u32 depth, u64 count);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The model keeps a stack of waits for each task and a set of blockers for each
- * object, and finds who is to be boosted by looking at all of them, layer by
- * layer: no nodes, no buckets, no queue. Of leases it keeps only what it last
- * saw, to tell which went, and asks of each whether its reason is true.
+ * object, and finds the tasks to boost by looking at all of them, layer by
+ * layer: no nodes, no buckets, no queue. Of leases it keeps only the last
+ * state, to see which went, and checks of each that its reason is true.
  */
 #include "model_inherit.h"
 
@@ -27,7 +27,7 @@ struct model_wait {
 	uint64_t since_ns;
 };
 
-/* What gives way to others, first to last. */
+/* The order in which tasks give way, first to last. */
 enum rank {
 	RANK_DECLARED,
 	RANK_WAIT,
@@ -192,7 +192,7 @@ static enum rank rank_of(const struct play *play, unsigned int task)
 	return declared == model->depth ? RANK_DECLARED : RANK_WAIT;
 }
 
-/* What is worth least in the bucket of a task. */
+/* The least rank in the bucket of a task. */
 static enum rank least_rank(const struct play *play, unsigned int task)
 {
 	enum rank least = RANK_NONE;
@@ -204,7 +204,7 @@ static enum rank least_rank(const struct play *play, unsigned int task)
 	return least;
 }
 
-/* The one of this rank that has waited longest gives way: it waits no more. */
+/* The task of this rank that has waited longest gives way: it waits no more. */
 static void model_give_way(struct play *play, unsigned int task,
 			   enum rank rank)
 {
@@ -354,7 +354,7 @@ static void play_begin(struct play *play, unsigned int task,
 	};
 }
 
-/* What began after a wait that is over was nested in it. */
+/* A wait that began after one that is over was nested in it. */
 static void model_end_after(struct model_task *model, uint32_t seq)
 {
 	while (model->depth &&
@@ -383,7 +383,7 @@ static void play_end(struct play *play, unsigned int task, uint32_t seq)
 	model->depth = (unsigned int)(wait - model->waits);
 }
 
-/* @which: a position on the stack; where there is none, a number of nobody's */
+/* @which: a position on the stack; if there is none, a number of no wait */
 static void play_end_position(struct play *play, unsigned int task,
 			      unsigned int which)
 {
@@ -579,7 +579,7 @@ static void model_distances(const struct play *play, uint8_t distance[TASKS])
 	}
 }
 
-/* Everybody who is in the way of one wait, over any number of steps. */
+/* All tasks in the way of one wait, over any number of steps. */
 static task_set model_closure(const struct play *play, unsigned int object)
 {
 	task_set closure = play->blockers[object];
@@ -594,7 +594,7 @@ static task_set model_closure(const struct play *play, unsigned int object)
 	return closure;
 }
 
-/* What a lease says is so: the root waits for the waiter, it for the task. */
+/* A lease tells the truth: the root waits for the waiter, it for the task. */
 static void check_reason(const struct play *play, unsigned int task,
 			 const struct fgio_lease *lease)
 {
@@ -661,7 +661,7 @@ static bool is_boosted(struct play *play, const struct model_leases *leases)
 	return false;
 }
 
-/* Whatever the bounds: who is in the way of a task that was followed is boosted. */
+/* Within any bounds: the blockers of a followed task are boosted. */
 static void check_followed(struct play *play, const struct fgio_link *link)
 {
 	task_set blockers = blockers_of(play, task_of(link->task)) &
@@ -676,7 +676,7 @@ static void check_followed(struct play *play, const struct fgio_link *link)
 
 /*
  * The graph did not change during the walk. @is_complete: nor was anything
- * refused, so that everybody who can be reached is boosted.
+ * refused, so that all reachable tasks are boosted.
  */
 static void check_boosted(struct play *play, bool is_complete)
 {
@@ -708,8 +708,8 @@ static void check_boosted(struct play *play, bool is_complete)
 	}
 }
 
-/* Nobody is boosted who cannot be reached, and no lease is of another walk. */
-static void check_nobody_else(struct play *play)
+/* No unreachable task is boosted, and no lease is of another walk. */
+static void check_no_other(struct play *play)
 {
 	uint8_t distance[TASKS];
 
@@ -722,7 +722,7 @@ static void check_nobody_else(struct play *play)
 	}
 }
 
-/* Each task that is reached is there once, by the shortest way. */
+/* Each reached task is there once, by the shortest way. */
 static void check_every_link(struct play *play, uint64_t cut)
 {
 	uint8_t distance[TASKS];
@@ -811,7 +811,7 @@ static void play_walk(struct play *play, unsigned int how)
 	cut = play->walk.cut - cut;
 	play->seen.overflows += overflowed;
 	play->seen.cuts += cut;
-	/* What is found late may be found by a longer way, over the cap. */
+	/* A late answer may be found by a longer way, over the cap. */
 	shortest = !play->answers_late || !cut;
 	fits = !overflowed && !play->refused;
 	trace(play, play->walk.count ^ overflowed << 16 ^ cut << 32);
@@ -826,7 +826,7 @@ static void play_walk(struct play *play, unsigned int how)
 	if (!overflowed && !play->answers_late)
 		check_every_link(play, cut);
 	if (how & 1)
-		check_nobody_else(play);
+		check_no_other(play);
 	if (shortest && fits && how & 1)
 		play->seen.exact_walks++;
 	else
@@ -959,7 +959,9 @@ static void begin_play(struct play *play, uint8_t garbage)
 	bool crowded = (start & 24) == 24;
 
 	memset(play->links, garbage, sizeof(play->links));
-	/* Some full of what never gives way but boosts, some with much room. */
+	/*
+	 * Some full of nodes that only give way to boosts, some with much room.
+	 */
 	play->bucket_count = 1 + size % BUCKETS_MAX;
 	for (unsigned int task = 0; crowded && task < TASKS; task++)
 		play->tasks[task].marked = true;
@@ -984,7 +986,7 @@ static void begin_play(struct play *play, uint8_t garbage)
 	}
 }
 
-/* When all waits are over and a walk has found so, nothing is left. */
+/* When all waits are over and a walk has seen that, nothing is left. */
 static void finish(struct play *play)
 {
 	for (unsigned int task = 0; task < TASKS; task++)

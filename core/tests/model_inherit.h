@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Plays a script of waits, owners, deaths and walks on the wait graph and on a
+ * Plays a script of waits, owners, exits and walks on the wait graph and on a
  * plain model of it side by side, and aborts where they differ. The property
- * test feeds it random scripts, libFuzzer feeds it whatever reaches new code.
+ * test feeds it random scripts, libFuzzer any script that reaches new code.
  *
- * What it holds the graph to:
+ * The graph is held to:
  *
- * - A boost is worth nothing once the wait of its root, or that of its waiter,
- *   has ended, and is there for a true reason as long as it is worth something.
+ * - A boost is void once the wait of its root, or that of its waiter, has
+ *   ended, and has a true reason until then.
  * - After a walk, each task that a waiting foreground task can reach over at
- *   most depth_max steps is boosted, and nobody else is.
- * - Counts are exact. What does not fit is refused, and only then. What gives way
- *   is what is worth least, the oldest first: never a foreground task that waits,
- *   nor a boosted task that does, and a boost only for a foreground task's wait.
+ *   most depth_max steps is boosted, and no other.
+ * - Counts are exact. A wait or boost is refused only if it does not fit. The
+ *   nodes worth least give way, the oldest first: never a foreground task that
+ *   waits, nor a boosted task that does, and a boost only for a foreground
+ *   task's wait.
  * - The same script gives the same results, whatever the memory held before.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_INHERIT_H
@@ -22,11 +23,11 @@
 #include <stdint.h>
 
 /**
- * struct model_inherit_seen - what happened, so that a test can tell whether
- *	its scripts reach what they are for
+ * struct model_inherit_seen - events, so that a test can tell whether its
+ *	scripts reach what they are for
  * @exact_walks: walks after which exactly the reachable tasks were boosted
- * @loose_walks: walks in which a bound was met or the graph changed, so that
- *	only tasks that could be reached were boosted, and not all of them
+ * @loose_walks: walks that met a bound or a change of the graph: only reachable
+ *	tasks were boosted, and not all of them
  * @steps_max: longest chain
  * @nested: waits within waits
  * @refused_waits: waits that did not fit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The model keeps one array of all requests, each with the order in which it
- * joined its line, and finds what goes next by looking at every one of them:
+ * joined its line, and finds the next one by looking at every one of them:
  * slow, and with nothing in common with lists and counters.
  */
 #include "model_queue.h"
@@ -15,14 +15,14 @@
 struct model_request {
 	enum { AWAY, WAITS, SERVED } where;
 	bool critical;
-	bool written_off; /* in the device for so long that it counts no more */
+	bool written_off; /* too long in the device to count */
 	int64_t order; /* smaller goes first */
 };
 
 /*
- * @ended: where the last one of a direction did
+ * @ended: end of the last request of a direction
  * @batch, @reads_first, @writes: of the way over the disk; how often reads went
- *	first, though there were writes
+ * first, though there were writes
  * @reads_passed, @writes_in_turn: the same without one
  */
 struct model_order {
@@ -112,8 +112,8 @@ static bool model_overdue(const struct play *play, int i)
 }
 
 /*
- * Two thirds for reads: after 2 * @at_a_time of them that went before writes,
- * @at_a_time writes go.
+ * Two thirds for reads: after 2 * @at_a_time reads ahead of writes, @at_a_time
+ * writes go.
  */
 static int model_by_age(struct play *play, bool critical, unsigned int at_a_time)
 {
@@ -220,7 +220,7 @@ static bool model_write_off(struct play *play)
 	return still;
 }
 
-/* What the rules say goes next: an index, or -1. */
+/* The next request by the rules: an index, or -1. */
 static int model_next(struct play *play, bool sweeps)
 {
 	bool critical = first_in_line(play, true) >= 0;
@@ -292,7 +292,7 @@ static void play_next(struct play *play, bool sweeps)
 		CHECK(fgio_queue_position(&play->queue, write) ==
 		      play->order[false].ended[write]);
 	expected = model_next(play, sweeps);
-	/* Where no clock is needed, none is read: the answer must not differ. */
+	/* If no clock is needed, none is read: the answer must not differ. */
 	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0,
 				  sweeps ? &sweep : NULL);
 	play->told = false;
@@ -419,7 +419,7 @@ static void check_lines(struct play *play, int class)
 	CHECK(first_in_line(&rest, class) < 0);
 }
 
-/* What must be true between any two operations. */
+/* Must be true between any two operations. */
 static void check_always(const struct play *play)
 {
 	bool waiting = count(play, WAITS, true) || count(play, WAITS, false);
@@ -433,7 +433,7 @@ static void check_always(const struct play *play)
 	CHECK(play->queue.counters.promoted == play->promoted);
 	CHECK(fgio_queue_critical_about(&play->queue, play->now_ns) ==
 	      model_critical_about(play));
-	/* Nothing may be forgotten: somebody is going to call again. */
+	/* No request may be forgotten: there must be a next call. */
 	if (waiting && !fgio_queue_has_work(&play->queue))
 		CHECK(play->told || count(play, SERVED, false));
 	if (!waiting)
@@ -479,7 +479,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 	}
 }
 
-/* Whatever happened, everything that was queued can still go. */
+/* After any history, all queued requests can still go. */
 static void drain(struct play *play)
 {
 	for (int round = 0; round < 2 * REQUESTS; round++) {
@@ -495,7 +495,7 @@ void model_queue_play(const uint8_t *script, size_t length)
 	struct play play = { .now_ns = 1,
 			     .config = FGIO_QUEUE_CONFIG_DEFAULT };
 
-	/* How many an adaptive queue lets go is model_depth.c's. */
+	/* An adaptive queue's limit is for model_depth.c. */
 	play.config.noncritical_in_device_max = 1;
 	fgio_queue_init(&play.queue, false);
 	fgio_queue_configure(&play.queue, &play.config);

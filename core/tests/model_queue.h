@@ -2,7 +2,7 @@
 /*
  * Plays a script of operations on the two-class queue and on a plain model of
  * it side by side, and aborts where they differ. The property test feeds it
- * random scripts, libFuzzer feeds it whatever reaches new code.
+ * random scripts, libFuzzer any script that reaches new code.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_QUEUE_H
 #define FGIO_CORE_TESTS_MODEL_QUEUE_H

@@ -145,7 +145,7 @@ static void start(struct contest *contest, const struct rivals *rivals)
 	fgio_queue_configure(&contest->queue, &config);
 	add_stream(contest, &rivals->foreground);
 	add_stream(contest, &rivals->background);
-	add_stream(contest, &rivals->storm);
+	add_stream(contest, &rivals->second);
 }
 
 static enum fgio_class class_of(const struct contest *contest,
@@ -220,7 +220,7 @@ static u64 pause_of(struct contest *contest, const struct rival *rival)
 				  rival->think_ns;
 }
 
-/* What would be made in the pause is made after it, not all at once. */
+/* Requests due in the pause are made after it, not all at once. */
 static u64 put_off(struct contest *contest, const struct rival_io *io,
 		   u64 made_ns)
 {
@@ -285,7 +285,7 @@ static void send(struct contest *contest, struct fgio_request *request)
 	       });
 }
 
-/* What it ends with passes the queue. */
+/* Its end (flush or commit record) bypasses the queue. */
 static void step_to_end(struct contest *contest, struct rival_io *io)
 {
 	struct simdisk_request command = { .operation = SIMDISK_FLUSH };
@@ -336,7 +336,7 @@ static void complete(struct contest *contest, u32 slot)
 	}
 }
 
-/* As elevator.c does. Return: NULL where there is no arm, as far as was learnt. */
+/* As elevator.c does. Return: NULL if there is no arm, as far as was learnt. */
 static const struct fgio_sweep *look_ahead(struct contest *contest,
 					   struct fgio_sweep *sweep)
 {
@@ -392,11 +392,11 @@ static u64 next_event(const struct contest *contest)
 		next_ns = contest->retry_ns;
 	if (contest->planned_count && contest->planned[0].made_ns < next_ns)
 		next_ns = contest->planned[0].made_ns;
-	/* Whatever was asked for, time goes on. */
+	/* Time goes on, whatever was asked for. */
 	return next_ns > contest->now_ns ? next_ns : contest->now_ns + 1;
 }
 
-/* Where the drive's speed comes from, per model. */
+/* Which parameters the drive's speed comes from, per model. */
 static void change_speed(struct contest *contest, u32 slower, u32 faster)
 {
 	struct simdisk_parameters *parameters = &contest->model->parameters;

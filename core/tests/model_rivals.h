@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Two streams of I/O, a foreground and a background, on a simulated drive behind
- * the two-class queue: a whole experiment in a fraction of a second.
+ * Two streams of I/O, a foreground and a background, on a simulated drive
+ * behind the two-class queue: a whole experiment in a fraction of a second.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_RIVALS_H
 #define FGIO_CORE_TESTS_MODEL_RIVALS_H
@@ -32,8 +32,8 @@ enum rival_end {
  * @bursts: its @depth I/Os come at once, whether the burst before is over or
  *	not; bursts are @think_ns apart on average, exponentially
  * @mixed: every other I/O of a slot has the other direction
- * @begin_ns: when its first requests are made
- * @ends: what each request ends with; of the foreground
+ * @begin_ns: time of its first requests
+ * @ends: how each request ends; of the foreground
  */
 struct rival {
 	bool write;
@@ -52,22 +52,23 @@ struct rival {
 /**
  * struct rivals - an experiment
  * @kind: drive, with its default parameters...
- * @drive: ...or, where it is set, these
+ * @drive: ...or these, if set
  * @seed: of drive and streams
  * @foreground: its I/O is critical
- * @background: its is not
- * @storm: nor is its: a second background
+ * @background: its I/O is non-critical
+ * @second: a second background, non-critical as well
  * @limit: noncritical_in_device_max; 0: learnt
  * @begin_ns: measured from here
  * @end_ns: to here
  * @change_ns: when the drive's speed changes; 0: never
- * @slower: the drive becomes so many times slower then...
+ * @slower: factor by which the drive becomes slower then...
  * @faster: ...or faster
  * @restore_ns: when it is as before again; 0: never
  * @pause_ns: the foreground makes no request from here; 0: it always does...
  * @resume_ns: ...to here
- * @all_pause: nor does the background
- * @counts_pauses: a fault: the time of a pause counts as if it had been measured
+ * @all_pause: the background pauses as well
+ * @counts_pauses: a fault: the time of a pause counts as if it had been
+ *	measured
  * @says_it_rotates: whether it does or not
  */
 struct rivals {
@@ -76,7 +77,7 @@ struct rivals {
 	u64 seed;
 	struct rival foreground;
 	struct rival background;
-	struct rival storm;
+	struct rival second;
 	u32 limit;
 	u64 begin_ns;
 	u64 end_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of admission, one by one, then random scripts. */
+/* The properties of admission, one by one, then random scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void test_a_class_alone_leaves_only_the_reserve(void **state)
 	assert_true(fgio_admission_try(&admission, FGIO_LINE_NONCRITICAL, false));
 }
 
-/* What submits the I/O of others takes what is free, but for the reserve. */
+/* A carrier takes all that is free except the reserve. */
 static void test_carriers_wait_at_the_reserve_alone(void **state)
 {
 	struct fgio_admission admission;
@@ -84,8 +84,11 @@ static void test_carriers_wait_at_the_reserve_alone(void **state)
 	assert_int_equal(admission.admitted[FGIO_LINE_CARRIER], 7);
 }
 
-/* However full it is, they have a reserve of their own, and so does the rest. */
-static void test_nobody_starves_beside_carriers(void **state)
+/*
+ * Even when all is taken, they have a reserve of their own, and so do the
+ * others.
+ */
+static void test_no_line_starves_beside_carriers(void **state)
 {
 	struct fgio_admission admission;
 
@@ -164,7 +167,7 @@ static void test_all_get_in_when_limits_do_not_count(void **state)
 	assert_int_equal(admission.admitted[FGIO_LINE_CRITICAL], 129);
 }
 
-static void test_nobody_overtakes_within_a_class(void **state)
+static void test_no_task_overtakes_within_a_class(void **state)
 {
 	struct fgio_admission admission;
 	struct fgio_waiter waiter;
@@ -196,11 +199,11 @@ int main(void)
 		cmocka_unit_test(test_flood_leaves_the_foreground_its_share),
 		cmocka_unit_test(test_a_class_alone_leaves_only_the_reserve),
 		cmocka_unit_test(test_carriers_wait_at_the_reserve_alone),
-		cmocka_unit_test(test_nobody_starves_beside_carriers),
+		cmocka_unit_test(test_no_line_starves_beside_carriers),
 		cmocka_unit_test(test_shares_follow_the_real_depth),
 		cmocka_unit_test(test_a_promoted_waiter_uses_the_critical_share),
 		cmocka_unit_test(test_all_get_in_when_limits_do_not_count),
-		cmocka_unit_test(test_nobody_overtakes_within_a_class),
+		cmocka_unit_test(test_no_task_overtakes_within_a_class),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};
 

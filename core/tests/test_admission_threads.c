@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Admission by several threads at once, which take the lock only where a
- * caller must: limits hold, nobody waits in vain, and the counts end at zero.
- * Each who yields to another program is away for milliseconds, so that a busy
- * machine plays fewer rounds. An alarm ends a test in which somebody waits for ever.
+ * Admission by several threads at once, which take the lock only where a caller
+ * must: limits hold, no thread waits in vain, and the counts end at zero. A
+ * thread that yields to another program is away for milliseconds, so a busy
+ * machine plays fewer rounds. An alarm ends a test in which a thread waits for
+ * ever.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -25,7 +26,7 @@
 #define PLAY_S 15
 #define LIMIT_S 120
 
-/* How a test is played: what the threads do beside taking and giving back. */
+/* How a test is played, beside taking and giving back slots. */
 struct game {
 	struct fgio_admission admission;
 	pthread_mutex_t lock;
@@ -34,7 +35,7 @@ struct game {
 	unsigned int lines;
 	bool other_about;
 	bool changes; /* slots change their class, and waiters are promoted */
-	time_t end_s; /* nobody begins a round after that */
+	time_t end_s; /* no round begins after that */
 };
 
 struct player {
@@ -52,7 +53,7 @@ static void grant_all(struct game *game)
 
 static void look_after_waiters(struct game *game)
 {
-	if (!fgio_admission_somebody_waits(&game->admission))
+	if (!fgio_admission_has_waiters(&game->admission))
 		return;
 	pthread_mutex_lock(&game->lock);
 	grant_all(game);
@@ -166,7 +167,7 @@ static void play_game(struct game *game)
 	}
 	alarm(0);
 	assert_true(rounds > THREADS);
-	assert_false(fgio_admission_somebody_waits(&game->admission));
+	assert_false(fgio_admission_has_waiters(&game->admission));
 	for (int line = 0; line < FGIO_LINES; line++) {
 		assert_int_equal(game->admission.admitted[line], 0);
 		granted += game->admission.granted[line];
@@ -187,7 +188,7 @@ static void test_shares_hold(void **state)
 	play_game(&game);
 }
 
-static void test_nobody_waits_in_vain(void **state)
+static void test_no_task_waits_in_vain(void **state)
 {
 	struct game game = { .lines = FGIO_LINES, .changes = true };
 
@@ -226,7 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares_hold),
-		cmocka_unit_test(test_nobody_waits_in_vain),
+		cmocka_unit_test(test_no_task_waits_in_vain),
 		cmocka_unit_test(test_one_slot_each),
 		cmocka_unit_test(test_carriers_leave_the_reserve),
 	};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The table of cells in small: the learnt depth is good in more cells than a
- * fixed limit is, or none; and the verdicts, one by one. cells.c has the whole
- * table.
+ * A small table of cells: the learnt depth is good in more cells than a fixed
+ * limit, or none; and the verdicts, one by one. cells.c has the whole table.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +65,10 @@ static void count_drive(const char *spec, u64 *random,
 			   policies, good);
 }
 
-/* The wrong policies are the control: what rejects none of them says nothing. */
+/*
+ * The wrong policies are the control: a check that rejects none of them proves
+ * nothing.
+ */
 static void test_learnt_is_good_where_limits_are_not(void **state)
 {
 	static const u32 cells = ARRAY_SIZE(drives) * ARRAY_SIZE(foregrounds) *
@@ -130,7 +132,7 @@ static void test_kept_needs_what_another_policy_shows(void **state)
 	figures.background_bytes_per_s[0] = 50;
 	figures.mean[0] = 1.3;
 	assert_false(judge(&figures).kept);
-	/* The limit of one does not show it any more, nor does anything else. */
+	/* The limit of one no longer dominates it, nor does any other. */
 	figures.mean[1] = 1.3;
 	assert_int_equal(judge(&figures).kind, CELL_BEYOND);
 	assert_true(judge(&figures).kept);

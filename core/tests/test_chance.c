@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Late ones in a row are told from chance, whatever its share is. */
+/* Rows of late I/Os are told from chance, whatever their share. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static struct fgio_chance learnt(uint64_t *random, double share)
 	return chance;
 }
 
-/* The share of I/Os at which as many in a row are said to be no chance. */
+/* The share of I/Os after which the row is said to be no chance. */
 static double said(struct fgio_chance *chance, uint64_t *random, double share)
 {
 	u32 found = 0;
@@ -41,7 +41,7 @@ static double said(struct fgio_chance *chance, uint64_t *random, double share)
 	return (double)found / BESIDE;
 }
 
-/* What is learnt of some hundred I/Os may be off by half. */
+/* A share learnt from some hundred I/Os may be off by half. */
 static void test_chance_is_hardly_ever_taken_for_more(void **state)
 {
 	uint64_t random = fresh_seed("chance");
@@ -58,7 +58,7 @@ static void test_chance_is_hardly_ever_taken_for_more(void **state)
 	}
 }
 
-/* At the limit of a drive, most are late: it is found within a few. */
+/* At the limit of a drive, most I/Os are late: it is found within a few. */
 static void test_what_waits_is_found(void **state)
 {
 	uint64_t random = fresh_seed("waits");
@@ -83,7 +83,10 @@ static void test_where_nothing_is_late_by_chance_one_tells(void **state)
 	assert_true(fgio_chance_explains(&chance, 0));
 }
 
-/* Also where all are late alone, many in a row are none: the drive may have changed. */
+/*
+ * Even if all are late alone, a long row is no chance: the drive may have
+ * changed.
+ */
 static void test_many_in_a_row_are_no_chance(void **state)
 {
 	struct fgio_chance chance = { 0 };

@@ -55,8 +55,8 @@ static void test_a_tag_overrules_a_priority(void **state)
 }
 
 /*
- * A device below judges by the stamp alone, whatever thread submits to it: also
- * where the priority was derived from a nice value and so said nothing.
+ * A device below judges by the stamp alone, whatever thread submits to it: even
+ * if the priority was derived from a nice value and so said nothing.
  */
 static void check_stamp(enum fgio_thread_tag tag, u16 ioprio, bool chosen)
 {
@@ -88,8 +88,8 @@ static void test_a_stamp_stands(void **state)
 	}
 }
 
-/* Since 6.5 everybody may set the bits of the marks. */
-static void test_who_may_choose_a_priority(void **state)
+/* Since 6.5 every user may set the bits of the marks. */
+static void test_users_that_may_choose_a_priority(void **state)
 {
 	(void)state;
 	for (u32 ioprio = 0; ioprio < 0x10000; ioprio++) {
@@ -110,7 +110,7 @@ int main(void)
 		cmocka_unit_test(test_derived_priorities_say_nothing),
 		cmocka_unit_test(test_a_tag_overrules_a_priority),
 		cmocka_unit_test(test_a_stamp_stands),
-		cmocka_unit_test(test_who_may_choose_a_priority),
+		cmocka_unit_test(test_users_that_may_choose_a_priority),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the learnt depth promises, on the simulated drives: the drive is spent,
- * the foreground does not notice, and a drive that changes is learnt again
- * within a second. Then random scripts.
+ * The learnt depth on the simulated drives: the drive is used up, the
+ * foreground does not suffer, and a drive that changes is learnt again within a
+ * second. Then random scripts.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -21,15 +21,15 @@
 #define MILLISECOND 1000000ULL
 /* Odd, for medians. */
 #define SEEDS 7
-/* Where so few in a row are off the rule too often. */
+/* Where the median of SEEDS runs is too uncertain. */
 #define MANY_SEEDS 25
-/* One in some ten is at a moment at which counting it does little harm. */
+/* About one in ten begins at a moment at which counting it does little harm. */
 #define PAUSES 12
 #define UNEVEN_SEEDS 4
 #define SCRIPTS 5000
 #define SCRIPT_BYTES 512
 
-/* Those of this run: no bound holds for some seeds alone. */
+/* Of this run: a bound must hold for all seeds. */
 static u64 first_seed;
 
 /* The FAST'17 paper's figure 11. */
@@ -59,8 +59,8 @@ static struct rivals_figures limited(struct rivals rivals, u32 limit)
 }
 
 /*
- * What a seed shows now and then is not the rule: bounds on a tail, or on what few
- * seconds show, are on the median seed.
+ * Single seeds are off the rule now and then: bounds on a tail, or on a few
+ * seconds, are on the median seed.
  */
 struct seeds {
 	double value[MANY_SEEDS];
@@ -89,7 +89,7 @@ static void show(const char *what, const struct seeds *seeds)
 		      median(seeds), seeds->value[0], seeds->value[seeds->count - 1]);
 }
 
-/* Sums over seeds: that of one limit met more or less is not the rule. */
+/* Sums over seeds: one limit met more or less is not the rule. */
 struct sums {
 	double throughput;
 	double of_throughput;
@@ -153,9 +153,9 @@ static void test_nvme_is_spent_unnoticed(void **state)
 }
 
 /*
- * The cache keeps room, which no fixed limit leaves. Each write that finds it full
- * costs as much as a hundred that do not: the mean cannot be that of the foreground
- * alone.
+ * The cache keeps room, which no fixed limit leaves. A write that finds it full
+ * costs as much as a hundred that do not: the mean cannot be that of the
+ * foreground alone.
  */
 static void test_hdd_keeps_room_in_its_cache(void **state)
 {
@@ -170,7 +170,7 @@ static void test_hdd_keeps_room_in_its_cache(void **state)
 	}
 }
 
-/* @begin_ns: of the foreground. Return: the share of what an unrestricted drive does. */
+/* @begin_ns: of the foreground. Return: its share of an unrestricted drive. */
 static double share_after_a_second(u64 begin_ns, u64 seed)
 {
 	struct rivals rivals = paper(SIMDISK_HDD, 65536, seed);
@@ -182,7 +182,10 @@ static double share_after_a_second(u64 begin_ns, u64 seed)
 	       limited(rivals, RIVALS_UNRESTRICTED).bytes_per_s;
 }
 
-/* The cache is full before there is a foreground, or soon; that tells no pace. */
+/*
+ * The cache is full before there is a foreground, or soon; that is no service
+ * cost.
+ */
 static void test_a_full_cache_is_not_a_slower_disk(void **state)
 {
 	double mean = 0, least = 1;
@@ -206,9 +209,9 @@ static void test_a_full_cache_is_not_a_slower_disk(void **state)
 }
 
 /*
- * After a pause, as much goes as if there had been none: what was learnt is not
- * spread over the time in which nothing was measured. A fifth less is what the
- * cache that is full at its end costs in the seconds after.
+ * After a pause, as much goes as without one: what was learnt is not spread
+ * over time in which nothing was measured. A fifth less is what the full cache
+ * at its end costs in the seconds after.
  */
 static double share_after_pause(uint64_t *random, bool counts_pauses)
 {
@@ -253,8 +256,9 @@ static void test_a_pause_is_not_a_slower_disk(void **state)
 }
 
 /*
- * A database beside its backup: requests of four I/Os that depend on each other,
- * at any moment, and transfers that are long beside them, read and written.
+ * A database beside its backup: requests of four I/Os that depend on each
+ * other, at any moment, and transfers that are long beside them, read and
+ * written.
  */
 static struct rivals database(enum simdisk_kind kind, u64 seed)
 {
@@ -265,8 +269,8 @@ static struct rivals database(enum simdisk_kind kind, u64 seed)
 				.think_ns = 330 * MILLISECOND, .irregular = true },
 		.background = { .sequential = true, .bytes = 262144, .depth = 2,
 				.begin_ns = 1 * SECOND },
-		.storm = { .write = true, .sequential = true, .bytes = 262144,
-			   .depth = 16, .begin_ns = 1 * SECOND },
+		.second = { .write = true, .sequential = true, .bytes = 262144,
+			    .depth = 16, .begin_ns = 1 * SECOND },
 		.begin_ns = 2 * SECOND,
 		.end_ns = 12 * SECOND,
 	};
@@ -274,11 +278,13 @@ static struct rivals database(enum simdisk_kind kind, u64 seed)
 
 static struct rivals_figures database_alone(struct rivals rivals)
 {
-	rivals.storm.depth = 0;
+	rivals.second.depth = 0;
 	return alone(rivals);
 }
 
-/* Nearly as if it was alone, and the backup takes no longer than with a limit of one. */
+/*
+ * Nearly as if alone, and the backup takes no longer than with a limit of one.
+ */
 static void test_irregular_requests_beside_long_ones(void **state)
 {
 	struct seeds p50 = { .count = 0 }, p99 = p50, p999 = p50;
@@ -309,8 +315,8 @@ static void test_irregular_requests_beside_long_ones(void **state)
 }
 
 /*
- * A checkpoint beside short requests that come whenever they do. A limit of one would
- * let it have little more than half of what it may.
+ * A checkpoint beside short requests at any moment. A limit of one would leave
+ * it little more than half of its due.
  */
 static void test_irregular_requests_beside_short_ones(void **state)
 {
@@ -328,7 +334,7 @@ static void test_irregular_requests_beside_short_ones(void **state)
 		};
 		rivals.background = (struct rival){ .write = true, .bytes = 8192,
 						    .depth = 64 };
-		rivals.storm.depth = 0;
+		rivals.second.depth = 0;
 		rivals.end_ns = 8 * SECOND;
 		least = database_alone(rivals);
 		most = limited(rivals, RIVALS_UNRESTRICTED);
@@ -347,8 +353,9 @@ static void test_irregular_requests_beside_short_ones(void **state)
 }
 
 /*
- * Cloud volumes are late by chance: their latencies are lognormal with a p99 of 2.5 times the
- * median (sigma 0.4) and more, or some I/Os take ten times as long. That is no limit.
+ * Cloud volumes are late by chance: their latencies are lognormal with a p99 of
+ * 2.5 times the median (sigma 0.4) and more, or some I/Os take ten times as
+ * long. That is no limit.
  */
 struct uneven {
 	const char *drive;
@@ -363,7 +370,10 @@ static const struct uneven unevens[] = {
 	{ "volume:tail_share=3%,tail_factor=10", 0.75 },
 };
 
-/* A foreground at any moment, beside the loads of figure 11, a checkpoint and a backup. */
+/*
+ * A foreground at any moment, beside the loads of figure 11, a checkpoint and a
+ * backup.
+ */
 static struct rivals uneven_load(const struct simdisk_parameters *drive,
 				 u32 bytes, u64 seed)
 {
@@ -411,8 +421,8 @@ static void test_late_by_chance_is_no_limit(void **state)
 		check_uneven(&unevens[i], next_random(&random) >> 1);
 }
 
-/* What is not known yet is not learnt from the foreground's losses. */
-static void test_learns_without_a_storm(void **state)
+/* An unknown drive is not learnt at the foreground's expense. */
+static void test_learns_without_a_burst(void **state)
 {
 	struct seeds mean = { .count = 0 }, p99 = mean, throughput = mean;
 
@@ -439,10 +449,10 @@ static void test_learns_without_a_storm(void **state)
 }
 
 /*
- * A background that comes in bursts leaves the drive idle between them. From
- * that, nothing is to be learnt that harms when it does not rest any more.
+ * A background that comes in bursts leaves the drive idle between them. That
+ * must teach nothing that does harm when it no longer pauses.
  */
-static void test_bursts_do_not_tell_the_pace(void **state)
+static void test_bursts_do_not_lower_the_cost(void **state)
 {
 	struct seeds p99 = { .count = 0 };
 
@@ -451,9 +461,9 @@ static void test_bursts_do_not_tell_the_pace(void **state)
 		struct rivals rivals = database(SIMDISK_VOLUME, seed);
 		struct rivals_figures least;
 
-		rivals.storm = (struct rival){ .write = true, .bytes = 8192,
-					       .depth = 32, .irregular = true,
-					       .think_ns = 60 * MILLISECOND };
+		rivals.second = (struct rival){ .write = true, .bytes = 8192,
+						.depth = 32, .irregular = true,
+						.think_ns = 60 * MILLISECOND };
 		rivals.background = (struct rival){ .write = true, .bytes = 8192,
 						    .depth = 100,
 						    .begin_ns = 3 * SECOND };
@@ -466,7 +476,9 @@ static void test_bursts_do_not_tell_the_pace(void **state)
 	assert_true(median(&p99) <= 3);
 }
 
-/* The second after a change is for learning, what follows is as if always so. */
+/*
+ * The second after a change is for learning; after it, all is as if always so.
+ */
 static void check_change(enum simdisk_kind kind, u32 slower, u32 faster)
 {
 	struct seeds mean = { .count = 0 };
@@ -503,8 +515,9 @@ static void test_learns_again_within_a_second(void **state)
 }
 
 /*
- * A volume hiccups while the background is light. What critical I/O suffered then is no
- * limit of the drive: the storm that follows soon goes as if nothing had been.
+ * A volume hiccups while the background is light. The delay of critical I/O
+ * then is no limit of the drive: the background burst that follows soon goes as
+ * if nothing had happened.
  */
 static void test_a_hiccup_is_not_a_slower_drive(void **state)
 {
@@ -530,9 +543,9 @@ static void test_a_hiccup_is_not_a_slower_drive(void **state)
 		rivals.faster = 1;
 		rivals.begin_ns = rivals.restore_ns + 300 * MILLISECOND;
 		rivals.end_ns = rivals.begin_ns + 1 * SECOND;
-		rivals.storm = (struct rival){ .write = true, .bytes = 8192,
-					       .depth = 64,
-					       .begin_ns = rivals.begin_ns };
+		rivals.second = (struct rival){ .write = true, .bytes = 8192,
+						.depth = 64,
+						.begin_ns = rivals.begin_ns };
 		hiccup = rivals_run(&rivals);
 		rivals.change_ns = rivals.restore_ns = 0;
 		none = rivals_run(&rivals);
@@ -548,7 +561,8 @@ static void test_a_hiccup_is_not_a_slower_drive(void **state)
 
 /*
  * A database that commits: each write is made durable.
- * @pause_ns: between two commits; of eight clients, at any moment, if @irregular
+ * @pause_ns: between two commits; of eight clients, at any moment, if
+ *	@irregular
  */
 struct commits {
 	enum simdisk_kind kind;
@@ -569,7 +583,10 @@ static struct rivals beside_commits(const struct commits *commits, u64 seed)
 	foreground->depth = commits->irregular ? 8 : 1;
 	foreground->think_ns = foreground->depth * commits->pause_ns;
 	rivals.background.begin_ns = 1 * SECOND;
-	/* A disk with a full cache has work for a second, and each commit tells once. */
+	/*
+	 * A disk with a full cache has work for a second, and each commit tells
+	 * once.
+	 */
 	if (commits->kind == SIMDISK_HDD) {
 		rivals.begin_ns = 3 * SECOND + 20 * commits->pause_ns;
 		rivals.end_ns = rivals.begin_ns + 5 * SECOND;
@@ -577,11 +594,17 @@ static struct rivals beside_commits(const struct commits *commits, u64 seed)
 	return rivals;
 }
 
-/* Their mean may be @mean_most times as long as alone, for @throughput_least of the background's. */
+/*
+ * Their mean may be @mean_most times as long as alone, for @throughput_least of
+ * the background's.
+ */
 static void check_flushes(const struct commits *commits, double mean_most,
 			  double throughput_least)
 {
-	/* At any moment, single runs differ by a factor of three; see docs/depth.md. */
+	/*
+	 * At any moment, single runs differ by a factor of three; see
+	 * docs/depth.md.
+	 */
 	u32 seeds = commits->irregular ? MANY_SEEDS : SEEDS;
 	struct seeds mean = { .count = 0 };
 	double throughput = 0;
@@ -627,8 +650,11 @@ static void test_flushes_find_an_empty_cache(void **state)
 		check_flushes(&each[i], 2, 0.4);
 }
 
-/* With a promise of one write each 10 ms, 20 to 44 times as long as alone. */
-static void test_a_promise_leaves_an_arm_to_commits(void **state)
+/*
+ * With a minimum service of one write each 10 ms, 20 to 44 times as long as
+ * alone.
+ */
+static void test_minimum_service_leaves_an_arm_to_commits(void **state)
 {
 	const struct commits each[] = {
 		{ SIMDISK_HDD, 4096, RIVAL_ENDS_COMMITTED, false, 40 * MILLISECOND },
@@ -642,10 +668,10 @@ static void test_a_promise_leaves_an_arm_to_commits(void **state)
 }
 
 /*
- * Random reads keep a disk's arm busy, one at a time or several: those that nobody waits
- * for have a tenth of it. With a limit of one, they have it every second time. A disk has
- * some hundred I/Os in the seconds that are looked at, so single runs of 16 reads at a
- * time reach 1.4 times.
+ * Random reads keep a disk's arm busy, one at a time or several: background
+ * reads have a tenth of it. With a limit of one, they have it every second
+ * time. A disk completes some hundred I/Os in the measured seconds, so single
+ * runs of 16 reads at a time reach 1.4 times.
  */
 static void check_reads(u32 depth, double mean_most, double limited_least)
 {
@@ -683,12 +709,15 @@ static void test_reads_that_follow_each_other_have_the_arm(void **state)
 {
 	(void)state;
 	check_reads(1, 1.25, 1.8);
-	/* These saturate the disk, and a limit is learnt that costs up to a quarter. */
+	/*
+	 * These saturate the disk, and a limit is learnt that costs up to a
+	 * quarter.
+	 */
 	check_reads(4, 1.35, 1.1);
 	check_reads(16, 1.35, 1.0);
 }
 
-/* A copy, in pieces so long that one of them stands before each read of a volume. */
+/* A copy, in pieces long enough to delay each read of a volume. */
 static struct rivals copy_of_volume(u64 seed)
 {
 	return (struct rivals){
@@ -703,7 +732,7 @@ static struct rivals copy_of_volume(u64 seed)
 	};
 }
 
-static void test_a_virtual_disk_has_no_platter(void **state)
+static void test_a_virtual_disk_does_not_rotate(void **state)
 {
 	struct seeds p99 = { .count = 0 };
 
@@ -731,7 +760,10 @@ static void test_background_never_stands_still(void **state)
 	rivals.foreground.think_ns = 0;
 	rivals.foreground.depth = 64;
 	rivals.begin_ns = 0;
-	/* It waits for the longest probe at most, and for 64 critical ones in the drive. */
+	/*
+	 * It waits for the longest probe at most, and for 64 critical ones in
+	 * the drive.
+	 */
 	figures = rivals_run(&rivals);
 	print_message("    the longest gap: %.0f ms\n",
 		      (double)figures.longest_gap_ns / MILLISECOND);
@@ -762,14 +794,14 @@ int main(void)
 		cmocka_unit_test(test_irregular_requests_beside_long_ones),
 		cmocka_unit_test(test_irregular_requests_beside_short_ones),
 		cmocka_unit_test(test_late_by_chance_is_no_limit),
-		cmocka_unit_test(test_learns_without_a_storm),
-		cmocka_unit_test(test_bursts_do_not_tell_the_pace),
+		cmocka_unit_test(test_learns_without_a_burst),
+		cmocka_unit_test(test_bursts_do_not_lower_the_cost),
 		cmocka_unit_test(test_learns_again_within_a_second),
 		cmocka_unit_test(test_a_hiccup_is_not_a_slower_drive),
 		cmocka_unit_test(test_flushes_find_an_empty_cache),
-		cmocka_unit_test(test_a_promise_leaves_an_arm_to_commits),
+		cmocka_unit_test(test_minimum_service_leaves_an_arm_to_commits),
 		cmocka_unit_test(test_reads_that_follow_each_other_have_the_arm),
-		cmocka_unit_test(test_a_virtual_disk_has_no_platter),
+		cmocka_unit_test(test_a_virtual_disk_does_not_rotate),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The promises of the dirty limit: one by one, for random devices, and for
+ * The properties of the dirty limit: one by one, for random devices, and for
  * writers and a device over some time.
  */
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static void test_smaller_of_both_limits(void **state)
 	sample.others = 1000;
 	assert_int_equal(fgio_dirty_limit(&config, &sample), 1621);
 	sample.others = 1000000;
-	assert_int_equal(fgio_dirty_limit(&config, &sample), FGIO_DIRTY_FLOOR);
+	assert_int_equal(fgio_dirty_limit(&config, &sample), FGIO_DIRTY_LIMIT_LEAST);
 }
 
 static void test_limit_keeps_its_bounds(void **state)
@@ -79,15 +79,15 @@ static void test_limit_keeps_its_bounds(void **state)
 		struct fgio_dirty_sample other = sample;
 		u64 limit = fgio_dirty_limit(&config, &sample);
 
-		assert_true(limit >= FGIO_DIRTY_FLOOR);
-		assert_true(limit == FGIO_DIRTY_FLOOR ||
+		assert_true(limit >= FGIO_DIRTY_LIMIT_LEAST);
+		assert_true(limit == FGIO_DIRTY_LIMIT_LEAST ||
 			    limit + sample.others <= sample.dirtyable);
 		other.bandwidth += random_size(&random, 20);
 		assert_true(fgio_dirty_limit(&config, &other) >= limit);
 		other.others += random_size(&random, 20);
 		other.bandwidth = sample.bandwidth;
 		assert_true(fgio_dirty_limit(&config, &other) <= limit);
-		/* What is dirty on the device itself does not move its limit. */
+		/* Pages dirty on the device itself do not move its limit. */
 		other = sample;
 		other.dirty = random_size(&random, 40);
 		assert_int_equal(fgio_dirty_limit(&config, &other), limit);
@@ -113,7 +113,10 @@ static void test_what_a_writer_does(void **state)
 			assert_true(total <= limit);
 			break;
 		case FGIO_DIRTY_WRITE:
-			/* What is there, up to the limit, 50 ms at a time. */
+			/*
+			 * All pages that are there, up to the limit, 50 ms at a
+			 * time.
+			 */
 			assert_true(total > limit);
 			assert_true(batch >= 1);
 			assert_true(batch >= limit / 2 ||
@@ -132,7 +135,7 @@ static void test_what_a_writer_does(void **state)
 	}
 }
 
-/* Twice as long as the device takes for what the writer dirtied. */
+/* Twice the device's time for what the writer dirtied. */
 static void test_parks_at_the_limit_are_fair(void **state)
 {
 	struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
@@ -300,9 +303,9 @@ static struct model new_model(uint64_t *random)
 }
 
 /*
- * Writers that could do a thousand times as much keep the device busy all the
- * time, and the peak within a bound: the limit, a chunk of each writer, and
- * what those add who were let go because their time was over.
+ * Writers that are a thousand times as fast keep the device busy all the time,
+ * and the peak within a bound: the limit, a chunk of each writer, and the pages
+ * of writers resumed because their time was over.
  */
 static void test_device_is_busy_and_room_is_kept(void **state)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What a drive is told, and for how long the others may stand still for it. */
+/*
+ * The priority that a drive gets, and how long other requests may stand still
+ * for it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +16,10 @@
 #define MS 1000000ULL
 #define PATIENCE (FGIO_DRIVE_PATIENCE_NS / MS)
 
-/* The real-time class is seen where the drive is to hurry and nowhere else; all else is kept. */
+/*
+ * The real-time class is seen if the drive is to hurry, and only then; all else
+ * is kept.
+ */
 static void test_what_a_drive_is_told(void **state)
 {
 	(void)state;
@@ -45,7 +51,7 @@ static void test_patience_ends_and_begins_anew(void **state)
 	assert_true(fgio_drive_may_hurry(&drive, true, 90000 * MS));
 }
 
-static void test_nobody_in_the_drive_stands_still(void **state)
+static void test_requests_in_the_drive_do_not_stand_still(void **state)
 {
 	struct fgio_drive drive = { 0 };
 
@@ -54,7 +60,9 @@ static void test_nobody_in_the_drive_stands_still(void **state)
 	assert_true(fgio_drive_may_hurry(&drive, false, 90000 * MS));
 }
 
-/* What went in while nobody read the clock counts from when somebody does. */
+/*
+ * A request dispatched without reading the clock counts from the next reading.
+ */
 static void test_an_unknown_time_is_now(void **state)
 {
 	struct fgio_drive drive = { 0 };
@@ -73,7 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_a_drive_is_told),
 		cmocka_unit_test(test_patience_ends_and_begins_anew),
-		cmocka_unit_test(test_nobody_in_the_drive_stands_still),
+		cmocka_unit_test(test_requests_in_the_drive_do_not_stand_still),
 		cmocka_unit_test(test_an_unknown_time_is_now),
 	};
 

@@ -3,7 +3,7 @@
  * The family of drives against published figures: data sheets, cloud providers'
  * documentation, measurements in reviews and papers. Expected values here are
  * theirs, none is worked out from a model's parameters; docs/drives.md has the
- * sources in full. What a source leaves open is not tested here.
+ * sources in full. Figures that no source gives are not tested here.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -241,7 +241,7 @@ static void test_quota(void **state)
 	host_stop(&host);
 }
 
-/* Issue 17's own drives: what it says of each. */
+/* Issue 17's own drives, by its description of each. */
 static void test_chosen_volumes(void **state)
 {
 	struct host host = drive("network", 64 * GIB_SECTORS);
@@ -584,12 +584,12 @@ static void test_suspension(void **state)
  */
 static void test_collection(void **state)
 {
-	double calm = read_ns("ssd", 0.999), collecting;
+	double quiet = read_ns("ssd", 0.999), collecting;
 
 	(void)state;
 	collecting = read_ns("ssd-gc", 0.999);
 	between("ssd-gc: p99.9 of reads, of that without collection",
-		collecting / calm, 5, 138);
+		collecting / quiet, 5, 138);
 }
 
 /* ---- a measured drive ---- */
@@ -624,7 +624,10 @@ static void test_measured(void **state)
 	host_stop(&host);
 }
 
-/* Several commands deliver what the table says, the latencies grow by what they share. */
+/*
+ * Several commands deliver what the table says, the latencies grow by what they
+ * share.
+ */
 static void test_measured_scaling(void **state)
 {
 	static const char spec[] =
@@ -659,7 +662,10 @@ static struct simdisk_request write_flush(struct host *host, u64 number)
 	return request;
 }
 
-/* Caps of one direction hold up that one; streams and flushes have times of their own. */
+/*
+ * Caps of one direction hold up that one; streams and flushes have times of
+ * their own.
+ */
 static void test_measured_sides(void **state)
 {
 	static const char spec[] =

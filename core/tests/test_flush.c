@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What is known of flushes that somebody waits for. */
+/* What is known of flushes that foreground tasks wait for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,13 +7,13 @@
 
 #include <cmocka.h>
 
+#include "../depth_constants.h"
 #include "../flush.h"
 #include "../queue.h"
 
 #define SECOND 1000000000ULL
-#define MILLISECOND 1000000ULL
 
-static void test_who_comes_after_one_finds_what_went_since(void **state)
+static void test_the_next_flush_finds_what_was_written_since(void **state)
 {
 	struct fgio_flushes flushes = { 0 };
 	struct fgio_flush first, second, third;
@@ -22,13 +22,13 @@ static void test_who_comes_after_one_finds_what_went_since(void **state)
 	fgio_flush_wrote(&flushes, 80);
 	fgio_flush_begin(&flushes, &first, false, 1);
 	assert_int_equal(first.left, 80);
-	/* The first one is still at it. */
+	/* The first one is still under way. */
 	fgio_flush_begin(&flushes, &second, false, 2);
 	assert_int_equal(second.left, 80);
 	fgio_flush_end(&flushes, &first, 0, 3);
 	fgio_flush_begin(&flushes, &third, false, 4);
 	assert_int_equal(third.left, 0);
-	/* What went meanwhile was not taken. */
+	/* Writes dispatched meanwhile were not covered. */
 	fgio_flush_wrote(&flushes, 72);
 	fgio_flush_end(&flushes, &third, 0, 5);
 	fgio_flush_begin(&flushes, &first, false, 6);
@@ -60,8 +60,8 @@ static void test_another_may_come_for_a_while(void **state)
 	fgio_flush_begin(&flushes, &flush, false, 1);
 	fgio_flush_end(&flushes, &flush, 0, 2);
 	assert_true(fgio_flush_may_come(&flushes, 1));
-	assert_true(fgio_flush_may_come(&flushes, 1 + FGIO_FLUSH_MEMORY_NS));
-	assert_false(fgio_flush_may_come(&flushes, 2 + FGIO_FLUSH_MEMORY_NS));
+	assert_true(fgio_flush_may_come(&flushes, 1 + FLUSH_MEMORY_NS));
+	assert_false(fgio_flush_may_come(&flushes, 2 + FLUSH_MEMORY_NS));
 }
 
 static void test_under_way_as_long_as_is_usual(void **state)
@@ -83,7 +83,7 @@ static void test_under_way_as_long_as_is_usual(void **state)
 	assert_false(fgio_flush_holds(&flushes, now_ns + 9 * MILLISECOND));
 }
 
-/* Where one follows the other, what is held back by each would never go. */
+/* Back to back, flushes that held writes back would do so for ever. */
 static void test_after_one_writes_go_as_long_as_it_takes_alone(void **state)
 {
 	struct fgio_flushes flushes = { .usual_ns = 8 * MILLISECOND };
@@ -145,7 +145,7 @@ static void test_a_completion_does_not_end_a_flush(void **state)
 
 /*
  * It begins after the caller saw that no clock is needed: that is no reason to
- * weigh at the time 0, nor to forget it.
+ * weigh at time 0, nor to forget it.
  */
 static void test_a_flush_begins_beside_dispatch(void **state)
 {
@@ -170,7 +170,7 @@ static void test_a_flush_begins_beside_dispatch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_comes_after_one_finds_what_went_since),
+		cmocka_unit_test(test_the_next_flush_finds_what_was_written_since),
 		cmocka_unit_test(test_another_may_come_for_a_while),
 		cmocka_unit_test(test_an_early_one_that_ends_late_takes_nothing_back),
 		cmocka_unit_test(test_under_way_as_long_as_is_usual),

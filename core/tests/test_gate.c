@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The promises of the gate: who waits for what, that nobody waits longer than
- * the bound, and that an fsync finds its file written when the bound allows it.
+ * The properties of the gate: a task waits for the right I/O, and no longer
+ * than the bound, and an fsync finds its file written if the bound allows it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct fgio_gate_sample random_sample(uint64_t *random)
 	};
 }
 
-static void test_nobody_waits_when_off_or_for_too_long(void **state)
+static void test_no_task_waits_when_off_or_for_too_long(void **state)
 {
 	uint64_t random = fresh_seed("gates");
 
@@ -75,8 +75,8 @@ static void test_by_deadline_a_dirty_file_is_all_that_counts(void **state)
 }
 
 /*
- * An fsync of so many dirty pages on a device that writes a page in
- * @page_ns. Return: pages that are left when it goes on, after @waited_ns.
+ * An fsync of @pages dirty pages on a device that writes one in @page_ns.
+ * Return: pages that are left when it goes on, after @waited_ns.
  */
 static u64 sync_file(u64 pages, u64 page_ns, u64 *waited_ns)
 {
@@ -118,8 +118,8 @@ static void test_a_file_is_written_before_its_fsync(void **state)
 }
 
 /*
- * Critical I/O comes and goes at once, so it is looked for more often than a batch
- * ends; but both are looked for before the time to wait is over.
+ * Critical I/O comes and goes at once, so it is looked for more often than a
+ * batch ends; but both are looked for before the time to wait is over.
  */
 static void test_looks_more_often_for_critical_io(void **state)
 {
@@ -147,7 +147,7 @@ static void test_a_batch_is_for_a_device_that_is_half_done(void **state)
 	sample.writeback++;
 	assert_int_equal(fgio_gate_next(FGIO_GATE_DEADLINE, &sample),
 			 FGIO_GATE_WAIT);
-	/* Nothing is left to write: what is under way is waited for. */
+	/* Nothing is left to write: it waits for the writeback under way. */
 	sample.dirty = 0;
 	sample.writeback = FGIO_GATE_LITTLE + 1;
 	assert_int_equal(fgio_gate_next(FGIO_GATE_DEADLINE, &sample),
@@ -157,7 +157,7 @@ static void test_a_batch_is_for_a_device_that_is_half_done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nobody_waits_when_off_or_for_too_long),
+		cmocka_unit_test(test_no_task_waits_when_off_or_for_too_long),
 		cmocka_unit_test(
 			test_by_priority_critical_io_is_all_that_counts),
 		cmocka_unit_test(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of the helpers' history, one by one, then random scripts. */
+/* The properties of the wakers' history, one by one, then random scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,97 +21,97 @@
 static void test_the_last_to_signal_comes_first(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	fgio_history_watch(&set, 7, ME, 1);
 	fgio_history_note(&set, 7, 101, ME, 2, true);
 	fgio_history_note(&set, 7, 102, ME, 3, true);
 	fgio_history_note(&set, 7, 101, ME, 4, true);
-	assert_int_equal(fgio_history_helpers(&set, 7, 5, SECOND, tasks), 2);
+	assert_int_equal(fgio_history_wakers(&set, 7, 5, SECOND, tasks), 2);
 	assert_int_equal(tasks[0], 101);
 	assert_int_equal(tasks[1], 102);
 }
 
-static void test_nobody_is_noted_where_nobody_waits(void **state)
+static void test_only_awaited_objects_get_wakers(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	fgio_history_note(&set, 7, 101, ME, 1, true);
 	assert_false(fgio_history_remembered(&set, 7));
-	assert_int_equal(fgio_history_helpers(&set, 7, 2, SECOND, tasks), 0);
+	assert_int_equal(fgio_history_wakers(&set, 7, 2, SECOND, tasks), 0);
 	fgio_history_note(&set, 7, 101, ME, 3, false);
 	assert_true(fgio_history_remembered(&set, 7));
-	assert_int_equal(fgio_history_helpers(&set, 7, 4, SECOND, tasks), 1);
+	assert_int_equal(fgio_history_wakers(&set, 7, 4, SECOND, tasks), 1);
 }
 
 static void test_the_window(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	fgio_history_note(&set, 7, 101, ME, SECOND, false);
 	fgio_history_note(&set, 7, 102, ME, 2 * SECOND, false);
-	assert_int_equal(fgio_history_helpers(&set, 7, 2 * SECOND, SECOND,
-					      tasks), 2);
-	assert_int_equal(fgio_history_helpers(&set, 7, 2 * SECOND + 1, SECOND,
-					      tasks), 1);
+	assert_int_equal(fgio_history_wakers(&set, 7, 2 * SECOND, SECOND,
+					     tasks), 2);
+	assert_int_equal(fgio_history_wakers(&set, 7, 2 * SECOND + 1, SECOND,
+					     tasks), 1);
 	assert_int_equal(tasks[0], 102);
-	assert_int_equal(fgio_history_helpers(&set, 7, 9 * SECOND, SECOND,
-					      tasks), 0);
-	/* It is forgotten by nobody: a wider window finds it again. */
-	assert_int_equal(fgio_history_helpers(&set, 7, 9 * SECOND, 8 * SECOND,
-					      tasks), 2);
+	assert_int_equal(fgio_history_wakers(&set, 7, 9 * SECOND, SECOND,
+					     tasks), 0);
+	/* It is not forgotten: a wider window finds it again. */
+	assert_int_equal(fgio_history_wakers(&set, 7, 9 * SECOND, 8 * SECOND,
+					     tasks), 2);
 }
 
 /* Clocks of different CPUs differ a little. */
 static void test_a_note_from_the_future_is_recent(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	fgio_history_note(&set, 7, 101, ME, SECOND + 5, false);
-	assert_int_equal(fgio_history_helpers(&set, 7, SECOND, 0, tasks), 1);
+	assert_int_equal(fgio_history_wakers(&set, 7, SECOND, 0, tasks), 1);
 }
 
-static void test_who_acted_longest_ago_gives_way(void **state)
+static void test_the_oldest_waker_gives_way(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
-	for (u64 i = 0; i < FGIO_HELPERS; i++)
+	for (u64 i = 0; i < FGIO_WAKERS; i++)
 		fgio_history_note(&set, 7, 101 + i, ME, 1 + i, false);
 	fgio_history_note(&set, 7, 101, ME, 10, false);
 	fgio_history_note(&set, 7, 200, ME, 11, false);
-	assert_int_equal(fgio_history_helpers(&set, 7, 12, SECOND, tasks),
-			 FGIO_HELPERS);
+	assert_int_equal(fgio_history_wakers(&set, 7, 12, SECOND, tasks),
+			 FGIO_WAKERS);
 	assert_int_equal(tasks[0], 200);
 	assert_int_equal(tasks[1], 101);
-	for (u64 i = 0; i < FGIO_HELPERS; i++)
+	for (u64 i = 0; i < FGIO_WAKERS; i++)
 		assert_int_not_equal(tasks[i], 102);
 }
 
 static void test_an_unused_object_gives_way(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	for (u64 i = 0; i < FGIO_SET_OBJECTS; i++)
 		fgio_history_note(&set, 1 + i, 101, ME, 1 + i, false);
-	assert_int_equal(fgio_history_helpers(&set, 1, 10, SECOND, tasks), 1);
+	assert_int_equal(fgio_history_wakers(&set, 1, 10, SECOND, tasks), 1);
 	fgio_history_watch(&set, 50, ME, 11);
 	assert_true(fgio_history_remembered(&set, 1));
 	assert_false(fgio_history_remembered(&set, 2));
-	assert_int_equal(fgio_history_helpers(&set, 50, 12, SECOND, tasks), 0);
+	assert_int_equal(fgio_history_wakers(&set, 50, 12, SECOND, tasks), 0);
 }
 
-/* Objects that nobody else names, at the rate of a flood. */
+/* Objects that no other task names, at the rate of a flood. */
 static void flood_notes(struct fgio_history_set *set, u32 payer, u64 now_ns)
 {
 	for (u64 i = 0; i < FLOOD; i++)
@@ -126,9 +126,9 @@ static void flood_watches(struct fgio_history_set *set, u32 payer, u64 now_ns)
 
 static unsigned int known(struct fgio_history_set *set, u64 object, u64 now_ns)
 {
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
-	return fgio_history_helpers(set, object, now_ns, UINT64_MAX, tasks);
+	return fgio_history_wakers(set, object, now_ns, UINT64_MAX, tasks);
 }
 
 static void test_traffic_does_not_push_out_what_is_watched(void **state)
@@ -184,7 +184,7 @@ static void test_a_payer_keeps_its_share_of_what_is_watched(void **state)
 	assert_int_equal(known(&set, 1, 2 * SECOND), 0);
 }
 
-/* A lock's holder is noted before anybody waits, however much is watched. */
+/* A lock's holder is noted before any task waits, however much is watched. */
 static void test_what_is_not_watched_has_room(void **state)
 {
 	struct fgio_history_set set = { 0 };
@@ -200,16 +200,16 @@ static void test_what_is_not_watched_has_room(void **state)
 static void test_a_task_that_is_gone(void **state)
 {
 	struct fgio_history_set set = { 0 };
-	u64 tasks[FGIO_HELPERS];
+	u64 tasks[FGIO_WAKERS];
 
 	(void)state;
 	fgio_history_note(&set, 7, 101, ME, 1, false);
 	fgio_history_note(&set, 7, 102, ME, 2, false);
 	fgio_history_note(&set, 8, 101, ME, 3, false);
 	fgio_history_forget(&set, 101);
-	assert_int_equal(fgio_history_helpers(&set, 7, 4, SECOND, tasks), 1);
+	assert_int_equal(fgio_history_wakers(&set, 7, 4, SECOND, tasks), 1);
 	assert_int_equal(tasks[0], 102);
-	assert_int_equal(fgio_history_helpers(&set, 8, 5, SECOND, tasks), 0);
+	assert_int_equal(fgio_history_wakers(&set, 8, 5, SECOND, tasks), 0);
 }
 
 static void test_random_scripts_agree_with_the_model(void **state)
@@ -228,10 +228,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_last_to_signal_comes_first),
-		cmocka_unit_test(test_nobody_is_noted_where_nobody_waits),
+		cmocka_unit_test(test_only_awaited_objects_get_wakers),
 		cmocka_unit_test(test_the_window),
 		cmocka_unit_test(test_a_note_from_the_future_is_recent),
-		cmocka_unit_test(test_who_acted_longest_ago_gives_way),
+		cmocka_unit_test(test_the_oldest_waker_gives_way),
 		cmocka_unit_test(test_an_unused_object_gives_way),
 		cmocka_unit_test(test_traffic_does_not_push_out_what_is_watched),
 		cmocka_unit_test(test_a_payer_keeps_its_share_of_what_is_not_watched),

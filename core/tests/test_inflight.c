@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What the device has, counted beside a plain model, and by threads at once. */
+/*
+ * Requests in the device, counted beside a plain model, and by threads at once.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -61,7 +63,9 @@ static void test_counts_as_the_model_does(void **state)
 	}
 }
 
-/* One dispatches and writes off; the others complete what it hands them. */
+/*
+ * One thread dispatches and writes off; the others complete what it hands them.
+ */
 static struct fgio_inflight shared;
 static u64 handed[THREADS]; /* an epoch, and a bit above that; 0: none */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of the wait graph, one by one, then random scripts. */
+/* The properties of the wait graph, one by one, then random scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,7 +179,10 @@ static void test_four_steps(void **state)
 	}
 	assert_int_equal(graph->links[4].kind, ADMISSION);
 
-	/* Who stops waiting sets free whom it waited for, nobody else. */
+	/*
+	 * A task that stops waiting releases the task that it waited for, and
+	 * no other.
+	 */
 	assert_true(end(graph, HANDLE, admission));
 	assert_false(is_boosted(graph, SUBMITTER));
 	assert_true(is_boosted(graph, HANDLE));
@@ -191,7 +194,7 @@ static void test_four_steps(void **state)
 		assert_false(is_boosted(graph, task));
 }
 
-/* A link in the middle breaks: what lies behind is let go by the next walk. */
+/* A link in the middle breaks: the next walk releases the tasks behind it. */
 static void test_a_broken_chain_ends_with_the_next_walk(void **state)
 {
 	struct graph *graph = *state;
@@ -212,7 +215,10 @@ static void test_a_broken_chain_ends_with_the_next_walk(void **state)
 	assert_int_equal(bucket_of(graph, HANDLE)->leased, 0);
 }
 
-/* Who gave its boost back has none until the next walk, and none is leaked. */
+/*
+ * A task that gave its boost back has none until the next walk, and none is
+ * leaked.
+ */
 static void test_a_boost_given_back(void **state)
 {
 	enum { INODE };
@@ -233,7 +239,7 @@ static void test_a_boost_given_back(void **state)
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 1);
 }
 
-/* Who lets go of a lock goes on being boosted for what else it is in the way of. */
+/* A task that releases a lock stays boosted for its other waiters. */
 static void test_boosts_of_one_kind_given_back(void **state)
 {
 	enum { LOCK = 1, CONDITION = 2 };
@@ -287,7 +293,7 @@ static void test_the_cap(void **state)
 				 task <= FGIO_WALK_DEPTH);
 	assert_int_equal(graph->walk.cut, 1);
 
-	/* Nor is it passed by an answer that comes late. */
+	/* A late answer does not pass it, either. */
 	wait.seq = 1;
 	fgio_walk_found_from(&graph->walk, FGIO_WALK_DEPTH, &wait, HANDLE);
 	assert_false(is_boosted(graph, HANDLE));
@@ -323,7 +329,7 @@ static void test_two_roots_on_one_blocker(void **state)
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
 }
 
-/* More reasons than a task can have: those that it has stay. */
+/* More reasons than a task can have: it keeps those that it has. */
 static void test_reasons_of_one_walk_do_not_alternate(void **state)
 {
 	struct fgio_bucket bucket = { 0 };
@@ -389,7 +395,7 @@ static void test_nested_waits(void **state)
 	assert_int_equal(bucket_of(graph, FOREGROUND)->foreground_waiting, 0);
 }
 
-/* A new wait for the same thing is another wait. */
+/* A new wait for the same object is another wait. */
 static void test_a_boost_does_not_pass_to_the_next_wait(void **state)
 {
 	struct graph *graph = *state;
@@ -412,12 +418,17 @@ static void test_dead_tasks(void **state)
 	begin(graph, FOREGROUND, 0);
 	begin(graph, WRITER, 1);
 	walk(graph);
-	/* In the middle: its own boost goes, and that of whom it waited for. */
+	/*
+	 * In the middle: its own boost goes, and that of the task it waited
+	 * for.
+	 */
 	fgio_wait_forget(bucket_of(graph, WRITER), WRITER);
 	assert_false(is_boosted(graph, WRITER));
 	assert_false(is_boosted(graph, HANDLE));
 	assert_int_equal(bucket_of(graph, WRITER)->leased, 0);
-	/* The lock still names it: a boost of nobody, and it goes, too. */
+	/*
+	 * The lock still names it: a boost of an exited task, and it goes, too.
+	 */
 	walk(graph);
 	assert_true(is_boosted(graph, WRITER));
 	fgio_wait_forget(bucket_of(graph, FOREGROUND), FOREGROUND);
@@ -510,10 +521,10 @@ static void test_what_is_worth_least_gives_way(void **state)
 	assert_int_not_equal(begin_in(&bucket, 24, true, 202, false), 0);
 	assert_false(fgio_wait_any(&bucket, 13));
 	assert_int_equal(bucket.given_way, 5);
-	/* What waits as foreground, or boosted, is there still. */
+	/* Tasks that wait as foreground, or boosted, are still there. */
 	assert_true(fgio_wait_any(&bucket, 15) && fgio_wait_any(&bucket, 16));
 	assert_true(fgio_wait_any(&bucket, 17) && fgio_wait_any(&bucket, 20));
-	/* The waits that gave way end, and nothing comes of it. */
+	/* The waits that gave way end, without effect. */
 	for (u32 i = 0; i < 5; i++)
 		assert_false(fgio_wait_end(&bucket, 10 + i, seqs[i], NULL));
 	assert_int_equal(bucket.foreground_waiting, 3);
@@ -604,7 +615,7 @@ static void test_a_walk_without_room(void **state)
 	assert_int_equal(graph->walk.overflowed, 2);
 }
 
-/* Who is in the way may turn out when the walk is over; it then goes on. */
+/* A blocker may be found when the walk is over; the walk then goes on. */
 static void test_late_answers(void **state)
 {
 	struct graph *graph = *state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * With nobody foreground, fgio is at least as good as mq-deadline: mixes of
+ * Without a foreground task, fgio is at least as good as mq-deadline: mixes of
  * reads and writes on every simulated drive, beside a second implementation of
  * mq-deadline's rules, and beside the order that fgio had before (the control).
  */
@@ -151,7 +151,9 @@ static struct io *next_by_deadline(struct run *run)
 	return next;
 }
 
-/* By age, or on the way over a drive that says it rotates, of either direction. */
+/*
+ * By age, or on the way over a drive that says it rotates, of either direction.
+ */
 static struct io *next_as_formerly(struct run *run)
 {
 	struct io *first = oldest(run, -1), *next = NULL;
@@ -351,8 +353,8 @@ static void show(const char *drive, const char *mix, bool write,
 }
 
 /*
- * Where the drive does more altogether, because reads are not kept waiting, they
- * come more often, too: of that, writes may pay a fifth of theirs.
+ * If the drive does more in total because reads are not kept waiting, they come
+ * more often, too: writes may pay a fifth of their throughput for that.
  */
 static bool is_as_good(const struct figures it[2], const struct figures than[2],
 		       bool write)

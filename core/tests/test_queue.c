@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of the two-class queue, one by one, then random scripts. */
+/* The properties of the two-class queue, one by one, then random scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static void test_one_in_device_while_critical_is_about(void **state)
 	assert_true(fgio_queue_left_device(&queue, &one, 4));
 	assert_ptr_equal(fgio_queue_next(&queue, 5, NULL), &two);
 	fgio_queue_left_device(&queue, &critical, 6);
-	/* The window keeps the limit for a while, then all is let through. */
+	/* The window keeps the limit for a while, then all requests go. */
 	fgio_queue_insert(&queue, &one, false);
 	assert_null(fgio_queue_next(&queue, 7, NULL));
 	assert_ptr_equal(fgio_queue_next(&queue, 101 * MILLISECOND, NULL), &one);
@@ -95,8 +95,8 @@ static void test_one_in_device_while_critical_is_about(void **state)
 
 /*
  * Saturating critical load, a device that serves each I/O in 0.7 ms: in ten
- * seconds at least a thousand non-critical requests must have gone, and with
- * them out of the way the critical ones in order.
+ * seconds at least a thousand non-critical requests must have gone, and beside
+ * them the critical ones in order.
  */
 static void test_background_never_starves(void **state)
 {
@@ -190,7 +190,7 @@ static void test_promotion(void **state)
 	assert_int_equal(queue.counters.promoted, 1);
 }
 
-/* A way over a disk on which there is always one more must not keep an old one. */
+/* A way over a disk with no end of requests must not hold up an old one. */
 static void test_the_oldest_is_passed_over_a_bounded_time(void **state)
 {
 	struct fgio_queue queue;
@@ -225,7 +225,10 @@ static void test_the_oldest_is_passed_over_a_bounded_time(void **state)
 	assert_ptr_equal(fgio_queue_next(&queue, now_ns, &sweep), &old);
 }
 
-/* Of a pile of one direction, few go before one of the other, in either class. */
+/*
+ * A pile of one direction delays a request of the other by few, in either
+ * class.
+ */
 static void test_no_direction_stands_behind_a_pile(void **state)
 {
 	struct fgio_request pile[64], one;
@@ -356,7 +359,7 @@ static int sent_beside_stuck(u32 limit, bool has_timer)
 		requests[i] = new_request(FGIO_NONCRITICAL, 0);
 		fgio_queue_insert(&queue, &requests[i], false);
 	}
-	/* Each that goes is done after a millisecond, for a minute. */
+	/* Each completes after a millisecond, for a minute. */
 	for (int ms = 0; ms < 60 * 1000; ms++, now_ns += MILLISECOND) {
 		struct fgio_request *request = NULL;
 
@@ -402,20 +405,23 @@ static struct lines lines_of(size_t offset, size_t bytes)
 	lines_of(offsetof(struct fgio_queue, member), \
 		 sizeof(((struct fgio_queue *)0)->member))
 
-/* What each completion writes is in no line that each insertion or dispatch does. */
+/*
+ * Members written by each completion share no line with those of each insertion
+ * or dispatch.
+ */
 static void test_completions_and_dispatch_share_no_line(void **state)
 {
 	const struct lines completion[] = {
 		LINES(in_device), LINES(withheld), LINES(critical_seen_ns),
 		LINES(flush_until_ns),
 		LINES(depth.samples.noted), LINES(depth.quiet_since_ns),
-		LINES(depth.cache_pace),
+		LINES(depth.cache_cost),
 	};
 	const struct lines dispatch[] = {
 		LINES(order), LINES(queued), LINES(next_release_ns),
 		LINES(retry_ns), LINES(measures), LINES(still), LINES(counters),
-		LINES(depth.work_ns), LINES(depth.pace), LINES(depth.interval),
-		LINES(depth.retry_ns), LINES(depth.foresight),
+		LINES(depth.work_ns), LINES(depth.cost), LINES(depth.interval),
+		LINES(depth.retry_ns), LINES(depth.arrival),
 		LINES(depth.flushes.wrote), LINES(depth.samples.taken),
 	};
 	const struct lines read[] = { LINES(config), LINES(one_class) };

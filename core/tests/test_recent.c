@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A foreground that comes every second, as a server's log that is synced each
- * second: it does not find the drive full of what went meanwhile, and that is
- * hardly less.
+ * second: it does not find the drive full, and the background has hardly less.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +34,7 @@ static struct rivals commits(enum simdisk_kind kind, u32 bytes, bool write)
 	};
 }
 
-/* What is lost on flash is lost in the tenth of a second that each commit begins. */
+/* Flash loses in the tenth of a second that each commit begins. */
 static double share_of(enum simdisk_kind kind)
 {
 	return kind == SIMDISK_VOLUME ? 0.98 : 0.85;

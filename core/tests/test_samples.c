@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What of completions arrives where it is learnt from: nothing that was not noted. */
+/* Samples that arrive where they are learnt from: none that was not noted. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void test_each_arrives_as_it_was(void **state)
 	}
 }
 
-/* Also where the counters come round. */
+/* Even when the counters wrap around. */
 static void test_the_oldest_are_forgotten(void **state)
 {
 	struct fgio_samples samples = { .noted = -10U, .taken = -10U };
@@ -96,7 +96,9 @@ struct writer {
 	pthread_t thread;
 };
 
-/* All that one writer notes has one figure; a mixture of two would have both. */
+/*
+ * All samples of one writer have one figure; a mixture of two would have both.
+ */
 static void *note_many(void *argument)
 {
 	const struct writer *writer = argument;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What goes beside a foreground that saturates the drive. */
+/* Non-critical I/O beside a foreground that saturates the drive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #define STEP_MOST_NS (1ULL << 28)
 
 /*
- * A drive in which each I/O takes longer by a part for each non-critical one that is
- * there, and by up to half more or less at random.
+ * A drive in which each I/O takes longer by a part for each non-critical one in
+ * it, and by up to half more or less at random.
  */
 struct drive {
 	struct fgio_saturation saturation;
@@ -53,7 +53,9 @@ static void dispatch(struct drive *drive, u32 slot)
 	drive->end_ns[slot] = drive->now_ns + (u64)(ALONE_NS * times);
 }
 
-/* Non-critical I/O fills the slots after the critical ones, as far as it may. */
+/*
+ * Non-critical I/O fills the slots after the critical ones, as far as it may.
+ */
 static void fill(struct drive *drive, u64 *retry_ns)
 {
 	*retry_ns = 0;
@@ -147,7 +149,10 @@ static double mean_times(const struct drive *drive)
 	return (double)drive->took_ns / (double)drive->count / ALONE_NS;
 }
 
-/* The part of critical I/O beside one other that is late: 1.5 times what any takes alone. */
+/*
+ * The part of critical I/O beside one other that is late: 1.5 times what any
+ * takes alone.
+ */
 static double beside_one_late(double slope)
 {
 	double late = 1.5 - 2.25 / (1 + slope);
@@ -156,8 +161,9 @@ static double beside_one_late(double slope)
 }
 
 /*
- * I/Os in the drive at which critical I/O takes a quarter longer, or at which 3 % of it
- * take half as long again as any does alone, which is 1.5 times the mean there.
+ * I/Os in the drive at which critical I/O takes a quarter longer, or at which 3
+ * % of it take half as long again as any does alone, which is 1.5 times the
+ * mean there.
  */
 static double borne_at(double slope, u32 most)
 {
@@ -167,7 +173,10 @@ static double borne_at(double slope, u32 most)
 	return late > 0 && 0.03 / late < borne ? 0.03 / late : borne;
 }
 
-/* From a drive that no other I/O disturbs to one that bears a thirtieth of one. */
+/*
+ * From a drive that no other I/O disturbs to one that tolerates a thirtieth of
+ * one.
+ */
 static void test_the_limit_is_what_is_borne(void **state)
 {
 	static const double slopes[] = { 0, 0.01, 0.03, 0.1, 0.25, 0.8, 2.5 };
@@ -190,7 +199,10 @@ static void test_the_limit_is_what_is_borne(void **state)
 	}
 }
 
-/* One I/O at a time does not keep the drive from being quiet: the pace is in force. */
+/*
+ * One I/O at a time leaves the drive quiet moments: the service cost is in
+ * force.
+ */
 static void test_it_is_for_a_drive_without_pauses(void **state)
 {
 	u64 seed = fresh_seed("pauses");
@@ -203,7 +215,7 @@ static void test_it_is_for_a_drive_without_pauses(void **state)
 	start(&drive, 8, 8, 0.1, seed);
 	run(&drive, 2 * SECOND);
 	assert_true(fgio_saturation_is_on(&drive.saturation));
-	/* Seven of them leave: what they had in the drive completes unseen. */
+	/* Seven of them leave: their I/Os in the drive complete unseen. */
 	for (u32 slot = 1; slot < SLOTS; slot++)
 		drive.end_ns[slot] = 0;
 	drive.critical = 1;
@@ -212,7 +224,7 @@ static void test_it_is_for_a_drive_without_pauses(void **state)
 	assert_false(fgio_saturation_is_on(&drive.saturation));
 }
 
-/* No critical I/O for a time; what was there before comes back after it. */
+/* No critical I/O for a time; then the same as before. */
 static void pause_for(struct drive *drive, u64 off_ns)
 {
 	for (u32 slot = 0; slot < SLOTS; slot++) {
@@ -227,7 +239,10 @@ static void pause_for(struct drive *drive, u64 off_ns)
 	}
 }
 
-/* The part of the time in which a foreground that comes and goes has the drive alone. */
+/*
+ * The part of the time in which a foreground that comes and goes has the drive
+ * alone.
+ */
 static double probed_part(struct drive *drive, u64 on_ns, u64 off_ns, u64 until_ns)
 {
 	u64 begin_ns = drive->now_ns, probed_ns = 0;
@@ -247,7 +262,10 @@ static double probed_part(struct drive *drive, u64 on_ns, u64 off_ns, u64 until_
 	return (double)probed_ns / (double)(drive->now_ns - begin_ns);
 }
 
-/* A first probe for each time that it comes would hold the others back for a quarter. */
+/*
+ * A first probe for each time that it comes would hold the others back for a
+ * quarter.
+ */
 static void test_probes_take_a_small_part_of_the_time(void **state)
 {
 	u64 random = fresh_seed("comes and goes");
@@ -268,7 +286,7 @@ static void test_probes_take_a_small_part_of_the_time(void **state)
 	}
 }
 
-/* Whatever is said of it: what waits is asked about again, and a probe ends. */
+/* In all cases, waiting I/O is asked for again, and a probe ends. */
 static void test_no_wait_without_an_end(void **state)
 {
 	u64 random = fresh_seed("waits");
@@ -302,7 +320,9 @@ static void test_no_wait_without_an_end(void **state)
 	}
 }
 
-/* Eight or thirty-two reads at a time, for as long as it runs, beside writes. */
+/*
+ * Eight or thirty-two reads at a time, for as long as it runs, beside writes.
+ */
 static struct rivals saturating(u32 depth, u32 bytes, u64 seed)
 {
 	return (struct rivals){

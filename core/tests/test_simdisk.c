@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The timing models' figures against first principles, computed here from the parameters alone. */
+/*
+ * The timing models' figures against first principles, computed here from the
+ * parameters alone.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +109,10 @@ static double hdd_zone_rate(const struct simdisk_hdd_parameters *hdd, double pla
 	return outer - (outer - inner) * zone / (hdd->zones - 1);
 }
 
-/* Mean seek between two uniform addresses: slower zones have more tracks for the same capacity. */
+/*
+ * Mean seek between two uniform addresses: slower zones have more tracks for
+ * the same capacity.
+ */
 static double hdd_mean_seek_ns(const struct simdisk_hdd_parameters *hdd)
 {
 	enum { STEPS = 800 };
@@ -173,7 +179,9 @@ static void test_hdd_streams(void **state)
 		      rate, 0.02);
 		stream_start += 100 * GIB_SECTORS / 16;
 		host_run(&host, stream_write_128k, 8, 8000);
-		/* The cache takes in up to 32 MiB more than reaches the media. */
+		/*
+		 * The cache takes in up to 32 MiB more than reaches the media.
+		 */
 		between("hdd: 128 KiB write stream, bytes/s", host_bytes_per_s(&host), rate * 0.97,
 			rate * 1.06);
 		host_stop(&host);
@@ -220,8 +228,8 @@ static void test_hdd_writes(void **state)
 }
 
 /*
- * Everybody reads in one spot, one command is far away. It can only be overtaken by commands that
- * came less than "ageing times the longest positioning" after it.
+ * All commands but one read in one spot. The far one can only be overtaken by
+ * commands that came less than "ageing times the longest positioning" after it.
  */
 static void test_hdd_no_starvation(void **state)
 {
@@ -257,7 +265,10 @@ static void test_hdd_no_starvation(void **state)
 	host_stop(&host);
 }
 
-/* A flush has the extents of a full cache to write, and newer writes do not get in its way. */
+/*
+ * A flush has the extents of a full cache to write, and newer writes do not get
+ * in its way.
+ */
 static void test_hdd_flush_under_load(void **state)
 {
 	struct simdisk_request flush = { SIMDISK_FLUSH, 0, 0, false, 0, 0 };
@@ -285,7 +296,10 @@ static void test_hdd_flush_under_load(void **state)
 			host.submitted[done] = SIMDISK_NEVER;
 		}
 	}
-	/* Ordered by position: a few ms each, well below an unordered seek and half a rotation. */
+	/*
+	 * Ordered by position: a few ms each, well below an unordered seek and
+	 * half a rotation.
+	 */
 	between("hdd: longest flush of 128 extents amid writes, ms", (double)longest / 1e6, 300,
 		128 * 8.0);
 	host_stop(&host);
@@ -310,10 +324,10 @@ static double flash_read_ns(const struct simdisk_flash_parameters *flash)
 }
 
 /*
- * Random reads of a closed system: @depth commands over equal dies. Balanced queues with
- * exponential service would do depth / (depth + dies - 1) of all dies' rate, and constant service
- * does better than that and never more than all of it. Commands elsewhere (controller, link) do not
- * count as depth.
+ * Random reads of a closed system: @depth commands over equal dies. Balanced
+ * queues with exponential service would do depth / (depth + dies - 1) of all
+ * dies' rate, and constant service does better than that and never more than
+ * all of it. Commands elsewhere (controller, link) do not count as depth.
  */
 static void check_die_bound(const char *what, const struct host *host, double depth)
 {
@@ -403,7 +417,10 @@ static void test_ssd_random_writes(void **state)
 	host_stop(&host);
 }
 
-/* One read at a time amid as many writes as the disk takes: at most one program is in its way. */
+/*
+ * One read at a time amid as many writes as the disk takes: at most one program
+ * is in its way.
+ */
 static void test_ssd_read_waits_for_one_program(void **state)
 {
 	const struct simdisk_flash_parameters *flash;
@@ -415,7 +432,10 @@ static void test_ssd_read_waits_for_one_program(void **state)
 	(void)state;
 	start(&host, SIMDISK_SSD, 256 * GIB_SECTORS);
 	flash = &host.parameters.flash;
-	/* Its own time, a program, and the rest of the queue before it in controller and link. */
+	/*
+	 * Its own time, a program, and the rest of the queue before it in
+	 * controller and link.
+	 */
 	bound = flash_read_ns(flash) + flash->sense_jitter_ns + flash->program_ns +
 		32 * (flash->controller_ns + link_ns(flash, 4096));
 	for (int i = 0; i < 31; i++) {
@@ -527,14 +547,20 @@ static void test_nvme_queues_take_turns(void **state)
 	slot = host_submit(&host, &request);
 	while ((done = host_wait(&host)) != slot)
 		assert_int_not_equal(done, SIMDISK_NO_SLOT);
-	/* The command in the controller, then ours, then a die that may be busy. */
+	/*
+	 * The command in the controller, then ours, then a die that may be
+	 * busy.
+	 */
 	between("nvme: command beside a full queue, us", (double)host.now / 1e3, 250, 400);
 	host_stop(&host);
 }
 
 /* ---- volume ---- */
 
-/* No window of completions holds more than cap and bucket allow, give or take the jitter. */
+/*
+ * No window of completions holds more than cap and bucket allow, give or take
+ * the jitter.
+ */
 static void check_cap(const struct host *host, double per_s, double per_completion)
 {
 	const struct simdisk_volume_parameters *volume = &host->parameters.volume;
@@ -614,7 +640,10 @@ static void test_volume_latency(void **state)
 	about("volume: p99, ns", (double)host_percentile_ns(&host, 0.99),
 	      mean - volume->jitter_mean_ns + log(100) * volume->jitter_mean_ns, 0.02);
 	between("volume: longest, us", (double)host.latency_max / 1e3, 1000, 1510);
-	/* Small batches below the cap wait for nobody: 16 at once, 128 times a second. */
+	/*
+	 * Small batches below the cap never wait: 16 at once, 128 times a
+	 * second.
+	 */
 	for (int batch = 0; batch < 128; batch++) {
 		u64 begin = host.now;
 		u32 slot;

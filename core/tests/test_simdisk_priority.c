@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What NCQ priority changes in the SATA disks, what it may not, and that nobody starves. */
+/*
+ * What NCQ priority changes in the SATA disks, what it may not, and that no
+ * command starves.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +19,7 @@
 static u64 seed;
 #define SATA_DEPTH 32u
 
-/* What the commands of one class met. */
+/* Figures of the commands of one class. */
 struct served {
 	u64 count;
 	u64 latency_sum;
@@ -45,7 +48,10 @@ static void submit(struct host *host, enum simdisk_operation operation, bool hig
 	host_submit(host, &request);
 }
 
-/* Keeps so many reads of each class in the disk; served[1] are those of high priority. */
+/*
+ * Keeps @normal and @high reads in the disk; served[1] are those of high
+ * priority.
+ */
 static void run_reads(struct host *host, u32 normal, u32 high, u64 count, struct served *served)
 {
 	served[0] = served[1] = (struct served) { 0 };
@@ -71,7 +77,10 @@ static double mean_ns(const struct served *served)
 	return (double)served->latency_sum / (double)served->count;
 }
 
-/* One command of a kind, beside a full queue of others: with priority, it meets none of them. */
+/*
+ * One command of a kind, beside a full queue of others: with priority, it waits
+ * for none of them.
+ */
 static void check_lone_read(enum simdisk_kind kind, double waits_for)
 {
 	struct served with[2], without[2], alone[2];
@@ -106,7 +115,10 @@ static void test_ssd_goes_first(void **state)
 	check_lone_read(SIMDISK_SSD, 1.0);
 }
 
-/* However deep the high commands are, a normal one waits little longer than the age says. */
+/*
+ * However deep the high commands are, a normal one waits little longer than the
+ * age says.
+ */
 static void check_no_starvation(enum simdisk_kind kind, u64 slack_ns)
 {
 	struct served served[2];
@@ -121,14 +133,20 @@ static void check_no_starvation(enum simdisk_kind kind, u64 slack_ns)
 	       (unsigned long long)served[1].count, (double)served[0].latency_max / 1e6,
 	       (double)served[1].latency_max / 1e6);
 	assert_true(served[0].latency_max <= age_ns + slack_ns);
-	/* Ageing alone moves half a queue in each age; more would be no priority. */
+	/*
+	 * Ageing alone moves half a queue in each age; more would be no
+	 * priority.
+	 */
 	assert_true((double)served[0].count >=
 		    0.5 * SATA_DEPTH / 2 * (double)host.now / (double)(age_ns + slack_ns));
 	assert_true(served[1].count > served[0].count);
 	host_stop(&host);
 }
 
-/* Aged commands compete by position, as all do without priority: see test_hdd_no_starvation. */
+/*
+ * Aged commands compete by position, as all do without priority: see
+ * test_hdd_no_starvation.
+ */
 static void test_hdd_no_starvation(void **state)
 {
 	(void)state;
@@ -154,7 +172,10 @@ static u64 print_of(enum simdisk_kind kind, bool command, u32 normal, u32 high)
 	return print;
 }
 
-/* Without the command the bit means nothing; and where all have it, nobody does. */
+/*
+ * Without the command the bit means nothing; and if all commands have it, none
+ * gains.
+ */
 static void test_priority_is_relative(void **state)
 {
 	(void)state;
@@ -165,7 +186,10 @@ static void test_priority_is_relative(void **state)
 	}
 }
 
-/* How many writes that wait for room in the cache were served before the last one of all. */
+/*
+ * How many writes that wait for room in the cache were served before the last
+ * one of all.
+ */
 static u32 overtaken_by_last_write(enum simdisk_kind kind, bool high)
 {
 	struct host host;
@@ -207,7 +231,10 @@ static void test_write_goes_first(void **state)
 		printf("    %s: a write waits for %u others, with priority for %u\n",
 		       simdisk_name(kind), normal, high);
 		assert_true(normal >= SATA_DEPTH - 3);
-		/* Those that the last program of the flash made room for are on their way. */
+		/*
+		 * Those that the last program of the flash made room for are on
+		 * their way.
+		 */
 		assert_true(high <= normal / 2);
 	}
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What holds for every timing model under any load: commands, time, flushes, seeds. */
+/*
+ * What holds for every timing model under any load: commands, time, flushes,
+ * seeds.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,11 +19,14 @@
 
 static u64 first_seed;
 
-/* All that a measured drive may have, so that each part meets the others. */
+/* All options of a measured drive, so that each part meets the others. */
 static const char everything_measured[] =
 	"measured:parallel=24,iops=9k,read_iops=8k,write_iops=4k,bytes_per_s=400M,read_bytes_per_s=300M,write_bytes_per_s=200M,read_scaling=1.9/3.5/6/9.25/10/10/9,write_scaling=0.5/0.6/1/2/2/2/2,read_stream=500M,write_stream=80M,flush_times=0us/1us/2us/30us/40us/50us/60us/1ms/2ms/30ms,volatile_cache=on,sigma=0.3,tail_share=1%,swing=0.5";
 
-/* Every kind by its name, a measured drive with all it may have, then the presets; then NULL. */
+/*
+ * Every kind by its name, a measured drive with all it may have, then the
+ * presets; then NULL.
+ */
 static const char *drive(u32 number)
 {
 	const struct simdisk_preset *preset;
@@ -79,7 +85,10 @@ static u32 free_slot(struct host *host, const bool *taken, u16 queue)
 	return SIMDISK_NO_SLOT;
 }
 
-/* Random commands, random steps of time: each command completes once, in order, in time. */
+/*
+ * Random commands, random steps of time: each command completes once, in order,
+ * in time.
+ */
 static void run_random(const char *spec, u64 capacity, u64 seed, u64 count_all)
 {
 	struct host host;
@@ -140,7 +149,9 @@ static void test_random_commands(void **state)
 					   first_seed + j, 4000);
 }
 
-/* A parameter of the table, from the help: "  NAME  what: unit, LEAST to MOST". */
+/*
+ * A parameter of the table, from the help: " NAME what: unit, LEAST to MOST".
+ */
 struct bounds {
 	char name[32];
 	char least[24];
@@ -192,8 +203,9 @@ static void any_setting(const struct bounds *bounds, u32 count, const char *kind
 }
 
 /*
- * Any kind with a few of its parameters at their bounds either is refused or works: commands
- * complete, in order of time, and nothing overflows under the sanitizers.
+ * Any kind with a few of its parameters at their bounds either is refused or
+ * works: commands complete, in order of time, and nothing overflows under the
+ * sanitizers.
  */
 static void test_parameters_at_their_bounds(void **state)
 {
@@ -286,7 +298,10 @@ static u32 collect(struct schedule *schedule, u64 now)
 	return count;
 }
 
-/* A fixed schedule, whose caller looks at every event, or only when a slot is not free. */
+/*
+ * A fixed schedule, whose caller looks at every event, or only when a slot is
+ * not free.
+ */
 static void follow_schedule(struct schedule *schedule, const char *spec, bool often)
 {
 	struct host *host = &schedule->host;
@@ -331,8 +346,9 @@ static void test_looking_changes_nothing(void **state)
 }
 
 /*
- * When a flush completes, whatever is still volatile was not complete when the flush came: it is
- * at most what was written since, or still in flight then; times @copies in an array's members.
+ * When a flush completes, all that is still volatile was not complete when the
+ * flush came: it is at most what was written since, or still in flight then;
+ * times @copies in an array's members.
  */
 static void check_flushes(const char *spec, u64 copies, u64 seed)
 {
@@ -386,7 +402,10 @@ static void test_flush_makes_earlier_writes_durable(void **state)
 	}
 }
 
-/* Alone, with 40 writes complete before it, a flush leaves nothing and takes the media's time. */
+/*
+ * Alone, with 40 writes complete before it, a flush leaves nothing and takes
+ * the media's time.
+ */
 static void test_flush_takes_time(void **state)
 {
 	(void)state;
@@ -412,7 +431,10 @@ static void test_flush_takes_time(void **state)
 		slot = host_submit(&host, &flush);
 		assert_int_equal(host_wait(&host), slot);
 		assert_int_equal(simdisk_volatile_sectors(host.model), 0);
-		/* 40 scattered writes seek 39 times at least; 40 pages need one program and more. */
+		/*
+		 * 40 scattered writes seek 39 times at least; 40 pages need one
+		 * program and more.
+		 */
 		assert_true(host.now - begin >= (kind == SIMDISK_HDD ? 39 * 1700000ull : 600000));
 		host_stop(&host);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Specs of drives: what they say, what they refuse, and that plain names mean what they did. */
+/*
+ * Specs of drives: their meaning, what they refuse, and that plain names mean
+ * what they did.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,10 +36,11 @@ static struct simdisk_request any_io(struct host *host, u64 number)
 }
 
 /*
- * What plain names gave before specs were there: hashes of all completions and their times, taken
- * from commit 15fd5ea; measured drives, from 437b13d, before several commands could share one.
- * Figures in docs/results come from these drives, so a change that moves one
- * must be meant; no test could work out the hashes from the code that it tests.
+ * The figures of plain names before there were specs: hashes of all completions
+ * and their times, taken from commit 15fd5ea; measured drives, from 437b13d,
+ * before several commands could share one. Figures in docs/results come from
+ * these drives, so a change that moves one must be meant; no test could work
+ * out the hashes from the code that it tests.
  */
 static const struct {
 	const char *spec;
@@ -195,7 +199,10 @@ static void test_messages_fit(void **state)
 	}
 }
 
-/* Bytes by chance and specs with one byte changed: read or refused, and nothing else. */
+/*
+ * Bytes by chance and specs with one byte changed: read or refused, and nothing
+ * else.
+ */
 static void test_any_text(void **state)
 {
 	static const char good[] = "volume:iops=16000,sigma=0.5,latency=500us";

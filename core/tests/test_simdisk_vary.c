@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How unevenly drives serve, against the closed forms of the distributions (Johnson, Kotz and
- * Balakrishnan, Continuous Univariate Distributions, chapter 14: the lognormal's mean, variance and
- * quantiles), worked out here in floating point.
+ * How unevenly drives serve, against the closed forms of the distributions
+ * (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, chapter
+ * 14: the lognormal's mean, variance and quantiles), worked out here in
+ * floating point.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -70,7 +71,9 @@ static double deviation_of(const double *values)
 
 static void check_lognormal(double sigma, u64 seed)
 {
-	/* Shares and the standard normal quantiles of every textbook's table. */
+	/*
+	 * Shares and the standard normal quantiles of every textbook's table.
+	 */
 	static const double quantiles[][2] = {
 		{ 0.001, -3.0902 }, { 0.01, -2.3263 }, { 0.1, -1.2816 }, { 0.25, -0.6745 },
 		{ 0.5, 0 }, { 0.75, 0.6745 }, { 0.9, 1.2816 }, { 0.99, 2.3263 },
@@ -200,7 +203,10 @@ static void test_models_keep_their_mean(void **state)
 	}
 }
 
-/* 2.54: what a lognormal of 0.4 has; a volume measured like that is the example. */
+/*
+ * 2.54: what a lognormal of 0.4 has; a volume measured like that is the issue's
+ * example.
+ */
 static void test_volume_with_sigma(void **state)
 {
 	struct host host = run("volume:sigma=0.4,jitter_mean=0", 1, 60000,
@@ -213,7 +219,7 @@ static void test_volume_with_sigma(void **state)
 	host_stop(&host);
 }
 
-/* What a hundred tenths of a second delivered, as I/Os a second. */
+/* I/Os a second in each of a hundred tenths of a second. */
 static void periods_of(const struct host *host, double *rates)
 {
 	memset(rates, 0, 100 * sizeof(*rates));
@@ -224,7 +230,7 @@ static void periods_of(const struct host *host, double *rates)
 }
 
 /*
- * The cap swings, so what is delivered in a period does, by as much; overall it
+ * The cap swings, so the throughput of a period does, by as much; overall it
  * stays. A uniform distribution's deviation is its width divided by sqrt(12).
  */
 static void test_volume_that_swings(void **state)

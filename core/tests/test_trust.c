@@ -295,7 +295,7 @@ static void claim(struct machine *machine, unsigned int at, enum claimed what,
 	thread->foreground |= foreground;
 }
 
-static void calm_down(struct machine *machine, unsigned int at)
+static void uncharge(struct machine *machine, unsigned int at)
 {
 	struct thread *thread = &machine->thread[at];
 
@@ -310,7 +310,7 @@ static void end(struct machine *machine, unsigned int at, uint64_t *random)
 {
 	struct thread *thread = &machine->thread[at];
 
-	calm_down(machine, at);
+	uncharge(machine, at);
 	machine->user[thread->user].threads -= thread->there;
 	machine->user[thread->user].declaring -= thread->declaring;
 	*thread = (struct thread){
@@ -369,7 +369,7 @@ static void check_history(uint64_t *random)
 			end(&machine, at, random);
 			break;
 		case 1:
-			calm_down(&machine, at);
+			uncharge(&machine, at);
 			break;
 		default:
 			claim(&machine, at, next_random(random) % CLAIMS,
@@ -388,7 +388,7 @@ static void test_random_histories(void **state)
 		check_history(&random);
 }
 
-/* Whatever the text, every entry that is taken is one that matches itself. */
+/* In any text, every accepted entry matches itself. */
 static void test_random_texts(void **state)
 {
 	static const char letters[] = "//a.,=\n1 ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The promises of the watchdog, one by one, then random histories. */
+/* The properties of the watchdog, one by one, then random histories. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void test_bites_when_nothing_moves(void **state)
 	}
 }
 
-/* The other class goes on, as a device does that serves it. */
+/* The other class goes on, as with a device that serves it. */
 static void critical_moves(struct fgio_watchdog_sample *sample)
 {
 	sample->moved[FGIO_PLACE_QUEUE][FGIO_CRITICAL] += 100;
@@ -94,14 +94,17 @@ static void test_a_device_that_hangs_is_not_ours(void **state)
 	sample.held[FGIO_PLACE_ADMISSION][FGIO_NONCRITICAL] = 9;
 	assert_int_equal(looks_until_bite(&watchdog, &sample, NULL, &finding),
 			 0);
-	/* It is back, and we still hold what we hold. */
+	/* It is back, and fgio still holds the same I/O. */
 	sample.in_device = 0;
 	sample.completed = 1;
 	assert_int_equal(looks_until_bite(&watchdog, &sample, NULL, &finding),
 			 30);
 }
 
-/* A driver that takes nothing holds all up: neither time counts nor is forgotten. */
+/*
+ * A driver that takes nothing holds all up: time neither counts nor is
+ * forgotten.
+ */
 static void test_a_stopped_queue_is_not_ours(void **state)
 {
 	struct fgio_watchdog watchdog = { 0 };

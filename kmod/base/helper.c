@@ -98,16 +98,16 @@ bool fgio_helper_remembers(u64 object)
 }
 
 unsigned int fgio_helper_list(u64 object, u64 window_ns,
-			      u64 identities[FGIO_HELPERS])
+			      u64 identities[FGIO_WAKERS])
 {
 	struct locked_set *locked = set_of(object);
 	unsigned long flags;
 	unsigned int count;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
-	count = fgio_history_helpers(&locked->set, object,
-				     ktime_get_mono_fast_ns(), window_ns,
-				     identities);
+	count = fgio_history_wakers(&locked->set, object,
+				    ktime_get_mono_fast_ns(), window_ns,
+				    identities);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 	return count;
 }
@@ -119,7 +119,7 @@ u64 fgio_helper_window_ns(void)
 
 u64 fgio_helper_last(u64 object)
 {
-	u64 identities[FGIO_HELPERS];
+	u64 identities[FGIO_WAKERS];
 
 	if (!fgio_helper_list(object, U64_MAX, identities))
 		return 0;

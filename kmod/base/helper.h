@@ -43,7 +43,7 @@ void fgio_helper_note_for(struct task_struct *task, u64 object);
  * Return: how many. Context: any but NMI.
  */
 unsigned int fgio_helper_list(u64 object, u64 window_ns,
-			      u64 identities[FGIO_HELPERS]);
+			      u64 identities[FGIO_WAKERS]);
 
 /*
  * The identity of the task that acted on an object last, however long ago; 0

@@ -135,7 +135,7 @@ static void wake_granted(struct fgio_domain *domain)
 	bool about;
 
 	lockdep_assert_held(&domain->lock);
-	if (likely(!fgio_admission_somebody_waits(&domain->admission)))
+	if (likely(!fgio_admission_has_waiters(&domain->admission)))
 		return;
 	about = critical_about(domain);
 	while ((waiter = fgio_admission_grant(&domain->admission, about)))
@@ -374,7 +374,7 @@ void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 	fgio_admission_reclassify(&domain->admission, slot->charged_line,
 				  (enum fgio_line)class);
 	slot->charged_line = class;
-	if (fgio_admission_somebody_waits(&domain->admission))
+	if (fgio_admission_has_waiters(&domain->admission))
 		fgio_admission_wake(domain);
 }
 

@@ -92,7 +92,7 @@ static inline void fgio_admission_give_back(struct fgio_domain *domain,
 					    enum fgio_line line)
 {
 	fgio_admission_release(&domain->admission, line);
-	if (unlikely(fgio_admission_somebody_waits(&domain->admission)))
+	if (unlikely(fgio_admission_has_waiters(&domain->admission)))
 		fgio_admission_wake(domain);
 }
 

@@ -146,7 +146,7 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	mutex_lock(&fgio_queues_lock);
 	list_del(&domain->list);
 	mutex_unlock(&fgio_queues_lock);
-	WARN_ON_ONCE(fgio_admission_somebody_waits(&domain->admission));
+	WARN_ON_ONCE(fgio_admission_has_waiters(&domain->admission));
 	WARN_ON_ONCE(domain->admission.admitted[FGIO_CRITICAL] ||
 		     domain->admission.admitted[FGIO_NONCRITICAL]);
 	kvfree(domain->slots);

@@ -485,7 +485,7 @@ static void promote_sleepers(struct fgio_queue_data *fq)
 	struct fgio_domain *domain;
 
 	list_for_each_entry(domain, &fq->domains, list) {
-		if (!fgio_admission_somebody_waits(&domain->admission))
+		if (!fgio_admission_has_waiters(&domain->admission))
 			continue;
 		if (pass.may_promote)
 			promote_sleeping_tasks(domain);

@@ -46,7 +46,7 @@ void fgio_watch_for(const struct fgio_walk_step *step, u64 object)
 void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 			   bool (*counts)(u64 task))
 {
-	u64 identities[FGIO_HELPERS];
+	u64 identities[FGIO_WAKERS];
 	unsigned int count, i;
 	u64 task;
 
@@ -61,7 +61,7 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 
 void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 {
-	u64 identities[FGIO_HELPERS];
+	u64 identities[FGIO_WAKERS];
 	unsigned int count, i;
 
 	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);

@@ -179,7 +179,7 @@ static void find(const struct fgio_walk_step *step, u64 identity)
 
 static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 {
-	u64 raised[FGIO_HELPERS];
+	u64 raised[FGIO_WAKERS];
 	unsigned int count, i;
 	u64 lowered;
 

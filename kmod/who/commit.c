@@ -99,7 +99,7 @@ static u64 mapping_of_call(void)
 
 static bool was_synced_within(u64 mapping, u64 window_ns)
 {
-	u64 identities[FGIO_HELPERS];
+	u64 identities[FGIO_WAKERS];
 
 	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Which pauses say when the next critical I/O comes, and how near one may go. */
+/*
+ * Which pauses predict the next critical I/O, and how near to it background I/O
+ * may go.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../foresight.h"
+#include "../arrival.h"
 #include "check.h"
 
 #define MILLISECOND 1000000ULL
@@ -22,42 +25,42 @@ static u64 pause_ns(u64 mean_ns, u64 jitter_ns)
 	return mean_ns - jitter_ns / 2 + next_random(&chance) % (jitter_ns + 1);
 }
 
-static struct fgio_foresight after_pauses(u64 mean_ns, u64 jitter_ns)
+static struct fgio_arrival after_pauses(u64 mean_ns, u64 jitter_ns)
 {
-	struct fgio_foresight foresight = { 0 };
+	struct fgio_arrival arrival = { 0 };
 
-	for (int i = 0; i < 4 * FGIO_FORESIGHT_PAUSES; i++) {
-		fgio_foresight_came(&foresight, pause_ns(mean_ns, jitter_ns));
-		fgio_foresight_judge(&foresight, 0, QUIET_NS);
+	for (int i = 0; i < 4 * FGIO_ARRIVAL_PAUSES; i++) {
+		fgio_arrival_came(&arrival, pause_ns(mean_ns, jitter_ns));
+		fgio_arrival_judge(&arrival, 0, QUIET_NS);
 	}
-	return foresight;
+	return arrival;
 }
 
-static bool is_foreseen(u64 mean_ns, u64 jitter_ns, u64 work_ns)
+static bool is_predicted(u64 mean_ns, u64 jitter_ns, u64 work_ns)
 {
-	struct fgio_foresight foresight = after_pauses(mean_ns, jitter_ns);
+	struct fgio_arrival arrival = after_pauses(mean_ns, jitter_ns);
 	u64 done_ns, late_ns;
 
-	return fgio_foresight_next(&foresight, SINCE_NS, work_ns, &done_ns,
-				   &late_ns);
+	return fgio_arrival_next(&arrival, SINCE_NS, work_ns, &done_ns,
+				 &late_ns);
 }
 
-static void test_what_can_be_foreseen(void **state)
+static void test_arrivals_that_can_be_predicted(void **state)
 {
 	(void)state;
-	assert_true(is_foreseen(10 * MILLISECOND, MILLISECOND / 2, MILLISECOND));
-	assert_false(is_foreseen(10 * MILLISECOND, 8 * MILLISECOND, MILLISECOND));
+	assert_true(is_predicted(10 * MILLISECOND, MILLISECOND / 2, MILLISECOND));
+	assert_false(is_predicted(10 * MILLISECOND, 8 * MILLISECOND, MILLISECOND));
 	/* Waiting would cost more than a short pause is worth. */
-	assert_false(is_foreseen(10 * MILLISECOND, MILLISECOND / 2,
-				 2 * MILLISECOND));
-	assert_false(is_foreseen(200 * MILLISECOND, MILLISECOND, MILLISECOND));
+	assert_false(is_predicted(10 * MILLISECOND, MILLISECOND / 2,
+				  2 * MILLISECOND));
+	assert_false(is_predicted(200 * MILLISECOND, MILLISECOND, MILLISECOND));
 }
 
 static bool comes_soon(u64 mean_ns, u64 jitter_ns, u64 work_ns)
 {
-	struct fgio_foresight foresight = after_pauses(mean_ns, jitter_ns);
+	struct fgio_arrival arrival = after_pauses(mean_ns, jitter_ns);
 	u64 late_ns;
-	bool soon = fgio_foresight_soon(&foresight, SINCE_NS, work_ns, &late_ns);
+	bool soon = fgio_arrival_soon(&arrival, SINCE_NS, work_ns, &late_ns);
 
 	if (soon)
 		assert_in_range(late_ns, SINCE_NS + mean_ns,
@@ -78,26 +81,29 @@ static void test_what_comes_soon(void **state)
 
 static void test_nothing_is_known_at_first(void **state)
 {
-	struct fgio_foresight foresight = { 0 };
+	struct fgio_arrival arrival = { 0 };
 	u64 done_ns, late_ns;
 
 	(void)state;
-	for (int i = 0; i < FGIO_FORESIGHT_PAUSES; i++) {
-		assert_false(fgio_foresight_next(&foresight, SINCE_NS, 1,
-						 &done_ns, &late_ns));
-		assert_false(fgio_foresight_soon(&foresight, SINCE_NS, SINCE_NS,
-						 &late_ns));
-		fgio_foresight_came(&foresight, 10 * MILLISECOND);
+	for (int i = 0; i < FGIO_ARRIVAL_PAUSES; i++) {
+		assert_false(fgio_arrival_next(&arrival, SINCE_NS, 1,
+					       &done_ns, &late_ns));
+		assert_false(fgio_arrival_soon(&arrival, SINCE_NS, SINCE_NS,
+					       &late_ns));
+		fgio_arrival_came(&arrival, 10 * MILLISECOND);
 	}
-	assert_true(fgio_foresight_next(&foresight, SINCE_NS, 1, &done_ns,
-					&late_ns));
+	assert_true(fgio_arrival_next(&arrival, SINCE_NS, 1, &done_ns,
+				      &late_ns));
 }
 
-/* Of pauses that are alike, but for chance, hardly one in a hundred ends before. */
-static void test_critical_io_comes_when_it_is_foreseen(void **state)
+/*
+ * Of pauses that are alike except for chance, hardly one in a hundred ends
+ * before.
+ */
+static void test_critical_io_comes_when_it_is_predicted(void **state)
 {
 	const u64 mean_ns = 10 * MILLISECOND, jitter_ns = MILLISECOND / 2;
-	struct fgio_foresight foresight = after_pauses(mean_ns, jitter_ns);
+	struct fgio_arrival arrival = after_pauses(mean_ns, jitter_ns);
 	int early = 0, late = 0;
 
 	(void)state;
@@ -105,15 +111,15 @@ static void test_critical_io_comes_when_it_is_foreseen(void **state)
 		u64 came_ns = pause_ns(mean_ns, jitter_ns), done_ns, late_ns;
 		u64 excess_ns;
 
-		assert_true(fgio_foresight_next(&foresight, SINCE_NS, 1,
-						&done_ns, &late_ns));
+		assert_true(fgio_arrival_next(&arrival, SINCE_NS, 1,
+					      &done_ns, &late_ns));
 		assert_true(done_ns > SINCE_NS && done_ns < late_ns);
 		excess_ns = SINCE_NS + came_ns < done_ns ?
 				    done_ns - SINCE_NS - came_ns : 0;
 		early += excess_ns > 0;
 		late += SINCE_NS + came_ns > late_ns;
-		fgio_foresight_judge(&foresight, excess_ns, QUIET_NS);
-		fgio_foresight_came(&foresight, came_ns);
+		fgio_arrival_judge(&arrival, excess_ns, QUIET_NS);
+		fgio_arrival_came(&arrival, came_ns);
 	}
 	print_message("    of %d, %d came too early, %d too late\n",
 		      CRITICAL_IO, early, late);
@@ -123,28 +129,28 @@ static void test_critical_io_comes_when_it_is_foreseen(void **state)
 
 static void test_the_margin_is_small_beside_the_pause(void **state)
 {
-	struct fgio_foresight foresight =
+	struct fgio_arrival arrival =
 		after_pauses(10 * MILLISECOND, MILLISECOND / 8);
 	u64 done_ns, late_ns;
 
 	(void)state;
 	for (int i = 0; i < CRITICAL_IO; i++)
-		fgio_foresight_judge(&foresight, 100 * MILLISECOND, QUIET_NS);
-	assert_true(fgio_foresight_next(&foresight, SINCE_NS, 1, &done_ns,
-					&late_ns));
+		fgio_arrival_judge(&arrival, 100 * MILLISECOND, QUIET_NS);
+	assert_true(fgio_arrival_next(&arrival, SINCE_NS, 1, &done_ns,
+				      &late_ns));
 	assert_true(done_ns > SINCE_NS + 9 * MILLISECOND);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_can_be_foreseen),
+		cmocka_unit_test(test_arrivals_that_can_be_predicted),
 		cmocka_unit_test(test_what_comes_soon),
 		cmocka_unit_test(test_nothing_is_known_at_first),
-		cmocka_unit_test(test_critical_io_comes_when_it_is_foreseen),
+		cmocka_unit_test(test_critical_io_comes_when_it_is_predicted),
 		cmocka_unit_test(test_the_margin_is_small_beside_the_pause),
 	};
 
-	chance = fresh_seed("foresight");
+	chance = fresh_seed("arrival");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Which reads show that a drive has no platter, whatever it says. */
+/* Which reads show that a drive does not rotate, whatever it declares. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../platter.h"
+#include "../rotation.h"
 #include "check.h"
 
 #define MILLISECOND 1000000ULL
@@ -29,106 +29,107 @@ static u64 volume_ns(void)
 	return MILLISECOND / 2 + next_random(&chance) % MILLISECOND;
 }
 
-/* Return: what is taken for true after so many intervals with @reads in each. */
-static bool believed(struct fgio_platter *platter, u64 (*took_ns)(void),
+/* Return: the verdict after @intervals intervals with @reads in each. */
+static bool believed(struct fgio_rotation *rotation, u64 (*took_ns)(void),
 		     unsigned int reads, unsigned int intervals)
 {
 	bool rotates = true;
 
 	while (intervals--) {
 		for (unsigned int i = 0; i < reads; i++)
-			fgio_platter_done(platter, READ_BYTES, took_ns());
-		rotates = fgio_platter_judge(platter, INTERVAL_NS);
+			fgio_rotation_done(rotation, READ_BYTES, took_ns());
+		rotates = fgio_rotation_judge(rotation, INTERVAL_NS);
 	}
 	return rotates;
 }
 
 /*
- * An eighth of these reads is as quick as a volume's, so that chance alone makes a
- * disk doubted: in one of six runs, for one to three of these intervals.
+ * An eighth of these reads is as quick as a volume's, so that chance alone
+ * makes a disk doubted: in one of six runs, for one to three of these
+ * intervals.
  */
 static void test_a_disk_is_hardly_ever_doubted(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 	int doubted = 0;
 
 	(void)state;
-	fgio_platter_init(&platter, true);
+	fgio_rotation_init(&rotation, true);
 	for (int i = 0; i < 100000; i++)
-		doubted += !believed(&platter, disk_ns, 1 + i % 3, 1);
+		doubted += !believed(&rotation, disk_ns, 1 + i % 3, 1);
 	print_message("    doubted in %d intervals of 100,000\n", doubted);
 	assert_in_range(doubted, 0, 20);
 }
 
 static void test_a_volume_is_found_out(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 
 	(void)state;
-	fgio_platter_init(&platter, true);
-	assert_true(believed(&platter, volume_ns, 1, 2));
-	assert_false(believed(&platter, volume_ns, 1, 10));
+	fgio_rotation_init(&rotation, true);
+	assert_true(believed(&rotation, volume_ns, 1, 2));
+	assert_false(believed(&rotation, volume_ns, 1, 10));
 }
 
-/* They wait for each other, but no arm comes to so many places. */
+/* They wait for each other, but no arm reaches that number of places. */
 static void test_many_at_once(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 
 	(void)state;
-	fgio_platter_init(&platter, true);
-	assert_false(believed(&platter, disk_ns, 48, 2));
+	fgio_rotation_init(&rotation, true);
+	assert_false(believed(&rotation, disk_ns, 48, 2));
 }
 
-/* As a dm device does, whose table was exchanged. */
+/* As with a dm device whose table was exchanged. */
 static void test_a_disk_may_come_instead(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 
 	(void)state;
-	fgio_platter_init(&platter, true);
-	assert_false(believed(&platter, volume_ns, 8, 100));
-	assert_true(believed(&platter, disk_ns, 1, 20));
+	fgio_rotation_init(&rotation, true);
+	assert_false(believed(&rotation, volume_ns, 8, 100));
+	assert_true(believed(&rotation, disk_ns, 1, 20));
 }
 
 static void test_flash_stays_flash(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 
 	(void)state;
-	fgio_platter_init(&platter, false);
-	assert_false(believed(&platter, disk_ns, 1, 100));
+	fgio_rotation_init(&rotation, false);
+	assert_false(believed(&rotation, disk_ns, 1, 100));
 }
 
 static void test_nothing_far_tells_nothing(void **state)
 {
-	struct fgio_platter platter;
+	struct fgio_rotation rotation;
 
 	(void)state;
-	fgio_platter_init(&platter, true);
-	assert_true(believed(&platter, volume_ns, 0, 100));
+	fgio_rotation_init(&rotation, true);
+	assert_true(believed(&rotation, volume_ns, 0, 100));
 }
 
 /* Streams that take turns are read ahead each. */
 static void test_what_is_far(void **state)
 {
-	struct fgio_platter platter;
-	u64 at[FGIO_PLATTER_STREAMS];
+	struct fgio_rotation rotation;
+	u64 at[FGIO_ROTATION_STREAMS];
 
 	(void)state;
-	fgio_platter_init(&platter, true);
-	for (u64 i = 0; i < FGIO_PLATTER_STREAMS; i++) {
+	fgio_rotation_init(&rotation, true);
+	for (u64 i = 0; i < FGIO_ROTATION_STREAMS; i++) {
 		at[i] = (i + 1) * FAR_APART;
-		assert_true(fgio_platter_moves(&platter, at[i], 8));
+		assert_true(fgio_rotation_moves(&rotation, at[i], 8));
 	}
 	for (int i = 0; i < 100; i++) {
-		u64 *stream = &at[i % FGIO_PLATTER_STREAMS];
+		u64 *stream = &at[i % FGIO_ROTATION_STREAMS];
 
 		*stream += 8;
-		assert_false(fgio_platter_moves(&platter, *stream, 8));
+		assert_false(fgio_rotation_moves(&rotation, *stream, 8));
 	}
-	assert_true(fgio_platter_moves(&platter, SECTORS, 8));
-	assert_false(fgio_platter_moves(&platter, SECTORS - 1000, 8));
+	assert_true(fgio_rotation_moves(&rotation, SECTORS, 8));
+	assert_false(fgio_rotation_moves(&rotation, SECTORS - 1000, 8));
 }
 
 int main(void)
@@ -143,6 +144,6 @@ int main(void)
 		cmocka_unit_test(test_what_is_far),
 	};
 
-	chance = fresh_seed("platter");
+	chance = fresh_seed("rotation");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

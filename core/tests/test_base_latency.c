@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What a quiet drive is taken to be like, by what single I/Os took. */
+/* The base latency of a quiet drive, from the latency of single I/Os. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "../floor.h"
+#include "../base_latency.h"
+#include "../depth_constants.h"
 #include "check.h"
 
 #define USUAL_NS 600000ULL
@@ -16,10 +17,10 @@
 static uint64_t chance;
 
 /*
- * A tenth more or less; one in @slow_one_in is slow for another reason, if that is
- * not 0. Return: the mean slack meanwhile.
+ * A tenth more or less; one in @slow_one_in is slow for another reason, if that
+ * is not 0. Return: the mean slack meanwhile.
  */
-static u64 learn(struct fgio_floor *floor, u64 usual_ns, unsigned int slow_one_in)
+static u64 learn(struct fgio_base_latency *base, u64 usual_ns, unsigned int slow_one_in)
 {
 	u64 slack_ns = 0;
 
@@ -28,51 +29,51 @@ static u64 learn(struct fgio_floor *floor, u64 usual_ns, unsigned int slow_one_i
 		bool slow = slow_one_in &&
 			    next_random(&chance) % slow_one_in == 0;
 
-		fgio_floor_learn(floor, slow ? SLOW_NS :
-					       usual_ns * 9 / 10 + jitter_ns);
-		slack_ns += fgio_floor_slack_ns(floor) / 1000;
+		fgio_base_latency_learn(base, slow ? SLOW_NS :
+						      usual_ns * 9 / 10 + jitter_ns);
+		slack_ns += fgio_base_latency_slack_ns(base) / 1000;
 	}
 	return slack_ns;
 }
 
 static void test_few_slow_ones_do_not_move_it(void **state)
 {
-	struct fgio_floor floor = { 0 };
+	struct fgio_base_latency base = { 0 };
 	u64 slack_ns;
 
 	(void)state;
 	/* The first may be a slow one: see below. */
-	learn(&floor, USUAL_NS, 30);
-	slack_ns = learn(&floor, USUAL_NS, 30);
+	learn(&base, USUAL_NS, 30);
+	slack_ns = learn(&base, USUAL_NS, 30);
 	/* Four slow ones in a row move it by an eighth. */
-	assert_in_range(floor.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 12 / 10);
+	assert_in_range(base.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 12 / 10);
 	/* After a slow one it is up to two medians for a while. */
 	assert_in_range(slack_ns, USUAL_NS / 10, USUAL_NS);
-	assert_true(fgio_floor_slack_ns(&floor) <= 2 * floor.known_ns);
+	assert_true(fgio_base_latency_slack_ns(&base) <= 2 * base.known_ns);
 }
 
 static void test_it_follows_another_drive(void **state)
 {
-	struct fgio_floor floor = { 0 };
+	struct fgio_base_latency base = { 0 };
 
 	(void)state;
-	learn(&floor, USUAL_NS, 0);
-	learn(&floor, 10 * USUAL_NS, 0);
-	assert_in_range(floor.known_ns, 9 * USUAL_NS, 11 * USUAL_NS);
-	learn(&floor, USUAL_NS, 0);
-	assert_in_range(floor.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 11 / 10);
+	learn(&base, USUAL_NS, 0);
+	learn(&base, 10 * USUAL_NS, 0);
+	assert_in_range(base.known_ns, 9 * USUAL_NS, 11 * USUAL_NS);
+	learn(&base, USUAL_NS, 0);
+	assert_in_range(base.known_ns, USUAL_NS * 9 / 10, USUAL_NS * 11 / 10);
 }
 
-/* The first one may be slow: those that follow count the more. */
+/* The first one may be slow: those that follow count more. */
 static void test_a_slow_beginning_is_soon_forgotten(void **state)
 {
-	struct fgio_floor floor = { 0 };
+	struct fgio_base_latency base = { 0 };
 
 	(void)state;
-	fgio_floor_learn(&floor, 2 * USUAL_NS);
-	for (int i = 0; i < FGIO_FLOOR_CERTAIN; i++)
-		fgio_floor_learn(&floor, USUAL_NS);
-	assert_in_range(floor.known_ns, USUAL_NS, USUAL_NS * 11 / 10);
+	fgio_base_latency_learn(&base, 2 * USUAL_NS);
+	for (int i = 0; i < BASE_CERTAIN; i++)
+		fgio_base_latency_learn(&base, USUAL_NS);
+	assert_in_range(base.known_ns, USUAL_NS, USUAL_NS * 11 / 10);
 }
 
 static void test_kinds(void **state)
@@ -98,6 +99,6 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 	};
 
-	chance = fresh_seed("floors");
+	chance = fresh_seed("base latency");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
