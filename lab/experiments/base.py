@@ -245,13 +245,6 @@ def compile_object(name: str) -> Path:
     return built
 
 
-def counted_row(config: str, seed: int, cell: str, rounds: int, elapsed_ns: int) -> Row:
-    """A row of an experiment whose clock counts instructions, one a nanosecond."""
-    figures = {"throughput": round(rounds * NS_PER_S / elapsed_ns, 1), "n": rounds}
-    extra = {"cell": cell, "instructions_per_io": round(elapsed_ns / rounds, 1)}
-    return Row(config, seed, figures, {}, extra)
-
-
 def check(outcome: guest.Outcome, what: str) -> None:
     """Raises LabError when a guest's commands failed or the kernel complained."""
     if outcome.status:

@@ -4,6 +4,8 @@
 Labels come from fgiod and the profiles as they ship, or from the database's own integration.
 """
 
+from collections.abc import Callable, Iterator, Mapping
+
 from matplotlib.figure import Figure
 
 from lab import drawings, drives, figures, guest, kernel, paths, rivals, summary
@@ -29,6 +31,10 @@ from lab.experiments.database import ALL, Database
 from lab.threads import by_class
 
 INSIDE = "fgio-inside"
+# Units of figures that several experiments have.
+WRITTEN = {"background.written_mib": "MiB written to the disk while measuring, by all"}
+CPU_IDLE = {"background.cpu_idle_percent": "of the processors' time while measuring"}
+LONGEST_CHECKPOINT = {"background.checkpoint_s": "seconds of the longest checkpoint"}
 # Causes of waiting that a row keeps.
 BLAMED = 12
 
@@ -51,8 +57,8 @@ class Databases(Experiment):
     units = {
         "foreground.throughput": "requests per second",
         "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
-        "background.cpu_idle_percent": "of the processors' time while measuring",
+        **WRITTEN,
+        **CPU_IDLE,
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
         "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
@@ -206,6 +212,23 @@ class Evaluation(Databases):
 
     configurations = EVALUATION
     extra_configurations = (*ABLATION, *BESIDES)
+
+
+def named(*databases: Database) -> dict[str, Database]:
+    """Databases by their names."""
+    return {one.name: one for one in databases}
+
+
+def each_size(
+    make: Callable[[str, float, int], Database], sizes: Mapping[str, float], pace: int
+) -> Iterator[Database]:
+    """For each size a database as fast as it goes (rate 0), and one at a pace (NAME-paced).
+
+    make: takes a name, the size, and the rate in requests per second
+    """
+    for name, size in sizes.items():
+        yield make(name, size, 0)
+        yield make(f"{name}-paced", size, pace)
 
 
 def _cells(rows: list[Row]) -> list[str]:

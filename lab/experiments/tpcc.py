@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """PostgreSQL under TPC-C, three databases beside the same memory, as fast as it goes and paced."""
 
-from lab.experiments.database.base import Database
 from lab.experiments.database.tpcc import TimedTpcc, Tpcc, TpccOnHardDisk
-from lab.experiments.databases import Evaluation
+from lab.experiments.databases import LONGEST_CHECKPOINT, WRITTEN, Evaluation, each_size, named
 
 # Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
@@ -15,24 +14,21 @@ HARD_DISK = TpccOnHardDisk("fits-slowly", SIZES["fits"], rate=10, checkpoint_s=3
 TIMED = TimedTpcc("fits-timed", SIZES["fits"], PACE)
 
 
+def _sized(name: str, warehouses: int, rate: int) -> Tpcc:
+    return Tpcc(name, warehouses, rate, checked=name == "fits")
+
+
 class TpccExperiment(Evaluation):
     """TPC-C beside the checkpoints that it takes."""
 
     name = "tpcc"
     title = "PostgreSQL under TPC-C"
     description = "PostgreSQL under TPC-C and its checkpoints, three sizes; labels from profiles"
-    databases: dict[str, Database] = {
-        one.name: one
-        for size, warehouses in SIZES.items()
-        for one in (
-            Tpcc(size, warehouses, 0, checked=size == "fits"),
-            Tpcc(f"{size}-paced", warehouses, PACE, checked=False),
-        )
-    } | {one.name: one for one in (TIMED, HARD_DISK)}
+    databases = named(*each_size(_sized, SIZES, PACE), TIMED, HARD_DISK)
     limit_s = 3 * 3600
     units = {
         "foreground.throughput": "transactions per second, of all five kinds",
-        "background.checkpoint_s": "seconds of the longest checkpoint",
+        **LONGEST_CHECKPOINT,
         "background.wal_mib": "MiB of WAL while measuring",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
+        **WRITTEN,
     }

@@ -85,6 +85,22 @@ class Database:
         raise NotImplementedError
 
 
+class OnHardDisk:
+    """Mixed into a database: a rate that a hard disk can commit, long enough for a tail.
+
+    At the rate of the other loads every request waits for the requests before it, under any
+    scheduler.
+    """
+
+    duration_s = 100
+    devices = ("hdd",)
+
+
+def offered(rate: int, what: str) -> str:
+    """A load's rate in words; 0: as fast as it goes."""
+    return f"{rate} {what} a second" if rate else "as fast as it goes"
+
+
 def storm_span(folder: Path, begin: float, end: float) -> tuple[float, float | None] | None:
     """The storm as measure_with_storm (guest/databases.sh) notes it: see Measured."""
     noted = moments(folder)
