@@ -42,6 +42,14 @@ def figure(value) -> Figure:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def restored(figures: dict) -> dict:
+    """Figures of summary.json with bounds in place of what they are written as."""
+    return {
+        name: found if isinstance(found := figure(value), Bound) else value
+        for name, value in figures.items()
+    }
+
+
 def least(value: float | Bound) -> float:
     """The smallest that a figure can be."""
     if not isinstance(value, Bound):

@@ -111,7 +111,7 @@ def finish(
     """
     content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
-    written = report.write(plan.experiment, content, rows, plan.out)
+    written, *_ = report.write(plan.experiment, summary.load(plan.out), plan.out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
     print(f"summary: {plan.out / 'summary.json'}\nreport:  {written}", flush=True)
 
@@ -182,7 +182,7 @@ def _main(options: argparse.Namespace, command: str) -> None:
     runner.run(plans, chosen, Console(stderr=True), done, resumed)
     if options.experiment == paper.NAME:
         names = [figure.name for figure in paper.FIGURES]
-        print(f"all of it: {claims.write(names, options.out, of)}")
+        print(f"all of it: {claims.write(names, options.out, {**of, 'command': command})}")
 
 
 def guarded(what: str, work) -> int:

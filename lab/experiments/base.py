@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import drives, guest, host, kernel, paths, rivals
+from lab import bounds, drives, guest, host, kernel, paths, rivals
 from lab.configurations import Configuration, priority
 from lab.figures import Requests
 
@@ -67,6 +67,14 @@ class Row:
             "foreground": self.foreground,
             "background": self.background,
         }
+
+    @classmethod
+    def from_json(cls, content: dict) -> "Row":
+        """The row as summary.json has it, without the requests, which are raw data."""
+        extra = dict(content)
+        config, seed = extra.pop("config"), extra.pop("seed")
+        sides = [bounds.restored(extra.pop(side)) for side in ("foreground", "background")]
+        return cls(config, seed, *sides, extra)
 
 
 class Experiment:
@@ -126,11 +134,19 @@ class Experiment:
         """The rows that a boot yields."""
         raise NotImplementedError
 
+    def rows_of(self, content: dict) -> list[Row]:
+        """The rows of a summary.json, as far as a report needs them."""
+        return [Row.from_json(row) for row in content["rows"]]
+
+    def drawn_cells(self, rows: list[Row]) -> list[str]:
+        """The cells whose distribution of latency the report draws; "" where there are none."""
+        return [] if any("cell" in row.extra for row in rows) else [""]
+
     def table(self, rows: list[Row]) -> Table | None:
         """The figures as a table for the terminal; None for the usual one."""
         return None
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         """Drawings beside a report of the experiment's own: NAME.svg each."""
         return {}
 
@@ -141,8 +157,9 @@ class Experiment:
 
 def made(content: dict) -> str:
     """What a report's figures are of: kernel, disk, commit and command, from summary.json."""
-    commit = content["commit"] or "unknown"
-    changes = " with changes" if content["dirty"] else ""
+    # Summaries of earlier code do not say.
+    commit = content.get("commit") or "unknown"
+    changes = " with changes" if content.get("dirty") else ""
     return (
         f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
         f"commit {commit[:12]}{changes}, made by `{content['command']}`."

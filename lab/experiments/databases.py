@@ -184,13 +184,17 @@ class Databases(Experiment):
             rows.append(row)
         return rows
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawn_cells(self, rows: list[Row]) -> list[str]:
+        return _cells(rows)
+
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         drawn = {}
+        curves = content.get("curves", {})
         for cell in _cells(rows):
             members = _of(rows, cell)
             drawn[f"throughput-{_file_name(cell)}"] = drawings.throughput(members, "per second")
-            if any(len(row.requests) for row in members):
-                drawn[f"latency-{_file_name(cell)}"] = drawings.ccdf(members)
+            if cell in curves:
+                drawn[f"latency-{_file_name(cell)}"] = drawings.ccdf(curves[cell])
         return drawn
 
     def markdown(self, content: dict, rows: list[Row]) -> str:
@@ -201,9 +205,8 @@ class Databases(Experiment):
             made(content),
         ]
         for name in dict.fromkeys(row.extra["database"] for row in rows):
-            lines += _part(
-                self.databases[name], [row for row in rows if row.extra["database"] == name]
-            )
+            members = [row for row in rows if row.extra["database"] == name]
+            lines += _part(self.databases[name], members, content.get("curves", {}))
         return "\n".join(lines) + "\n"
 
 
@@ -243,12 +246,12 @@ def _file_name(cell: str) -> str:
     return cell.replace(": ", "-")
 
 
-def _part(database: Database, rows: list[Row]) -> list[str]:
+def _part(database: Database, rows: list[Row], curves: dict) -> list[str]:
     lines = ["", f"## {database.title}", "", f"{database.load}. Storm: {database.storm}."]
     for cell in _cells(rows):
         lines += _figures(cell, _of(rows, cell))
         lines += ["", f"![throughput, {cell}](throughput-{_file_name(cell)}.svg)"]
-        if any(len(row.requests) for row in _of(rows, cell)):
+        if cell in curves:
             lines += [f"![latency, {cell}](latency-{_file_name(cell)}.svg)"]
     for config in dict.fromkeys(row.config for row in rows if row.extra["threads"]):
         first = next(row for row in rows if row.config == config)

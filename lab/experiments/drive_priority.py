@@ -207,7 +207,7 @@ class DrivePriority(Experiment):
             drawn.add_row(row.extra["cell"], row.config, *_texts(row))
         return drawn
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         parts = dict.fromkeys(row.extra["part"] for row in rows)
         return {part: _draw(_of(rows, part)) for part in parts}
 
@@ -215,15 +215,14 @@ class DrivePriority(Experiment):
         lines = [
             f"# {self.name}",
             "",
-            f"{made(content)} The foreground reads "
-            f"4 KiB at random, so many at a time; the background has {BACKGROUND_DEPTH} at a time. "
-            "Total latency in ms, virtual time.",
+            f"{made(content)} The foreground reads 4 KiB at random at the depth of each table; the "
+            f"background has a depth of {BACKGROUND_DEPTH}. Total latency in ms, virtual time.",
             "A dash: n I/Os have no such percentile, since fewer than one lies beyond it.",
+            "`lab/report` draws IOPS and latency by foreground depth beside this report.",
         ]
         for name in dict.fromkeys(row.extra["part"] for row in rows):
             part = PARTS[name]
-            lines += ["", f"## {self._drive(part)}, background: {part.title}", ""]
-            lines += [f"![IOPS and latency by foreground depth, {name}]({name}.svg)"]
+            lines += ["", f"## {self._drive(part)}, background: {part.title}"]
             for depth in DEPTHS:
                 heading = f"### {name}, foreground depth {depth}, {part.duration_s(depth):g} s"
                 lines += ["", heading, "", *_markdown_head()]
