@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What storms of several experiments say together: fgio beside the floor and the others."""
+"""Storms of several experiments in one table: fgio beside the floor and the others."""
 
 import copy
 import json
@@ -25,9 +25,9 @@ class Claim:
 
     Latencies are p99.9 in ms, rates requests a second, work seconds; medians over the seeds. None:
     not measured. best: empty where not all stock configurations were run with as many seeds as
-    fgio; missing: those that were not. saturated: configurations that answered so few of the
-    requests that came at a rate that the others queued: their latency is that of the queue, and
-    grows with the time that is measured.
+    fgio; missing: those that were not. saturated: configurations that answered less than
+    SERVED of the requests of a paced load. Their latency is that of the queue, and grows with the
+    time that is measured.
     """
 
     figure: str
@@ -218,7 +218,7 @@ def markdown(found: list[Claim]) -> str:
 
 
 def write(figures: Iterable[str], out: Path, of: dict) -> Path:
-    """Writes what the figures in a folder say together; returns the report.
+    """Writes the claims of the figures in a folder; returns the report.
 
     of: the command, and the commit when it began; each figure has its own
     """

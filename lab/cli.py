@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keeps the boots of --out that would be the same again",
     )
-    parser.add_argument("--out", type=Path, help="folder for what comes out")
+    parser.add_argument("--out", type=Path, help="folder of the results")
     return parser
 
 
@@ -107,7 +107,7 @@ def finish(
 ) -> None:
     """Writes all of a plan's output, and prints its table.
 
-    of: what source.commit() said when the run began
+    of: source.commit() of when the run began
     """
     content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
@@ -117,7 +117,7 @@ def finish(
 
 
 def _plan(options: argparse.Namespace) -> runner.Plan:
-    """What was asked for. Raises LabError when it makes no sense."""
+    """The plan that the options ask for. Raises LabError when it makes no sense."""
     experiment = experiments.find(options.experiment)
     if options.device:
         experiment.choose_device(options.device)
@@ -186,7 +186,7 @@ def _main(options: argparse.Namespace, command: str) -> None:
 
 
 def guarded(what: str, work) -> int:
-    """Runs `work`; turns what went wrong into a message and an exit status."""
+    """Runs `work`; turns an error into a message and an exit status."""
     host.end_on_signals()
     try:
         work()

@@ -67,7 +67,7 @@ PERCENTILES = {
 
 
 def percentiles(requests: Requests) -> dict:
-    """Total-latency percentiles (ms); null where so few requests have no such percentile.
+    """Total-latency percentiles (ms); null where no request lies beyond one.
 
     One request at least has to lie beyond it: p99.99 takes 10,000.
     """

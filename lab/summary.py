@@ -38,7 +38,7 @@ def build(
 ) -> dict:
     """The content of summary.json.
 
-    source: what source.commit() said when the run began
+    source: source.commit() of when the run began
     """
     try:
         spelled = drives.spelled(experiment.device)
@@ -81,7 +81,7 @@ def curves(experiment: Experiment, rows: list[Row]) -> dict[str, dict[str, dict]
 
 
 def rates(experiment: Experiment, rows: list[Row]) -> list[dict]:
-    """Requests per second over time, of the first seed: what an experiment without cells draws."""
+    """Requests per second over time, of the first seed, where the report draws them."""
     if "" not in experiment.drawn_cells(rows):
         return []
     found = []
@@ -128,7 +128,7 @@ def text(value, depth: int = 0) -> str:
 def write(summary: dict, folder: Path) -> Path:
     """Writes summary.json into a folder, whole or not at all.
 
-    Raises LabError for one that does not say which commit and which command it is of.
+    Raises LabError for one without commit or command.
     """
     missing = [name for name in NEEDED if name not in summary]
     if missing:

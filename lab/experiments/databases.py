@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Each database under its own storm, with nobody tagged by hand.
+"""Each database under its own storm, with no thread tagged by hand.
 
 Labels come from fgiod and the profiles as they ship, or from the database's own integration.
 """

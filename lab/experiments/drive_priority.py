@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does it give to tell the drive who goes first, beside telling the host?
+"""What is the drive's own priority worth, beside that of the host?
 
 The experiment of "IO Priority: To The Device and Beyond" (Manzanares, Blagojevic, Guyot;
 Western Digital): 4 KiB random reads, 32 at a time by the background and 1, 4, 16 or 32 by the
 foreground, each scheduler without and with the drive's priority. There on a hard disk; here on a
 SATA SSD, too, beside larger reads or writes: with 4 KiB the guest's CPU is busy before such a
-drive is, and what one then measures is fio waiting for fio. All depths of a configuration share a
+drive is, and fio waits for fio. All depths of a configuration share a
 boot.
 """
 

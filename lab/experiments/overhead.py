@@ -3,8 +3,7 @@
 
 The disk answers at once. With more CPUs the time between two I/Os is still the instructions of one:
 a CPU that waits for a lock executes instructions, and lowers IOPS.
-fio's own instructions are the same under every elevator: what an elevator adds is the
-difference to `none`.
+fio's own instructions are the same under every elevator: an elevator adds the difference to `none`.
 
 The first foreground task makes fgio attach its hooks, once, in a worker: some 260 million
 instructions, which a run before the first cell leaves room for.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a foreground task waits for, one thing at a time: with fgio, and without.
+"""One wait of a foreground task at a time, with fgio and without.
 
 Under fgio, the control is fgio itself with the scenario's mechanism and all boosting switched
 off: it shows what the mechanism is worth, not what a stock kernel does. Stock schedulers are
@@ -38,7 +38,7 @@ CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
 STOCK = ("none", "mq-deadline", "mq-deadline-rt", "kyber", "bfq", "bfq-idle", "bfq-rt")
-# The first round of a scenario teaches who helps whom.
+# The first round of a scenario teaches fgio which task signals which waiter.
 TAUGHT = 1
 # What is asked for: service times above the floor, and times less than without.
 SERVICES = 3
@@ -291,7 +291,7 @@ class Scenarios(Experiment):
         lines = [
             "# Scenarios",
             "",
-            made(content),
+            f"{len({row.scenario.name for row in rows})} scenarios. {made(content)}",
             "",
             "What a foreground task waited, in ms (medians): under stock schedulers, each by its "
             "name; under fgio with the mechanism and all boosting switched off (off: a control, "

@@ -6,7 +6,7 @@ from lab.experiments.databases import LONGEST_CHECKPOINT, WRITTEN, Evaluation, e
 
 # Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
-# Transactions a second, of the paced runs: what every configuration can serve.
+# Transactions per second of the paced runs: every configuration can serve them.
 PACE = 150
 # The same of a hard disk, where a commit takes 25 ms and more; and how often a checkpoint begins.
 HARD_DISK = TpccOnHardDisk("fits-slowly", SIZES["fits"], rate=10, checkpoint_s=30)

@@ -17,7 +17,7 @@ from lab.experiments.databases import (
 
 # Of the data, in memory.
 SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
-# Requests a second, of the paced runs: what every configuration can serve.
+# Requests per second of the paced runs: every configuration can serve them.
 PACE = 800
 # The same of a hard disk, where a commit takes 25 ms and more.
 HARD_DISK = WiredTigerYcsbOnHardDisk("fits-slowly", SIZES["fits"], rate=40, checkpoint_s=10)

@@ -4,7 +4,7 @@
 from lab.experiments.database.redis_ycsb import RedisYcsb
 from lab.experiments.databases import CPU_IDLE, WRITTEN, Evaluation, named
 
-# Requests a second, of the paced run: what every configuration can serve.
+# Requests per second of the paced run: every configuration can serve them.
 PACE = 4000
 
 

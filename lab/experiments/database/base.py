@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the experiment `databases` asks of a database."""
+"""A database as the experiment `databases` runs it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,18 +62,18 @@ class Database:
         return any(self.settings.get(name) for name in ("RATE", "READS"))
 
     def prepare(self) -> None:
-        """Builds what the boots need, before the first one."""
+        """Builds data sets and programs, before the first boot."""
 
     def disk(self) -> Path:
         """The image of the disk that it runs on."""
         raise NotImplementedError
 
     def payload(self) -> dict[str, Path | str]:
-        """What its guests take along, beside the script."""
+        """The payload of its guests, beside the script."""
         return {}
 
     def inside(self) -> dict[str, Path]:
-        """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
+        """Files with which it tags its own threads, below inside/; empty: it cannot."""
         return {}
 
     def throttles(self, device: str) -> rivals.Throttles:
@@ -81,7 +81,7 @@ class Database:
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
-        """What it left in a boot's results, measured from begin to end (s of the wall clock)."""
+        """The records in a boot's results, measured from begin to end (s of the wall clock)."""
         raise NotImplementedError
 
 
