@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures that a measurement ended too early to know: at least, or at most, so much.
+"""Figures that a measurement ended too early to know: a bound from below, or from above.
 
 A backup that had not ended when measuring did is not a missing figure: it took at least as long as
 it had been seen. Medians and ratios have to say so, or the slowest runs drop out of them.
@@ -42,6 +42,14 @@ def figure(value) -> Figure:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def restored(figures: dict) -> dict:
+    """Figures of summary.json with bounds in place of what they are written as."""
+    return {
+        name: found if isinstance(found := figure(value), Bound) else value
+        for name, value in figures.items()
+    }
+
+
 def least(value: float | Bound) -> float:
     """The smallest that a figure can be."""
     if not isinstance(value, Bound):
@@ -68,9 +76,9 @@ def _between(low: float, high: float) -> Figure:
 def median(values: Iterable) -> Figure:
     """The median of the figures among some values; None without any.
 
-    Values that are no figures (None) were not measured, and do not count. A figure that is only
-    known to be at least so much counts as that in the median's own lower bound, and as infinite in
-    its upper one: where both agree, the median is known in spite of it.
+    Values that are no figures (None) were not measured, and do not count. A figure with
+    a bound from below counts as that bound in the median's own lower bound, and as infinite in its
+    upper one: where both agree, the median is known in spite of it.
     """
     known = [found for value in values if (found := figure(value)) is not None]
     if not known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What storms of several experiments say together: fgio beside the floor and the others."""
+"""Storms of several experiments in one table: fgio beside the floor and the others."""
 
 import copy
 import json
@@ -25,9 +25,9 @@ class Claim:
 
     Latencies are p99.9 in ms, rates requests a second, work seconds; medians over the seeds. None:
     not measured. best: empty where not all stock configurations were run with as many seeds as
-    fgio; missing: those that were not. saturated: configurations that answered so few of the
-    requests that came at a rate that the others queued: their latency is that of the queue, and
-    grows with the time that is measured.
+    fgio; missing: those that were not. saturated: configurations that answered less than
+    SERVED of the requests of a paced load. Their latency is that of the queue, and grows with the
+    time that is measured.
     """
 
     figure: str
@@ -49,6 +49,19 @@ class Claim:
         """A configuration's p99.9 as tables have it."""
         grows = " ↑" if name in self.saturated else ""
         return summary.number(self.tail_ms.get(name)) + grows
+
+    @classmethod
+    def from_json(cls, content: dict) -> "Claim":
+        """The claim of a summary.json; older ones do not name what was not run or queued."""
+        return cls(
+            content["figure"],
+            content["cell"],
+            content["seeds"],
+            content["best_stock"] or "",
+            tuple(content.get("stock_not_run", ())),
+            tuple(content.get("saturated", ())),
+            *(bounds.restored(content[kind]) for kind in ("p999_ms", "throughput", "work_s")),
+        )
 
     def as_json(self) -> dict:
         """The claim as summary.json has it."""
@@ -205,13 +218,17 @@ def markdown(found: list[Claim]) -> str:
 
 
 def write(figures: Iterable[str], out: Path, of: dict) -> Path:
-    """Writes what the figures in a folder say together; returns the report.
+    """Writes the claims of the figures in a folder; returns the report.
 
-    of: what source.commit() said when the run began; each figure has what it is of itself
+    of: the command, and the commit when it began; each figure has its own
     """
     found = [claim for name in figures for claim in of_figure(name, out / name)]
-    content = {**of, "claims": [claim.as_json() for claim in found]}
-    summary.write(content, out)
+    summary.write({**of, "claims": [claim.as_json() for claim in found]}, out)
     with host.whole(out / "report.md") as fresh:
-        fresh.write_text(markdown(found))
+        fresh.write_text(report(summary.load(out)))
     return out / "report.md"
+
+
+def report(content: dict) -> str:
+    """The table of the claims in a summary.json."""
+    return markdown([Claim.from_json(one) for one in content["claims"]])

@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keeps the boots of --out that would be the same again",
     )
-    parser.add_argument("--out", type=Path, help="folder for what comes out")
+    parser.add_argument("--out", type=Path, help="folder of the results")
     return parser
 
 
@@ -107,17 +107,17 @@ def finish(
 ) -> None:
     """Writes all of a plan's output, and prints its table.
 
-    of: what source.commit() said when the run began
+    of: source.commit() of when the run began
     """
     content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
-    written = report.write(plan.experiment, content, rows, plan.out)
+    written, *_ = report.write(plan.experiment, summary.load(plan.out), plan.out)
     Console(width=None if sys.stdout.isatty() else 160).print(summary.table(plan.experiment, rows))
     print(f"summary: {plan.out / 'summary.json'}\nreport:  {written}", flush=True)
 
 
 def _plan(options: argparse.Namespace) -> runner.Plan:
-    """What was asked for. Raises LabError when it makes no sense."""
+    """The plan that the options ask for. Raises LabError when it makes no sense."""
     experiment = experiments.find(options.experiment)
     if options.device:
         experiment.choose_device(options.device)
@@ -182,11 +182,11 @@ def _main(options: argparse.Namespace, command: str) -> None:
     runner.run(plans, chosen, Console(stderr=True), done, resumed)
     if options.experiment == paper.NAME:
         names = [figure.name for figure in paper.FIGURES]
-        print(f"all of it: {claims.write(names, options.out, of)}")
+        print(f"all of it: {claims.write(names, options.out, {**of, 'command': command})}")
 
 
 def guarded(what: str, work) -> int:
-    """Runs `work`; turns what went wrong into a message and an exit status."""
+    """Runs `work`; turns an error into a message and an exit status."""
     host.end_on_signals()
     try:
         work()

@@ -28,7 +28,7 @@ class Configuration:
     submitters: what each thread submitted, and at which priority, is kept (row "submitters")
     journal_priority: of the file system's journal, None to leave it
     drive_priority: the drive's own knob is on, and fgio is told so
-    watched: fgio is loaded, though it is not in charge of the disk: it says what was waited for
+    watched: fgio is loaded beside another elevator and reports the waits
     has_foreground, has_background: which of the two loads run
     """
 
@@ -87,7 +87,7 @@ SWITCHES = {
     "journal": "the journal not followed",
     "io": "outstanding I/O not followed",
     "user": "user-level locks not followed",
-    "commits": "who else syncs a log not followed",
+    "commits": "syncs of a log by other tasks not followed",
     "transitive": "waits followed for one step only",
 }
 # The database's own throttles (Database.throttles): as its documentation says; at a rate, in
@@ -172,7 +172,7 @@ _ALL = (
     ),
     Configuration(
         "mq-deadline-watched",
-        "mq-deadline; fgio says what was waited for, and helps nobody",
+        "mq-deadline; fgio reports the waits, and boosts nothing",
         "mq-deadline",
         off=("boost", "pagecache"),
         watched=True,
@@ -247,19 +247,19 @@ _ALL = (
     replace(
         BFQ_IDLE,
         name="bfq-idle-submitters",
-        description="bfq-idle; keeps who submitted what, and at which priority",
+        description="bfq-idle; keeps what each thread submitted, and its priority",
         submitters=True,
     ),
     replace(
         MQ_DEADLINE_RT,
         name="mq-deadline-rt-submitters",
-        description="mq-deadline-rt; keeps who submitted what, and at which priority",
+        description="mq-deadline-rt; keeps what each thread submitted, and its priority",
         submitters=True,
     ),
     Configuration("fgio-idle", "fgio in charge of the disk; no task is foreground", "fgio"),
     Configuration(
         "fgio-inside",
-        "fgio; the database says itself who is foreground (module, extension)",
+        "fgio; the database tags its own threads (module, extension)",
         "fgio",
     ),
     _without("fgio-block", "the block layer's part alone: nothing is inherited", *INHERITANCE),
@@ -346,7 +346,7 @@ _ALL = (
         "ceiling", "bound: the background alone, no scheduler", "none", has_foreground=False
     ),
 )
-# What stock kernels and the databases themselves have, at the best settings that are known. Those
+# Stock kernels and the databases themselves, at the best settings that are known. Those
 # that ask for durability to be given up are not among them.
 TUNED = (
     "mq-deadline-batch",
@@ -375,7 +375,7 @@ STOCK = (
 IMITATIONS = ("fgio-qasio", "fgio-split-a", "fgio-split-d")
 EVALUATION = ("floor", *STOCK, *IMITATIONS, "fixed-1", "fgio", "mq-deadline-watched")
 EARLIER_STOCK = ("mq-deadline-prio",)
-# What can be asked for besides: by name, in earlier results, or for what it shows.
+# Configurations beside these: of earlier results, or chosen by name for one question.
 BESIDES = (
     *EARLIER_STOCK,
     "own-lossy",

@@ -11,7 +11,6 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402 (after the choice of the backend)
 from matplotlib.figure import Figure  # noqa: E402
 
-from lab import figures  # noqa: E402
 from lab.experiments.base import BOUNDS, Row  # noqa: E402
 
 # Small and stable files: text stays text, and names inside do not change from run to run.
@@ -19,6 +18,8 @@ plt.rcParams.update(
     {
         "svg.fonttype": "none",
         "svg.hashsalt": "fgio",
+        # summary.json has the points that are drawn, and no more.
+        "path.simplify": False,
         "font.family": "sans-serif",
         "font.size": 10,
         "axes.spines.top": False,
@@ -52,22 +53,17 @@ def colour(config: str):
     return MORE_COLOURS[sum(config.encode()) % len(MORE_COLOURS)]
 
 
-def _joined(rows: list[Row]) -> dict[str, figures.Requests]:
-    parts: dict[str, list] = defaultdict(list)
-    for row in rows:
-        if len(row.requests):
-            parts[row.config].append(row.requests)
-    return {config: figures.Requests.join(some) for config, some in parts.items()}
+def ccdf(curves: dict[str, dict]) -> Figure:
+    """The fraction of requests that took longer than x, a line for each configuration.
 
-
-def ccdf(rows: list[Row]) -> Figure:
-    """How many requests took longer than x, one line a configuration, all seeds together."""
+    curves: of each configuration, as figures.curve() makes them
+    """
     figure, axes = plt.subplots(figsize=(8, 4.6))
-    for config, requests in _joined(rows).items():
-        latency, fraction = figures.ccdf(requests)
+    for config, curve in curves.items():
         width = 2.2 if config == "fgio" else 1.4
         style = "--" if config in BOUNDS else "-"
-        axes.plot(latency, fraction, style, color=colour(config), label=config, linewidth=width)
+        longer = [count / curve["n"] for count in curve["longest"]]
+        axes.plot(curve["ms"], longer, style, color=colour(config), label=config, linewidth=width)
     axes.set(xscale="log", yscale="log", xlabel="total latency, ms")
     axes.set_ylabel("requests that took longer")
     axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
@@ -101,18 +97,20 @@ def throughput(rows: list[Row], unit: str) -> Figure:
     return figure
 
 
-def rates(rows: list[Row]) -> Figure:
-    """Throughput over time of the first seed, one panel a configuration, with the marks."""
-    first = min(row.seed for row in rows)
-    shown = [row for row in rows if row.seed == first and len(row.requests)]
+def rates(lines: list[dict]) -> Figure:
+    """Throughput over time, a panel for each configuration, with the marks.
+
+    lines: as summary.rates() makes them
+    """
     figure, panels = plt.subplots(
-        len(shown), 1, figsize=(8, 1.3 * len(shown) + 0.6), sharex=True, sharey=True, squeeze=False
+        len(lines), 1, figsize=(8, 1.3 * len(lines) + 0.6), sharex=True, sharey=True, squeeze=False
     )
-    for row, axes in zip(shown, panels[:, 0], strict=True):
-        step = 0.5 if row.duration_s > 10 else max(row.duration_s / 40, 0.05)
-        middle, value = figures.rate(row.requests, row.duration_s, step)
-        axes.fill_between(middle, value, step="mid", color=colour(row.config), alpha=0.75)
-        for number, (name, begin, end) in enumerate(row.marks):
+    for line, axes in zip(lines, panels[:, 0], strict=True):
+        middle = [(step + 0.5) * line["step_s"] for step in range(len(line["per_s"]))]
+        axes.fill_between(
+            middle, line["per_s"], step="mid", color=colour(line["config"]), alpha=0.75
+        )
+        for number, (name, begin, end) in enumerate(line["marks"]):
             axes.axvspan(begin, end, color="#000000", alpha=0.09, linewidth=0)
             axes.text(
                 begin,
@@ -122,6 +120,6 @@ def rates(rows: list[Row]) -> Figure:
                 va="top",
                 transform=axes.get_xaxis_transform(),
             )
-        axes.set_ylabel(row.config, rotation=0, ha="right", va="center")
+        axes.set_ylabel(line["config"], rotation=0, ha="right", va="center")
     panels[-1, 0].set_xlabel("virtual time, s; height: requests per second")
     return figure

@@ -40,7 +40,7 @@ def _program() -> Path:
 
 
 def _ask(*arguments: str) -> str:
-    """What the program says. Raises LabError with its message when it refuses."""
+    """The output of the program. Raises LabError with its message when it refuses."""
     done = subprocess.run([_program(), *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise host.LabError(done.stderr.strip())

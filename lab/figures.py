@@ -67,7 +67,7 @@ PERCENTILES = {
 
 
 def percentiles(requests: Requests) -> dict:
-    """Total-latency percentiles (ms); null where so few requests have no such percentile.
+    """Total-latency percentiles (ms); null where no request lies beyond one.
 
     One request at least has to lie beyond it: p99.99 takes 10,000.
     """
@@ -80,15 +80,20 @@ def percentiles(requests: Requests) -> dict:
     }
 
 
-def ccdf(requests: Requests, points: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Latencies (ms) and the fraction of requests that took longer, thinned for drawing."""
+def curve(requests: Requests, points: int = 200) -> dict:
+    """The distribution of latency, thinned for drawing, as summary.json has it.
+
+    n: of all requests; ms: latencies, the longest first; longest: for each of these, how many
+    requests took that long or longer
+    """
     ordered = np.sort(requests.latency_ms)
     count = len(ordered)
     if not count:
-        return np.empty(0), np.empty(0)
-    # Even steps of the logarithm of the tail: the rare requests are what one looks at.
+        return {"n": 0, "ms": [], "longest": []}
+    # Even steps of the logarithm of the tail, where the rare requests are.
     tail = np.unique(np.geomspace(1, count, min(points, count)).astype(int))
-    return ordered[count - tail], tail / count
+    latencies = [round(float(value), 6) for value in ordered[count - tail]]
+    return {"n": count, "ms": latencies, "longest": tail.tolist()}
 
 
 def rate(requests: Requests, duration_s: float, step_s: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""One boot of a guest: what goes in, what comes out, and its end within a time limit.
+"""One boot of a guest: payload, results, and its end within a time limit.
 
 With `counted_clock` the guest's clock counts instructions (QEMU's icount) and idle time is
 skipped, so that results do not depend on the host. Nothing of the host's time may leak in:
@@ -94,7 +94,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a boot left.
+    """The outcome of a boot.
 
     status: exit status of the commands
     output: their output, with the kernel's console messages in between

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the lab asks of the host: processes that never outlive it, disk space, whole files."""
+"""The host: processes that never outlive the lab, disk space, files that appear whole."""
 
 import atexit
 import contextlib
@@ -146,5 +146,5 @@ def remove(path: Path) -> None:
 
 
 def tell(message: str) -> None:
-    """A line for the person who waits, apart from results."""
+    """A line on standard error, apart from results."""
     print(message, file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a guest boots from: a Debian root file system and an initramfs, kept in the cache.
+"""Images that a guest boots from: a Debian root file system and an initramfs, in the cache.
 
 The root image holds programs alone. Modules travel in the initramfs, and everything that
 changes between runs in a payload appended to it, so that neither makes the image stale.

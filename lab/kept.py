@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Boots that were made before: what they left, as long as the same boot would be made again."""
+"""Outcomes of earlier boots, kept while the same boot would be made again."""
 
 import dataclasses
 import hashlib
@@ -27,7 +27,7 @@ def _content(source: Path | str) -> bytes:
 def fingerprint(boot: guest.Boot) -> str:
     """Changes with everything that a boot's outcome depends on.
 
-    Disks count by name: those in the cache are named by what they were made of.
+    Disks count by name: names in the cache change with the disks' ingredients.
     """
     digest = hashlib.sha256()
     for each in dataclasses.fields(boot):

@@ -57,7 +57,7 @@ def locate(version: str) -> Kernel:
     """The kernel of a version; a stock one is downloaded when it is not yet in the cache.
 
     Raises LabError for a version that is not one of VERSIONS, a download that fails, or a debug
-    kernel that nobody has built yet.
+    kernel that has not been built yet.
     """
     if version not in VERSIONS:
         raise host.LabError(f"unknown kernel {version}; choose one of: {', '.join(VERSIONS)}")

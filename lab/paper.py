@@ -11,7 +11,7 @@ from lab.configurations import ABLATION
 from lab.experiments.base import matching
 
 NAME = "paper"
-# What waits for the disk has to be seen, not what waits for one processor of 1 GHz.
+# With one processor of 1 GHz, waits for the processor would hide those for the disk.
 INSTRUCTIONS_PER_NS = 4
 DESCRIPTION = (
     "all figures of the evaluation, one after the other (a day or two; --only, --resume is implied)"
@@ -22,7 +22,7 @@ DESCRIPTION = (
 class Figure:
     """One figure of the evaluation.
 
-    name: also the folder of what comes out; of: what it is in the paper
+    name: also the folder of its results; of: its number in the paper
     part: of the experiment, as --only chooses it; device: another than its own
     chosen: configurations, where not all of it
     instructions_per_ns: speed of the processor; None: each part's own
@@ -75,7 +75,7 @@ FIGURES = (
 
 
 def plans(options: argparse.Namespace) -> list[runner.Plan]:
-    """What the figures that were asked for take. Raises LabError when none matches --only."""
+    """The plans of the figures that were asked for. Raises LabError when none matches --only."""
     chosen = matching(options.only or "", (figure.name for figure in FIGURES), "figure")
     found = [figure for figure in FIGURES if figure.name in chosen]
     return [plan for figure in found if (plan := _plan(figure, options)).tasks()]

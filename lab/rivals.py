@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the configurations without fgio are set to, at the best that their documentation says."""
+"""Settings of the configurations without fgio, the best that their documentation has."""
 
 import tomllib
 
@@ -34,7 +34,7 @@ BACKGROUND_WEIGHT = 10
 BFQ_WEIGHTS = (1000, 1)
 # us that a 4 KiB read and write take alone, by the disk models of core/ (docs/results: depth,
 # drive-priority); a hard disk's write, when its cache is full. Twice that is kyber's target: it
-# throttles when what it measures is above. Its own are 2 and 10 ms, whatever the disk.
+# throttles above it. Its own are 2 and 10 ms for every disk.
 ALONE_US = {"volume": (610, 610), "ssd": (90, 35), "hdd": (12_000, 12_000)}
 KYBER_FACTOR = 2
 NS_PER_US = 1000
@@ -57,7 +57,7 @@ def _of_nearest(table: dict, device: str):
 
 
 def settings(configuration: Configuration, device: str) -> dict[str, object]:
-    """What guest/rivals.sh finds for a configuration on a disk model."""
+    """Settings of a configuration on a disk model, for guest/rivals.sh."""
     values: dict[str, object] = {"SUBMITTERS": int(configuration.submitters)}
     if configuration.io_cost:
         values |= io_cost(device)

@@ -22,7 +22,7 @@ MIB_FOR_QEMU = 512
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment to run under some configurations, and the folder for what comes out.
+    """An experiment to run under some configurations, and the folder of its results.
 
     instructions_per_ns: speed of the guests' processors; None: the experiment's own
     """
@@ -68,7 +68,7 @@ class Task:
         return f"{self.plan.experiment.name}: {self.label}"
 
     def boot(self, chosen: kernel.Kernel) -> guest.Boot:
-        """What is booted."""
+        """The boot."""
         boot = self.plan.experiment.boot(chosen, self.configuration, self.seed, self.variant)
         speed = self.plan.instructions_per_ns
         return replace(boot, instructions_per_ns=speed) if speed else boot
@@ -143,7 +143,7 @@ class _Display:
 
 def _one(boot: guest.Boot, task: Task, display: _Display) -> list[Row]:
     shutil.rmtree(task.raw, ignore_errors=True)
-    # Of what it takes now: hours may have passed.
+    # Of the payload as it is now: hours may have passed.
     mark = kept.fingerprint(boot)
     line, watch = display.start(task)
     word = "failed"
@@ -162,7 +162,7 @@ def _one(boot: guest.Boot, task: Task, display: _Display) -> list[Row]:
 
 
 class _Run:
-    """Plans under way: what is to be booted, the rows so far, and what went wrong."""
+    """Plans under way: boots to make, and the rows so far."""
 
     def __init__(self, plans: Sequence[Plan], chosen: kernel.Kernel):
         for plan in plans:
@@ -176,16 +176,16 @@ class _Run:
         self.rows: dict[Task, list[Row]] = {}
 
     def recall(self) -> None:
-        """Takes over what earlier runs left of the same boots."""
+        """Takes over the outcomes that earlier runs left of the same boots."""
         for task, boot in self.boots.items():
             outcome = kept.load(task.raw, kept.fingerprint(boot))
             if outcome and not outcome.status:
-                # What could not be read then is made again.
+                # An outcome that cannot be read is made again.
                 with contextlib.suppress(host.LabError):
                     self.rows[task] = task.read(outcome)
 
     def left(self) -> list[Task]:
-        """What is still to be booted."""
+        """Boots still to be made."""
         return [task for task in self.boots if task not in self.rows]
 
     def rows_of(self, plan: Plan) -> list[Row] | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Later Debian releases as root file systems, to build and test in with their own servers.
 
-What runs there sees the checkout at /mnt, read-only, and a folder for what it builds at /data.
+A command there sees the checkout at /mnt, read-only, and a folder for what it builds at /data.
 """
 
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Which sources results are of."""
+"""The sources that results are of."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ def commit(root: Path = paths.ROOT) -> dict:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What a command of git prints; None where it fails, or there is no git."""
+    """The output of a git command; None where it fails, or there is no git."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=LIMIT_S

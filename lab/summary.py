@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lab import drives, host, kernel
+from lab import drives, figures, host, kernel
 from lab.bounds import SIGNS, Bound, median
 from lab.experiments.base import Experiment, Row
+from lab.figures import Requests
 
 # Figures beside the foreground's that tables show when rows have them: key -> heading.
 EXTRAS = {
@@ -19,6 +20,12 @@ EXTRAS = {
     "mean_ms": "mean ms",
     "total_mb_s": "total MB/s",
 }
+NAME = "summary.json"
+# Without these a figure cannot be made again.
+NEEDED = ("commit", "dirty", "command")
+# Of a line of summary.json; figures without others below them are not broken from this depth on.
+WIDTH = 240
+DEPTH = 2
 FIGURES = ("throughput", "p50_ms", "p99_ms", "p999_ms", "max_ms")
 
 
@@ -31,14 +38,14 @@ def build(
 ) -> dict:
     """The content of summary.json.
 
-    source: what source.commit() said when the run began
+    source: source.commit() of when the run began
     """
     try:
         spelled = drives.spelled(experiment.device)
     except host.LabError:
         # One that has several disks, or another than a model.
         spelled = None
-    return {
+    content = {
         **source,
         "experiment": experiment.name,
         "description": experiment.description,
@@ -52,6 +59,40 @@ def build(
         "units": experiment.units,
         "rows": [row.as_json() for row in rows],
     }
+    drawn = {"curves": curves(experiment, rows), "rates": rates(experiment, rows)}
+    return content | {name: found for name, found in drawn.items() if found}
+
+
+def curves(experiment: Experiment, rows: list[Row]) -> dict[str, dict[str, dict]]:
+    """The distributions that the report draws, all seeds together: cell -> configuration -> curve.
+
+    Requests themselves stay with the raw data.
+    """
+    found: dict[str, dict[str, dict]] = {}
+    for cell in experiment.drawn_cells(rows):
+        parts: dict[str, list[Requests]] = defaultdict(list)
+        for row in rows:
+            if row.extra.get("cell", "") == cell and len(row.requests):
+                parts[row.config].append(row.requests)
+        if parts:
+            joined = {config: Requests.join(some) for config, some in parts.items()}
+            found[cell] = {config: figures.curve(some) for config, some in joined.items()}
+    return found
+
+
+def rates(experiment: Experiment, rows: list[Row]) -> list[dict]:
+    """Requests per second over time, of the first seed, where the report draws them."""
+    if "" not in experiment.drawn_cells(rows):
+        return []
+    found = []
+    for row in rows:
+        if row.seed != rows[0].seed or not len(row.requests):
+            continue
+        step_s = 0.5 if row.duration_s > 10 else max(row.duration_s / 40, 0.05)
+        _, per_s = figures.rate(row.requests, row.duration_s, step_s)
+        line = {"config": row.config, "step_s": step_s, "per_s": [round(one, 3) for one in per_s]}
+        found.append(line | {"marks": row.marks})
+    return found
 
 
 def _plain(value):
@@ -67,12 +108,43 @@ def _plain(value):
     return value
 
 
+def text(value, depth: int = 0) -> str:
+    """JSON with a line for whatever fits into one, and for figures that have none below them."""
+    flat = json.dumps(value, allow_nan=False)
+    if not isinstance(value, dict | list) or len(flat) + depth <= WIDTH:
+        return flat
+    members = value.values() if isinstance(value, dict) else value
+    if depth >= DEPTH and not any(isinstance(one, dict | list) for one in members):
+        return flat
+    pad = " " * (depth + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {text(one, depth + 1)}" for key, one in value.items()]
+    else:
+        parts = [text(one, depth + 1) for one in value]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{begin}\n{pad}" + f",\n{pad}".join(parts) + f"\n{' ' * depth}{end}"
+
+
 def write(summary: dict, folder: Path) -> Path:
-    """Writes summary.json into a folder, whole or not at all."""
-    target = folder / "summary.json"
+    """Writes summary.json into a folder, whole or not at all.
+
+    Raises LabError for one without commit or command.
+    """
+    missing = [name for name in NEEDED if name not in summary]
+    if missing:
+        raise host.LabError(f"a summary without {' and '.join(missing)}: add source.commit()")
+    target = folder / NAME
     with host.whole(target) as fresh:
-        fresh.write_text(json.dumps(_plain(summary), indent=1, allow_nan=False) + "\n")
+        fresh.write_text(text(_plain(summary)) + "\n")
     return target
+
+
+def load(folder: Path) -> dict:
+    """The content of a folder's summary.json. Raises LabError when there is none."""
+    try:
+        return json.loads((folder / NAME).read_text())
+    except (OSError, ValueError) as error:
+        raise host.LabError(f"{folder}: no {NAME} that can be read: {error}") from None
 
 
 def number(value: float | Bound | None) -> str:

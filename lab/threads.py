@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Who is foreground: the kernel's tags beside the list of all threads."""
+"""Classes of threads: the kernel's tags beside the list of all threads."""
 
 import json
 import re

@@ -71,7 +71,8 @@ def test_bounds_are_shown_and_kept(tmp_path):
     ]
     (line,) = summary.medians(rows)
     assert line["background"]["storm_s"] == Bound(18.0)
-    written = summary.write({"rows": [row.as_json() for row in rows]}, tmp_path)
+    source = {"commit": "abc", "dirty": False, "command": "lab/run x"}
+    written = summary.write({**source, "rows": [row.as_json() for row in rows]}, tmp_path)
     kept = [row["background"]["storm_s"] for row in json.loads(written.read_text())["rows"]]
     assert kept == [13.9, {"at_least": 18.0}, {"at_least": 18.0}]
     assert bounds.median(kept) == Bound(18.0)

@@ -28,6 +28,7 @@ from lab import (
 )
 from lab import guest as machine
 from lab.experiments.base import Row
+from lab.experiments.counted import Count
 from lab.figures import Requests
 
 RUN = paths.LAB / "run"
@@ -137,10 +138,12 @@ def test_no_requests_give_no_figures():
     assert figure["p99_ms"] is None and figure["max_ms"] is None
 
 
-def test_ccdf_reaches_from_all_to_the_slowest():
-    latency, fraction = figures.ccdf(requests(5000))
-    assert fraction[0] == pytest.approx(1 / 5000) and latency[0] == 5000
-    assert fraction[-1] == 1 and latency[-1] == 1
+def test_a_curve_reaches_from_the_slowest_to_all():
+    curve = figures.curve(requests(5000))
+    assert curve["n"] == 5000 and len(curve["ms"]) == len(curve["longest"]) <= 200
+    assert (curve["ms"][0], curve["longest"][0]) == (5000, 1)
+    assert (curve["ms"][-1], curve["longest"][-1]) == (1, 5000)
+    assert figures.curve(Requests.none()) == {"n": 0, "ms": [], "longest": []}
 
 
 def test_rate_counts_every_request_once():
@@ -206,10 +209,50 @@ def test_report_needs_no_network(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     experiment = experiments.find("admission")
     content = summary.build(experiment, chosen, rows(), "lab/run admission", SOURCE)
-    text = report.write(experiment, content, rows(), tmp_path).read_text()
-    assert text.count("<svg") == 2
+    summary.write(content, tmp_path)
+    page, drawing = report.write(experiment, summary.load(tmp_path), tmp_path)
+    text = page.read_text()
+    assert text.count("<svg") == 2 and drawing.name == "latency.svg"
     # Names of XML vocabularies are not addresses that a reader would fetch.
     assert not re.search(r"(src|href)=[\"']https?://|@import|url\(http", text)
+
+
+def test_report_is_made_of_the_summary_alone(tmp_path):
+    chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
+    experiment = experiments.find("admission")
+    summary.write(
+        summary.build(experiment, chosen, rows(), "lab/run admission", SOURCE), tmp_path / "one"
+    )
+    first = report.write(experiment, summary.load(tmp_path / "one"), tmp_path / "one")
+    again = report.again(tmp_path / "one", tmp_path / "two")
+    assert [file.name for file in first] == [file.name for file in again]
+    assert [file.read_bytes() for file in first] == [file.read_bytes() for file in again]
+
+
+@pytest.mark.parametrize("left_out", summary.NEEDED)
+def test_a_summary_names_its_commit_and_its_command(left_out, tmp_path):
+    content = {**SOURCE, "command": "lab/run x"}
+    summary.write(content, tmp_path)
+    del content[left_out]
+    with pytest.raises(host.LabError, match=left_out):
+        summary.write(content, tmp_path / "not")
+    assert not (tmp_path / "not").exists()
+
+
+def test_summaries_have_a_line_for_what_fits_into_one():
+    value = {"a": {"b": {str(i): i for i in range(99)}, "c": ["x" * 300, {"d": [1.5, None]}]}}
+    text = summary.text(value)
+    assert json.loads(text) == value
+    # Figures with none below them stay together from the second level on.
+    assert len(text.splitlines()) == 9
+
+
+def test_counted_units_become_instructions():
+    by_time = Count.of_time("a", 4, 1000).row("none", 1)
+    by_rate = Count.of_rate("a", 4, 4e6).row("none", 1)
+    assert by_time.as_json() == by_rate.as_json()
+    assert by_time.extra == {"cell": "a", "instructions_per_io": 250.0}
+    assert by_time.foreground == {"throughput": 4e6, "n": 4}
 
 
 def test_every_experiment_names_known_configurations():

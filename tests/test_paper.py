@@ -178,7 +178,7 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
     cheats = [row(name, 5, 50, 2) for name in ("own-lossy", "floor-switch")]
     rows = STORM + cheats + [row(name, 500, 50, 2) for name in stock() if name not in others]
     save(rows, tmp_path / "first-light")
-    source = {"commit": "abc", "dirty": True}
+    source = {"commit": "abc", "dirty": True, "command": "lab/run paper"}
     text = claims.write(["first-light", "never-run"], tmp_path, source).read_text()
     content = json.loads((tmp_path / "summary.json").read_text())
     (claim,) = content["claims"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What every experiment is: boots to make, and how to read what they leave."""
+"""The base of every experiment: boots to make, and how to read their results."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from lab import drives, guest, host, kernel, paths, rivals
+from lab import bounds, drives, guest, host, kernel, paths, rivals
 from lab.configurations import Configuration, priority
 from lab.figures import Requests
 
@@ -68,6 +68,14 @@ class Row:
             "background": self.background,
         }
 
+    @classmethod
+    def from_json(cls, content: dict) -> "Row":
+        """The row as summary.json has it, without the requests, which are raw data."""
+        extra = dict(content)
+        config, seed = extra.pop("config"), extra.pop("seed")
+        sides = [bounds.restored(extra.pop(side)) for side in ("foreground", "background")]
+        return cls(config, seed, *sides, extra)
+
 
 class Experiment:
     """One experiment. Each (configuration, seed) is one boot, so that its data are fresh.
@@ -112,7 +120,7 @@ class Experiment:
         return True
 
     def prepare(self) -> None:
-        """Builds what the boots share, such as data sets, before the first one."""
+        """Builds data sets and programs that the boots share, before the first one."""
 
     def boot(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
@@ -126,11 +134,19 @@ class Experiment:
         """The rows that a boot yields."""
         raise NotImplementedError
 
+    def rows_of(self, content: dict) -> list[Row]:
+        """The rows of a summary.json, as far as a report needs them."""
+        return [Row.from_json(row) for row in content["rows"]]
+
+    def drawn_cells(self, rows: list[Row]) -> list[str]:
+        """The cells whose distribution of latency the report draws; "" where there are none."""
+        return [] if any("cell" in row.extra for row in rows) else [""]
+
     def table(self, rows: list[Row]) -> Table | None:
         """The figures as a table for the terminal; None for the usual one."""
         return None
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         """Drawings beside a report of the experiment's own: NAME.svg each."""
         return {}
 
@@ -140,9 +156,10 @@ class Experiment:
 
 
 def made(content: dict) -> str:
-    """What a report's figures are of: kernel, disk, commit and command, from summary.json."""
-    commit = content["commit"] or "unknown"
-    changes = " with changes" if content["dirty"] else ""
+    """The source of a report's figures: kernel, disk, commit and command, from summary.json."""
+    # Summaries of earlier code do not say.
+    commit = content.get("commit") or "unknown"
+    changes = " with changes" if content.get("dirty") else ""
     return (
         f"Kernel {content['kernel_release']}, device model {content['device']}, virtual time, "
         f"commit {commit[:12]}{changes}, made by `{content['command']}`."
@@ -150,7 +167,7 @@ def made(content: dict) -> str:
 
 
 def payload(chosen: kernel.Kernel, *files: str) -> dict[str, Path | str]:
-    """What every experiment takes along: our modules, as far as built, and guest scripts."""
+    """The payload of every experiment: our modules, as far as built, and guest scripts."""
     taken: dict[str, Path | str] = {}
     for name in ("functions.sh", *files):
         taken[name] = paths.LAB / "guest" / name
@@ -173,7 +190,7 @@ def script_payload(
     values: Mapping[str, object],
     *files: str,
 ) -> dict[str, Path | str]:
-    """What boots take that run guest/NAME.sh on a simulated disk, with its settings (NAME.env).
+    """The payload of boots that run guest/NAME.sh on a simulated disk: settings are in NAME.env.
 
     Raises LabError when something of it has not been built.
     """
@@ -190,7 +207,7 @@ def script_payload(
 
 
 def rival_settings(configuration: Configuration, device: str) -> dict[str, object]:
-    """What guest/rivals.sh finds for a configuration, but for the database's own throttles."""
+    """A configuration's settings for guest/rivals.sh, without the database's own throttles."""
     values: dict[str, object] = {
         "TUNABLES": configuration.tuned(),
         "QUEUE": configuration.queued(),
@@ -245,13 +262,6 @@ def compile_object(name: str) -> Path:
     return built
 
 
-def counted_row(config: str, seed: int, cell: str, rounds: int, elapsed_ns: int) -> Row:
-    """A row of an experiment whose clock counts instructions, one a nanosecond."""
-    figures = {"throughput": round(rounds * NS_PER_S / elapsed_ns, 1), "n": rounds}
-    extra = {"cell": cell, "instructions_per_io": round(elapsed_ns / rounds, 1)}
-    return Row(config, seed, figures, {}, extra)
-
-
 def check(outcome: guest.Outcome, what: str) -> None:
     """Raises LabError when a guest's commands failed or the kernel complained."""
     if outcome.status:
@@ -278,7 +288,7 @@ def grown(folder: Path, kind: str) -> dict[str, int]:
 
 
 def disk_use(folder: Path, before: str = "before", after: str = "after") -> dict:
-    """What a disk did between two snapshots: requests and their mean size after merging."""
+    """A disk's work between two snapshots: requests and their mean size after merging."""
     first, last = (
         np.array((folder / f"{name}.stat").read_text().split(), dtype=np.int64)
         for name in (before, after)
@@ -309,7 +319,7 @@ def cpu_idle_percent(folder: Path) -> float:
 
 
 def moments(folder: Path) -> dict[str, float]:
-    """What the guest's script noted with `moment`: event -> s of the wall clock."""
+    """The moments that the guest's script noted: event -> s of the wall clock."""
     pairs = (line.split() for line in (folder / "moments").read_text().splitlines())
     return {name: float(at) for name, at in pairs}
 
@@ -331,7 +341,7 @@ IO_LEVELS = 8
 
 
 def submitters(folder: Path) -> list[dict]:
-    """What each thread gave the elevator, most MiB first, as keep_submitters leaves it.
+    """The I/O of each thread at the elevator, most MiB first, as keep_submitters leaves it.
 
     class, level: of the request's priority; what: kind of I/O, as the kernel's traces have it
     """

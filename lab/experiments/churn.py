@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does fgiod take while processes come and go, and how soon does it know who is foreground?
+"""What does fgiod take while processes come and go, and how soon does it tag a foreground thread?
 
 A thousand processes a second end as soon as they have started. Beside them processes and threads
 start that a profile calls foreground: they look at their own tags.
@@ -55,7 +55,7 @@ class Churn(Experiment):
     """A thousand process starts a second for a minute, and some of them foreground."""
 
     name = "churn"
-    description = "fgiod beside 1,000 process starts a second: processor, memory, who is late"
+    description = "fgiod beside 1,000 process starts a second: processor, memory, delay of tags"
     configurations = ("fgio",)
     duration_s = 60
     setup_s = 2 * REST_S + 8
@@ -171,7 +171,7 @@ def _metric(folder: Path, moment: str, name: str) -> float:
 
 
 def _daemon(folder: Path) -> dict:
-    """What fgiod took, from samples of UPTIME HIGH-WATER RSS PROCESSES THREADS."""
+    """CPU time and memory of fgiod, by samples of UPTIME HIGH-WATER RSS PROCESSES THREADS."""
     count, elapsed_ns, latest_ns = (int(word) for word in (folder / "starts").read_text().split())
     samples = [
         [float(word) for word in line.split()]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Each database under its own storm, with nobody tagged by hand.
+"""Each database under its own storm, with no thread tagged by hand.
 
 Labels come from fgiod and the profiles as they ship, or from the database's own integration.
 """
+
+from collections.abc import Callable, Iterator, Mapping
 
 from matplotlib.figure import Figure
 
@@ -29,6 +31,10 @@ from lab.experiments.database import ALL, Database
 from lab.threads import by_class
 
 INSIDE = "fgio-inside"
+# Units of figures that several experiments have.
+WRITTEN = {"background.written_mib": "MiB written to the disk while measuring, by all"}
+CPU_IDLE = {"background.cpu_idle_percent": "of the processors' time while measuring"}
+LONGEST_CHECKPOINT = {"background.checkpoint_s": "seconds of the longest checkpoint"}
 # Causes of waiting that a row keeps.
 BLAMED = 12
 
@@ -51,8 +57,8 @@ class Databases(Experiment):
     units = {
         "foreground.throughput": "requests per second",
         "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
-        "background.cpu_idle_percent": "of the processors' time while measuring",
+        **WRITTEN,
+        **CPU_IDLE,
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
         "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
@@ -178,13 +184,17 @@ class Databases(Experiment):
             rows.append(row)
         return rows
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawn_cells(self, rows: list[Row]) -> list[str]:
+        return _cells(rows)
+
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         drawn = {}
+        curves = content.get("curves", {})
         for cell in _cells(rows):
             members = _of(rows, cell)
             drawn[f"throughput-{_file_name(cell)}"] = drawings.throughput(members, "per second")
-            if any(len(row.requests) for row in members):
-                drawn[f"latency-{_file_name(cell)}"] = drawings.ccdf(members)
+            if cell in curves:
+                drawn[f"latency-{_file_name(cell)}"] = drawings.ccdf(curves[cell])
         return drawn
 
     def markdown(self, content: dict, rows: list[Row]) -> str:
@@ -195,9 +205,8 @@ class Databases(Experiment):
             made(content),
         ]
         for name in dict.fromkeys(row.extra["database"] for row in rows):
-            lines += _part(
-                self.databases[name], [row for row in rows if row.extra["database"] == name]
-            )
+            members = [row for row in rows if row.extra["database"] == name]
+            lines += _part(self.databases[name], members, content.get("curves", {}))
         return "\n".join(lines) + "\n"
 
 
@@ -206,6 +215,23 @@ class Evaluation(Databases):
 
     configurations = EVALUATION
     extra_configurations = (*ABLATION, *BESIDES)
+
+
+def named(*databases: Database) -> dict[str, Database]:
+    """Databases by their names."""
+    return {one.name: one for one in databases}
+
+
+def each_size(
+    make: Callable[[str, float, int], Database], sizes: Mapping[str, float], pace: int
+) -> Iterator[Database]:
+    """For each size a database as fast as it goes (rate 0), and one at a pace (NAME-paced).
+
+    make: takes a name, the size, and the rate in requests per second
+    """
+    for name, size in sizes.items():
+        yield make(name, size, 0)
+        yield make(f"{name}-paced", size, pace)
 
 
 def _cells(rows: list[Row]) -> list[str]:
@@ -220,12 +246,12 @@ def _file_name(cell: str) -> str:
     return cell.replace(": ", "-")
 
 
-def _part(database: Database, rows: list[Row]) -> list[str]:
+def _part(database: Database, rows: list[Row], curves: dict) -> list[str]:
     lines = ["", f"## {database.title}", "", f"{database.load}. Storm: {database.storm}."]
     for cell in _cells(rows):
         lines += _figures(cell, _of(rows, cell))
         lines += ["", f"![throughput, {cell}](throughput-{_file_name(cell)}.svg)"]
-        if any(len(row.requests) for row in _of(rows, cell)):
+        if cell in curves:
             lines += [f"![latency, {cell}](latency-{_file_name(cell)}.svg)"]
     for config in dict.fromkeys(row.config for row in rows if row.extra["threads"]):
         first = next(row for row in rows if row.config == config)

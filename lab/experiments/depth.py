@@ -13,15 +13,15 @@ from lab.figures import Requests
 
 KIB = 1024
 THINK_TIME = {"thinktime": 5000}
-# What learns has this long before anything is measured, and everything else too. Not by fio's
-# ramp_time, after which a job with a thinktime makes good what it thinks it missed.
+# Time to learn in, before measuring begins, under every configuration. fio's ramp_time does not
+# serve: after it a job with a thinktime makes up for the I/Os that it did not issue.
 SETTLE_S = 1
 SEQUENTIAL_WRITES = {"rw": "write", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
 RANDOM_READS = {"rw": "randread", "bs": 4 * KIB, "iodepth": 1, **THINK_TIME}
 
 # name -> the foreground's fio options, the background's. The first is the paper's, which does not
 # say how long its writes are: with 4 KiB, flash would be faster than a guest of one CPU at 10^9
-# instructions a second, and who waits for that CPU would be measured.
+# instructions a second, and waits for that CPU would be measured.
 LOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 64 * KIB, "iodepth": 32}),
     "small-writes": (SEQUENTIAL_WRITES, {"rw": "randwrite", "bs": 4 * KIB, "iodepth": 32}),
@@ -107,7 +107,7 @@ class Depth(FioPair):
         ]
 
     def _measured(self, outcome: guest.Outcome, name: str) -> Requests:
-        """The I/Os of a job that ended after what learns had time for that."""
+        """The I/Os of a job that ended after the time to settle."""
         requests, _ = fio.read_log(outcome.results, name)
         after = requests.between(SETTLE_S, SETTLE_S + self.duration_s)
         return Requests(after.end_s - SETTLE_S, after.latency_ms)

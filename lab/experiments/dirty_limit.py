@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What do durable writes wait while somebody fills the page cache of a large machine?
+"""How long do durable writes wait while a large file fills the page cache of a large machine?
 
 One percent of 64 GiB is 650 MiB, five seconds of writing for the volume. The limits are compared
-on such a guest and on a small one; of its memory the guest touches what it dirties and the
-kernel's own tables, which is what it takes on the host.
+on such a guest and on a small one. The guest touches the memory that it dirties and the kernel's
+own tables, and takes no more of the host.
 
 ext4 as it comes (since Linux 5.6) allocates blocks when it writes them, as unwritten ones, and a
-commit of its journal waits for no data: so fsync waits for what others have in flight, not for
-all that they have dirty. sync, a snapshot's freeze and umount do, thus a variant has a foreground
-that calls syncfs.
+commit of its journal waits for no data. So fsync waits for the I/O that other tasks have in flight,
+not for all their dirty pages. sync, a snapshot's freeze and umount do, thus a variant has a
+foreground that calls syncfs.
 """
 
 import json

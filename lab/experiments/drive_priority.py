@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does it give to tell the drive who goes first, beside telling the host?
+"""What is the drive's own priority worth, beside that of the host?
 
 The experiment of "IO Priority: To The Device and Beyond" (Manzanares, Blagojevic, Guyot;
 Western Digital): 4 KiB random reads, 32 at a time by the background and 1, 4, 16 or 32 by the
 foreground, each scheduler without and with the drive's priority. There on a hard disk; here on a
 SATA SSD, too, beside larger reads or writes: with 4 KiB the guest's CPU is busy before such a
-drive is, and what one then measures is fio waiting for fio. All depths of a configuration share a
+drive is, and fio waits for fio. All depths of a configuration share a
 boot.
 """
 
@@ -207,7 +207,7 @@ class DrivePriority(Experiment):
             drawn.add_row(row.extra["cell"], row.config, *_texts(row))
         return drawn
 
-    def drawings(self, rows: list[Row]) -> dict[str, Figure]:
+    def drawings(self, content: dict, rows: list[Row]) -> dict[str, Figure]:
         parts = dict.fromkeys(row.extra["part"] for row in rows)
         return {part: _draw(_of(rows, part)) for part in parts}
 
@@ -215,15 +215,14 @@ class DrivePriority(Experiment):
         lines = [
             f"# {self.name}",
             "",
-            f"{made(content)} The foreground reads "
-            f"4 KiB at random, so many at a time; the background has {BACKGROUND_DEPTH} at a time. "
-            "Total latency in ms, virtual time.",
+            f"{made(content)} The foreground reads 4 KiB at random at the depth of each table; the "
+            f"background has a depth of {BACKGROUND_DEPTH}. Total latency in ms, virtual time.",
             "A dash: n I/Os have no such percentile, since fewer than one lies beyond it.",
+            "`lab/report` draws IOPS and latency by foreground depth beside this report.",
         ]
         for name in dict.fromkeys(row.extra["part"] for row in rows):
             part = PARTS[name]
-            lines += ["", f"## {self._drive(part)}, background: {part.title}", ""]
-            lines += [f"![IOPS and latency by foreground depth, {name}]({name}.svg)"]
+            lines += ["", f"## {self._drive(part)}, background: {part.title}"]
             for depth in DEPTHS:
                 heading = f"### {name}, foreground depth {depth}, {part.duration_s(depth):g} s"
                 lines += ["", heading, "", *_markdown_head()]

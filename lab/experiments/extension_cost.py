@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """What does the PostgreSQL extension cost a transaction, in instructions?
 
-The virtual clock counts instructions, one a nanosecond. One client selects accounts that are all
-in memory, so no processor time is idle and 1 / tps is the number of instructions for each
-transaction: of the server, of pgbench, and of the kernel between them.
+One client selects accounts that are all in memory, so no processor time is idle. A transaction's
+instructions are those of the server, of pgbench, and of the kernel between them.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from lab import guest, host, kernel, paths
+from lab import host, kernel, paths
 from lab.configurations import Configuration
 from lab.dataset import Database
-from lab.experiments.base import Experiment, Row, check, need_modules, payload
+from lab.experiments.counted import Count, CountedExperiment
 
 DATABASE = Database(scale=1, shared_buffers_mib=64, room_mib=64)
 PROTOCOLS = ("simple", "prepared")
@@ -55,7 +55,7 @@ def build_extension() -> Path:
     return where / "fgio.so"
 
 
-class ExtensionCost(Experiment):
+class ExtensionCost(CountedExperiment):
     """pgbench -S on a server with the extension and without, without the module and with it."""
 
     name = "extension-cost"
@@ -72,14 +72,17 @@ class ExtensionCost(Experiment):
         build_extension()
         DATABASE.image()
 
-    def boot(
+    def files(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
-    ) -> guest.Boot:
-        taken = payload(chosen)
-        taken["postgresql/fgio.so"] = paths.BUILD / "postgresql" / "fgio.so"
+    ) -> dict[str, Path | str]:
+        return {"postgresql/fgio.so": paths.BUILD / "postgresql" / "fgio.so"}
+
+    def disks(self) -> tuple[Path, ...]:
+        return (DATABASE.image(),)
+
+    def script(self, configuration: Configuration, seed: int, variant: str) -> str:
         script = PREPARE
         if configuration.elevator == "fgio":
-            need_modules(chosen, "fgio")
             script += "load_module fgio\nchmod 666 /dev/fgio\n"
         for server, libraries in zip(SERVERS, ("''", "fgio"), strict=True):
             script += CELL.format(
@@ -89,30 +92,13 @@ class ExtensionCost(Experiment):
                 warm_up=WARM_UP,
                 transactions=TRANSACTIONS,
             )
-        return guest.Boot(
-            kernel=chosen,
-            commands=script,
-            payload=taken,
-            disks=(DATABASE.image(),),
-            cpus=1,
-            limit_s=self.limit_s,
-            heartbeat_s=0,
-            seed=seed,
-        )
+        return script
 
-    def read(
-        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
-    ) -> list[Row]:
-        check(outcome, f"{self.name} under {configuration.name}")
-        rows = []
+    def counts(self, folder: Path, configuration: Configuration, variant: str) -> Iterator[Count]:
         for server in SERVERS:
             for protocol in PROTOCOLS:
-                found = TPS.search((outcome.results / f"{server}-{protocol}").read_text())
+                found = TPS.search((folder / f"{server}-{protocol}").read_text())
                 if not found:
-                    raise host.LabError(f"pgbench said no tps ({server}-{protocol})")
-                tps = float(found.group(1))
-                figures = {"throughput": round(tps, 1), "n": TRANSACTIONS}
-                extra = {"cell": f"{server} the extension, {protocol}"}
-                extra["instructions_per_io"] = round(1e9 / tps, 1)
-                rows.append(Row(configuration.name, seed, figures, {}, extra))
-        return rows
+                    raise host.LabError(f"pgbench printed no tps ({server}-{protocol})")
+                cell = f"{server} the extension, {protocol}"
+                yield Count.of_rate(cell, TRANSACTIONS, float(found.group(1)))

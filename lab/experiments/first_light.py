@@ -47,7 +47,7 @@ pg_basebackup --pgdata=/data/backup $BACKUP_OPTIONS
 SCRIPTS = ("rivals.sh", "postgres-server.sh")
 POSTGRESQL = {"SERVER_OPTIONS": "", "BACKUP_OPTIONS": "--checkpoint=fast"}
 # A base backup switches to a new WAL segment when it begins and when it ends: the server writes the
-# rest of the old one (up to 16 MiB, which takes the volume 134 ms) while all who commit wait for
+# rest of the old one (up to 16 MiB, which takes the volume 134 ms) while all commits wait for
 # the lock that it holds.
 SWITCHES_ALONE = """
 psql -XAtq -c "SELECT pg_switch_wal()"
@@ -58,7 +58,7 @@ CLIENTS = 8
 # Causes of waiting that a row keeps.
 BLAMED = 12
 # Transactions arrive at this rate (per second) whatever the server does, as users do: a stall is
-# felt by all who arrive in it, not by 8 clients once.
+# felt by every request that arrives in it, not by 8 clients once.
 RATE = 300
 CHECKPOINT_BEGIN = re.compile(r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint starting: (.*)$", re.M)
 CHECKPOINT_END = re.compile(
@@ -197,7 +197,7 @@ class FirstLight(Experiment):
 
 
 def transactions(folder: Path, begin: float) -> Requests:
-    """What pgbench logged, by time since a moment of the wall clock (s)."""
+    """The transactions that pgbench logged, by time since a moment of the wall clock (s)."""
     parts = []
     for file in sorted(folder.glob("pgbench.[0-9]*")):
         if not file.stat().st_size:
@@ -220,7 +220,7 @@ def _clock(text: str) -> float:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """What the server's log says of its checkpoints.
+    """Checkpoints by the server's log.
 
     ended: begin, end (s from the start of measuring) and buffers of each that ended after it
     under_way: begin of the one that had not ended when the log did; None: there is none

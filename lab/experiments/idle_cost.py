@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does the elevator cost when nobody is foreground?
+"""What does the elevator cost without a foreground?
 
 On the volume, where the disk is the bottleneck. On the faster models the guest's processor (one
 instruction a nanosecond) is, and the difference is the instructions that `overhead` counts.
@@ -32,7 +32,7 @@ fio --output={cell}.txt $PAYLOAD/{cell}.fio || {{ cat {cell}.txt; stop "fio fail
 sync
 snapshot after-{cell}
 """
-# Sequential 4 KiB I/Os at depth 32 from one submitter, 16 a system call, are what merging is for.
+# Sequential 4 KiB I/Os at depth 32 from one submitter, 16 a system call, can be merged.
 BATCHES = {"iodepth_batch": 16, "iodepth_batch_complete_min": 16}
 CELLS: dict[str, dict[str, object]] = {
     "seq-read": {"rw": "read", "bs": "4k", "iodepth": 32, **BATCHES},

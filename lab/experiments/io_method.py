@@ -42,7 +42,7 @@ class Variant:
     """How a server is run.
 
     method: its io_method
-    labels: what says who is foreground under fgio
+    labels: the source of tags under fgio
     workers: whether the extension tags the I/O workers
     """
 
@@ -58,7 +58,7 @@ VARIANTS = {
     "sync": Variant("sync", "extension"),
     "sync-profile": Variant("sync", "profile"),
 }
-# What there is to vary without fgio.
+# Variants that differ without fgio.
 WITHOUT_FGIO = ("worker", "sync")
 
 

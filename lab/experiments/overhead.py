@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """What does the elevator cost for each I/O, in instructions?
 
-The virtual clock counts the instructions of all CPUs together, one a nanosecond, so on a disk
-that answers at once the time between two I/Os is the number of instructions spent for each.
-With more CPUs it still is: one that waits for a lock executes instructions, and lowers IOPS.
-fio's own instructions are the same under every elevator: what an elevator adds is the
-difference to `none`.
+The disk answers at once. With more CPUs the time between two I/Os is still the instructions of one:
+a CPU that waits for a lock executes instructions, and lowers IOPS.
+fio's own instructions are the same under every elevator: an elevator adds the difference to `none`.
 
 The first foreground task makes fgio attach its hooks, once, in a worker: some 260 million
 instructions, which a run before the first cell leaves room for.
 """
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
-from lab import fio, guest, kernel
+from lab import fio, kernel
 from lab.configurations import Configuration
-from lab.experiments.base import NS_PER_S, SCHEDULERS, Experiment, Row, check, need_modules, payload
+from lab.experiments.base import NS_PER_S, SCHEDULERS
+from lab.experiments.counted import Count, CountedExperiment
 
 DEPTHS = (1, 32)
 PREPARE = """
@@ -33,7 +34,7 @@ fio --output-format=json --output=depth-{depth}.json $PAYLOAD/depth-{depth}.fio 
 """
 
 
-class Overhead(Experiment):
+class Overhead(CountedExperiment):
     """4 KiB random reads from a disk that answers at once, one fio job a CPU."""
 
     name = "overhead"
@@ -50,39 +51,29 @@ class Overhead(Experiment):
         "instructions_per_io": "instructions of all CPUs, fio's own included, for each I/O",
     }
 
-    def boot(
+    def files(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
-    ) -> guest.Boot:
-        if configuration.elevator == "fgio":
-            need_modules(chosen, "fgio")
-        cpus = int(variant)
-        taken = payload(chosen)
-        script = PREPARE.format(seed=seed, elevator=configuration.elevator)
-        for depth in DEPTHS:
-            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "numjobs": cpus}
-            options |= {"group_reporting": 1, "lat_percentiles": 1, "cpus_allowed_policy": "split"}
-            options |= {"cpus_allowed": f"0-{cpus - 1}"}
-            job = fio.Job("foreground", options, configuration.foreground_priority)
-            text = fio.job_file("nullb0", seed, self.duration_s, [job], logs=False)
-            taken[f"depth-{depth}.fio"] = text
-            script += CELL.format(cpus=cpus, depth=depth)
-        return guest.Boot(
-            kernel=chosen,
-            commands=script,
-            payload=taken,
-            cpus=cpus,
-            limit_s=self.limit_s,
-            heartbeat_s=0,
-            seed=seed,
-        )
+    ) -> dict[str, Path | str]:
+        return {
+            f"depth-{depth}.fio": self._jobs(configuration, seed, variant, depth)
+            for depth in DEPTHS
+        }
 
-    def read(
-        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
-    ) -> list[Row]:
-        check(outcome, f"{self.name} under {configuration.name}")
-        rows = []
+    def _jobs(self, configuration: Configuration, seed: int, variant: str, depth: int) -> str:
+        cpus = int(variant)
+        options = {"rw": "randread", "bs": "4k", "iodepth": depth, "numjobs": cpus}
+        options |= {"group_reporting": 1, "lat_percentiles": 1, "cpus_allowed_policy": "split"}
+        options |= {"cpus_allowed": f"0-{cpus - 1}"}
+        job = fio.Job("foreground", options, configuration.foreground_priority)
+        return fio.job_file("nullb0", seed, self.duration_s, [job], logs=False)
+
+    def script(self, configuration: Configuration, seed: int, variant: str) -> str:
+        script = PREPARE.format(seed=seed, elevator=configuration.elevator)
+        return script + "".join(CELL.format(cpus=variant, depth=depth) for depth in DEPTHS)
+
+    def counts(self, folder: Path, configuration: Configuration, variant: str) -> Iterator[Count]:
         for depth in DEPTHS:
-            text = (outcome.results / f"depth-{depth}.json").read_text()
+            text = (folder / f"depth-{depth}.json").read_text()
             # fio may print notes before the JSON.
             read = json.loads(text[text.index("{") :])["jobs"][0]["read"]
             latency = read["lat_ns"]
@@ -95,11 +86,6 @@ class Overhead(Experiment):
                 "max_ms": latency["max"] / 1e6,
                 "n": read["total_ios"],
             }
-            extra = {
-                "cell": f"{variant} CPU, depth {depth}",
-                "cpus": int(variant),
-                "iodepth": depth,
-                "instructions_per_io": round(NS_PER_S / read["iops"], 1),
-            }
-            rows.append(Row(configuration.name, seed, figures, {}, extra))
-        return rows
+            cell = f"{variant} CPU, depth {depth}"
+            extra = {"cpus": int(variant), "iodepth": depth}
+            yield Count(cell, figures, NS_PER_S / read["iops"], extra)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """RocksDB's readers beside a writer and compaction, as fast as they go and paced."""
 
-from lab.experiments.database.base import Database
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
 from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
-from lab.experiments.databases import Evaluation
+from lab.experiments.databases import CPU_IDLE, WRITTEN, Evaluation, named
 
 
 class RocksDBExperiment(Evaluation):
@@ -13,13 +12,11 @@ class RocksDBExperiment(Evaluation):
     name = "rocksdb"
     title = "RocksDB, readers and a writer"
     description = "RocksDB's readers and a durable writer beside compaction; labels from profiles"
-    databases: dict[str, Database] = {
-        one.name: one for one in (ReadWhileWriting(), ReadWhileWritingPaced())
-    }
+    databases = named(ReadWhileWriting(), ReadWhileWritingPaced())
     units = {
         "foreground.throughput": "requests per second",
         "background.compacted_mib": "MiB that compaction wrote",
         "background.flushed_mib": "MiB that flushes of memtables wrote",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
-        "background.cpu_idle_percent": "of the processors' time while measuring",
+        **WRITTEN,
+        **CPU_IDLE,
     }

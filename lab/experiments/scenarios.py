@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a foreground task waits for, one thing at a time: with fgio, and without.
+"""One wait of a foreground task at a time, with fgio and without.
 
 Under fgio, the control is fgio itself with the scenario's mechanism and all boosting switched
 off: it shows what the mechanism is worth, not what a stock kernel does. Stock schedulers are
@@ -38,7 +38,7 @@ CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
 STOCK = ("none", "mq-deadline", "mq-deadline-rt", "kyber", "bfq", "bfq-idle", "bfq-rt")
-# The first round of a scenario teaches who helps whom.
+# The first round of a scenario teaches fgio which task signals which waiter.
 TAUGHT = 1
 # What is asked for: service times above the floor, and times less than without.
 SERVICES = 3
@@ -60,6 +60,7 @@ class ScenarioRow(Row):
     """One scenario: medians of what its foreground waited, in ms; None where it did not run.
 
     waits: condition -> every round's wait in ms
+    known: the row of summary.json, in place of waits, where it was read from there
     failures: condition -> why it did not run; "kernel" -> what the kernel complained about
     """
 
@@ -67,6 +68,24 @@ class ScenarioRow(Row):
     service_ms: float = 0
     waits: dict[str, list[float]] = None
     failures: dict[str, str] = None
+    known: dict | None = None
+
+    @classmethod
+    def from_json(cls, content: dict) -> "ScenarioRow":
+        scenario = Scenario(
+            content["scenario"], "", ",".join(content["switches_off"]), content["title"]
+        )
+        return cls(
+            content["config"],
+            content["seed"],
+            {},
+            {},
+            scenario=scenario,
+            service_ms=content["service_ms"],
+            waits={},
+            failures=content["failures"],
+            known=content,
+        )
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -75,10 +94,14 @@ class ScenarioRow(Row):
 
     def median(self, condition: str) -> float | None:
         """The median wait under a condition, in ms."""
+        if self.known:
+            return self.known.get(f"{condition}_ms")
         waits = self.waits.get(condition)
         return round(statistics.median(waits), 4) if waits else None
 
     def as_json(self) -> dict:
+        if self.known:
+            return self.known
         return {
             "scenario": self.scenario.name,
             "title": self.scenario.title,
@@ -246,6 +269,12 @@ class Scenarios(Experiment):
             if one.group == variant and re.search(self.only, one.name)
         ]
 
+    def rows_of(self, content: dict) -> list[ScenarioRow]:
+        return [ScenarioRow.from_json(row) for row in content["rows"]]
+
+    def drawn_cells(self, rows: list[Row]) -> list[str]:
+        return []
+
     def table(self, rows: list[ScenarioRow]) -> Table:
         """The figures as a table for the terminal."""
         drawn = Table(title=f"{self.name} on {self.device}", title_justify="left")
@@ -262,7 +291,7 @@ class Scenarios(Experiment):
         lines = [
             "# Scenarios",
             "",
-            made(content),
+            f"{len({row.scenario.name for row in rows})} scenarios. {made(content)}",
             "",
             "What a foreground task waited, in ms (medians): under stock schedulers, each by its "
             "name; under fgio with the mechanism and all boosting switched off (off: a control, "

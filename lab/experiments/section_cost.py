@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does it cost to say that a request begins and ends, in instructions?
+"""What does it cost to begin and end a section, in instructions?
 
-The virtual clock counts instructions, one a nanosecond. Pairs of libfgio's calls, through the
-shared library as programs use it, beside the tag by ioctl(2) and beside ioprio_set(2).
+Pairs of libfgio's calls, through the shared library as programs use it, beside the tag by ioctl(2)
+and beside ioprio_set(2).
 """
 
-from lab import guest, host, kernel, paths
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import host, kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import (
-    Experiment,
-    Row,
-    check,
-    compile_program,
-    counted_row,
-    need_modules,
-    payload,
-)
+from lab.experiments.base import compile_program
+from lab.experiments.counted import Count, CountedExperiment
 
 # none: without the module; fgio: with it.
 WAYS = {
@@ -35,7 +31,7 @@ LD_LIBRARY_PATH=$PAYLOAD/lib $PAYLOAD/bin/section-cost {way} {pairs} >{way} || s
 """
 
 
-class SectionCost(Experiment):
+class SectionCost(CountedExperiment):
     """Beginning and ending a section, with the module and without."""
 
     name = "section-cost"
@@ -54,34 +50,23 @@ class SectionCost(Experiment):
         host.run(command, what="building libfgio")
         compile_program("section-cost", f"-L{library}", "-lfgio")
 
-    def boot(
+    def files(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
-    ) -> guest.Boot:
-        taken = payload(chosen)
-        taken["bin/section-cost"] = paths.BUILD / "guest" / "section-cost"
-        taken[f"lib/{LIBRARY}"] = paths.BUILD / "lib" / LIBRARY
+    ) -> dict[str, Path | str]:
+        return {
+            "bin/section-cost": paths.BUILD / "guest" / "section-cost",
+            f"lib/{LIBRARY}": paths.BUILD / "lib" / LIBRARY,
+        }
+
+    def script(self, configuration: Configuration, seed: int, variant: str) -> str:
         script = SCRIPT
         if configuration.elevator == "fgio":
-            need_modules(chosen, "fgio")
             script += "load_module fgio\n"
         for way in WAYS[configuration.name]:
             script += CELL.format(way=way, pairs=PAIRS.get(way, PAIRS_BY_CALL))
-        return guest.Boot(
-            kernel=chosen,
-            commands=script,
-            payload=taken,
-            cpus=1,
-            limit_s=self.limit_s,
-            heartbeat_s=0,
-            seed=seed,
-        )
+        return script
 
-    def read(
-        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
-    ) -> list[Row]:
-        check(outcome, f"{self.name} under {configuration.name}")
-        rows = []
+    def counts(self, folder: Path, configuration: Configuration, variant: str) -> Iterator[Count]:
         for way in WAYS[configuration.name]:
-            pairs, elapsed_ns = (int(word) for word in (outcome.results / way).read_text().split())
-            rows.append(counted_row(configuration.name, seed, way, pairs, elapsed_ns))
-        return rows
+            pairs, elapsed_ns = (int(word) for word in (folder / way).read_text().split())
+            yield Count.of_time(way, pairs, elapsed_ns)

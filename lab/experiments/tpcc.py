@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """PostgreSQL under TPC-C, three databases beside the same memory, as fast as it goes and paced."""
 
-from lab.experiments.database.base import Database
 from lab.experiments.database.tpcc import TimedTpcc, Tpcc, TpccOnHardDisk
-from lab.experiments.databases import Evaluation
+from lab.experiments.databases import LONGEST_CHECKPOINT, WRITTEN, Evaluation, each_size, named
 
 # Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
-# Transactions a second, of the paced runs: what every configuration can serve.
+# Transactions per second of the paced runs: every configuration can serve them.
 PACE = 150
 # The same of a hard disk, where a commit takes 25 ms and more; and how often a checkpoint begins.
 HARD_DISK = TpccOnHardDisk("fits-slowly", SIZES["fits"], rate=10, checkpoint_s=30)
 # The server at its defaults, which times its checkpoints itself.
 TIMED = TimedTpcc("fits-timed", SIZES["fits"], PACE)
+
+
+def _sized(name: str, warehouses: int, rate: int) -> Tpcc:
+    return Tpcc(name, warehouses, rate, checked=name == "fits")
 
 
 class TpccExperiment(Evaluation):
@@ -21,18 +24,11 @@ class TpccExperiment(Evaluation):
     name = "tpcc"
     title = "PostgreSQL under TPC-C"
     description = "PostgreSQL under TPC-C and its checkpoints, three sizes; labels from profiles"
-    databases: dict[str, Database] = {
-        one.name: one
-        for size, warehouses in SIZES.items()
-        for one in (
-            Tpcc(size, warehouses, 0, checked=size == "fits"),
-            Tpcc(f"{size}-paced", warehouses, PACE, checked=False),
-        )
-    } | {one.name: one for one in (TIMED, HARD_DISK)}
+    databases = named(*each_size(_sized, SIZES, PACE), TIMED, HARD_DISK)
     limit_s = 3 * 3600
     units = {
         "foreground.throughput": "transactions per second, of all five kinds",
-        "background.checkpoint_s": "seconds of the longest checkpoint",
+        **LONGEST_CHECKPOINT,
         "background.wal_mib": "MiB of WAL while measuring",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
+        **WRITTEN,
     }

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """What does following waits cost a processor, in instructions?
 
-The virtual clock counts instructions, one a nanosecond, so the time of a round of a program that
-does nothing but wait is what a round costs, on all CPUs together. Without foreground tasks no hook
-is attached, and nothing may be seen; with them, a round's contended waits are recorded.
+Rounds of programs that do nothing but wait for each other. Without foreground tasks no hook is
+attached and a round costs what it does without the module; with them, contended waits are recorded.
 """
 
-from lab import guest, kernel, paths
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import (
-    Experiment,
-    Row,
-    check,
-    compile_program,
-    counted_row,
-    extra_modules,
-    fgio_command,
-    need_modules,
-    payload,
-)
+from lab.experiments.base import compile_program, extra_modules, fgio_command
+from lab.experiments.counted import Count, CountedExperiment
 
 MODES = ("pingpong", "mutex", "inode", "files")
-# Who is foreground: nobody (module absent or loaded), somebody else, or the waiting threads.
+# Foreground threads: none (module absent or loaded), a bystander, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
     "fgio": ("nobody", "others", "themselves"),
@@ -49,7 +42,7 @@ $PAYLOAD/bin/contend {mode} {seconds} {word} >{mode}-{condition} || stop "conten
 """
 
 
-class WaitCost(Experiment):
+class WaitCost(CountedExperiment):
     """Futexes, kernel locks and buffers of XFS, with and without foreground tasks."""
 
     name = "wait-cost"
@@ -59,6 +52,7 @@ class WaitCost(Experiment):
     duration_s = 12
     setup_s = 5
     variants = ("1", "2", "4")
+    modules = ("simdisk",)
     units = {
         "foreground.throughput": "rounds per second of virtual time",
         "instructions_per_io": "instructions of all CPUs for each round",
@@ -67,14 +61,16 @@ class WaitCost(Experiment):
     def prepare(self) -> None:
         compile_program("contend", "-static", "-pthread")
 
-    def boot(
+    def files(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
-    ) -> guest.Boot:
-        need_modules(chosen, "simdisk", *(["fgio"] if configuration.elevator == "fgio" else []))
-        taken = payload(chosen)
-        taken["bin/contend"] = paths.BUILD / "guest" / "contend"
-        taken["bin/fgio"] = fgio_command()
-        taken.update(extra_modules(chosen, ("xfs",)))
+    ) -> dict[str, Path | str]:
+        return {
+            "bin/contend": paths.BUILD / "guest" / "contend",
+            "bin/fgio": fgio_command(),
+            **extra_modules(chosen, ("xfs",)),
+        }
+
+    def script(self, configuration: Configuration, seed: int, variant: str) -> str:
         script = PREPARE.format(seed=seed, elevator=configuration.elevator)
         for condition in CONDITIONS[configuration.name]:
             if condition == "others":
@@ -82,25 +78,12 @@ class WaitCost(Experiment):
             word = "foreground" if condition == "themselves" else ""
             for mode in MODES:
                 script += CELL.format(mode=mode, condition=condition, seconds=SECONDS, word=word)
-        return guest.Boot(
-            kernel=chosen,
-            commands=script,
-            payload=taken,
-            cpus=int(variant),
-            limit_s=self.limit_s,
-            heartbeat_s=0,
-            seed=seed,
-        )
+        return script
 
-    def read(
-        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
-    ) -> list[Row]:
-        check(outcome, f"{self.name} under {configuration.name}")
-        rows = []
+    def counts(self, folder: Path, configuration: Configuration, variant: str) -> Iterator[Count]:
         for condition in CONDITIONS[configuration.name]:
             for mode in MODES:
-                text = (outcome.results / f"{mode}-{condition}").read_text()
+                text = (folder / f"{mode}-{condition}").read_text()
                 rounds, elapsed_ns = (int(word) for word in text.split())
                 cell = f"{mode}, {variant} CPU, foreground: {condition}"
-                rows.append(counted_row(configuration.name, seed, cell, rounds, elapsed_ns))
-        return rows
+                yield Count.of_time(cell, rounds, elapsed_ns)

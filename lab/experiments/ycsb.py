@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """WiredTiger under YCSB's workload A, three sizes, as fast as it goes and paced."""
 
-from lab.experiments.database.base import Database
 from lab.experiments.database.wiredtiger_ycsb import (
     AS_IT_COMES,
     WiredTigerYcsb,
     WiredTigerYcsbOnHardDisk,
 )
-from lab.experiments.databases import Evaluation
+from lab.experiments.databases import (
+    CPU_IDLE,
+    LONGEST_CHECKPOINT,
+    WRITTEN,
+    Evaluation,
+    each_size,
+    named,
+)
 
 # Of the data, in memory.
 SIZES = {"fits": 0.4, "misses": 1.5, "mostly-misses": 3}
-# Requests a second, of the paced runs: what every configuration can serve.
+# Requests per second of the paced runs: every configuration can serve them.
 PACE = 800
 # The same of a hard disk, where a commit takes 25 ms and more.
 HARD_DISK = WiredTigerYcsbOnHardDisk("fits-slowly", SIZES["fits"], rate=40, checkpoint_s=10)
@@ -25,14 +31,10 @@ class Ycsb(Evaluation):
     name = "ycsb"
     title = "WiredTiger under YCSB A"
     description = "WiredTiger under YCSB A and its checkpoints, three sizes; labels from profiles"
-    databases: dict[str, Database] = {
-        one.name: one
-        for size, share in SIZES.items()
-        for one in (WiredTigerYcsb(size, share, 0), WiredTigerYcsb(f"{size}-paced", share, PACE))
-    } | {one.name: one for one in (EVICTING, HARD_DISK)}
+    databases = named(*each_size(WiredTigerYcsb, SIZES, PACE), EVICTING, HARD_DISK)
     units = {
         "foreground.throughput": "requests per second",
-        "background.checkpoint_s": "seconds of the longest checkpoint",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
-        "background.cpu_idle_percent": "of the processors' time while measuring",
+        **LONGEST_CHECKPOINT,
+        **WRITTEN,
+        **CPU_IDLE,
     }

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Ten instances of Redis under YCSB's workload A, as fast as they go and paced."""
 
-from lab.experiments.database.base import Database
 from lab.experiments.database.redis_ycsb import RedisYcsb
-from lab.experiments.databases import Evaluation
+from lab.experiments.databases import CPU_IDLE, WRITTEN, Evaluation, named
 
-# Requests a second, of the paced run: what every configuration can serve.
+# Requests per second of the paced run: every configuration can serve them.
 PACE = 4000
 
 
@@ -15,14 +14,12 @@ class YcsbRedis(Evaluation):
     name = "ycsb-redis"
     title = "Redis under YCSB A"
     description = "ten Redis under YCSB A, their snapshots and log rewrites; labels from profiles"
-    databases: dict[str, Database] = {
-        one.name: one for one in (RedisYcsb("redis", 0), RedisYcsb("redis-paced", PACE))
-    }
+    databases = named(RedisYcsb("redis", 0), RedisYcsb("redis-paced", PACE))
     units = {
         "foreground.throughput": "requests per second, of all instances",
         "background.snapshots": "snapshots that all instances together finished",
         "background.rewrites": "append-only files that they rewrote",
         "background.late_syncs": "writes to an append-only file that waited for its sync",
-        "background.written_mib": "MiB written to the disk while measuring, by all",
-        "background.cpu_idle_percent": "of the processors' time while measuring",
+        **WRITTEN,
+        **CPU_IDLE,
     }

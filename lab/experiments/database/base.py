@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the experiment `databases` asks of a database."""
+"""A database as the experiment `databases` runs it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,18 +62,18 @@ class Database:
         return any(self.settings.get(name) for name in ("RATE", "READS"))
 
     def prepare(self) -> None:
-        """Builds what the boots need, before the first one."""
+        """Builds data sets and programs, before the first boot."""
 
     def disk(self) -> Path:
         """The image of the disk that it runs on."""
         raise NotImplementedError
 
     def payload(self) -> dict[str, Path | str]:
-        """What its guests take along, beside the script."""
+        """The payload of its guests, beside the script."""
         return {}
 
     def inside(self) -> dict[str, Path]:
-        """What it loads to say itself who is foreground, below inside/; empty: it cannot."""
+        """Files with which it tags its own threads, below inside/; empty: it cannot."""
         return {}
 
     def throttles(self, device: str) -> rivals.Throttles:
@@ -81,8 +81,24 @@ class Database:
         return {}
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
-        """What it left in a boot's results, measured from begin to end (s of the wall clock)."""
+        """The records in a boot's results, measured from begin to end (s of the wall clock)."""
         raise NotImplementedError
+
+
+class OnHardDisk:
+    """Mixed into a database: a rate that a hard disk can commit, long enough for a tail.
+
+    At the rate of the other loads every request waits for the requests before it, under any
+    scheduler.
+    """
+
+    duration_s = 100
+    devices = ("hdd",)
+
+
+def offered(rate: int, what: str) -> str:
+    """A load's rate in words; 0: as fast as it goes."""
+    return f"{rate} {what} a second" if rate else "as fast as it goes"
 
 
 def storm_span(folder: Path, begin: float, end: float) -> tuple[float, float | None] | None:

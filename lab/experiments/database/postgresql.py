@@ -64,7 +64,7 @@ class PostgreSQL(Database):
 class SmallSegments(PostgreSQL):
     """The same with segments of the WAL so small that to fill one up hardly takes time.
 
-    A base backup does that twice, with all who commit waiting: with the default of 16 MiB for up
+    A base backup does that twice, with every commit waiting: with the default of 16 MiB for up
     to 134 ms of the volume's time, whatever else is done. In a night's backup that is nothing; in
     the eleven seconds that are measured here it decides what p99.9 is.
     """

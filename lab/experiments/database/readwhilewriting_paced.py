@@ -20,7 +20,7 @@ WRITES = 100
 class ReadWhileWritingPaced(RocksDB):
     """As fast as they go, the readers take each I/O that compaction does not get, and the reverse.
 
-    At a rate there is room for both, so that it shows who is late.
+    At a rate there is room for both, so that late requests show.
     """
 
     name = "readwhilewriting-paced"

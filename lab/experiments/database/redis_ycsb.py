@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from lab.experiments.database.base import Measured
+from lab.experiments.database.base import Measured, offered
 from lab.experiments.database.redis import Redis
 from lab.experiments.database.ycsb import UPDATE_SHARE, requests
 
@@ -38,10 +38,9 @@ class RedisYcsb(Redis):
         """rate: requests a second of all instances; 0: as many as there can be."""
         self.name = name
         self.instructions_per_ns = PACED_INSTRUCTIONS_PER_NS if rate else 1
-        paced = f"{rate} requests a second" if rate else "as fast as it goes"
         self.load = (
             "GETs and SETs of 1,000 bytes, half and half, `appendfsync everysec`, "
-            f"{INSTANCES * CLIENTS} clients, {paced}"
+            f"{INSTANCES * CLIENTS} clients, {offered(rate, 'requests')}"
         )
         self.settings = {
             "INSTANCES": INSTANCES,

@@ -13,7 +13,7 @@ PACKAGES = ("rocksdb-tools",)
 KEYS = 720_000
 FILL_MIB = 800
 ROOM_MIB = 2000
-# Of the data and of all who work with them; everything else is as db_bench has it.
+# Of the data and of every program that works with them; all other options are db_bench's own.
 SHAPE = f"--db=/data/db --num={KEYS} --value_size=1000 --compression_type=none --bloom_bits=10"
 PREPARE = f"""
 set -e
@@ -80,12 +80,12 @@ class RocksDB(Database):
         return Measured(parts, background(text))
 
     def requests(self, text: str, seconds: float) -> dict[str, dict]:
-        """Figures of each kind of request, from what db_bench said."""
+        """Figures of each kind of request, from the output of db_bench."""
         return {f"{found[1]}s": _figures(found, seconds) for found in HISTOGRAM.finditer(text)}
 
 
 def background(text: str) -> dict[str, float | None]:
-    """What the engine did beside the requests, by its counters."""
+    """The engine's own work beside the requests, by its counters."""
     return {
         "compacted_mib": _counted_mib(text, "compact.write.bytes"),
         "flushed_mib": _counted_mib(text, "flush.write.bytes"),

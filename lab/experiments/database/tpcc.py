@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from lab import dataset, host, image, paths, rivals
-from lab.experiments.database.base import Database, Measured
+from lab.experiments.database.base import Database, Measured, OnHardDisk, offered
 from lab.experiments.first_light import POSTGRESQL, checkpoints_since, transactions
 
 SQL = paths.LAB / "tpcc"
@@ -50,8 +50,7 @@ class Tpcc(Database):
         self.name = f"tpcc-{size}"
         self.title = f"PostgreSQL 15, TPC-C, {warehouses} warehouses"
         self.warehouses = warehouses
-        paced = f"{rate} transactions a second" if rate else "as fast as it goes"
-        self.load = f"all five transactions, 8 clients, {paced}"
+        self.load = f"all five transactions, 8 clients, {offered(rate, 'transactions')}"
         self.settings = {
             "RATE": rate,
             "CLIENTS": 8,
@@ -126,14 +125,8 @@ class Tpcc(Database):
         return Measured({"": requests}, background)
 
 
-class TpccOnHardDisk(Tpcc):
-    """What a hard disk can commit, long enough for a tail, from files that are in memory already.
-
-    At the rate of the others every transaction waits for the ones before it, whoever schedules.
-    """
-
-    duration_s = 100
-    devices = ("hdd",)
+class TpccOnHardDisk(OnHardDisk, Tpcc):
+    """TPC-C for a hard disk, from files that are in memory already."""
 
     def __init__(self, name: str, warehouses: int, rate: int, checkpoint_s: int):
         """rate: transactions a second; checkpoint_s: how often one begins"""

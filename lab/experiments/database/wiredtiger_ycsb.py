@@ -7,7 +7,7 @@ from pathlib import Path
 from lab import host, image, paths, rivals
 from lab.experiments.base import compile_program
 from lab.experiments.database import wiredtiger
-from lab.experiments.database.base import Database, Measured
+from lab.experiments.database.base import Database, Measured, OnHardDisk, offered
 from lab.experiments.database.ycsb import SOURCE, UPDATE_SHARE, requests
 
 PROGRAM = "wt-clients"
@@ -54,9 +54,9 @@ class WiredTigerYcsb(Database):
         if not eviction:
             self.title += ", eviction as it comes"
         self.mib = int(share * MEMORY_MIB)
-        paced = f"{rate} requests a second" if rate else "as fast as it goes"
         self.load = (
-            f"reads and durable updates of 1,000 bytes, half and half, {CLIENTS} clients, {paced}"
+            f"reads and durable updates of 1,000 bytes, half and half, {CLIENTS} clients, "
+            f"{offered(rate, 'requests')}"
         )
         self.storm = _storm(CHECKPOINT_S)
         self.settings = {
@@ -121,15 +121,10 @@ class WiredTigerYcsb(Database):
         return Measured(requests(folder, begin, end), wiredtiger.checkpoints(folder))
 
 
-class WiredTigerYcsbOnHardDisk(WiredTigerYcsb):
-    """What a hard disk can commit, long enough for a tail.
+class WiredTigerYcsbOnHardDisk(OnHardDisk, WiredTigerYcsb):
+    """YCSB A for a hard disk, with a journal as large as that of a file system of some GiB."""
 
-    At the rate of the others every request waits for the ones before it, whoever schedules.
-    """
-
-    duration_s = 100
-    devices = ("hdd",)
-    # As in a file system of some GiB: with 16 MiB, who syncs waits for credits (docs/waits-io.md).
+    # With 16 MiB a syncing task waits for credits (docs/waits-io.md).
     journal_mib = 128
 
     def __init__(self, size: str, share: float, rate: int, checkpoint_s: int):
