@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fgio_model::Root;
-use fgio_model::tag::Class;
 use fgio_profile::{Library, ProcessFacts, TaskFacts};
+use fgio_sys::Root;
+use fgio_sys::class::Class;
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles")

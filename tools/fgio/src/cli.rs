@@ -8,11 +8,11 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fgio_measure::{Access, SIZE_MIN};
 use fgio_model::blame::By;
-use fgio_model::measure::{Access, SIZE_MIN};
-use fgio_model::recording::Moment;
-use fgio_model::setting;
-use fgio_model::tag::Class;
+use fgio_store::recording::Moment;
+use fgio_sys::class::Class;
+use fgio_sys::setting;
 
 use crate::view::terminal::Size;
 

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod cli;
 mod commands;
 mod failure;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use fgio_model::Root;
+use fgio_sys::Root;
 
 use cli::{Arguments, Command};
 use failure::Failure;

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use fgio_model::Root;
 use fgio_profile::{Document, Fault, Patterns};
+use fgio_sys::Root;
 
 pub const PATH: &str = "/etc/fgio/fgiod.toml";
 

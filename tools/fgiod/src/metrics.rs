@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use fgio_model::Root;
-use fgio_model::control::{DeviceFile, Diagnosis};
-use fgio_model::tag::Class;
+use fgio_sys::Root;
+use fgio_sys::class::Class;
+use fgio_sys::control::{DeviceFile, Diagnosis};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -124,7 +124,7 @@ impl Metrics {
     /// All metrics, those of the module included.
     fn registry(&self, root: &Root) -> Registry {
         let mut registry = Registry::with_prefix("fgio");
-        let version = vec![("version", fgio_model::VERSION)];
+        let version = vec![("version", fgio_sys::VERSION)];
         registry.register("build", "Version of fgiod", Info::new(version));
         registry.register(
             "process_events",

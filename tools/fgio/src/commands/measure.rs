@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fgio_model::measure::{self, Report, Target};
+use fgio_measure::{self as measure, Report, Target};
 use serde::Serialize;
 
 use crate::Context;
@@ -65,7 +65,7 @@ fn warn(context: &Context, arguments: &MeasureArguments, target: &Target) {
 
 fn ended() -> Failure {
     Failure::new(
-        fgio_model::ErrorKind::OperationFailed.name(),
+        fgio_sys::ErrorKind::OperationFailed.name(),
         failure::FAILED,
         "ended before all was measured: no model was written",
         "run it again, with a shorter --seconds if it takes too long",

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use fgio_model::recording::{Limits, Writer};
 use fgio_model::sample::{Sample, Sampler};
+use fgio_store::recording::{Limits, Writer};
 use serde::Serialize;
 
 use crate::Context;

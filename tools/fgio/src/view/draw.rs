@@ -3,8 +3,8 @@
 
 use fgio_model::activity::{DeviceActivity, Event, Report, TaskActivity};
 use fgio_model::blame::Cause;
-use fgio_model::clock;
-use fgio_model::counters::ClassRates;
+use fgio_model::rates::ClassRates;
+use fgio_sys::clock;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
