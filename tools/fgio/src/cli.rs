@@ -10,7 +10,7 @@ use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fgio_measure::{Access, SIZE_MIN};
 use fgio_model::blame::By;
-use fgio_store::recording::Moment;
+use fgio_store::Moment;
 use fgio_sys::class::Class;
 use fgio_sys::setting;
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use fgio_model::sample::{Sample, Sampler};
-use fgio_store::recording::{Limits, Writer};
+use fgio_store::{Limits, Writer};
 use serde::Serialize;
 
 use crate::Context;
