@@ -9,6 +9,7 @@
 
 pub mod activity;
 pub mod blame;
+pub mod metric;
 pub mod rates;
 pub mod sample;
 pub mod status;

@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "fgio-sys",
         ],
     ),
-    ("fgiod", &["fgio-profile", "fgio-sys"]),
+    ("fgiod", &["fgio-model", "fgio-profile", "fgio-sys"]),
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

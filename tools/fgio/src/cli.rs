@@ -14,6 +14,7 @@ use fgio_store::Moment;
 use fgio_sys::class::Class;
 use fgio_sys::setting;
 
+use crate::export::csv::Table;
 use crate::view::terminal::Size;
 
 /// The recording unless another is named.
@@ -28,6 +29,7 @@ Examples:
   fgio status --watch                 what goes on, every second
   fgio top                            what fgio does, as it happens
   fgio blame                          what foreground tasks waited for
+  fgio export --format csv            what `fgio record` recorded, as a table
   fgio profile test 4711              what the profiles make of it, and why
   fgio set boost off                  look on, but do not interfere
   fgio measure sda                    a model of a disk, for the lab
@@ -158,6 +160,17 @@ pub enum Command {
     /// Keys, beside those of `fgio top`: left and right 10 seconds, [ and ] a minute,
     /// comma and full stop a sample, Home, End, + and - speed.
     Replay(ReplayArguments),
+
+    /// Write a recording as CSV or OpenMetrics, for other programs
+    ///
+    /// CSV is a table with a line of names: of disks, of the state, or of waits. Names end
+    /// with the unit; an unknown value is an empty field. OpenMetrics has all of it but single
+    /// waits, with the time of each sample, as `promtool tsdb create-blocks-from
+    /// openmetrics` reads it; names are those of fgiod's metrics.
+    ///
+    /// Where a part of the recording cannot be read, warnings name it, the rest is
+    /// written, and the exit status is 1.
+    Export(ExportArguments),
 
     /// Show what foreground tasks waited for
     ///
@@ -438,6 +451,65 @@ pub struct ReplayArguments {
 
     #[command(flatten)]
     pub shown: ShownArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Directory that was recorded to, or a file of it
+    #[arg(value_name = "DIR", default_value = RECORDING)]
+    pub recording: PathBuf,
+
+    /// Format to write to standard output
+    #[arg(long, value_enum)]
+    pub format: Format,
+
+    /// Table of --format csv
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TABLE",
+        default_value_if("format", "csv", "disks")
+    )]
+    pub table: Option<ExportedTable>,
+
+    /// Begin at a time: 12:34:56, "2026-01-31 12:34:56", +10m after the begin or
+    /// -5m before the end
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub since: Option<Moment>,
+
+    /// End at a time, written in the same way
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub until: Option<Moment>,
+}
+
+/// Format of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values (RFC 4180)
+    Csv,
+    /// The text format of OpenMetrics 1.0
+    Openmetrics,
+}
+
+/// Table of a CSV export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportedTable {
+    /// A line for each disk and sample: I/O by class
+    Disks,
+    /// A line for each sample: the module, tags, boosts
+    State,
+    /// A line for each wait of a foreground thread
+    Waits,
+}
+
+impl From<ExportedTable> for Table {
+    fn from(table: ExportedTable) -> Self {
+        match table {
+            ExportedTable::Disks => Self::Disks,
+            ExportedTable::State => Self::State,
+            ExportedTable::Waits => Self::Waits,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

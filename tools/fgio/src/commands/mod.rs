@@ -3,6 +3,7 @@
 
 pub mod blame;
 pub mod doctor;
+pub mod export;
 pub mod generate;
 pub mod measure;
 pub mod profile;
