@@ -4,11 +4,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use fgio_sys::inheritance::State;
+use fgio_sys::wait::Wait;
+use fgio_sys::{FGIO, clock};
 use serde::Serialize;
 
-use crate::blame::{By, Cause, Summary, Wait};
-use crate::counters::{self, Rates};
-use crate::inheritance::State;
+use crate::blame::{By, Cause, Summary};
+use crate::rates::{self, Rates};
 use crate::sample::{LoadedModule, Sample, Tags};
 
 /// Waits that are kept, at most: the newest.
@@ -215,11 +217,11 @@ impl Activity {
         let devices = sample.devices.iter().map(|device| DeviceActivity {
             device: device.device.clone(),
             scheduler: device.scheduler.clone(),
-            enabled: device.scheduler == crate::FGIO,
+            enabled: device.scheduler == FGIO,
             rates: before(&device.device)
                 .zip(device.counters.as_ref())
                 .filter(|_| !elapsed.is_zero())
-                .map(|(before, now)| counters::rates(before, now, elapsed)),
+                .map(|(before, now)| rates::rates(before, now, elapsed)),
         });
         devices.collect()
     }
@@ -291,7 +293,7 @@ impl Activity {
                 "the module fgio is not loaded: `fgio enable DEV` as root loads it".to_owned(),
             );
         } else if let Some(reloaded) = self.reloaded_at_ns {
-            let time = crate::clock::time_of_day(reloaded);
+            let time = clock::time_of_day(reloaded);
             let time = time.split('.').next().unwrap_or(&time);
             notes.push(format!(
                 "the module was loaded (again) at {time}: its figures begin anew"
@@ -312,9 +314,10 @@ fn nanoseconds(duration: Duration) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use fgio_sys::counters::Counters;
+    use fgio_sys::wait::{Actions, Kind};
+
     use super::*;
-    use crate::blame::{Actions, Kind};
-    use crate::counters::Counters;
     use crate::sample::{DeviceSample, Task, Waits};
 
     const S: u64 = 1_000_000_000;

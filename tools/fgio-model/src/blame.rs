@@ -3,263 +3,11 @@
 
 use std::collections::HashMap;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::control::Diagnosis;
-use crate::inheritance::{State, milliseconds};
-use crate::setting;
-use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, wait};
-use crate::{Result, Root};
-
-/// What was waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kind(u32);
-
-/// The names of each kind: for JSON, for people.
-const KINDS: [(&str, &str); wait::KINDS as usize] = [
-    ("none", "nothing known"),
-    ("mutex", "mutex"),
-    ("rwsem-read", "inode/rw lock (read)"),
-    ("rwsem-write", "inode/rw lock (write)"),
-    ("semaphore", "semaphore"),
-    ("percpu-rwsem", "per-CPU rw lock"),
-    ("journal-commit", "journal commit"),
-    ("journal-locked", "locked transaction"),
-    ("journal-updates", "open journal handles"),
-    ("journal-space", "room in the journal"),
-    ("journal-fast", "fast commit"),
-    ("journal-shadow", "buffer being journalled"),
-    ("xfs-log", "XFS log"),
-    ("xfs-buffer", "XFS buffer"),
-    ("page-lock", "page lock"),
-    ("page-writeback", "page under writeback"),
-    ("buffer", "buffer I/O"),
-    ("file-writeback", "writeback of the file"),
-    ("futex", "user lock"),
-    ("condition", "user condition"),
-    ("sysv-semaphore", "System V semaphore"),
-    ("thread", "thread named by hint"),
-    ("admission", "slot of the queue"),
-    ("dirty", "dirty limit"),
-    ("io", "device I/O"),
-];
-
-impl Kind {
-    pub const NONE: Self = Self(wait::NONE);
-
-    /// The kind that the module calls `number`, `enum fgio_wait_kind`.
-    pub fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    fn names(self) -> Option<&'static (&'static str, &'static str)> {
-        KINDS.get(self.0 as usize)
-    }
-
-    /// The name used in JSON.
-    pub fn name(self) -> String {
-        self.names()
-            .map_or_else(|| format!("kind-{}", self.0), |names| names.0.to_owned())
-    }
-
-    /// The name for people.
-    pub fn label(self) -> String {
-        self.names().map_or_else(
-            || format!("wait of kind {}", self.0),
-            |names| names.1.to_owned(),
-        )
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Kind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let known = KINDS.iter().position(|names| names.0 == name);
-        let number = known.map(|number| number as u32).or_else(|| {
-            let number = name.strip_prefix("kind-")?;
-            number.parse().ok()
-        });
-        number
-            .map(Self)
-            .ok_or_else(|| D::Error::custom(format!("no kind of wait is called {name:?}")))
-    }
-}
-
-/// A task on the way from a wait to its cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// `None` when it is not known.
-    pub tid: Option<i32>,
-    pub comm: Option<String>,
-    /// What it waited for itself; `None` when it was running, or waited for
-    /// something that is not followed.
-    pub kind: Option<Kind>,
-}
-
-/// What the module did about a wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Actions {
-    /// Somebody on the way was boosted.
-    pub boosted: bool,
-    pub promoted_request: bool,
-    pub promoted_sleeper: bool,
-    pub promoted_writer: bool,
-}
-
-/// A wait of a foreground task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wait {
-    /// When it ended, nanoseconds of `CLOCK_MONOTONIC`.
-    pub end_ns: u64,
-    pub waited_ms: f64,
-    pub tid: i32,
-    pub comm: String,
-    pub kind: Kind,
-    /// What the task waited for in the end, when the wait contained another;
-    /// else the same as `kind`.
-    pub inner_kind: Kind,
-    /// What was waited for: has no meaning but equality.
-    #[serde(serialize_with = "hexadecimal", deserialize_with = "from_hexadecimal")]
-    pub object: u64,
-    /// Who was waited for, whom that one waited for, and so on.
-    pub steps: Vec<Step>,
-    pub actions: Actions,
-}
-
-/// Not every reader of JSON keeps numbers of 64 bits.
-fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format!("{number:#x}"))
-}
-
-fn from_hexadecimal<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<u64, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let digits = text.strip_prefix("0x").unwrap_or(&text);
-    u64::from_str_radix(digits, 16).map_err(D::Error::custom)
-}
-
-fn known(text: &[u8]) -> Option<String> {
-    Some(uapi::text(text)).filter(|text| !text.is_empty())
-}
-
-impl Step {
-    fn from_kernel(step: &FgioBlameStep) -> Self {
-        Self {
-            tid: Some(step.tid).filter(|&tid| tid != 0),
-            comm: known(&step.comm),
-            kind: Some(Kind(step.kind)).filter(|&kind| kind != Kind::NONE),
-        }
-    }
-}
-
-impl Wait {
-    pub(crate) fn from_kernel(entry: &FgioBlameEntry) -> Self {
-        let steps = (entry.steps as usize).min(entry.step.len());
-        let did = |bit| entry.actions & bit != 0;
-        let kind = Kind(entry.kind);
-        let inner_kind = Kind(entry.inner_kind);
-        Self {
-            end_ns: entry.end_ns,
-            waited_ms: milliseconds(entry.waited_ns),
-            tid: entry.tid,
-            comm: uapi::text(&entry.comm),
-            kind,
-            inner_kind: if inner_kind == Kind::NONE {
-                kind
-            } else {
-                inner_kind
-            },
-            object: entry.object,
-            steps: entry.step[..steps].iter().map(Step::from_kernel).collect(),
-            actions: Actions {
-                boosted: did(uapi::BLAME_BOOSTED),
-                promoted_request: did(uapi::BLAME_PROMOTED_REQUEST),
-                promoted_sleeper: did(uapi::BLAME_PROMOTED_SLEEPER),
-                promoted_writer: did(uapi::BLAME_PROMOTED_WRITER),
-            },
-        }
-    }
-
-    /// What was waited for, and what for in the end.
-    pub fn what(&self) -> String {
-        let kind = self.kind.label();
-        if self.inner_kind == self.kind {
-            return kind;
-        }
-        format!("{kind}: {}", self.inner_kind.label())
-    }
-
-    /// Like [`Wait::what`], without what the last step says anyhow.
-    fn first_part(&self) -> String {
-        let last = self.steps.last().and_then(|step| step.kind);
-        if last == Some(self.inner_kind) {
-            return self.kind.label();
-        }
-        self.what()
-    }
-
-    /// Who waited for what and whom, down to the cause.
-    pub fn chain(&self) -> String {
-        let mut text = format!("{}[{}] -> {}", self.comm, self.tid, self.first_part());
-        for step in &self.steps {
-            let comm = step.comm.as_deref().unwrap_or("?");
-            text += &match step.tid {
-                Some(tid) => format!(" -> {comm}[{tid}]"),
-                None => format!(" -> {comm}"),
-            };
-            if let Some(kind) = step.kind {
-                text += &format!(" -> {}", kind.label());
-            }
-        }
-        text
-    }
-
-    /// The same without what tells one task of a name from another.
-    fn chain_of_names(&self) -> String {
-        let mut text = format!("{} -> {}", general(&self.comm), self.first_part());
-        for step in &self.steps {
-            text += &format!(" -> {}", step.general_name());
-            if let Some(kind) = step.kind {
-                text += &format!(" -> {}", kind.label());
-            }
-        }
-        text
-    }
-}
-
-impl Step {
-    fn general_name(&self) -> &str {
-        self.comm.as_deref().map_or("?", general)
-    }
-}
-
-/// The name of a task for all tasks like it: any worker of the kernel may do
-/// the next piece of work.
-fn general(comm: &str) -> &str {
-    if comm.starts_with("kworker/") {
-        return "kworker";
-    }
-    comm
-}
-
-/// What one call of the module gave.
-#[derive(Debug)]
-pub struct Page {
-    pub waits: Vec<Wait>,
-    /// Where to go on.
-    pub cursor: u64,
-    /// Waits before the cursor that were overwritten before they were read.
-    pub lost: u64,
-}
+use fgio_sys::control::Diagnosis;
+use fgio_sys::inheritance::State;
+use fgio_sys::wait::{Kind, Step, Wait};
+use fgio_sys::{Result, Root, setting};
+use serde::Serialize;
 
 /// Reads the waits that the module keeps, in their order.
 pub struct Reader<'a> {
@@ -326,7 +74,10 @@ pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     let is_off = |name: &str| setting::is_on(root, name) == Some(false);
     let mut notes = Vec::new();
     if is_off("boost") {
-        notes.push("diagnosis only: the switch boost is off, so fgio only looks on".to_owned());
+        notes.push(
+            "diagnosis only: the switch boost is off, so fgio boosts and promotes nothing"
+                .to_owned(),
+        );
     }
     let off: Vec<&str> = SEEING.into_iter().filter(|name| is_off(name)).collect();
     if !off.is_empty() {
@@ -336,7 +87,10 @@ pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
         ));
     }
     if state.is_some_and(|state| state.watchdog.tripped) {
-        notes.push("the watchdog tripped, so fgio only looks on: see `fgio status`".to_owned());
+        notes.push(
+            "the watchdog tripped, so fgio boosts nothing on its disks: see `fgio status`"
+                .to_owned(),
+        );
     }
     notes
 }
@@ -485,9 +239,12 @@ impl Summary {
 mod tests {
     use std::cell::RefCell;
 
+    use fgio_sys::Error;
+    use fgio_sys::inheritance::HookState;
+    use fgio_sys::uapi::{self, FgioBlameEntry, FgioBlameStep, wait};
+    use fgio_sys::wait::Page;
+
     use super::*;
-    use crate::Error;
-    use crate::inheritance::{HookState, State};
 
     fn name(text: &str) -> [u8; 16] {
         let mut field = [0; 16];
@@ -552,53 +309,6 @@ mod tests {
                 lost: (first - wanted) as u64,
             })
         }
-    }
-
-    #[test]
-    fn every_kind_has_names() {
-        let mut names: Vec<String> = (0..wait::KINDS).map(|kind| Kind(kind).name()).collect();
-        assert_eq!(Kind(wait::IO).name(), "io");
-        assert_eq!(Kind(wait::ADMISSION).label(), "slot of the queue");
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), wait::KINDS as usize);
-        assert_eq!(Kind(99).name(), "kind-99");
-        assert!((0..wait::KINDS).all(|kind| Kind(kind).label().len() <= 24));
-    }
-
-    #[test]
-    fn chains_are_written_out() {
-        let mut entry = entry(
-            wait::RWSEM_WRITE,
-            5,
-            &[
-                step(99, "checkpointer", wait::JOURNAL_COMMIT),
-                step(50, "jbd2/sda-8", wait::IO),
-            ],
-        );
-        assert_eq!(
-            Wait::from_kernel(&entry).chain(),
-            "postgres[123] -> inode/rw lock (write) -> checkpointer[99] -> journal commit -> jbd2/sda-8[50] -> device I/O"
-        );
-        entry.inner_kind = wait::IO;
-        let chain = Wait::from_kernel(&entry).chain();
-        assert!(chain.starts_with("postgres[123] -> inode/rw lock (write) -> "));
-        entry.inner_kind = wait::ADMISSION;
-        entry.step[1] = step(0, "", wait::NONE);
-        let wait = Wait::from_kernel(&entry);
-        assert!(wait.chain().ends_with(" -> journal commit -> ?"));
-        assert!(
-            wait.chain()
-                .contains("inode/rw lock (write): slot of the queue")
-        );
-        assert_eq!(wait.steps[1].tid, None);
-    }
-
-    #[test]
-    fn more_steps_than_fit_are_not_believed() {
-        let mut entry = entry(wait::MUTEX, 1, &[]);
-        entry.steps = 1000;
-        assert_eq!(Wait::from_kernel(&entry).steps.len(), uapi::BLAME_STEPS);
     }
 
     #[test]
@@ -681,17 +391,5 @@ mod tests {
         );
         assert_eq!(summary(By::Task)[0].kind, None);
         assert_eq!(summary(By::Task)[0].task.as_deref(), Some("postgres"));
-    }
-
-    #[test]
-    fn json_names_kinds() {
-        let wait = Wait::from_kernel(&entry(wait::FUTEX, 1, &[step(0, "", wait::NONE)]));
-        let json = serde_json::to_value(&wait).unwrap();
-        assert_eq!(json["kind"], "futex");
-        assert_eq!(json["waited_ms"], 1.0);
-        assert_eq!(json["object"], "0x0");
-        assert_eq!(json["steps"][0]["tid"], serde_json::Value::Null);
-        assert_eq!(json["steps"][0]["kind"], serde_json::Value::Null);
-        assert_eq!(json["actions"]["boosted"], false);
     }
 }

@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use fgio_sys::block::{self, Disk};
+use fgio_sys::class::Class;
+use fgio_sys::control::{Control, DeviceFile, Diagnosis};
+use fgio_sys::counters::{self, Counters};
+use fgio_sys::inheritance::State;
+use fgio_sys::wait::Wait;
+use fgio_sys::{Error, FGIO, Result, Root, clock, module, setting, task};
 use serde::{Deserialize, Serialize};
 
-use crate::blame::{self, Reader, Wait};
-use crate::block::{self, Disk};
-use crate::control::{Control, DeviceFile, Diagnosis};
-use crate::counters::{self, Counters};
-use crate::inheritance::State;
-use crate::tag::Class;
-use crate::{Error, Result, Root, clock, module, setting, status, task};
+use crate::blame::{self, Reader};
+use crate::status;
 
 /// Foreground tasks that a sample names, at most.
 pub const TASKS_MAX: usize = 1024;
@@ -246,7 +248,7 @@ fn instance(root: &Root) -> Option<u64> {
 
 fn device(root: &Root, disk: &Disk, notes: &mut Vec<String>) -> Option<DeviceSample> {
     let scheduler = disk.schedulers().ok()?.current;
-    let counters = (scheduler == crate::FGIO).then(|| counters::read(root, &disk.name));
+    let counters = (scheduler == FGIO).then(|| counters::read(root, &disk.name));
     let counters = match counters {
         Some(Err(error)) => {
             notes.push(status::counters_note(&error));
@@ -284,11 +286,12 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
+    use fgio_sys::control::Info;
+    use fgio_sys::fixture::Fixture;
+    use fgio_sys::inheritance::HookState;
+    use fgio_sys::wait::{Actions, Kind, Page, Step};
+
     use super::*;
-    use crate::blame::{Actions, Kind, Page};
-    use crate::control::Info;
-    use crate::fixture::Fixture;
-    use crate::inheritance::HookState;
 
     fn wait(tid: i32, end_ns: u64, waited_ms: f64) -> Wait {
         Wait {
@@ -299,7 +302,7 @@ mod tests {
             kind: Kind::new(6),
             inner_kind: Kind::new(24),
             object: 0xffff_ffff_ffff_fff0,
-            steps: vec![blame::Step {
+            steps: vec![Step {
                 tid: Some(50),
                 comm: Some("jbd2/sda-8".into()),
                 kind: Some(Kind::new(99)),

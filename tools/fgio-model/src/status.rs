@@ -3,17 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use fgio_sys::block::{self, Disk};
+use fgio_sys::class::Class;
+use fgio_sys::control::{Control, DeviceFile, Diagnosis, Info};
+use fgio_sys::counters::{self, Counters};
+use fgio_sys::drive::{self, Priority};
+use fgio_sys::inheritance::State;
+use fgio_sys::persist::{self, Identity, Rule};
+use fgio_sys::setting::{self, Switches};
+use fgio_sys::{Error, FGIO, Result, Root, module, task};
 use serde::Serialize;
-
-use crate::block::{self, Disk};
-use crate::control::{Control, DeviceFile, Diagnosis, Info};
-use crate::counters::{self, Counters};
-use crate::drive::{self, Priority};
-use crate::inheritance::State;
-use crate::module::{self, Switches};
-use crate::persist::{self, Identity, Rule};
-use crate::tag::Class;
-use crate::{Error, Result, Root, files, task};
 
 /// The loaded module.
 #[derive(Clone, Debug, Serialize)]
@@ -89,7 +88,7 @@ pub fn read(root: &Root) -> Result<Status> {
     };
     let module = module::is_loaded(root).then(|| ModuleStatus {
         version: module::version(root),
-        switches: module::switches(root),
+        switches: setting::switches(root),
         info: answers.info,
         state: answers.state,
         calls_missed: answers.calls_missed,
@@ -169,7 +168,7 @@ fn device(
     notes: &mut Vec<String>,
 ) -> Result<DeviceStatus> {
     let scheduler = disk.schedulers()?.current;
-    let enabled = scheduler == crate::FGIO;
+    let enabled = scheduler == FGIO;
     let rule = rules.iter().find(|rule| rule.is_of(root, disk));
     if rule.is_some() && !enabled {
         note(
@@ -192,7 +191,7 @@ fn device(
         counters: None,
     };
     if enabled {
-        status.tunables = tunables(disk);
+        status.tunables = disk.tunables();
         match counters::read(root, &disk.name) {
             Ok(counters) => status.counters = Some(counters),
             Err(error) => note(notes, counters_note(&error)),
@@ -210,22 +209,12 @@ pub(crate) fn counters_note(error: &Error) -> String {
     }
 }
 
-/// The tunables of a disk under fgio, by name.
-pub fn tunables(disk: &Disk) -> BTreeMap<String, u64> {
-    files::names(&disk.path("queue/iosched"))
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|name| {
-            let value = disk.number(&format!("queue/iosched/{name}"))?;
-            Some((name, value))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use fgio_sys::fixture::Fixture;
+    use fgio_sys::scheduler::Options;
+
     use super::*;
-    use crate::fixture::Fixture;
 
     #[test]
     fn a_system_without_the_module_has_a_status() {
@@ -236,7 +225,7 @@ mod tests {
         assert_eq!(status.devices[0].scheduler, "none");
         assert!(!status.devices[0].enabled);
         assert!(status.notes.is_empty());
-        let options = crate::scheduler::Options {
+        let options = Options {
             drive_priority: true,
         };
         persist::persist(fixture.root(), "sda", options).unwrap();

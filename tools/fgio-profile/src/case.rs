@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a profile says of threads that it describes: its own tests.
 
-use fgio_model::tag::Class;
-use serde::Serialize;
+use fgio_sys::class::Class;
 
-use crate::facts::{self, Ancestor, ProcessFacts, TaskFacts};
-use crate::profile::ThreadKind;
-use crate::{Decision, Fault, Field, Place, Profile, parse};
+use crate::facts::{self, Ancestor, ProcessFacts, ThreadKind};
+use crate::{Fault, Field, Place, value};
 
 /// A thread that may exist, and what it is to be.
 #[derive(Clone, Debug)]
 pub struct Case {
-    process: ProcessFacts,
-    tid: i32,
-    comm: String,
-    class: Class,
+    pub(crate) process: ProcessFacts,
+    pub(crate) tid: i32,
+    pub(crate) comm: String,
+    pub(crate) class: Class,
     /// The title of the process that it works for.
-    leader_title: Option<String>,
+    pub(crate) leader_title: Option<String>,
     /// The rule that is to decide; any, when it is not given.
-    rule: Option<String>,
-    place: Place,
-}
-
-/// A case that is not as its profile says.
-#[derive(Clone, Debug, Serialize)]
-pub struct CaseFailure {
-    pub profile: String,
-    #[serde(flatten)]
-    pub place: Place,
-    pub message: String,
+    pub(crate) rule: Option<String>,
+    pub(crate) place: Place,
 }
 
 const FIELDS: [&str; 14] = [
@@ -65,9 +54,9 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
     let (mut unit, mut leader_title) = (None, None);
     for field in element.fields(&FIELDS)? {
         match field.name {
-            "class" => class = Some(parse::class(&field)?),
+            "class" => class = Some(value::class(&field)?),
             "rule" => rule = Some(field.text()?.to_owned()),
-            "thread" => thread = Some(parse::thread(&field)?),
+            "thread" => thread = Some(value::thread(&field)?),
             "comm" => comms = field.texts()?,
             "title" => titles = field.texts()?,
             "process" => process.comm = field.text()?.to_owned(),
@@ -83,13 +72,13 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
     }
     if process.comm.is_empty() {
         return Err(element.fault(
-            "a case does not say whose threads these are",
+            "a case has no `process`",
             "add `process = \"...\"`, the command name of the main thread",
         ));
     }
     let Some(class) = class else {
         return Err(element.fault(
-            "a case does not say what is expected",
+            "a case has no `class`",
             "add `class = \"foreground\"`, `\"background\"` or `\"none\"`",
         ));
     };
@@ -125,64 +114,4 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
         }
     }
     Ok(cases)
-}
-
-impl Case {
-    /// What is not as expected.
-    fn failure(&self, profile: &Profile) -> Option<String> {
-        let Self { process, comm, .. } = self;
-        let facts = TaskFacts {
-            tid: self.tid,
-            comm,
-            process,
-        };
-        let mut who = format!("thread {comm} of {}", process.comm);
-        if !process.title.is_empty() {
-            who += &format!(" ({})", process.title);
-        }
-        let program = profile.program.matches(process);
-        let rule = profile.rule_for(&facts).filter(|_| program);
-        let leader = |pid| {
-            Some(ProcessFacts {
-                pid,
-                title: self.leader_title.clone()?,
-                ..process.clone()
-            })
-        };
-        let class = Decision { profile, rule }.class(process, leader);
-        let by = match rule {
-            Some(rule) => format!("by rule {}", rule.name),
-            None if program => "since no rule applies".to_owned(),
-            None => "since it is not the program of the profile".to_owned(),
-        };
-        let (expected, found) = (self.class.name(), class.name());
-        if class != self.class {
-            return Some(format!("{who} is {found} {by}, expected: {expected}"));
-        }
-        let other = self
-            .rule
-            .as_ref()
-            .filter(|name| rule.is_none_or(|rule| rule.name != **name));
-        other.map(|name| format!("{who} is {found} {by}, expected: by rule {name}"))
-    }
-}
-
-impl Profile {
-    /// Checks the profile's cases. Returns how many there are, and those that fail.
-    pub fn check(&self) -> (usize, Vec<CaseFailure>) {
-        let (mut count, mut failures) = match &self.origin {
-            Some(origin) => origin.check(),
-            None => (0, Vec::new()),
-        };
-        count += self.cases.len();
-        failures.extend(self.cases.iter().filter_map(|case| {
-            let message = case.failure(self)?;
-            Some(CaseFailure {
-                profile: self.name.clone(),
-                place: case.place.clone(),
-                message,
-            })
-        }));
-        (count, failures)
-    }
 }

@@ -30,6 +30,15 @@ pub struct ProcessFacts {
     pub ancestors: Vec<Ancestor>,
 }
 
+/// Which threads a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadKind {
+    /// The thread whose id is that of its process.
+    Main,
+    /// Every other.
+    Other,
+}
+
 /// What is known of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskFacts<'a> {

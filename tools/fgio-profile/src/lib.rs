@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod check;
+mod decision;
 mod document;
 pub mod facts;
 mod fault;
@@ -18,11 +20,14 @@ mod parse;
 mod pattern;
 pub mod procfs;
 mod profile;
+mod value;
 
-pub use case::{Case, CaseFailure};
+pub use case::Case;
+pub use check::CaseFailure;
+pub use decision::Decision;
 pub use document::{Document, Field};
 pub use facts::{Needs, ProcessFacts, TaskFacts};
 pub use fault::{Fault, Place};
-pub use library::{DIRECTORIES, Decision, Library};
+pub use library::{DIRECTORIES, Library};
 pub use pattern::Patterns;
 pub use profile::{Profile, Program, Rule};

@@ -6,11 +6,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use fgio_model::Root;
-use fgio_model::tag::Class;
+use fgio_sys::Root;
 
 use crate::facts::{Needs, ProcessFacts, TaskFacts};
-use crate::{Fault, Profile, Rule, merge, parse};
+use crate::{Decision, Fault, Profile, merge, parse};
 
 /// Where profiles are: the later masks the earlier.
 pub const DIRECTORIES: [&str; 2] = ["/usr/lib/fgio/profiles", "/etc/fgio/profiles"];
@@ -26,40 +25,6 @@ pub struct Library {
     pub faults: Vec<Fault>,
     /// Profiles that are switched off by an empty file.
     pub masked: Vec<PathBuf>,
-}
-
-/// What a thread is, and why.
-#[derive(Clone, Copy, Debug)]
-pub struct Decision<'a> {
-    pub profile: &'a Profile,
-    /// `None` when no rule of the profile applies.
-    pub rule: Option<&'a Rule>,
-}
-
-impl Decision<'_> {
-    /// The class of the thread of `process`; `facts_of` gives what is known of another
-    /// process, which it may work for.
-    pub fn class(
-        &self,
-        process: &ProcessFacts,
-        facts_of: impl FnOnce(i32) -> Option<ProcessFacts>,
-    ) -> Class {
-        self.rule.map_or(Class::None, |rule| {
-            rule.class_for(process, |leader| self.class_of_leader(&facts_of(leader)?))
-        })
-    }
-
-    /// Of a process of the same profile, and not of one with a leader of its own.
-    fn class_of_leader(&self, leader: &ProcessFacts) -> Option<Class> {
-        let facts = TaskFacts {
-            tid: leader.pid,
-            comm: &leader.comm,
-            process: leader,
-        };
-        let is_ours = self.profile.program.matches(leader);
-        let rule = self.profile.rule_for(&facts).filter(|_| is_ours)?;
-        rule.leader.is_none().then_some(rule.class)
-    }
 }
 
 impl Library {

@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fgio_model::tag::Class;
-
 use crate::case::{self, Case};
-use crate::profile::{Conditions, Rule, ThreadKind};
+use crate::profile::{Conditions, Rule};
+use crate::value::{class, thread};
 use crate::{Document, Fault, Field, Patterns};
 
 /// A file: a profile, or a drop-in, which may leave out whatever it likes.
@@ -161,7 +160,7 @@ fn rule(element: &Field<'_>) -> Result<Rule, Fault> {
     let class = chosen.ok_or_else(|| {
         Fault::new(
             place.clone(),
-            format!("the rule {name} does not say what threads are"),
+            format!("the rule {name} has no `class`"),
             "add `class = \"foreground\"`, `\"background\"` or `\"none\"`",
         )
     })?;
@@ -180,34 +179,10 @@ fn leader_mark(field: &Field<'_>) -> Result<String, Fault> {
     if text.is_empty() {
         return Err(field.fault(
             "`leader` is empty",
-            "give what stands in the title before the process id, such as `for PID `",
+            "give the text of the title before the process id, such as `for PID `",
         ));
     }
     Ok(text.to_owned())
-}
-
-pub fn class(field: &Field<'_>) -> Result<Class, Fault> {
-    let text = field.text()?;
-    let all = [Class::Foreground, Class::Background, Class::None];
-    all.into_iter()
-        .find(|class| class.name() == text)
-        .ok_or_else(|| {
-            field.fault(
-                format!("there is no class {text}"),
-                "write foreground, background or none",
-            )
-        })
-}
-
-pub fn thread(field: &Field<'_>) -> Result<ThreadKind, Fault> {
-    match field.text()? {
-        "main" => Ok(ThreadKind::Main),
-        "other" => Ok(ThreadKind::Other),
-        text => Err(field.fault(
-            format!("there are no {text} threads"),
-            "write `thread = \"main\"` for the first thread of a process, \"other\" for the rest",
-        )),
-    }
 }
 
 fn cases(field: &Field<'_>) -> Result<Vec<Case>, Fault> {

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
-use fgio_model::Root;
+use fgio_sys::Root;
 
 use crate::facts::{Ancestor, Needs, ProcessFacts, unit_of};
 

@@ -3,19 +3,10 @@
 
 use std::path::PathBuf;
 
-use fgio_model::tag::Class;
+use fgio_sys::class::Class;
 
-use crate::facts::{Ancestor, Needs, ProcessFacts, TaskFacts};
+use crate::facts::{Ancestor, Needs, ProcessFacts, TaskFacts, ThreadKind};
 use crate::{Case, Patterns, Place};
-
-/// Which threads a rule is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThreadKind {
-    /// The thread whose id is that of its process.
-    Main,
-    /// Every other.
-    Other,
-}
 
 /// A parent or an ancestor, all that is given of it at once.
 #[derive(Clone, Debug, Default)]

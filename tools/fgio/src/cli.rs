@@ -8,12 +8,13 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fgio_measure::{Access, SIZE_MIN};
 use fgio_model::blame::By;
-use fgio_model::measure::{Access, SIZE_MIN};
-use fgio_model::recording::Moment;
-use fgio_model::setting;
-use fgio_model::tag::Class;
+use fgio_store::Moment;
+use fgio_sys::class::Class;
+use fgio_sys::setting;
 
+use crate::export::csv::Table;
 use crate::view::terminal::Size;
 
 /// The recording unless another is named.
@@ -25,11 +26,12 @@ Examples:
   fgio enable sda --persist           and at each boot
   fgio tag $(pidof redis-server)      requests wait for these processes
   fgio run --background -- tar -cf /backup/app.tar /srv/app
-  fgio status --watch                 what goes on, every second
-  fgio top                            what fgio does, as it happens
-  fgio blame                          what foreground tasks waited for
-  fgio profile test 4711              what the profiles make of it, and why
-  fgio set boost off                  look on, but do not interfere
+  fgio status --watch                 figures per second, every second
+  fgio top                            disks, foreground tasks and waits, live
+  fgio blame                          waits of foreground tasks and their causes
+  fgio export --format csv            a recording as a table
+  fgio profile test 4711              the class of each of its threads, and the rule
+  fgio set boost off                  diagnosis only: boost nothing
   fgio measure sda                    a model of a disk, for the lab
   fgio disable sda                    and back
 
@@ -52,7 +54,8 @@ JSON:
 ///
 /// fgio is an I/O scheduler that lets the I/O that a user's request waits for
 /// overtake the I/O that no request waits for. This command switches disks to it
-/// and back, says which threads are foreground, and shows what goes on.
+/// and back, says which threads are foreground, and shows disks, waits and
+/// their causes.
 #[derive(Debug, Parser)]
 #[command(name = "fgio", version, after_long_help = DETAILS)]
 pub struct Arguments {
@@ -126,31 +129,30 @@ pub enum Command {
     /// level 0 for the foreground, the idle class for the background. `run`
     /// uses the I/O priority because the command's threads and children inherit
     /// it, which they do not do with a tag: a tag names one thread that serves
-    /// requests, and what that thread starts need not. Without the module the
+    /// requests, and the threads that it starts need not. Without the module the
     /// command runs all the same, and other schedulers heed the priority too.
     Run(RunArguments),
 
-    /// Show what fgio does, as it happens
+    /// Show disks, foreground tasks and their waits, live
     ///
-    /// Disks with I/O by class, foreground tasks, waits of foreground tasks as they
-    /// end with what fgio did about them, and what most of the waiting was for. Goes
-    /// on when the module is unloaded and loaded again. Where standard output is no
+    /// I/O of each disk by class, foreground tasks, their waits as they end with the
+    /// actions of fgio, and the causes of the most waiting time. Goes on when the module is unloaded and loaded again. Where standard output is no
     /// terminal, prints a block of text, or with --json a line, for each interval.
     /// Without root, counters and waits are missing, and the view says so.
     ///
     /// Keys: q quit, h help, p pause, s sort, Tab and the arrows scroll.
     Top(TopArguments),
 
-    /// Record what fgio does, for `fgio replay`
+    /// Record samples for `fgio replay` and `fgio export`
     ///
     /// Takes a sample of everything that `fgio top` shows in each interval, until
     /// Ctrl-C. The recording is a directory of segments; the oldest are removed. It
     /// can go on where a former one ended. When the recorder is cut off, the last
-    /// sample is lost at most; after a power cut, also what the kernel had not
+    /// sample is lost at most; after a power cut, also samples that the kernel had not
     /// written yet.
     Record(RecordArguments),
 
-    /// Show what `fgio record` recorded
+    /// Show a recording of `fgio record`
     ///
     /// In the view of `fgio top`. Where a part of the recording is damaged, a warning
     /// says which, and the rest is shown.
@@ -159,18 +161,29 @@ pub enum Command {
     /// comma and full stop a sample, Home, End, + and - speed.
     Replay(ReplayArguments),
 
-    /// Show what foreground tasks waited for
+    /// Write a recording as CSV or OpenMetrics, for other programs
+    ///
+    /// CSV is a table with a line of names: of disks, of the state, or of waits. Names end
+    /// with the unit; an unknown value is an empty field. OpenMetrics has all of it but single
+    /// waits, with the time of each sample, as `promtool tsdb create-blocks-from
+    /// openmetrics` reads it; names are those of fgiod's metrics.
+    ///
+    /// Where a part of the recording cannot be read, warnings name it, the rest is
+    /// written, and the exit status is 1.
+    Export(ExportArguments),
+
+    /// Show the waits of foreground tasks and their causes
     ///
     /// The module remembers each wait of a foreground task that lasted
-    /// blame_threshold_us or longer (see `fgio set`): the task that was waited for,
-    /// the one that this waited for, and so on down to the cause, and what fgio did
-    /// about it. While the switch boost is off it does so, too, and changes nothing.
+    /// blame_threshold_us or longer (see `fgio set`), with the chain of tasks from the
+    /// waiter down to the cause, and the actions of fgio. While the switch boost is
+    /// off, it remembers waits too, and changes nothing.
     /// Needs root.
     Blame(BlameArguments),
 
     /// Show and change the switches and numbers of the module
     ///
-    /// Without a name, lists all with what they are for. Changes take effect at
+    /// Without a name, lists all with their purposes. Changes take effect at
     /// once and last until the module is unloaded, unless --persist is given; they
     /// need root.
     Set(SetArguments),
@@ -198,22 +211,22 @@ pub enum Command {
     /// Measure a drive, and write a model of it that the lab can load
     ///
     /// Reads from it for two minutes and writes nothing to it: service times of reads
-    /// anywhere of 4, 32 and 256 KiB, what 2 to 128 of them deliver at once, and reads
+    /// anywhere of 4, 32 and 256 KiB, throughput of 2 to 128 at once, and reads
     /// in order. With --write or --destroy-data, the same of writes, and flushes. DEV
     /// can be a partition, a device on top of disks or a file as well; reading a disk
     /// needs root.
     ///
-    /// This loads the drive fully: what else uses it is slow meanwhile, and distorts the
+    /// This loads the drive fully: other programs that use it are slow and distort the
     /// figures. The I/O has the command's own priority, since the idle class would
-    /// measure the scheduler. What has never been written, a drive may answer without
-    /// reading it: use a drive or a file that holds data. Credits and quotas that last
+    /// measure the scheduler. A drive may answer reads of unwritten
+    /// blocks from its tables: use a drive or a file that holds data. Credits and quotas that last
     /// longer than the measurement are not seen.
     ///
     /// The file names the model of the drive, the kernel and the day, but no serial
     /// number and no path. `lab/run --device @FILE` runs experiments on it.
     Measure(MeasureArguments),
 
-    /// Find what hinders fgio on this system, and say what to do
+    /// Check this system for obstacles to fgio, with advice
     ///
     /// Exits with 1 when a finding is an error; warnings do not count.
     Doctor,
@@ -246,7 +259,7 @@ pub enum ProfileCommand {
 
     /// Check profiles and the cases that they hold
     ///
-    /// Says file, line and column of what is wrong. Exits with 1 when a profile is
+    /// Names file, line and column of each fault. Exits with 1 when a profile is
     /// refused or a case is not as it says.
     Check {
         /// Files to check; all installed profiles with their drop-ins when none is given
@@ -254,7 +267,7 @@ pub enum ProfileCommand {
         files: Vec<PathBuf>,
     },
 
-    /// Say what the profiles make of a process, thread by thread, and why
+    /// Show the class of each thread of a process by the profiles, and the rule
     ///
     /// Shows the rule that decides, where it stands, and the tag that each thread
     /// has now. The titles of other users' processes need root where /proc is
@@ -359,11 +372,11 @@ pub struct BlameArguments {
     #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
     pub period: Option<Duration>,
 
-    /// Which waits are counted together
+    /// Count waits together by
     #[arg(long, value_enum, default_value = "cause")]
     pub by: Grouping,
 
-    /// How many causes are shown
+    /// Show at most this number of causes
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub top: usize,
 
@@ -441,6 +454,65 @@ pub struct ReplayArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Directory that was recorded to, or a file of it
+    #[arg(value_name = "DIR", default_value = RECORDING)]
+    pub recording: PathBuf,
+
+    /// Format to write to standard output
+    #[arg(long, value_enum)]
+    pub format: Format,
+
+    /// Table of --format csv
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TABLE",
+        default_value_if("format", "csv", "disks")
+    )]
+    pub table: Option<ExportedTable>,
+
+    /// Begin at a time: 12:34:56, "2026-01-31 12:34:56", +10m after the begin or
+    /// -5m before the end
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub since: Option<Moment>,
+
+    /// End at a time, written in the same way
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub until: Option<Moment>,
+}
+
+/// Format of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values (RFC 4180)
+    Csv,
+    /// The text format of OpenMetrics 1.0
+    Openmetrics,
+}
+
+/// Table of a CSV export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportedTable {
+    /// A line for each disk and sample: I/O by class
+    Disks,
+    /// A line for each sample: the module, tags, boosts
+    State,
+    /// A line for each wait of a foreground thread
+    Waits,
+}
+
+impl From<ExportedTable> for Table {
+    fn from(table: ExportedTable) -> Self {
+        match table {
+            ExportedTable::Disks => Self::Disks,
+            ExportedTable::State => Self::State,
+            ExportedTable::Waits => Self::Waits,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct MeasureArguments {
     /// Disk or partition: a name (sda) or a device node (/dev/sda); a file; with --write, a directory
     #[arg(value_name = "DEV|FILE|DIR")]
@@ -450,12 +522,12 @@ pub struct MeasureArguments {
     #[arg(short, long, value_name = "FILE", default_value = "drive.txt")]
     pub out: PathBuf,
 
-    /// Time that it may take; less means fewer samples of what is rare
+    /// Time that it may take; less time means fewer samples of rare events
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = measuring)]
     pub seconds: Duration,
 
     /// Measure writes and flushes, too, all in a file of --size that is made in DIR and
-    /// removed; half of what is free stays free
+    /// removed; half of the free space stays free
     #[arg(long)]
     pub write: bool,
 
@@ -486,13 +558,13 @@ impl MeasureArguments {
 /// Which waits are counted together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Grouping {
-    /// What was waited for, and the last task on the way
+    /// Kind of wait, and the last task of the chain
     Cause,
-    /// What was waited for
+    /// Kind of wait
     Kind,
     /// The task that waited
     Task,
-    /// The whole way from the task that waited to the cause
+    /// Whole chain from the waiting task to the cause
     Chain,
 }
 

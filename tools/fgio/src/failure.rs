@@ -3,7 +3,7 @@
 
 use std::io;
 
-use fgio_model::{Error, ErrorKind};
+use fgio_sys::ErrorKind;
 use rustix::fs::FileType;
 use serde::Serialize;
 
@@ -74,21 +74,27 @@ fn is_reader_gone(source: &io::Error) -> bool {
         || source.raw_os_error() == Some(EIO) && is_terminal()
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = match error.kind() {
-            ErrorKind::OperationFailed => FAILED,
-            ErrorKind::ModuleUnavailable => MODULE_UNAVAILABLE,
-            ErrorKind::PermissionDenied => PERMISSION_DENIED,
-            ErrorKind::NotFound => NOT_FOUND,
-            ErrorKind::Usage => USAGE,
-        };
-        Self::new(
-            error.kind().name(),
-            status,
-            error.to_string(),
-            error.advice(),
-        )
+/// Says a failure of each crate in the same way.
+macro_rules! from_errors {
+    ($($error:ty),+ $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let kind = error.kind();
+                Self::new(kind.name(), status(kind), error.to_string(), error.advice())
+            }
+        }
+    )+};
+}
+
+from_errors!(fgio_sys::Error, fgio_store::Error, fgio_measure::Error);
+
+fn status(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::OperationFailed => FAILED,
+        ErrorKind::ModuleUnavailable => MODULE_UNAVAILABLE,
+        ErrorKind::PermissionDenied => PERMISSION_DENIED,
+        ErrorKind::NotFound => NOT_FOUND,
+        ErrorKind::Usage => USAGE,
     }
 }
 

@@ -3,8 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod cli;
 mod commands;
+mod export;
 mod failure;
 mod output;
 mod render;
@@ -16,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use fgio_model::Root;
+use fgio_sys::Root;
 
 use cli::{Arguments, Command};
 use failure::Failure;
@@ -57,6 +59,7 @@ fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
         Command::Top(arguments) => commands::top::top(context, &arguments),
         Command::Record(arguments) => commands::record::record(context, &arguments),
         Command::Replay(arguments) => commands::replay::replay(context, &arguments),
+        Command::Export(arguments) => commands::export::export(context, &arguments),
         Command::Blame(arguments) => commands::blame::blame(context, &arguments),
         Command::Set(arguments) => commands::set::set(context, &arguments),
         Command::Rearm { devices } => commands::rearm::rearm(context, &devices),

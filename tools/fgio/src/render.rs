@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use fgio_model::clock;
-use fgio_model::counters::{ClassRates, Counters, Rates};
-use fgio_model::doctor::{Finding, Level};
-use fgio_model::drive::Priority;
-use fgio_model::inheritance::{State, Watchdog};
-use fgio_model::module::Switches;
+use fgio_doctor::{Finding, Level};
+use fgio_model::rates::{ClassRates, Rates};
 use fgio_model::status::{DeviceStatus, ModuleStatus, Status, TagStatus};
+use fgio_sys::clock;
+use fgio_sys::counters::Counters;
+use fgio_sys::drive::Priority;
+use fgio_sys::inheritance::{State, Watchdog};
+use fgio_sys::setting::Switches;
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -187,7 +188,7 @@ fn switches(switches: &Switches) -> String {
     match off.as_slice() {
         [] if switches.values().all(Option::is_none) => "?".to_owned(),
         [] => "all on".to_owned(),
-        off => format!("OFF: {} (`fgio set` says what for)", off.join(", ")),
+        off => format!("OFF: {} (see `fgio set`)", off.join(", ")),
     }
 }
 

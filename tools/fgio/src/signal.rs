@@ -47,7 +47,7 @@ impl End {
     pub fn new(until: Until, advice: &str) -> Result<Self, Failure> {
         let signals = register().map_err(|error| {
             Failure::new(
-                fgio_model::ErrorKind::OperationFailed.name(),
+                fgio_sys::ErrorKind::OperationFailed.name(),
                 failure::FAILED,
                 format!("cannot wait for signals: {error}"),
                 advice,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Program, Stdio};
 
 use assert_cmd::Command;
-use fgio_model::measure::spec;
+use fgio_measure::spec;
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
 use serde_json::Value;

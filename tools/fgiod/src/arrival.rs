@@ -6,7 +6,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use fgio_model::{FGIO, Root};
+use fgio_sys::{FGIO, Root};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 pub struct Arrivals {

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, Parser, Subcommand};
-use fgio_model::Root;
-use fgio_model::control::Control;
-use fgio_model::tag::Class;
 use fgio_profile::{Library, procfs};
+use fgio_sys::Root;
+use fgio_sys::class::Class;
+use fgio_sys::control::Control;
 
 use crate::config::Config;
 use crate::ledger::{Ledger, PATH};

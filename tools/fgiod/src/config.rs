@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use fgio_model::Root;
 use fgio_profile::{Document, Fault, Patterns};
+use fgio_sys::Root;
 
 pub const PATH: &str = "/etc/fgio/fgiod.toml";
 
@@ -130,7 +130,7 @@ impl fmt::Display for Config {
         match &users[..] {
             [] => writeln!(
                 formatter,
-                "# users = [\"postgres\"]   # everybody's processes when absent"
+                "# users = [\"postgres\"]   # processes of all users when absent"
             ),
             users => writeln!(formatter, "users = [{}]", users.join(", ")),
         }

@@ -9,10 +9,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use fgio_model::control::Control;
-use fgio_model::tag::Class;
-use fgio_model::{Error, ErrorKind};
 use fgio_profile::{Library, Needs, Patterns, ProcessFacts, TaskFacts};
+use fgio_sys::class::Class;
+use fgio_sys::control::Control;
+use fgio_sys::{Error, ErrorKind};
 
 use crate::events::{Event, Happened};
 use crate::ledger::{Entry, Ledger};

@@ -10,8 +10,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
-use fgio_model::Root;
-use fgio_model::tag::Class;
+use fgio_sys::Root;
+use fgio_sys::class::Class;
 
 pub const PATH: &str = "/run/fgio/fgiod/tags";
 

@@ -18,7 +18,7 @@ mod system;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fgio_model::Root;
+use fgio_sys::Root;
 
 use cli::{Action, Arguments};
 use config::Config;

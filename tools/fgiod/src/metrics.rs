@@ -6,9 +6,11 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use fgio_model::Root;
-use fgio_model::control::{DeviceFile, Diagnosis};
-use fgio_model::tag::Class;
+use fgio_model::metric;
+use fgio_sys::Root;
+use fgio_sys::class::Class;
+use fgio_sys::control::{DeviceFile, Diagnosis};
+use fgio_sys::inheritance::State;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -124,7 +126,7 @@ impl Metrics {
     /// All metrics, those of the module included.
     fn registry(&self, root: &Root) -> Registry {
         let mut registry = Registry::with_prefix("fgio");
-        let version = vec![("version", fgio_model::VERSION)];
+        let version = vec![("version", fgio_sys::VERSION)];
         registry.register("build", "Version of fgiod", Info::new(version));
         registry.register(
             "process_events",
@@ -243,64 +245,57 @@ struct ModuleCollector {
 
 impl Collector for ModuleCollector {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let mut gauge = |name: &str, help: &str, value: i64| {
-            let metric = ConstGauge::new(value);
-            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-        };
         let state = DeviceFile::open(&self.root).and_then(|device| device.state());
-        gauge(
-            "module_loaded",
-            "Whether the module answers",
-            state.is_ok().into(),
-        )?;
+        let loaded = ConstGauge::new(i64::from(state.is_ok()));
+        let help = "Whether the module answers";
+        let kind = loaded.metric_type();
+        loaded.encode(encoder.encode_descriptor("module_loaded", help, None, kind)?)?;
         if let Ok(state) = &state {
-            let waiting = state.foreground_waiting.into();
-            gauge(
-                "foreground_waiting",
-                "Foreground threads that wait now",
-                waiting,
-            )?;
-            gauge(
-                "boosted_threads",
-                "Threads boosted now",
-                state.boosted.into(),
-            )?;
-            let tripped = state.watchdog.disks.into();
-            gauge(
-                "watchdog_tripped",
-                "Disks that the watchdog lets through",
-                tripped,
-            )?;
+            for name in GAUGES {
+                encode_state(&mut encoder, name, state)?;
+            }
         }
-        let mut counter = |name: &str, help: &str, unit: Option<&Unit>, value: f64| {
-            let metric = ConstCounter::new(value);
-            metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
-        };
-        let cpu = time_of(ClockId::ProcessCPUTime).as_secs_f64();
-        counter(
-            "daemon_cpu",
-            "Processor time of fgiod",
-            Some(&Unit::Seconds),
-            cpu,
-        )?;
-        let Ok(state) = state else {
-            return Ok(());
-        };
-        counter("boosts", "Boosts granted", None, state.boosts as f64)?;
-        let boosted = state.boosted_ms / 1000.0;
-        counter(
-            "boosted",
-            "Thread time under a boost",
-            Some(&Unit::Seconds),
-            boosted,
-        )?;
-        let requests = state.promoted_requests as f64;
-        counter(
-            "promoted_requests",
-            "Queued requests made critical",
-            None,
-            requests,
-        )
+        let cpu = ConstCounter::new(time_of(ClockId::ProcessCPUTime).as_secs_f64());
+        let (help, unit) = ("Processor time of fgiod", Some(&Unit::Seconds));
+        let kind = cpu.metric_type();
+        cpu.encode(encoder.encode_descriptor("daemon_cpu", help, unit, kind)?)?;
+        if let Ok(state) = &state {
+            for name in COUNTERS {
+                encode_state(&mut encoder, name, state)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of the metrics of the module's state, those that are served.
+const GAUGES: [&str; 3] = ["foreground_waiting", "boosted_threads", "watchdog_tripped"];
+const COUNTERS: [&str; 3] = ["boosts", "boosted", "promoted_requests"];
+
+/// Encodes the metric of the module's state that is called `name`.
+fn encode_state(encoder: &mut DescriptorEncoder, name: &str, state: &State) -> fmt::Result {
+    let Some(metric) = metric::of_state(name) else {
+        return Ok(());
+    };
+    let Some(value) = (metric.value)(state) else {
+        return Ok(());
+    };
+    let unit = metric.unit.map(|unit| match unit {
+        metric::Unit::Seconds => Unit::Seconds,
+        metric::Unit::Bytes => Unit::Bytes,
+    });
+    let (name, help, unit) = (metric.name, metric.help, unit.as_ref());
+    match metric.sort {
+        metric::Sort::Gauge => {
+            let gauge = ConstGauge::new(value as i64);
+            let kind = gauge.metric_type();
+            gauge.encode(encoder.encode_descriptor(name, help, unit, kind)?)
+        }
+        metric::Sort::Counter => {
+            let counter = ConstCounter::new(value);
+            let kind = counter.metric_type();
+            counter.encode(encoder.encode_descriptor(name, help, unit, kind)?)
+        }
     }
 }
 
@@ -318,6 +313,39 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
+    }
+
+    #[test]
+    fn the_state_is_served_under_names_that_exist() {
+        for name in GAUGES.iter().chain(&COUNTERS) {
+            assert!(metric::of_state(name).is_some(), "{name}");
+        }
+        let mut text = String::new();
+        #[derive(Debug)]
+        struct Known;
+        impl Collector for Known {
+            fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+                let state = State {
+                    boosts: 3,
+                    boosted_ms: 1500.0,
+                    boosted: 2,
+                    ..State::default()
+                };
+                let mut names = GAUGES.iter().chain(&COUNTERS);
+                names.try_for_each(|name| encode_state(&mut encoder, name, &state))
+            }
+        }
+        let mut registry = Registry::with_prefix("fgio");
+        registry.register_collector(Box::new(Known));
+        encode(&mut text, &registry).unwrap();
+        for lines in [
+            "# HELP fgio_boosted_threads Threads boosted now\n# TYPE fgio_boosted_threads gauge\nfgio_boosted_threads 2\n",
+            "fgio_boosts_total 3.0\n",
+            "# UNIT fgio_boosted_seconds seconds\nfgio_boosted_seconds_total 1.5\n",
+            "fgio_promoted_requests_total 0.0\n",
+        ] {
+            assert!(text.contains(lines), "{lines}{text}");
+        }
     }
 
     #[test]

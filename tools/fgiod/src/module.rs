@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fgio_model::control::{Control, DeviceFile, Info};
-use fgio_model::tag::Class;
-use fgio_model::{Result, Root};
+use fgio_sys::class::Class;
+use fgio_sys::control::{Control, DeviceFile, Info};
+use fgio_sys::{Result, Root};
 
 /// `/dev/fgio`, opened when it is needed and closed by [`Module::release`]: the
 /// module cannot be unloaded while somebody has it open.

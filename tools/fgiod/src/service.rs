@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use fgio_model::Root;
 use fgio_profile::Library;
+use fgio_sys::Root;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::ClockId;
 use sd_notify::NotifyState;

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use fgio_model::Root;
 use fgio_profile::procfs::{self, Users};
 use fgio_profile::{Needs, ProcessFacts};
+use fgio_sys::Root;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What the engine asks; a trait so that tests can stand in for the kernel. `None`

@@ -3,14 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use fgio_model::Root;
-use fgio_model::blame::{self, By, Cause, Reader, Summary, Wait};
-use fgio_model::clock;
-use fgio_model::control::{DeviceFile, Diagnosis};
-use fgio_model::setting;
+use fgio_model::blame::{self, By, Reader, Summary};
+use fgio_sys::Root;
+use fgio_sys::clock;
+use fgio_sys::control::{DeviceFile, Diagnosis};
+use fgio_sys::setting;
+use fgio_sys::wait::Wait;
 use serde::Serialize;
 
 use crate::Context;
+use crate::answer::blame::{Answer, Period};
 use crate::cli::BlameArguments;
 use crate::failure::{self, Failure};
 use crate::render;
@@ -19,34 +21,6 @@ use crate::signal::{End, Until};
 /// How often the module is asked for more: often enough for a person who looks
 /// on, and for the module's memory not to run over.
 const INTERVAL: Duration = Duration::from_millis(100);
-
-/// When waits ended, in nanoseconds of `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Period {
-    pub first_end_ns: u64,
-    pub last_end_ns: u64,
-}
-
-/// A summary of waits.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    pub by: By,
-    pub waits: u64,
-    pub total_ms: f64,
-    /// `None` when there was no wait.
-    pub period: Option<Period>,
-    /// Waits that were overwritten before they were read.
-    pub lost: u64,
-    /// Waits shorter than this are not remembered.
-    pub threshold_us: Option<u64>,
-    /// Whether fgio acts on waits, or only looks on.
-    pub boost: Option<bool>,
-    /// The causes of most of the waiting time.
-    pub causes: Vec<Cause>,
-    /// Causes that are left out.
-    pub omitted: usize,
-    pub notes: Vec<String>,
-}
 
 /// A line of `--follow`.
 #[derive(Serialize)]
@@ -243,9 +217,9 @@ mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixStream;
 
-    use fgio_model::Result;
-    use fgio_model::blame::{Actions, Kind, Page};
-    use fgio_model::inheritance::{HookState, State, Watchdog};
+    use fgio_sys::Result;
+    use fgio_sys::inheritance::{HookState, State, Watchdog};
+    use fgio_sys::wait::{Actions, Kind, Page};
 
     use super::*;
 

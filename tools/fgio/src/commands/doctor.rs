@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio doctor`
 
-use fgio_model::doctor::{self, Finding, Level};
+use fgio_doctor::{Finding, Level};
 use serde::Serialize;
 
 use crate::Context;
@@ -16,7 +16,7 @@ struct Answer<'a> {
 }
 
 pub fn doctor(context: &Context) -> Result<u8, Failure> {
-    let findings = doctor::examine(&context.root)?;
+    let findings = fgio_doctor::examine(&context.root)?;
     let count = |level| {
         let of_level = findings.iter().filter(|finding| finding.level == level);
         of_level.count()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
-use fgio_model::setting;
+use fgio_sys::setting;
 
 use crate::Context;
 use crate::cli::Arguments;
@@ -36,7 +36,7 @@ fn setting_names_for_fish() -> String {
 pub fn man(context: &Context, out: &Path) -> Result<u8, Failure> {
     clap_mangen::generate_to(Arguments::command(), out).map_err(|source| {
         Failure::new(
-            fgio_model::ErrorKind::OperationFailed.name(),
+            fgio_sys::ErrorKind::OperationFailed.name(),
             failure::FAILED,
             format!("cannot write manual pages to {}: {source}", out.display()),
             "name an existing directory that you may write to",

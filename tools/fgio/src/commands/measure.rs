@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fgio_model::measure::{self, Report, Target};
+use fgio_measure::{self as measure, Report, Target};
 use serde::Serialize;
 
 use crate::Context;
@@ -58,14 +58,14 @@ fn warn(context: &Context, arguments: &MeasureArguments, target: &Target) {
     let what = &target.what;
     let on = target.disk.as_ref().map_or(what, |disk| &disk.name);
     context.output.warning(
-        &format!("measuring {what} loads {on} fully for {time}: whatever else uses it is slow"),
+        &format!("measuring {what} loads {on} fully for {time}: other programs that use it are slow meanwhile"),
         "Ctrl-C ends it, and writes nothing",
     );
 }
 
 fn ended() -> Failure {
     Failure::new(
-        fgio_model::ErrorKind::OperationFailed.name(),
+        fgio_sys::ErrorKind::OperationFailed.name(),
         failure::FAILED,
         "ended before all was measured: no model was written",
         "run it again, with a shorter --seconds if it takes too long",

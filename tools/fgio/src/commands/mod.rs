@@ -3,6 +3,7 @@
 
 pub mod blame;
 pub mod doctor;
+pub mod export;
 pub mod generate;
 pub mod measure;
 pub mod profile;
@@ -20,11 +21,11 @@ use crate::Context;
 
 /// Warns when classes make no difference, since fgio schedules no disk.
 fn warn_unless_effective(context: &Context, what: &str) {
-    let disks = fgio_model::block::disks(&context.root).unwrap_or_default();
+    let disks = fgio_sys::block::disks(&context.root).unwrap_or_default();
     if disks.iter().any(|disk| disk.is_under_fgio()) {
         return;
     }
-    let reason = if fgio_model::module::is_loaded(&context.root) {
+    let reason = if fgio_sys::module::is_loaded(&context.root) {
         "no disk is under fgio"
     } else {
         "the module fgio is not loaded"

@@ -3,16 +3,15 @@
 
 use std::path::PathBuf;
 
-use fgio_model::control::{Control, DeviceFile};
-use fgio_model::tag::Class;
-use fgio_model::{Error, ErrorKind};
 use fgio_profile::procfs::{self, Users};
-use fgio_profile::{
-    CaseFailure, Fault, Library, Needs, Place, ProcessFacts, Profile, Rule, TaskFacts,
-};
+use fgio_profile::{Fault, Library, Needs, ProcessFacts, TaskFacts};
+use fgio_sys::class::Class;
+use fgio_sys::control::{Control, DeviceFile};
+use fgio_sys::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::Context;
+use crate::answer::profile::{Checked, Listed, Shown, Tested};
 use crate::cli::ProfileCommand;
 use crate::failure::{self, Failure};
 use crate::render;
@@ -24,16 +23,6 @@ pub fn profile(context: &Context, command: &ProfileCommand) -> Result<u8, Failur
         ProfileCommand::Check { files } => check(context, files),
         ProfileCommand::Test { pid } => test(context, *pid),
     }
-}
-
-/// A profile in a list.
-#[derive(Serialize)]
-pub struct Listed<'a> {
-    pub name: &'a str,
-    pub summary: &'a str,
-    pub program: &'a [String],
-    pub rules: usize,
-    pub files: &'a [PathBuf],
 }
 
 #[derive(Serialize)]
@@ -69,26 +58,6 @@ fn warn_of_refused(context: &Context, faults: &[Fault]) {
     for fault in faults {
         let message = format!("a profile is refused: {fault}");
         context.output.warning(&message, &fault.advice);
-    }
-}
-
-/// A rule as it is shown.
-#[derive(Serialize)]
-pub struct Shown<'a> {
-    pub name: &'a str,
-    pub class: Class,
-    pub why: Option<&'a str>,
-    pub place: &'a Place,
-}
-
-impl<'a> From<&'a Rule> for Shown<'a> {
-    fn from(rule: &'a Rule) -> Self {
-        Self {
-            name: &rule.name,
-            class: rule.class,
-            why: rule.why.as_deref(),
-            place: &rule.place,
-        }
     }
 }
 
@@ -129,27 +98,6 @@ fn not_found(message: String, advice: &str) -> Failure {
     Failure::new(kind, failure::NOT_FOUND, message, advice)
 }
 
-/// A profile that was checked.
-#[derive(Serialize)]
-pub struct Checked<'a> {
-    pub name: &'a str,
-    pub rules: usize,
-    pub cases: usize,
-    pub failures: Vec<CaseFailure>,
-}
-
-impl<'a> Checked<'a> {
-    fn new(profile: &'a Profile) -> Self {
-        let (cases, failures) = profile.check();
-        Self {
-            name: &profile.name,
-            rules: profile.rules.len(),
-            cases,
-            failures,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Check<'a> {
     profiles: Vec<Checked<'a>>,
@@ -178,17 +126,6 @@ fn check(context: &Context, files: &[PathBuf]) -> Result<u8, Failure> {
         true => failure::FAILED,
         false => failure::OK,
     })
-}
-
-/// What the profiles make of a thread.
-#[derive(Serialize)]
-pub struct Tested<'a> {
-    pub tid: i32,
-    pub comm: String,
-    pub class: Class,
-    pub rule: Option<Shown<'a>>,
-    /// The tag it has now; `None` when the module cannot be asked.
-    pub tag: Option<Class>,
 }
 
 #[derive(Serialize)]

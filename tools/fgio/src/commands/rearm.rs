@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio rearm`
 
-use fgio_model::block::{self, Disk};
-use fgio_model::control::{DeviceFile, Diagnosis};
-use fgio_model::inheritance::Watchdog;
-use fgio_model::{Error, Root};
+use fgio_sys::block::{self, Disk};
+use fgio_sys::control::{DeviceFile, Diagnosis};
+use fgio_sys::inheritance::Watchdog;
+use fgio_sys::{Error, Root};
 use serde::Serialize;
 
 use super::switch;
@@ -100,9 +100,9 @@ mod tests {
     use std::cell::{Cell, RefCell};
     use std::fs;
 
-    use fgio_model::Result;
-    use fgio_model::blame::Page;
-    use fgio_model::inheritance::{HookState, State};
+    use fgio_sys::Result;
+    use fgio_sys::inheritance::{HookState, State};
+    use fgio_sys::wait::Page;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use fgio_model::recording::{Limits, Writer};
 use fgio_model::sample::{Sample, Sampler};
+use fgio_store::{Limits, Writer};
 use serde::Serialize;
 
 use crate::Context;
@@ -105,6 +105,6 @@ fn tell_what_is_missing(context: &Context, sample: &Sample) {
     for note in &sample.notes {
         context
             .output
-            .warning(note, "what is missing now is missing in the recording");
+            .warning(note, "the recording lacks it too, until it can be read");
     }
 }

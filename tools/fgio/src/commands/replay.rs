@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio replay`: what `fgio record` recorded.
 
-use fgio_model::recording::Recording;
+use fgio_store::Recording;
 
 use crate::Context;
 use crate::cli::ReplayArguments;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use fgio_model::priority;
+use fgio_sys::priority;
 
 use crate::Context;
 use crate::cli::RunArguments;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio set`
 
-use fgio_model::setting::{self, Setting, Value};
+use fgio_sys::setting::{self, Setting, Value};
 use serde::Serialize;
 
 use crate::Context;

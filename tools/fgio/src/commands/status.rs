@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use fgio_model::counters::{self, Rates};
+use fgio_model::rates::{self, Rates};
 use fgio_model::status::{self, Status};
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ fn rates<'a>(before: &Status, now: &'a Status, elapsed: Duration) -> BTreeMap<&'
     now.devices
         .iter()
         .filter_map(|device| {
-            let rates = counters::rates(old(&device.device)?, device.counters.as_ref()?, elapsed);
+            let rates = rates::rates(old(&device.device)?, device.counters.as_ref()?, elapsed);
             Some((device.device.as_str(), rates))
         })
         .collect()

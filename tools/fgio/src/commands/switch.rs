@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio enable` and `fgio disable`.
 
-use fgio_model::drive::Outcome;
-use fgio_model::persist::{self, Persisted};
-use fgio_model::scheduler::{self, Disabled, Enabled, Options, Origin};
-use fgio_model::{Error, Root};
+use fgio_sys::drive::Outcome;
+use fgio_sys::persist::{self, Persisted};
+use fgio_sys::scheduler::{self, Disabled, Enabled, Options, Origin};
+use fgio_sys::{Error, Root};
 use serde::Serialize;
 
 use crate::Context;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio tag`
 
-use fgio_model::control::DeviceFile;
-use fgio_model::tag::{self, Class, Tagged};
+use fgio_sys::class::Class;
+use fgio_sys::control::DeviceFile;
+use fgio_sys::tag::{self, Tagged};
 use serde::Serialize;
 
 use crate::Context;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waits of foreground tasks as text.
 
-use fgio_model::blame::{Actions, Cause, Wait};
-use fgio_model::clock;
+use fgio_model::blame::Cause;
+use fgio_sys::clock;
+use fgio_sys::wait::{Actions, Wait};
 
 use super::{counted, wrapped_table};
-use crate::commands::blame::Answer;
+use crate::answer::blame::Answer;
 
 /// `fgio blame`
 pub fn summary(answer: &Answer, width: Option<u16>) -> String {
@@ -27,7 +28,7 @@ pub fn summary(answer: &Answer, width: Option<u16>) -> String {
             counted(answer.omitted, "other cause")
         );
     }
-    text += "\nFGIO: b boosted who was in the way, r promoted a request, s promoted a task\n      that slept for a slot, w let a writer go, - nothing\n";
+    text += "\nFGIO: b boosted a blocking task, r promoted a request, s promoted a task\n      that slept for a slot, w let a writer go, - nothing\n";
     text
 }
 
@@ -120,8 +121,9 @@ fn actions(actions: Actions) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::blame::Period;
-    use fgio_model::blame::{By, Kind, Step, Summary};
+    use crate::answer::blame::Period;
+    use fgio_model::blame::{By, Summary};
+    use fgio_sys::wait::{Kind, Step};
 
     const JOURNAL_COMMIT: u32 = 6;
     const IO: u32 = 24;

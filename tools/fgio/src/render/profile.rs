@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fgio_profile::{Fault, ProcessFacts, Profile};
 
 use super::{BOLD, RED, table, wrapped_table};
-use crate::commands::profile::{Checked, Listed, Shown, Tested};
+use crate::answer::profile::{Checked, Listed, Shown, Tested};
 
 pub fn list(profiles: &[Listed<'_>], masked: &[PathBuf], width: Option<u16>) -> String {
     let rows = profiles.iter().map(|profile| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings as text.
 
-use fgio_model::setting::{Setting, Value};
+use fgio_sys::setting::{Setting, Value};
 
 use super::{or_unknown, title, wrapped_table};
 
@@ -42,7 +42,7 @@ fn part(name: &str, settings: Vec<&Setting>, width: Option<u16>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fgio_model::setting;
+    use fgio_sys::setting;
 
     fn known() -> Vec<Setting> {
         let settings = setting::KNOWN.iter().map(|known| Setting {

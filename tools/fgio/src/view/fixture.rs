@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Samples of a system that does not exist, for tests.
 
-use fgio_model::blame::{Actions, Kind, Step, Wait};
-use fgio_model::counters::Counters;
-use fgio_model::inheritance::State;
 use fgio_model::sample::{DeviceSample, LoadedModule, Sample, Tags, Task, Waits};
+use fgio_sys::counters::Counters;
+use fgio_sys::inheritance::State;
+use fgio_sys::wait::{Actions, Kind, Step, Wait};
 
 const S: i64 = 1_000_000_000;
 pub const BEGIN_S: i64 = 1_700_000_000;

@@ -3,7 +3,7 @@
 
 pub mod draw;
 #[cfg(test)]
-mod fixture;
+pub mod fixture;
 mod keys;
 pub mod source;
 pub mod terminal;

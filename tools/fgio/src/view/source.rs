@@ -4,9 +4,10 @@
 use std::time::{Duration, Instant};
 
 use fgio_model::activity::{Activity, Report};
-use fgio_model::recording::Recording;
 use fgio_model::sample::{Sample, Sampler};
-use fgio_model::{Result, clock};
+use fgio_store::Recording;
+use fgio_store::Result;
+use fgio_sys::clock;
 use serde::Serialize;
 
 use super::Seek;
@@ -272,7 +273,7 @@ fn whole_duration(ns: i64) -> String {
 mod tests {
     use std::path::Path;
 
-    use fgio_model::recording::{Limits, Writer};
+    use fgio_store::{Limits, Writer};
 
     use super::super::fixture::{BEGIN_S, sample, sample_without_module};
     use super::*;

@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use fgio_model::control::Info;
-use fgio_model::{Result, Root};
+use fgio_sys::control::Info;
+use fgio_sys::{Result, Root};
 
 use super::*;
 

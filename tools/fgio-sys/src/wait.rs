@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The waits of foreground tasks, as the module tells of them.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::clock::milliseconds;
+use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, WAIT_KIND_NAMES, wait};
+
+/// What was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kind(u32);
+
+impl Kind {
+    pub const NONE: Self = Self(wait::NONE);
+
+    /// The kind that the module calls `number`, `enum fgio_wait_kind`.
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    fn names(self) -> Option<&'static (&'static str, &'static str)> {
+        WAIT_KIND_NAMES.get(self.0 as usize)
+    }
+
+    /// The name used in JSON.
+    pub fn name(self) -> String {
+        self.names()
+            .map_or_else(|| format!("kind-{}", self.0), |names| names.0.to_owned())
+    }
+
+    /// The name for people.
+    pub fn label(self) -> String {
+        self.names().map_or_else(
+            || format!("wait of kind {}", self.0),
+            |names| names.1.to_owned(),
+        )
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = WAIT_KIND_NAMES.iter().position(|names| names.0 == name);
+        let number = known.map(|number| number as u32).or_else(|| {
+            let number = name.strip_prefix("kind-")?;
+            number.parse().ok()
+        });
+        number
+            .map(Self)
+            .ok_or_else(|| D::Error::custom(format!("no kind of wait is called {name:?}")))
+    }
+}
+
+/// A task on the way from a wait to its cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// `None` when it is not known.
+    pub tid: Option<i32>,
+    pub comm: Option<String>,
+    /// What it waited for itself; `None` when it was running, or waited for
+    /// something that is not followed.
+    pub kind: Option<Kind>,
+}
+
+/// What the module did about a wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Actions {
+    /// Somebody on the way was boosted.
+    pub boosted: bool,
+    pub promoted_request: bool,
+    pub promoted_sleeper: bool,
+    pub promoted_writer: bool,
+}
+
+/// A wait of a foreground task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// When it ended, nanoseconds of `CLOCK_MONOTONIC`.
+    pub end_ns: u64,
+    pub waited_ms: f64,
+    pub tid: i32,
+    pub comm: String,
+    pub kind: Kind,
+    /// What the task waited for in the end, when the wait contained another;
+    /// else the same as `kind`.
+    pub inner_kind: Kind,
+    /// What was waited for: has no meaning but equality.
+    #[serde(serialize_with = "hexadecimal", deserialize_with = "from_hexadecimal")]
+    pub object: u64,
+    /// Who was waited for, whom that one waited for, and so on.
+    pub steps: Vec<Step>,
+    pub actions: Actions,
+}
+
+/// Not every reader of JSON keeps numbers of 64 bits.
+fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format!("{number:#x}"))
+}
+
+fn from_hexadecimal<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<u64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let digits = text.strip_prefix("0x").unwrap_or(&text);
+    u64::from_str_radix(digits, 16).map_err(D::Error::custom)
+}
+
+fn known(text: &[u8]) -> Option<String> {
+    Some(uapi::text(text)).filter(|text| !text.is_empty())
+}
+
+impl Step {
+    fn from_kernel(step: &FgioBlameStep) -> Self {
+        Self {
+            tid: Some(step.tid).filter(|&tid| tid != 0),
+            comm: known(&step.comm),
+            kind: Some(Kind(step.kind)).filter(|&kind| kind != Kind::NONE),
+        }
+    }
+}
+
+impl Wait {
+    pub fn from_kernel(entry: &FgioBlameEntry) -> Self {
+        let steps = (entry.steps as usize).min(entry.step.len());
+        let did = |bit| entry.actions & bit != 0;
+        let kind = Kind(entry.kind);
+        let inner_kind = Kind(entry.inner_kind);
+        Self {
+            end_ns: entry.end_ns,
+            waited_ms: milliseconds(entry.waited_ns),
+            tid: entry.tid,
+            comm: uapi::text(&entry.comm),
+            kind,
+            inner_kind: if inner_kind == Kind::NONE {
+                kind
+            } else {
+                inner_kind
+            },
+            object: entry.object,
+            steps: entry.step[..steps].iter().map(Step::from_kernel).collect(),
+            actions: Actions {
+                boosted: did(uapi::BLAME_BOOSTED),
+                promoted_request: did(uapi::BLAME_PROMOTED_REQUEST),
+                promoted_sleeper: did(uapi::BLAME_PROMOTED_SLEEPER),
+                promoted_writer: did(uapi::BLAME_PROMOTED_WRITER),
+            },
+        }
+    }
+
+    /// What was waited for, and what for in the end.
+    pub fn what(&self) -> String {
+        let kind = self.kind.label();
+        if self.inner_kind == self.kind {
+            return kind;
+        }
+        format!("{kind}: {}", self.inner_kind.label())
+    }
+
+    /// Like [`Wait::what`], without what the last step says anyhow.
+    fn first_part(&self) -> String {
+        let last = self.steps.last().and_then(|step| step.kind);
+        if last == Some(self.inner_kind) {
+            return self.kind.label();
+        }
+        self.what()
+    }
+
+    /// Who waited for what and whom, down to the cause.
+    pub fn chain(&self) -> String {
+        let mut text = format!("{}[{}] -> {}", self.comm, self.tid, self.first_part());
+        for step in &self.steps {
+            let comm = step.comm.as_deref().unwrap_or("?");
+            text += &match step.tid {
+                Some(tid) => format!(" -> {comm}[{tid}]"),
+                None => format!(" -> {comm}"),
+            };
+            if let Some(kind) = step.kind {
+                text += &format!(" -> {}", kind.label());
+            }
+        }
+        text
+    }
+
+    /// The same without what tells one task of a name from another.
+    pub fn chain_of_names(&self) -> String {
+        let mut text = format!("{} -> {}", general(&self.comm), self.first_part());
+        for step in &self.steps {
+            text += &format!(" -> {}", step.general_name());
+            if let Some(kind) = step.kind {
+                text += &format!(" -> {}", kind.label());
+            }
+        }
+        text
+    }
+}
+
+impl Step {
+    /// Its name for all tasks like it; `?` when it is not known.
+    pub fn general_name(&self) -> &str {
+        self.comm.as_deref().map_or("?", general)
+    }
+}
+
+/// The name of a task for all tasks like it: any worker of the kernel may do
+/// the next piece of work.
+fn general(comm: &str) -> &str {
+    if comm.starts_with("kworker/") {
+        return "kworker";
+    }
+    comm
+}
+
+/// What one call of the module gave.
+#[derive(Debug)]
+pub struct Page {
+    pub waits: Vec<Wait>,
+    /// Where to go on.
+    pub cursor: u64,
+    /// Waits before the cursor that were overwritten before they were read.
+    pub lost: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> [u8; 16] {
+        let mut field = [0; 16];
+        field[..text.len()].copy_from_slice(text.as_bytes());
+        field
+    }
+
+    fn step(tid: i32, comm: &str, kind: u32) -> FgioBlameStep {
+        FgioBlameStep {
+            tid,
+            kind,
+            comm: name(comm),
+        }
+    }
+
+    fn entry(kind: u32, waited_ms: u64, steps: &[FgioBlameStep]) -> FgioBlameEntry {
+        let mut entry = FgioBlameEntry {
+            waited_ns: waited_ms * 1_000_000,
+            tid: 123,
+            kind,
+            inner_kind: kind,
+            steps: steps.len() as u32,
+            comm: name("postgres"),
+            ..FgioBlameEntry::default()
+        };
+        entry.step[..steps.len()].copy_from_slice(steps);
+        entry
+    }
+
+    #[test]
+    fn every_kind_has_names() {
+        let mut names: Vec<String> = (0..wait::KINDS).map(|kind| Kind(kind).name()).collect();
+        assert_eq!(Kind(wait::IO).name(), "io");
+        assert_eq!(Kind(wait::ADMISSION).label(), "slot of the queue");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), wait::KINDS as usize);
+        assert_eq!(Kind(99).name(), "kind-99");
+        assert!((0..wait::KINDS).all(|kind| Kind(kind).label().len() <= 24));
+    }
+
+    #[test]
+    fn chains_are_written_out() {
+        let mut entry = entry(
+            wait::RWSEM_WRITE,
+            5,
+            &[
+                step(99, "checkpointer", wait::JOURNAL_COMMIT),
+                step(50, "jbd2/sda-8", wait::IO),
+            ],
+        );
+        assert_eq!(
+            Wait::from_kernel(&entry).chain(),
+            "postgres[123] -> inode/rw lock (write) -> checkpointer[99] -> journal commit -> jbd2/sda-8[50] -> device I/O"
+        );
+        entry.inner_kind = wait::IO;
+        let chain = Wait::from_kernel(&entry).chain();
+        assert!(chain.starts_with("postgres[123] -> inode/rw lock (write) -> "));
+        entry.inner_kind = wait::ADMISSION;
+        entry.step[1] = step(0, "", wait::NONE);
+        let wait = Wait::from_kernel(&entry);
+        assert!(wait.chain().ends_with(" -> journal commit -> ?"));
+        assert!(
+            wait.chain()
+                .contains("inode/rw lock (write): slot of the queue")
+        );
+        assert_eq!(wait.steps[1].tid, None);
+    }
+
+    #[test]
+    fn more_steps_than_fit_are_not_believed() {
+        let mut entry = entry(wait::MUTEX, 1, &[]);
+        entry.steps = 1000;
+        assert_eq!(Wait::from_kernel(&entry).steps.len(), uapi::BLAME_STEPS);
+    }
+
+    #[test]
+    fn json_names_kinds() {
+        let wait = Wait::from_kernel(&entry(wait::FUTEX, 1, &[step(0, "", wait::NONE)]));
+        let json = serde_json::to_value(&wait).unwrap();
+        assert_eq!(json["kind"], "futex");
+        assert_eq!(json["waited_ms"], 1.0);
+        assert_eq!(json["object"], "0x0");
+        assert_eq!(json["steps"][0]["tid"], serde_json::Value::Null);
+        assert_eq!(json["steps"][0]["kind"], serde_json::Value::Null);
+        assert_eq!(json["actions"]["boosted"], false);
+    }
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Answers that are both put together and drawn in several steps.
+
+pub mod blame;
+pub mod profile;
