@@ -5,8 +5,8 @@
  * is no arm.
  *
  * Reads go before writes, since a task waits for nearly every read and for few
- * writes; but after FGIO_ORDER_STARVED times, it is the turn of the writes. One
- * time is, depending on what the order is for:
+ * writes; but after FGIO_ORDER_STARVED times, it is the turn of the writes. A
+ * time is, depending on the purpose of the order:
  *
  * - FGIO_ORDER_SWEEP, for a disk that rotates: up to FGIO_ORDER_BATCH requests
  *   of one direction, in the order of their sectors, upwards from the last one.

@@ -12,7 +12,7 @@
  * is that of NCQ (the PRIO field of ACS), of which the standard only says that
  * a drive should serve high before normal. Here it decides at each point where
  * commands wait for their turn, the arm, the controller, the dies, and room in
- * the write cache: high goes first, and what has begun is not interrupted. A
+ * the write cache: high goes first, and no operation is interrupted. A
  * normal command that has waited for priority_age_ns counts as high, lest it
  * starve; no vendor publishes its own figure. Destaging, programs and flushes
  * compete as ever: they have no priority.

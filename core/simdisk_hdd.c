@@ -113,7 +113,7 @@ struct hdd_state {
 	struct hdd_log log;	/* last: its end depends on the drive */
 };
 
-/* What the arm could do next. */
+/* A candidate for the arm's next operation. */
 struct hdd_choice {
 	u32 index;		/* in queue or extent */
 	u64 position_ns;

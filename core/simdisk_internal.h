@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the timing models share: slots, an event queue, a random source. A model
+ * Common to the timing models: slots, an event queue, a random source. A model
  * (an engine) sees a command once in submit() and then its own events, each at
  * its time; model->clock is the current time in both.
  */

@@ -349,7 +349,7 @@ bool simdisk_submit(struct simdisk_model *model, u64 now, u32 slot,
 	if (!acceptable(model, slot, request))
 		return false;
 	/*
-	 * What is due before the command arrives must be decided without
+	 * Events due before the command arrives must be decided without
 	 * knowing of it.
 	 */
 	run_until(model, now);

@@ -38,8 +38,7 @@ void simdisk_volume_defaults(struct simdisk_parameters *parameters)
 		.hw_queues = 1,
 		.queue_depth = 128,
 		/*
-		 * What such volumes announce, and the size that still counts as
-		 * one I/O.
+		 * Such volumes announce this; larger I/Os count as several.
 		 */
 		.max_sectors = 512,
 		.max_segments = 128,
