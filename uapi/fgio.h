@@ -119,35 +119,47 @@ struct fgio_rearm {
 	__u32 reserved;
 };
 
-/* Values of fgio_blame_entry.kind and fgio_blame_step.kind: what was waited for. */
+/*
+ * What foreground threads wait for, the values of fgio_blame_entry.kind and
+ * fgio_blame_step.kind: X(NAME, value, name for programs, name for people).
+ * The tools read this list when they are built. A value, once released, keeps
+ * its meaning; new kinds are added at the end.
+ */
+#define FGIO_WAIT_KIND_LIST(X)						\
+	X(NONE, 0, "none", "nothing known")				\
+	X(MUTEX, 1, "mutex", "mutex")					\
+	X(RWSEM_READ, 2, "rwsem-read", "inode/rw lock (read)")		\
+	X(RWSEM_WRITE, 3, "rwsem-write", "inode/rw lock (write)")	\
+	X(SEMAPHORE, 4, "semaphore", "semaphore")			\
+	X(PERCPU_RWSEM, 5, "percpu-rwsem", "per-CPU rw lock")		\
+	X(JOURNAL_COMMIT, 6, "journal-commit", "journal commit")	\
+	X(JOURNAL_LOCKED, 7, "journal-locked", "locked transaction")	\
+	X(JOURNAL_UPDATES, 8, "journal-updates", "open journal handles") \
+	X(JOURNAL_SPACE, 9, "journal-space", "room in the journal")	\
+	X(JOURNAL_FAST, 10, "journal-fast", "fast commit")		\
+	X(JOURNAL_SHADOW, 11, "journal-shadow", "buffer being journalled") \
+	X(XFS_LOG, 12, "xfs-log", "XFS log")				\
+	X(XFS_BUFFER, 13, "xfs-buffer", "XFS buffer")			\
+	X(PAGE_LOCK, 14, "page-lock", "page lock")			\
+	X(PAGE_WRITEBACK, 15, "page-writeback", "page under writeback")	\
+	X(BUFFER, 16, "buffer", "buffer I/O")				\
+	X(FILE_WRITEBACK, 17, "file-writeback", "writeback of the file") \
+	X(FUTEX, 18, "futex", "user lock")				\
+	X(CONDITION, 19, "condition", "user condition")			\
+	X(SYSV_SEMAPHORE, 20, "sysv-semaphore", "System V semaphore")	\
+	X(THREAD, 21, "thread", "thread named by hint")			\
+	X(ADMISSION, 22, "admission", "slot of the queue")		\
+	X(DIRTY, 23, "dirty", "dirty limit")				\
+	X(IO, 24, "io", "device I/O")
+
+#define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
+
 enum fgio_wait_kind {
-	FGIO_WAIT_NONE = 0,
-	FGIO_WAIT_MUTEX = 1,
-	FGIO_WAIT_RWSEM_READ = 2,
-	FGIO_WAIT_RWSEM_WRITE = 3,
-	FGIO_WAIT_SEMAPHORE = 4,
-	FGIO_WAIT_PERCPU_RWSEM = 5,
-	FGIO_WAIT_JOURNAL_COMMIT = 6,	/* a transaction to be committed */
-	FGIO_WAIT_JOURNAL_LOCKED = 7,	/* a locked transaction to go away */
-	FGIO_WAIT_JOURNAL_UPDATES = 8,	/* open handles to be closed */
-	FGIO_WAIT_JOURNAL_SPACE = 9,	/* room in the log */
-	FGIO_WAIT_JOURNAL_FAST = 10,	/* a fast commit */
-	FGIO_WAIT_JOURNAL_SHADOW = 11,	/* a buffer that is being journalled */
-	FGIO_WAIT_XFS_LOG = 12,
-	FGIO_WAIT_XFS_BUFFER = 13,
-	FGIO_WAIT_PAGE_LOCK = 14,
-	FGIO_WAIT_PAGE_WRITEBACK = 15,
-	FGIO_WAIT_BUFFER = 16,
-	FGIO_WAIT_FILE_WRITEBACK = 17,	/* a range of a file to be written */
-	FGIO_WAIT_FUTEX = 18,		/* a lock in user space, its owner known */
-	FGIO_WAIT_CONDITION = 19,	/* in user space, helpers by history */
-	FGIO_WAIT_SYSV_SEMAPHORE = 20,
-	FGIO_WAIT_THREAD = 21,		/* as the application said */
-	FGIO_WAIT_ADMISSION = 22,	/* a slot of the block layer's queue */
-	FGIO_WAIT_DIRTY = 23,		/* fewer dirty pages */
-	FGIO_WAIT_IO = 24,		/* a device, not further known */
+	FGIO_WAIT_KIND_LIST(FGIO_WAIT_KIND_VALUE)
 	FGIO_WAIT_KINDS,
 };
+
+#undef FGIO_WAIT_KIND_VALUE
 
 /**
  * struct fgio_wait_for - the calling thread waits for another

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `uapi/fgio.h` in Rust.
 //!
-//! Written by hand, because users who build the tools need not have libclang;
-//! `tests/uapi_layout.rs` compares it with the header.
+//! Kinds of waits come from the list in the header, by `build.rs`. The rest is written
+//! by hand, because building the tools must not take libclang; `tests/uapi_layout.rs`
+//! compares all of it with the header.
 
 use rustix::ioctl::{Opcode, opcode};
 
@@ -23,36 +24,7 @@ pub const HOOK_BLOCK_BIO_QUEUE: u32 = 1 << 0;
 /// `FGIO_HOOK_SCHED_PROCESS_EXIT`
 pub const HOOK_SCHED_PROCESS_EXIT: u32 = 1 << 1;
 
-/// The values of `enum fgio_wait_kind`.
-pub mod wait {
-    pub const NONE: u32 = 0;
-    pub const MUTEX: u32 = 1;
-    pub const RWSEM_READ: u32 = 2;
-    pub const RWSEM_WRITE: u32 = 3;
-    pub const SEMAPHORE: u32 = 4;
-    pub const PERCPU_RWSEM: u32 = 5;
-    pub const JOURNAL_COMMIT: u32 = 6;
-    pub const JOURNAL_LOCKED: u32 = 7;
-    pub const JOURNAL_UPDATES: u32 = 8;
-    pub const JOURNAL_SPACE: u32 = 9;
-    pub const JOURNAL_FAST: u32 = 10;
-    pub const JOURNAL_SHADOW: u32 = 11;
-    pub const XFS_LOG: u32 = 12;
-    pub const XFS_BUFFER: u32 = 13;
-    pub const PAGE_LOCK: u32 = 14;
-    pub const PAGE_WRITEBACK: u32 = 15;
-    pub const BUFFER: u32 = 16;
-    pub const FILE_WRITEBACK: u32 = 17;
-    pub const FUTEX: u32 = 18;
-    pub const CONDITION: u32 = 19;
-    pub const SYSV_SEMAPHORE: u32 = 20;
-    pub const THREAD: u32 = 21;
-    pub const ADMISSION: u32 = 22;
-    pub const DIRTY: u32 = 23;
-    pub const IO: u32 = 24;
-    /// How many kinds there are: none is as large.
-    pub const KINDS: u32 = 25;
-}
+include!(concat!(env!("OUT_DIR"), "/wait_kinds.rs"));
 
 /// `FGIO_HOOK_WORKS`
 pub const HOOK_WORKS: u32 = 1 << 0;

@@ -5,40 +5,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::clock::milliseconds;
-use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, wait};
+use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, WAIT_KIND_NAMES, wait};
 
 /// What was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind(u32);
-
-/// The names of each kind: for JSON, for people.
-const KINDS: [(&str, &str); wait::KINDS as usize] = [
-    ("none", "nothing known"),
-    ("mutex", "mutex"),
-    ("rwsem-read", "inode/rw lock (read)"),
-    ("rwsem-write", "inode/rw lock (write)"),
-    ("semaphore", "semaphore"),
-    ("percpu-rwsem", "per-CPU rw lock"),
-    ("journal-commit", "journal commit"),
-    ("journal-locked", "locked transaction"),
-    ("journal-updates", "open journal handles"),
-    ("journal-space", "room in the journal"),
-    ("journal-fast", "fast commit"),
-    ("journal-shadow", "buffer being journalled"),
-    ("xfs-log", "XFS log"),
-    ("xfs-buffer", "XFS buffer"),
-    ("page-lock", "page lock"),
-    ("page-writeback", "page under writeback"),
-    ("buffer", "buffer I/O"),
-    ("file-writeback", "writeback of the file"),
-    ("futex", "user lock"),
-    ("condition", "user condition"),
-    ("sysv-semaphore", "System V semaphore"),
-    ("thread", "thread named by hint"),
-    ("admission", "slot of the queue"),
-    ("dirty", "dirty limit"),
-    ("io", "device I/O"),
-];
 
 impl Kind {
     pub const NONE: Self = Self(wait::NONE);
@@ -49,7 +20,7 @@ impl Kind {
     }
 
     fn names(self) -> Option<&'static (&'static str, &'static str)> {
-        KINDS.get(self.0 as usize)
+        WAIT_KIND_NAMES.get(self.0 as usize)
     }
 
     /// The name used in JSON.
@@ -76,7 +47,7 @@ impl Serialize for Kind {
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = KINDS.iter().position(|names| names.0 == name);
+        let known = WAIT_KIND_NAMES.iter().position(|names| names.0 == name);
         let number = known.map(|number| number as u32).or_else(|| {
             let number = name.strip_prefix("kind-")?;
             number.parse().ok()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setting.rs` against the parameters that `kmod/` declares.
+//! `uapi/fgio_settings.h` against the parameters that `kmod/` declares.
 
 #![allow(clippy::unwrap_used, reason = "a failure to prepare a test is a panic")]
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fgio_sys::setting::KNOWN;
 
@@ -17,11 +17,7 @@ const DECLARATIONS: [&str; 2] = ["MODULE_PARM_DESC(", "\nMECHANISM("];
 fn declared() -> BTreeMap<String, String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod");
     let mut parameters = BTreeMap::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "c") {
-            continue;
-        }
+    for path in sources(&directory) {
         let text = fs::read_to_string(path).unwrap();
         for declaration in DECLARATIONS {
             let found = text.split(declaration).skip(1);
@@ -29,6 +25,20 @@ fn declared() -> BTreeMap<String, String> {
         }
     }
     parameters
+}
+
+/// The C files of the module, in all its folders but that of the lab's disk.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("simdisk") {
+            sources.extend(self::sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "c") {
+            sources.push(path);
+        }
+    }
+    sources
 }
 
 /// `None` for what only tests of the module use, and in definitions of macros.

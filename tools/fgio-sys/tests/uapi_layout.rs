@@ -12,6 +12,7 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 use std::process::Command;
 
+use fgio_sys::setting::KNOWN;
 use fgio_sys::uapi::*;
 
 const CONSTANTS: [(&str, u64); 57] = [
@@ -77,6 +78,9 @@ const CONSTANTS: [(&str, u64); 57] = [
     ("sizeof(FGIO_DEVICE_PATH) - 1", DEVICE_PATH.len() as u64),
 ];
 
+/// Counts the settings that C sees; arguments that no macro uses are dropped.
+const SETTINGS: &str = "0 FGIO_SETTING_LIST(ONE, ONE, ONE, ONE, ONE)";
+
 macro_rules! layout {
     ($($c:literal => $rust:ty { $($field:ident),+ $(,)? })+) => {
         vec![$(
@@ -117,7 +121,9 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_word_at" => FgioWordAt { address }
     };
     let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value));
-    constants.into_iter().chain(layouts).collect()
+    let settings = [(SETTINGS.to_owned(), KNOWN.len() as u64)];
+    let all = constants.into_iter().chain(settings);
+    all.chain(layouts).collect()
 }
 
 /// Compiles and runs a program that prints `expression` and its value in lines.
@@ -127,7 +133,8 @@ fn values_in_c(expressions: impl Iterator<Item = String>) -> BTreeMap<String, u6
     let source = directory.path().join("print.c");
     let program = directory.path().join("print");
     let mut text = String::from(
-        "#include <stddef.h>\n#include <stdio.h>\n#include \"fgio.h\"\nint main(void)\n{\n",
+        "#include <stddef.h>\n#include <stdio.h>\n#include \"fgio.h\"\n\
+         #include \"fgio_settings.h\"\n#define ONE(...) + 1\nint main(void)\n{\n",
     );
     for expression in expressions {
         text += &format!(

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The settings of the fgio module, /sys/module/fgio/parameters: their names,
+ * defaults, bounds and purposes. The tools read this list when they are built,
+ * and a test compares it with the parameters that kmod/ declares. It is no part
+ * of the ABI: a module may lack settings, or have others.
+ *
+ *   SWITCH(name, purpose, what is missing while it is off): on by default
+ *   NUMBER(name, default, lowest, highest, purpose)
+ *   UNBOUNDED(name, default, purpose): a number without stated bounds
+ *   AS_SYSTEM(name, purpose): a number whose default follows the system
+ *   LIST(name, default, purpose): text
+ *
+ * The name of a number ends with its unit, if it has one.
+ */
+#ifndef _UAPI_FGIO_SETTINGS_H
+#define _UAPI_FGIO_SETTINGS_H
+
+#define FGIO_SETTING_LIST(SWITCH, NUMBER, UNBOUNDED, AS_SYSTEM, LIST)	\
+	SWITCH(stamp,							\
+		"decide the class of each I/O",				\
+		"all I/O counts as non-critical")			\
+	SWITCH(admission,						\
+		"keep the slots of the two classes apart",		\
+		"foreground I/O waits for a slot behind background I/O") \
+	SWITCH(queue,							\
+		"let critical requests overtake others in the queue",	\
+		"requests leave the queue in one order for all")	\
+	SWITCH(drive_priority,						\
+		"give critical requests the drive's own priority "	\
+		"where it is on",					\
+		"a drive serves critical requests in its own order")	\
+	SWITCH(locks,							\
+		"find who holds the kernel lock that the "		\
+		"foreground waits for",					\
+		"foreground tasks wait unhelped for kernel locks")	\
+	SWITCH(journal,							\
+		"find who keeps the foreground waiting in a journal",	\
+		"foreground tasks wait unhelped for journals "		\
+		"(jbd2, XFS)")						\
+	SWITCH(io,							\
+		"promote I/O under way that the foreground waits for",	\
+		"foreground tasks wait unhelped for I/O of others")	\
+	SWITCH(user,							\
+		"find who holds locks of user space that the "		\
+		"foreground waits for",					\
+		"foreground tasks wait unhelped for locks and "		\
+		"conditions of user space")				\
+	SWITCH(commits,							\
+		"hurry whoever syncs or writes a file that the "	\
+		"foreground syncs",					\
+		"commits wait unhelped for others that sync the "	\
+		"same log")						\
+	SWITCH(transitive,						\
+		"follow chains of waits beyond the first step",		\
+		"only who is waited for directly is helped")		\
+	SWITCH(pagecache,						\
+		"limit the dirty pages of non-critical writers",	\
+		"background writers may fill the page cache")		\
+	SWITCH(boost,							\
+		"act on what is found; off: diagnosis only",		\
+		"nothing is boosted or promoted: diagnosis only")	\
+	SWITCH(watchdog,						\
+		"let everything through when I/O stops moving",		\
+		"I/O that fgio keeps from moving is not noticed")	\
+	SWITCH(foreground_ioprio,					\
+		"let I/O priority best-effort 0 count while no "	\
+		"cgroups are listed",					\
+		"I/O priority best-effort 0 makes no I/O critical")	\
+	NUMBER(walk_interval_us, 2000, 50, 1000000,			\
+		"time between walks over the waits")			\
+	NUMBER(walk_delay_us, 100, 50, 1000000,				\
+		"time from a wait's begin to its first walk")		\
+	UNBOUNDED(blame_threshold_us, 10000,				\
+		"shortest wait that `fgio blame` remembers")		\
+	NUMBER(helper_window_ms, 1000, 1, 60000,			\
+		"how long who acted on something counts as its helper")	\
+	NUMBER(dirty_limit_percent, 1, 0, 100,				\
+		"share of memory that non-critical writers may dirty")	\
+	NUMBER(dirty_limit_ms, 100, 0, 60000,				\
+		"and no more than is written in this time; 0: no "	\
+		"such limit")						\
+	NUMBER(dirty_park_max_ms, 200, 0, 60000,			\
+		"longest stay of a writer at the dirty limit")		\
+	NUMBER(gate, 0, 0, 2,						\
+		"for comparison: others wait at the system call, "	\
+		"by priority (1) or deadline (2)")			\
+	NUMBER(watchdog_ms, 30000, 1000, 3600000,			\
+		"how long I/O may stand still before all is let "	\
+		"through; 0: for ever")					\
+	NUMBER(user_foreground_max, 4096, 0, 1048576,			\
+		"foreground threads of one user, and threads that "	\
+		"declare waits; CAP_SYS_NICE is exempt")		\
+	LIST(foreground_cgroups, "any",					\
+		"cgroups (PATH or PATH=MAX,...) whose threads "		\
+		"users may make foreground")				\
+	NUMBER(blame_entries, 2048, 16, 1048576,			\
+		"waits that are remembered for `fgio blame`")		\
+	UNBOUNDED(hook_sleepers_max, 4096,				\
+		"tasks that can be inside a hooked function at once")	\
+	UNBOUNDED(waits_max, 16384,					\
+		"tasks that can wait or be boosted at once")		\
+	UNBOUNDED(tags_max, 65536,					\
+		"threads that can be tagged at once")			\
+	AS_SYSTEM(max_slots,						\
+		"requests scheduled per set of tags, the rest pass "	\
+		"in order of arrival")
+
+#endif
