@@ -22,7 +22,8 @@
 		"all I/O counts as non-critical")			\
 	SWITCH(admission,						\
 		"keep the slots of the two classes apart",		\
-		"foreground I/O waits for a slot behind background I/O") \
+		"foreground I/O waits for a slot behind background "	\
+		"I/O")							\
 	SWITCH(queue,							\
 		"let critical requests overtake others in the queue",	\
 		"requests leave the queue in one order for all")	\
@@ -31,34 +32,36 @@
 		"where it is on",					\
 		"a drive serves critical requests in its own order")	\
 	SWITCH(locks,							\
-		"find who holds the kernel lock that the "		\
-		"foreground waits for",					\
+		"find the holders of kernel locks that foreground "	\
+		"tasks wait for",					\
 		"foreground tasks wait unhelped for kernel locks")	\
 	SWITCH(journal,							\
-		"find who keeps the foreground waiting in a journal",	\
-		"foreground tasks wait unhelped for journals "		\
-		"(jbd2, XFS)")						\
+		"find the tasks that delay foreground tasks in a "	\
+		"journal",						\
+		"foreground tasks wait unhelped for journals (jbd2, "	\
+		"XFS)")							\
 	SWITCH(io,							\
-		"promote I/O under way that the foreground waits for",	\
+		"promote outstanding I/O that foreground tasks wait "	\
+		"for",							\
 		"foreground tasks wait unhelped for I/O of others")	\
 	SWITCH(user,							\
-		"find who holds locks of user space that the "		\
-		"foreground waits for",					\
+		"find the holders of user-space locks that "		\
+		"foreground tasks wait for",				\
 		"foreground tasks wait unhelped for locks and "		\
 		"conditions of user space")				\
 	SWITCH(commits,							\
-		"hurry whoever syncs or writes a file that the "	\
-		"foreground syncs",					\
+		"boost tasks that sync or write a file that "		\
+		"foreground tasks sync",				\
 		"commits wait unhelped for others that sync the "	\
 		"same log")						\
 	SWITCH(transitive,						\
 		"follow chains of waits beyond the first step",		\
-		"only who is waited for directly is helped")		\
+		"only the first task of a chain of waits is boosted")	\
 	SWITCH(pagecache,						\
 		"limit the dirty pages of non-critical writers",	\
 		"background writers may fill the page cache")		\
 	SWITCH(boost,							\
-		"act on what is found; off: diagnosis only",		\
+		"boost and promote; off: diagnosis only",		\
 		"nothing is boosted or promoted: diagnosis only")	\
 	SWITCH(watchdog,						\
 		"let everything through when I/O stops moving",		\
@@ -72,30 +75,32 @@
 	NUMBER(walk_delay_us, 100, 50, 1000000,				\
 		"time from a wait's begin to its first walk")		\
 	UNBOUNDED(blame_threshold_us, 10000,				\
-		"shortest wait that `fgio blame` remembers")		\
+		"shortest wait kept for `fgio blame`")			\
 	NUMBER(helper_window_ms, 1000, 1, 60000,			\
-		"how long who acted on something counts as its helper")	\
+		"time for which a task that signalled a condition "	\
+		"counts as its waker")					\
 	NUMBER(dirty_limit_percent, 1, 0, 100,				\
-		"share of memory that non-critical writers may dirty")	\
+		"share of memory that non-critical writers may "	\
+		"dirty")						\
 	NUMBER(dirty_limit_ms, 100, 0, 60000,				\
-		"and no more than is written in this time; 0: no "	\
-		"such limit")						\
+		"dirty data at most as the device writes in this "	\
+		"time; 0: no such limit")				\
 	NUMBER(dirty_park_max_ms, 200, 0, 60000,			\
 		"longest stay of a writer at the dirty limit")		\
 	NUMBER(gate, 0, 0, 2,						\
-		"for comparison: others wait at the system call, "	\
-		"by priority (1) or deadline (2)")			\
+		"for comparison: others wait at the system call, by "	\
+		"priority (1) or deadline (2)")				\
 	NUMBER(watchdog_ms, 30000, 1000, 3600000,			\
-		"how long I/O may stand still before all is let "	\
-		"through; 0: for ever")					\
+		"time without progress until all I/O is let "		\
+		"through; 0: never")					\
 	NUMBER(user_foreground_max, 4096, 0, 1048576,			\
 		"foreground threads of one user, and threads that "	\
 		"declare waits; CAP_SYS_NICE is exempt")		\
 	LIST(foreground_cgroups, "any",					\
-		"cgroups (PATH or PATH=MAX,...) whose threads "		\
-		"users may make foreground")				\
+		"cgroups (PATH or PATH=MAX,...) whose threads users "	\
+		"may make foreground")					\
 	NUMBER(blame_entries, 2048, 16, 1048576,			\
-		"waits that are remembered for `fgio blame`")		\
+		"waits kept for `fgio blame`")				\
 	UNBOUNDED(hook_sleepers_max, 4096,				\
 		"tasks that can be inside a hooked function at once")	\
 	UNBOUNDED(waits_max, 16384,					\

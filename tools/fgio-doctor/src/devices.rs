@@ -104,7 +104,7 @@ fn drive_priority(disk: &Disk) -> Finding {
     let Some(priority) = drive::priority(disk) else {
         return Finding::info(
             ID,
-            "the drive has no priority command that the kernel uses: what it was given, it serves in its own order",
+            "the drive has no priority command that the kernel uses: it serves requests in its own order",
         );
     };
     let command = priority.command.name();
@@ -116,14 +116,14 @@ fn drive_priority(disk: &Disk) -> Finding {
         (false, Some(true)) => Finding::warning(
             ID,
             format!(
-                "fgio tells the drive what is critical ({command}), but the drive's own knob is off"
+                "fgio marks critical requests for the drive ({command}), but the drive's own setting is off"
             ),
             format!("run `fgio enable {}`", disk.name),
         ),
         (true, _) => Finding::info(
             ID,
             format!(
-                "the drive takes priorities ({command}), but fgio does not say what is critical"
+                "the drive takes priorities ({command}), but fgio does not mark critical requests"
             ),
         )
         .advise(format!("run `fgio enable {}`", disk.name)),

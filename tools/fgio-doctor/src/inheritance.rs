@@ -36,7 +36,7 @@ fn not_answered(error: &Error) -> Finding {
     const ID: &str = "module-calls";
     Finding::warning(
         ID,
-        format!("{error}: foreground tasks that wait for others are not helped"),
+        format!("{error}: tasks that block foreground tasks are not boosted"),
         error.advice(),
     )
 }

@@ -84,7 +84,7 @@ fn headers(root: &Root, release: &str) -> Finding {
     Finding::warning(
         ID,
         format!("no headers for the running kernel: {build} is missing or empty"),
-        format!("install the package linux-headers-{release}; the module cannot be built without"),
+        format!("install the package linux-headers-{release}, which building the module needs"),
     )
 }
 

@@ -78,7 +78,7 @@ fn switches(root: &Root, findings: &mut Vec<Finding>) {
             Finding::warning(
                 ID,
                 format!("switched off: {effect}"),
-                format!("run `fgio set {name} on` as root, unless that is meant"),
+                format!("run `fgio set {name} on` as root, unless it is off on purpose"),
             )
             .about(name),
         );
@@ -122,7 +122,7 @@ fn judge_mode(mode: u32, group: Option<Group>) -> Finding {
     if allows(0) {
         let found = format!("{path} answers every user (mode {mode:04o})");
         return Finding::info(ID, found)
-            .advise("which users may take part, and how much: docs/trust.md");
+            .advise("docs/trust.md says how to admit users and set their limits");
     }
     match group {
         Some(Group { name, members }) if name != "root" && allows(3) => {

@@ -17,13 +17,13 @@ pub enum Error {
     #[error(transparent)]
     System(#[from] fgio_sys::Error),
 
-    #[error("{name} has {}, of which nothing can be measured", size(*bytes))]
+    #[error("{name} has {}, too little to measure", size(*bytes))]
     TooSmallToMeasure { name: String, bytes: u64 },
 
-    #[error("{name} is a directory: it has to be written to, to be measured")]
+    #[error("{name} is a directory, which is measured by writing to it")]
     DirectoryNeedsWrite { name: String },
 
-    #[error("writes to {name} destroy what is on it")]
+    #[error("writes to {name} destroy its data")]
     WriteNeedsConsent { name: String },
 
     #[error("{name} is not a disk: writes are not measured on it as it is")]
@@ -41,7 +41,7 @@ pub enum Error {
     #[error("cannot find out whether {name} holds data: wipefs: {source}")]
     SignaturesUnknown { name: String, source: io::Error },
 
-    #[error("{name} does no direct I/O, without which memory would be measured")]
+    #[error("{name} does no direct I/O, so memory would be measured")]
     NoDirectIo { name: String },
 
     #[error("cannot {action} {name}: permission denied")]
@@ -101,10 +101,10 @@ impl Error {
                 "name a directory with --write, in which a file is made and removed again".into()
             }
             Self::NoRoomToMeasure { .. } => {
-                "give a smaller --size: half of what is free is left alone".into()
+                "give a smaller --size: at most half of the free space is used".into()
             }
             Self::DeviceInUse { .. } => {
-                "name another device, or a directory on this one with --write; what is in use is never written to".into()
+                "name another device, or a directory on this one with --write; fgio never writes to a device in use".into()
             }
             Self::HoldsData { name, .. } => format!(
                 "run `wipefs --all /dev/{name}` if nothing on it is needed, then this command again"

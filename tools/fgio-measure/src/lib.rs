@@ -69,7 +69,7 @@ pub fn measure(
     let begin = Instant::now();
     let mut notes = target.notes.clone();
     if target.scheduler().as_deref() == Some(FGIO) {
-        notes.push("the disk is under fgio, which orders what is measured".to_owned());
+        notes.push("the disk is under fgio, which reorders the measured I/O".to_owned());
     }
     let mut runner = Runner {
         target,
@@ -116,7 +116,7 @@ fn others(all: u64, own: u64) -> Option<String> {
     let share = all.saturating_sub(own) as f64 / all.max(1) as f64;
     (share > OTHERS_SHARE).then(|| {
         format!(
-            "{:.0} % of what the disk moved meanwhile was for others: measure it when it is idle",
+            "other programs moved {:.0} % of the disk's bytes meanwhile: measure it when it is idle",
             100.0 * share
         )
     })
@@ -424,6 +424,6 @@ mod tests {
     fn the_io_of_others_is_told() {
         assert_eq!(others(1000, 990), None);
         assert_eq!(others(0, 0), None);
-        assert!(others(1000, 500).unwrap().starts_with("50 %"));
+        assert!(others(1000, 500).unwrap().contains(" 50 % of"));
     }
 }

@@ -74,7 +74,10 @@ pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     let is_off = |name: &str| setting::is_on(root, name) == Some(false);
     let mut notes = Vec::new();
     if is_off("boost") {
-        notes.push("diagnosis only: the switch boost is off, so fgio only looks on".to_owned());
+        notes.push(
+            "diagnosis only: the switch boost is off, so fgio boosts and promotes nothing"
+                .to_owned(),
+        );
     }
     let off: Vec<&str> = SEEING.into_iter().filter(|name| is_off(name)).collect();
     if !off.is_empty() {
@@ -84,7 +87,10 @@ pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
         ));
     }
     if state.is_some_and(|state| state.watchdog.tripped) {
-        notes.push("the watchdog tripped, so fgio only looks on: see `fgio status`".to_owned());
+        notes.push(
+            "the watchdog tripped, so fgio boosts nothing on its disks: see `fgio status`"
+                .to_owned(),
+        );
     }
     notes
 }

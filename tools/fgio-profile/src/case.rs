@@ -72,13 +72,13 @@ pub fn parse(element: &Field<'_>) -> Result<Vec<Case>, Fault> {
     }
     if process.comm.is_empty() {
         return Err(element.fault(
-            "a case does not say whose threads these are",
+            "a case has no `process`",
             "add `process = \"...\"`, the command name of the main thread",
         ));
     }
     let Some(class) = class else {
         return Err(element.fault(
-            "a case does not say what is expected",
+            "a case has no `class`",
             "add `class = \"foreground\"`, `\"background\"` or `\"none\"`",
         ));
     };

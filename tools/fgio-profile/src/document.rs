@@ -88,7 +88,7 @@ fn suggest(name: &str, known: &[&str]) -> String {
         .min();
     match near {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),
-        None => format!("what can be here: {}", known.join(", ")),
+        None => format!("possible names: {}", known.join(", ")),
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(fault.to_string(), "/f:1:1: there is no `clas` here");
         assert_eq!(fault.advice, "did you mean `class`?");
         let fault = document.fields(&["name", "why"]).err().unwrap();
-        assert_eq!(fault.advice, "what can be here: name, why");
+        assert_eq!(fault.advice, "possible names: name, why");
     }
 
     #[test]

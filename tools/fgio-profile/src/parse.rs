@@ -160,7 +160,7 @@ fn rule(element: &Field<'_>) -> Result<Rule, Fault> {
     let class = chosen.ok_or_else(|| {
         Fault::new(
             place.clone(),
-            format!("the rule {name} does not say what threads are"),
+            format!("the rule {name} has no `class`"),
             "add `class = \"foreground\"`, `\"background\"` or `\"none\"`",
         )
     })?;
@@ -179,7 +179,7 @@ fn leader_mark(field: &Field<'_>) -> Result<String, Fault> {
     if text.is_empty() {
         return Err(field.fault(
             "`leader` is empty",
-            "give what stands in the title before the process id, such as `for PID `",
+            "give the text of the title before the process id, such as `for PID `",
         ));
     }
     Ok(text.to_owned())

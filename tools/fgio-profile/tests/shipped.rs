@@ -279,7 +279,7 @@ fn broken_profiles_are_refused_where_they_are_broken_and_others_go_on() {
             ":2:8",
             "15 bytes",
         ),
-        (&format!("{rule}name = 'r'\n"), ":4:8", "does not say what"),
+        (&format!("{rule}name = 'r'\n"), ":4:8", "has no `class`"),
         (&format!("{rule}class = 'none'\n"), ":3:1", "no name"),
         (
             &format!("{rule}name = 'r'\nclass = 'urgent'\n"),
@@ -304,12 +304,12 @@ fn broken_profiles_are_refused_where_they_are_broken_and_others_go_on() {
         (
             &format!("{rule}name = 'r'\nclass = 'none'\n[[case]]\nclass = 'none'\n"),
             ":6:1",
-            "whose threads",
+            "has no `process`",
         ),
         (
             &format!("{rule}name = 'r'\nclass = 'none'\n[[case]]\nprocess = 'x'\n"),
             ":6:1",
-            "expected",
+            "has no `class`",
         ),
         ("rule = 1\n", ":1:8", "a table"),
     ] {

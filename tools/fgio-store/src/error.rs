@@ -82,7 +82,7 @@ impl Error {
             Self::RecordingBusy { .. } => {
                 "end the other `fgio record`, or name another directory".into()
             }
-            Self::RecordingEmpty { .. } => "record again; nothing can be saved of this one".into(),
+            Self::RecordingEmpty { .. } => "record again: nothing of this recording can be read".into(),
             Self::RecordedSample { .. } => {
                 "replay it with the release of fgio that recorded it, or a later one".into()
             }

@@ -293,7 +293,7 @@ impl Error {
                 "another program may have changed it back: run `fgio doctor`".into()
             }
             Self::ModuleNotLoaded => {
-                "run `fgio enable DEV` as root, which loads it; `fgio doctor` says what is missing"
+                "run `fgio enable DEV` as root, which loads it; if that fails, run `fgio doctor`"
                     .into()
             }
             Self::ModuleLoad {
@@ -317,7 +317,7 @@ impl Error {
                 format!("run `fgio set {name} {value}`")
             }
             Self::SettingRefused { name, .. } => {
-                format!("run `fgio set {name}` to see what it is now, and `fgio set` for its default")
+                format!("run `fgio set {name}` for its value, and `fgio set` for its default")
             }
             Self::SettingNotTaken { .. } => {
                 "another program may have changed it back: run `fgio set` again".into()

@@ -26,12 +26,12 @@ Examples:
   fgio enable sda --persist           and at each boot
   fgio tag $(pidof redis-server)      requests wait for these processes
   fgio run --background -- tar -cf /backup/app.tar /srv/app
-  fgio status --watch                 what goes on, every second
-  fgio top                            what fgio does, as it happens
-  fgio blame                          what foreground tasks waited for
-  fgio export --format csv            what `fgio record` recorded, as a table
-  fgio profile test 4711              what the profiles make of it, and why
-  fgio set boost off                  look on, but do not interfere
+  fgio status --watch                 figures per second, every second
+  fgio top                            disks, foreground tasks and waits, live
+  fgio blame                          waits of foreground tasks and their causes
+  fgio export --format csv            a recording as a table
+  fgio profile test 4711              the class of each of its threads, and the rule
+  fgio set boost off                  diagnosis only: boost nothing
   fgio measure sda                    a model of a disk, for the lab
   fgio disable sda                    and back
 
@@ -54,7 +54,8 @@ JSON:
 ///
 /// fgio is an I/O scheduler that lets the I/O that a user's request waits for
 /// overtake the I/O that no request waits for. This command switches disks to it
-/// and back, says which threads are foreground, and shows what goes on.
+/// and back, says which threads are foreground, and shows disks, waits and
+/// their causes.
 #[derive(Debug, Parser)]
 #[command(name = "fgio", version, after_long_help = DETAILS)]
 pub struct Arguments {
@@ -128,31 +129,30 @@ pub enum Command {
     /// level 0 for the foreground, the idle class for the background. `run`
     /// uses the I/O priority because the command's threads and children inherit
     /// it, which they do not do with a tag: a tag names one thread that serves
-    /// requests, and what that thread starts need not. Without the module the
+    /// requests, and the threads that it starts need not. Without the module the
     /// command runs all the same, and other schedulers heed the priority too.
     Run(RunArguments),
 
-    /// Show what fgio does, as it happens
+    /// Show disks, foreground tasks and their waits, live
     ///
-    /// Disks with I/O by class, foreground tasks, waits of foreground tasks as they
-    /// end with what fgio did about them, and what most of the waiting was for. Goes
-    /// on when the module is unloaded and loaded again. Where standard output is no
+    /// I/O of each disk by class, foreground tasks, their waits as they end with the
+    /// actions of fgio, and the causes of the most waiting time. Goes on when the module is unloaded and loaded again. Where standard output is no
     /// terminal, prints a block of text, or with --json a line, for each interval.
     /// Without root, counters and waits are missing, and the view says so.
     ///
     /// Keys: q quit, h help, p pause, s sort, Tab and the arrows scroll.
     Top(TopArguments),
 
-    /// Record what fgio does, for `fgio replay`
+    /// Record samples for `fgio replay` and `fgio export`
     ///
     /// Takes a sample of everything that `fgio top` shows in each interval, until
     /// Ctrl-C. The recording is a directory of segments; the oldest are removed. It
     /// can go on where a former one ended. When the recorder is cut off, the last
-    /// sample is lost at most; after a power cut, also what the kernel had not
+    /// sample is lost at most; after a power cut, also samples that the kernel had not
     /// written yet.
     Record(RecordArguments),
 
-    /// Show what `fgio record` recorded
+    /// Show a recording of `fgio record`
     ///
     /// In the view of `fgio top`. Where a part of the recording is damaged, a warning
     /// says which, and the rest is shown.
@@ -172,18 +172,18 @@ pub enum Command {
     /// written, and the exit status is 1.
     Export(ExportArguments),
 
-    /// Show what foreground tasks waited for
+    /// Show the waits of foreground tasks and their causes
     ///
     /// The module remembers each wait of a foreground task that lasted
-    /// blame_threshold_us or longer (see `fgio set`): the task that was waited for,
-    /// the one that this waited for, and so on down to the cause, and what fgio did
-    /// about it. While the switch boost is off it does so, too, and changes nothing.
+    /// blame_threshold_us or longer (see `fgio set`), with the chain of tasks from the
+    /// waiter down to the cause, and the actions of fgio. While the switch boost is
+    /// off, it remembers waits too, and changes nothing.
     /// Needs root.
     Blame(BlameArguments),
 
     /// Show and change the switches and numbers of the module
     ///
-    /// Without a name, lists all with what they are for. Changes take effect at
+    /// Without a name, lists all with their purposes. Changes take effect at
     /// once and last until the module is unloaded, unless --persist is given; they
     /// need root.
     Set(SetArguments),
@@ -211,22 +211,22 @@ pub enum Command {
     /// Measure a drive, and write a model of it that the lab can load
     ///
     /// Reads from it for two minutes and writes nothing to it: service times of reads
-    /// anywhere of 4, 32 and 256 KiB, what 2 to 128 of them deliver at once, and reads
+    /// anywhere of 4, 32 and 256 KiB, throughput of 2 to 128 at once, and reads
     /// in order. With --write or --destroy-data, the same of writes, and flushes. DEV
     /// can be a partition, a device on top of disks or a file as well; reading a disk
     /// needs root.
     ///
-    /// This loads the drive fully: what else uses it is slow meanwhile, and distorts the
+    /// This loads the drive fully: other programs that use it are slow and distort the
     /// figures. The I/O has the command's own priority, since the idle class would
-    /// measure the scheduler. What has never been written, a drive may answer without
-    /// reading it: use a drive or a file that holds data. Credits and quotas that last
+    /// measure the scheduler. A drive may answer reads of unwritten
+    /// blocks from its tables: use a drive or a file that holds data. Credits and quotas that last
     /// longer than the measurement are not seen.
     ///
     /// The file names the model of the drive, the kernel and the day, but no serial
     /// number and no path. `lab/run --device @FILE` runs experiments on it.
     Measure(MeasureArguments),
 
-    /// Find what hinders fgio on this system, and say what to do
+    /// Check this system for obstacles to fgio, with advice
     ///
     /// Exits with 1 when a finding is an error; warnings do not count.
     Doctor,
@@ -259,7 +259,7 @@ pub enum ProfileCommand {
 
     /// Check profiles and the cases that they hold
     ///
-    /// Says file, line and column of what is wrong. Exits with 1 when a profile is
+    /// Names file, line and column of each fault. Exits with 1 when a profile is
     /// refused or a case is not as it says.
     Check {
         /// Files to check; all installed profiles with their drop-ins when none is given
@@ -267,7 +267,7 @@ pub enum ProfileCommand {
         files: Vec<PathBuf>,
     },
 
-    /// Say what the profiles make of a process, thread by thread, and why
+    /// Show the class of each thread of a process by the profiles, and the rule
     ///
     /// Shows the rule that decides, where it stands, and the tag that each thread
     /// has now. The titles of other users' processes need root where /proc is
@@ -372,11 +372,11 @@ pub struct BlameArguments {
     #[arg(long = "for", id = "period", value_name = "SECONDS", value_parser = period)]
     pub period: Option<Duration>,
 
-    /// Which waits are counted together
+    /// Count waits together by
     #[arg(long, value_enum, default_value = "cause")]
     pub by: Grouping,
 
-    /// How many causes are shown
+    /// Show at most this number of causes
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub top: usize,
 
@@ -522,12 +522,12 @@ pub struct MeasureArguments {
     #[arg(short, long, value_name = "FILE", default_value = "drive.txt")]
     pub out: PathBuf,
 
-    /// Time that it may take; less means fewer samples of what is rare
+    /// Time that it may take; less time means fewer samples of rare events
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = measuring)]
     pub seconds: Duration,
 
     /// Measure writes and flushes, too, all in a file of --size that is made in DIR and
-    /// removed; half of what is free stays free
+    /// removed; half of the free space stays free
     #[arg(long)]
     pub write: bool,
 
@@ -558,13 +558,13 @@ impl MeasureArguments {
 /// Which waits are counted together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Grouping {
-    /// What was waited for, and the last task on the way
+    /// Kind of wait, and the last task of the chain
     Cause,
-    /// What was waited for
+    /// Kind of wait
     Kind,
     /// The task that waited
     Task,
-    /// The whole way from the task that waited to the cause
+    /// Whole chain from the waiting task to the cause
     Chain,
 }
 

@@ -188,7 +188,7 @@ fn switches(switches: &Switches) -> String {
     match off.as_slice() {
         [] if switches.values().all(Option::is_none) => "?".to_owned(),
         [] => "all on".to_owned(),
-        off => format!("OFF: {} (`fgio set` says what for)", off.join(", ")),
+        off => format!("OFF: {} (see `fgio set`)", off.join(", ")),
     }
 }
 

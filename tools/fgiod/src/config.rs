@@ -130,7 +130,7 @@ impl fmt::Display for Config {
         match &users[..] {
             [] => writeln!(
                 formatter,
-                "# users = [\"postgres\"]   # everybody's processes when absent"
+                "# users = [\"postgres\"]   # processes of all users when absent"
             ),
             users => writeln!(formatter, "users = [{}]", users.join(", ")),
         }

@@ -58,7 +58,7 @@ fn warn(context: &Context, arguments: &MeasureArguments, target: &Target) {
     let what = &target.what;
     let on = target.disk.as_ref().map_or(what, |disk| &disk.name);
     context.output.warning(
-        &format!("measuring {what} loads {on} fully for {time}: whatever else uses it is slow"),
+        &format!("measuring {what} loads {on} fully for {time}: other programs that use it are slow meanwhile"),
         "Ctrl-C ends it, and writes nothing",
     );
 }

@@ -105,6 +105,6 @@ fn tell_what_is_missing(context: &Context, sample: &Sample) {
     for note in &sample.notes {
         context
             .output
-            .warning(note, "what is missing now is missing in the recording");
+            .warning(note, "the recording lacks it too, until it can be read");
     }
 }

@@ -28,7 +28,7 @@ pub fn summary(answer: &Answer, width: Option<u16>) -> String {
             counted(answer.omitted, "other cause")
         );
     }
-    text += "\nFGIO: b boosted who was in the way, r promoted a request, s promoted a task\n      that slept for a slot, w let a writer go, - nothing\n";
+    text += "\nFGIO: b boosted a blocking task, r promoted a request, s promoted a task\n      that slept for a slot, w let a writer go, - nothing\n";
     text
 }
 

@@ -654,7 +654,7 @@ replay: left, right 10 s   [ ] 1 min   , . one sample
 QUEUE  mean wait in fgio's queue, while both classes had I/O
 SLOT   mean wait for a slot of the queue
 DEV    requests in the device   WAIT  tasks without a slot
-FGIO   what fgio did: b boosted who was in the way,
+FGIO   what fgio did: b boosted a blocking task,
        r promoted a request, s a task that slept for a slot,
        w let a writer go, - nothing
 Tasks, waits and causes: the last {:.0} s.
@@ -771,7 +771,8 @@ mod tests {
     #[test]
     fn notes_are_few_and_the_watchdog_comes_first() {
         let mut report = busy();
-        let tripped = "the watchdog tripped, so fgio only looks on: see `fgio status`";
+        let tripped =
+            "the watchdog tripped, so fgio boosts nothing on its disks: see `fgio status`";
         let long = "a note that is much longer than a line of the screen has room for, really";
         report.notes = [long, "two", tripped].map(str::to_owned).to_vec();
         let text = drawn(80, 24, Some(&report), &mut View::new(false));
