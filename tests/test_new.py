@@ -152,15 +152,15 @@ def test_a_lock_is_in_the_table_and_calls_what_there_is(tree: Path, name: str) -
     file = f"kmod/layers/{ident}.c"
     text = (tree / file).read_text()
     assert f"&fgio_{ident}_layer," in (tree / "kmod" / "main.c").read_text()
-    kinds = re.search(r"enum fgio_wait_kind \{(.*?)\};", (tree / "uapi/fgio.h").read_text(), re.S)
-    numbers = [int(number) for number in re.findall(r"= (\d+),", kinds[1])]
-    assert numbers == list(range(len(numbers)))
-    assert f"FGIO_WAIT_{ident.upper()} = {numbers[-1]}," in kinds[1]
+    kinds = re.findall(r"^\tX\((\w+), (\d+), ", (tree / "uapi/fgio.h").read_text(), re.M)
+    assert [int(number) for _, number in kinds] == list(range(len(kinds)))
+    assert kinds[-1][0] == ident.upper()
     for header in re.findall(r'#include "(.*?)"', text):
         assert (tree / "kmod" / header).is_file(), header
+    kind = f"FGIO_WAIT_{ident.upper()}"
     declared = "".join(at.read_text() for at in tree.rglob("*.h"))
     for used in set(re.findall(r"\b(?:fgio|FGIO)_\w+", text)) - {f"fgio_{ident}_layer"}:
-        assert re.search(rf"\b{used}\b", declared), f"{used} is declared nowhere"
+        assert re.search(rf"\b{used}\b", declared) or used == kind, f"{used} is declared nowhere"
     check_style(tree, file)
 
 
