@@ -301,6 +301,7 @@ static void run_event(struct simdisk_model *model)
 	model->clock = larger(model->clock, event.time);
 	if (event.kind == SIMDISK_EVENT_COMPLETE) {
 		model->slot[event.index].completed = model->clock;
+		model->outstanding_high -= model->slot[event.index].request.priority;
 		simdisk_list_add(model, &model->done, event.index);
 	} else {
 		model->engine->event(model, event.kind, event.index);
@@ -386,7 +387,6 @@ u32 simdisk_advance(struct simdisk_model *model, u64 now, struct simdisk_complet
 		count++;
 		model->slot[slot].taken = false;
 		model->outstanding--;
-		model->outstanding_high -= model->slot[slot].request.priority;
 	}
 	return count;
 }
