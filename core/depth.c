@@ -70,8 +70,7 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	if (!since_ns)
 		return;
 	fgio_store(&depth->quiet_since_ns, 0);
-	fgio_saturation_pause(&depth->saturation,
-			      beyond(larger(came_ns, since_ns), since_ns));
+	fgio_saturation_pause(&depth->saturation, since_ns, came_ns);
 	if (came_ns)
 		fgio_arrival_came(&depth->arrival,
 				  beyond(came_ns, since_ns));

@@ -546,7 +546,8 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
 		    fgio_samples_take(&depth->samples, &seen);
 	     i++)
 		learn_sample(depth, &seen, now_ns);
-	fgio_saturation_turn(&depth->saturation, now_ns);
+	fgio_saturation_turn(&depth->saturation,
+			     fgio_load(&depth->quiet_since_ns), now_ns);
 	learn_cache(depth, now_ns);
 	if (now_ns >= depth->window_begin_ns + depth->window_ns)
 		turn_window(depth, now_ns);

@@ -417,22 +417,32 @@ static void switch_off(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->phase = FGIO_SATURATION_OFF;
 }
 
+/* Time in the interval without a critical I/O in the drive. */
+static u64 pause_of(const struct fgio_saturation *saturation,
+		    u64 quiet_since_ns, u64 now_ns)
+{
+	u64 since_ns = larger(quiet_since_ns, saturation->begin_ns);
+
+	return saturation->pause_ns +
+	       (quiet_since_ns ? beyond(now_ns, since_ns) : 0);
+}
+
 static bool interval_is_over(const struct fgio_saturation *saturation,
-			     u64 now_ns)
+			     u64 pause_ns, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, saturation->begin_ns);
 
 	return length_ns >= INTERVAL_NS &&
 	       (saturation->completed >= INTERVAL_COUNT ||
-		saturation->pause_ns > length_ns / LEFT_PAUSE ||
+		pause_ns > length_ns / LEFT_PAUSE ||
 		length_ns >= INTERVAL_MOST_NS);
 }
 
-static void end_interval(struct fgio_saturation *saturation, u64 now_ns)
+static void end_interval(struct fgio_saturation *saturation, u64 pause_ns,
+			 u64 now_ns)
 {
 	u64 length_ns = now_ns - saturation->begin_ns;
 	u64 critical_ns = saturation->critical_ns;
-	u64 pause_ns = saturation->pause_ns;
 	bool busy = critical_ns >= BUSY_MEAN * length_ns &&
 		    pause_ns <= length_ns / BUSY_PAUSE;
 	bool left = 10 * critical_ns < LEFT_MEAN_TENTHS * length_ns ||
@@ -478,10 +488,13 @@ void fgio_saturation_note_other(struct fgio_saturation *saturation, u64 took_ns)
 	saturation->other_ns = ewma(saturation->other_ns, took_ns);
 }
 
-void fgio_saturation_turn(struct fgio_saturation *saturation, u64 now_ns)
+void fgio_saturation_turn(struct fgio_saturation *saturation,
+			  u64 quiet_since_ns, u64 now_ns)
 {
-	if (interval_is_over(saturation, now_ns))
-		end_interval(saturation, now_ns);
+	u64 pause_ns = pause_of(saturation, quiet_since_ns, now_ns);
+
+	if (interval_is_over(saturation, pause_ns, now_ns))
+		end_interval(saturation, pause_ns, now_ns);
 	if (!fgio_saturation_is_on(saturation) ||
 	    now_ns < saturation->probe_end_ns)
 		return;

@@ -112,11 +112,14 @@ struct fgio_saturation {
 /* Completions were not seen until @now_ns: a new interval begins. */
 void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns);
 
-/* The drive had no critical I/O for @pause_ns. */
+/* The drive had no critical I/O from @since_ns to @came_ns. */
 static inline void fgio_saturation_pause(struct fgio_saturation *saturation,
-					 u64 pause_ns)
+					 u64 since_ns, u64 came_ns)
 {
-	saturation->pause_ns += pause_ns;
+	if (since_ns < saturation->begin_ns)
+		since_ns = saturation->begin_ns;
+	if (since_ns < came_ns)
+		saturation->pause_ns += came_ns - since_ns;
 }
 
 /**
@@ -135,9 +138,11 @@ void fgio_saturation_note_other(struct fgio_saturation *saturation,
 
 /*
  * Ends intervals and probes that are due. Call it at each completion and
- * dispatch.
+ * dispatch. @quiet_since_ns: when the last critical I/O left the drive; 0: some
+ * are in it.
  */
-void fgio_saturation_turn(struct fgio_saturation *saturation, u64 now_ns);
+void fgio_saturation_turn(struct fgio_saturation *saturation,
+			  u64 quiet_since_ns, u64 now_ns);
 
 /* Whether the in-flight limit is in force, instead of the service cost. */
 static inline bool

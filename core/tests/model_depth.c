@@ -10,6 +10,7 @@
 #include "../queue.h"
 #include "check.h"
 
+#define PROBE_LONGEST_NS (1500 * MILLISECOND)
 #define PROBE_LOOK_NS 64000000ULL
 #define REQUESTS 24
 #define FLUSHES 4
@@ -138,10 +139,17 @@ static void play_operation(struct script *play, u8 operation, u8 value)
 	}
 }
 
-/* All waiting requests can go, at least one per interval. */
+/*
+ * All waiting requests can go, at least one per interval once a probe that is
+ * under way has ended.
+ */
 static void drain(struct script *play)
 {
-	for (int round = 0; round < 2 * REQUESTS; round++) {
+	u64 rounds = 2 * REQUESTS;
+
+	if (fgio_depth_probes(&play->queue.depth))
+		rounds += PROBE_LONGEST_NS / min_service_most_ns(&play->queue);
+	for (u64 round = 0; round < rounds; round++) {
 		for (u8 i = 0; i < REQUESTS; i++)
 			play_complete(play, i);
 		while (play_next(play))

@@ -105,7 +105,7 @@ static void step(struct drive *drive)
 	u64 retry_ns, before_ns = drive->now_ns;
 	u32 slot;
 
-	fgio_saturation_turn(&drive->saturation, drive->now_ns);
+	fgio_saturation_turn(&drive->saturation, 0, drive->now_ns);
 	fill(drive, &retry_ns);
 	slot = next_slot(drive);
 	if (retry_ns > drive->now_ns && retry_ns < drive->end_ns[slot]) {
@@ -232,11 +232,12 @@ static void pause_for(struct drive *drive, u64 off_ns)
 		if (drive->end_ns[slot])
 			drive->end_ns[slot] += off_ns;
 	}
-	for (u64 end_ns = drive->now_ns + off_ns; drive->now_ns < end_ns;) {
+	for (u64 since_ns = drive->now_ns; drive->now_ns < since_ns + off_ns;) {
 		drive->now_ns += MILLISECOND;
-		fgio_saturation_pause(&drive->saturation, MILLISECOND);
-		fgio_saturation_turn(&drive->saturation, drive->now_ns);
+		fgio_saturation_turn(&drive->saturation, since_ns, drive->now_ns);
 	}
+	fgio_saturation_pause(&drive->saturation, drive->now_ns - off_ns,
+			      drive->now_ns);
 }
 
 /*
@@ -300,7 +301,8 @@ static void test_no_wait_without_an_end(void **state)
 		u64 took_ns = next_random(&random) >> (next_random(&random) % 64);
 		u64 step_ns = next_random(&random) >> (36 + next_random(&random) % 28);
 
-		fgio_saturation_turn(&saturation, now_ns);
+		fgio_saturation_turn(&saturation, next_random(&random) % 2 ? now_ns / 2 : 0,
+				     now_ns);
 		if (!fgio_saturation_probes(&saturation))
 			probes_ns = now_ns;
 		assert_true(now_ns - probes_ns <= PROBE_LONGEST_NS + 2 * STEP_MOST_NS);
