@@ -283,7 +283,8 @@ requests_are_queued() { [[ $(counter noncritical_queued) -gt $(counter noncritic
 check_watchdog_lets_a_stopped_queue_wait() {
   local reader
   load_fgio watchdog_ms=1000
-  make_null path size=64
+  # With memory behind it null_blk sleeps as it queues, and multipath must not.
+  make_null path size=64 memory_backed=0
   modprobe dm_mod
   extra_module dm-multipath
   extra_module dm-round-robin
