@@ -11,8 +11,8 @@
 #include <linux/module.h>
 
 #include "base/debug.h"
-#include "base/helper.h"
 #include "base/version.h"
+#include "base/waker.h"
 #include "block/counters.h"
 #include "block/flush.h"
 #include "block/lifetime.h"
@@ -25,9 +25,9 @@
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/declared_wait.h"
 #include "layers/futex.h"
 #include "layers/gate.h"
-#include "layers/hint.h"
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "layers/lock.h"
@@ -49,7 +49,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_futex_layer,
 	&fgio_sleep_layer,
 	&fgio_sysvsem_layer,
-	&fgio_hint_layer,
+	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
 	&fgio_gate_layer,
 };
@@ -90,7 +90,7 @@ static const struct {
 	{ init_layers, NULL },
 	{ fgio_wait_init, fgio_wait_exit },
 	{ fgio_blame_init, fgio_blame_exit },
-	{ fgio_helper_init, fgio_helper_exit },
+	{ fgio_waker_init, fgio_waker_exit },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
 	{ NULL, fgio_gate_exit },

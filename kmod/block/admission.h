@@ -6,7 +6,7 @@
 #include "block/queue.h"
 
 struct blk_mq_alloc_data;
-struct fgio_target;
+struct fgio_wanted;
 
 /**
  * fgio_limit_depth() - the elevator's limit_depth
@@ -29,7 +29,7 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
 
 /* Slots were given back, or changed their class. The lock is for waiters. */
-void fgio_admission_wake(struct fgio_domain *domain);
+void fgio_admission_wake(struct fgio_tag_set *tag_set);
 
 /*
  * What limit_depth charged for this request is not wanted. Context: as for
@@ -49,30 +49,30 @@ void fgio_admission_configure(struct fgio_queue_data *fq);
 void fgio_admission_reconsider(struct fgio_queue_data *fq);
 
 /* The current task is about to submit this. Context: a task's. */
-void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer);
+void fgio_admission_note_bio(const struct fgio_io_target *target, u64 buffer);
 
 /**
  * fgio_admission_promote_task() - a task that may sleep here became critical
- * @domain: where
+ * @tag_set: where
  * @task: its key
  *
  * Return: whether it slept and was not critical. Context: fgio_queues_lock is
  * held, so that the domain stays.
  */
-bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task);
+bool fgio_admission_promote_task(struct fgio_tag_set *tag_set, u64 task);
 
 /**
  * fgio_admission_promote_owners() - what sleepers would submit is waited for
- * @domain: where they sleep
- * @target: what is waited for
+ * @tag_set: where they sleep
+ * @wanted: what is waited for
  * @may_promote: whether to promote them, or only to count
  * @promoted: out: how many were promoted
  *
  * Return: how many sleep with it, critical or not. Context: fgio_queues_lock
  * is held, so that the domain stays.
  */
-unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
-					   const struct fgio_target *target,
+unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
+					   const struct fgio_wanted *wanted,
 					   bool may_promote,
 					   unsigned int *promoted);
 
@@ -88,17 +88,17 @@ static inline void fgio_admission_settle(struct fgio_slot *slot,
 }
 
 /* Context: any, interrupts included. */
-static inline void fgio_admission_give_back(struct fgio_domain *domain,
+static inline void fgio_admission_give_back(struct fgio_tag_set *tag_set,
 					    enum fgio_line line)
 {
-	fgio_admission_release(&domain->admission, line);
-	if (unlikely(fgio_admission_has_waiters(&domain->admission)))
-		fgio_admission_wake(domain);
+	fgio_admission_release(&tag_set->admission, line);
+	if (unlikely(fgio_admission_has_waiters(&tag_set->admission)))
+		fgio_admission_wake(tag_set);
 }
 
 static inline void fgio_admission_finish(struct fgio_slot *slot)
 {
-	fgio_admission_give_back(slot->domain, slot->charged_line);
+	fgio_admission_give_back(slot->tag_set, slot->charged_line);
 }
 
 #endif /* FGIO_BLOCK_ADMISSION_H */

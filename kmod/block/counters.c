@@ -44,27 +44,27 @@ struct admission_totals {
 	u64 promoted;
 };
 
-static struct admission_totals sum_domains(struct fgio_queue_data *fq)
+static struct admission_totals sum_tag_sets(struct fgio_queue_data *fq)
 {
 	struct admission_totals totals = {};
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	unsigned long flags;
 	int class, line;
 
 	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(domain, &fq->domains, list) {
-		spin_lock_irqsave(&domain->lock, flags);
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		spin_lock_irqsave(&tag_set->lock, flags);
 		for (line = 0; line < FGIO_LINES; line++) {
 			class = fgio_class_of_line(line);
 			totals.admitted[class] +=
-				domain->admission.granted[line];
+				tag_set->admission.granted[line];
 			totals.waiting[class] +=
-				domain->admission.waiting[line];
+				tag_set->admission.waiting[line];
 		}
 		for (class = 0; class < FGIO_CLASSES; class++)
-			totals.waited_ns[class] += domain->waited_ns[class];
-		totals.promoted += domain->promoted;
-		spin_unlock_irqrestore(&domain->lock, flags);
+			totals.waited_ns[class] += tag_set->waited_ns[class];
+		totals.promoted += tag_set->promoted;
+		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 	mutex_unlock(&fgio_queues_lock);
 	return totals;
@@ -97,20 +97,20 @@ static void show_class(struct seq_file *file, const char *name,
 
 static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 {
-	struct admission_totals admission = sum_domains(fq);
+	struct admission_totals admission = sum_tag_sets(fq);
 	u64 merged[FGIO_CLASSES];
 	u64 bytes[FGIO_CLASSES];
 	struct fgio_queue_counters counters;
 	const struct fgio_flushes *flushes = &fq->queue.depth.flushes;
 	u32 in_device[FGIO_CLASSES];
 	unsigned int class;
-	u64 told_drive;
+	u64 hardware_priority_sent;
 
 	spin_lock(&fq->lock);
 	counters = fq->queue.counters;
 	for (class = 0; class < FGIO_CLASSES; class++)
 		in_device[class] = fgio_queue_in_device(&fq->queue, class);
-	told_drive = fq->told_drive;
+	hardware_priority_sent = fq->hardware_priority_sent;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
@@ -128,7 +128,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "starvation_releases %llu\n",
 		   counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
-	seq_printf(file, "drive_priority %llu\n", told_drive);
+	seq_printf(file, "drive_priority %llu\n", hardware_priority_sent);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
 }

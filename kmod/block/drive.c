@@ -39,31 +39,31 @@ static u16 urge(struct fgio_queue_data *fq, enum fgio_class class, u16 ioprio,
 	if (class == FGIO_NONCRITICAL)
 		fgio_drive_moved(&fq->drive, now_ns);
 	urgent = class == FGIO_CRITICAL && may_hurry(fq, now_ns);
-	fq->told_drive += urgent;
+	fq->hardware_priority_sent += urgent;
 	return fgio_drive_ioprio(urgent, ioprio);
 }
 
-void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
-		     enum fgio_class class, u64 now_ns)
+void fgio_drive_set_priority(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			     enum fgio_class class, u64 now_ns)
 {
 	u16 ioprio = fgio_rq_ioprio(slot->rq);
-	u16 told = ioprio;
+	u16 sent = ioprio;
 
 	lockdep_assert_held(&fq->lock);
 	if (READ_ONCE(fq->drive_priority))
-		told = urge(fq, class, ioprio, now_ns);
-	told = fgio_drive_hints(told);
-	if (told == ioprio)
+		sent = urge(fq, class, ioprio, now_ns);
+	sent = fgio_drive_hints(sent);
+	if (sent == ioprio)
 		return;
 	slot->ioprio = ioprio;
-	slot->told_drive = true;
-	fgio_rq_set_ioprio(slot->rq, told);
+	slot->ioprio_replaced = true;
+	fgio_rq_set_ioprio(slot->rq, sent);
 }
 
-void fgio_drive_forget(struct fgio_slot *slot)
+void fgio_drive_restore_priority(struct fgio_slot *slot)
 {
-	if (!slot->told_drive)
+	if (!slot->ioprio_replaced)
 		return;
-	slot->told_drive = false;
+	slot->ioprio_replaced = false;
 	fgio_rq_set_ioprio(slot->rq, slot->ioprio);
 }

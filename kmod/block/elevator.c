@@ -16,9 +16,9 @@
 
 #include "base/trace.h"
 #include "block/admission.h"
-#include "block/contents.h"
 #include "block/drive.h"
 #include "block/elevator.h"
+#include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "who/presence.h"
@@ -112,7 +112,7 @@ static void note_extent(struct request *rq)
 	if (!slot)
 		return;
 	fgio_queue_resize(&slot->request, blk_rq_pos(rq), blk_rq_sectors(rq));
-	slot->contents.known = false;
+	slot->target.known = false;
 }
 
 /* The class by which a request is queued. */
@@ -214,18 +214,18 @@ static void fgio_requests_merged(struct request_queue *q, struct request *rq,
 
 static void fgio_prepare_request(struct request *rq)
 {
-	struct fgio_domain *domain = rq->mq_hctx->sched_data;
+	struct fgio_tag_set *tag_set = rq->mq_hctx->sched_data;
 	struct fgio_slot *slot;
 
-	if (unlikely(rq->internal_tag >= domain->slot_count)) {
-		fgio_admission_return_charge(domain->fq, rq);
+	if (unlikely(rq->internal_tag >= tag_set->slot_count)) {
+		fgio_admission_return_charge(tag_set->fq, rq);
 		rq->elv.priv[0] = NULL;
 		return;
 	}
-	slot = &domain->slots[rq->internal_tag];
+	slot = &tag_set->slots[rq->internal_tag];
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
-	slot->told_drive = false;
+	slot->ioprio_replaced = false;
 	slot->submitter = (u64)current;
 	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
 			  PF_KTHREAD;
@@ -251,7 +251,7 @@ static bool must_not_be_withheld(struct fgio_queue_data *fq,
 {
 	return rq->cmd_flags & REQ_SWAP && class == FGIO_NONCRITICAL &&
 	       !fq->queue.one_class &&
-	       fgio_queue_critical_about(&fq->queue, ktime_get_ns());
+	       fgio_queue_critical_present(&fq->queue, ktime_get_ns());
 }
 
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
@@ -276,7 +276,7 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 		fgio_stamp_critical(rq);
 	class = queue_class(fq, class);
 	slot->request.class = class;
-	slot->contents.known = false;
+	slot->target.known = false;
 	slot->wanted = false;
 	if (fgio_queue_holds_requests(&fq->queue) &&
 	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
@@ -348,12 +348,12 @@ static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 }
 
 /* From here on its bios may complete at any time: keep what they carry. */
-static void remember_contents(struct request *rq)
+static void remember_target(struct request *rq)
 {
-	struct fgio_contents *contents = &slot_of(rq)->contents;
+	struct fgio_io_target *target = &slot_of(rq)->target;
 
-	if (fgio_waits_matter() && !contents->known)
-		fgio_contents_of_request(contents, rq);
+	if (fgio_waits_matter() && !target->known)
+		fgio_io_target_of_request(target, rq);
 }
 
 /* As a bug of ours would: only the watchdog ends it. */
@@ -418,13 +418,13 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	rq = slot_of_request(request)->rq;
 	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	make_unmergeable(fq, rq, request->class);
-	remember_contents(rq);
+	remember_target(rq);
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
-	if (fgio_drive_listens(fq, rq))
-		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
-				now_ns);
+	if (fgio_drive_takes_priority(fq, rq))
+		fgio_drive_set_priority(fq, slot_of_request(request),
+					class_of_rq(rq), now_ns);
 	return rq;
 }
 
@@ -479,7 +479,7 @@ static void fgio_requeue_request(struct request *rq)
 	struct fgio_slot *slot = slot_of(rq);
 
 	if (slot)
-		fgio_drive_forget(slot);
+		fgio_drive_restore_priority(slot);
 	leave_device(rq, ktime_get_ns());
 }
 

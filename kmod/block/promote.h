@@ -6,11 +6,11 @@
 #include "core/inherit.h"
 #include "uapi/fgio.h"
 
-struct fgio_target;
+struct fgio_wanted;
 
 /**
  * fgio_promote_all() - promote what the walk found
- * @targets: I/O that is waited for; @found is set
+ * @wanted: I/O that is waited for; @found is set
  * @count: how many
  * @walk: tasks that were boosted
  *
@@ -20,7 +20,7 @@ struct fgio_target;
  *
  * Context: the walk's thread; sleeps.
  */
-void fgio_promote_all(struct fgio_target *targets, unsigned int count,
+void fgio_promote_all(struct fgio_wanted *wanted, unsigned int count,
 		      struct fgio_walk *walk);
 
 /* Totals for FGIO_IOC_STATE. */

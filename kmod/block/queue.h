@@ -9,7 +9,7 @@
  *	elevator.c   merging, order, and what the device gets
  *	drive.c      telling the drive, where it wants to know
  *
- * contents.c knows which pages and buffers it carries, promote.c makes it
+ * io_target.c knows which pages and buffers it carries, promote.c makes it
  * critical later, flush.c tells of flushes, which pass the elevator. queues.c
  * lists the queues, lifetime.c makes and removes them.
  */
@@ -22,7 +22,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
-#include "block/contents.h"
+#include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/admission.h"
 #include "core/class.h"
@@ -58,26 +58,26 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
  * struct fgio_slot - what fgio knows of one scheduler tag's request
  * @request: core's view of it
  * @rq: the request that has the tag now
- * @domain: where its slot is charged
+ * @tag_set: where its slot is charged
  * @submitter: the task that allocated it; a number, not to be followed
  * @by_daemon: that is a kernel thread, but not the flusher
- * @contents: what it carries, for the queue's lock; known while it is queued
+ * @target: what it carries, for the queue's lock; known while it is queued
  *	after a walk asked, and in the device when foreground tasks are about
  * @wanted: used by promote.c under the queue's lock
  * @charged_line: enum fgio_line that the slot is charged to
- * @told_drive: the request carries what drive.c tells the drive...
- * @ioprio: ...instead of this
+ * @ioprio_replaced: the request carries the drive's priority, not its own
+ * @ioprio: its own, while @ioprio_replaced
  */
 struct fgio_slot {
 	struct fgio_request request;
 	struct request *rq;
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	u64 submitter;
 	bool by_daemon;
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 	bool wanted;
 	u8 charged_line;
-	bool told_drive;
+	bool ioprio_replaced;
 	u16 ioprio;
 };
 
@@ -87,7 +87,7 @@ struct fgio_slot {
 #define FGIO_SLEEPER_BITS 6
 
 /**
- * struct fgio_domain - one set of scheduler tags: its admission, its slots
+ * struct fgio_tag_set - one set of scheduler tags: its admission, its slots
  * @fq: queue that it belongs to
  * @list: in fgio_queue_data.domains
  * @users: hardware contexts that share the tags
@@ -103,7 +103,7 @@ struct fgio_slot {
  * @by_task: tasks that sleep in admission
  * @by_object: the same, by file or buffer
  */
-struct fgio_domain {
+struct fgio_tag_set {
 	struct fgio_queue_data *fq;
 	struct list_head list;
 	unsigned int users;
@@ -133,7 +133,7 @@ struct fgio_trip {
  * struct fgio_queue_data - a request queue under the elevator
  * @q: the request queue
  * @list: in the list of all such queues
- * @domains: its fgio_domain's
+ * @tag_sets: its fgio_tag_set's
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
  * @let_through: the watchdog tripped, see fgio_lets_through()
@@ -150,7 +150,7 @@ struct fgio_trip {
  *	they go first
  * @merged: bios and requests merged into queued requests, per class
  * @dispatched_bytes: what the device was given, per class
- * @told_drive: requests that went to it with that class
+ * @hardware_priority_sent: requests that the drive got with its priority
  * @sweep: what comes next on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
@@ -158,7 +158,7 @@ struct fgio_trip {
 struct fgio_queue_data {
 	struct request_queue *q;
 	struct list_head list;
-	struct list_head domains;
+	struct list_head tag_sets;
 	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
 	bool let_through;
@@ -174,7 +174,7 @@ struct fgio_queue_data {
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];
-	u64 told_drive;
+	u64 hardware_priority_sent;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;

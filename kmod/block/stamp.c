@@ -16,13 +16,13 @@
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
 #include "base/mechanism.h"
 #include "base/tracepoint.h"
+#include "base/waker.h"
 #include "block/admission.h"
-#include "block/contents.h"
 #include "block/flush.h"
+#include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "graph/wait.h"
@@ -74,18 +74,18 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
  */
 static noinline void note_noncritical(struct bio *bio)
 {
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 	u64 buffer;
 
 	if (!in_task() || !fgio_mechanism_on(FGIO_MECHANISM_IO))
 		return;
 	buffer = fgio_buffer_of_bio(bio);
-	fgio_contents_of_bio(&contents, bio);
-	fgio_admission_note_bio(&contents, buffer);
-	if (contents.mapping)
-		fgio_helper_note(contents.mapping, true);
+	fgio_io_target_of_bio(&target, bio);
+	fgio_admission_note_bio(&target, buffer);
+	if (target.mapping)
+		fgio_waker_note(target.mapping, true);
 	if (buffer)
-		fgio_helper_note(buffer, true);
+		fgio_waker_note(buffer, true);
 }
 
 /*

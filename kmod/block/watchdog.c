@@ -102,14 +102,14 @@ static void sample_queue(struct fgio_queue_data *fq,
 	sample->stopped = driver_stopped(fq->q);
 }
 
-static void sample_domain(struct fgio_domain *domain,
-			  struct fgio_watchdog_sample *sample)
+static void sample_tag_set(struct fgio_tag_set *tag_set,
+			   struct fgio_watchdog_sample *sample)
 {
-	const struct fgio_admission *slots = &domain->admission;
+	const struct fgio_admission *slots = &tag_set->admission;
 	unsigned int line, place, class;
 	unsigned long flags;
 
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irqsave(&tag_set->lock, flags);
 	for (line = 0; line < FGIO_LINES; line++) {
 		place = line == FGIO_LINE_CARRIER ? FGIO_PLACE_CARRIERS :
 						    FGIO_PLACE_ADMISSION;
@@ -118,9 +118,9 @@ static void sample_domain(struct fgio_domain *domain,
 		sample->moved[place][class] += slots->granted[line];
 		/* Promotion takes it away, too. */
 		if (class == FGIO_NONCRITICAL)
-			sample->moved[place][class] += domain->promoted;
+			sample->moved[place][class] += tag_set->promoted;
 	}
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
 static void trip(struct fgio_queue_data *fq,
@@ -151,13 +151,13 @@ static void look_at_queue(struct fgio_queue_data *fq, void *data)
 	const struct look *look = data;
 	struct fgio_watchdog_sample sample = {};
 	struct fgio_watchdog_finding finding;
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
 	if (fq->let_through)
 		return;
 	sample_queue(fq, &sample);
-	list_for_each_entry(domain, &fq->domains, list)
-		sample_domain(domain, &sample);
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		sample_tag_set(tag_set, &sample);
 	if (fgio_watchdog_look(&fq->watchdog, &sample, look->now_ns,
 			       look->limit_ns, &finding))
 		trip(fq, &finding);

@@ -19,7 +19,7 @@ struct fgio_hook;
 
 /* Tasks that one walk can follow, and I/O that it can look for. */
 #define FGIO_LINKS_MAX 4096U
-#define FGIO_TARGETS_MAX 1024U
+#define FGIO_WANTED_MAX 1024U
 
 /**
  * struct fgio_walk_step - a wait that the walk came to
@@ -35,24 +35,24 @@ struct fgio_walk_step {
 	const struct fgio_wait *wait;
 };
 
-enum fgio_target_kind {
-	FGIO_TARGET_PAGES,   /* pages of a file: object is its mapping */
-	FGIO_TARGET_PRIVATE, /* a bio by its bi_private: object is that */
-	FGIO_TARGET_XFS_LOG, /* any write of an XFS log */
+enum fgio_wanted_kind {
+	FGIO_WANTED_PAGES,   /* pages of a file: object is its mapping */
+	FGIO_WANTED_PRIVATE, /* a bio by its bi_private: object is that */
+	FGIO_WANTED_XFS_LOG, /* any write of an XFS log */
 };
 
 /**
- * struct fgio_target - I/O that is waited for
+ * struct fgio_wanted - I/O that is waited for; its I/O target is @object
  * @kind: how to recognise it
  * @link: index of the waiting task in the walk
- * @object: see enum fgio_target_kind
- * @first: index of the first page, for FGIO_TARGET_PAGES
+ * @object: see enum fgio_wanted_kind
+ * @first: index of the first page, for FGIO_WANTED_PAGES
  * @last: index of the last page
  * @wait: the wait
  * @found: out: how many requests were found queued
  */
-struct fgio_target {
-	enum fgio_target_kind kind;
+struct fgio_wanted {
+	enum fgio_wanted_kind kind;
 	u32 link;
 	u64 object;
 	u64 first;
@@ -68,7 +68,7 @@ struct fgio_target {
  * @kinds: a bit for each FGIO_WAIT_* that it answers for
  * @hooks: ends with an entry without a name; NULL: none
  * @blockers: what is in the way of a wait: calls fgio_walk_found() for each
- *	task, and fgio_target_add() for I/O. Context: the walk's thread; may
+ *	task, and fgio_wanted_add() for I/O. Context: the walk's thread; may
  *	sleep. NULL: nothing is
  * @not_found: I/O that one of its waits is for is neither queued nor in the
  *	device: calls fgio_walk_found_from() for the tasks that are to submit
@@ -85,7 +85,7 @@ struct fgio_layer {
 	struct fgio_hook *hooks;
 	void (*blockers)(const struct fgio_walk_step *step);
 	void (*not_found)(struct fgio_walk *walk,
-			  const struct fgio_target *target);
+			  const struct fgio_wanted *wanted);
 	bool (*unrecorded)(u64 task, struct fgio_wait *wait);
 	void (*release)(const struct fgio_walk *walk);
 };

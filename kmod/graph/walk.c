@@ -18,9 +18,9 @@
 #include <linux/vmalloc.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/mechanism.h"
 #include "base/trace.h"
+#include "base/waker.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
 #include "graph/layer.h"
@@ -33,7 +33,7 @@
  * While walks find no task in the way (threads of a pool wait for work), they
  * come less often, by up to so many doublings.
  */
-#define CALM_MAX 4
+#define BACK_OFF_MAX 4
 /* How often one walk goes on from what the block layer answered. */
 #define ROUNDS_MAX 3
 
@@ -55,8 +55,8 @@ struct name {
 /* The state of the walk that is going on; the thread's own. */
 static struct {
 	struct fgio_walk walk;
-	struct fgio_target *targets;
-	unsigned int target_count;
+	struct fgio_wanted *wanted;
+	unsigned int wanted_count;
 	struct name *names;
 	/* By link: what the task itself waits for, and what was done. */
 	u8 *kinds;
@@ -75,7 +75,7 @@ static struct task_struct *thread;
 /* Makes what the walk found in the block layer critical. */
 static fgio_promote_fn *promote;
 /* Doublings of the interval while walks find nothing. */
-static unsigned int calm;
+static unsigned int back_off;
 static u64 last_walk_ns;
 
 /*
@@ -154,17 +154,17 @@ void fgio_walk_is_condition(const struct fgio_walk_step *step)
 				     FGIO_WAIT_CONDITION);
 }
 
-void fgio_target_add(const struct fgio_walk_step *step,
-		     enum fgio_target_kind kind, u64 object, u64 first,
+void fgio_wanted_add(const struct fgio_walk_step *step,
+		     enum fgio_wanted_kind kind, u64 object, u64 first,
 		     u64 last)
 {
-	if (now.target_count == FGIO_TARGETS_MAX)
+	if (now.wanted_count == FGIO_WANTED_MAX)
 		return;
 	/* A guess is worth the page that is waited for, not the whole file. */
 	if (now.walk.links[step->link].guess &&
 	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
 		return;
-	now.targets[now.target_count++] = (struct fgio_target){
+	now.wanted[now.wanted_count++] = (struct fgio_wanted){
 		.kind = kind,
 		.link = step->link,
 		.object = object,
@@ -249,22 +249,22 @@ static void add_root(u64 task)
 	fgio_walk_root(&now.walk, task);
 }
 
-static void follow_lost_target(const struct fgio_target *target)
+static void follow_lost(const struct fgio_wanted *wanted)
 {
-	const struct fgio_layer *layer = fgio_layer_of(target->wait.kind);
+	const struct fgio_layer *layer = fgio_layer_of(wanted->wait.kind);
 
 	if (layer && layer->not_found)
-		layer->not_found(&now.walk, target);
+		layer->not_found(&now.walk, wanted);
 }
 
 /* I/O that was not found in the block layer is yet to be submitted. */
-static void follow_lost_targets(unsigned int from)
+static void follow_all_lost(unsigned int from)
 {
 	unsigned int i;
 
-	for (i = from; i < now.target_count; i++)
-		if (!now.targets[i].found)
-			follow_lost_target(&now.targets[i]);
+	for (i = from; i < now.wanted_count; i++)
+		if (!now.wanted[i].found)
+			follow_lost(&now.wanted[i]);
 }
 
 static void follow(void)
@@ -276,10 +276,10 @@ static void follow(void)
 	for (round = 0; round < ROUNDS_MAX; round++) {
 		links = now.walk.count;
 		fgio_walk_run(&now.walk);
-		promote(now.targets + done, now.target_count - done,
+		promote(now.wanted + done, now.wanted_count - done,
 			&now.walk);
-		follow_lost_targets(done);
-		done = now.target_count;
+		follow_all_lost(done);
+		done = now.wanted_count;
 		if (round && now.walk.count == links)
 			break;
 	}
@@ -374,9 +374,9 @@ static void account_lease(const struct fgio_lease *lease)
 	}
 }
 
-static void note_calm(bool is_calm)
+static void note_back_off(bool found_none)
 {
-	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
+	back_off = found_none ? min(back_off + 1, BACK_OFF_MAX) : 0;
 }
 
 /* Half of the links are left for the tasks that are in their way. */
@@ -395,7 +395,7 @@ static void walk_once(void)
 	if (!last_walk_ns)
 		last_walk_ns = began_ns;
 	clear_link_notes();
-	now.target_count = 0;
+	now.wanted_count = 0;
 	now.walk.number++;
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
 	fgio_walk_begin(&now.walk);
@@ -403,7 +403,7 @@ static void walk_once(void)
 	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
-	note_calm(now.walk.count == roots && !now.target_count);
+	note_back_off(now.walk.count == roots && !now.wanted_count);
 	blame_roots();
 	fgio_wait_settle_leases(now.since, account_lease);
 	if (turn_is_over)
@@ -447,7 +447,7 @@ static int walk_thread(void *unused)
 			walk_once();
 		mutex_unlock(&walking);
 		if (walk_is_needed())
-			fgio_alarm_again(calm);
+			fgio_alarm_again(back_off);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -464,14 +464,14 @@ void fgio_walk_state(struct fgio_state *state)
 	state->boosted_in_vain_ns = totals.in_vain_ns;
 	state->waits_lost = fgio_wait_lost();
 	state->walk_overflows = now.walk.overflowed;
-	state->watches_lost = fgio_helper_unwatched();
+	state->watches_lost = fgio_waker_unwatched();
 }
 
 static void free_walk(void)
 {
 	vfree(now.walk.links);
 	vfree(now.walk.visited);
-	vfree(now.targets);
+	vfree(now.wanted);
 	vfree(now.names);
 	vfree(now.kinds);
 	vfree(now.actions);
@@ -488,18 +488,18 @@ static bool allocate_walk(void)
 	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
 	now.walk.visited = vcalloc(1U << VISITED_BITS,
 				   sizeof(*now.walk.visited));
-	now.targets = vcalloc(FGIO_TARGETS_MAX, sizeof(*now.targets));
+	now.wanted = vcalloc(FGIO_WANTED_MAX, sizeof(*now.wanted));
 	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
 	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
 	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
 	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));
-	return now.walk.links && now.walk.visited && now.targets &&
+	return now.walk.links && now.walk.visited && now.wanted &&
 	       now.names && now.kinds && now.actions && now.root_seqs;
 }
 
-int fgio_walk_init(fgio_promote_fn *promote_targets)
+int fgio_walk_init(fgio_promote_fn *promote_wanted)
 {
-	promote = promote_targets;
+	promote = promote_wanted;
 	if (!allocate_walk()) {
 		free_walk();
 		return -ENOMEM;

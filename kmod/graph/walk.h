@@ -26,8 +26,8 @@ void fgio_walk_note_action(u32 link, u32 action);
 void fgio_walk_is_condition(const struct fgio_walk_step *step);
 
 /* Remembers I/O to be looked for when the walk is done. Context: the walk's. */
-void fgio_target_add(const struct fgio_walk_step *step,
-		     enum fgio_target_kind kind, u64 object, u64 first,
+void fgio_wanted_add(const struct fgio_walk_step *step,
+		     enum fgio_wanted_kind kind, u64 object, u64 first,
 		     u64 last);
 
 /* Totals for FGIO_IOC_STATE. */
@@ -49,13 +49,13 @@ void fgio_walk_stop(void);
 
 /**
  * fgio_promote_fn - promotes what the walk found
- * @targets: I/O that is waited for; @found is set
+ * @wanted: I/O that is waited for; @found is set
  * @count: how many
  * @walk: tasks that were boosted
  *
  * Context: the walk's thread; sleeps.
  */
-typedef void fgio_promote_fn(struct fgio_target *targets, unsigned int count,
+typedef void fgio_promote_fn(struct fgio_wanted *wanted, unsigned int count,
 			     struct fgio_walk *walk);
 
 int fgio_walk_init(fgio_promote_fn *promote);

@@ -31,8 +31,8 @@
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -208,8 +208,8 @@ static void watch(const struct fgio_walk_step *step, u64 object, bool shared)
  */
 static void signal(u64 object)
 {
-	if (fgio_helper_remembers(object) && !fgio_current_is_foreground())
-		fgio_helper_note(object, false);
+	if (fgio_waker_remembers(object) && !fgio_current_is_foreground())
+		fgio_waker_note(object, false);
 }
 
 /* A waker is mostly done with what the task that it wakes waited for. */

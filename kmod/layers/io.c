@@ -41,8 +41,8 @@
 #include <linux/wait_bit.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
-#include "block/contents.h"
+#include "base/waker.h"
+#include "block/io_target.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -170,7 +170,7 @@ static int on_wait_inode(struct kretprobe_instance *instance,
 
 static void note_worker(const struct inode *inode)
 {
-	fgio_helper_note((u64)inode->i_mapping, true);
+	fgio_waker_note((u64)inode->i_mapping, true);
 }
 
 static int on_ext4_convert(struct kretprobe_instance *instance,
@@ -227,23 +227,23 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-static void target_page(const struct fgio_walk_step *step)
+static void want_page(const struct fgio_walk_step *step)
 {
 	u64 first = step->wait->detail & INDEX_MASK;
 	u64 pages = 1ULL << (step->wait->detail >> ORDER_SHIFT);
 
 	if (step->wait->object & PAGE_MAPPING_FLAGS)
 		return;
-	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+	fgio_wanted_add(step, FGIO_WANTED_PAGES, step->wait->object, first,
 			first + pages - 1);
 }
 
-static void target_range(const struct fgio_walk_step *step)
+static void want_range(const struct fgio_walk_step *step)
 {
 	u64 first = step->wait->detail >> FIRST_SHIFT;
 	u64 last = step->wait->detail & BEYOND;
 
-	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+	fgio_wanted_add(step, FGIO_WANTED_PAGES, step->wait->object, first,
 			last == BEYOND ? U64_MAX : last);
 }
 
@@ -265,10 +265,10 @@ static void blockers(const struct fgio_walk_step *step)
 	switch (step->wait->kind) {
 	case FGIO_WAIT_PAGE_LOCK:
 	case FGIO_WAIT_PAGE_WRITEBACK:
-		target_page(step);
+		want_page(step);
 		break;
 	case FGIO_WAIT_BUFFER:
-		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
+		fgio_wanted_add(step, FGIO_WANTED_PRIVATE, step->wait->object,
 				0, 0);
 		break;
 	case FGIO_WAIT_FILE_WRITEBACK:
@@ -276,7 +276,7 @@ static void blockers(const struct fgio_walk_step *step)
 			fgio_found_by_history(step, step->wait->object,
 					      is_held_up);
 		else
-			target_range(step);
+			want_range(step);
 		break;
 	}
 }
@@ -306,36 +306,36 @@ static bool is_under_writeback(const struct address_space *mapping)
  * Whether a task still waits for what it said. I/O that is done is not found
  * either, and its waiter may have yet to run.
  */
-static bool is_outstanding(u64 task, const struct fgio_target *target)
+static bool is_outstanding(u64 task, const struct fgio_wanted *wanted)
 {
 	unsigned long flags;
 	bool waits;
 
-	if (!fgio_wait_hold(task, target->wait.seq, &flags))
+	if (!fgio_wait_hold(task, wanted->wait.seq, &flags))
 		return false;
 	waits = sleeps(task);
-	if (target->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
+	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
 		waits &= is_under_writeback((const struct address_space *)
-						    target->object);
+						    wanted->object);
 	fgio_wait_release(task, flags);
 	return waits;
 }
 
 void fgio_io_not_found(struct fgio_walk *walk,
-		       const struct fgio_target *target)
+		       const struct fgio_wanted *wanted)
 {
 	struct fgio_walk_step step = {
 		.walk = walk,
-		.link = target->link,
-		.task = walk->links[target->link].task,
-		.wait = &target->wait,
+		.link = wanted->link,
+		.task = walk->links[wanted->link].task,
+		.wait = &wanted->wait,
 	};
 
-	if (!is_outstanding(step.task, target))
+	if (!is_outstanding(step.task, wanted))
 		return;
 	/* No task yet: it makes the wait the one that helpers are found for. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
-	fgio_found_by_history(&step, target->object, is_held_up);
+	fgio_found_by_history(&step, wanted->object, is_held_up);
 }
 
 const struct fgio_layer fgio_io_layer = {

@@ -8,7 +8,7 @@
 /**
  * fgio_io_not_found() - I/O is neither queued nor in the device
  * @walk: the walk
- * @target: what was looked for
+ * @wanted: what was looked for
  *
  * A task prepared it and is held up before submitting it: pages are locked or
  * marked before. Or a worker is held up in accounting for it. The tasks that
@@ -17,7 +17,7 @@
  * Context: the walk's thread.
  */
 void fgio_io_not_found(struct fgio_walk *walk,
-		       const struct fgio_target *target);
+		       const struct fgio_wanted *wanted);
 
 extern const struct fgio_layer fgio_io_layer;
 

@@ -37,8 +37,8 @@
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/identity.h"
+#include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -127,7 +127,7 @@ static int on_lock_updates(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
 	if (fgio_waits_matter())
-		fgio_helper_note(barrier_key(journal_argument(regs)), true);
+		fgio_waker_note(barrier_key(journal_argument(regs)), true);
 	return 1;
 }
 
@@ -238,7 +238,7 @@ static void find_barrier(const struct fgio_walk_step *step,
 	if (!view->barred)
 		return;
 	if (!task)
-		task = fgio_name_identity(fgio_helper_last(view->barrier));
+		task = fgio_name_identity(fgio_waker_last(view->barrier));
 	fgio_walk_found(step->walk, task);
 }
 

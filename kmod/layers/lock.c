@@ -20,8 +20,8 @@
 #include <trace/events/lock.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/wait.h"
@@ -76,7 +76,7 @@ static void on_contention_end(void *data, void *lock, int error)
 	if (kind == FGIO_WAIT_NONE)
 		return;
 	if (kind == FGIO_WAIT_SEMAPHORE && !error)
-		fgio_helper_note((u64)lock, true);
+		fgio_waker_note((u64)lock, true);
 	fgio_wait_leave_object((u64)lock);
 }
 
@@ -91,7 +91,7 @@ static void on_down(unsigned long function, unsigned long caller,
 
 	semaphore = (void *)fgio_ftrace_argument(regs, 0);
 	if (fgio_waits_matter() && READ_ONCE(semaphore->count))
-		fgio_helper_note((u64)semaphore, true);
+		fgio_waker_note((u64)semaphore, true);
 }
 
 static void on_down_write(unsigned long function, unsigned long caller,
@@ -99,7 +99,7 @@ static void on_down_write(unsigned long function, unsigned long caller,
 			  struct ftrace_regs *regs)
 {
 	if (fgio_waits_matter())
-		fgio_helper_note(fgio_ftrace_argument(regs, 0), true);
+		fgio_waker_note(fgio_ftrace_argument(regs, 0), true);
 }
 
 /* A mutex that is waited for is released. */
@@ -175,7 +175,7 @@ static void blockers(const struct fgio_walk_step *step)
 		fgio_xfs_buffer_io(step);
 		fallthrough;
 	default:
-		identity = fgio_helper_last(step->wait->object);
+		identity = fgio_waker_last(step->wait->object);
 		fgio_walk_found(step->walk, fgio_name_identity(identity));
 	}
 }

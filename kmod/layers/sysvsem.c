@@ -26,8 +26,8 @@
 #include <linux/sem.h>
 #include <linux/uaccess.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "fgio_private.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -82,9 +82,9 @@ static struct task_struct *caller_of(const struct sem_queue *call)
 static void note(struct task_struct *task, u64 object, int change)
 {
 	if (change < 0)
-		fgio_helper_note_for(task, object | LOWERED);
+		fgio_waker_note_for(task, object | LOWERED);
 	else if (change > 0)
-		fgio_helper_note_for(task, object);
+		fgio_waker_note_for(task, object);
 }
 
 static int leave_attempt(struct kretprobe_instance *instance,
@@ -185,12 +185,12 @@ static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 
 	fgio_watch_for(step, object);
 	if (for_zero) {
-		find(step, fgio_helper_last(object));
+		find(step, fgio_waker_last(object));
 		return;
 	}
 	fgio_watch_for(step, object | LOWERED);
-	count = fgio_helper_list(object, fgio_helper_window_ns(), raised);
-	lowered = fgio_helper_last(object | LOWERED);
+	count = fgio_waker_list(object, fgio_waker_window_ns(), raised);
+	lowered = fgio_waker_last(object | LOWERED);
 	find(step, lowered);
 	if (is_among(lowered, raised, count))
 		return;

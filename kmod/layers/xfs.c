@@ -31,8 +31,8 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "base/helper.h"
 #include "base/mechanism.h"
+#include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -157,7 +157,7 @@ static int on_get_space_in_buffer(struct kretprobe_instance *instance,
 
 	if (!fgio_waits_matter())
 		return 1;
-	fgio_helper_note(log, true);
+	fgio_waker_note(log, true);
 	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
 }
 
@@ -172,7 +172,7 @@ static int on_order_checkpoints(struct kretprobe_instance *instance,
 				 regs_get_kernel_argument(regs, 0));
 	if (!log)
 		return 1;
-	fgio_helper_note(log, true);
+	fgio_waker_note(log, true);
 	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WORKER);
 }
 
@@ -252,7 +252,7 @@ static void log_blockers(const struct fgio_walk_step *step)
 		find_pusher(step);
 		return;
 	}
-	fgio_target_add(step, FGIO_TARGET_XFS_LOG, log, 0, 0);
+	fgio_wanted_add(step, FGIO_WANTED_XFS_LOG, log, 0, 0);
 	if (step->wait->detail == LOG_WORKER)
 		fgio_found_by_history(step, log, NULL);
 }
@@ -262,7 +262,7 @@ static void log_blockers(const struct fgio_walk_step *step)
  */
 static void add_buffer(const struct fgio_walk_step *step, u64 buffer)
 {
-	fgio_target_add(step, FGIO_TARGET_PRIVATE, buffer, 0, 0);
+	fgio_wanted_add(step, FGIO_WANTED_PRIVATE, buffer, 0, 0);
 }
 
 void fgio_xfs_buffer_io(const struct fgio_walk_step *step)

@@ -26,8 +26,8 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#include "base/helper.h"
 #include "base/mechanism.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "who/commit.h"
 #include "who/presence.h"
@@ -101,7 +101,7 @@ static bool was_synced_within(u64 mapping, u64 window_ns)
 {
 	u64 identities[FGIO_WAKERS];
 
-	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
+	return fgio_waker_list(mapping | SYNCED, window_ns, identities);
 }
 
 /*
@@ -123,8 +123,8 @@ static bool is_overlay(u64 of_call)
 
 static void note_synced(u64 mapping)
 {
-	fgio_helper_watch(mapping | SYNCED, current);
-	fgio_helper_note(mapping | SYNCED, false);
+	fgio_waker_watch(mapping | SYNCED, current);
+	fgio_waker_note(mapping | SYNCED, false);
 }
 
 /*
@@ -148,7 +148,7 @@ void fgio_commit_note(const struct address_space *mapping)
 
 bool fgio_current_commits(void)
 {
-	u64 window_ns = fgio_helper_window_ns();
+	u64 window_ns = fgio_waker_window_ns();
 	u64 last_ns = READ_ONCE(synced_ns);
 	u64 mapping;
 

@@ -12,17 +12,17 @@
 #include "core/class.h"
 #include "core/trust.h"
 
-struct fgio_words;
+struct fgio_thread_flags;
 
 /* Protects all counts of tags and of trust. Taken with interrupts on. */
 extern spinlock_t fgio_tags_lock;
 
-extern unsigned int fgio_tags_set;
+extern unsigned int fgio_tag_entries;
 
 /* Threads that have an entry. Context: any. */
 static inline unsigned int fgio_tag_count(void)
 {
-	return READ_ONCE(fgio_tags_set);
+	return READ_ONCE(fgio_tag_entries);
 }
 
 /* Of fgio_tag_of(), where there are tags at all. Context: any. */
@@ -41,7 +41,7 @@ static inline enum fgio_thread_tag fgio_tag_of_current(void)
 }
 
 /**
- * fgio_tag_set() - tag a thread, or take its tag away
+ * fgio_tag_thread() - tag a thread, or take its tag away
  * @task: the thread; the caller holds a reference
  * @tag: FGIO_THREAD_UNTAGGED takes the tag away
  *
@@ -49,20 +49,20 @@ static inline enum fgio_thread_tag fgio_tag_of_current(void)
  * full, -EACCES and -EDQUOT as fgio_trust_claim(), -ENOMEM, -EOPNOTSUPP when
  * tags could not end with their threads. Context: may sleep.
  */
-int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag);
+int fgio_tag_thread(struct task_struct *task, enum fgio_thread_tag tag);
 
 /**
  * fgio_tag_tie() - give the current thread a thread flag
- * @words: where; of a file that the caller holds
+ * @flags: where; of a file that the caller holds
  * @index: which one; there is such a one
  *
  * It takes the place of the one that the thread had. A thread may have one when
  * it may tag itself foreground: with the flag it can say so at any moment.
  *
- * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_set().
+ * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_thread().
  * Context: may sleep.
  */
-int fgio_tag_tie(struct fgio_words *words, u32 index);
+int fgio_tag_tie(struct fgio_thread_flags *flags, u32 index);
 
 /* The current thread has no thread flag any more. Context: may sleep. */
 void fgio_tag_untie_current(void);
@@ -71,7 +71,7 @@ void fgio_tag_untie_current(void);
  * Nor has any thread one of these, unless they were mapped again meanwhile.
  * Context: may sleep.
  */
-void fgio_tag_untie_all(struct fgio_words *words);
+void fgio_tag_untie_all(struct fgio_thread_flags *flags);
 
 /**
  * fgio_tag_declare() - the current thread declares a wait
@@ -80,7 +80,7 @@ void fgio_tag_untie_all(struct fgio_words *words);
  * waits do so again and again, and the charge shall not cost more than the
  * wait.
  *
- * Return: 0 or as fgio_tag_set(). Context: may sleep.
+ * Return: 0 or as fgio_tag_thread(). Context: may sleep.
  */
 int fgio_tag_declare(void);
 

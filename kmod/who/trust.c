@@ -194,7 +194,7 @@ static void take_foreground(struct fgio_charge *charge, u32 cgroups)
 	fgio_trust_charge(&listed, &charge->account->user, cgroups);
 }
 
-void fgio_trust_calm(struct fgio_charge *charge)
+void fgio_trust_uncharge(struct fgio_charge *charge)
 {
 	if (!charge->foreground)
 		return;
@@ -208,7 +208,7 @@ void fgio_trust_give_back(struct fgio_charge *charge)
 
 	if (!account)
 		return;
-	fgio_trust_calm(charge);
+	fgio_trust_uncharge(charge);
 	account->user.declaring -= charge->declaring;
 	charge->declaring = false;
 	charge->account = NULL;

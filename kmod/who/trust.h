@@ -79,7 +79,7 @@ int fgio_trust_claim(struct fgio_charge *charge, struct task_struct *task,
 		     struct fgio_account **new);
 
 /* The entry is foreground no more. */
-void fgio_trust_calm(struct fgio_charge *charge);
+void fgio_trust_uncharge(struct fgio_charge *charge);
 
 /* The entry leaves the table. */
 void fgio_trust_give_back(struct fgio_charge *charge);

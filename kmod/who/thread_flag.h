@@ -3,8 +3,8 @@
  * Thread flags (section words in uapi/fgio.h): memory in which a thread says
  * whether requests wait for it at the moment.
  */
-#ifndef FGIO_WORD_H
-#define FGIO_WORD_H
+#ifndef FGIO_THREAD_FLAG_H
+#define FGIO_THREAD_FLAG_H
 
 #include <linux/atomic.h>
 #include <linux/list.h>
@@ -19,8 +19,8 @@ struct user_struct;
 struct vm_area_struct;
 
 /**
- * struct fgio_words - the section words of one open file of /dev/fgio
- * @word: the words, which user space writes whenever it likes
+ * struct fgio_thread_flags - the section words of one open file of /dev/fgio
+ * @flag: the words, which user space writes whenever it likes
  * @bytes: their size, whole pages
  * @maps: how often they are mapped now
  * @tied: entries of threads that have one of them; tag.c's, under its lock
@@ -31,8 +31,8 @@ struct vm_area_struct;
  * that got a tie under RCU before that may use it to the end: freeing waits for
  * RCU.
  */
-struct fgio_words {
-	const struct fgio_word *word;
+struct fgio_thread_flags {
+	const struct fgio_word *flag;
 	size_t bytes;
 	atomic_t maps;
 	struct hlist_head tied;
@@ -44,9 +44,10 @@ struct fgio_words {
  * What a word says, where it says something. Anything may be in it: a class
  * that does not exist says nothing. Context: any.
  */
-static inline enum fgio_thread_tag fgio_word_says(const struct fgio_word *word)
+static inline enum fgio_thread_tag
+fgio_thread_flag_class(const struct fgio_word *flag)
 {
-	switch (READ_ONCE(word->class)) {
+	switch (READ_ONCE(flag->class)) {
 	case FGIO_TAG_FOREGROUND:
 		return FGIO_THREAD_FOREGROUND;
 	case FGIO_TAG_BACKGROUND:
@@ -57,14 +58,14 @@ static inline enum fgio_thread_tag fgio_word_says(const struct fgio_word *word)
 }
 
 /* The operations of /dev/fgio's file: its words come with the first map. */
-int fgio_words_open(struct inode *inode, struct file *file);
-int fgio_words_release(struct inode *inode, struct file *file);
-int fgio_words_mmap(struct file *file, struct vm_area_struct *vma);
+int fgio_thread_flags_open(struct inode *inode, struct file *file);
+int fgio_thread_flags_release(struct inode *inode, struct file *file);
+int fgio_thread_flags_mmap(struct file *file, struct vm_area_struct *vma);
 
 /* FGIO_IOC_SET_WORD. Context: ioctl. */
-int fgio_words_set(struct file *file, const struct fgio_word_slot *slot);
+int fgio_thread_flags_set(struct file *file, const struct fgio_word_slot *slot);
 
 /* FGIO_IOC_TIE_WORD: the word at an address of the caller's. Context: ioctl. */
-int fgio_words_tie_at(u64 address);
+int fgio_thread_flags_tie_at(u64 address);
 
-#endif /* FGIO_WORD_H */
+#endif /* FGIO_THREAD_FLAG_H */

@@ -22,9 +22,9 @@
 
 #include "compat/compat.h"
 #include "who/tag.h"
-#include "who/word.h"
+#include "who/thread_flag.h"
 
-int fgio_words_open(struct inode *inode, struct file *file)
+int fgio_thread_flags_open(struct inode *inode, struct file *file)
 {
 	/* It points to the miscdevice. */
 	file->private_data = NULL;
@@ -32,10 +32,10 @@ int fgio_words_open(struct inode *inode, struct file *file)
 }
 
 /* Takes from what the user may lock in memory. Return: 0 or -ENOMEM. */
-static int charge(struct fgio_words *words)
+static int charge(struct fgio_thread_flags *flags)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	unsigned long pages = words->bytes >> PAGE_SHIFT;
+	unsigned long pages = flags->bytes >> PAGE_SHIFT;
 	struct user_struct *user;
 
 	if (capable(CAP_IPC_LOCK))
@@ -46,91 +46,93 @@ static int charge(struct fgio_words *words)
 		free_uid(user);
 		return -ENOMEM;
 	}
-	words->user = user;
+	flags->user = user;
 	return 0;
 }
 
-static void uncharge(struct fgio_words *words)
+static void uncharge(struct fgio_thread_flags *flags)
 {
-	if (!words->user)
+	if (!flags->user)
 		return;
-	atomic_long_sub(words->bytes >> PAGE_SHIFT, &words->user->locked_vm);
-	free_uid(words->user);
+	atomic_long_sub(flags->bytes >> PAGE_SHIFT, &flags->user->locked_vm);
+	free_uid(flags->user);
 }
 
-static void free_words(struct rcu_head *rcu)
+static void free_flags(struct rcu_head *rcu)
 {
-	struct fgio_words *words = container_of(rcu, struct fgio_words, rcu);
+	struct fgio_thread_flags *flags =
+		container_of(rcu, struct fgio_thread_flags, rcu);
 
-	vfree(words->word);
-	kfree(words);
+	vfree(flags->flag);
+	kfree(flags);
 }
 
-static struct fgio_words *make_words(size_t bytes)
+static struct fgio_thread_flags *make_flags(size_t bytes)
 {
-	struct fgio_words *words = kzalloc(sizeof(*words), GFP_KERNEL_ACCOUNT);
+	struct fgio_thread_flags *flags;
 	int error;
 
-	if (!words)
+	flags = kzalloc(sizeof(*flags), GFP_KERNEL_ACCOUNT);
+	if (!flags)
 		return ERR_PTR(-ENOMEM);
-	words->bytes = bytes;
-	error = charge(words);
+	flags->bytes = bytes;
+	error = charge(flags);
 	if (error) {
-		kfree(words);
+		kfree(flags);
 		return ERR_PTR(error);
 	}
-	words->word = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!words->word) {
-		uncharge(words);
-		kfree(words);
+	flags->flag = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!flags->flag) {
+		uncharge(flags);
+		kfree(flags);
 		return ERR_PTR(-ENOMEM);
 	}
-	return words;
+	return flags;
 }
 
-static struct fgio_words *words_of(struct file *file)
+static struct fgio_thread_flags *flags_of(struct file *file)
 {
-	/* Pairs with cmpxchg() in obtain_words(): they are complete. */
+	/* Pairs with cmpxchg() in obtain_flags(): they are complete. */
 	return smp_load_acquire(&file->private_data);
 }
 
 /* The file's words. The first map makes them, and says how many there are. */
-static struct fgio_words *obtain_words(struct file *file, size_t bytes)
+static struct fgio_thread_flags *obtain_flags(struct file *file, size_t bytes)
 {
-	struct fgio_words *words = words_of(file);
-	struct fgio_words *new;
+	struct fgio_thread_flags *flags = flags_of(file);
+	struct fgio_thread_flags *new;
 
-	if (words)
-		return words;
-	new = make_words(bytes);
+	if (flags)
+		return flags;
+	new = make_flags(bytes);
 	if (IS_ERR(new))
 		return new;
 	/* The file may be open in several processes that map it at once. */
-	words = cmpxchg(&file->private_data, NULL, new);
-	if (!words)
+	flags = cmpxchg(&file->private_data, NULL, new);
+	if (!flags)
 		return new;
 	uncharge(new);
-	free_words(&new->rcu);
-	return words;
+	free_flags(&new->rcu);
+	return flags;
 }
 
 /* The last reference to the file is gone: nothing is mapped, no thread tied. */
-int fgio_words_release(struct inode *inode, struct file *file)
+int fgio_thread_flags_release(struct inode *inode, struct file *file)
 {
-	struct fgio_words *words = file->private_data;
+	struct fgio_thread_flags *flags = file->private_data;
 
-	if (!words)
+	if (!flags)
 		return 0;
-	uncharge(words);
-	call_rcu(&words->rcu, free_words);
+	uncharge(flags);
+	call_rcu(&flags->rcu, free_flags);
 	return 0;
 }
 
 static void open_map(struct vm_area_struct *vma)
 {
-	struct fgio_words *words = vma->vm_private_data;
+	struct fgio_thread_flags *flags = vma->vm_private_data;
 
-	atomic_inc(&words->maps);
+	atomic_inc(&flags->maps);
 }
 
 /*
@@ -139,10 +141,10 @@ static void open_map(struct vm_area_struct *vma)
  */
 static void close_map(struct vm_area_struct *vma)
 {
-	struct fgio_words *words = vma->vm_private_data;
+	struct fgio_thread_flags *flags = vma->vm_private_data;
 
-	if (atomic_dec_and_test(&words->maps))
-		fgio_tag_untie_all(words);
+	if (atomic_dec_and_test(&flags->maps))
+		fgio_tag_untie_all(flags);
 }
 
 static const struct vm_operations_struct map_operations = {
@@ -150,11 +152,11 @@ static const struct vm_operations_struct map_operations = {
 	.close = close_map,
 };
 
-static int insert_pages(const struct fgio_words *words,
+static int insert_pages(const struct fgio_thread_flags *flags,
 			struct vm_area_struct *vma)
 {
 	unsigned long at = vma->vm_start;
-	const void *from = words->word;
+	const void *from = flags->flag;
 	int error;
 
 	for (; at < vma->vm_end; at += PAGE_SIZE, from += PAGE_SIZE) {
@@ -166,10 +168,10 @@ static int insert_pages(const struct fgio_words *words,
 }
 
 /* A private map would not be seen by the module, nor one that is only read. */
-int fgio_words_mmap(struct file *file, struct vm_area_struct *vma)
+int fgio_thread_flags_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	size_t bytes = vma->vm_end - vma->vm_start;
-	struct fgio_words *words;
+	struct fgio_thread_flags *flags;
 	int error;
 
 	if (vma->vm_pgoff || bytes > FGIO_WORDS_BYTES_MAX ||
@@ -177,25 +179,25 @@ int fgio_words_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	words = obtain_words(file, bytes);
-	if (IS_ERR(words))
-		return PTR_ERR(words);
-	if (bytes > words->bytes)
+	flags = obtain_flags(file, bytes);
+	if (IS_ERR(flags))
+		return PTR_ERR(flags);
+	if (bytes > flags->bytes)
 		return -EINVAL;
 	fgio_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 			  VM_MAYEXEC);
-	error = insert_pages(words, vma);
+	error = insert_pages(flags, vma);
 	if (error)
 		return error;
-	vma->vm_private_data = words;
+	vma->vm_private_data = flags;
 	vma->vm_ops = &map_operations;
-	atomic_inc(&words->maps);
+	atomic_inc(&flags->maps);
 	return 0;
 }
 
-int fgio_words_set(struct file *file, const struct fgio_word_slot *slot)
+int fgio_thread_flags_set(struct file *file, const struct fgio_word_slot *slot)
 {
-	struct fgio_words *words = words_of(file);
+	struct fgio_thread_flags *flags = flags_of(file);
 
 	if (slot->flags & ~FGIO_WORD_CLEAR)
 		return -EINVAL;
@@ -203,9 +205,9 @@ int fgio_words_set(struct file *file, const struct fgio_word_slot *slot)
 		fgio_tag_untie_current();
 		return 0;
 	}
-	if (!words || slot->index >= words->bytes / sizeof(struct fgio_word))
+	if (!flags || slot->index >= flags->bytes / sizeof(struct fgio_word))
 		return -EINVAL;
-	return fgio_tag_tie(words, slot->index);
+	return fgio_tag_tie(flags, slot->index);
 }
 
 /*
@@ -233,7 +235,7 @@ static struct file *file_of_map(u64 address, u64 *offset)
  * The map may go as soon as its lock is released; then fgio_tag_tie() finds
  * that the words are not mapped.
  */
-int fgio_words_tie_at(u64 address)
+int fgio_thread_flags_tie_at(u64 address)
 {
 	int error = -EINVAL;
 	struct file *file;
@@ -243,7 +245,7 @@ int fgio_words_tie_at(u64 address)
 	if (!file)
 		return error;
 	if (offset % sizeof(struct fgio_word) == 0)
-		error = fgio_tag_tie(words_of(file),
+		error = fgio_tag_tie(flags_of(file),
 				     offset / sizeof(struct fgio_word));
 	fput(file);
 	return error;

@@ -3,8 +3,8 @@
  * What an I/O carries: pages of a file, and buffers. All are numbers that are
  * compared and never followed.
  */
-#ifndef FGIO_CONTENTS_H
-#define FGIO_CONTENTS_H
+#ifndef FGIO_IO_TARGET_H
+#define FGIO_IO_TARGET_H
 
 #include <linux/hash.h>
 #include <linux/types.h>
@@ -17,7 +17,7 @@ struct request;
 #define FGIO_BUFFER_BYTES_MAX 65536
 
 /**
- * struct fgio_contents - which pages and buffers an I/O carries, in short
+ * struct fgio_io_target - which pages and buffers an I/O carries, in short
  * @mapping: file of the first page that has one, or 0; a number, not to be
  *	followed
  * @first: lowest index of a page of that file
@@ -27,7 +27,7 @@ struct request;
  * @log_write: it may write an XFS log
  * @known: whether all this was looked up
  */
-struct fgio_contents {
+struct fgio_io_target {
 	u64 mapping;
 	u64 first;
 	u64 last;
@@ -47,15 +47,15 @@ static inline u64 fgio_private_bit(u64 bi_private)
  * The pages between the first and the last are taken to lie between them in
  * the file, too. Context: any; the bio cannot complete.
  */
-void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio);
+void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
 
 /* Context: the queue's lock is held, and the request is queued. */
-void fgio_contents_of_request(struct fgio_contents *contents,
-			      struct request *rq);
+void fgio_io_target_of_request(struct fgio_io_target *target,
+			       struct request *rq);
 
 /*
  * The buffer that a bio is for, by its bi_private; 0 where it is for none, or
- * too large for one. Context: as fgio_contents_of_bio().
+ * too large for one. Context: as fgio_io_target_of_bio().
  */
 u64 fgio_buffer_of_bio(struct bio *bio);
 
@@ -65,4 +65,4 @@ u64 fgio_buffer_of_bio(struct bio *bio);
  */
 u64 fgio_mapping_of_folio(struct folio *folio, u64 *index);
 
-#endif /* FGIO_CONTENTS_H */
+#endif /* FGIO_IO_TARGET_H */

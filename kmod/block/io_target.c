@@ -15,7 +15,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
-#include "block/contents.h"
+#include "block/io_target.h"
 #include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */
@@ -78,45 +78,45 @@ static struct page *last_page(struct bio *bio)
 	return last.bv_page + (last.bv_offset + last.bv_len - 1) / PAGE_SIZE;
 }
 
-static void hold_pages(struct fgio_contents *contents, u64 mapping, u64 first,
+static void hold_pages(struct fgio_io_target *target, u64 mapping, u64 first,
 		      u64 last)
 {
 	if (!mapping)
 		return;
-	if (!contents->mapping) {
-		contents->mapping = mapping;
-		contents->first = first;
-		contents->last = last;
-	} else if (contents->mapping != mapping) {
-		contents->several = true;
+	if (!target->mapping) {
+		target->mapping = mapping;
+		target->first = first;
+		target->last = last;
+	} else if (target->mapping != mapping) {
+		target->several = true;
 	} else {
-		contents->first = min(contents->first, first);
-		contents->last = max(contents->last, last);
+		target->first = min(target->first, first);
+		target->last = max(target->last, last);
 	}
 }
 
-static noinline void note_pages(struct fgio_contents *contents, struct bio *bio)
+static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 {
 	u64 mapping, first, last_mapping, last;
 
 	mapping = mapping_of(bio_page(bio), &first);
 	last_mapping = mapping_of(last_page(bio), &last);
 	if (mapping && mapping == last_mapping) {
-		hold_pages(contents, mapping, min(first, last),
+		hold_pages(target, mapping, min(first, last),
 			  max(first, last));
 		return;
 	}
-	hold_pages(contents, mapping, first, first);
-	hold_pages(contents, last_mapping, last, last);
+	hold_pages(target, mapping, first, first);
+	hold_pages(target, last_mapping, last, last);
 }
 
-static void add_bio(struct fgio_contents *contents, struct bio *bio)
+static void add_bio(struct fgio_io_target *target, struct bio *bio)
 {
 	if (fgio_bio_is_direct(bio))
 		return;
-	contents->privates |= fgio_private_bit((u64)bio->bi_private);
+	target->privates |= fgio_private_bit((u64)bio->bi_private);
 	if (bio_has_data(bio))
-		note_pages(contents, bio);
+		note_pages(target, bio);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
@@ -127,26 +127,26 @@ static bool is_log_write(blk_opf_t opf)
 	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
-void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
+void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
 {
-	*contents = (struct fgio_contents){
+	*target = (struct fgio_io_target){
 		.known = true,
 		.log_write = is_log_write(bio->bi_opf),
 	};
-	add_bio(contents, bio);
+	add_bio(target, bio);
 }
 
-void fgio_contents_of_request(struct fgio_contents *contents,
-			      struct request *rq)
+void fgio_io_target_of_request(struct fgio_io_target *target,
+			       struct request *rq)
 {
 	struct bio *bio;
 
-	*contents = (struct fgio_contents){
+	*target = (struct fgio_io_target){
 		.known = true,
 		.log_write = is_log_write(rq->cmd_flags),
 	};
 	__rq_for_each_bio(bio, rq)
-		add_bio(contents, bio);
+		add_bio(target, bio);
 }
 
 /* Buffers (fs/buffer.c, fs/xfs/xfs_buf.c) are known by their bi_private. */

@@ -16,7 +16,7 @@
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
-#include "layers/hint.h"
+#include "layers/declared_wait.h"
 #include "who/presence.h"
 #include "who/tag.h"
 #include "who/trust.h"
@@ -68,7 +68,7 @@ static int wait_for_thread(const struct task_struct *task)
  * While there are no foreground tasks a hint is accepted and has no effect: its
  * thread has to give it again when it next waits, as for all waits.
  */
-int fgio_hint_set(pid_t tid)
+int fgio_declared_wait_set(pid_t tid)
 {
 	struct task_struct *task;
 	int error = 0;
@@ -97,8 +97,8 @@ static void blockers(const struct fgio_walk_step *step)
 	fgio_walk_found(step->walk, fgio_name_identity(step->wait->detail));
 }
 
-const struct fgio_layer fgio_hint_layer = {
-	.name = "hint",
+const struct fgio_layer fgio_declared_wait_layer = {
+	.name = "declared wait",
 	.mechanism = FGIO_MECHANISM_USER,
 	.kinds = BIT_ULL(FGIO_WAIT_THREAD),
 	.blockers = blockers,
