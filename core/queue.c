@@ -199,7 +199,7 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
 	bool measures = mode != FREE && adapts(queue) &&
-			fgio_queue_both_about(queue);
+			fgio_queue_both_present(queue);
 
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,

@@ -300,7 +300,7 @@ static inline bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 }
 
 /* Without I/O of both classes there is nothing to weigh. */
-static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
+static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 {
 	return !fgio_load(&queue->one_class) &&
 	       fgio_queue_has(queue, FGIO_NONCRITICAL) &&
@@ -314,7 +314,7 @@ static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
-	return fgio_queue_both_about(queue) || fgio_queue_sweeps(queue);
+	return fgio_queue_both_present(queue) || fgio_queue_sweeps(queue);
 }
 
 /*
