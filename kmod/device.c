@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/fgio: uapi/fgio.h says what each call does and may answer. */
+/* /dev/fgio: uapi/fgio.h has the contract of each call. */
 #include <linux/capability.h>
 #include <linux/kdev_t.h>
 #include <linux/miscdevice.h>
@@ -134,7 +134,7 @@ static void collect_tag(struct task_struct *task, enum fgio_thread_tag tag,
 	struct tag_array *array = data;
 	pid_t tid = task_pid_vnr(task);
 
-	/* Zero: it lives outside the caller's pid namespace, or has ended. */
+	/* Zero: it is outside of the caller's pid namespace, or has ended. */
 	if (!tid)
 		return;
 	if (array->count < array->capacity)
@@ -156,7 +156,7 @@ static int list_tags(void __user *user)
 		return -EFAULT;
 	if (request.capacity > LIST_MAX)
 		return -EINVAL;
-	/* No more than can be there: the caller does not size our memory. */
+	/* The table's size is the bound, not the caller's capacity. */
 	array.capacity = min(request.capacity, fgio_tag_max());
 	array.tags = kvcalloc(array.capacity ?: 1, sizeof(*array.tags),
 			      GFP_KERNEL_ACCOUNT);
@@ -173,7 +173,7 @@ static int list_tags(void __user *user)
 	return error;
 }
 
-/* Return: whether there can be such a disk: the kernel's numbers are shorter. */
+/* Return: whether the numbers fit into the kernel's, which are shorter. */
 static bool disk_of(u32 major, u32 minor, dev_t *disk)
 {
 	*disk = MKDEV(major, minor);
@@ -354,8 +354,9 @@ static const struct file_operations fgio_file_operations = {
 };
 
 /*
- * Closed until udev gives it to a group (packaging/udev): the calls check what
- * their thread may do, but which users may take part is the administrator's.
+ * For root alone until udev gives it to a group (packaging/udev): the calls
+ * check the rights of their thread, but the administrator decides which users
+ * may make any call.
  */
 static struct miscdevice fgio_device = {
 	.minor = MISC_DYNAMIC_MINOR,

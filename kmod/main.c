@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads and unloads the module. Only the elevator and /dev/fgio are required:
- * a hook that does not attach costs its feature, is reported, and nothing else.
+ * Loads and unloads the module. Only the elevator and /dev/fgio are required: a
+ * hook that cannot be attached costs its feature alone, and is reported.
  *
  * Unloading cannot begin while a queue is under the elevator or /dev/fgio is
  * open, since both hold the module.
@@ -38,7 +38,7 @@
 #include "who/tag.h"
 #include "who/trust.h"
 
-/* All that is followed, in the order in which /dev/fgio lists hooks. */
+/* All layers, in the order in which /dev/fgio lists their hooks. */
 static const struct fgio_layer *const layers[] = {
 	&fgio_lock_layer,
 	&fgio_journal_layer,
@@ -80,7 +80,7 @@ static void detach_hooks(void)
 	fgio_tag_exit();
 }
 
-/* In this order, and undone in the other: each may use those before it. */
+/* Initialised in this order, undone in reverse: each may use those before. */
 static const struct {
 	int (*init)(void);
 	void (*exit)(void);
@@ -112,8 +112,8 @@ static void undo(unsigned int count)
 }
 
 /*
- * There, locks that hooks take and that core is called under sleep, and locks
- * of the kernel have another layout.
+ * With PREEMPT_RT, spinlocks sleep, which hooks take and under which core is
+ * called, and the kernel's locks have another layout.
  */
 static bool is_real_time(void)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks acted on what lately: the locks around core/history.c.
+ * The table of tasks that acted on an object lately: the locks around
+ * core/history.c.
  *
- * A condition has no owner, but the tasks that signalled it lately will do so
- * again; a counting lock does not name its holder, but the last taker may be
- * it.
+ * A condition has no owner, but the tasks that signalled it lately are likely
+ * to signal it again. A counting lock does not name its holder, but the last
+ * taker may be it.
  *
- * The table outlives the tasks in it. It therefore holds no addresses of tasks
- * but identities (thread id and time of birth): one that leads to no living
- * task is skipped, and no other task is ever taken for it. So nothing has to
- * be cleaned up when a task ends.
+ * The table outlives the tasks in it. It therefore holds identities (thread id
+ * and start time), not addresses: the identity of an ended task leads to no
+ * task, and never to another one. No cleanup is needed when a task ends.
  */
 #include <linux/hash.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@
 
 #define SET_BITS 9
 
-/* The locks are leaves, like those of graph/wait.c and for the same reasons. */
+/* Leaf locks, like those of graph/wait.c and for the same reasons. */
 struct locked_set {
 	struct fgio_history_set set;
 	raw_spinlock_t lock;
@@ -45,7 +45,7 @@ static const struct kernel_param_ops window_ops = {
 
 static unsigned int helper_window_ms = 1000;
 module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
-MODULE_PARM_DESC(helper_window_ms, "who signalled a condition within this time is taken for who will do so next (1000)");
+MODULE_PARM_DESC(helper_window_ms, "a task that signalled a condition within this time is expected to signal it again (1000)");
 
 static struct locked_set *set_of(u64 object)
 {
@@ -64,7 +64,7 @@ void fgio_waker_watch(u64 object, struct task_struct *task)
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
-/* Exiting tasks do not act again. */
+/* Exiting tasks never act again; skip them. */
 static void note(struct locked_set *locked, u64 object,
 		 struct task_struct *task, bool always)
 {

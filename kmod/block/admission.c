@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Waiting for a slot. The block layer calls limit_depth in the submitter's
- * context just before it allocates a scheduler tag, with q_usage_counter held,
- * and may sleep there; prepare_request follows in the same task once it has
- * the tag, and finish_request when the tag goes back (block/blk-mq.c).
+ * context just before it allocates a scheduler tag, with q_usage_counter held;
+ * limit_depth may sleep. prepare_request follows in the same task once it has
+ * the tag, and finish_request when the tag is freed (block/blk-mq.c).
  *
- * limit_depth charges a slot and says so to prepare_request through bits of
- * rq_flags. A sleeper gets its slot from the task that frees one, so nothing is
- * retried and no sleeper overtaken.
+ * limit_depth charges a slot and tells prepare_request through bits of
+ * rq_flags. A sleeper gets its slot from the task that frees one, so no sleeper
+ * retries or is overtaken.
  */
 #include <linux/backing-dev.h>
 #include <linux/hashtable.h>
@@ -47,7 +47,7 @@ static bool is_on(const struct fgio_queue_data *fq)
 	return READ_ONCE(admission) && !fgio_lets_through(fq);
 }
 
-/* What a task wants to submit: its last bio, when it is not critical. */
+/* The last bio of a task, when it is not critical. */
 struct noted_bio {
 	u64 task;
 	u64 buffer;
@@ -55,8 +55,8 @@ struct noted_bio {
 };
 
 /*
- * limit_depth does not get the bio, so it is noted before. A task that moved to
- * another CPU in between has lost its note.
+ * limit_depth does not get the bio, so it is noted before. A task that moves to
+ * another CPU in between loses its note.
  */
 static DEFINE_PER_CPU(struct noted_bio, noted_bios);
 
@@ -126,8 +126,8 @@ static void wake(struct fgio_waiter *waiter)
 }
 
 /*
- * Wakes under the lock, and sleepers look under the lock: a sleeper's stack
- * cannot go away in between.
+ * Wakes under the lock, under which sleepers check: so a sleeper's stack cannot
+ * go away in between.
  */
 static void wake_granted(struct fgio_tag_set *tag_set)
 {
@@ -142,10 +142,10 @@ static void wake_granted(struct fgio_tag_set *tag_set)
 		wake(waiter);
 }
 
-/* Sleepers woken in one hold of the lock where all are let in. */
+/* Sleepers that let_all_in() wakes in one hold of the lock. */
 #define WAKES_AT_ONCE 32
 
-/* Whatever the limits. Return: whether some may be left. */
+/* Ignores the limits. Return: whether sleepers may be left. */
 static bool let_some_in(struct fgio_tag_set *tag_set)
 {
 	struct fgio_waiter *waiter;
@@ -183,7 +183,7 @@ static bool was_granted(struct fgio_tag_set *tag_set, struct sleeper *sleeper)
 	return granted;
 }
 
-/* io_schedule() submits what the task has plugged, so that it can complete. */
+/* io_schedule() submits the I/O that the task has plugged. */
 static void sleep_until_granted(struct fgio_tag_set *tag_set,
 				struct sleeper *sleeper)
 {
@@ -207,8 +207,9 @@ static bool try(struct fgio_tag_set *tag_set, enum fgio_line line)
 }
 
 /*
- * Waits in line, behind the tasks that came first. Between the attempt before
- * and now all that would have woken us may have left: hence another one.
+ * Waits in line, behind the tasks that came first. Since the failed attempt,
+ * all slots whose release would have woken the task may have been released:
+ * hence another attempt under the lock.
  *
  * Return: the line to which the slot is charged: @line, or the critical one
  * when the sleeper was promoted.
@@ -244,7 +245,7 @@ static noinline enum fgio_line sleep_for_slot(struct fgio_tag_set *tag_set,
 	return sleeper.waiter.line;
 }
 
-/* The flusher runs as a work item of the disk's own writeback. */
+/* The flusher runs as the work item of the disk's own writeback. */
 static bool is_flusher(struct request_queue *q)
 {
 	struct work_struct *work = current_work();
@@ -254,9 +255,8 @@ static bool is_flusher(struct request_queue *q)
 }
 
 /*
- * Kernel threads carry the I/O of others (dm, md, loop, a journal), and
- * critical I/O may stand in line behind the one that sleeps. Writeback's own
- * threads carry no other task's.
+ * Kernel threads carry the I/O of others (dm, md, loop, a journal): critical
+ * I/O may be queued behind the I/O that sleeps here. The flusher carries none.
  */
 static noinline enum fgio_line line_of_kthread(struct request_queue *q)
 {
@@ -274,7 +274,7 @@ static __always_inline enum fgio_line line_of(struct request_queue *q,
 }
 
 /*
- * Memory reclaim and swapping must not sleep for a slot: anything may be
+ * Memory reclaim and swapping must not sleep for a slot: any task may be
  * waiting for memory, the owners of the slots included.
  */
 static bool may_not_wait(blk_opf_t opf)
@@ -301,10 +301,10 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	    !is_on(tag_set->fq))
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
-	/* What is charged, or looked for room, is one request: no batch. */
+	/* The charge, or the look for room, is for one request: no batch. */
 	data->nr_tags = 1;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
-		/* One usable tag is as near to "no" as a depth can say. */
+		/* The smallest depth: there is none that refuses. */
 		if (is_full(tag_set, line))
 			data->shallow_depth = 1;
 		return;
@@ -446,7 +446,7 @@ static bool carries(const struct noted_bio *bio,
 	       bio->target.last >= wanted->first;
 }
 
-/* Return: how many of a chain of sleepers carry a target. */
+/* Return: the number of sleepers in a chain that carry @wanted. */
 static unsigned int promote_chain(struct fgio_tag_set *tag_set,
 				  struct hlist_head *head,
 				  const struct fgio_wanted *wanted,
@@ -476,7 +476,7 @@ unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
 	unsigned long flags;
 
 	*promoted = 0;
-	/* Log writes have no object of their own: they are in any chain. */
+	/* Log writes have no object of their own: they may be in any chain. */
 	if (wanted->kind != FGIO_WANTED_XFS_LOG) {
 		first = head_of(tag_set->by_object, wanted->object);
 		end = first + 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/debug/fgio/DISK/counters: totals since the elevator was chosen,
- * lines of "name value", and what is where at this moment.
+ * /sys/kernel/debug/fgio/DISK/counters, lines of "name value": totals since the
+ * elevator was chosen, and the number of I/Os in each place now.
  *
  * A disk's elevator changes while the disk takes no I/O. The holder of a lock
  * of debugfs may wait for memory meanwhile, and memory for that very disk, when
- * it has swap on it. So files come and go a little later, in a worker.
+ * it has swap on it. So a worker makes and removes the files a little later.
  */
 #include <linux/blkdev.h>
 #include <linux/debugfs.h>
@@ -22,9 +22,9 @@
 /**
  * struct counters_file - the counters of a disk
  * @link: in files, in the order in which they were added
- * @fq: what is counted; NULL once the disk has left
- * @folder: NULL until the worker made it
- * @name: of the disk
+ * @fq: the queue; NULL once it has left the elevator
+ * @folder: NULL until the worker has made it
+ * @name: the name of the disk
  */
 struct counters_file {
 	struct list_head link;
@@ -33,7 +33,7 @@ struct counters_file {
 	char name[DISK_NAME_LEN];
 };
 
-/* Its holders ask for no memory. Taken outside of fgio_queues_lock. */
+/* Its holders allocate no memory. Taken outside of fgio_queues_lock. */
 static DEFINE_MUTEX(files_lock);
 static LIST_HEAD(files);
 
@@ -168,7 +168,7 @@ static void remove_file(struct counters_file *file)
 	kfree(file);
 }
 
-/* In order: a disk that comes back finds its name free. */
+/* In order, so that a disk which comes back finds its name free. */
 static struct counters_file *next_unsettled(bool *gone)
 {
 	struct counters_file *file, *found = NULL;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling the drive. What it has been given it serves in an order of its own,
- * by position for instance, unless a command says that it is urgent. Drivers
- * make such commands of the real-time class, where the drive has them and its
- * own knob (device/ncq_prio_enable) is on. queue/iosched/drive_priority says
- * that it is; until then no class is told.
+ * Hardware priority. A drive serves its commands in an order of its own, by
+ * position for instance, unless a command is marked as urgent. Drivers mark
+ * requests of the real-time class, where the drive has such commands and its
+ * own knob (device/ncq_prio_enable) is on. queue/iosched/drive_priority is set
+ * when it is; until then requests keep their I/O priority.
  *
- * Drivers also take the hint of a priority for a number, and must not find marks
- * of fgio in it: a request with another hint goes out without them.
+ * Drivers also read the hint of an I/O priority as a number, and must not find
+ * marks of fgio in it: a request with another hint goes out without them.
  *
- * The class is that of the request, in the drivers' hands: it is given as the
- * request leaves the queue, promoted or not, and taken back when it returns.
- * Merging has its own idea of which priorities go together and must not see it.
+ * The request's I/O priority is replaced as the request leaves the queue,
+ * promoted or not, and restored when the driver gives it back: merging compares
+ * priorities by rules of its own and must not see the drive's.
  */
 #include <linux/module.h>
 
@@ -19,7 +19,7 @@
 
 static bool drive_priority = true;
 module_param(drive_priority, bool, 0644);
-MODULE_PARM_DESC(drive_priority, "drives that have a priority command get it with critical requests (Y)");
+MODULE_PARM_DESC(drive_priority, "critical requests have hardware priority, in drives with a priority command (Y)");
 
 static bool may_hurry(struct fgio_queue_data *fq, u64 now_ns)
 {
@@ -28,7 +28,7 @@ static bool may_hurry(struct fgio_queue_data *fq, u64 now_ns)
 	return fgio_drive_may_hurry(&fq->drive, others, now_ns);
 }
 
-/* Return: the priority of a request of @class for a drive that has such. */
+/* Return: the I/O priority of a request for a drive with hardware priority. */
 static u16 urge(struct fgio_queue_data *fq, enum fgio_class class, u16 ioprio,
 		u64 now_ns)
 {

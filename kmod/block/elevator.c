@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The elevator: merging, the order of requests, and what the device gets.
- * core/queue.c decides; here its decisions meet the block layer.
+ * The elevator: merging, the order of requests, and dispatch to the device.
+ * core/queue.c decides; this file carries its decisions out.
  *
  * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), since the
  * order of requests is one for the whole device. insert_requests also runs
@@ -41,7 +41,7 @@ static const struct kernel_param_ops two_classes_ops = {
 static bool two_classes = true;
 module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
 __MODULE_PARM_TYPE(queue, "bool");
-MODULE_PARM_DESC(queue, "critical requests go first, and few others beside them (Y)");
+MODULE_PARM_DESC(queue, "critical requests go first, with few others beside them in the device (Y)");
 
 static bool fault_withhold;
 module_param(fault_withhold, bool, 0644);
@@ -69,21 +69,21 @@ static struct rb_root *sort_root(struct fgio_queue_data *fq,
 	return &fq->sort[class][rq_data_dir(rq)];
 }
 
-/* The block layer itself refuses what must not be merged: this saves asking. */
+/* The block layer checks this itself: asking here saves the search. */
 static bool may_grow(struct request *rq)
 {
 	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) &&
 	       !(rq->rq_flags & RQF_NOMERGE_FLAGS);
 }
 
-/* Discards with several ranges may join whatever their sectors are. */
+/* Discards with several ranges may merge at any sectors. */
 static bool has_ranges(struct request *rq)
 {
 	return req_op(rq) == REQ_OP_DISCARD &&
 	       queue_max_discard_segments(rq->q) > 1;
 }
 
-/* The hash is by end, the order by begin: merging needs both. */
+/* Merging needs both: the hash is by end, the tree by start. */
 static void make_mergeable(struct fgio_queue_data *fq, struct request *rq,
 			   enum fgio_class class)
 {
@@ -122,7 +122,7 @@ static enum fgio_class queue_class(struct fgio_queue_data *fq,
 	return fq->queue.one_class ? FGIO_NONCRITICAL : class;
 }
 
-/* A request that core moved to the critical side. */
+/* Follows core, which moved a request to the critical side. */
 static void promote(struct fgio_queue_data *fq, struct request *rq)
 {
 	struct fgio_slot *slot = slot_of(rq);
@@ -241,9 +241,9 @@ static enum fgio_class class_of_rq(struct request *rq)
 }
 
 /*
- * Anything may be waiting for the memory that swapping makes free, foreground
- * tasks first of all: it passes where it would be withheld. What was queued
- * before critical I/O came keeps its place there.
+ * Any task, foreground tasks included, may be waiting for the memory that
+ * swapping frees: such requests pass where they would be withheld. Those that
+ * were queued before critical I/O came keep their place in the queue.
  */
 static bool must_not_be_withheld(struct fgio_queue_data *fq,
 				 const struct request *rq,
@@ -333,7 +333,7 @@ static struct fgio_request *next_by_sector(struct rb_root *root,
 	return found ? &slot_of(found)->request : NULL;
 }
 
-/* What comes next on an arm's way. Context: the queue's lock is held. */
+/* The next requests on an arm's way. Context: the queue's lock is held. */
 static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 {
 	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
@@ -347,7 +347,7 @@ static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 	return &fq->sweep;
 }
 
-/* From here on its bios may complete at any time: keep what they carry. */
+/* From here on its bios may complete at any time: note their target. */
 static void remember_target(struct request *rq)
 {
 	struct fgio_io_target *target = &slot_of(rq)->target;
@@ -356,14 +356,14 @@ static void remember_target(struct request *rq)
 		fgio_io_target_of_request(target, rq);
 }
 
-/* As a bug of ours would: only the watchdog ends it. */
+/* Simulates a bug that only the watchdog ends. */
 static bool withholds_by_fault(const struct fgio_queue_data *fq)
 {
 	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
 	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
 }
 
-/* A timer that fires later than this may fire for nothing. */
+/* A timer that fires later than this may be left to fire in vain. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
 enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
@@ -377,10 +377,10 @@ enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
 }
 
 /*
- * Runs the queue again at the time that core names, whatever the device does.
- * A timer that fires before that, but not soon, is left alone: a time that is
- * there in case that nothing completes moves with each completion, and when the
- * timer fires, core names the next one. Context: the queue's lock is held.
+ * Runs the queue again at the time that core sets, even if no request
+ * completes. A timer that fires before that time, but not soon, is left alone:
+ * the time of last resort moves with each completion, and when the timer fires,
+ * core sets the next one. Context: the queue's lock is held.
  */
 static noinline void retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
@@ -503,7 +503,7 @@ bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 	return true;
 }
 
-/* A critical request that was queued as the others were. */
+/* Promotes a critical request that was queued while there was one class. */
 static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			     unsigned int tag)
 {
@@ -533,7 +533,7 @@ void fgio_elevator_reconsider(struct fgio_queue_data *fq)
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/* What fgio_promote_sector() looks for, and what it did. */
+/* The search of fgio_promote_sector(), and its result. */
 struct sector_search {
 	dev_t disk;
 	sector_t sector;

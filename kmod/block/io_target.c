@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an I/O carries, so that the request is found that a task waits for with
- * a page or a buffer. Pages and buffers are named by numbers that are compared
- * and never followed: a page's file may be gone by then.
+ * I/O targets: the pages and buffers that an I/O carries, by which the request
+ * is found that a task waits for. Pages and buffers are named by numbers, which
+ * are compared and never followed: a page's file may be gone by then.
  *
- * Pages in the swap cache are named by their place in the swap area. Other
- * pages that are not of a file are of no interest here, and neither are copies
- * (dm-crypt, bounce buffers, compression): those carry nothing that could be
- * recognised. Nor does direct I/O, whose buffers are not locked for it.
+ * Pages in the swap cache are named by their place in the swap area. Left out
+ * are other pages without a file, copies (dm-crypt, bounce buffers,
+ * compression), which cannot be recognised, and direct I/O, whose buffers are
+ * not locked for it.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
@@ -25,8 +25,8 @@ static u64 number_of_swap_area(swp_entry_t entry)
 }
 
 /*
- * Reads what may change meanwhile where the folio is not locked (direct I/O
- * from a mapped file), which does no harm to a number.
+ * Where the folio is not locked (direct I/O from a mapped file), its members
+ * may change meanwhile. The result is then a wrong number, and does no harm.
  */
 u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
 {
@@ -56,7 +56,7 @@ static u64 mapping_of(struct page *page, u64 *index)
 	return mapping;
 }
 
-/* The end of a clone does not show in its bio_vecs, which are its parent's. */
+/* A clone has its parent's bio_vecs, which do not show where it ends. */
 static struct bio_vec last_bvec(struct bio *bio)
 {
 	struct bio_vec bvec, last = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an I/O carries: pages of a file, and buffers. All are numbers that are
- * compared and never followed.
+ * I/O targets: the pages of a file and the buffers that an I/O carries. All are
+ * numbers, which are compared and never followed.
  */
 #ifndef FGIO_IO_TARGET_H
 #define FGIO_IO_TARGET_H
@@ -17,15 +17,14 @@ struct request;
 #define FGIO_BUFFER_BYTES_MAX 65536
 
 /**
- * struct fgio_io_target - which pages and buffers an I/O carries, in short
- * @mapping: file of the first page that has one, or 0; a number, not to be
- *	followed
+ * struct fgio_io_target - summary of the pages and buffers that an I/O carries
+ * @mapping: file of the first page that has one, or 0; not to be followed
  * @first: lowest index of a page of that file
  * @last: highest index
  * @privates: a bit for each bi_private, see fgio_private_bit()
- * @several: pages of other files are there, too
+ * @several: it carries pages of other files, too
  * @log_write: it may write an XFS log
- * @known: whether all this was looked up
+ * @known: whether the other members were filled in
  */
 struct fgio_io_target {
 	u64 mapping;
@@ -37,15 +36,15 @@ struct fgio_io_target {
 	bool known;
 };
 
-/* Different ones may share a bit. */
+/* Different values may share a bit. */
 static inline u64 fgio_private_bit(u64 bi_private)
 {
 	return 1ULL << hash_64(bi_private, 6);
 }
 
 /*
- * The pages between the first and the last are taken to lie between them in
- * the file, too. Context: any; the bio cannot complete.
+ * Takes the pages between the first and the last to lie between these in the
+ * file, too. Context: any; the bio cannot complete.
  */
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
 
@@ -54,14 +53,14 @@ void fgio_io_target_of_request(struct fgio_io_target *target,
 			       struct request *rq);
 
 /*
- * The buffer that a bio is for, by its bi_private; 0 where it is for none, or
- * too large for one. Context: as fgio_io_target_of_bio().
+ * The buffer that a bio carries, by its bi_private; 0 where it carries none, or
+ * is too large for one. Context: as fgio_io_target_of_bio().
  */
 u64 fgio_buffer_of_bio(struct bio *bio);
 
 /*
- * Return: the folio's file or swap area, or 0. @index: out: its first page
- * there. Context: any; the folio stays.
+ * Return: the folio's file or swap area, or 0. @index: out: index of its first
+ * page there. Context: any; the folio stays.
  */
 u64 fgio_mapping_of_folio(struct folio *folio, u64 *index);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The elevator's type: a queue comes under it and leaves it again, and its sets
- * of scheduler tags come, change their depth, and go.
+ * The elevator's type: queues are put under it and taken from it, and their tag
+ * sets are made, resized and removed.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -29,7 +29,7 @@ static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
 	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
 }
 
-/* Requests do not use them now, but the walk may look through them. */
+/* No request uses the slots now, but the walk may read them. */
 static void replace_slots(struct fgio_tag_set *tag_set, struct fgio_slot *slots,
 			  unsigned int count)
 {
@@ -87,7 +87,7 @@ static struct fgio_tag_set *shared_tag_set(struct fgio_queue_data *fq,
 					list);
 }
 
-/* Domains are made once, in order, and all removed before new ones are made. */
+/* Tag sets are made in order, and all removed before new ones are made. */
 static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
 {
 	size_t number = list_count_nodes(&fq->tag_sets) + 1;
@@ -119,7 +119,7 @@ static struct fgio_tag_set *new_tag_set(struct fgio_queue_data *fq,
 }
 
 /*
- * The queue is frozen in what follows: memory must be found without I/O, which
+ * The queue is frozen in this call: memory must be allocated without I/O, which
  * could be for this very disk.
  */
 static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
@@ -207,7 +207,7 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 	}
 	eq->elevator_data = fq;
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	/* wbt delays writes by type, before fgio could see what waits. */
+	/* wbt delays writes by type, before fgio sees them. */
 	fgio_mark_wbt_unwanted(eq, true);
 	fgio_wbt_disable(q);
 	q->elevator = eq;

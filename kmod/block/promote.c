@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the I/O that is waited for, wherever it is on its way through the
- * block layer, and makes it critical (FAST'17 paper, section 4.4): asleep in
- * admission, or queued. In the device it cannot be helped, but it is known to
- * be on its way.
+ * Finds the I/O that is waited for in the block layer and makes it critical
+ * (FAST'17 paper, section 4.4): asleep in admission, or queued. I/O in the
+ * device cannot be promoted, but is found.
  *
- * What is waited for goes into a hash once a call, since thousands of requests
- * may be queued. Requests are told apart in short first (struct fgio_io_target),
- * and bio by bio only where that cannot say.
+ * Wanted I/O is hashed once per call, since thousands of requests may be
+ * queued. Requests are compared by their summary first (struct fgio_io_target),
+ * and bio by bio only where that does not decide.
  *
- * Everything here belongs to the walk's thread.
+ * All data here is the walk's thread's own.
  */
 #include <linux/log2.h>
 #include <linux/sort.h>
@@ -25,8 +24,8 @@
 #include "graph/walk.h"
 
 /*
- * Targets are found by file and by block of 2^BLOCK_SHIFT pages; those that
- * cross the border of a block by file alone.
+ * Wanted pages are hashed by file and by block of 2^BLOCK_SHIFT pages; ranges
+ * that cross the border of a block by file alone.
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
@@ -37,16 +36,16 @@
 /* Found requests that are moved in one hold of the queue's lock. */
 #define MOVES_MAX 32
 
-/* Blocks that are looked up one by one; beyond, all targets are looked at. */
+/* Blocks that are looked up one by one; beyond, all wanted I/O is compared. */
 #define BLOCKS_MAX 64
 
 #define NONE U32_MAX
 
 /**
- * struct note - what goes with a target
- * @next: the next target of the same hash
- * @same_as: the first target of the same I/O, which stands for all
- * @seen: the last request that it was found in
+ * struct note - bookkeeping of a wanted I/O
+ * @next: the next one of the same hash
+ * @same_as: the first one with the same I/O, which stands for all
+ * @seen: serial of the last request in which it was found
  * @actions: FGIO_BLAME_* done for it
  */
 struct note {
@@ -56,19 +55,19 @@ struct note {
 	u32 actions;
 };
 
-/* How a request is wanted; the higher first. */
+/* The order in which wanted requests move: the higher first. */
 enum rank {
 	RANK_NONE,
-	RANK_RANGE, /* with others, or because its submitter is waited for */
+	RANK_RANGE, /* one of a range, or its submitter is waited for */
 	RANK_EXACT, /* this very page or buffer is waited for */
 };
 
 /**
  * struct match - a queued request that is wanted
- * @tag_set: where it has its slot
- * @tag: which one
- * @rank: how it is wanted
- * @queued_ns: when it was queued
+ * @tag_set: the tag set of its slot
+ * @tag: the number of its slot
+ * @rank: its rank
+ * @queued_ns: the time at which it was queued
  */
 struct match {
 	struct fgio_tag_set *tag_set;
@@ -96,7 +95,7 @@ static struct {
 	struct match *matches;
 	unsigned int match_count;
 	bool moved;
-	/* What the last call did: the same again can be left out. */
+	/* Of the last call: a repetition is skipped. */
 	u32 last_number;
 	u32 last_count;
 } pass;
@@ -132,7 +131,7 @@ static void index_links(void)
 		*link_place(pass.walk->links[link].task) = link;
 }
 
-/* --- what is waited for ------------------------------------------------- */
+/* --- wanted I/O --------------------------------------------------------- */
 
 static u32 *head_of(u64 object, u64 block)
 {
@@ -201,14 +200,14 @@ static bool stands_for_itself(u32 i)
 	return pass.notes[i].same_as == i;
 }
 
-/* A wait for a range of a file is for all of it to be written. */
+/* A wait for a range of a file ends when all of it is written. */
 static enum rank rank_of(const struct fgio_wanted *wanted)
 {
 	return wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
 							       RANK_EXACT;
 }
 
-/* A request carries a target. It counts once, however many bios it has. */
+/* A request carries wanted I/O. It counts once, for all its bios. */
 static void hit(u32 i, enum rank *rank, u32 actions)
 {
 	struct note *note = &pass.notes[i];
@@ -330,8 +329,8 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 }
 
 /*
- * Bios of a request in the device may be gone: what was remembered must do. It
- * may say more than there is, not less.
+ * Bios of a request in the device may be gone: only its summary is compared. It
+ * may match too much, never too little.
  */
 static void find_in_device(struct fgio_slot *slot)
 {
@@ -339,7 +338,7 @@ static void find_in_device(struct fgio_slot *slot)
 	enum rank rank = RANK_NONE;
 	u32 i;
 
-	/* It went unasked for: these are its predecessor's. */
+	/* Not filled in for this request: left from the slot's last one. */
 	if (!target->known)
 		return;
 	pass.serial++;
@@ -356,9 +355,9 @@ static void find_in_device(struct fgio_slot *slot)
 }
 
 /*
- * Return: whether its submitter is waited for, and waits for the request. Tasks
- * that wait for a write say so, but for threads of file systems (ext4lazyinit,
- * xfsaild).
+ * Return: whether its submitter is waited for, and waits for the request.
+ * Writes that their submitter waits for are synchronous, except for those of
+ * threads of file systems (ext4lazyinit, xfsaild).
  */
 static bool submitter_waits(const struct fgio_slot *slot)
 {
@@ -385,7 +384,7 @@ static int compare_matches(const void *one, const void *other)
 	return 0;
 }
 
-/* The request may have gone since, and its slot have another one. */
+/* The request may have left since, and its slot hold another one. */
 static void move(struct fgio_queue_data *fq, const struct match *match)
 {
 	struct fgio_slot *slot;
@@ -401,8 +400,8 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
 }
 
 /*
- * What is waited for by itself goes before what is wanted with others, and the
- * older first.
+ * Requests that are waited for by themselves move before those of a range, and
+ * the older first.
  */
 static void move_matches(struct fgio_queue_data *fq)
 {
@@ -439,7 +438,7 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 		};
 }
 
-/* A target that is on its way already is found, too. */
+/* Requests in the device count as found, too. */
 static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			 unsigned int tag)
 {
@@ -496,9 +495,9 @@ static void promote_sleepers(struct fgio_queue_data *fq)
 /* --- all ---------------------------------------------------------------- */
 
 /*
- * Requests come and go while the queue's lock is dropped: one that comes into a
- * slot that was looked at is for the next walk. Sleepers come last: those that
- * are admitted now add nothing to look through.
+ * Requests come and go while the queue's lock is dropped: one that takes a slot
+ * that was visited is left to the next walk. Sleepers come last, so that the
+ * requests of those that are admitted now need no search.
  */
 static void promote_queue(struct fgio_queue_data *fq, void *unused)
 {
@@ -524,7 +523,7 @@ static void report_wanted(void)
 	}
 }
 
-/* A walk asks again when it found more: without more, nothing changes. */
+/* A walk calls again after it found more; if it did not, nothing changes. */
 static bool is_repetition(void)
 {
 	bool same = !pass.count && pass.last_number == pass.walk->number &&

@@ -4,7 +4,7 @@
 
 #include "block/queues.h"
 
-/* Slots looked at in one hold of the queue's lock. */
+/* Slots visited in one hold of the queue's lock. */
 #define SLOTS_AT_ONCE 32U
 
 /* Read under RCU, too. */
@@ -12,7 +12,7 @@ static LIST_HEAD(queues);
 DEFINE_MUTEX(fgio_queues_lock);
 static unsigned int queue_count;
 
-/* Of the elevator, which is there before the first queue. */
+/* The elevator's, set before the first queue comes. */
 static void (*on_change)(struct fgio_queue_data *fq);
 
 bool fgio_queues_exist(void)
@@ -70,7 +70,7 @@ bool fgio_schedules(const struct request_queue *q)
 	return yes;
 }
 
-/* Return: where to go on; 0 when all slots were visited. */
+/* Return: the tag to continue with; 0 when all slots were visited. */
 static unsigned int visit_some_slots(struct fgio_tag_set *tag_set,
 				     unsigned int tag,
 				     fgio_slot_visit_t *visit)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blockers that several layers find in the same way. */
+/* Ways to find blockers that several layers share. */
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>

@@ -3,9 +3,9 @@
  * The thread that walks the wait graph (core/inherit.c) while foreground tasks
  * wait: it finds the tasks in the way, boosts them, and has their I/O promoted.
  *
- * Most waits are short. A wait is looked at when it has lasted walk_delay_us,
- * then again and again every walk_interval_us: so owners that change, events
- * that were missed and chains that grow need no care of their own.
+ * Most waits are short. A wait is walked once it has lasted walk_delay_us, then
+ * every walk_interval_us: so a change of owner, a missed event and a growing
+ * chain need no handling of their own.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -30,11 +30,11 @@
 #define VISITED_BITS 13
 #define NAME_BITS 12
 /*
- * While walks find no task in the way (threads of a pool wait for work), they
- * come less often, by up to so many doublings.
+ * The walk backs off while it finds no task in the way (threads of a pool wait
+ * for work): the most doublings of its interval.
  */
 #define BACK_OFF_MAX 4
-/* How often one walk goes on from what the block layer answered. */
+/* Rounds of one walk: it goes on from tasks found by block/'s answers. */
 #define ROUNDS_MAX 3
 
 static bool transitive = true;
@@ -43,7 +43,7 @@ MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
 
 static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);
-MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
+MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks from which one walk starts; others have their turn in the next walks (2048)");
 
 struct name {
 	u64 task;
@@ -52,13 +52,13 @@ struct name {
 	char comm[TASK_COMM_LEN];
 };
 
-/* The state of the walk that is going on; the thread's own. */
+/* The state of the current walk; for the walk's thread alone. */
 static struct {
 	struct fgio_walk walk;
 	struct fgio_wanted *wanted;
 	unsigned int wanted_count;
 	struct name *names;
-	/* By link: what the task itself waits for, and what was done. */
+	/* By link: the kind of the task's own wait, and FGIO_BLAME_* done. */
 	u8 *kinds;
 	u32 *actions;
 	u32 *root_seqs;
@@ -66,15 +66,15 @@ static struct {
 	u32 since;
 } now;
 
-/* Held while a walk looks at tasks that wait. */
+/* Held while a walk looks at waiting tasks. */
 static DEFINE_MUTEX(walking);
-/* Under it: walks look at nothing any more. */
+/* Under walking: no walk looks at tasks any more. */
 static bool is_stopped;
 
 static struct task_struct *thread;
-/* Makes what the walk found in the block layer critical. */
+/* Makes the I/O that the walk looks for critical. */
 static fgio_promote_fn *promote;
-/* Doublings of the interval while walks find nothing. */
+/* Doublings of the interval now. */
 static unsigned int back_off;
 static u64 last_walk_ns;
 
@@ -160,7 +160,7 @@ void fgio_wanted_add(const struct fgio_walk_step *step,
 {
 	if (now.wanted_count == FGIO_WANTED_MAX)
 		return;
-	/* A guess is worth the page that is waited for, not the whole file. */
+	/* A guess justifies a page that is waited for, not the whole file. */
 	if (now.walk.links[step->link].guess &&
 	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
 		return;
@@ -174,7 +174,7 @@ void fgio_wanted_add(const struct fgio_walk_step *step,
 	};
 }
 
-/* Return: whether a task waits for what no hook recorded. */
+/* Return: whether a task is in a wait that no hook recorded. */
 static bool waits_unrecorded(u64 task, struct fgio_wait *wait)
 {
 	const struct fgio_layer *layer;
@@ -192,7 +192,7 @@ static unsigned int copy_waits(void *context, u64 task,
 {
 	unsigned int count = fgio_wait_copy_of(task, waits, fgio_walk_name);
 
-	/* It may have declared that it waits, and sleep for a lock besides. */
+	/* A task with a declared wait may sleep for a lock, too. */
 	if (!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD))
 		count += waits_unrecorded(task, &waits[count]);
 	return count;
@@ -210,7 +210,7 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 	};
 
 	now.kinds[link] = wait->kind;
-	/* The outermost wait that is not a hint is the one that is blamed. */
+	/* The outermost wait that is not a declared one is blamed. */
 	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
 		now.root_seqs[link] = wait->seq;
 	if (layer && layer->blockers && fgio_mechanism_on(layer->mechanism))
@@ -257,7 +257,7 @@ static void follow_lost(const struct fgio_wanted *wanted)
 		layer->not_found(&now.walk, wanted);
 }
 
-/* I/O that was not found in the block layer is yet to be submitted. */
+/* I/O that was not found in the block layer has yet to be submitted. */
 static void follow_all_lost(unsigned int from)
 {
 	unsigned int i;
@@ -285,7 +285,7 @@ static void follow(void)
 	}
 }
 
-/* What the last walk noted. */
+/* Clears the notes of the last walk. */
 static void clear_link_notes(void)
 {
 	u32 count = now.walk.count;
@@ -308,7 +308,7 @@ static void blame_step(struct fgio_chain *chain, u32 link)
 	memcpy(step->comm, name->comm, sizeof(step->comm));
 }
 
-/* The first blocker of each task is taken for the one that matters. */
+/* Only the first blocker of each task is blamed. */
 static void blame_root(u32 root)
 {
 	struct fgio_chain chain = {
@@ -340,8 +340,8 @@ static void blame_roots(void)
 }
 
 /*
- * The first walk whose leases still count: those of foreground tasks that this
- * walk had no room for last until their next turn is over.
+ * The first walk whose leases still count: those for foreground tasks that this
+ * walk had no room for last until the end of their next turn.
  */
 static u32 since_walk(bool turn_is_over)
 {
@@ -355,10 +355,10 @@ static void begin_turn(void)
 }
 
 /*
- * A lease that was renewed served a wait since the last walk. One that is still
- * valid but was not renewed did not, or not for all of that time. Of one whose
- * wait ended, or whose task closed the handle that it was boosted for, nothing
- * is counted: the boost ended with it.
+ * A renewed lease served a wait since the last walk. A lease that is still
+ * valid but was not renewed served none, or not for all of that time. A lease
+ * whose wait ended, or whose task closed the handle that it was boosted for, is
+ * not counted: the boost ended then.
  */
 static void account_lease(const struct fgio_lease *lease)
 {
@@ -510,9 +510,9 @@ int fgio_walk_init(fgio_promote_fn *promote_wanted)
 		free_walk();
 		return PTR_ERR(thread);
 	}
-	/* The timer may look at it until it is cancelled for good. */
+	/* The timer may wake it until fgio_alarm_exit(). */
 	get_task_struct(thread);
-	/* What it is late with, requests wait for. */
+	/* Requests wait while it is late. */
 	set_user_nice(thread, MIN_NICE);
 	return 0;
 }

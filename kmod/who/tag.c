@@ -23,13 +23,13 @@
 #define TAG_BITS 12
 
 /**
- * struct tag_entry - what was said of a thread
+ * struct tag_entry - the tag and the flag of a thread
  * @node: in tags
  * @task: the thread
  * @tag: its tag
- * @flag: its section word, or NULL
- * @tied: in fgio_thread_flags.tied, when it has a word
- * @charge: what it takes from limits; foreground when may_be_foreground()
+ * @flag: its thread flag, or NULL
+ * @tied: in fgio_thread_flags.tied, when it has a flag
+ * @charge: its charge to limits; foreground when may_be_foreground()
  * @rcu: frees it
  */
 struct tag_entry {
@@ -42,7 +42,7 @@ struct tag_entry {
 	struct rcu_head rcu;
 };
 
-/* Memory that a claim may need, obtained before the lock. */
+/* Memory that a claim may need, allocated before the lock is taken. */
 struct fresh {
 	struct tag_entry *entry;
 	struct fgio_account *account;
@@ -59,7 +59,7 @@ static unsigned int tags_max = 65536;
 module_param(tags_max, uint, 0444);
 MODULE_PARM_DESC(tags_max, "threads that can be tagged at once (65536)");
 
-/* Whether its place in the table is taken at all. Context: any. */
+/* Whether any task is in the same bucket of the table. Context: any. */
 static bool may_have_entry(const struct task_struct *task)
 {
 	return !hlist_empty(&tags[hash_min((unsigned long)task, TAG_BITS)]);
@@ -76,7 +76,7 @@ static struct tag_entry *find_entry(struct task_struct *task)
 	return NULL;
 }
 
-/* A word that says something counts before the tag. Context: under RCU. */
+/* A flag that holds a class overrules the tag. Context: under RCU. */
 static enum fgio_thread_tag judge(const struct tag_entry *entry)
 {
 	const struct fgio_word *flag = rcu_dereference(entry->flag);
@@ -102,9 +102,9 @@ enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 	return tag;
 }
 
-/* What follows, up to clear_tag(), runs under the lock. */
+/* All functions from here to clear_tag() run under the lock. */
 
-/* A word changes unseen: its thread may become one at any moment. */
+/* A flag changes unseen: its thread may become foreground at any moment. */
 static bool may_be_foreground(const struct tag_entry *entry)
 {
 	return rcu_access_pointer(entry->flag) ||
@@ -180,14 +180,13 @@ static void add_entry(struct tag_entry *entry, struct task_struct *task)
 }
 
 /*
- * The entry of a thread, which may be a foreground task afterwards or not.
+ * The entry of a thread, charged for @wish.
  *
  * An exiting thread sets PF_EXITING, then looks for its entry without the lock
- * (on_exit()). Here the entry is published, then the flag is read. With the
- * barrier between the two on either side, at least one of them sees the other:
- * an entry that on_exit() missed is taken back here. An entry that is found was
- * published by such a call before, so on_exit() removes it when the lock is
- * free.
+ * (on_exit()). Here the entry is published, then PF_EXITING is read. With the
+ * barrier between the two on either side, at least one side sees the other: an
+ * entry that on_exit() missed is removed here. An existing entry was published
+ * by such a call before, so on_exit() removes it when the lock is free.
  */
 static struct tag_entry *obtain_entry(struct task_struct *task,
 				      enum fgio_wish wish, bool privileged,
@@ -196,7 +195,7 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 	struct tag_entry *entry = find_entry(task);
 	int error;
 
-	/* Nothing rests on this look; it saves the charge. */
+	/* Not needed for correctness: it saves the charge. */
 	if (is_exiting(task))
 		return ERR_PTR(-ESRCH);
 	if (!entry && fgio_tag_entries >= tags_max)
@@ -219,9 +218,10 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 }
 
 /*
- * What may take foreground tasks away runs between these two. Only a call that
- * did take the last one puts off the end of following waits: else any user
- * could keep the hooks attached by clearing a tag that is not there.
+ * Changes that may remove foreground tasks run between these two. Only a change
+ * that did remove the last one restarts the time for which waits are still
+ * followed: else any user could keep the hooks attached by clearing a tag that
+ * is not there.
  */
 static unsigned int lock_tags(void) __acquires(&fgio_tags_lock)
 {
@@ -331,7 +331,7 @@ int fgio_tag_tie(struct fgio_thread_flags *flags, u32 index)
 	return error;
 }
 
-/* Only the thread itself declares, and only its end takes that back. */
+/* Only the thread itself declares waits, and only its end undoes that. */
 static bool has_declared(void)
 {
 	const struct tag_entry *entry;
@@ -403,8 +403,8 @@ void fgio_tag_untie_all(struct fgio_thread_flags *flags)
 }
 
 /*
- * Readers do not wait for this; writers do, for all entries, as seldom as the
- * list changes.
+ * Readers do not wait for this. Writers do, while all entries are recounted;
+ * the list seldom changes.
  */
 void fgio_tag_relist(const struct fgio_trust_list *list)
 {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Section words: memory in which a thread says whether requests wait for it at
- * the moment, without a system call. uapi/fgio.h has the contract; tag.c knows
- * which thread has which word, and reads it.
+ * Thread flags ("words" in uapi/fgio.h, which has the contract): memory in
+ * which a thread sets, without a system call, whether requests wait for it now.
+ * tag.c knows the flag of each thread and reads it.
  *
- * The memory is the kernel's own and always there, so that it can be read in
+ * The memory is the kernel's own and always resident, so that it can be read in
  * any context. It belongs to an open file and is charged to the mapping task:
  * to the memory cgroup, and to RLIMIT_MEMLOCK as all memory that cannot be
- * paged out. What user space writes there is never more than one of three
- * classes.
+ * paged out. Any value that user space writes there is one of three classes.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -26,12 +25,12 @@
 
 int fgio_thread_flags_open(struct inode *inode, struct file *file)
 {
-	/* It points to the miscdevice. */
+	/* misc_open() left the miscdevice there. */
 	file->private_data = NULL;
 	return nonseekable_open(inode, file);
 }
 
-/* Takes from what the user may lock in memory. Return: 0 or -ENOMEM. */
+/* Charges the user's limit of locked memory. Return: 0 or -ENOMEM. */
 static int charge(struct fgio_thread_flags *flags)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -92,11 +91,11 @@ static struct fgio_thread_flags *make_flags(size_t bytes)
 
 static struct fgio_thread_flags *flags_of(struct file *file)
 {
-	/* Pairs with cmpxchg() in obtain_flags(): they are complete. */
+	/* Pairs with cmpxchg() in obtain_flags(): the flags are complete. */
 	return smp_load_acquire(&file->private_data);
 }
 
-/* The file's words. The first map makes them, and says how many there are. */
+/* The file's flags. The first map allocates them; its size is their number. */
 static struct fgio_thread_flags *obtain_flags(struct file *file, size_t bytes)
 {
 	struct fgio_thread_flags *flags = flags_of(file);
@@ -136,8 +135,8 @@ static void open_map(struct vm_area_struct *vma)
 }
 
 /*
- * With the last map go the threads' ties: after execve(2), or when the memory
- * was given up, words would stand for ever as they were.
+ * The last map takes the threads' ties with it: after execve(2) or munmap(2) no
+ * code could change the flags any more.
  */
 static void close_map(struct vm_area_struct *vma)
 {
@@ -167,7 +166,10 @@ static int insert_pages(const struct fgio_thread_flags *flags,
 	return 0;
 }
 
-/* A private map would not be seen by the module, nor one that is only read. */
+/*
+ * Refuses maps that cannot change the flags: private ones, and those of a file
+ * that is open for reading alone, which lack VM_SHARED, too.
+ */
 int fgio_thread_flags_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	size_t bytes = vma->vm_end - vma->vm_start;
@@ -211,8 +213,8 @@ int fgio_thread_flags_set(struct file *file, const struct fgio_word_slot *slot)
 }
 
 /*
- * The file of the map that an address of the current process is in, with a
- * reference, and how far from its first word that is; NULL when there is none.
+ * The file of the map that holds an address of the current process, with a
+ * reference; NULL when there is none. @offset: out: bytes from the first flag.
  */
 static struct file *file_of_map(u64 address, u64 *offset)
 {
@@ -232,8 +234,8 @@ static struct file *file_of_map(u64 address, u64 *offset)
 }
 
 /*
- * The map may go as soon as its lock is released; then fgio_tag_tie() finds
- * that the words are not mapped.
+ * The map may go as soon as mmap_lock is released; then fgio_tag_tie() finds
+ * that the flags are not mapped.
  */
 int fgio_thread_flags_tie_at(u64 address)
 {

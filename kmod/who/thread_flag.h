@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Thread flags (section words in uapi/fgio.h): memory in which a thread says
- * whether requests wait for it at the moment.
+ * Thread flags ("words" in uapi/fgio.h): memory in which a thread sets whether
+ * requests wait for it now.
  */
 #ifndef FGIO_THREAD_FLAG_H
 #define FGIO_THREAD_FLAG_H
@@ -19,12 +19,12 @@ struct user_struct;
 struct vm_area_struct;
 
 /**
- * struct fgio_thread_flags - the section words of one open file of /dev/fgio
- * @flag: the words, which user space writes whenever it likes
+ * struct fgio_thread_flags - the thread flags of one open file of /dev/fgio
+ * @flag: the flags, which user space writes at any time
  * @bytes: their size, whole pages
- * @maps: how often they are mapped now
+ * @maps: the number of their maps now
  * @tied: entries of threads that have one of them; tag.c's, under its lock
- * @user: the payer of the memory, or NULL when none need
+ * @user: the user that is charged for the memory, or NULL: CAP_IPC_LOCK
  * @rcu: frees them
  *
  * The last map goes before the file does, and takes the ties with it. A reader
@@ -41,8 +41,8 @@ struct fgio_thread_flags {
 };
 
 /*
- * What a word says, where it says something. Anything may be in it: a class
- * that does not exist says nothing. Context: any.
+ * The class in a flag, which may hold any value: FGIO_THREAD_UNTAGGED for
+ * values that are no class. Context: any.
  */
 static inline enum fgio_thread_tag
 fgio_thread_flag_class(const struct fgio_word *flag)
@@ -57,7 +57,7 @@ fgio_thread_flag_class(const struct fgio_word *flag)
 	}
 }
 
-/* The operations of /dev/fgio's file: its words come with the first map. */
+/* The operations of /dev/fgio's file: its flags come with the first map. */
 int fgio_thread_flags_open(struct inode *inode, struct file *file);
 int fgio_thread_flags_release(struct inode *inode, struct file *file);
 int fgio_thread_flags_mmap(struct file *file, struct vm_area_struct *vma);
@@ -65,7 +65,7 @@ int fgio_thread_flags_mmap(struct file *file, struct vm_area_struct *vma);
 /* FGIO_IOC_SET_WORD. Context: ioctl. */
 int fgio_thread_flags_set(struct file *file, const struct fgio_word_slot *slot);
 
-/* FGIO_IOC_TIE_WORD: the word at an address of the caller's. Context: ioctl. */
+/* FGIO_IOC_TIE_WORD: the flag at an address of the caller's. Context: ioctl. */
 int fgio_thread_flags_tie_at(u64 address);
 
 #endif /* FGIO_THREAD_FLAG_H */
