@@ -100,22 +100,22 @@ static bool is_there(const struct fgio_admission *admission,
 }
 
 static u32 critical_limit(const struct fgio_admission *admission,
-			  bool noncritical_about)
+			  bool noncritical_present)
 {
-	if (noncritical_about || is_there(admission, FGIO_LINE_NONCRITICAL) ||
+	if (noncritical_present || is_there(admission, FGIO_LINE_NONCRITICAL) ||
 	    is_there(admission, FGIO_LINE_CARRIER))
 		return fgio_load(&admission->share[FGIO_CRITICAL]);
 	return alone_limit(admission);
 }
 
 static u32 noncritical_limit(const struct fgio_admission *admission,
-			     bool critical_about)
+			     bool critical_present)
 {
 	u32 share = fgio_load(&admission->share[FGIO_NONCRITICAL]);
 
 	if (is_there(admission, FGIO_LINE_CARRIER))
 		return beside_carriers(admission, share);
-	if (critical_about || is_there(admission, FGIO_LINE_CRITICAL))
+	if (critical_present || is_there(admission, FGIO_LINE_CRITICAL))
 		return share;
 	return alone_limit(admission);
 }
@@ -130,27 +130,27 @@ static u32 carrier_limit(const struct fgio_admission *admission)
 }
 
 u32 fgio_admission_limit(const struct fgio_admission *admission,
-			 enum fgio_line line, bool other_about)
+			 enum fgio_line line, bool other_present)
 {
 	switch (line) {
 	case FGIO_LINE_CRITICAL:
-		return critical_limit(admission, other_about);
+		return critical_limit(admission, other_present);
 	case FGIO_LINE_NONCRITICAL:
-		return noncritical_limit(admission, other_about);
+		return noncritical_limit(admission, other_present);
 	default:
 		return carrier_limit(admission);
 	}
 }
 
 static bool has_room(const struct fgio_admission *admission,
-		     enum fgio_line line, bool other_about)
+		     enum fgio_line line, bool other_present)
 {
 	return fgio_load(&admission->admitted[line]) <
-	       fgio_admission_limit(admission, line, other_about);
+	       fgio_admission_limit(admission, line, other_present);
 }
 
 bool fgio_admission_try(struct fgio_admission *admission,
-			enum fgio_line line, bool other_about)
+			enum fgio_line line, bool other_present)
 {
 	u32 taken;
 
@@ -158,11 +158,11 @@ bool fgio_admission_try(struct fgio_admission *admission,
 		return fgio_admission_try_sure(admission, line);
 	/* A task without a chance must not make others step back. */
 	if (fgio_load(&admission->waiting[line]) ||
-	    !has_room(admission, line, other_about))
+	    !has_room(admission, line, other_present))
 		return false;
 	taken = fgio_admission_charge(admission, line);
 	if (!fgio_load(&admission->waiting[line]) &&
-	    taken <= fgio_admission_limit(admission, line, other_about))
+	    taken <= fgio_admission_limit(admission, line, other_present))
 		return true;
 	fgio_admission_step_back(admission, line);
 	return false;
@@ -232,16 +232,17 @@ fgio_admission_grant_anyway(struct fgio_admission *admission)
 }
 
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
-					 bool critical_about)
+					 bool critical_present)
 {
 	struct fgio_waiter *waiter = NULL;
 	unsigned int i;
 
 	for (i = 0; i < FGIO_LINES && !waiter; i++) {
 		enum fgio_line line = grant_order[i];
-		bool about = line == FGIO_LINE_NONCRITICAL && critical_about;
+		bool present = line == FGIO_LINE_NONCRITICAL &&
+			       critical_present;
 
-		if (has_room(admission, line, about))
+		if (has_room(admission, line, present))
 			waiter = grant_first(admission, line);
 	}
 	return waiter;

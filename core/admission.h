@@ -120,24 +120,24 @@ void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
  * fgio_admission_limit() - slots that a line may have now
  * @admission: the slots
  * @line: the line
- * @other_about: whether I/O of the other class is about, beyond what holds a
+ * @other_present: whether I/O of the other class is there, beyond what holds a
  *	slot or waits for one
  */
 u32 fgio_admission_limit(const struct fgio_admission *admission,
-			 enum fgio_line line, bool other_about);
+			 enum fgio_line line, bool other_present);
 
 /**
  * fgio_admission_try() - take a slot if there is one for this line
  * @admission: the slots
  * @line: the line
- * @other_about: as for fgio_admission_limit()
+ * @other_present: as for fgio_admission_limit()
  *
  * Return: whether a slot was charged. Never while a task of the same line
  * waits: it was first. If false, call fgio_admission_wait(), or
  * fgio_admission_grant() until NULL if a task waits.
  */
 bool fgio_admission_try(struct fgio_admission *admission,
-			enum fgio_line line, bool other_about);
+			enum fgio_line line, bool other_present);
 
 /*
  * Takes a slot unconditionally: for tasks that must not wait. Return: slots
@@ -158,7 +158,7 @@ void fgio_admission_step_back(struct fgio_admission *admission,
 
 /*
  * Whether a line has few enough slots that no limit matters, whichever other
- * I/O is about: then fgio_admission_try_sure() does the same as
+ * I/O is present: then fgio_admission_try_sure() does the same as
  * fgio_admission_try(). Nearly every I/O goes this way, so it is inline.
  */
 static inline bool
@@ -212,13 +212,13 @@ void fgio_admission_reclassify(struct fgio_admission *admission,
 /**
  * fgio_admission_grant() - hand a free slot to the longest waiter
  * @admission: the slots
- * @critical_about: whether critical I/O is about
+ * @critical_present: whether critical I/O is present
  *
  * Return: a waiter that was charged and must be woken, critical ones first and
  * carriers next, or NULL if none waits or no line with waiters has room.
  */
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
-					 bool critical_about);
+					 bool critical_present);
 
 /*
  * Hands a slot to the longest waiter, critical ones first, whatever the limits.

@@ -147,7 +147,7 @@ static inline bool fgio_depth_rotates(const struct fgio_depth *depth)
 }
 
 /**
- * fgio_depth_begin() - I/O of both classes is about again
+ * fgio_depth_begin() - I/O of both classes is present again
  * @depth: the drive
  * @in_device: non-critical requests in it
  * @unseen: some went unmeasured since the last fgio_depth_learn(): that time
@@ -158,7 +158,7 @@ void fgio_depth_begin(struct fgio_depth *depth, u32 in_device, bool unseen,
 		      u64 now_ns);
 
 /*
- * Enters or leaves a recent window: critical I/O is not about, but may come
+ * Enters or leaves a recent window: critical I/O is not present, but may come
  * back. Its first I/O finds what the drive was given meanwhile, and only that
  * one does, so more may go. Each of the two modes learns a cost of its own.
  */

@@ -41,7 +41,7 @@ static inline void fgio_drive_moved(struct fgio_drive *drive, u64 now_ns)
  * fgio_drive_may_hurry() - whether a critical request may be urgent
  * @drive: the drive
  * @noncritical_in_drive: it holds requests that an urgent one would overtake
- * @now_ns: the time; 0 if the clock was not read, since only one class is about
+ * @now_ns: the time; 0 if the clock was not read, since one class is absent
  */
 static inline bool fgio_drive_may_hurry(struct fgio_drive *drive,
 					bool noncritical_in_drive,

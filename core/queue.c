@@ -9,7 +9,7 @@
 enum mode {
 	FREE,     /* nothing is held back */
 	RECENT,   /* critical I/O may come back */
-	WEIGHED,  /* critical I/O is about */
+	WEIGHED,  /* critical I/O is present */
 };
 
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
@@ -103,7 +103,7 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
 	request->sectors = sectors;
 }
 
-bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns)
+bool fgio_queue_critical_present(const struct fgio_queue *queue, u64 now_ns)
 {
 	u64 seen_ns;
 
@@ -195,11 +195,11 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 				 in_device, now_ns);
 }
 
-/* Begins with the first call that finds I/O of both classes about. */
+/* Begins with the first call that finds I/O of both classes present. */
 static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
 {
 	bool measures = mode != FREE && adapts(queue) &&
-			fgio_queue_both_about(queue);
+			fgio_queue_both_present(queue);
 
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
@@ -340,7 +340,7 @@ static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 	}
 	if (!now_ns)
 		return FREE;
-	if (fgio_queue_critical_about(queue, now_ns))
+	if (fgio_queue_critical_present(queue, now_ns))
 		return WEIGHED;
 	if (adapts(queue) && fgio_queue_saw_critical(queue) &&
 	    fgio_depth_flush_may_come(&queue->depth, now_ns))
@@ -474,7 +474,7 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 }
 
 /*
- * The task that waits for it will be back: critical I/O stays about until it
+ * The task that waits for it will be back: critical I/O stays present until it
  * ends.
  */
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,

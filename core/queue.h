@@ -5,7 +5,7 @@
  * Critical requests go first. Within a class, reads go before writes, and
  * otherwise requests go in order of arrival, or as a disk's arm passes
  * (order.h). Non-critical requests follow two rules (FAST'17 paper, section
- * 4.3). First, while critical I/O is about, the device gets no more of them
+ * 4.3). First, while critical I/O is present, the device gets no more of them
  * than do no harm, since a device does not know which request is waited for:
  * depth.h says how many, or `noncritical_in_device_max` if that is set. Second,
  * at least one goes per `release_interval_ns` whatever the critical load, so
@@ -13,7 +13,7 @@
  * learnt, it may be fewer: depth.h). Under a deep critical load each I/O takes
  * longer than the interval. Releases may then exceed the limit, up to one
  * non-critical request for eight critical ones in the device. While no critical
- * I/O is about, nothing is held back.
+ * I/O is present, nothing is held back.
  *
  * For FGIO_QUEUE_RECENT_WINDOWS times `critical_window_ns` after the last
  * critical I/O, the recent window, the next one should not find the device
@@ -48,10 +48,10 @@
 /**
  * struct fgio_queue_config - the administrator's settings
  * @noncritical_in_device_max: non-critical requests in the device while
- *	critical I/O is about; 0: as many as do no harm
+ *	critical I/O is present; 0: as many as do no harm
  * @release_interval_ns: a non-critical request goes at least this often; see
  *	fgio_depth_min_service_ns()
- * @critical_window_ns: critical I/O is about for this time after the last one
+ * @critical_window_ns: critical I/O is present for this time after the last one
  *	completed
  */
 struct fgio_queue_config {
@@ -72,7 +72,7 @@ struct fgio_queue_config {
  * @queued: requests inserted
  * @dispatched: requests handed to the device
  * @waited_ns: time from insertion to dispatch, summed over the requests that
- *	went while I/O of both classes was about, or in a recent window
+ *	went while I/O of both classes was present, or in a recent window
  *	(otherwise the clock is read for disks only)
  * @promoted: queued requests that became critical
  * @starvation_releases: non-critical requests that went before critical ones,
@@ -184,7 +184,7 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
  * @now_ns: a monotonic clock; any value while fgio_queue_needs_clock() is false
  * @sweep: the next non-critical requests on the way over a disk, or NULL; for
  *	fgio_queue_sweeps(). They go before older ones only while no critical
- *	I/O is about
+ *	I/O is present
  *
  * Return: the request, now in the device, or NULL when nothing may go. If a
  * request was withheld, fgio_queue_retry_ns() is the latest time for another
@@ -300,7 +300,7 @@ static inline bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 }
 
 /* Without I/O of both classes there is nothing to weigh. */
-static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
+static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 {
 	return !fgio_load(&queue->one_class) &&
 	       fgio_queue_has(queue, FGIO_NONCRITICAL) &&
@@ -314,14 +314,14 @@ static inline bool fgio_queue_both_about(const struct fgio_queue *queue)
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
-	return fgio_queue_both_about(queue) || fgio_queue_sweeps(queue);
+	return fgio_queue_both_present(queue) || fgio_queue_sweeps(queue);
 }
 
 /*
- * Whether critical I/O is about: queued, in the device, or recent. Uses the
+ * Whether critical I/O is present: queued, in the device, or recent. Uses the
  * clock only if fgio_queue_saw_critical().
  */
-bool fgio_queue_critical_about(const struct fgio_queue *queue, u64 now_ns);
+bool fgio_queue_critical_present(const struct fgio_queue *queue, u64 now_ns);
 
 /*
  * The queued requests of a class, one by one: reads, then writes, in order of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/fgio: uapi/fgio.h says what each call does and may answer. */
+/* /dev/fgio: uapi/fgio.h has the contract of each call. */
 #include <linux/capability.h>
 #include <linux/kdev_t.h>
 #include <linux/miscdevice.h>
@@ -19,12 +19,12 @@
 #include "graph/blame.h"
 #include "graph/probe.h"
 #include "graph/walk.h"
-#include "layers/hint.h"
+#include "layers/declared_wait.h"
 #include "layers/pagecache.h"
 #include "uapi/fgio.h"
 #include "who/tag.h"
+#include "who/thread_flag.h"
 #include "who/trust.h"
-#include "who/word.h"
 
 #define LIST_MAX (1U << 20)
 
@@ -100,7 +100,7 @@ static int set_tag(void __user *user)
 	task = find_thread(request.tid);
 	if (!task)
 		return -ESRCH;
-	error = fgio_may_tag(task) ? fgio_tag_set(task, tag) : -EPERM;
+	error = fgio_may_tag(task) ? fgio_tag_thread(task, tag) : -EPERM;
 	put_task_struct(task);
 	return error;
 }
@@ -134,7 +134,7 @@ static void collect_tag(struct task_struct *task, enum fgio_thread_tag tag,
 	struct tag_array *array = data;
 	pid_t tid = task_pid_vnr(task);
 
-	/* Zero: it lives outside the caller's pid namespace, or has ended. */
+	/* Zero: it is outside of the caller's pid namespace, or has ended. */
 	if (!tid)
 		return;
 	if (array->count < array->capacity)
@@ -156,7 +156,7 @@ static int list_tags(void __user *user)
 		return -EFAULT;
 	if (request.capacity > LIST_MAX)
 		return -EINVAL;
-	/* No more than can be there: the caller does not size our memory. */
+	/* The table's size is the bound, not the caller's capacity. */
 	array.capacity = min(request.capacity, fgio_tag_max());
 	array.tags = kvcalloc(array.capacity ?: 1, sizeof(*array.tags),
 			      GFP_KERNEL_ACCOUNT);
@@ -173,7 +173,7 @@ static int list_tags(void __user *user)
 	return error;
 }
 
-/* Return: whether there can be such a disk: the kernel's numbers are shorter. */
+/* Return: whether the numbers fit into the kernel's, which are shorter. */
 static bool disk_of(u32 major, u32 minor, dev_t *disk)
 {
 	*disk = MKDEV(major, minor);
@@ -208,25 +208,25 @@ static int wait_for(void __user *user)
 		return -EFAULT;
 	if (request.reserved || request.tid < 0)
 		return -EINVAL;
-	return fgio_hint_set(request.tid);
+	return fgio_declared_wait_set(request.tid);
 }
 
-static int set_word(struct file *file, void __user *user)
+static int set_flag(struct file *file, void __user *user)
 {
 	struct fgio_word_slot slot;
 
 	if (copy_from_user(&slot, user, sizeof(slot)))
 		return -EFAULT;
-	return fgio_words_set(file, &slot);
+	return fgio_thread_flags_set(file, &slot);
 }
 
-static int tie_word(void __user *user)
+static int tie_flag(void __user *user)
 {
 	struct fgio_word_at at;
 
 	if (copy_from_user(&at, user, sizeof(at)))
 		return -EFAULT;
-	return fgio_words_tie_at(at.address);
+	return fgio_thread_flags_tie_at(at.address);
 }
 
 static int list_hooks(void __user *user)
@@ -336,9 +336,9 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 	case FGIO_IOC_BLAME:
 		return read_blame(user);
 	case FGIO_IOC_SET_WORD:
-		return set_word(file, user);
+		return set_flag(file, user);
 	case FGIO_IOC_TIE_WORD:
-		return tie_word(user);
+		return tie_flag(user);
 	default:
 		return -ENOTTY;
 	}
@@ -346,16 +346,17 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 
 static const struct file_operations fgio_file_operations = {
 	.owner = THIS_MODULE,
-	.open = fgio_words_open,
-	.release = fgio_words_release,
-	.mmap = fgio_words_mmap,
+	.open = fgio_thread_flags_open,
+	.release = fgio_thread_flags_release,
+	.mmap = fgio_thread_flags_mmap,
 	.unlocked_ioctl = fgio_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
 /*
- * Closed until udev gives it to a group (packaging/udev): the calls check what
- * their thread may do, but which users may take part is the administrator's.
+ * For root alone until udev gives it to a group (packaging/udev): the calls
+ * check the rights of their thread, but the administrator decides which users
+ * may make any call.
  */
 static struct miscdevice fgio_device = {
 	.minor = MISC_DYNAMIC_MINOR,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads and unloads the module. Only the elevator and /dev/fgio are required:
- * a hook that does not attach costs its feature, is reported, and nothing else.
+ * Loads and unloads the module. Only the elevator and /dev/fgio are required: a
+ * hook that cannot be attached costs its feature alone, and is reported.
  *
  * Unloading cannot begin while a queue is under the elevator or /dev/fgio is
  * open, since both hold the module.
@@ -11,8 +11,8 @@
 #include <linux/module.h>
 
 #include "base/debug.h"
-#include "base/helper.h"
 #include "base/version.h"
+#include "base/waker.h"
 #include "block/counters.h"
 #include "block/flush.h"
 #include "block/lifetime.h"
@@ -25,9 +25,9 @@
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/declared_wait.h"
 #include "layers/futex.h"
 #include "layers/gate.h"
-#include "layers/hint.h"
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "layers/lock.h"
@@ -38,7 +38,7 @@
 #include "who/tag.h"
 #include "who/trust.h"
 
-/* All that is followed, in the order in which /dev/fgio lists hooks. */
+/* All layers, in the order in which /dev/fgio lists their hooks. */
 static const struct fgio_layer *const layers[] = {
 	&fgio_lock_layer,
 	&fgio_journal_layer,
@@ -49,7 +49,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_futex_layer,
 	&fgio_sleep_layer,
 	&fgio_sysvsem_layer,
-	&fgio_hint_layer,
+	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
 	&fgio_gate_layer,
 };
@@ -80,7 +80,7 @@ static void detach_hooks(void)
 	fgio_tag_exit();
 }
 
-/* In this order, and undone in the other: each may use those before it. */
+/* Initialised in this order, undone in reverse: each may use those before. */
 static const struct {
 	int (*init)(void);
 	void (*exit)(void);
@@ -90,7 +90,7 @@ static const struct {
 	{ init_layers, NULL },
 	{ fgio_wait_init, fgio_wait_exit },
 	{ fgio_blame_init, fgio_blame_exit },
-	{ fgio_helper_init, fgio_helper_exit },
+	{ fgio_waker_init, fgio_waker_exit },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
 	{ NULL, fgio_gate_exit },
@@ -112,8 +112,8 @@ static void undo(unsigned int count)
 }
 
 /*
- * There, locks that hooks take and that core is called under sleep, and locks
- * of the kernel have another layout.
+ * With PREEMPT_RT, spinlocks sleep, which hooks take and under which core is
+ * called, and the kernel's locks have another layout.
  */
 static bool is_real_time(void)
 {

@@ -21,7 +21,7 @@ struct play {
 	struct fgio_waiter waiters[THREADS];
 	struct model_thread threads[THREADS];
 	uint64_t clock;
-	bool critical_about;
+	bool critical_present;
 };
 
 static uint32_t count(const struct play *play, int where, int line)
@@ -65,7 +65,7 @@ static int64_t model_limit(const struct play *play, int line)
 	if (carriers)
 		return at_least(1, admission->share[FGIO_NONCRITICAL] -
 					   reserve);
-	return critical || play->critical_about ?
+	return critical || play->critical_present ?
 		       admission->share[FGIO_NONCRITICAL] :
 		       alone;
 }
@@ -107,7 +107,7 @@ static void grant_all(struct play *play)
 	for (;;) {
 		int expected = model_grant(play, false);
 		struct fgio_waiter *waiter = fgio_admission_grant(
-			&play->admission, play->critical_about);
+			&play->admission, play->critical_present);
 
 		CHECK(waiter ==
 		      (expected < 0 ? NULL : &play->waiters[expected]));
@@ -135,7 +135,7 @@ static void enter(struct play *play, int i, int line, bool force)
 	}
 	CHECK(fgio_admission_try(&play->admission, line,
 				 line == FGIO_LINE_NONCRITICAL &&
-					 play->critical_about) == free);
+					 play->critical_present) == free);
 	thread->where = free ? ADMITTED : LINED_UP;
 	if (free)
 		return;
@@ -253,7 +253,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 			grant_anyway(play);
 		break;
 	default:
-		play->critical_about = value & 1;
+		play->critical_present = value & 1;
 	}
 }
 

@@ -174,7 +174,7 @@ static int model_choose(struct play *play, bool critical, enum by by)
 	return next;
 }
 
-static bool model_critical_about(const struct play *play)
+static bool model_critical_present(const struct play *play)
 {
 	return count(play, WAITS, true) || count(play, SERVED, true) ||
 	       (play->critical_done_ns &&
@@ -229,7 +229,7 @@ static int model_next(struct play *play, bool sweeps)
 
 	if (!critical && !noncritical)
 		return -1;
-	if (play->one_class || !model_critical_about(play)) {
+	if (play->one_class || !model_critical_present(play)) {
 		play->critical_done_ns = 0;
 		if (critical)
 			return model_choose(play, true, BY_AGE);
@@ -431,8 +431,8 @@ static void check_always(const struct play *play)
 	CHECK(fgio_queue_in_device(&play->queue, FGIO_NONCRITICAL) ==
 	      (uint32_t)count(play, SERVED, false));
 	CHECK(play->queue.counters.promoted == play->promoted);
-	CHECK(fgio_queue_critical_about(&play->queue, play->now_ns) ==
-	      model_critical_about(play));
+	CHECK(fgio_queue_critical_present(&play->queue, play->now_ns) ==
+	      model_critical_present(play));
 	/* No request may be forgotten: there must be a next call. */
 	if (waiting && !fgio_queue_has_work(&play->queue))
 		CHECK(play->told || count(play, SERVED, false));

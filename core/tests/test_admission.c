@@ -15,11 +15,11 @@
 #define SCRIPT_BYTES 512
 
 static uint32_t fill(struct fgio_admission *admission, enum fgio_line line,
-		     bool other_about)
+		     bool other_present)
 {
 	uint32_t taken = 0;
 
-	while (fgio_admission_try(admission, line, other_about))
+	while (fgio_admission_try(admission, line, other_present))
 		taken++;
 	return taken;
 }

@@ -33,7 +33,7 @@ struct game {
 	uint32_t holders[FGIO_LINES];
 	uint32_t most[FGIO_LINES];
 	unsigned int lines;
-	bool other_about;
+	bool other_present;
 	bool changes; /* slots change their class, and waiters are promoted */
 	time_t end_s; /* no round begins after that */
 };
@@ -47,7 +47,7 @@ struct player {
 
 static void grant_all(struct game *game)
 {
-	while (fgio_admission_grant(&game->admission, game->other_about))
+	while (fgio_admission_grant(&game->admission, game->other_present))
 		;
 }
 
@@ -76,11 +76,11 @@ static bool was_granted(struct game *game, struct fgio_waiter *waiter,
 static enum fgio_line take(struct player *player, enum fgio_line line)
 {
 	struct game *game = player->game;
-	bool about = game->other_about;
+	bool present = game->other_present;
 	bool promote = game->changes && next_random(&player->random) % 4 == 0;
 	struct fgio_waiter waiter;
 
-	if (fgio_admission_try(&game->admission, line, about))
+	if (fgio_admission_try(&game->admission, line, present))
 		return line;
 	pthread_mutex_lock(&game->lock);
 	fgio_admission_wait(&game->admission, &waiter, line);
@@ -177,7 +177,7 @@ static void play_game(struct game *game)
 
 static void test_shares_hold(void **state)
 {
-	struct game game = { .lines = 2, .other_about = true };
+	struct game game = { .lines = 2, .other_present = true };
 
 	(void)state;
 	fgio_admission_init(&game.admission, 16);

@@ -134,13 +134,13 @@ static void test_a_completion_does_not_end_a_flush(void **state)
 	fgio_queue_insert(&queue, &critical, false);
 	assert_ptr_equal(fgio_queue_next(&queue, now_ns, NULL), &critical);
 	fgio_queue_left_device(&queue, &critical, now_ns + MILLISECOND);
-	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+	assert_true(fgio_queue_critical_present(&queue, now_ns + SECOND / 2));
 	fgio_queue_flush_begins(&queue, &later, false, now_ns + SECOND / 10);
 	fgio_queue_flush_ends(&queue, &earlier, now_ns + SECOND / 5);
-	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+	assert_true(fgio_queue_critical_present(&queue, now_ns + SECOND / 2));
 	fgio_queue_flush_ends(&queue, &later, now_ns + SECOND / 5);
-	assert_true(fgio_queue_critical_about(&queue, now_ns + SECOND / 4));
-	assert_false(fgio_queue_critical_about(&queue, now_ns + SECOND / 2));
+	assert_true(fgio_queue_critical_present(&queue, now_ns + SECOND / 4));
+	assert_false(fgio_queue_critical_present(&queue, now_ns + SECOND / 2));
 }
 
 /*
@@ -164,7 +164,7 @@ static void test_a_flush_begins_beside_dispatch(void **state)
 	assert_false(queue.measures);
 	assert_int_equal(queue.next_release_ns, 0);
 	assert_true(fgio_queue_needs_clock(&queue));
-	assert_true(fgio_queue_critical_about(&queue, now_ns));
+	assert_true(fgio_queue_critical_present(&queue, now_ns));
 }
 
 int main(void)

@@ -68,7 +68,7 @@ static void test_nothing_held_back_without_foreground(void **state)
 	assert_int_equal(fgio_queue_in_device(&queue, FGIO_NONCRITICAL), 64);
 }
 
-static void test_one_in_device_while_critical_is_about(void **state)
+static void test_one_in_device_while_critical_is_present(void **state)
 {
 	struct fgio_queue queue;
 	struct fgio_request critical = new_request(FGIO_CRITICAL, 0);
@@ -454,7 +454,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_critical_goes_first),
 		cmocka_unit_test(test_nothing_held_back_without_foreground),
-		cmocka_unit_test(test_one_in_device_while_critical_is_about),
+		cmocka_unit_test(test_one_in_device_while_critical_is_present),
 		cmocka_unit_test(test_background_never_starves),
 		cmocka_unit_test(test_background_never_starves_in_a_deep_device),
 		cmocka_unit_test(test_promotion),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects of the kernel that may be gone by the time they are looked at.
+ * Reads of kernel objects that may be freed by now.
  *
  * A recorded wait keeps its lock, its journal and its task in existence, as long
- * as every hook is where it should be. The walk does not stake the machine on
- * that: it reads such objects without faulting, and believes in a task only when
- * the kernel's own table of threads leads back to it. A missed event may then
- * boost a wrong task until the next walk, and do nothing worse.
+ * as every hook is attached. The walk does not rely on that: it reads such
+ * objects without faulting, and accepts a task only when the kernel's own table
+ * of threads leads back to it. At worst, a missed event boosts a wrong task
+ * until the next walk.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -15,7 +15,7 @@
 #include "base/identity.h"
 #include "core/inherit.h"
 
-/* A task that is still in the table is not freed before RCU readers are done. */
+/* A task in the table of threads is not freed before RCU readers are done. */
 struct task_struct *fgio_task_at(u64 address)
 {
 	const struct task_struct *supposed = (const struct task_struct *)address;

@@ -3,8 +3,8 @@
  * Attaching hooks.
  *
  * Functions are probed by kretprobes, which all kernels have and which need no
- * prototype. A task may sleep in a probed function while its hook goes: it
- * returns through code of the kernel, which finds the handler gone.
+ * prototype. A task may sleep in a probed function while the hook is detached:
+ * it returns through the kernel's trampoline, which finds no handler.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -29,7 +29,7 @@ static bool lone_hooks;
 module_param(lone_hooks, bool, 0444);
 MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
 
-/* Its arguments are not what its hook takes them for. */
+/* The function has other arguments in this kernel than its hook expects. */
 static bool is_changed(const char *name)
 {
 	static const char *const changed[] = { FGIO_CHANGED_FUNCTIONS };
@@ -41,7 +41,7 @@ static bool is_changed(const char *name)
 	return false;
 }
 
-/* With one, ftrace knows that the function may be left out, as by a livepatch. */
+/* Tells ftrace that the function may be left out, as by a livepatch. */
 static void after_function(struct kprobe *probe, struct pt_regs *regs,
 			   unsigned long flags)
 {
@@ -86,7 +86,7 @@ static int register_symbol(struct fgio_hook *hook, const char *symbol)
 
 /*
  * Compilers append these to the name of a static function whose parameters
- * they changed. What would tell all symbols is not exported to modules.
+ * they changed. Modules cannot list all symbols: the function is not exported.
  */
 static const char *const clone_suffixes[] = {
 	".isra.0", ".constprop.0", ".isra.0.constprop.0", ".constprop.0.isra.0",
@@ -103,7 +103,7 @@ static int register_clone(struct fgio_hook *hook)
 			 clone_suffixes[i]);
 		error = register_symbol(hook, symbol);
 	}
-	/* The symbol was on the stack; its address is known now. */
+	/* The name was on the stack; the symbol's address is known now. */
 	hook->kretprobe.kp.symbol_name = hook->name;
 	return error;
 }
@@ -121,8 +121,7 @@ static int attach_function(struct fgio_hook *hook)
 }
 
 /*
- * Nothing but the arguments is saved, and nothing looked up: a fraction of what
- * a probe costs.
+ * Saves the arguments alone and looks nothing up: a fraction of a probe's cost.
  */
 static int attach_look(struct fgio_hook *hook)
 {
@@ -173,7 +172,7 @@ static void attach(struct fgio_hook *hook)
 
 #define FUNCTIONS_MAX 96
 
-/* Functions whose hooks go together: each unregistering waits for all CPUs. */
+/* Unregistered together, since each call waits for all CPUs. */
 static struct kretprobe *detached[FUNCTIONS_MAX];
 static int detached_count;
 
@@ -184,7 +183,7 @@ static void unregister_detached(void)
 	detached_count = 0;
 }
 
-/* Done when unregister_detached() has been called. */
+/* Complete once unregister_detached() was called. */
 static void detach(struct fgio_hook *hook)
 {
 	if (!hook->attached)
@@ -210,7 +209,7 @@ static void detach(struct fgio_hook *hook)
 
 #define HOOKS_MAX 160
 
-/* Those of all tables. */
+/* The hooks of all tables. */
 static struct fgio_hook *hooks[HOOKS_MAX];
 static unsigned int hook_count;
 
@@ -256,7 +255,7 @@ void fgio_hooks_link_pairs(void)
 	}
 }
 
-/* The error of a hook that begins what @end ends; 0 when one is attached. */
+/* The error of the hooks that @end belongs to; 0 when one is attached. */
 static int error_of_begins(const struct fgio_hook *end)
 {
 	struct fgio_hook *hook;
@@ -323,8 +322,8 @@ static bool detach_some(fgio_hook_test_t *goes, bool ends)
 }
 
 /*
- * Hooks that begin may still run on other CPUs when they are detached: the first
- * grace period is for them.
+ * Detached hooks that begin waits may still run on other CPUs: the first grace
+ * period is for them.
  */
 bool fgio_hooks_detach(fgio_hook_test_t *goes)
 {
@@ -397,7 +396,7 @@ void fgio_hooks_warn(void)
 	unsigned int i;
 
 	for_each_hook(i, hook) {
-		/* A function of a module that is not loaded says nothing yet. */
+		/* A module that is not loaded may have the function. */
 		if (!hook->error || hook->optional || strchr(hook->name, ':'))
 			continue;
 		pr_warn("cannot attach to %s: error %d; see fgio doctor\n",

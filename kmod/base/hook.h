@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Places in the kernel where fgio looks on: functions and tracepoints, attached
- * and detached together, and in pairs where one hook ends what another begins.
+ * Hooks on functions and tracepoints of the kernel, attached and detached
+ * together, and in pairs where one hook ends the waits that another begins.
  *
  * Hooks run in the context of the task that waits, with preemption off and
  * perhaps with interrupts off and locks of the kernel held: they record, and
@@ -22,22 +22,23 @@
 struct tracepoint;
 
 /**
- * struct fgio_hook - a place in the kernel where fgio looks on
+ * struct fgio_hook - a hook on a function or a tracepoint
  * @name: of a function (with "module:" before it where it is in a module) or
  *	of a tracepoint
- * @mechanism: what it is for
+ * @mechanism: the mechanism that it serves
  * @entry: called before a function; arguments by regs_get_kernel_argument();
  *	its result other than 0 means that @exit need not be called
- * @exit: called after it, or NULL; a @seq left in hook_data() comes along
+ * @exit: called after it, or NULL; finds in instance->data the bytes that
+ *	@entry left there
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
  * @look: called instead before a function, by ftrace itself: for functions that
  *	threads which are not foreground call all the time
  * @detour: called instead before a function; a result other than 0 means that
- *	it had the task go on elsewhere, in a function of the same prototype
- * @ended_by: name of the hook that ends what this one begins. It is attached
- *	earlier and detached later; where either fails, both stay away. A hook
- *	may end what several others begin
- * @optional: the kernel may well not have it; no warning
+ *	it sent the task to another function of the same prototype
+ * @ended_by: name of the hook that ends the waits that this one begins. It is
+ *	attached earlier and detached later; where either fails, both stay
+ *	detached. A hook may end the waits of several others
+ * @optional: not all kernels have it; no warning
  * @fallback: attached only where the entry before it cannot be
  * @may_be_clone: a static function, which the compiler may have renamed
  *	NAME.isra.0 or the like; its arguments are then not those of the source,
@@ -45,11 +46,12 @@ struct tracepoint;
  * @kretprobe: kept by hook.c, as are the members below
  * @found: the tracepoint
  * @operations: of @look
- * @is_aimed: they know their function, which takes a search of all functions
+ * @is_aimed: @operations have their function, found by a search of all
+ *	functions
  * @end: the hook that @ended_by names
- * @is_end: it is such a hook
- * @error: why it cannot be attached, or 0
- * @attached: whether it is
+ * @is_end: another hook names this one in @ended_by
+ * @error: the reason why it cannot be attached, or 0
+ * @attached: whether it is attached
  */
 struct fgio_hook {
 	const char *name;
@@ -87,7 +89,7 @@ struct fgio_hook {
 		##__VA_ARGS__                              \
 	}
 
-/* A hook of a function that is called with its arguments before it. */
+/* A hook that ftrace calls before a function, with its arguments. */
 #define FGIO_LOOK(function, which, called, ...)            \
 	{                                                  \
 		.name = function,                          \
@@ -98,22 +100,22 @@ struct fgio_hook {
 
 typedef bool fgio_hook_test_t(const struct fgio_hook *hook);
 
-/* Return: why this function or tracepoint must not be hooked, or 0. */
+/* Return: an error when the function or tracepoint must not be hooked, or 0. */
 int fgio_hook_objection(const char *name);
 
 /*
- * The hooks of an array that ends with an entry without a name; all are known
- * before the first is attached. Return: 0 or -ENOSPC.
+ * Adds the hooks of an array that ends with an entry without a name. All are
+ * added before the first is attached. Return: 0 or -ENOSPC.
  */
 int fgio_hooks_add(struct fgio_hook *table);
 
-/* All hooks are known: finds the ends that begins name. */
+/* All hooks were added: finds the hook that each @ended_by names. */
 void fgio_hooks_link_pairs(void);
 
 /*
- * Attaches the hooks that @comes is true of: ends before begins, so that a wait
- * that is recorded is seen to end. An end whose begins all failed stays away.
- * Context: may sleep.
+ * Attaches the hooks that @comes is true of: ends before begins, so that the
+ * end of each recorded wait is seen. An end whose begins all failed stays
+ * detached. Context: may sleep.
  */
 void fgio_hooks_attach(fgio_hook_test_t *comes);
 
@@ -121,18 +123,18 @@ void fgio_hooks_attach(fgio_hook_test_t *comes);
  * Detaches the hooks that @goes is true of, and begins whose ends go: begins
  * first, and ends when no begin runs any more.
  *
- * Return: whether there were any. What those hooks recorded may have ended
- * unseen by now. Context: may sleep.
+ * Return: whether there were any. Waits that those hooks recorded may have
+ * ended unseen by now. Context: may sleep.
  */
 bool fgio_hooks_detach(fgio_hook_test_t *goes);
 
 /* Whether there is a hook that @is is true of, attached or not. */
 bool fgio_hooks_any(fgio_hook_test_t *is);
 
-/* The functions of those that @is is true of are gone. Context: may sleep. */
+/* The functions of hooks that @is is true of are gone. Context: may sleep. */
 void fgio_hooks_note_gone(fgio_hook_test_t *is);
 
-/* Return: how many hooks there are; at most @capacity were listed. */
+/* Return: the number of hooks; at most @capacity were listed. */
 int fgio_hooks_list(struct fgio_hook_state *states, unsigned int capacity);
 
 /* Logs the hooks that cannot be attached. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Identities of tasks, and the users that they are charged to. */
+/* Identities of tasks, and the users to which they are charged. */
 #include <linux/cred.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>

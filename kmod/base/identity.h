@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names of tasks that outlive them. An *identity* is a thread id and a time of
- * birth: unlike the address of a task, it never comes to name another one. A
+ * Names of tasks that outlive them. An *identity* is a thread id and a start
+ * time: unlike the address of a task, it never names another task later. A
  * *payer* is the user whose share of a table a task uses.
  */
 #ifndef FGIO_IDENTITY_H

@@ -7,7 +7,7 @@
 
 static bool boost = true;
 module_param(boost, bool, 0644);
-MODULE_PARM_DESC(boost, "boost and promote what foreground tasks wait for; N: only blame it (Y)");
+MODULE_PARM_DESC(boost, "boost tasks and promote I/O that foreground tasks wait for; N: only blame them (Y)");
 
 static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_LOCKS] = "locks",
@@ -24,7 +24,7 @@ static bool mechanisms[FGIO_MECHANISMS] = {
 	true, true, true, true, true, true, false, true,
 };
 
-/* Parameters on the module's command line are set before there is any. */
+/* NULL while the parameters of the module's command line are set. */
 static void (*on_change)(void);
 
 bool fgio_mechanism_on(enum fgio_mechanism mechanism)
@@ -81,7 +81,7 @@ MECHANISM(io, FGIO_MECHANISM_IO, "follow waits for outstanding I/O (Y)");
 MECHANISM(user, FGIO_MECHANISM_USER,
 	  "follow waits for locks and conditions in user space (Y)");
 MECHANISM(commits, FGIO_MECHANISM_COMMITS,
-	  "whoever syncs or writes a file that foreground tasks sync is one meanwhile (Y)");
+	  "a task that syncs or writes a file that foreground tasks sync is foreground meanwhile (Y)");
 MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
 	  "keep room in the page cache for foreground tasks (Y)");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Switches: one for each mechanism, as a parameter of the module. A hook
- * belongs to one mechanism, and is attached while that is switched on.
+ * belongs to one mechanism and is attached while its switch is on.
  */
 #ifndef FGIO_MECHANISM_H
 #define FGIO_MECHANISM_H
@@ -26,11 +26,11 @@ bool fgio_mechanism_on(enum fgio_mechanism mechanism);
 /* Sets a switch that is not a parameter by itself. Context: may sleep. */
 void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on);
 
-/* As in /dev/fgio's list of hooks. */
+/* The name in /dev/fgio's list of hooks. */
 const char *fgio_mechanism_name(enum fgio_mechanism mechanism);
 
 /*
- * Whether tasks may be boosted and I/O promoted, or waits only be blamed.
+ * Whether tasks may be boosted and I/O promoted; if not, waits are only blamed.
  * Context: any.
  */
 bool fgio_may_boost(void);

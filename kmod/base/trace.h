@@ -114,7 +114,7 @@ TRACE_EVENT(fgio_boost,
 		  __entry->tid, __entry->kind, __entry->root, __entry->steps)
 );
 
-/* A boost served no wait for some or all of this time, and ends. */
+/* A boost served no wait for part or all of this time, and ends. */
 TRACE_EVENT(fgio_boost_in_vain,
 	TP_PROTO(u32 kind, u64 elapsed_ns),
 	TP_ARGS(kind, elapsed_ns),

@@ -18,7 +18,6 @@ static void compare(struct tracepoint *tp, void *data)
 		search->found = tp;
 }
 
-/* Return: NULL when this kernel has no such tracepoint. May sleep. */
 struct tracepoint *fgio_find_tracepoint(const char *name)
 {
 	struct search search = { .name = name };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Waiting for a slot. The block layer calls limit_depth in the submitter's
- * context just before it allocates a scheduler tag, with q_usage_counter held,
- * and may sleep there; prepare_request follows in the same task once it has
- * the tag, and finish_request when the tag goes back (block/blk-mq.c).
+ * context just before it allocates a scheduler tag, with q_usage_counter held;
+ * limit_depth may sleep. prepare_request follows in the same task once it has
+ * the tag, and finish_request when the tag is freed (block/blk-mq.c).
  *
- * limit_depth charges a slot and says so to prepare_request through bits of
- * rq_flags. A sleeper gets its slot from the task that frees one, so nothing is
- * retried and no sleeper overtaken.
+ * limit_depth charges a slot and tells prepare_request through bits of
+ * rq_flags. A sleeper gets its slot from the task that frees one, so no sleeper
+ * retries or is overtaken.
  */
 #include <linux/backing-dev.h>
 #include <linux/hashtable.h>
@@ -47,16 +47,16 @@ static bool is_on(const struct fgio_queue_data *fq)
 	return READ_ONCE(admission) && !fgio_lets_through(fq);
 }
 
-/* What a task wants to submit: its last bio, when it is not critical. */
+/* The last bio of a task, when it is not critical. */
 struct noted_bio {
 	u64 task;
 	u64 buffer;
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 };
 
 /*
- * limit_depth does not get the bio, so it is noted before. A task that moved to
- * another CPU in between has lost its note.
+ * limit_depth does not get the bio, so it is noted before. A task that moves to
+ * another CPU in between loses its note.
  */
 static DEFINE_PER_CPU(struct noted_bio, noted_bios);
 
@@ -70,7 +70,7 @@ struct sleeper {
 
 static u64 object_of(const struct noted_bio *bio)
 {
-	return bio->buffer ? bio->buffer : bio->contents.mapping;
+	return bio->buffer ? bio->buffer : bio->target.mapping;
 }
 
 static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
@@ -78,12 +78,12 @@ static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
 	return &heads[hash_64(key, FGIO_SLEEPER_BITS)];
 }
 
-void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer)
+void fgio_admission_note_bio(const struct fgio_io_target *target, u64 buffer)
 {
 	*get_cpu_ptr(&noted_bios) = (struct noted_bio){
 		.task = (u64)current,
 		.buffer = buffer,
-		.contents = *contents,
+		.target = *target,
 	};
 	put_cpu_ptr(&noted_bios);
 }
@@ -97,23 +97,23 @@ static void look_up_note(struct noted_bio *bio)
 	put_cpu_ptr(&noted_bios);
 }
 
-static bool critical_about(struct fgio_domain *domain)
+static bool critical_present(struct fgio_tag_set *tag_set)
 {
-	const struct fgio_queue *queue = &domain->fq->queue;
+	const struct fgio_queue *queue = &tag_set->fq->queue;
 	u64 now_ns = fgio_queue_saw_critical(queue) ? ktime_get_ns() : 0;
 
-	return fgio_queue_critical_about(queue, now_ns);
+	return fgio_queue_critical_present(queue, now_ns);
 }
 
-static void line_up(struct fgio_domain *domain, struct sleeper *sleeper,
+static void line_up(struct fgio_tag_set *tag_set, struct sleeper *sleeper,
 		    enum fgio_line line)
 {
-	lockdep_assert_held(&domain->lock);
-	fgio_admission_wait(&domain->admission, &sleeper->waiter, line);
+	lockdep_assert_held(&tag_set->lock);
+	fgio_admission_wait(&tag_set->admission, &sleeper->waiter, line);
 	hlist_add_head(&sleeper->by_task,
-		       head_of(domain->by_task, (u64)sleeper->task));
+		       head_of(tag_set->by_task, (u64)sleeper->task));
 	hlist_add_head(&sleeper->by_object,
-		       head_of(domain->by_object, object_of(&sleeper->bio)));
+		       head_of(tag_set->by_object, object_of(&sleeper->bio)));
 }
 
 static void wake(struct fgio_waiter *waiter)
@@ -126,34 +126,34 @@ static void wake(struct fgio_waiter *waiter)
 }
 
 /*
- * Wakes under the lock, and sleepers look under the lock: a sleeper's stack
- * cannot go away in between.
+ * Wakes under the lock, under which sleepers check: so a sleeper's stack cannot
+ * go away in between.
  */
-static void wake_granted(struct fgio_domain *domain)
+static void wake_granted(struct fgio_tag_set *tag_set)
 {
 	struct fgio_waiter *waiter;
-	bool about;
+	bool present;
 
-	lockdep_assert_held(&domain->lock);
-	if (likely(!fgio_admission_has_waiters(&domain->admission)))
+	lockdep_assert_held(&tag_set->lock);
+	if (likely(!fgio_admission_has_waiters(&tag_set->admission)))
 		return;
-	about = critical_about(domain);
-	while ((waiter = fgio_admission_grant(&domain->admission, about)))
+	present = critical_present(tag_set);
+	while ((waiter = fgio_admission_grant(&tag_set->admission, present)))
 		wake(waiter);
 }
 
-/* Sleepers woken in one hold of the lock where all are let in. */
+/* Sleepers that let_all_in() wakes in one hold of the lock. */
 #define WAKES_AT_ONCE 32
 
-/* Whatever the limits. Return: whether some may be left. */
-static bool let_some_in(struct fgio_domain *domain)
+/* Ignores the limits. Return: whether sleepers may be left. */
+static bool let_some_in(struct fgio_tag_set *tag_set)
 {
 	struct fgio_waiter *waiter;
 	unsigned int count;
 
-	lockdep_assert_held(&domain->lock);
+	lockdep_assert_held(&tag_set->lock);
 	for (count = 0; count < WAKES_AT_ONCE; count++) {
-		waiter = fgio_admission_grant_anyway(&domain->admission);
+		waiter = fgio_admission_grant_anyway(&tag_set->admission);
 		if (!waiter)
 			return false;
 		wake(waiter);
@@ -161,59 +161,60 @@ static bool let_some_in(struct fgio_domain *domain)
 	return true;
 }
 
-static void let_all_in(struct fgio_domain *domain)
+static void let_all_in(struct fgio_tag_set *tag_set)
 {
 	unsigned long flags;
 	bool more;
 
 	do {
-		spin_lock_irqsave(&domain->lock, flags);
-		more = let_some_in(domain);
-		spin_unlock_irqrestore(&domain->lock, flags);
+		spin_lock_irqsave(&tag_set->lock, flags);
+		more = let_some_in(tag_set);
+		spin_unlock_irqrestore(&tag_set->lock, flags);
 	} while (more);
 }
 
-static bool was_granted(struct fgio_domain *domain, struct sleeper *sleeper)
+static bool was_granted(struct fgio_tag_set *tag_set, struct sleeper *sleeper)
 {
 	bool granted;
 
-	spin_lock_irq(&domain->lock);
+	spin_lock_irq(&tag_set->lock);
 	granted = sleeper->waiter.granted;
-	spin_unlock_irq(&domain->lock);
+	spin_unlock_irq(&tag_set->lock);
 	return granted;
 }
 
-/* io_schedule() submits what the task has plugged, so that it can complete. */
-static void sleep_until_granted(struct fgio_domain *domain,
+/* io_schedule() submits the I/O that the task has plugged. */
+static void sleep_until_granted(struct fgio_tag_set *tag_set,
 				struct sleeper *sleeper)
 {
 	for (;;) {
 		set_current_state(TASK_UNINTERRUPTIBLE);
-		if (was_granted(domain, sleeper))
+		if (was_granted(tag_set, sleeper))
 			break;
 		io_schedule();
 	}
 	__set_current_state(TASK_RUNNING);
 }
 
-static bool try(struct fgio_domain *domain, enum fgio_line line)
+static bool try(struct fgio_tag_set *tag_set, enum fgio_line line)
 {
-	bool about;
+	bool present;
 
-	if (likely(fgio_admission_is_sure(&domain->admission, line)))
-		return fgio_admission_try_sure(&domain->admission, line);
-	about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
-	return fgio_admission_try(&domain->admission, line, about);
+	if (likely(fgio_admission_is_sure(&tag_set->admission, line)))
+		return fgio_admission_try_sure(&tag_set->admission, line);
+	present = line == FGIO_LINE_NONCRITICAL && critical_present(tag_set);
+	return fgio_admission_try(&tag_set->admission, line, present);
 }
 
 /*
- * Waits in line, behind the tasks that came first. Between the attempt before
- * and now all that would have woken us may have left: hence another one.
+ * Waits in line, behind the tasks that came first. Since the failed attempt,
+ * all slots whose release would have woken the task may have been released:
+ * hence another attempt under the lock.
  *
  * Return: the line to which the slot is charged: @line, or the critical one
  * when the sleeper was promoted.
  */
-static noinline enum fgio_line sleep_for_slot(struct fgio_domain *domain,
+static noinline enum fgio_line sleep_for_slot(struct fgio_tag_set *tag_set,
 					      enum fgio_line line)
 {
 	enum fgio_class class = fgio_class_of_line(line);
@@ -222,28 +223,29 @@ static noinline enum fgio_line sleep_for_slot(struct fgio_domain *domain,
 	u32 wait = 0;
 
 	look_up_note(&sleeper.bio);
-	spin_lock_irq(&domain->lock);
-	line_up(domain, &sleeper, line);
-	wake_granted(domain);
-	spin_unlock_irq(&domain->lock);
-	if (unlikely(!is_on(domain->fq)))
-		let_all_in(domain);
+	spin_lock_irq(&tag_set->lock);
+	line_up(tag_set, &sleeper, line);
+	wake_granted(tag_set);
+	spin_unlock_irq(&tag_set->lock);
+	if (unlikely(!is_on(tag_set->fq)))
+		let_all_in(tag_set);
 
 	if (fgio_waits_matter())
-		wait = fgio_wait_enter(FGIO_WAIT_ADMISSION, (u64)domain, class);
+		wait = fgio_wait_enter(FGIO_WAIT_ADMISSION, (u64)tag_set,
+				       class);
 	since_ns = ktime_get_ns();
-	sleep_until_granted(domain, &sleeper);
+	sleep_until_granted(tag_set, &sleeper);
 	waited_ns = ktime_get_ns() - since_ns;
 	fgio_wait_leave(wait);
 
-	spin_lock_irq(&domain->lock);
-	domain->waited_ns[class] += waited_ns;
-	spin_unlock_irq(&domain->lock);
-	trace_fgio_admission_wait(domain->fq->q, class, waited_ns);
+	spin_lock_irq(&tag_set->lock);
+	tag_set->waited_ns[class] += waited_ns;
+	spin_unlock_irq(&tag_set->lock);
+	trace_fgio_admission_wait(tag_set->fq->q, class, waited_ns);
 	return sleeper.waiter.line;
 }
 
-/* The flusher runs as a work item of the disk's own writeback. */
+/* The flusher runs as the work item of the disk's own writeback. */
 static bool is_flusher(struct request_queue *q)
 {
 	struct work_struct *work = current_work();
@@ -253,9 +255,8 @@ static bool is_flusher(struct request_queue *q)
 }
 
 /*
- * Kernel threads carry the I/O of others (dm, md, loop, a journal), and
- * critical I/O may stand in line behind the one that sleeps. Writeback's own
- * threads carry no other task's.
+ * Kernel threads carry the I/O of others (dm, md, loop, a journal): critical
+ * I/O may be queued behind the I/O that sleeps here. The flusher carries none.
  */
 static noinline enum fgio_line line_of_kthread(struct request_queue *q)
 {
@@ -273,7 +274,7 @@ static __always_inline enum fgio_line line_of(struct request_queue *q,
 }
 
 /*
- * Memory reclaim and swapping must not sleep for a slot: anything may be
+ * Memory reclaim and swapping must not sleep for a slot: any task may be
  * waiting for memory, the owners of the slots included.
  */
 static bool may_not_wait(blk_opf_t opf)
@@ -281,213 +282,214 @@ static bool may_not_wait(blk_opf_t opf)
 	return opf & REQ_SWAP || current->flags & PF_MEMALLOC;
 }
 
-static bool is_full(struct fgio_domain *domain, enum fgio_line line)
+static bool is_full(struct fgio_tag_set *tag_set, enum fgio_line line)
 {
-	const struct fgio_admission *slots = &domain->admission;
-	bool about = line == FGIO_LINE_NONCRITICAL && critical_about(domain);
+	const struct fgio_admission *slots = &tag_set->admission;
+	bool present = line == FGIO_LINE_NONCRITICAL &&
+		       critical_present(tag_set);
 
 	return READ_ONCE(slots->admitted[line]) >=
-	       fgio_admission_limit(slots, line, about);
+	       fgio_admission_limit(slots, line, present);
 }
 
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
-	struct fgio_domain *domain = data->hctx->sched_data;
+	struct fgio_tag_set *tag_set = data->hctx->sched_data;
 	enum fgio_line line;
 
-	if (data->rq_flags & FGIO_RQF_CHARGED || !domain->charged ||
-	    !is_on(domain->fq))
+	if (data->rq_flags & FGIO_RQF_CHARGED || !tag_set->charged ||
+	    !is_on(tag_set->fq))
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
-	/* What is charged, or looked for room, is one request: no batch. */
+	/* The charge, or the look for room, is for one request: no batch. */
 	data->nr_tags = 1;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
-		/* One usable tag is as near to "no" as a depth can say. */
-		if (is_full(domain, line))
+		/* The smallest depth: there is none that refuses. */
+		if (is_full(tag_set, line))
 			data->shallow_depth = 1;
 		return;
 	}
 	if (may_not_wait(opf))
 		return;
-	if (unlikely(!try(domain, line)))
-		line = sleep_for_slot(domain, line);
+	if (unlikely(!try(tag_set, line)))
+		line = sleep_for_slot(tag_set, line);
 	/* The request gets its class from here; the bio has the old one. */
 	if (line == FGIO_LINE_CRITICAL)
 		data->cmd_flags |= FGIO_REQ_CRITICAL;
-	data->rq_flags |= domain->charged;
+	data->rq_flags |= tag_set->charged;
 }
 
-static struct fgio_domain *charged_domain(struct fgio_queue_data *fq,
-					  req_flags_t charged)
+static struct fgio_tag_set *charged_tag_set(struct fgio_queue_data *fq,
+					    req_flags_t charged)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
-	list_for_each_entry(domain, &fq->domains, list)
-		if (domain->charged == charged)
-			return domain;
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		if (tag_set->charged == charged)
+			return tag_set;
 	return NULL;
 }
 
-void fgio_admission_wake(struct fgio_domain *domain)
+void fgio_admission_wake(struct fgio_tag_set *tag_set)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&domain->lock, flags);
-	wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_lock_irqsave(&tag_set->lock, flags);
+	wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
 				  struct request *rq)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	req_flags_t charged = rq->rq_flags & FGIO_RQF_CHARGED;
 
 	rq->rq_flags &= ~FGIO_RQF_CHARGED;
 	if (!charged)
 		return;
-	domain = charged_domain(fq, charged);
-	if (!WARN_ON_ONCE(!domain))
-		fgio_admission_give_back(domain,
+	tag_set = charged_tag_set(fq, charged);
+	if (!WARN_ON_ONCE(!tag_set))
+		fgio_admission_give_back(tag_set,
 					 line_of(rq->q,
 						 fgio_class_of_opf(rq->cmd_flags)));
 }
 
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 {
-	struct fgio_domain *domain = slot->domain;
+	struct fgio_tag_set *tag_set = slot->tag_set;
 
 	slot->charged_line = line_of(rq->q, fgio_class_of_opf(rq->cmd_flags));
-	if (likely(domain->charged &&
-		   (rq->rq_flags & FGIO_RQF_CHARGED) == domain->charged)) {
+	if (likely(tag_set->charged &&
+		   (rq->rq_flags & FGIO_RQF_CHARGED) == tag_set->charged)) {
 		rq->rq_flags &= ~FGIO_RQF_CHARGED;
 		return;
 	}
-	fgio_admission_charge(&domain->admission, slot->charged_line);
-	fgio_admission_return_charge(domain->fq, rq);
+	fgio_admission_charge(&tag_set->admission, slot->charged_line);
+	fgio_admission_return_charge(tag_set->fq, rq);
 }
 
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 {
-	struct fgio_domain *domain = slot->domain;
+	struct fgio_tag_set *tag_set = slot->tag_set;
 
-	fgio_admission_reclassify(&domain->admission, slot->charged_line,
+	fgio_admission_reclassify(&tag_set->admission, slot->charged_line,
 				  (enum fgio_line)class);
 	slot->charged_line = class;
-	if (fgio_admission_has_waiters(&domain->admission))
-		fgio_admission_wake(domain);
+	if (fgio_admission_has_waiters(&tag_set->admission))
+		fgio_admission_wake(tag_set);
 }
 
 void fgio_admission_configure(struct fgio_queue_data *fq)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	unsigned long flags;
 
-	list_for_each_entry(domain, &fq->domains, list) {
-		spin_lock_irqsave(&domain->lock, flags);
-		fgio_admission_set_shares(&domain->admission,
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		spin_lock_irqsave(&tag_set->lock, flags);
+		fgio_admission_set_shares(&tag_set->admission,
 					  fq->critical_slots,
 					  fq->noncritical_slots);
-		wake_granted(domain);
-		spin_unlock_irqrestore(&domain->lock, flags);
+		wake_granted(tag_set);
+		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 }
 
 void fgio_admission_reconsider(struct fgio_queue_data *fq)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
 	if (is_on(fq))
 		return;
-	list_for_each_entry(domain, &fq->domains, list)
-		let_all_in(domain);
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		let_all_in(tag_set);
 }
 
-static bool promote(struct fgio_domain *domain, struct sleeper *sleeper)
+static bool promote(struct fgio_tag_set *tag_set, struct sleeper *sleeper)
 {
-	if (!fgio_admission_promote(&domain->admission, &sleeper->waiter))
+	if (!fgio_admission_promote(&tag_set->admission, &sleeper->waiter))
 		return false;
-	domain->promoted++;
-	trace_fgio_admission_promote(domain->fq->q, sleeper->task->pid);
+	tag_set->promoted++;
+	trace_fgio_admission_promote(tag_set->fq->q, sleeper->task->pid);
 	return true;
 }
 
-bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task)
+bool fgio_admission_promote_task(struct fgio_tag_set *tag_set, u64 task)
 {
-	struct hlist_head *head = head_of(domain->by_task, task);
+	struct hlist_head *head = head_of(tag_set->by_task, task);
 	struct sleeper *sleeper;
 	bool promoted = false;
 	unsigned long flags;
 
 	if (hlist_empty(head))
 		return false;
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irqsave(&tag_set->lock, flags);
 	hlist_for_each_entry(sleeper, head, by_task)
 		if ((u64)sleeper->task == task)
-			promoted |= promote(domain, sleeper);
+			promoted |= promote(tag_set, sleeper);
 	if (promoted)
-		wake_granted(domain);
-	spin_unlock_irqrestore(&domain->lock, flags);
+		wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
 	return promoted;
 }
 
 static bool carries(const struct noted_bio *bio,
-		    const struct fgio_target *target)
+		    const struct fgio_wanted *wanted)
 {
-	if (target->kind == FGIO_TARGET_PRIVATE)
-		return bio->buffer == target->object;
-	if (target->kind == FGIO_TARGET_XFS_LOG)
-		return bio->contents.log_write;
-	return target->kind == FGIO_TARGET_PAGES &&
-	       bio->contents.mapping == target->object &&
-	       bio->contents.first <= target->last &&
-	       bio->contents.last >= target->first;
+	if (wanted->kind == FGIO_WANTED_PRIVATE)
+		return bio->buffer == wanted->object;
+	if (wanted->kind == FGIO_WANTED_XFS_LOG)
+		return bio->target.log_write;
+	return wanted->kind == FGIO_WANTED_PAGES &&
+	       bio->target.mapping == wanted->object &&
+	       bio->target.first <= wanted->last &&
+	       bio->target.last >= wanted->first;
 }
 
-/* Return: how many of a chain of sleepers carry a target. */
-static unsigned int promote_chain(struct fgio_domain *domain,
+/* Return: the number of sleepers in a chain that carry @wanted. */
+static unsigned int promote_chain(struct fgio_tag_set *tag_set,
 				  struct hlist_head *head,
-				  const struct fgio_target *target,
+				  const struct fgio_wanted *wanted,
 				  bool may_promote, unsigned int *promoted)
 {
 	struct sleeper *sleeper;
 	unsigned int count = 0;
 
 	hlist_for_each_entry(sleeper, head, by_object) {
-		if (!carries(&sleeper->bio, target))
+		if (!carries(&sleeper->bio, wanted))
 			continue;
 		count++;
 		if (may_promote)
-			*promoted += promote(domain, sleeper);
+			*promoted += promote(tag_set, sleeper);
 	}
 	return count;
 }
 
-unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
-					   const struct fgio_target *target,
+unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
+					   const struct fgio_wanted *wanted,
 					   bool may_promote,
 					   unsigned int *promoted)
 {
-	struct hlist_head *first = domain->by_object;
-	struct hlist_head *end = first + ARRAY_SIZE(domain->by_object);
+	struct hlist_head *first = tag_set->by_object;
+	struct hlist_head *end = first + ARRAY_SIZE(tag_set->by_object);
 	unsigned int count = 0;
 	unsigned long flags;
 
 	*promoted = 0;
-	/* Log writes have no object of their own: they are in any chain. */
-	if (target->kind != FGIO_TARGET_XFS_LOG) {
-		first = head_of(domain->by_object, target->object);
+	/* Log writes have no object of their own: they may be in any chain. */
+	if (wanted->kind != FGIO_WANTED_XFS_LOG) {
+		first = head_of(tag_set->by_object, wanted->object);
 		end = first + 1;
 	}
 	for (; first < end; first++) {
 		if (hlist_empty(first))
 			continue;
-		spin_lock_irqsave(&domain->lock, flags);
-		count += promote_chain(domain, first, target, may_promote,
+		spin_lock_irqsave(&tag_set->lock, flags);
+		count += promote_chain(tag_set, first, wanted, may_promote,
 				       promoted);
 		if (*promoted)
-			wake_granted(domain);
-		spin_unlock_irqrestore(&domain->lock, flags);
+			wake_granted(tag_set);
+		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 	return count;
 }

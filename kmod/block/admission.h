@@ -6,7 +6,7 @@
 #include "block/queue.h"
 
 struct blk_mq_alloc_data;
-struct fgio_target;
+struct fgio_wanted;
 
 /**
  * fgio_limit_depth() - the elevator's limit_depth
@@ -21,18 +21,18 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 
 /*
  * The slot has a request: it takes over the charge, or is charged now. A charge
- * elsewhere goes back: the tag came from another hardware queue in the end.
+ * to another tag set is returned: the tag came from another hardware queue.
  */
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
 
-/* Of fgio_admission_settle(): the slot was charged to the other class. */
+/* For fgio_admission_settle(): the slot was charged to the other class. */
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
 
-/* Slots were given back, or changed their class. The lock is for waiters. */
-void fgio_admission_wake(struct fgio_domain *domain);
+/* Slots were released, or changed their class: wakes sleepers. */
+void fgio_admission_wake(struct fgio_tag_set *tag_set);
 
 /*
- * What limit_depth charged for this request is not wanted. Context: as for
+ * Returns the charge of limit_depth for this request. Context: as for
  * limit_depth, of the same task.
  */
 void fgio_admission_return_charge(struct fgio_queue_data *fq,
@@ -42,43 +42,42 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 void fgio_admission_configure(struct fgio_queue_data *fq);
 
 /*
- * Whether there is admission may have changed. Tasks that line up from now on
- * look again, under the lock. Context: fgio_queues_lock is held, so that the
- * domains stay.
+ * Admission may have been switched. Tasks that line up from now on check again.
+ * Context: fgio_queues_lock is held, so that the tag sets stay.
  */
 void fgio_admission_reconsider(struct fgio_queue_data *fq);
 
-/* The current task is about to submit this. Context: a task's. */
-void fgio_admission_note_bio(const struct fgio_contents *contents, u64 buffer);
+/* Notes the bio that the current task is about to submit. Context: a task's. */
+void fgio_admission_note_bio(const struct fgio_io_target *target, u64 buffer);
 
 /**
  * fgio_admission_promote_task() - a task that may sleep here became critical
- * @domain: where
+ * @tag_set: the tag set in which it may sleep
  * @task: its key
  *
  * Return: whether it slept and was not critical. Context: fgio_queues_lock is
- * held, so that the domain stays.
+ * held, so that the tag set stays.
  */
-bool fgio_admission_promote_task(struct fgio_domain *domain, u64 task);
+bool fgio_admission_promote_task(struct fgio_tag_set *tag_set, u64 task);
 
 /**
- * fgio_admission_promote_owners() - what sleepers would submit is waited for
- * @domain: where they sleep
- * @target: what is waited for
+ * fgio_admission_promote_owners() - promote sleepers that will submit an I/O
+ * @tag_set: the tag set in which they sleep
+ * @wanted: the I/O that is waited for
  * @may_promote: whether to promote them, or only to count
- * @promoted: out: how many were promoted
+ * @promoted: out: number of sleepers that were promoted
  *
- * Return: how many sleep with it, critical or not. Context: fgio_queues_lock
- * is held, so that the domain stays.
+ * Return: the number of sleepers with this I/O, critical or not. Context:
+ * fgio_queues_lock is held, so that the tag set stays.
  */
-unsigned int fgio_admission_promote_owners(struct fgio_domain *domain,
-					   const struct fgio_target *target,
+unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
+					   const struct fgio_wanted *wanted,
 					   bool may_promote,
 					   unsigned int *promoted);
 
 /*
- * The class is known for good: a plug may have allocated the request for a bio
- * of the other class, and promotion changes it.
+ * Moves the charge to the class of the request: a plug may have allocated it
+ * for a bio of the other class, and promotion changes it.
  */
 static inline void fgio_admission_settle(struct fgio_slot *slot,
 					 enum fgio_class class)
@@ -88,17 +87,17 @@ static inline void fgio_admission_settle(struct fgio_slot *slot,
 }
 
 /* Context: any, interrupts included. */
-static inline void fgio_admission_give_back(struct fgio_domain *domain,
+static inline void fgio_admission_give_back(struct fgio_tag_set *tag_set,
 					    enum fgio_line line)
 {
-	fgio_admission_release(&domain->admission, line);
-	if (unlikely(fgio_admission_has_waiters(&domain->admission)))
-		fgio_admission_wake(domain);
+	fgio_admission_release(&tag_set->admission, line);
+	if (unlikely(fgio_admission_has_waiters(&tag_set->admission)))
+		fgio_admission_wake(tag_set);
 }
 
 static inline void fgio_admission_finish(struct fgio_slot *slot)
 {
-	fgio_admission_give_back(slot->domain, slot->charged_line);
+	fgio_admission_give_back(slot->tag_set, slot->charged_line);
 }
 
 #endif /* FGIO_BLOCK_ADMISSION_H */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/kernel/debug/fgio/DISK/counters: totals since the elevator was chosen,
- * lines of "name value", and what is where at this moment.
+ * /sys/kernel/debug/fgio/DISK/counters, lines of "name value": totals since the
+ * elevator was chosen, and the number of I/Os in each place now.
  *
  * A disk's elevator changes while the disk takes no I/O. The holder of a lock
  * of debugfs may wait for memory meanwhile, and memory for that very disk, when
- * it has swap on it. So files come and go a little later, in a worker.
+ * it has swap on it. So a worker makes and removes the files a little later.
  */
 #include <linux/blkdev.h>
 #include <linux/debugfs.h>
@@ -22,9 +22,9 @@
 /**
  * struct counters_file - the counters of a disk
  * @link: in files, in the order in which they were added
- * @fq: what is counted; NULL once the disk has left
- * @folder: NULL until the worker made it
- * @name: of the disk
+ * @fq: the queue; NULL once it has left the elevator
+ * @folder: NULL until the worker has made it
+ * @name: the name of the disk
  */
 struct counters_file {
 	struct list_head link;
@@ -33,7 +33,7 @@ struct counters_file {
 	char name[DISK_NAME_LEN];
 };
 
-/* Its holders ask for no memory. Taken outside of fgio_queues_lock. */
+/* Its holders allocate no memory. Taken outside of fgio_queues_lock. */
 static DEFINE_MUTEX(files_lock);
 static LIST_HEAD(files);
 
@@ -44,27 +44,27 @@ struct admission_totals {
 	u64 promoted;
 };
 
-static struct admission_totals sum_domains(struct fgio_queue_data *fq)
+static struct admission_totals sum_tag_sets(struct fgio_queue_data *fq)
 {
 	struct admission_totals totals = {};
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	unsigned long flags;
 	int class, line;
 
 	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(domain, &fq->domains, list) {
-		spin_lock_irqsave(&domain->lock, flags);
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		spin_lock_irqsave(&tag_set->lock, flags);
 		for (line = 0; line < FGIO_LINES; line++) {
 			class = fgio_class_of_line(line);
 			totals.admitted[class] +=
-				domain->admission.granted[line];
+				tag_set->admission.granted[line];
 			totals.waiting[class] +=
-				domain->admission.waiting[line];
+				tag_set->admission.waiting[line];
 		}
 		for (class = 0; class < FGIO_CLASSES; class++)
-			totals.waited_ns[class] += domain->waited_ns[class];
-		totals.promoted += domain->promoted;
-		spin_unlock_irqrestore(&domain->lock, flags);
+			totals.waited_ns[class] += tag_set->waited_ns[class];
+		totals.promoted += tag_set->promoted;
+		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 	mutex_unlock(&fgio_queues_lock);
 	return totals;
@@ -97,20 +97,20 @@ static void show_class(struct seq_file *file, const char *name,
 
 static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 {
-	struct admission_totals admission = sum_domains(fq);
+	struct admission_totals admission = sum_tag_sets(fq);
 	u64 merged[FGIO_CLASSES];
 	u64 bytes[FGIO_CLASSES];
 	struct fgio_queue_counters counters;
 	const struct fgio_flushes *flushes = &fq->queue.depth.flushes;
 	u32 in_device[FGIO_CLASSES];
 	unsigned int class;
-	u64 told_drive;
+	u64 hardware_priority_sent;
 
 	spin_lock(&fq->lock);
 	counters = fq->queue.counters;
 	for (class = 0; class < FGIO_CLASSES; class++)
 		in_device[class] = fgio_queue_in_device(&fq->queue, class);
-	told_drive = fq->told_drive;
+	hardware_priority_sent = fq->hardware_priority_sent;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
@@ -128,7 +128,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "starvation_releases %llu\n",
 		   counters.starvation_releases);
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
-	seq_printf(file, "drive_priority %llu\n", told_drive);
+	seq_printf(file, "drive_priority %llu\n", hardware_priority_sent);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
 }
@@ -168,7 +168,7 @@ static void remove_file(struct counters_file *file)
 	kfree(file);
 }
 
-/* In order: a disk that comes back finds its name free. */
+/* In order, so that a disk which comes back finds its name free. */
 static struct counters_file *next_unsettled(bool *gone)
 {
 	struct counters_file *file, *found = NULL;

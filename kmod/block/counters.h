@@ -6,13 +6,12 @@
 struct fgio_queue_data;
 
 /*
- * Counters that cannot be shown are no reason to refuse a disk. Context: may
- * sleep; the queue is frozen, so that no memory may be asked for that takes
- * I/O.
+ * Does not fail: a disk without the file is better than a refused one. Context:
+ * may sleep; the queue is frozen, so memory is allocated without I/O.
  */
 void fgio_counters_add_queue(struct fgio_queue_data *fq);
 
-/* @fq's counters are not read any more afterwards. Context: as above. */
+/* Afterwards @fq's counters are not read any more. Context: as above. */
 void fgio_counters_remove_queue(struct fgio_queue_data *fq);
 
 /* No queue is left. */

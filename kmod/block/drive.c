@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling the drive. What it has been given it serves in an order of its own,
- * by position for instance, unless a command says that it is urgent. Drivers
- * make such commands of the real-time class, where the drive has them and its
- * own knob (device/ncq_prio_enable) is on. queue/iosched/drive_priority says
- * that it is; until then no class is told.
+ * Hardware priority. A drive serves its commands in an order of its own, by
+ * position for instance, unless a command is marked as urgent. Drivers mark
+ * requests of the real-time class, where the drive has such commands and its
+ * own knob (device/ncq_prio_enable) is on. queue/iosched/drive_priority is set
+ * when it is; until then requests keep their I/O priority.
  *
- * Drivers also take the hint of a priority for a number, and must not find marks
- * of fgio in it: a request with another hint goes out without them.
+ * Drivers also read the hint of an I/O priority as a number, and must not find
+ * marks of fgio in it: a request with another hint goes out without them.
  *
- * The class is that of the request, in the drivers' hands: it is given as the
- * request leaves the queue, promoted or not, and taken back when it returns.
- * Merging has its own idea of which priorities go together and must not see it.
+ * The request's I/O priority is replaced as the request leaves the queue,
+ * promoted or not, and restored when the driver gives it back: merging compares
+ * priorities by rules of its own and must not see the drive's.
  */
 #include <linux/module.h>
 
@@ -19,7 +19,7 @@
 
 static bool drive_priority = true;
 module_param(drive_priority, bool, 0644);
-MODULE_PARM_DESC(drive_priority, "drives that have a priority command get it with critical requests (Y)");
+MODULE_PARM_DESC(drive_priority, "critical requests have hardware priority, in drives with a priority command (Y)");
 
 static bool may_hurry(struct fgio_queue_data *fq, u64 now_ns)
 {
@@ -28,7 +28,7 @@ static bool may_hurry(struct fgio_queue_data *fq, u64 now_ns)
 	return fgio_drive_may_hurry(&fq->drive, others, now_ns);
 }
 
-/* Return: the priority of a request of @class for a drive that has such. */
+/* Return: the I/O priority of a request for a drive with hardware priority. */
 static u16 urge(struct fgio_queue_data *fq, enum fgio_class class, u16 ioprio,
 		u64 now_ns)
 {
@@ -39,31 +39,31 @@ static u16 urge(struct fgio_queue_data *fq, enum fgio_class class, u16 ioprio,
 	if (class == FGIO_NONCRITICAL)
 		fgio_drive_moved(&fq->drive, now_ns);
 	urgent = class == FGIO_CRITICAL && may_hurry(fq, now_ns);
-	fq->told_drive += urgent;
+	fq->hardware_priority_sent += urgent;
 	return fgio_drive_ioprio(urgent, ioprio);
 }
 
-void fgio_drive_tell(struct fgio_queue_data *fq, struct fgio_slot *slot,
-		     enum fgio_class class, u64 now_ns)
+void fgio_drive_set_priority(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			     enum fgio_class class, u64 now_ns)
 {
 	u16 ioprio = fgio_rq_ioprio(slot->rq);
-	u16 told = ioprio;
+	u16 sent = ioprio;
 
 	lockdep_assert_held(&fq->lock);
 	if (READ_ONCE(fq->drive_priority))
-		told = urge(fq, class, ioprio, now_ns);
-	told = fgio_drive_hints(told);
-	if (told == ioprio)
+		sent = urge(fq, class, ioprio, now_ns);
+	sent = fgio_drive_hints(sent);
+	if (sent == ioprio)
 		return;
 	slot->ioprio = ioprio;
-	slot->told_drive = true;
-	fgio_rq_set_ioprio(slot->rq, told);
+	slot->ioprio_replaced = true;
+	fgio_rq_set_ioprio(slot->rq, sent);
 }
 
-void fgio_drive_forget(struct fgio_slot *slot)
+void fgio_drive_restore_priority(struct fgio_slot *slot)
 {
-	if (!slot->told_drive)
+	if (!slot->ioprio_replaced)
 		return;
-	slot->told_drive = false;
+	slot->ioprio_replaced = false;
 	fgio_rq_set_ioprio(slot->rq, slot->ioprio);
 }

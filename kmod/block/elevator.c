@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The elevator: merging, the order of requests, and what the device gets.
- * core/queue.c decides; here its decisions meet the block layer.
+ * The elevator: merging, the order of requests, and dispatch to the device.
+ * core/queue.c decides; this file carries its decisions out.
  *
  * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), since the
  * order of requests is one for the whole device. insert_requests also runs
@@ -16,9 +16,9 @@
 
 #include "base/trace.h"
 #include "block/admission.h"
-#include "block/contents.h"
 #include "block/drive.h"
 #include "block/elevator.h"
+#include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "who/presence.h"
@@ -41,7 +41,7 @@ static const struct kernel_param_ops two_classes_ops = {
 static bool two_classes = true;
 module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
 __MODULE_PARM_TYPE(queue, "bool");
-MODULE_PARM_DESC(queue, "critical requests go first, and few others beside them (Y)");
+MODULE_PARM_DESC(queue, "critical requests go first, with few others beside them in the device (Y)");
 
 static bool fault_withhold;
 module_param(fault_withhold, bool, 0644);
@@ -69,21 +69,21 @@ static struct rb_root *sort_root(struct fgio_queue_data *fq,
 	return &fq->sort[class][rq_data_dir(rq)];
 }
 
-/* The block layer itself refuses what must not be merged: this saves asking. */
+/* The block layer checks this itself: asking here saves the search. */
 static bool may_grow(struct request *rq)
 {
 	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) &&
 	       !(rq->rq_flags & RQF_NOMERGE_FLAGS);
 }
 
-/* Discards with several ranges may join whatever their sectors are. */
+/* Discards with several ranges may merge at any sectors. */
 static bool has_ranges(struct request *rq)
 {
 	return req_op(rq) == REQ_OP_DISCARD &&
 	       queue_max_discard_segments(rq->q) > 1;
 }
 
-/* The hash is by end, the order by begin: merging needs both. */
+/* Merging needs both: the hash is by end, the tree by start. */
 static void make_mergeable(struct fgio_queue_data *fq, struct request *rq,
 			   enum fgio_class class)
 {
@@ -112,7 +112,7 @@ static void note_extent(struct request *rq)
 	if (!slot)
 		return;
 	fgio_queue_resize(&slot->request, blk_rq_pos(rq), blk_rq_sectors(rq));
-	slot->contents.known = false;
+	slot->target.known = false;
 }
 
 /* The class by which a request is queued. */
@@ -122,7 +122,7 @@ static enum fgio_class queue_class(struct fgio_queue_data *fq,
 	return fq->queue.one_class ? FGIO_NONCRITICAL : class;
 }
 
-/* A request that core moved to the critical side. */
+/* Follows core, which moved a request to the critical side. */
 static void promote(struct fgio_queue_data *fq, struct request *rq)
 {
 	struct fgio_slot *slot = slot_of(rq);
@@ -214,18 +214,18 @@ static void fgio_requests_merged(struct request_queue *q, struct request *rq,
 
 static void fgio_prepare_request(struct request *rq)
 {
-	struct fgio_domain *domain = rq->mq_hctx->sched_data;
+	struct fgio_tag_set *tag_set = rq->mq_hctx->sched_data;
 	struct fgio_slot *slot;
 
-	if (unlikely(rq->internal_tag >= domain->slot_count)) {
-		fgio_admission_return_charge(domain->fq, rq);
+	if (unlikely(rq->internal_tag >= tag_set->slot_count)) {
+		fgio_admission_return_charge(tag_set->fq, rq);
 		rq->elv.priv[0] = NULL;
 		return;
 	}
-	slot = &domain->slots[rq->internal_tag];
+	slot = &tag_set->slots[rq->internal_tag];
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
-	slot->told_drive = false;
+	slot->ioprio_replaced = false;
 	slot->submitter = (u64)current;
 	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
 			  PF_KTHREAD;
@@ -241,9 +241,9 @@ static enum fgio_class class_of_rq(struct request *rq)
 }
 
 /*
- * Anything may be waiting for the memory that swapping makes free, foreground
- * tasks first of all: it passes where it would be withheld. What was queued
- * before critical I/O came keeps its place there.
+ * Any task, foreground tasks included, may be waiting for the memory that
+ * swapping frees: such requests pass where they would be withheld. Those that
+ * were queued before critical I/O came keep their place in the queue.
  */
 static bool must_not_be_withheld(struct fgio_queue_data *fq,
 				 const struct request *rq,
@@ -251,7 +251,7 @@ static bool must_not_be_withheld(struct fgio_queue_data *fq,
 {
 	return rq->cmd_flags & REQ_SWAP && class == FGIO_NONCRITICAL &&
 	       !fq->queue.one_class &&
-	       fgio_queue_critical_about(&fq->queue, ktime_get_ns());
+	       fgio_queue_critical_present(&fq->queue, ktime_get_ns());
 }
 
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
@@ -276,7 +276,7 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 		fgio_stamp_critical(rq);
 	class = queue_class(fq, class);
 	slot->request.class = class;
-	slot->contents.known = false;
+	slot->target.known = false;
 	slot->wanted = false;
 	if (fgio_queue_holds_requests(&fq->queue) &&
 	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
@@ -333,7 +333,7 @@ static struct fgio_request *next_by_sector(struct rb_root *root,
 	return found ? &slot_of(found)->request : NULL;
 }
 
-/* What comes next on an arm's way. Context: the queue's lock is held. */
+/* The next requests on an arm's way. Context: the queue's lock is held. */
 static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 {
 	struct rb_root *roots = fq->sort[FGIO_NONCRITICAL];
@@ -347,23 +347,23 @@ static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 	return &fq->sweep;
 }
 
-/* From here on its bios may complete at any time: keep what they carry. */
-static void remember_contents(struct request *rq)
+/* From here on its bios may complete at any time: note their target. */
+static void remember_target(struct request *rq)
 {
-	struct fgio_contents *contents = &slot_of(rq)->contents;
+	struct fgio_io_target *target = &slot_of(rq)->target;
 
-	if (fgio_waits_matter() && !contents->known)
-		fgio_contents_of_request(contents, rq);
+	if (fgio_waits_matter() && !target->known)
+		fgio_io_target_of_request(target, rq);
 }
 
-/* As a bug of ours would: only the watchdog ends it. */
+/* Simulates a bug that only the watchdog ends. */
 static bool withholds_by_fault(const struct fgio_queue_data *fq)
 {
 	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
 	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
 }
 
-/* A timer that fires later than this may fire for nothing. */
+/* A timer that fires later than this may be left to fire in vain. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
 enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
@@ -377,10 +377,10 @@ enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
 }
 
 /*
- * Runs the queue again at the time that core names, whatever the device does.
- * A timer that fires before that, but not soon, is left alone: a time that is
- * there in case that nothing completes moves with each completion, and when the
- * timer fires, core names the next one. Context: the queue's lock is held.
+ * Runs the queue again at the time that core sets, even if no request
+ * completes. A timer that fires before that time, but not soon, is left alone:
+ * the time of last resort moves with each completion, and when the timer fires,
+ * core sets the next one. Context: the queue's lock is held.
  */
 static noinline void retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
@@ -418,13 +418,13 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	rq = slot_of_request(request)->rq;
 	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	make_unmergeable(fq, rq, request->class);
-	remember_contents(rq);
+	remember_target(rq);
 	trace_fgio_dispatch(rq, request->class);
 	if (queue->counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
-	if (fgio_drive_listens(fq, rq))
-		fgio_drive_tell(fq, slot_of_request(request), class_of_rq(rq),
-				now_ns);
+	if (fgio_drive_takes_priority(fq, rq))
+		fgio_drive_set_priority(fq, slot_of_request(request),
+					class_of_rq(rq), now_ns);
 	return rq;
 }
 
@@ -479,7 +479,7 @@ static void fgio_requeue_request(struct request *rq)
 	struct fgio_slot *slot = slot_of(rq);
 
 	if (slot)
-		fgio_drive_forget(slot);
+		fgio_drive_restore_priority(slot);
 	leave_device(rq, ktime_get_ns());
 }
 
@@ -503,7 +503,7 @@ bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 	return true;
 }
 
-/* A critical request that was queued as the others were. */
+/* Promotes a critical request that was queued while there was one class. */
 static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			     unsigned int tag)
 {
@@ -533,7 +533,7 @@ void fgio_elevator_reconsider(struct fgio_queue_data *fq)
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/* What fgio_promote_sector() looks for, and what it did. */
+/* The search of fgio_promote_sector(), and its result. */
 struct sector_search {
 	dev_t disk;
 	sector_t sector;

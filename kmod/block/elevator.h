@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The elevator's work on requests: merging, order, and what the device gets. */
+/* The elevator's work on requests: merging, order and dispatch. */
 #ifndef FGIO_ELEVATOR_H
 #define FGIO_ELEVATOR_H
 
@@ -18,8 +18,8 @@ bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
 
 /*
  * FGIO_IOC_PROMOTE: queued requests of a disk at a sector become critical.
- * @promoted: out: how many. Return: 0, or -ENODEV when the disk is not under
- * the elevator. Context: may sleep.
+ * @promoted: out: their number. Return: 0, or -ENODEV when the disk is not
+ * under the elevator. Context: may sleep.
  */
 int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
 
@@ -29,11 +29,11 @@ int fgio_promote_sector(dev_t disk, sector_t sector, u32 *promoted);
  */
 void fgio_elevator_choose_classes(struct fgio_queue_data *fq);
 
-/* What fgio_queue_reconsider() does on a queue. */
+/* The callback of fgio_queue_reconsider(). */
 void fgio_elevator_reconsider(struct fgio_queue_data *fq);
 
 /*
- * The queue's retry_timer: what was withheld from the drive may go now.
+ * The queue's retry_timer: requests withheld from the device may go now.
  * Context: hard interrupt.
  */
 enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer);

@@ -2,14 +2,15 @@
 /*
  * Flushes of a drive's volatile cache that foreground tasks wait for: bios with
  * REQ_PREFLUSH, of blkdev_issue_flush() or with the record of a journal's
- * commit. They pass every elevator, so its queue is told. stamp.c sees them
- * begin:
+ * commit. They bypass every elevator, so core's queue is notified. stamp.c sees
+ * them begin:
  *
- *	block_rq_complete	their end; before, it tells of the parts that the block
- *				layer makes of them
+ *	block_rq_complete	their end; before that, the ends of the
+ *				parts into which the block layer splits
+ *				them
  *
- * Left out: the record of a commit that went before a task was known to wait
- * for it.
+ * Left out: the record of a commit that was submitted before a task was known
+ * to wait for it.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -29,8 +30,8 @@ struct pending_flush {
 };
 
 /*
- * Two may share a place: then the end of the first one is not seen, and the
- * queue takes it to be over after as long as is usual.
+ * Two flushes may share a place: then the end of the first one is not seen, and
+ * the queue takes it to be over after the usual duration of a flush.
  */
 static struct pending_flush pending[1 << PENDING_BITS];
 static DEFINE_SPINLOCK(pending_lock);
@@ -63,7 +64,7 @@ static bool take(const struct bio *bio, struct fgio_flush *flush)
 	return found;
 }
 
-/* Return: whether its queue wants to know when it ends. */
+/* Return: whether its end is to be passed to the queue. */
 static bool begins(const struct request_queue *q, struct fgio_flush *flush,
 		   bool commits)
 {

@@ -9,14 +9,14 @@ struct bio;
 
 /**
  * fgio_flush_submitted() - a critical bio with REQ_PREFLUSH is on its way
- * @bio: to a drive with a volatile cache: for others, the block layer took the
- *	flag
+ * @bio: to a drive with a volatile cache: for others, the block layer cleared
+ *	the flag
  *
  * Context: any.
  */
 void fgio_flush_submitted(struct bio *bio);
 
-/* Hooks alone: it sees flushes end, and records no wait. */
+/* Hooks alone: sees flushes end, and records no wait. */
 extern const struct fgio_layer fgio_flush_layer;
 
 #endif /* FGIO_BLOCK_FLUSH_H */

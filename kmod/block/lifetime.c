@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The elevator's type: a queue comes under it and leaves it again, and its sets
- * of scheduler tags come, change their depth, and go.
+ * The elevator's type: queues are put under it and taken from it, and their tag
+ * sets are made, resized and removed.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
@@ -29,16 +29,16 @@ static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
 	return max(hctx->sched_tags->bitmap_tags.sb.depth, 2U);
 }
 
-/* Requests do not use them now, but the walk may look through them. */
-static void replace_slots(struct fgio_domain *domain, struct fgio_slot *slots,
+/* No request uses the slots now, but the walk may read them. */
+static void replace_slots(struct fgio_tag_set *tag_set, struct fgio_slot *slots,
 			  unsigned int count)
 {
-	struct fgio_slot *old = domain->slots;
+	struct fgio_slot *old = tag_set->slots;
 
-	spin_lock(&domain->fq->lock);
-	domain->slots = slots;
-	domain->slot_count = count;
-	spin_unlock(&domain->fq->lock);
+	spin_lock(&tag_set->fq->lock);
+	tag_set->slots = slots;
+	tag_set->slot_count = count;
+	spin_unlock(&tag_set->fq->lock);
 	kvfree(old);
 }
 
@@ -46,111 +46,112 @@ static void replace_slots(struct fgio_domain *domain, struct fgio_slot *slots,
  * The queue is frozen: no slot is in use. Without memory the old slots stay,
  * and requests with higher tags pass in order of arrival.
  */
-static void size_domain(struct fgio_domain *domain, struct blk_mq_hw_ctx *hctx)
+static void size_tag_set(struct fgio_tag_set *tag_set,
+			 struct blk_mq_hw_ctx *hctx)
 {
 	unsigned int wanted = min(hctx->sched_tags->nr_tags, max_slots);
 	struct fgio_slot *slots;
 	unsigned int i;
 
-	fgio_admission_resize(&domain->admission, tag_depth(hctx));
+	fgio_admission_resize(&tag_set->admission, tag_depth(hctx));
 	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
-	if (wanted <= domain->slot_count)
+	if (wanted <= tag_set->slot_count)
 		return;
 	slots = kvcalloc(wanted, sizeof(*slots), GFP_KERNEL);
 	if (!slots) {
 		pr_warn_ratelimited("fgio: no memory to schedule %u requests, %u stay scheduled\n",
-				    wanted, domain->slot_count);
+				    wanted, tag_set->slot_count);
 		return;
 	}
 	for (i = 0; i < wanted; i++) {
-		slots[i].domain = domain;
+		slots[i].tag_set = tag_set;
 		fgio_list_init(&slots[i].request.link);
 	}
-	replace_slots(domain, slots, wanted);
+	replace_slots(tag_set, slots, wanted);
 }
 
 static void fgio_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
 	unsigned int noio = memalloc_noio_save();
 
-	size_domain(hctx->sched_data, hctx);
+	size_tag_set(hctx->sched_data, hctx);
 	memalloc_noio_restore(noio);
 }
 
-static struct fgio_domain *shared_domain(struct fgio_queue_data *fq,
-					 struct blk_mq_hw_ctx *hctx)
+static struct fgio_tag_set *shared_tag_set(struct fgio_queue_data *fq,
+					   struct blk_mq_hw_ctx *hctx)
 {
 	if (!(hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED))
 		return NULL;
-	return list_first_entry_or_null(&fq->domains, struct fgio_domain,
+	return list_first_entry_or_null(&fq->tag_sets, struct fgio_tag_set,
 					list);
 }
 
-/* Domains are made once, in order, and all removed before new ones are made. */
+/* Tag sets are made in order, and all removed before new ones are made. */
 static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
 {
-	size_t number = list_count_nodes(&fq->domains) + 1;
+	size_t number = list_count_nodes(&fq->tag_sets) + 1;
 
 	if (number > FGIO_CHARGED_MAX)
 		return 0;
 	return (__force req_flags_t)(number << FGIO_RQF_CHARGED_SHIFT);
 }
 
-static struct fgio_domain *new_domain(struct fgio_queue_data *fq,
-				      struct blk_mq_hw_ctx *hctx)
+static struct fgio_tag_set *new_tag_set(struct fgio_queue_data *fq,
+					struct blk_mq_hw_ctx *hctx)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
-	domain = kzalloc_node(sizeof(*domain), GFP_KERNEL, hctx->numa_node);
-	if (!domain)
+	tag_set = kzalloc_node(sizeof(*tag_set), GFP_KERNEL, hctx->numa_node);
+	if (!tag_set)
 		return NULL;
-	domain->fq = fq;
-	spin_lock_init(&domain->lock);
-	fgio_admission_init(&domain->admission, tag_depth(hctx));
-	fgio_admission_set_shares(&domain->admission, fq->critical_slots,
+	tag_set->fq = fq;
+	spin_lock_init(&tag_set->lock);
+	fgio_admission_init(&tag_set->admission, tag_depth(hctx));
+	fgio_admission_set_shares(&tag_set->admission, fq->critical_slots,
 				  fq->noncritical_slots);
-	size_domain(domain, hctx);
-	domain->charged = next_charged_mark(fq);
+	size_tag_set(tag_set, hctx);
+	tag_set->charged = next_charged_mark(fq);
 	mutex_lock(&fgio_queues_lock);
-	list_add_tail(&domain->list, &fq->domains);
+	list_add_tail(&tag_set->list, &fq->tag_sets);
 	mutex_unlock(&fgio_queues_lock);
-	return domain;
+	return tag_set;
 }
 
 /*
- * The queue is frozen in what follows: memory must be found without I/O, which
+ * The queue is frozen in this call: memory must be allocated without I/O, which
  * could be for this very disk.
  */
 static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 {
 	struct fgio_queue_data *fq = hctx->queue->elevator->elevator_data;
-	struct fgio_domain *domain = shared_domain(fq, hctx);
+	struct fgio_tag_set *tag_set = shared_tag_set(fq, hctx);
 	unsigned int noio = memalloc_noio_save();
 
-	if (!domain)
-		domain = new_domain(fq, hctx);
+	if (!tag_set)
+		tag_set = new_tag_set(fq, hctx);
 	memalloc_noio_restore(noio);
-	if (!domain)
+	if (!tag_set)
 		return -ENOMEM;
-	domain->users++;
-	hctx->sched_data = domain;
+	tag_set->users++;
+	hctx->sched_data = tag_set;
 	return 0;
 }
 
 static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 {
-	struct fgio_domain *domain = hctx->sched_data;
+	struct fgio_tag_set *tag_set = hctx->sched_data;
 
-	if (--domain->users)
+	if (--tag_set->users)
 		return;
 	mutex_lock(&fgio_queues_lock);
-	list_del(&domain->list);
+	list_del(&tag_set->list);
 	mutex_unlock(&fgio_queues_lock);
-	WARN_ON_ONCE(fgio_admission_has_waiters(&domain->admission));
-	WARN_ON_ONCE(domain->admission.admitted[FGIO_CRITICAL] ||
-		     domain->admission.admitted[FGIO_NONCRITICAL]);
-	kvfree(domain->slots);
-	kfree(domain);
+	WARN_ON_ONCE(fgio_admission_has_waiters(&tag_set->admission));
+	WARN_ON_ONCE(tag_set->admission.admitted[FGIO_CRITICAL] ||
+		     tag_set->admission.admitted[FGIO_NONCRITICAL]);
+	kvfree(tag_set->slots);
+	kfree(tag_set);
 }
 
 static struct fgio_queue_data *new_queue_data(struct request_queue *q)
@@ -165,7 +166,7 @@ static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 	fq->critical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
 	fq->noncritical_slots = FGIO_ADMISSION_SLOTS_DEFAULT;
 	spin_lock_init(&fq->lock);
-	INIT_LIST_HEAD(&fq->domains);
+	INIT_LIST_HEAD(&fq->tag_sets);
 	INIT_LIST_HEAD(&fq->unscheduled);
 	for (class = 0; class < FGIO_CLASSES; class++)
 		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
@@ -206,7 +207,7 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 	}
 	eq->elevator_data = fq;
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	/* wbt delays writes by type, before fgio could see what waits. */
+	/* wbt delays writes by type, before fgio sees them. */
 	fgio_mark_wbt_unwanted(eq, true);
 	fgio_wbt_disable(q);
 	q->elevator = eq;

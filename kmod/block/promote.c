@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds the I/O that is waited for, wherever it is on its way through the
- * block layer, and makes it critical (FAST'17 paper, section 4.4): asleep in
- * admission, or queued. In the device it cannot be helped, but it is known to
- * be on its way.
+ * Finds the I/O that is waited for in the block layer and makes it critical
+ * (FAST'17 paper, section 4.4): asleep in admission, or queued. I/O in the
+ * device cannot be promoted, but is found.
  *
- * What is waited for goes into a hash once a call, since thousands of requests
- * may be queued. Requests are told apart in short first (struct fgio_contents),
- * and bio by bio only where that cannot say.
+ * Wanted I/O is hashed once per call, since thousands of requests may be
+ * queued. Requests are compared by their summary first (struct fgio_io_target),
+ * and bio by bio only where that does not decide.
  *
- * Everything here belongs to the walk's thread.
+ * All data here is the walk's thread's own.
  */
 #include <linux/log2.h>
 #include <linux/sort.h>
@@ -17,16 +16,16 @@
 
 #include "base/mechanism.h"
 #include "block/admission.h"
-#include "block/contents.h"
 #include "block/elevator.h"
+#include "block/io_target.h"
 #include "block/promote.h"
 #include "block/queues.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
 
 /*
- * Targets are found by file and by block of 2^BLOCK_SHIFT pages; those that
- * cross the border of a block by file alone.
+ * Wanted pages are hashed by file and by block of 2^BLOCK_SHIFT pages; ranges
+ * that cross the border of a block by file alone.
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
@@ -37,16 +36,16 @@
 /* Found requests that are moved in one hold of the queue's lock. */
 #define MOVES_MAX 32
 
-/* Blocks that are looked up one by one; beyond, all targets are looked at. */
+/* Blocks that are looked up one by one; beyond, all wanted I/O is compared. */
 #define BLOCKS_MAX 64
 
 #define NONE U32_MAX
 
 /**
- * struct note - what goes with a target
- * @next: the next target of the same hash
- * @same_as: the first target of the same I/O, which stands for all
- * @seen: the last request that it was found in
+ * struct note - bookkeeping of a wanted I/O
+ * @next: the next one of the same hash
+ * @same_as: the first one with the same I/O, which stands for all
+ * @seen: serial of the last request in which it was found
  * @actions: FGIO_BLAME_* done for it
  */
 struct note {
@@ -56,22 +55,22 @@ struct note {
 	u32 actions;
 };
 
-/* How a request is wanted; the higher first. */
+/* The order in which wanted requests move: the higher first. */
 enum rank {
 	RANK_NONE,
-	RANK_RANGE, /* with others, or because its submitter is waited for */
+	RANK_RANGE, /* one of a range, or its submitter is waited for */
 	RANK_EXACT, /* this very page or buffer is waited for */
 };
 
 /**
  * struct match - a queued request that is wanted
- * @domain: where it has its slot
- * @tag: which one
- * @rank: how it is wanted
- * @queued_ns: when it was queued
+ * @tag_set: the tag set of its slot
+ * @tag: the number of its slot
+ * @rank: its rank
+ * @queued_ns: the time at which it was queued
  */
 struct match {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	unsigned int tag;
 	enum rank rank;
 	u64 queued_ns;
@@ -79,7 +78,7 @@ struct match {
 
 static struct {
 	struct fgio_walk *walk;
-	struct fgio_target *targets;
+	struct fgio_wanted *wanted;
 	unsigned int count;
 	struct note *notes;
 	u32 *heads;
@@ -88,7 +87,7 @@ static struct {
 	u32 *links;
 	unsigned int link_bits;
 	u32 serial;
-	/* A bit for each bi_private and each file, as in fgio_contents. */
+	/* A bit for each bi_private and each file, as in fgio_io_target. */
 	u64 privates;
 	u64 files;
 	bool log_writes;
@@ -96,7 +95,7 @@ static struct {
 	struct match *matches;
 	unsigned int match_count;
 	bool moved;
-	/* What the last call did: the same again can be left out. */
+	/* Of the last call: a repetition is skipped. */
 	u32 last_number;
 	u32 last_count;
 } pass;
@@ -132,7 +131,7 @@ static void index_links(void)
 		*link_place(pass.walk->links[link].task) = link;
 }
 
-/* --- what is waited for ------------------------------------------------- */
+/* --- wanted I/O --------------------------------------------------------- */
 
 static u32 *head_of(u64 object, u64 block)
 {
@@ -141,48 +140,48 @@ static u32 *head_of(u64 object, u64 block)
 	return &pass.heads[hash_64(key, pass.head_bits)];
 }
 
-static u64 block_of(const struct fgio_target *target)
+static u64 block_of(const struct fgio_wanted *wanted)
 {
-	u64 block = target->first >> BLOCK_SHIFT;
+	u64 block = wanted->first >> BLOCK_SHIFT;
 
-	if (target->kind == FGIO_TARGET_PAGES &&
-	    block == target->last >> BLOCK_SHIFT)
+	if (wanted->kind == FGIO_WANTED_PAGES &&
+	    block == wanted->last >> BLOCK_SHIFT)
 		return block;
 	return WHOLE_FILE;
 }
 
-static bool same_io(const struct fgio_target *one,
-		    const struct fgio_target *other)
+static bool same_io(const struct fgio_wanted *one,
+		    const struct fgio_wanted *other)
 {
 	if (one->kind != other->kind || one->object != other->object)
 		return false;
-	return one->kind != FGIO_TARGET_PAGES ||
+	return one->kind != FGIO_WANTED_PAGES ||
 	       (one->first == other->first && one->last == other->last);
 }
 
-static void index_target(u32 i)
+static void index_wanted(u32 i)
 {
-	struct fgio_target *target = &pass.targets[i];
-	u32 *head = head_of(target->object, block_of(target));
+	struct fgio_wanted *wanted = &pass.wanted[i];
+	u32 *head = head_of(wanted->object, block_of(wanted));
 	u32 other;
 
-	target->found = 0;
+	wanted->found = 0;
 	pass.notes[i] = (struct note){ .same_as = i, .next = *head };
 	for (other = *head; other != NONE; other = pass.notes[other].next) {
-		if (!same_io(target, &pass.targets[other]))
+		if (!same_io(wanted, &pass.wanted[other]))
 			continue;
 		pass.notes[i].same_as = other;
 		return;
 	}
 	*head = i;
-	pass.log_writes |= target->kind == FGIO_TARGET_XFS_LOG;
-	if (target->kind == FGIO_TARGET_PRIVATE)
-		pass.privates |= fgio_private_bit(target->object);
-	if (target->kind == FGIO_TARGET_PAGES)
-		pass.files |= fgio_private_bit(target->object);
+	pass.log_writes |= wanted->kind == FGIO_WANTED_XFS_LOG;
+	if (wanted->kind == FGIO_WANTED_PRIVATE)
+		pass.privates |= fgio_private_bit(wanted->object);
+	if (wanted->kind == FGIO_WANTED_PAGES)
+		pass.files |= fgio_private_bit(wanted->object);
 }
 
-static void index_targets(void)
+static void index_all_wanted(void)
 {
 	u32 i;
 
@@ -193,7 +192,7 @@ static void index_targets(void)
 	pass.head_bits = order_base_2(2 * pass.count + 2);
 	memset32(pass.heads, NONE, 1U << pass.head_bits);
 	for (i = 0; i < pass.count; i++)
-		index_target(i);
+		index_wanted(i);
 }
 
 static bool stands_for_itself(u32 i)
@@ -201,14 +200,14 @@ static bool stands_for_itself(u32 i)
 	return pass.notes[i].same_as == i;
 }
 
-/* A wait for a range of a file is for all of it to be written. */
-static enum rank rank_of(const struct fgio_target *target)
+/* A wait for a range of a file ends when all of it is written. */
+static enum rank rank_of(const struct fgio_wanted *wanted)
 {
-	return target->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
+	return wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
 							       RANK_EXACT;
 }
 
-/* A request carries a target. It counts once, however many bios it has. */
+/* A request carries wanted I/O. It counts once, for all its bios. */
 static void hit(u32 i, enum rank *rank, u32 actions)
 {
 	struct note *note = &pass.notes[i];
@@ -217,54 +216,54 @@ static void hit(u32 i, enum rank *rank, u32 actions)
 		return;
 	note->seen = pass.serial;
 	note->actions |= actions;
-	pass.targets[i].found++;
-	*rank = max(*rank, rank_of(&pass.targets[i]));
+	pass.wanted[i].found++;
+	*rank = max(*rank, rank_of(&pass.wanted[i]));
 }
 
-static bool overlaps(const struct fgio_target *target,
-		     const struct fgio_contents *contents)
+static bool overlaps(const struct fgio_wanted *wanted,
+		     const struct fgio_io_target *target)
 {
-	return target->kind == FGIO_TARGET_PAGES &&
-	       target->object == contents->mapping &&
-	       target->first <= contents->last &&
-	       target->last >= contents->first;
+	return wanted->kind == FGIO_WANTED_PAGES &&
+	       wanted->object == target->mapping &&
+	       wanted->first <= target->last &&
+	       wanted->last >= target->first;
 }
 
-static void hit_pages_at(const struct fgio_contents *contents, u64 block,
+static void hit_pages_at(const struct fgio_io_target *target, u64 block,
 			 enum rank *rank, u32 actions)
 {
-	u32 i = *head_of(contents->mapping, block);
+	u32 i = *head_of(target->mapping, block);
 
 	for (; i != NONE; i = pass.notes[i].next)
-		if (overlaps(&pass.targets[i], contents))
+		if (overlaps(&pass.wanted[i], target))
 			hit(i, rank, actions);
 }
 
-static bool file_may_be_wanted(const struct fgio_contents *contents)
+static bool file_may_be_wanted(const struct fgio_io_target *target)
 {
-	return contents->mapping &&
-	       pass.files & fgio_private_bit(contents->mapping);
+	return target->mapping &&
+	       pass.files & fgio_private_bit(target->mapping);
 }
 
-static void hit_pages(const struct fgio_contents *contents, enum rank *rank,
+static void hit_pages(const struct fgio_io_target *target, enum rank *rank,
 		      u32 actions)
 {
-	u64 first = contents->first >> BLOCK_SHIFT;
-	u64 last = contents->last >> BLOCK_SHIFT;
+	u64 first = target->first >> BLOCK_SHIFT;
+	u64 last = target->last >> BLOCK_SHIFT;
 	u64 block;
 	u32 i;
 
-	if (!file_may_be_wanted(contents))
+	if (!file_may_be_wanted(target))
 		return;
 	if (last - first < BLOCKS_MAX) {
-		hit_pages_at(contents, WHOLE_FILE, rank, actions);
+		hit_pages_at(target, WHOLE_FILE, rank, actions);
 		for (block = first; block <= last; block++)
-			hit_pages_at(contents, block, rank, actions);
+			hit_pages_at(target, block, rank, actions);
 		return;
 	}
 	for (i = 0; i < pass.count; i++)
 		if (stands_for_itself(i) &&
-		    overlaps(&pass.targets[i], contents))
+		    overlaps(&pass.wanted[i], target))
 			hit(i, rank, actions);
 }
 
@@ -276,41 +275,41 @@ static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 		return;
 	i = *head_of(bi_private, WHOLE_FILE);
 	for (; i != NONE; i = pass.notes[i].next)
-		if (pass.targets[i].kind == FGIO_TARGET_PRIVATE &&
-		    pass.targets[i].object == bi_private)
+		if (pass.wanted[i].kind == FGIO_WANTED_PRIVATE &&
+		    pass.wanted[i].object == bi_private)
 			hit(i, rank, actions);
 }
 
-static void hit_log_writes(const struct fgio_contents *contents,
+static void hit_log_writes(const struct fgio_io_target *target,
 			   enum rank *rank, u32 actions)
 {
 	u32 i;
 
-	if (!pass.log_writes || !contents->log_write)
+	if (!pass.log_writes || !target->log_write)
 		return;
 	for (i = 0; i < pass.count; i++)
 		if (stands_for_itself(i) &&
-		    pass.targets[i].kind == FGIO_TARGET_XFS_LOG)
+		    pass.wanted[i].kind == FGIO_WANTED_XFS_LOG)
 			hit(i, rank, actions);
 }
 
 /* --- requests ----------------------------------------------------------- */
 
-static const struct fgio_contents *know_contents(struct fgio_slot *slot)
+static const struct fgio_io_target *known_target(struct fgio_slot *slot)
 {
-	if (!slot->contents.known)
-		fgio_contents_of_request(&slot->contents, slot->rq);
-	return &slot->contents;
+	if (!slot->target.known)
+		fgio_io_target_of_request(&slot->target, slot->rq);
+	return &slot->target;
 }
 
 static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 {
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 	struct bio *bio;
 
 	__rq_for_each_bio(bio, rq) {
-		fgio_contents_of_bio(&contents, bio);
-		hit_pages(&contents, rank, actions);
+		fgio_io_target_of_bio(&target, bio);
+		hit_pages(&target, rank, actions);
 		hit_private((u64)bio->bi_private, rank, actions);
 	}
 }
@@ -318,47 +317,47 @@ static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 /* Context: the queue's lock is held, so that a queued request's bios stay. */
 static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 {
-	const struct fgio_contents *contents = know_contents(slot);
+	const struct fgio_io_target *target = known_target(slot);
 	enum rank rank = RANK_NONE;
 
 	pass.serial++;
-	hit_log_writes(contents, &rank, actions);
-	if (pass.privates & contents->privates ||
-	    file_may_be_wanted(contents) || contents->several)
+	hit_log_writes(target, &rank, actions);
+	if (pass.privates & target->privates ||
+	    file_may_be_wanted(target) || target->several)
 		hit_each_bio(slot->rq, &rank, actions);
 	return rank;
 }
 
 /*
- * Bios of a request in the device may be gone: what was remembered must do. It
- * may say more than there is, not less.
+ * Bios of a request in the device may be gone: only its summary is compared. It
+ * may match too much, never too little.
  */
 static void find_in_device(struct fgio_slot *slot)
 {
-	const struct fgio_contents *contents = &slot->contents;
+	const struct fgio_io_target *target = &slot->target;
 	enum rank rank = RANK_NONE;
 	u32 i;
 
-	/* It went unasked for: these are its predecessor's. */
-	if (!contents->known)
+	/* Not filled in for this request: left from the slot's last one. */
+	if (!target->known)
 		return;
 	pass.serial++;
-	hit_log_writes(contents, &rank, 0);
-	hit_pages(contents, &rank, 0);
-	if (!(pass.privates & contents->privates))
+	hit_log_writes(target, &rank, 0);
+	hit_pages(target, &rank, 0);
+	if (!(pass.privates & target->privates))
 		return;
 	for (i = 0; i < pass.count; i++)
 		if (stands_for_itself(i) &&
-		    pass.targets[i].kind == FGIO_TARGET_PRIVATE &&
-		    contents->privates &
-			    fgio_private_bit(pass.targets[i].object))
+		    pass.wanted[i].kind == FGIO_WANTED_PRIVATE &&
+		    target->privates &
+			    fgio_private_bit(pass.wanted[i].object))
 			hit(i, &rank, 0);
 }
 
 /*
- * Return: whether its submitter is waited for, and waits for the request. Tasks
- * that wait for a write say so, but for threads of file systems (ext4lazyinit,
- * xfsaild).
+ * Return: whether its submitter is waited for, and waits for the request.
+ * Writes that their submitter waits for are synchronous, except for those of
+ * threads of file systems (ext4lazyinit, xfsaild).
  */
 static bool submitter_waits(const struct fgio_slot *slot)
 {
@@ -385,14 +384,14 @@ static int compare_matches(const void *one, const void *other)
 	return 0;
 }
 
-/* The request may have gone since, and its slot have another one. */
+/* The request may have left since, and its slot hold another one. */
 static void move(struct fgio_queue_data *fq, const struct match *match)
 {
 	struct fgio_slot *slot;
 
-	if (match->tag >= match->domain->slot_count || fq->queue.one_class)
+	if (match->tag >= match->tag_set->slot_count || fq->queue.one_class)
 		return;
-	slot = &match->domain->slots[match->tag];
+	slot = &match->tag_set->slots[match->tag];
 	if (!slot->wanted || !fgio_elevator_promote(fq, slot))
 		return;
 	slot->wanted = false;
@@ -401,8 +400,8 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
 }
 
 /*
- * What is waited for by itself goes before what is wanted with others, and the
- * older first.
+ * Requests that are waited for by themselves move before those of a range, and
+ * the older first.
  */
 static void move_matches(struct fgio_queue_data *fq)
 {
@@ -432,14 +431,14 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 		       (rank != RANK_NONE || submitter_waits(slot));
 	if (slot->wanted)
 		pass.matches[pass.match_count++] = (struct match){
-			.domain = slot->domain,
+			.tag_set = slot->tag_set,
 			.tag = tag,
 			.rank = rank,
 			.queued_ns = slot->request.queued_ns,
 		};
 }
 
-/* A target that is on its way already is found, too. */
+/* Requests in the device count as found, too. */
 static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			 unsigned int tag)
 {
@@ -451,12 +450,12 @@ static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 
 /* --- sleepers ----------------------------------------------------------- */
 
-static void promote_sleeping_tasks(struct fgio_domain *domain)
+static void promote_sleeping_tasks(struct fgio_tag_set *tag_set)
 {
 	u32 link;
 
 	for (link = 0; link < link_count(); link++) {
-		if (!fgio_admission_promote_task(domain,
+		if (!fgio_admission_promote_task(tag_set,
 						 pass.walk->links[link].task))
 			continue;
 		promoted_sleepers++;
@@ -464,7 +463,7 @@ static void promote_sleeping_tasks(struct fgio_domain *domain)
 	}
 }
 
-static void promote_sleeping_owners(struct fgio_domain *domain)
+static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 {
 	unsigned int promoted;
 	u32 i;
@@ -472,8 +471,8 @@ static void promote_sleeping_owners(struct fgio_domain *domain)
 	for (i = 0; i < pass.count; i++) {
 		if (!stands_for_itself(i))
 			continue;
-		pass.targets[i].found += fgio_admission_promote_owners(
-			domain, &pass.targets[i], pass.may_promote, &promoted);
+		pass.wanted[i].found += fgio_admission_promote_owners(
+			tag_set, &pass.wanted[i], pass.may_promote, &promoted);
 		promoted_sleepers += promoted;
 		if (promoted)
 			pass.notes[i].actions |= FGIO_BLAME_PROMOTED_SLEEPER;
@@ -482,23 +481,23 @@ static void promote_sleeping_owners(struct fgio_domain *domain)
 
 static void promote_sleepers(struct fgio_queue_data *fq)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
-	list_for_each_entry(domain, &fq->domains, list) {
-		if (!fgio_admission_has_waiters(&domain->admission))
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		if (!fgio_admission_has_waiters(&tag_set->admission))
 			continue;
 		if (pass.may_promote)
-			promote_sleeping_tasks(domain);
-		promote_sleeping_owners(domain);
+			promote_sleeping_tasks(tag_set);
+		promote_sleeping_owners(tag_set);
 	}
 }
 
 /* --- all ---------------------------------------------------------------- */
 
 /*
- * Requests come and go while the queue's lock is dropped: one that comes into a
- * slot that was looked at is for the next walk. Sleepers come last: those that
- * are admitted now add nothing to look through.
+ * Requests come and go while the queue's lock is dropped: one that takes a slot
+ * that was visited is left to the next walk. Sleepers come last, so that the
+ * requests of those that are admitted now need no search.
  */
 static void promote_queue(struct fgio_queue_data *fq, void *unused)
 {
@@ -511,20 +510,20 @@ static void promote_queue(struct fgio_queue_data *fq, void *unused)
 	promote_sleepers(fq);
 }
 
-static void report_targets(void)
+static void report_wanted(void)
 {
 	u32 i, same_as;
 
 	for (i = 0; i < pass.count; i++) {
 		same_as = pass.notes[i].same_as;
-		pass.targets[i].found = pass.targets[same_as].found;
+		pass.wanted[i].found = pass.wanted[same_as].found;
 		if (pass.notes[same_as].actions)
-			fgio_walk_note_action(pass.targets[i].link,
+			fgio_walk_note_action(pass.wanted[i].link,
 					      pass.notes[same_as].actions);
 	}
 }
 
-/* A walk asks again when it found more: without more, nothing changes. */
+/* A walk calls again after it found more; if it did not, nothing changes. */
 static bool is_repetition(void)
 {
 	bool same = !pass.count && pass.last_number == pass.walk->number &&
@@ -535,19 +534,19 @@ static bool is_repetition(void)
 	return same;
 }
 
-void fgio_promote_all(struct fgio_target *targets, unsigned int count,
+void fgio_promote_all(struct fgio_wanted *wanted, unsigned int count,
 		      struct fgio_walk *walk)
 {
 	pass.walk = walk;
-	pass.targets = targets;
-	pass.count = min(count, FGIO_TARGETS_MAX);
+	pass.wanted = wanted;
+	pass.count = min(count, FGIO_WANTED_MAX);
 	pass.may_promote = fgio_may_boost();
 	if (is_repetition())
 		return;
 	index_links();
-	index_targets();
+	index_all_wanted();
 	fgio_visit_queues(promote_queue, NULL);
-	report_targets();
+	report_wanted();
 	if (pass.may_promote)
 		fgio_layers_release(walk);
 }
@@ -560,8 +559,8 @@ void fgio_promote_state(struct fgio_state *state)
 
 int fgio_promote_init(void)
 {
-	pass.notes = vcalloc(FGIO_TARGETS_MAX, sizeof(*pass.notes));
-	pass.heads = vcalloc(4 * FGIO_TARGETS_MAX, sizeof(*pass.heads));
+	pass.notes = vcalloc(FGIO_WANTED_MAX, sizeof(*pass.notes));
+	pass.heads = vcalloc(4 * FGIO_WANTED_MAX, sizeof(*pass.heads));
 	pass.links = vcalloc(4 * FGIO_LINKS_MAX, sizeof(*pass.links));
 	pass.matches = vcalloc(MATCHES_MAX, sizeof(*pass.matches));
 	if (pass.notes && pass.heads && pass.links && pass.matches)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the block layer share: a request queue under the elevator,
- * its sets of scheduler tags, and what each tag holds. An I/O meets them in
- * this order:
+ * Types that the files of block/ share: a request queue under the elevator, its
+ * tag sets, and the slot of each tag. An I/O passes the files in this order:
  *
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
- *	elevator.c   merging, order, and what the device gets
- *	drive.c      telling the drive, where it wants to know
+ *	elevator.c   merging, order, and dispatch to the device
+ *	drive.c      hardware priority, where the drive has it
  *
- * contents.c knows which pages and buffers it carries, promote.c makes it
- * critical later, flush.c tells of flushes, which pass the elevator. queues.c
+ * io_target.c finds the pages and buffers that it carries, promote.c makes it
+ * critical later, flush.c sees flushes, which bypass the elevator. queues.c
  * lists the queues, lifetime.c makes and removes them.
  */
 #ifndef FGIO_BLOCK_QUEUE_H
@@ -22,7 +21,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
-#include "block/contents.h"
+#include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/admission.h"
 #include "core/class.h"
@@ -44,10 +43,10 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
 }
 
 /*
- * In rq_flags between limit_depth and prepare_request, and never outside: which
- * domain charged a slot for this allocation, by its number from 1; 0 when none
- * did. The block layer may move an allocation to another hardware queue while
- * it sleeps for a tag. The build checks that the bits are unused.
+ * In rq_flags between limit_depth and prepare_request, and never outside:
+ * number from 1 of the tag set that charged a slot for this allocation; 0 when
+ * none did. The block layer may move an allocation to another hardware queue
+ * while it sleeps for a tag. The build checks that the bits are unused.
  */
 #define FGIO_RQF_CHARGED_SHIFT 24
 #define FGIO_CHARGED_MAX 127U
@@ -55,55 +54,56 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
 	((__force req_flags_t)(FGIO_CHARGED_MAX << FGIO_RQF_CHARGED_SHIFT))
 
 /**
- * struct fgio_slot - what fgio knows of one scheduler tag's request
+ * struct fgio_slot - the request of one scheduler tag
  * @request: core's view of it
  * @rq: the request that has the tag now
- * @domain: where its slot is charged
+ * @tag_set: the tag set that the slot belongs to
  * @submitter: the task that allocated it; a number, not to be followed
- * @by_daemon: that is a kernel thread, but not the flusher
- * @contents: what it carries, for the queue's lock; known while it is queued
- *	after a walk asked, and in the device when foreground tasks are about
+ * @by_daemon: the submitter is a kernel thread, but not the flusher
+ * @target: the I/O target, under the queue's lock; known while it is queued
+ *	after a walk asked, and in the device while foreground tasks exist
  * @wanted: used by promote.c under the queue's lock
- * @charged_line: enum fgio_line that the slot is charged to
- * @told_drive: the request carries what drive.c tells the drive...
- * @ioprio: ...instead of this
+ * @charged_line: the enum fgio_line to which the slot is charged
+ * @ioprio_replaced: the request carries the drive's priority, not its own
+ * @ioprio: its own, while @ioprio_replaced
  */
 struct fgio_slot {
 	struct fgio_request request;
 	struct request *rq;
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	u64 submitter;
 	bool by_daemon;
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 	bool wanted;
 	u8 charged_line;
-	bool told_drive;
+	bool ioprio_replaced;
 	u16 ioprio;
 };
 
 /*
- * Hash of tasks that sleep for a slot: by task, and by what they will submit.
+ * Hash of tasks that sleep for a slot: by task, and by the I/O they will
+ * submit.
  */
 #define FGIO_SLEEPER_BITS 6
 
 /**
- * struct fgio_domain - one set of scheduler tags: its admission, its slots
+ * struct fgio_tag_set - one set of scheduler tags: its admission, its slots
  * @fq: queue that it belongs to
- * @list: in fgio_queue_data.domains
+ * @list: in fgio_queue_data.tag_sets
  * @users: hardware contexts that share the tags
- * @charged: mark in rq_flags of what it charged, see FGIO_RQF_CHARGED; 0 when
- *	numbers ran out: then no task waits for its slots
+ * @charged: its mark in rq_flags of charged allocations, see FGIO_RQF_CHARGED;
+ *	0 when numbers ran out: then no task waits for its slots
  * @slot_count: length of @slots; tags beyond it pass unscheduled
  * @slots: one for each tag; replaced under the queue's lock
- * @lock: protects what follows; irqsave, since completions take it
- * @admission: which tasks may take a tag; slots are taken and given back
+ * @lock: protects the members below; irqsave, since completions take it
+ * @admission: decides which tasks may take a tag; slots are taken and released
  *	without the lock, see core/admission.h
  * @waited_ns: time slept in admission, per class
  * @promoted: sleepers that became critical
  * @by_task: tasks that sleep in admission
  * @by_object: the same, by file or buffer
  */
-struct fgio_domain {
+struct fgio_tag_set {
 	struct fgio_queue_data *fq;
 	struct list_head list;
 	unsigned int users;
@@ -120,9 +120,9 @@ struct fgio_domain {
 };
 
 /**
- * struct fgio_trip - what made the watchdog trip
- * @at_ns: when, CLOCK_REALTIME
- * @reason: what stood still, ends with a NUL
+ * struct fgio_trip - a trip of the watchdog
+ * @at_ns: its time, CLOCK_REALTIME
+ * @reason: the I/O that did not move; ends with a NUL
  */
 struct fgio_trip {
 	u64 at_ns;
@@ -133,32 +133,32 @@ struct fgio_trip {
  * struct fgio_queue_data - a request queue under the elevator
  * @q: the request queue
  * @list: in the list of all such queues
- * @domains: its fgio_domain's
+ * @tag_sets: its tag sets
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
  * @let_through: the watchdog tripped, see fgio_lets_through()
- * @trip: when, and why
+ * @trip: the time and the reason
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
- * @retry_timer: runs the queue when core wants to be asked again
- * @lock: protects what follows; never taken in interrupt context
- * @retry_at_ns: when @retry_timer was to fire
+ * @retry_timer: runs the queue at the time that core set
+ * @lock: protects the members below; never taken in interrupt context
+ * @retry_at_ns: the time for which @retry_timer was set
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
  * @unscheduled: requests without a slot, and swapping that would be withheld;
  *	they go first
  * @merged: bios and requests merged into queued requests, per class
- * @dispatched_bytes: what the device was given, per class
- * @told_drive: requests that went to it with that class
- * @sweep: what comes next on an arm's way; look_ahead()'s own
+ * @dispatched_bytes: bytes dispatched to the device, per class
+ * @hardware_priority_sent: requests that the drive got with its priority
+ * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
  */
 struct fgio_queue_data {
 	struct request_queue *q;
 	struct list_head list;
-	struct list_head domains;
+	struct list_head tag_sets;
 	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
 	bool let_through;
@@ -174,7 +174,7 @@ struct fgio_queue_data {
 	struct list_head unscheduled;
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];
-	u64 told_drive;
+	u64 hardware_priority_sent;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;

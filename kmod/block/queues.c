@@ -4,7 +4,7 @@
 
 #include "block/queues.h"
 
-/* Slots looked at in one hold of the queue's lock. */
+/* Slots visited in one hold of the queue's lock. */
 #define SLOTS_AT_ONCE 32U
 
 /* Read under RCU, too. */
@@ -12,7 +12,7 @@ static LIST_HEAD(queues);
 DEFINE_MUTEX(fgio_queues_lock);
 static unsigned int queue_count;
 
-/* Of the elevator, which is there before the first queue. */
+/* The elevator's, set before the first queue comes. */
 static void (*on_change)(struct fgio_queue_data *fq);
 
 bool fgio_queues_exist(void)
@@ -70,20 +70,20 @@ bool fgio_schedules(const struct request_queue *q)
 	return yes;
 }
 
-/* Return: where to go on; 0 when all slots were visited. */
-static unsigned int visit_some_slots(struct fgio_domain *domain,
+/* Return: the tag to continue with; 0 when all slots were visited. */
+static unsigned int visit_some_slots(struct fgio_tag_set *tag_set,
 				     unsigned int tag,
 				     fgio_slot_visit_t *visit)
 {
-	struct fgio_queue_data *fq = domain->fq;
+	struct fgio_queue_data *fq = tag_set->fq;
 	unsigned int end;
 
 	spin_lock(&fq->lock);
 	/* The queue may have got another depth since. */
-	end = min(tag + SLOTS_AT_ONCE, domain->slot_count);
+	end = min(tag + SLOTS_AT_ONCE, tag_set->slot_count);
 	for (; tag < end; tag++)
-		visit(fq, &domain->slots[tag], tag);
-	if (tag >= domain->slot_count)
+		visit(fq, &tag_set->slots[tag], tag);
+	if (tag >= tag_set->slot_count)
 		tag = 0;
 	spin_unlock(&fq->lock);
 	return tag;
@@ -91,13 +91,13 @@ static unsigned int visit_some_slots(struct fgio_domain *domain,
 
 void fgio_visit_slots(struct fgio_queue_data *fq, fgio_slot_visit_t *visit)
 {
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 	unsigned int tag;
 
-	list_for_each_entry(domain, &fq->domains, list) {
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
 		tag = 0;
 		do {
-			tag = visit_some_slots(domain, tag, visit);
+			tag = visit_some_slots(tag_set, tag, visit);
 			cond_resched();
 		} while (tag);
 	}

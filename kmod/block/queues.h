@@ -7,7 +7,7 @@
 
 #include "block/queue.h"
 
-/* Protects the list of queues, and each queue's list of domains. */
+/* Protects the list of queues, and each queue's list of tag sets. */
 extern struct mutex fgio_queues_lock;
 
 /* Context: any. */
@@ -27,26 +27,26 @@ u64 fgio_critical_outstanding(void);
 
 typedef void fgio_queue_visit_t(struct fgio_queue_data *fq, void *data);
 
-/* Calls @visit for each queue; its domains stay, too. Context: may sleep. */
+/* Calls @visit for each queue; its tag sets stay, too. Context: may sleep. */
 void fgio_visit_queues(fgio_queue_visit_t *visit, void *data);
 
 typedef void fgio_slot_visit_t(struct fgio_queue_data *fq,
 			       struct fgio_slot *slot, unsigned int tag);
 
 /**
- * fgio_visit_slots() - look at what a queue has, queued or in the device
+ * fgio_visit_slots() - visit the requests of a queue, queued or in the device
  * @fq: the queue
  * @visit: called with the queue's lock held, for each slot once, used or not
  *
  * The lock is dropped in between, since thousands of requests may be queued:
  * they come and go meanwhile. Context: fgio_queues_lock is held, so that the
- * domains stay; may sleep.
+ * tag sets stay; may sleep.
  */
 void fgio_visit_slots(struct fgio_queue_data *fq, fgio_slot_visit_t *visit);
 
 /*
- * What tells the two classes apart on a queue changed: a switch, or the
- * watchdog. Context: fgio_queues_lock is held; may sleep.
+ * A switch or the watchdog changed whether a queue has two classes. Context:
+ * fgio_queues_lock is held; may sleep.
  */
 void fgio_queue_reconsider(struct fgio_queue_data *fq);
 
@@ -55,13 +55,13 @@ void fgio_queues_reconsider(void);
 
 /*
  * A queue comes under the elevator, or leaves it; after the second call no
- * reader under RCU has it. Context: may sleep; for the first one,
+ * reader under RCU has it. Context: may sleep; for the first call,
  * fgio_queues_lock is held.
  */
 void fgio_queues_add(struct fgio_queue_data *fq);
 void fgio_queues_remove(struct fgio_queue_data *fq);
 
-/* @change is what fgio_queue_reconsider() does on a queue. */
+/* @change: called by fgio_queue_reconsider(). */
 void fgio_queues_init(void (*change)(struct fgio_queue_data *fq));
 
 #endif /* FGIO_QUEUES_H */

@@ -5,8 +5,8 @@
  * the kernel set the priority and before merging and admission.
  *
  * A bio beyond a limit of its cgroup (io.max) waits before that, and a worker
- * takes it to block_bio_queue: it is decided at __blk_throtl_bio
- * (block/blk-throttle.c), which only bios of limited cgroups come to.
+ * takes it to block_bio_queue: its class is decided at __blk_throtl_bio
+ * (block/blk-throttle.c), which only bios of limited cgroups reach.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -16,13 +16,13 @@
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
 #include "base/mechanism.h"
 #include "base/tracepoint.h"
+#include "base/waker.h"
 #include "block/admission.h"
-#include "block/contents.h"
 #include "block/flush.h"
+#include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "graph/wait.h"
@@ -38,10 +38,9 @@ module_param(stamp, bool, 0644);
 MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
 
 /*
- * The kernel gives an I/O whose submitter has no I/O priority one that follows
- * from its nice value or scheduling policy, which is not meant as a statement
- * about I/O. An I/O may carry a priority of its own though (io_uring, libaio),
- * which shows only in that it differs.
+ * Where the submitter has no I/O priority, the kernel derives one from its nice
+ * value or scheduling policy, which were not set for its I/O. A priority that
+ * differs from the derived one belongs to the I/O itself (io_uring, libaio).
  */
 static bool ioprio_is_chosen(u16 ioprio)
 {
@@ -53,7 +52,7 @@ static bool ioprio_is_chosen(u16 ioprio)
 					   task_nice_ioprio(current));
 }
 
-/* The class by the submitter, or by what was decided higher up. */
+/* The class by the submitter, or as decided for an upper device. */
 static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
 {
 	enum fgio_class class = fgio_classify(tag, ioprio, true);
@@ -74,23 +73,23 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
  */
 static noinline void note_noncritical(struct bio *bio)
 {
-	struct fgio_contents contents;
+	struct fgio_io_target target;
 	u64 buffer;
 
 	if (!in_task() || !fgio_mechanism_on(FGIO_MECHANISM_IO))
 		return;
 	buffer = fgio_buffer_of_bio(bio);
-	fgio_contents_of_bio(&contents, bio);
-	fgio_admission_note_bio(&contents, buffer);
-	if (contents.mapping)
-		fgio_helper_note(contents.mapping, true);
+	fgio_io_target_of_bio(&target, bio);
+	fgio_admission_note_bio(&target, buffer);
+	if (target.mapping)
+		fgio_waker_note(target.mapping, true);
 	if (buffer)
-		fgio_helper_note(buffer, true);
+		fgio_waker_note(buffer, true);
 }
 
 /*
- * What a user's task submits itself, and not a driver on its behalf, has no
- * mark of ours: one that it has was put there to deceive.
+ * A bio that a user's task submits itself, not a driver on its behalf, has no
+ * mark of fgio yet: if it has one, user space put it there.
  */
 static bool marks_are_forged(void)
 {
@@ -99,8 +98,9 @@ static bool marks_are_forged(void)
 }
 
 /*
- * A task that a foreground task waits for is as good as one, whatever the tag.
- * Such a boost ends soon: the task is noted as if it had none.
+ * I/O of a task that a foreground task waits for is critical, even if the task
+ * is tagged as background. Such a boost ends soon: the bio is noted as if there
+ * were none.
  */
 static enum fgio_class decide(struct bio *bio)
 {
@@ -116,7 +116,7 @@ static enum fgio_class decide(struct bio *bio)
 	return class;
 }
 
-/* The same again has the same outcome. Return: the class. */
+/* Idempotent. Return: the class. */
 static enum fgio_class stamp_bio(struct bio *bio)
 {
 	enum fgio_class class;
@@ -136,8 +136,8 @@ static enum fgio_class stamp_bio(struct bio *bio)
 }
 
 /*
- * Where no task is foreground, nearly every I/O is non-critical by its priority
- * alone, and stays as it is: nothing that stamp_bio() would look at can differ.
+ * Without foreground tasks and tags, an I/O with a plain priority is
+ * non-critical and stays as it is: stamp_bio() could not change it.
  */
 static bool needs_no_stamp(const struct bio *bio)
 {
@@ -154,7 +154,7 @@ static void on_bio_queue(void *data, struct bio *bio)
 		fgio_flush_submitted(bio);
 }
 
-/* Afterwards the bio passes, or waits for a worker. */
+/* After this the bio passes, or waits for a worker. */
 static int on_throttle(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (fgio_queues_exist())

@@ -16,7 +16,7 @@ void fgio_stamp_critical(struct request *rq);
 /* Whether classes reach the block layer. */
 bool fgio_stamp_is_attached(void);
 
-/* Return: the same. */
+/* Return: as fgio_stamp_is_attached(). */
 bool fgio_stamp_init(void);
 void fgio_stamp_exit(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/block/DEV/queue/iosched/: one value a file, its unit in its name. The
- * block layer calls these with the elevator kept in place.
+ * /sys/block/DEV/queue/iosched/: one value per file, its unit in its name. The
+ * block layer keeps the elevator in place during these calls.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -33,7 +33,7 @@ static void configure_queue(struct fgio_queue_data *fq,
 	spin_lock(&fq->lock);
 	fgio_queue_configure(&fq->queue, config);
 	spin_unlock(&fq->lock);
-	/* What was withheld under the old values may go under the new ones. */
+	/* Requests withheld under the old values may go under the new ones. */
 	blk_mq_run_hw_queues(fq->q, true);
 }
 

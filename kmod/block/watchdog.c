@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The watchdog looks whether I/O that fgio holds back moves (core/watchdog.c).
- * When it does not on a disk, something is wrong with fgio there, and it steps
- * aside on that disk: nothing waits for a slot or is withheld, and no writer is
- * parked, as if no foreground task existed. It stays so until an administrator
- * re-arms it, or the disk gets another elevator. The log says what stood still.
+ * The watchdog checks whether I/O that fgio holds back moves (core/watchdog.c).
+ * When it does not on a disk, fgio has a fault there, and steps aside on that
+ * disk: no I/O waits for a slot or is withheld, and no writer is parked, as if
+ * no foreground task existed. This lasts until an administrator re-arms the
+ * watchdog, or the disk gets another elevator. The log names the I/O that did
+ * not move.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -19,9 +20,9 @@
 
 static bool enabled = true;
 module_param_named(watchdog, enabled, bool, 0644);
-MODULE_PARM_DESC(watchdog, "let everything through when I/O does not move (Y)");
+MODULE_PARM_DESC(watchdog, "let all I/O of a disk through when I/O held there does not move (Y)");
 
-/* Below a second, a busy device would look as if nothing moved. */
+/* Within less than a second, I/O of a busy device may seem not to move. */
 static int set_limit(const char *text, const struct kernel_param *param)
 {
 	unsigned int value;
@@ -41,9 +42,9 @@ static const struct kernel_param_ops limit_ops = {
 
 static unsigned int watchdog_ms = 30000;
 module_param_cb(watchdog_ms, &limit_ops, &watchdog_ms, 0644);
-MODULE_PARM_DESC(watchdog_ms, "how long I/O may stand still, at least 1000; 0: the watchdog is off (30000)");
+MODULE_PARM_DESC(watchdog_ms, "time without progress after which the watchdog trips, at least 1000; 0: off (30000)");
 
-/* Has a thread of its own: without memory, I/O may be what memory waits for. */
+/* Has a rescuer thread: memory may wait for the I/O that does not move. */
 static struct workqueue_struct *queue;
 
 static void look(struct work_struct *unused);
@@ -64,7 +65,7 @@ static const char *const place_names[FGIO_PLACES] = {
 };
 
 /*
- * Whether the driver takes no requests: all are waiting for it, not for fgio.
+ * Whether the driver accepts no requests: then they wait for it, not for fgio.
  * Context: fgio_queues_lock is held, so that the hardware contexts stay.
  */
 static bool driver_stopped(struct request_queue *q)
@@ -94,7 +95,7 @@ static void sample_queue(struct fgio_queue_data *fq,
 		sample->in_device += fgio_queue_in_device(of, class);
 		sample->completed += of->counters.dispatched[class];
 	}
-	/* Promotion takes it away, too. */
+	/* Promoted requests leave the class, too. */
 	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] +=
 		of->counters.promoted;
 	spin_unlock(&fq->lock);
@@ -102,25 +103,25 @@ static void sample_queue(struct fgio_queue_data *fq,
 	sample->stopped = driver_stopped(fq->q);
 }
 
-static void sample_domain(struct fgio_domain *domain,
-			  struct fgio_watchdog_sample *sample)
+static void sample_tag_set(struct fgio_tag_set *tag_set,
+			   struct fgio_watchdog_sample *sample)
 {
-	const struct fgio_admission *slots = &domain->admission;
+	const struct fgio_admission *slots = &tag_set->admission;
 	unsigned int line, place, class;
 	unsigned long flags;
 
-	spin_lock_irqsave(&domain->lock, flags);
+	spin_lock_irqsave(&tag_set->lock, flags);
 	for (line = 0; line < FGIO_LINES; line++) {
 		place = line == FGIO_LINE_CARRIER ? FGIO_PLACE_CARRIERS :
 						    FGIO_PLACE_ADMISSION;
 		class = fgio_class_of_line(line);
 		sample->held[place][class] += slots->waiting[line];
 		sample->moved[place][class] += slots->granted[line];
-		/* Promotion takes it away, too. */
+		/* Promoted sleepers leave the class, too. */
 		if (class == FGIO_NONCRITICAL)
-			sample->moved[place][class] += domain->promoted;
+			sample->moved[place][class] += tag_set->promoted;
 	}
-	spin_unlock_irqrestore(&domain->lock, flags);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
 static void trip(struct fgio_queue_data *fq,
@@ -140,7 +141,7 @@ static void trip(struct fgio_queue_data *fq,
 	fgio_queue_reconsider(fq);
 }
 
-/* A look at all queues. */
+/* One check of all queues. */
 struct look {
 	u64 now_ns;
 	u64 limit_ns;
@@ -151,13 +152,13 @@ static void look_at_queue(struct fgio_queue_data *fq, void *data)
 	const struct look *look = data;
 	struct fgio_watchdog_sample sample = {};
 	struct fgio_watchdog_finding finding;
-	struct fgio_domain *domain;
+	struct fgio_tag_set *tag_set;
 
 	if (fq->let_through)
 		return;
 	sample_queue(fq, &sample);
-	list_for_each_entry(domain, &fq->domains, list)
-		sample_domain(domain, &sample);
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		sample_tag_set(tag_set, &sample);
 	if (fgio_watchdog_look(&fq->watchdog, &sample, look->now_ns,
 			       look->limit_ns, &finding))
 		trip(fq, &finding);
@@ -178,7 +179,7 @@ static void look_at_queues(unsigned int limit_ms)
 	mutex_unlock(&watchdog_lock);
 }
 
-/* Once a second, or four times in a limit that is shorter than four. */
+/* Once a second, or four times per limit when that is below four seconds. */
 static void look(struct work_struct *unused)
 {
 	unsigned int limit_ms = READ_ONCE(watchdog_ms);
@@ -218,7 +219,7 @@ void fgio_watchdog_rearm(void)
 	mutex_unlock(&watchdog_lock);
 }
 
-/* The disk that fgio_watchdog_rearm_disk() looks for, and what it found. */
+/* The search of fgio_watchdog_rearm_disk(), and its result. */
 struct disk_search {
 	dev_t disk;
 	bool found;
@@ -247,7 +248,7 @@ int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped)
 	return search.found ? 0 : -ENODEV;
 }
 
-/* The disk that tripped first speaks for all. */
+/* Reports the disk that tripped first. */
 static void report_queue(struct fgio_queue_data *fq, void *data)
 {
 	struct fgio_state *report = data;

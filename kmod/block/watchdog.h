@@ -10,15 +10,15 @@
 /* A queue came under the elevator. */
 void fgio_watchdog_queue_came(void);
 
-/* What tripped, for FGIO_IOC_STATE. Context: may sleep, as the next two. */
+/* Trips, for FGIO_IOC_STATE. Context: may sleep, as the next two. */
 void fgio_watchdog_state(struct fgio_state *state);
 
 /* FGIO_IOC_REARM: all disks. */
 void fgio_watchdog_rearm(void);
 
 /*
- * FGIO_IOC_REARM_DISK: one. @tripped: out: whether it was let through. Return:
- * -ENODEV when the disk is not under the elevator.
+ * FGIO_IOC_REARM_DISK: one disk. @tripped: out: whether its I/O was let
+ * through. Return: 0, or -ENODEV when the disk is not under the elevator.
  */
 int fgio_watchdog_rearm_disk(dev_t disk, u32 *tripped);
 

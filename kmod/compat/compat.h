@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that fgio runs on. What differs in the
- * shape of types and functions is found in the target kernel's BTF and comes
- * as FGIO_HAVE_* from fgio_private.h; nothing else asks for versions.
+ * All differences between the supported kernels. Differences in types and
+ * prototypes are found in the target kernel's BTF and come as FGIO_HAVE_* from
+ * fgio_private.h; only this file tests versions.
  */
 #ifndef FGIO_COMPAT_H
 #define FGIO_COMPAT_H
@@ -27,9 +27,9 @@
 #include "fgio_private.h"
 
 /*
- * Set for requests that passed prepare_request, whose elv fields are ours. In
- * 6.1 the fields of flushes share their memory with the flush machinery, and
- * only RQF_ELVPRIV tells them apart.
+ * Set for requests that passed prepare_request, whose elv fields are fgio's. In
+ * 6.1 these fields share their memory with those of flushes, and only
+ * RQF_ELVPRIV tells them apart.
  */
 #ifdef RQF_ELVPRIV
 #define FGIO_RQF_OURS RQF_ELVPRIV
@@ -54,7 +54,7 @@ static inline u16 fgio_rq_ioprio(const struct request *rq)
 #endif
 }
 
-/* What drivers will read, on 6.12 from each bio as it becomes the first. */
+/* Sets the priority that drivers read; 6.12: from the bio that is first. */
 static inline void fgio_rq_set_ioprio(struct request *rq, u16 ioprio)
 {
 #ifdef FGIO_HAVE_RQ_IOPRIO
@@ -83,8 +83,8 @@ static inline void fgio_rq_or_ioprio(struct request *rq, u16 bits)
 #endif
 
 /*
- * 6.1 turns wbt on again only when no elevator's BFQ flag says otherwise, and
- * has no such flag for others.
+ * 6.1 keeps wbt off for the flag of BFQ alone, and has none for other
+ * elevators.
  */
 static inline void fgio_mark_wbt_unwanted(struct elevator_queue *eq, bool yes)
 {
@@ -118,7 +118,7 @@ static inline void fgio_vm_flags_mod(struct vm_area_struct *vma,
 #endif
 }
 
-/* Where in the swap area a folio of the swap cache lies. */
+/* The place in the swap area of a folio in the swap cache. */
 static inline swp_entry_t fgio_swap_entry(struct folio *folio)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
@@ -150,8 +150,8 @@ fgio_bdev_mapping(const struct block_device *bdev)
 
 /*
  * The path of a task's cgroup in the unified hierarchy, or of its ancestor at
- * @level_max, so that the path has a bound. What has no room is left out.
- * Context: under RCU.
+ * @level_max, so that the path has a bound. A path that is longer than @bytes
+ * is cut. Context: under RCU.
  */
 static inline void fgio_cgroup_path(struct task_struct *task, int level_max,
 				    char *path, size_t bytes)
@@ -184,7 +184,7 @@ static inline bool fgio_is_compat_call(struct task_struct *task)
 #endif
 }
 
-/* Whether a number is that of futex(2) or futex_time64(2) of such a process. */
+/* Whether a 32-bit system call is futex(2) or futex_time64(2). */
 static inline bool fgio_is_compat_futex(int number)
 {
 #ifdef CONFIG_IA32_EMULATION
@@ -194,7 +194,7 @@ static inline bool fgio_is_compat_futex(int number)
 #endif
 }
 
-/* An argument of a function that ftrace reports without all registers. */
+/* An argument of a function, from the registers that ftrace saves. */
 static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 						 unsigned int number)
 {
@@ -205,7 +205,7 @@ static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 #endif
 }
 
-/* Before 6.4 such workers are kernel threads, or say PF_IO_WORKER. */
+/* Before 6.4, user workers are kernel threads or have PF_IO_WORKER. */
 #ifndef PF_USER_WORKER
 #define PF_USER_WORKER 0
 #endif

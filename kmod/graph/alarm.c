@@ -7,7 +7,7 @@
 #include "compat/compat.h"
 #include "graph/alarm.h"
 
-/* Bounds: below, the walk would be all that a CPU does. */
+/* Below the lower bound, the walk would occupy a CPU. */
 static int set_interval(const char *text, const struct kernel_param *param)
 {
 	return param_set_uint_minmax(text, param, 50, 1000000);
@@ -24,7 +24,7 @@ MODULE_PARM_DESC(walk_interval_us, "time between walks while foreground tasks wa
 
 static unsigned int walk_delay_us = 100;
 module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
-MODULE_PARM_DESC(walk_delay_us, "waits shorter than this are not looked at (100)");
+MODULE_PARM_DESC(walk_delay_us, "a wait is walked once it has lasted this long (100)");
 
 static struct hrtimer timer;
 static void (*on_ring)(void);
@@ -32,7 +32,7 @@ static atomic_t armed;
 static atomic_t soon;
 static u64 last_duration_ns;
 
-/* However large the graph is, walks take at most a tenth of a CPU. */
+/* Walks take at most a tenth of a CPU, however large the graph is. */
 #define PAUSE_SHARE 10
 
 static ktime_t pause(unsigned int wanted_us)
@@ -59,7 +59,7 @@ void fgio_alarm_soon(void)
 /* Starting a timer takes the timer's own lock alone, and wakes no task. */
 void fgio_alarm_wanted(void)
 {
-	/* With on_timer(): it sees the wait, or is seen to have come. */
+	/* Pairs with on_timer(): it sees the wait, or has cleared armed. */
 	smp_mb();
 	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
@@ -76,7 +76,7 @@ static DEFINE_IRQ_WORK(irq_work, on_irq);
 
 void fgio_alarm_wanted_by_scheduler(void)
 {
-	/* With on_timer(), as in fgio_alarm_wanted(). */
+	/* Pairs with on_timer(), as in fgio_alarm_wanted(). */
 	smp_mb();
 	if (!atomic_read(&armed) || !atomic_read(&soon))
 		irq_work_queue(&irq_work);
@@ -86,7 +86,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 {
 	atomic_set(&soon, 0);
 	atomic_set(&armed, 0);
-	/* A wait that begins after the look finds it disarmed, and arms it. */
+	/* A wait that begins later finds the timer disarmed, and arms it. */
 	smp_mb();
 	on_ring();
 	return HRTIMER_NORESTART;

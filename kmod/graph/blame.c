@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What foreground tasks waited for: a bounded ring of their waits beyond a
- * threshold, and of the chains that the walk saw while they lasted.
+ * Blame: a bounded ring of waits of foreground tasks beyond a threshold, with
+ * the chains that the walk saw while they lasted.
  */
 #include <linux/hash.h>
 #include <linux/math64.h>
@@ -23,21 +23,21 @@
 
 static unsigned int blame_entries = 2048;
 module_param(blame_entries, uint, 0444);
-MODULE_PARM_DESC(blame_entries, "waits of foreground tasks that are remembered (2048)");
+MODULE_PARM_DESC(blame_entries, "waits of foreground tasks that are kept for blame (2048)");
 
 static unsigned int blame_threshold_us = 10000;
 module_param(blame_threshold_us, uint, 0644);
-MODULE_PARM_DESC(blame_threshold_us, "waits of foreground tasks from this length on are remembered (10000)");
+MODULE_PARM_DESC(blame_threshold_us, "shortest wait of a foreground task that is kept for blame (10000)");
 
-/* Both are locked by leaf locks, since waits end in all contexts. */
+/* Both locks are leaves, since waits end in all contexts. */
 static DEFINE_RAW_SPINLOCK(ring_lock);
 static struct fgio_blame_entry *ring;
 static unsigned int ring_size;
-/* Entries ever written: the next goes to written % ring_size. */
+/* Entries written in total: the next one goes to written % ring_size. */
 static u64 written;
 static u64 lost;
 
-/* Tells objects apart without telling where they are. */
+/* Hashes objects, to tell them apart without disclosing addresses. */
 static siphash_key_t object_key;
 
 static DEFINE_RAW_SPINLOCK(chains_lock);
@@ -117,7 +117,7 @@ void fgio_blame_wait(const struct task_struct *task,
 	trace_fgio_blame(task->pid, ended->kind, waited_ns);
 }
 
-/* Copies entries from *@cursor on. Return: how many. */
+/* Copies entries from *@cursor on. Return: their number. */
 static u32 copy_entries(u64 *cursor, struct fgio_blame_entry *entries,
 			u32 capacity, u64 *skipped)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What foreground tasks waited for, and for how long: the ring of blame. */
+/* Waits of foreground tasks, their duration and cause: the ring of blame. */
 #ifndef FGIO_GRAPH_BLAME_H
 #define FGIO_GRAPH_BLAME_H
 
@@ -9,10 +9,10 @@
 struct task_struct;
 
 /**
- * struct fgio_chain - what the walk saw of a foreground task's wait
+ * struct fgio_chain - the chain of a foreground task's wait, as the walk saw it
  * @task: the foreground task
  * @seq: its wait
- * @inner_kind: what the last task of the chain waited for
+ * @inner_kind: kind of the wait of the last task in the chain
  * @actions: FGIO_BLAME_*
  * @steps: length of @step
  * @step: from the first blocker on
@@ -27,8 +27,8 @@ struct fgio_chain {
 };
 
 /*
- * The walk saw a wait's chain. The longest is kept: chains are seen while they
- * build up and while they dissolve. Context: the walk's thread.
+ * The walk saw a wait's chain. The longest one is kept: walks also see chains
+ * that still build up, or dissolve. Context: the walk's thread.
  */
 void fgio_blame_chain(const struct fgio_chain *chain);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blockers that several layers find in the same way. */
+/* Ways to find blockers that several layers share. */
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/identity.h"
+#include "base/waker.h"
 #include "graph/found.h"
 #include "graph/walk.h"
 
@@ -39,7 +39,7 @@ void fgio_watch_for(const struct fgio_walk_step *step, u64 object)
 
 	rcu_read_lock();
 	task = fgio_task_at(step->task);
-	fgio_helper_watch(object, task ?: current);
+	fgio_waker_watch(object, task ?: current);
 	rcu_read_unlock();
 }
 
@@ -50,7 +50,7 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 	unsigned int count, i;
 	u64 task;
 
-	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	count = fgio_waker_list(object, fgio_waker_window_ns(), identities);
 	for (i = 0; i < count; i++) {
 		task = fgio_name_identity(identities[i]);
 		if (counts && !counts(task))
@@ -64,7 +64,7 @@ void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 	u64 identities[FGIO_WAKERS];
 	unsigned int count, i;
 
-	count = fgio_helper_list(object, fgio_helper_window_ns(), identities);
+	count = fgio_waker_list(object, fgio_waker_window_ns(), identities);
 	for (i = 0; i < count; i++)
 		fgio_walk_guessed(step->walk,
 				  fgio_name_identity(identities[i]));

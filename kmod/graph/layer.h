@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Layers of the I/O path: what each kind of wait is for, and what is in its
- * way. A layer has hooks that record its waits, and a function that the walk
- * asks about one. main.c lists all layers; their files are in layers/, but for
- * hooks that the block layer needs itself.
+ * Layers of the I/O path. A layer has hooks that record its kinds of waits, and
+ * a function that tells the walk which tasks and I/O are in the way of one.
+ * main.c lists all layers; their files are in layers/, except for hooks that
+ * block/ needs itself.
  */
 #ifndef FGIO_LAYER_H
 #define FGIO_LAYER_H
@@ -17,12 +17,12 @@
 
 struct fgio_hook;
 
-/* Tasks that one walk can follow, and I/O that it can look for. */
+/* Limits of one walk: tasks that it follows, and I/Os that it looks for. */
 #define FGIO_LINKS_MAX 4096U
-#define FGIO_TARGETS_MAX 1024U
+#define FGIO_WANTED_MAX 1024U
 
 /**
- * struct fgio_walk_step - a wait that the walk came to
+ * struct fgio_walk_step - a wait that the walk reached
  * @walk: the walk, for fgio_walk_found() in core/inherit.h
  * @link: index of the waiting task in it
  * @task: the waiting task
@@ -35,24 +35,24 @@ struct fgio_walk_step {
 	const struct fgio_wait *wait;
 };
 
-enum fgio_target_kind {
-	FGIO_TARGET_PAGES,   /* pages of a file: object is its mapping */
-	FGIO_TARGET_PRIVATE, /* a bio by its bi_private: object is that */
-	FGIO_TARGET_XFS_LOG, /* any write of an XFS log */
+enum fgio_wanted_kind {
+	FGIO_WANTED_PAGES,   /* pages of a file: object is its mapping */
+	FGIO_WANTED_PRIVATE, /* a bio: object is its bi_private */
+	FGIO_WANTED_XFS_LOG, /* any write of an XFS log */
 };
 
 /**
- * struct fgio_target - I/O that is waited for
- * @kind: how to recognise it
+ * struct fgio_wanted - I/O that is waited for
+ * @kind: the meaning of @object
  * @link: index of the waiting task in the walk
- * @object: see enum fgio_target_kind
- * @first: index of the first page, for FGIO_TARGET_PAGES
+ * @object: the I/O target, see enum fgio_wanted_kind
+ * @first: index of the first page, for FGIO_WANTED_PAGES
  * @last: index of the last page
  * @wait: the wait
- * @found: out: how many requests were found queued
+ * @found: out: number of requests and of sleepers in admission that carry it
  */
-struct fgio_target {
-	enum fgio_target_kind kind;
+struct fgio_wanted {
+	enum fgio_wanted_kind kind;
 	u32 link;
 	u64 object;
 	u64 first;
@@ -62,21 +62,21 @@ struct fgio_target {
 };
 
 /**
- * struct fgio_layer - waits that are told apart and followed in one way
+ * struct fgio_layer - kinds of waits that are recorded and followed in one way
  * @name: for messages
- * @mechanism: the switch that its waits are followed by; each hook has its own
- * @kinds: a bit for each FGIO_WAIT_* that it answers for
+ * @mechanism: the switch of following its waits; each hook has its own
+ * @kinds: a bit for each FGIO_WAIT_* that the layer is responsible for
  * @hooks: ends with an entry without a name; NULL: none
- * @blockers: what is in the way of a wait: calls fgio_walk_found() for each
- *	task, and fgio_target_add() for I/O. Context: the walk's thread; may
- *	sleep. NULL: nothing is
- * @not_found: I/O that one of its waits is for is neither queued nor in the
- *	device: calls fgio_walk_found_from() for the tasks that are to submit
- *	it, or are late in accounting for it. Context: the walk's thread
- * @unrecorded: what a task waits for that no hook recorded a wait of. Return:
- *	whether it does. Context: the walk's thread
- * @release: tasks of a walk are critical now: those that the layer holds back
- *	go on. Context: the walk's thread; may not sleep
+ * @blockers: finds the blockers of a wait: calls fgio_walk_found() for each
+ *	task, and fgio_wanted_add() for I/O. Context: the walk's thread; may
+ *	sleep. NULL: its waits have none
+ * @not_found: called when the I/O of one of its waits is neither queued nor in
+ *	the device: calls fgio_walk_found_from() for the tasks that are to
+ *	submit it, or are late in accounting for it. Context: the walk's thread
+ * @unrecorded: finds the wait of a task for which no hook recorded one. Return:
+ *	whether the task waits. Context: the walk's thread
+ * @release: tasks of a walk are critical now: lets those that the layer holds
+ *	back go on. Context: the walk's thread; may not sleep
  */
 struct fgio_layer {
 	const char *name;
@@ -85,12 +85,12 @@ struct fgio_layer {
 	struct fgio_hook *hooks;
 	void (*blockers)(const struct fgio_walk_step *step);
 	void (*not_found)(struct fgio_walk *walk,
-			  const struct fgio_target *target);
+			  const struct fgio_wanted *wanted);
 	bool (*unrecorded)(u64 task, struct fgio_wait *wait);
 	void (*release)(const struct fgio_walk *walk);
 };
 
-/* A run of kinds, both included, for @kinds. */
+/* A range of kinds, both ends included, for @kinds. */
 #define FGIO_WAIT_RANGE(first, last) GENMASK_ULL(last, first)
 
 /* The layer of a kind of wait; NULL: none, such waits are only blamed. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the hooks are attached.
+ * Attaches hooks while foreground tasks exist.
  *
- * At load every hook is attached for a moment, so that what cannot be attached
- * is known before it is missed. A hook in a module that comes later is tried
- * again when that module is there.
+ * At load every hook is attached for a moment, so that hooks which cannot be
+ * attached are known before they are needed. A hook in a module that is loaded
+ * later is tried again then.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -65,8 +65,8 @@ static bool always(const struct fgio_hook *hook)
 }
 
 /*
- * Waits that were recorded by hooks which are gone would never end. No walk
- * looks at them from before a hook goes until they are forgotten.
+ * Waits that were recorded by detached hooks would never end. No walk looks at
+ * them from before a hook is detached until they are forgotten.
  */
 static void detach_and_forget(fgio_hook_test_t *goes)
 {
@@ -84,8 +84,8 @@ static void follow_waits(void)
 }
 
 /*
- * From the moment that waits do not matter, their ends are ignored, and the
- * ends of threads: by then the walk has to be paused.
+ * Once waits do not matter, the ends of waits and of threads are ignored: the
+ * walk has to be paused before.
  */
 static void ignore_waits(void)
 {
@@ -97,23 +97,23 @@ static void ignore_waits(void)
 }
 
 /*
- * A foreground task may come or go at any time: it is counted first, and asks
- * for waits to be followed or ignored by what fgio_waits_matter() says then.
- * This changes what that says first, and counts then. Between both lies a
- * barrier on either side, so that one of them sees the other.
+ * A foreground task may come or go at any time: it changes the count, then
+ * reads fgio_waits_matter() and asks for a change if need be. This function
+ * changes fgio_waits_matter(), then reads the count. Both sides have a barrier
+ * between the two, so at least one of them sees the other.
  */
 static void reconsider(struct work_struct *unused)
 {
 	mutex_lock(&hooks_lock);
 	if (!fgio_foreground_exists() && fgio_waits_matter())
 		ignore_waits();
-	/* With fgio_foreground_appeared(). */
+	/* Pairs with fgio_foreground_appeared(). */
 	smp_mb();
 	if (fgio_foreground_exists()) {
 		follow_waits();
-		/* With fgio_foreground_vanished(). */
+		/* Pairs with fgio_foreground_vanished(). */
 		smp_mb();
-		/* Nothing tells when the last one by priority is gone. */
+		/* The end of the last task by priority is not seen: poll. */
 		if (!fgio_foreground_count())
 			mod_delayed_work(system_long_wq, &work,
 					 FGIO_FOREGROUND_LINGER);
@@ -206,7 +206,7 @@ void fgio_probe_exit(void)
 {
 	fgio_presence_exit();
 	unregister_module_notifier(&module_notifier);
-	/* Under the lock, so that no switch queues the work after this. */
+	/* Under the lock, so that no switch queues the work later. */
 	mutex_lock(&hooks_lock);
 	WRITE_ONCE(initialised, false);
 	mutex_unlock(&hooks_lock);

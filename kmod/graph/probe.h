@@ -5,20 +5,20 @@
 
 #include "base/hook.h"
 
-/* What most hooks keep for their exit: what fgio_wait_enter() returned. */
+/* The seq of fgio_wait_enter(), which most hooks keep for their exit. */
 static inline u32 *fgio_hook_seq(struct kretprobe_instance *instance)
 {
 	return (u32 *)instance->data;
 }
 
 /*
- * What most entries end with: the current task begins to wait, until
- * fgio_hook_leave(). Return: what entry returns.
+ * The end of most entries: the current task begins to wait, until
+ * fgio_hook_leave(). Return: the result of the entry.
  */
 int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
 		    u64 detail);
 
-/* The exit that most hooks want: the wait that entry left is over. */
+/* The exit of most hooks: the wait that the entry recorded is over. */
 int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs);
 
 /* As fgio_hooks_list(). Context: may sleep. */

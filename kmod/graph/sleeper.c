@@ -10,7 +10,7 @@
 #include "graph/sleeper.h"
 #include "graph/wait.h"
 
-/* Return: a task that sleeps on, with a reference, or NULL. */
+/* Return: the task, if it still sleeps, with a reference; else NULL. */
 static struct task_struct *sleeper_get(u64 task, u32 seq)
 {
 	struct task_struct *sleeper;
@@ -38,7 +38,7 @@ bool fgio_sleeper_look(const struct fgio_walk_step *step, fgio_look_fn look,
 		kthread_use_mm(mm);
 		look(sleeper, step->wait, finding);
 		kthread_unuse_mm(mm);
-		/* The last one to put it frees it all, which takes its time. */
+		/* The last reference frees all memory, which takes time. */
 		mmput_async(mm);
 	}
 	put_task_struct(sleeper);

@@ -7,17 +7,17 @@
 
 struct task_struct;
 
-/* The waiter's memory is current's; what is not resident cannot be read. */
+/* The waiter's memory is current's; only resident pages can be read. */
 typedef void (*fgio_look_fn)(struct task_struct *waiter,
 			     const struct fgio_wait *wait, void *finding);
 
 /**
  * fgio_sleeper_look() - read the memory of a task that sleeps
  * @step: the task, and its sleep
- * @look: called when it sleeps on, with its memory as current's
- * @finding: passed on
+ * @look: called if it still sleeps, with its memory as current's
+ * @finding: passed to @look
  *
- * So @look reads what is resident, without I/O of its own, and without
+ * @look reads resident pages alone, without I/O of its own, and without
  * mmap_lock, whose holder may wait for I/O.
  *
  * Return: whether @look was called. Context: the walk's thread.

@@ -2,11 +2,11 @@
 /*
  * Waiting and boosted tasks: the locks around core/inherit.c.
  *
- * Every task that blocks at a hook is recorded, foreground or not, since those
- * between are the links of a chain. Sleeps in futex(2), where whole pools of
- * threads idle, are recorded for foreground tasks alone: layers/sleep.c finds
- * those of others when the walk comes to them. Tasks are keys: the address of
- * their task_struct, which is never followed but by fgio_task_at().
+ * Every task that blocks at a hook is recorded, foreground or not, since any
+ * may be a link of a chain. Sleeps in futex(2), where whole pools of threads
+ * idle, are recorded for foreground tasks alone: layers/sleep.c finds those of
+ * others when the walk reaches them. The key of a task is the address of its
+ * task_struct, which only fgio_task_at() follows.
  *
  * The locks are leaves: nothing else is taken under them. They are raw and
  * interrupt-safe because hooks run under all kinds of locks of the kernel.
@@ -30,10 +30,10 @@ static unsigned int waits_max = 16384;
 module_param(waits_max, uint, 0444);
 MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)");
 
-/* Only walks find any, one at a time. */
+/* Written by the walk alone. */
 static unsigned long ends_missed;
 module_param(ends_missed, ulong, 0444);
-MODULE_PARM_DESC(ends_missed, "for tests: tasks that ended while they were recorded as waiting, a mistake in fgio (0)");
+MODULE_PARM_DESC(ends_missed, "for tests: tasks that ended while they were recorded as waiting, a bug in fgio (0)");
 
 struct locked_bucket {
 	raw_spinlock_t lock;
@@ -59,8 +59,9 @@ static unsigned int index_of(u64 task)
 }
 
 /*
- * sparse cannot follow a lock from function to function through a pointer, nor
- * one that is kept or not: it is told that the two ends balance.
+ * sparse cannot follow a lock through a pointer from one function to another,
+ * nor a lock that is kept conditionally: __release() balances the lock here,
+ * and __acquire() the unlock.
  */
 static struct locked_bucket *lock_bucket(u64 task, unsigned long *flags)
 {
@@ -78,9 +79,9 @@ static void unlock_bucket(struct locked_bucket *locked, unsigned long flags)
 }
 
 /*
- * Whether a bucket is of interest for the walk shows in a bit, so that the
- * walk does not look at all buckets. Context: the bucket is locked, @before is
- * how it was when it was locked.
+ * A bit for each bucket with waiting foreground tasks spares the walk the other
+ * buckets. Context: the bucket is locked; @before is the count when it was
+ * locked.
  */
 static void note_roots(struct locked_bucket *locked, u32 before)
 {
@@ -155,8 +156,8 @@ void fgio_sleep_enter(u8 kind, u64 object, u64 detail)
 }
 
 /*
- * Of nested waits only the outermost is blamed. A hint may last for ever: what
- * a foreground task waits for meanwhile is blamed by itself.
+ * Of nested waits only the outermost is blamed. A declared wait has no limit in
+ * time: waits of a foreground task within it are blamed by themselves.
  */
 static bool was_outermost(const struct fgio_bucket *bucket, u64 task)
 {
@@ -213,13 +214,13 @@ void fgio_sleep_leave(const struct task_struct *task)
 {
 	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
 
-	/* For nearly all tasks that come to run, this is all. */
+	/* Nearly all tasks that the scheduler runs end here. */
 	if (READ_ONCE(bucket->foreground_waiting) &&
 	    fgio_wait_any(bucket, (u64)task))
 		end_sleep(task);
 }
 
-/* Only a task itself begins its waits, so it can look for them unlocked. */
+/* Only a task itself begins its waits, so it can read them unlocked. */
 static struct fgio_bucket *own_bucket(void)
 {
 	return &buckets[index_of((u64)current)].bucket;
@@ -252,7 +253,7 @@ u8 fgio_wait_kind(u64 object)
 void fgio_wait_leave_object(u64 object)
 {
 	fgio_wait_leave(fgio_wait_seq(own_bucket(), (u64)current, object));
-	/* A lock went to another owner, for whom others may wait now. */
+	/* The lock has a new owner, for which other tasks may wait now. */
 	if (atomic_read(&leased_tasks))
 		fgio_alarm_soon();
 }
@@ -346,12 +347,11 @@ bool fgio_lease_is_valid(const struct fgio_lease *lease)
 }
 
 /*
- * Whether a boost counts for whatever its task does. One that rests on a guess
- * does not: what such a task waits for is promoted each time that the walk
- * comes, which helps if it is the right one, and costs little if it is a
- * checkpointer that happened to wake a waiter. Nor does that of a task which
- * was boosted for its open handle, and closed it: only the task itself can
- * tell.
+ * Whether a boost makes all I/O of its task critical. A boost by guess does
+ * not: each walk promotes the I/O that such a task waits for, which helps if
+ * the guess is right, and costs little if the task is a checkpointer that once
+ * woke a waiter. Nor does a boost for an open handle once the task has closed
+ * it, which only the task itself can see.
  */
 static bool has_reason(u64 task, const struct fgio_lease *lease)
 {
@@ -433,7 +433,7 @@ static void collect_task(void *context, u64 task)
 	list->tasks[list->count++] = task;
 }
 
-/* Return: how many there were. */
+/* Return: the number of tasks visited. */
 static unsigned int visit_bucket_roots(unsigned int index,
 				       void (*visit)(u64 task))
 {
@@ -450,8 +450,8 @@ static unsigned int visit_bucket_roots(unsigned int index,
 }
 
 /*
- * Where the next walk sets out, and how many buckets are left until each had
- * its turn. The walk's thread's own.
+ * The bucket from which the next walk starts, and the number of buckets left
+ * until each had its turn. For the walk's thread alone.
  */
 static struct {
 	unsigned int at;

@@ -15,10 +15,10 @@ struct task_struct;
 /**
  * fgio_wait_enter() - the current task begins to wait
  * @kind: FGIO_WAIT_*
- * @object: what for, usually its address
- * @detail: what the blockers() of its layer wants to know
+ * @object: the object that it waits for, usually its address
+ * @detail: for blockers() of its layer
  *
- * Return: to be passed to fgio_wait_leave(); 0 when the wait was not recorded.
+ * Return: seq, for fgio_wait_leave(); 0 when the wait was not recorded.
  * Context: any but NMI.
  */
 u32 fgio_wait_enter(u8 kind, u64 object, u64 detail);
@@ -35,7 +35,7 @@ void fgio_wait_leave_object(u64 object);
  */
 void fgio_wait_leave_kind(u8 kind);
 
-/* Whether the current task waits for an object; for anything. */
+/* Whether the current task waits for an object; for any object. */
 bool fgio_wait_has(u64 object);
 bool fgio_wait_has_any(void);
 
@@ -49,23 +49,23 @@ bool fgio_current_is_critical(void);
 bool fgio_task_is_boosted(u64 task);
 
 /**
- * fgio_boost_give_back() - the current task may have got out of the way
- * @kind: of waits for what it released; FGIO_WAIT_NONE: of all
+ * fgio_boost_give_back() - the current task may no longer be in the way
+ * @kind: of waits for the lock that it released; FGIO_WAIT_NONE: of all waits
  *
- * It woke another task, or released a lock: its boosts end, and the walk looks
- * soon whether a foreground task still waits for it. Does nothing, cheaply,
- * when it has none. Context: any but NMI.
+ * It woke another task, or released a lock: its boosts end, and a walk comes
+ * soon to see whether a foreground task still waits for it. Returns at once
+ * when it has no boost. Context: any but NMI.
  */
 void fgio_boost_give_back(u8 kind);
 
 /**
  * fgio_wait_hold() - keep a wait from ending
  * @task: the waiting task
- * @seq: which wait
+ * @seq: the wait
  * @flags: for fgio_wait_release()
  *
- * While it is held, what the task waits for exists (a lock, a journal), and so
- * does the task: both outlive the wait.
+ * While the wait is held, its object (a lock, a journal) and its task exist:
+ * both outlive the wait.
  *
  * Return: false, with nothing held, when the wait is over.
  * Context: interrupts are off until fgio_wait_release(); no spinlock_t may be
@@ -80,13 +80,13 @@ void fgio_wait_release(u64 task, unsigned long flags);
  */
 bool fgio_wait_is_on(u64 task, u32 seq);
 
-/* A wait that is recorded turned out to be of another kind. */
+/* Changes the kind of a recorded wait. */
 void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
- * The current task, a foreground task, begins to sleep in futex(2) or semop(2),
- * until the scheduler runs it again and says so. Context: the scheduler's, with
- * the run queue locked.
+ * The current task, a foreground task, begins to sleep in futex(2) or semop(2);
+ * the sleep ends when the scheduler runs it again. Context: the scheduler's,
+ * with the run queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
 void fgio_sleep_leave(const struct task_struct *task);
@@ -97,11 +97,10 @@ void fgio_sleep_leave(const struct task_struct *task);
  * fgio_wait_copy_of() - the waits of a task
  * @task: its key
  * @waits: out: outermost first
- * @name: called under the lock when it waits; its result 0 means that there is
- *	no such task any more, whose end was missed: then it is forgotten. May
- *	be NULL
+ * @name: called under the lock when it waits; returns 0 when the task is gone
+ *	and its end was missed: then it is forgotten. May be NULL
  *
- * Return: how many.
+ * Return: the number of waits.
  */
 unsigned int fgio_wait_copy_of(u64 task,
 			       struct fgio_wait waits[FGIO_WAITS_NESTED],
@@ -109,17 +108,18 @@ unsigned int fgio_wait_copy_of(u64 task,
 
 bool fgio_lease_is_valid(const struct fgio_lease *lease);
 
-/* Return: whether it is a boost that the task did not have before. */
+/* Return: whether the task did not have this boost before. */
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease);
 
 /**
  * fgio_wait_visit_roots() - the foreground tasks that wait
- * @room: for how many, at least FGIO_BUCKET_NODES
+ * @room: the most tasks to visit, at least FGIO_BUCKET_NODES
  * @visit: called for each, with nothing locked
  *
- * Goes on where the last call ran out of room, so that each has its turn.
+ * Continues where the last call ran out of room, so that each task has its
+ * turn.
  *
- * Return: whether each had its turn now, in this call and those before it.
+ * Return: whether each has had its turn, in this call and those before it.
  */
 bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task));
 
@@ -143,8 +143,8 @@ u64 fgio_wait_lost(void);
 void fgio_wait_forget_current(void);
 
 /*
- * Hooks went away, and with them the news of waits that end: forget all. Tasks
- * that wait on are recorded when they wait next. Context: may sleep.
+ * Hooks were detached, so ends of waits are not seen: forgets all waits. Tasks
+ * that still wait are recorded at their next wait. Context: may sleep.
  */
 void fgio_wait_forget_all(void);
 

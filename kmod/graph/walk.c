@@ -3,9 +3,9 @@
  * The thread that walks the wait graph (core/inherit.c) while foreground tasks
  * wait: it finds the tasks in the way, boosts them, and has their I/O promoted.
  *
- * Most waits are short. A wait is looked at when it has lasted walk_delay_us,
- * then again and again every walk_interval_us: so owners that change, events
- * that were missed and chains that grow need no care of their own.
+ * Most waits are short. A wait is walked once it has lasted walk_delay_us, then
+ * every walk_interval_us: so a change of owner, a missed event and a growing
+ * chain need no handling of their own.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
@@ -18,9 +18,9 @@
 #include <linux/vmalloc.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/mechanism.h"
 #include "base/trace.h"
+#include "base/waker.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
 #include "graph/layer.h"
@@ -30,11 +30,11 @@
 #define VISITED_BITS 13
 #define NAME_BITS 12
 /*
- * While walks find no task in the way (threads of a pool wait for work), they
- * come less often, by up to so many doublings.
+ * The walk backs off while it finds no task in the way (threads of a pool wait
+ * for work): the most doublings of its interval.
  */
-#define CALM_MAX 4
-/* How often one walk goes on from what the block layer answered. */
+#define BACK_OFF_MAX 4
+/* Rounds of one walk: it goes on from tasks found by block/'s answers. */
 #define ROUNDS_MAX 3
 
 static bool transitive = true;
@@ -43,7 +43,7 @@ MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
 
 static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);
-MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks that one walk sets out from; others have their turn in the next walks (2048)");
+MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks from which one walk starts; others have their turn in the next walks (2048)");
 
 struct name {
 	u64 task;
@@ -52,13 +52,13 @@ struct name {
 	char comm[TASK_COMM_LEN];
 };
 
-/* The state of the walk that is going on; the thread's own. */
+/* The state of the current walk; for the walk's thread alone. */
 static struct {
 	struct fgio_walk walk;
-	struct fgio_target *targets;
-	unsigned int target_count;
+	struct fgio_wanted *wanted;
+	unsigned int wanted_count;
 	struct name *names;
-	/* By link: what the task itself waits for, and what was done. */
+	/* By link: the kind of the task's own wait, and FGIO_BLAME_* done. */
 	u8 *kinds;
 	u32 *actions;
 	u32 *root_seqs;
@@ -66,16 +66,16 @@ static struct {
 	u32 since;
 } now;
 
-/* Held while a walk looks at tasks that wait. */
+/* Held while a walk looks at waiting tasks. */
 static DEFINE_MUTEX(walking);
-/* Under it: walks look at nothing any more. */
+/* Under walking: no walk looks at tasks any more. */
 static bool is_stopped;
 
 static struct task_struct *thread;
-/* Makes what the walk found in the block layer critical. */
+/* Makes the I/O that the walk looks for critical. */
 static fgio_promote_fn *promote;
-/* Doublings of the interval while walks find nothing. */
-static unsigned int calm;
+/* Doublings of the interval now. */
+static unsigned int back_off;
 static u64 last_walk_ns;
 
 /*
@@ -154,17 +154,17 @@ void fgio_walk_is_condition(const struct fgio_walk_step *step)
 				     FGIO_WAIT_CONDITION);
 }
 
-void fgio_target_add(const struct fgio_walk_step *step,
-		     enum fgio_target_kind kind, u64 object, u64 first,
+void fgio_wanted_add(const struct fgio_walk_step *step,
+		     enum fgio_wanted_kind kind, u64 object, u64 first,
 		     u64 last)
 {
-	if (now.target_count == FGIO_TARGETS_MAX)
+	if (now.wanted_count == FGIO_WANTED_MAX)
 		return;
-	/* A guess is worth the page that is waited for, not the whole file. */
+	/* A guess justifies a page that is waited for, not the whole file. */
 	if (now.walk.links[step->link].guess &&
 	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
 		return;
-	now.targets[now.target_count++] = (struct fgio_target){
+	now.wanted[now.wanted_count++] = (struct fgio_wanted){
 		.kind = kind,
 		.link = step->link,
 		.object = object,
@@ -174,7 +174,7 @@ void fgio_target_add(const struct fgio_walk_step *step,
 	};
 }
 
-/* Return: whether a task waits for what no hook recorded. */
+/* Return: whether a task is in a wait that no hook recorded. */
 static bool waits_unrecorded(u64 task, struct fgio_wait *wait)
 {
 	const struct fgio_layer *layer;
@@ -192,7 +192,7 @@ static unsigned int copy_waits(void *context, u64 task,
 {
 	unsigned int count = fgio_wait_copy_of(task, waits, fgio_walk_name);
 
-	/* It may have declared that it waits, and sleep for a lock besides. */
+	/* A task with a declared wait may sleep for a lock, too. */
 	if (!count || (count == 1 && waits[0].kind == FGIO_WAIT_THREAD))
 		count += waits_unrecorded(task, &waits[count]);
 	return count;
@@ -210,7 +210,7 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 	};
 
 	now.kinds[link] = wait->kind;
-	/* The outermost wait that is not a hint is the one that is blamed. */
+	/* The outermost wait that is not a declared one is blamed. */
 	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
 		now.root_seqs[link] = wait->seq;
 	if (layer && layer->blockers && fgio_mechanism_on(layer->mechanism))
@@ -249,22 +249,22 @@ static void add_root(u64 task)
 	fgio_walk_root(&now.walk, task);
 }
 
-static void follow_lost_target(const struct fgio_target *target)
+static void follow_lost(const struct fgio_wanted *wanted)
 {
-	const struct fgio_layer *layer = fgio_layer_of(target->wait.kind);
+	const struct fgio_layer *layer = fgio_layer_of(wanted->wait.kind);
 
 	if (layer && layer->not_found)
-		layer->not_found(&now.walk, target);
+		layer->not_found(&now.walk, wanted);
 }
 
-/* I/O that was not found in the block layer is yet to be submitted. */
-static void follow_lost_targets(unsigned int from)
+/* I/O that was not found in the block layer has yet to be submitted. */
+static void follow_all_lost(unsigned int from)
 {
 	unsigned int i;
 
-	for (i = from; i < now.target_count; i++)
-		if (!now.targets[i].found)
-			follow_lost_target(&now.targets[i]);
+	for (i = from; i < now.wanted_count; i++)
+		if (!now.wanted[i].found)
+			follow_lost(&now.wanted[i]);
 }
 
 static void follow(void)
@@ -276,16 +276,16 @@ static void follow(void)
 	for (round = 0; round < ROUNDS_MAX; round++) {
 		links = now.walk.count;
 		fgio_walk_run(&now.walk);
-		promote(now.targets + done, now.target_count - done,
+		promote(now.wanted + done, now.wanted_count - done,
 			&now.walk);
-		follow_lost_targets(done);
-		done = now.target_count;
+		follow_all_lost(done);
+		done = now.wanted_count;
 		if (round && now.walk.count == links)
 			break;
 	}
 }
 
-/* What the last walk noted. */
+/* Clears the notes of the last walk. */
 static void clear_link_notes(void)
 {
 	u32 count = now.walk.count;
@@ -308,7 +308,7 @@ static void blame_step(struct fgio_chain *chain, u32 link)
 	memcpy(step->comm, name->comm, sizeof(step->comm));
 }
 
-/* The first blocker of each task is taken for the one that matters. */
+/* Only the first blocker of each task is blamed. */
 static void blame_root(u32 root)
 {
 	struct fgio_chain chain = {
@@ -340,8 +340,8 @@ static void blame_roots(void)
 }
 
 /*
- * The first walk whose leases still count: those of foreground tasks that this
- * walk had no room for last until their next turn is over.
+ * The first walk whose leases still count: those for foreground tasks that this
+ * walk had no room for last until the end of their next turn.
  */
 static u32 since_walk(bool turn_is_over)
 {
@@ -355,10 +355,10 @@ static void begin_turn(void)
 }
 
 /*
- * A lease that was renewed served a wait since the last walk. One that is still
- * valid but was not renewed did not, or not for all of that time. Of one whose
- * wait ended, or whose task closed the handle that it was boosted for, nothing
- * is counted: the boost ended with it.
+ * A renewed lease served a wait since the last walk. A lease that is still
+ * valid but was not renewed served none, or not for all of that time. A lease
+ * whose wait ended, or whose task closed the handle that it was boosted for, is
+ * not counted: the boost ended then.
  */
 static void account_lease(const struct fgio_lease *lease)
 {
@@ -374,9 +374,9 @@ static void account_lease(const struct fgio_lease *lease)
 	}
 }
 
-static void note_calm(bool is_calm)
+static void note_back_off(bool found_none)
 {
-	calm = is_calm ? min(calm + 1, CALM_MAX) : 0;
+	back_off = found_none ? min(back_off + 1, BACK_OFF_MAX) : 0;
 }
 
 /* Half of the links are left for the tasks that are in their way. */
@@ -395,7 +395,7 @@ static void walk_once(void)
 	if (!last_walk_ns)
 		last_walk_ns = began_ns;
 	clear_link_notes();
-	now.target_count = 0;
+	now.wanted_count = 0;
 	now.walk.number++;
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
 	fgio_walk_begin(&now.walk);
@@ -403,7 +403,7 @@ static void walk_once(void)
 	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
-	note_calm(now.walk.count == roots && !now.target_count);
+	note_back_off(now.walk.count == roots && !now.wanted_count);
 	blame_roots();
 	fgio_wait_settle_leases(now.since, account_lease);
 	if (turn_is_over)
@@ -447,7 +447,7 @@ static int walk_thread(void *unused)
 			walk_once();
 		mutex_unlock(&walking);
 		if (walk_is_needed())
-			fgio_alarm_again(calm);
+			fgio_alarm_again(back_off);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -464,14 +464,14 @@ void fgio_walk_state(struct fgio_state *state)
 	state->boosted_in_vain_ns = totals.in_vain_ns;
 	state->waits_lost = fgio_wait_lost();
 	state->walk_overflows = now.walk.overflowed;
-	state->watches_lost = fgio_helper_unwatched();
+	state->watches_lost = fgio_waker_unwatched();
 }
 
 static void free_walk(void)
 {
 	vfree(now.walk.links);
 	vfree(now.walk.visited);
-	vfree(now.targets);
+	vfree(now.wanted);
 	vfree(now.names);
 	vfree(now.kinds);
 	vfree(now.actions);
@@ -488,18 +488,18 @@ static bool allocate_walk(void)
 	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
 	now.walk.visited = vcalloc(1U << VISITED_BITS,
 				   sizeof(*now.walk.visited));
-	now.targets = vcalloc(FGIO_TARGETS_MAX, sizeof(*now.targets));
+	now.wanted = vcalloc(FGIO_WANTED_MAX, sizeof(*now.wanted));
 	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
 	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
 	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
 	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));
-	return now.walk.links && now.walk.visited && now.targets &&
+	return now.walk.links && now.walk.visited && now.wanted &&
 	       now.names && now.kinds && now.actions && now.root_seqs;
 }
 
-int fgio_walk_init(fgio_promote_fn *promote_targets)
+int fgio_walk_init(fgio_promote_fn *promote_wanted)
 {
-	promote = promote_targets;
+	promote = promote_wanted;
 	if (!allocate_walk()) {
 		free_walk();
 		return -ENOMEM;
@@ -510,9 +510,9 @@ int fgio_walk_init(fgio_promote_fn *promote_targets)
 		free_walk();
 		return PTR_ERR(thread);
 	}
-	/* The timer may look at it until it is cancelled for good. */
+	/* The timer may wake it until fgio_alarm_exit(). */
 	get_task_struct(thread);
-	/* What it is late with, requests wait for. */
+	/* Requests wait while it is late. */
 	set_user_nice(thread, MIN_NICE);
 	return 0;
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locks and conditions in user space: which tasks are to wake one that sleeps
- * in futex(2) (kernel/futex). sleep.c finds the sleepers.
+ * Locks and conditions in user space: finds the tasks that are to wake a
+ * sleeper in futex(2) (kernel/futex). sleep.c finds the sleepers.
  *
- * What a futex is the kernel does not know. It shows in the value that is
- * waited on, and in the memory around it:
+ * The kernel does not know the type of lock behind a futex. The value that is
+ * waited on, and the memory around it, show it:
  *
  *	pthread_mutex_t		2; the owner's thread id stands 8 bytes further
  *	 robust or PI		the owner's thread id itself, with FUTEX_WAITERS
  *	pthread_rwlock_t	3; a writer that holds it left its thread id
  *	pthread_join()		the thread id that is waited for
  *
- * as glibc has them (nptl, struct_mutex.h and struct_rwlock.h, x86-64). The
- * memory is believed only where all of it fits and the thread id is one of the
+ * as glibc lays them out (nptl, struct_mutex.h and struct_rwlock.h, x86-64).
+ * The memory counts only where all of it fits and the thread id is one of the
  * waiter's process or, for a shared futex, of a thread that the waiter may tag.
- * Everything else, and all of these while their owner is not known, is a
- * condition: the tasks that woke it lately are expected to do so again.
+ * All other futexes, and these while their owner is not known, are conditions:
+ * the tasks that woke one lately are expected to wake it again.
  *
- * The walk reads the waiter's memory, again each time, since the owner changes
- * while others sleep on.
+ * Each walk reads the waiter's memory anew, since the owner may change while
+ * others still sleep.
  */
 #include <linux/bitfield.h>
 #include <linux/ftrace.h>
@@ -31,8 +31,8 @@
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -67,7 +67,7 @@ struct glibc_rwlock {
 
 #define GLIBC_RWLOCK_WRITE_LOCKED 2
 
-/* Wakers of shared futexes are of no interest before one is watched. */
+/* Wakers of shared futexes are noted only once one is watched. */
 static bool shared_watched;
 
 static bool is_shared(u64 detail)
@@ -85,15 +85,15 @@ static const void __user *address_of(u64 detail, long offset)
 	return (const void __user *)((detail & FGIO_FUTEX_ADDRESS) + offset);
 }
 
-/* The two words of a glibc condition variable are one object, hence the 8. */
+/* Both futexes of a glibc condition variable, 8 bytes, are one object. */
 u64 fgio_futex_object(const struct mm_struct *mm, u64 address)
 {
 	return hash_64((u64)mm, 64) ^ (address & ~7ULL);
 }
 
 /*
- * A shared futex is known by its page, which all processes have in common as
- * long as it stays in memory. Context: any but NMI; the memory is current's.
+ * A shared futex is identified by its page, which is the same for all processes
+ * as long as it is resident. Context: any but NMI; the memory is current's.
  */
 static u64 object_of(u64 address, bool shared)
 {
@@ -108,7 +108,7 @@ static u64 object_of(u64 address, bool shared)
 	return object;
 }
 
-/* Instead of a thread id: not what it looked like, or not resident. */
+/* Instead of a thread id: another type of lock, or not resident. */
 #define OWNER_UNKNOWN (-1)
 
 static pid_t mutex_owner(u64 detail)
@@ -118,7 +118,7 @@ static pid_t mutex_owner(u64 detail)
 	if (copy_from_user_nofault(&mutex, address_of(detail, 0),
 				   sizeof(mutex)))
 		return OWNER_UNKNOWN;
-	/* Released: the waiter is being woken, whatever kind of lock it is. */
+	/* Released: the waiter is being woken. */
 	if (mutex.lock != FGIO_GLIBC_CONTENDED_MUTEX)
 		return 0;
 	if (!mutex.owner || !mutex.users || mutex.kind & ~GLIBC_MUTEX_KINDS ||
@@ -127,7 +127,7 @@ static pid_t mutex_owner(u64 detail)
 	return mutex.owner;
 }
 
-/* Where the rwlock begins follows from which of its futexes this is. */
+/* The address tells the two futexes of a rwlock apart, hence its start. */
 static pid_t rwlock_owner(u64 detail)
 {
 	bool is_phase = !(detail & 4);
@@ -146,9 +146,9 @@ static pid_t rwlock_owner(u64 detail)
 }
 
 /*
- * Return: what stands there as the owner's thread id, which may be anything; 0
+ * Return: the value at the place of the owner's thread id, which may be any; 0
  * when there is no owner; OWNER_UNKNOWN. Context: any; the waiter's memory is
- * current's; what is not resident is not read.
+ * current's; only resident pages are read.
  */
 static pid_t read_owner(u64 detail)
 {
@@ -173,8 +173,8 @@ static pid_t read_owner(u64 detail)
 }
 
 /*
- * The task that an owner's thread id means to a waiter, or NULL. Context: RCU;
- * the waiter's memory is @mm.
+ * The task with an owner's thread id, in the waiter's pid namespace, or NULL.
+ * Context: RCU; the waiter's memory is @mm.
  */
 static struct task_struct *owner_of(struct task_struct *waiter,
 				    const struct mm_struct *mm, u64 detail,
@@ -202,17 +202,17 @@ static void watch(const struct fgio_walk_step *step, u64 object, bool shared)
 }
 
 /*
- * A foreground task is not noted as a condition's waker: it needs no boost,
- * what it waits for is followed anyway, and it would take the place of a task
- * that does.
+ * A foreground task is not noted as a condition's waker: it needs no boost, its
+ * own waits are followed anyway, and it would take the place of a task that
+ * needs one.
  */
 static void signal(u64 object)
 {
-	if (fgio_helper_remembers(object) && !fgio_current_is_foreground())
-		fgio_helper_note(object, false);
+	if (fgio_waker_remembers(object) && !fgio_current_is_foreground())
+		fgio_waker_note(object, false);
 }
 
-/* A waker is mostly done with what the task that it wakes waited for. */
+/* A task that wakes another is mostly no longer in its way. */
 static void note(u64 address, bool shared)
 {
 	if (!shared || READ_ONCE(shared_watched))
@@ -226,7 +226,7 @@ static void on_wake(unsigned long function, unsigned long caller,
 {
 	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
-	/* A thread that ends wakes the one that joins it. */
+	/* An exiting thread wakes the one that joins it. */
 	if (fgio_waits_matter() && !(current->flags & PF_EXITING))
 		note(fgio_ftrace_argument(regs, 0), shared);
 }
@@ -255,12 +255,12 @@ static struct fgio_hook hooks[] = {
 };
 
 /**
- * struct finding - what the walk learnt from a waiter's memory
- * @is_known: whether the owner is: @owner, or none where that is 0
+ * struct finding - the result of reading a waiter's memory
+ * @is_known: the owner is known: @owner, or none where that is 0
  * @owner: its key
- * @object: otherwise, conditions whose wakers are asked for
- * @shared: which of them other processes share
- * @count: of these
+ * @object: if not known: conditions that the waiter may wait for
+ * @shared: whether other processes share them
+ * @count: their number
  */
 struct finding {
 	bool is_known;
@@ -277,7 +277,7 @@ static void add_condition(struct finding *finding, u64 address, bool shared)
 	finding->count++;
 }
 
-/* The array of futex_waitv(), which is as it was unless its process errs. */
+/* The array of futex_waitv(), unless its process has changed it since. */
 static void add_vector(struct finding *finding, u64 detail)
 {
 	struct futex_waitv waits[FGIO_FUTEX_VECTOR_MAX];

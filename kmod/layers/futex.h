@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between sleep.c, which finds out that a task sleeps in futex(2), and futex.c,
- * which knows what futexes are.
+ * Between sleep.c, which finds tasks that sleep in futex(2), and futex.c, which
+ * finds the owners of futexes.
  *
- * A sleep's object is what is known of the futex without its page; its detail
- * is the address, what may be there, and whether other processes share it.
+ * A sleep's object is the hash of the futex' memory and address, known without
+ * its page; its detail is the address, the shape of the memory there, and
+ * whether other processes share it.
  */
 #ifndef FGIO_FUTEX_H
 #define FGIO_FUTEX_H
@@ -16,7 +17,7 @@
 
 struct mm_struct;
 
-/* What the memory at an address may be; found out in the order of danger. */
+/* The type of lock or array that the memory at an address may be. */
 enum fgio_futex_shape {
 	FGIO_SHAPE_NONE,
 	FGIO_SHAPE_MUTEX,
@@ -28,7 +29,7 @@ enum fgio_futex_shape {
 };
 
 /*
- * What glibc's locks hold while threads sleep for them: two values of futexes.
+ * The values of glibc's futexes while threads sleep for the lock.
  */
 #define FGIO_GLIBC_CONTENDED_MUTEX 2
 #define FGIO_GLIBC_CONTENDED_RWLOCK 3
@@ -41,7 +42,7 @@ enum fgio_futex_shape {
 #define FGIO_FUTEX_SHAPE GENMASK_ULL(62, 60)
 #define FGIO_FUTEX_IS_SHARED BIT_ULL(63)
 
-/* What a thread of a memory knows an address by. Context: any. */
+/* The object of a futex that only threads of @mm share. Context: any. */
 u64 fgio_futex_object(const struct mm_struct *mm, u64 address);
 
 extern const struct fgio_layer fgio_futex_layer;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The gate at the system call: for comparison alone, off unless asked for.
- * write and fsync of non-critical tasks wait here, where no lock of the kernel
- * is held (core/gate.c says until when); what waits for them is not known.
+ * The gate at the system call: for comparison alone, off by default. write and
+ * fsync of non-critical tasks wait here, where no lock of the kernel is held,
+ * until core/gate.c lets them go. Tasks that wait for them are not known.
  *
- * A write waits when it is done, which is to say before the next one: at the
- * pace of the kernel's own looks at a writer, and at least each POLL_PAGES.
+ * A write waits when it is done, that is, before the next one: each time that
+ * the kernel itself checks the writer, and at least once per POLL_PAGES.
  *
  * An fsync must wait before it begins. A hook may not sleep, so the call is
- * made to fail with -ERESTARTNOINTR before it did anything, as if a signal had
- * come: the task waits where signals are looked at, and the kernel has the call
- * made again. A task that waited has a pass for that.
+ * made to fail with -ERESTARTNOINTR at its beginning, as if a signal had come:
+ * the task waits where signals are handled, and the kernel restarts the call. A
+ * task that waited has a pass for the restarted call.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -38,7 +38,7 @@
 #include "layers/pagecache.h"
 #include "who/presence.h"
 
-/* A writer comes by after so many pages at most: 128 KiB. */
+/* The most pages between two checks of a writer: 128 KiB. */
 #define POLL_PAGES 32
 
 static unsigned int gate = FGIO_GATE_OFF;
@@ -65,15 +65,15 @@ MODULE_PARM_DESC(gate, "for comparison: at system calls, non-critical writes and
 
 /**
  * struct visit - a task that comes to the gate at the end of its system call
- * @work: what runs there
- * @sync: the call is an fsync, to be made again
+ * @work: runs at_gate() there
+ * @sync: the call is an fsync, to be restarted
  */
 struct visit {
 	struct callback_head work;
 	bool sync;
 };
 
-/* Visits that exist: the module must not go before them. */
+/* The number of visits: the module must not go before they end. */
 static atomic_t pending;
 static bool stopping;
 
@@ -81,7 +81,7 @@ static bool stopping;
 
 /*
  * Tasks whose fsync waited already. Two may share a place: then one waits
- * twice, or a task that got the memory of another one does not wait.
+ * twice. A new task in the memory of an ended one may skip its wait.
  */
 static struct task_struct *passes[1 << PASS_BITS];
 
@@ -92,7 +92,7 @@ static struct task_struct **pass_of_current(void)
 
 /* --- At the gate ------------------------------------------------------ */
 
-/* Any signal ends it: an fsync is made again after the handler ran. */
+/* Any signal ends the wait: an fsync is restarted after the handler ran. */
 static bool must_stay(void)
 {
 	return !READ_ONCE(stopping) && !signal_pending(current) &&
@@ -100,7 +100,7 @@ static bool must_stay(void)
 	       !fgio_current_is_critical();
 }
 
-/* No further than matters. A large folio counts as one page. */
+/* Counts no further than FGIO_GATE_BATCH. A large folio is one page. */
 static u64 count_pages(struct address_space *mapping, xa_mark_t mark)
 {
 	unsigned long index;
@@ -159,7 +159,7 @@ static void stay(struct address_space *mapping)
 	}
 }
 
-/* The registers hold the call that is to be made again. */
+/* The registers hold the call that is to be restarted. */
 static void stay_before_sync(void)
 {
 	struct address_space *mapping;
@@ -206,7 +206,7 @@ static void at_gate(struct callback_head *work)
 
 /* --- In the system call ----------------------------------------------- */
 
-/* Return: whether the current task comes to the gate. */
+/* Return: whether the current task will wait at the gate. */
 static bool send_to_gate(bool sync)
 {
 	struct visit *visit = kzalloc(sizeof(*visit),
@@ -231,7 +231,7 @@ static bool take_pass(void)
 	return cmpxchg(pass, current, NULL) == current;
 }
 
-/* What fsync is replaced by for a task that is sent to the gate. */
+/* Replaces fsync for a task that is sent to the gate. */
 static long call_again(const struct pt_regs *regs)
 {
 	return -ERESTARTNOINTR;
@@ -247,7 +247,7 @@ static int on_sync(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * A task with other work to do there most likely was sent to the gate already.
+ * A task with pending task work was most likely sent to the gate already.
  */
 static int on_balance_dirty_pages(struct kretprobe_instance *instance,
 				  struct pt_regs *regs)
@@ -272,7 +272,7 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* The hooks are gone: no task comes any more. Those that wait look up soon. */
+/* The hooks are gone: no task comes any more, and waiting ones poll. */
 void fgio_gate_exit(void)
 {
 	WRITE_ONCE(stopping, true);

@@ -5,7 +5,7 @@
 
 #include "graph/layer.h"
 
-/* Hooks alone: it follows no wait. */
+/* Hooks alone: follows no wait. */
 extern const struct fgio_layer fgio_gate_layer;
 
 /* No hook is attached any more. */

@@ -9,25 +9,25 @@
  *	out_of_line_wait_on_bit(_lock)	a buffer that is locked, or journalled
  *	inode_wait_for_writeback and	a file that a task is submitting
  *	its kin
- *	io_schedule(_timeout)		for blame alone: a foreground task that
- *					waits for nothing known
+ *	io_schedule(_timeout)		for blame alone: a foreground task in a
+ *					wait that no other hook records
  *
- * The I/O is looked for by promote.c, in the queues and where tasks wait for a
- * slot. What is in neither, nor in the device, is yet to be submitted, by a
- * task that submitted I/O of that kind lately; or it is done, and a worker has
- * yet to account for it before the page is said to be written:
+ * promote.c looks for the I/O, in the queues and where tasks wait for a slot.
+ * If it is in neither, nor in the device, it has yet to be submitted, by a task
+ * that submitted I/O of that file or buffer lately; or it is done, and a worker
+ * has yet to account for it before the page's writeback ends:
  *
  *	ext4_convert_unwritten_extents	such a worker, for extents that were
  *	xfs_end_ioend			allocated ahead of their data; it
  *					may wait for locks and the journal
  *
- * A buffer is known by its address alone, since other subsystems wait for bits
- * in the same way: it is compared with bi_private, and never followed.
+ * A buffer is identified by its address alone, since other subsystems wait for
+ * bits in the same way: it is compared with bi_private, and never followed.
  *
  * Left out:
  *	wb_wait_for_completion (sync(2)): for all of a disk's dirty data.
- *	submit_bio_wait: for I/O that is never queued (flush.c), or that its
- *		submitter's class decides.
+ *	submit_bio_wait: for I/O that is never queued (flush.c), or that has
+ *		its submitter's class.
  *	PG_private_2: of network file systems.
  */
 #include <linux/buffer_head.h>
@@ -41,8 +41,8 @@
 #include <linux/wait_bit.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
-#include "block/contents.h"
+#include "base/waker.h"
+#include "block/io_target.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -64,7 +64,7 @@
 #define FIRST_SHIFT 32
 #define BEYOND U32_MAX
 
-/* The same: for the file's writer to be through, not for any page. */
+/* The same: a wait for the task that writes the file, not for pages. */
 #define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
 
 static u8 kind_of_page_bit(int bit)
@@ -80,8 +80,8 @@ static u8 kind_of_page_bit(int bit)
 }
 
 /*
- * The caller has a reference to the folio up to here at least. A page that is
- * neither in a file nor in a swap area is an object that no I/O is found for.
+ * The caller still has a reference to the folio. A page that is neither in a
+ * file nor in a swap area gets an object for which no I/O is found.
  */
 static int on_wait_page(struct kretprobe_instance *instance,
 			struct pt_regs *regs)
@@ -109,7 +109,7 @@ static u64 page_at(loff_t byte)
 	return min_t(u64, (u64)max_t(loff_t, byte, 0) >> PAGE_SHIFT, BEYOND);
 }
 
-/* Called whether there is writeback or not. The file exists as the caller's. */
+/* Called even without writeback. The caller holds the file. */
 static int on_wait_range(struct kretprobe_instance *instance,
 			 struct pt_regs *regs)
 {
@@ -131,7 +131,7 @@ static int on_wait_range(struct kretprobe_instance *instance,
 			       first << FIRST_SHIFT | last);
 }
 
-/* Buffers are waited for in bit_wait_io, others rarely are. */
+/* Waits for buffers use bit_wait_io, waits for other bits rarely do. */
 static int on_wait_bit(struct kretprobe_instance *instance,
 		       struct pt_regs *regs)
 {
@@ -170,7 +170,7 @@ static int on_wait_inode(struct kretprobe_instance *instance,
 
 static void note_worker(const struct inode *inode)
 {
-	fgio_helper_note((u64)inode->i_mapping, true);
+	fgio_waker_note((u64)inode->i_mapping, true);
 }
 
 static int on_ext4_convert(struct kretprobe_instance *instance,
@@ -194,7 +194,7 @@ static int on_xfs_end(struct kretprobe_instance *instance,
 	return 1;
 }
 
-/* Most tasks that come here recorded before what they wait for. */
+/* Most tasks that come here are in a recorded wait. */
 static int on_io_schedule(struct kretprobe_instance *instance,
 			  struct pt_regs *regs)
 {
@@ -227,30 +227,30 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-static void target_page(const struct fgio_walk_step *step)
+static void want_page(const struct fgio_walk_step *step)
 {
 	u64 first = step->wait->detail & INDEX_MASK;
 	u64 pages = 1ULL << (step->wait->detail >> ORDER_SHIFT);
 
 	if (step->wait->object & PAGE_MAPPING_FLAGS)
 		return;
-	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+	fgio_wanted_add(step, FGIO_WANTED_PAGES, step->wait->object, first,
 			first + pages - 1);
 }
 
-static void target_range(const struct fgio_walk_step *step)
+static void want_range(const struct fgio_walk_step *step)
 {
 	u64 first = step->wait->detail >> FIRST_SHIFT;
 	u64 last = step->wait->detail & BEYOND;
 
-	fgio_target_add(step, FGIO_TARGET_PAGES, step->wait->object, first,
+	fgio_wanted_add(step, FGIO_WANTED_PAGES, step->wait->object, first,
 			last == BEYOND ? U64_MAX : last);
 }
 
 /*
- * A task that runs submits what it prepared, or waits first, until the next
- * walk; to boost it would be in vain most of the time. Once boosted, it stays
- * so until the I/O is found.
+ * Whether a task waits, or is boosted already. A running task submits the I/O
+ * that it prepared, or waits, before the next walk: a boost would mostly be in
+ * vain. Once boosted, a task stays so until the I/O is found.
  */
 static bool is_held_up(u64 task)
 {
@@ -265,10 +265,10 @@ static void blockers(const struct fgio_walk_step *step)
 	switch (step->wait->kind) {
 	case FGIO_WAIT_PAGE_LOCK:
 	case FGIO_WAIT_PAGE_WRITEBACK:
-		target_page(step);
+		want_page(step);
 		break;
 	case FGIO_WAIT_BUFFER:
-		fgio_target_add(step, FGIO_TARGET_PRIVATE, step->wait->object,
+		fgio_wanted_add(step, FGIO_WANTED_PRIVATE, step->wait->object,
 				0, 0);
 		break;
 	case FGIO_WAIT_FILE_WRITEBACK:
@@ -276,7 +276,7 @@ static void blockers(const struct fgio_walk_step *step)
 			fgio_found_by_history(step, step->wait->object,
 					      is_held_up);
 		else
-			target_range(step);
+			want_range(step);
 		break;
 	}
 }
@@ -293,7 +293,7 @@ static bool sleeps(u64 key)
 	return is_asleep;
 }
 
-/* As mapping_tagged(), of a file that may be gone. */
+/* As mapping_tagged(), for a file that may be gone. */
 static bool is_under_writeback(const struct address_space *mapping)
 {
 	gfp_t flags;
@@ -303,39 +303,39 @@ static bool is_under_writeback(const struct address_space *mapping)
 }
 
 /*
- * Whether a task still waits for what it said. I/O that is done is not found
- * either, and its waiter may have yet to run.
+ * Whether a task still waits for I/O. I/O that is done is not found either, and
+ * its waiter may have yet to run.
  */
-static bool is_outstanding(u64 task, const struct fgio_target *target)
+static bool is_outstanding(u64 task, const struct fgio_wanted *wanted)
 {
 	unsigned long flags;
 	bool waits;
 
-	if (!fgio_wait_hold(task, target->wait.seq, &flags))
+	if (!fgio_wait_hold(task, wanted->wait.seq, &flags))
 		return false;
 	waits = sleeps(task);
-	if (target->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
+	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK)
 		waits &= is_under_writeback((const struct address_space *)
-						    target->object);
+						    wanted->object);
 	fgio_wait_release(task, flags);
 	return waits;
 }
 
 void fgio_io_not_found(struct fgio_walk *walk,
-		       const struct fgio_target *target)
+		       const struct fgio_wanted *wanted)
 {
 	struct fgio_walk_step step = {
 		.walk = walk,
-		.link = target->link,
-		.task = walk->links[target->link].task,
-		.wait = &target->wait,
+		.link = wanted->link,
+		.task = walk->links[wanted->link].task,
+		.wait = &wanted->wait,
 	};
 
-	if (!is_outstanding(step.task, target))
+	if (!is_outstanding(step.task, wanted))
 		return;
-	/* No task yet: it makes the wait the one that helpers are found for. */
+	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
-	fgio_found_by_history(&step, target->object, is_held_up);
+	fgio_found_by_history(&step, wanted->object, is_held_up);
 }
 
 const struct fgio_layer fgio_io_layer = {

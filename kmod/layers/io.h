@@ -8,16 +8,16 @@
 /**
  * fgio_io_not_found() - I/O is neither queued nor in the device
  * @walk: the walk
- * @target: what was looked for
+ * @wanted: the I/O that was looked for
  *
  * A task prepared it and is held up before submitting it: pages are locked or
- * marked before. Or a worker is held up in accounting for it. The tasks that
- * did either for the same file or buffer lately are taken to be the ones.
+ * marked before. Or a worker is held up in accounting for it. Tasks that did
+ * either for the same file or buffer lately count as its blockers.
  *
  * Context: the walk's thread.
  */
 void fgio_io_not_found(struct fgio_walk *walk,
-		       const struct fgio_target *target);
+		       const struct fgio_wanted *wanted);
 
 extern const struct fgio_layer fgio_io_layer;
 

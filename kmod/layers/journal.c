@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * jbd2, the journal of ext4 and ocfs2: waits for it, and what is in their way.
- * Nearly always that is the journal's own thread; that one in turn waits for
- * the tasks that have a handle open in the transaction that it commits.
+ * jbd2, the journal of ext4 and ocfs2: waits for it, and their blockers. Nearly
+ * always the blocker is the journal's own thread, which in turn waits for the
+ * tasks that have a handle open in the transaction that it commits.
  *
  *	jbd2_log_wait_commit		a transaction to be committed
  *	wait_transaction_locked		a transaction that is being committed,
@@ -11,7 +11,7 @@
  *					a freeze); nothing is recorded without
  *	jbd2_journal_wait_updates	open handles to be closed
  *	__jbd2_log_wait_for_space	the log to have room
- *	jbd2_fc_begin_commit		a fast or a full commit that goes on
+ *	jbd2_fc_begin_commit		a fast or a full commit under way
  *	BH_Shadow			a buffer that is being journalled; seen
  *					by io.c, which hooks waits for bits
  *
@@ -19,9 +19,9 @@
  *	jbd2_complete_transaction, jbd2_log_do_checkpoint: they wait in
  *		functions that are hooked here and in io.c.
  *	j_wait_reserved (add_transaction_credits, jbd2_journal_lock_updates):
- *		credits are reserved by writeback that is on its way, one task
- *		for each, and come back with its I/O; no stock kernel tells
- *		whose they are. They may be an eighth of the log.
+ *		writeback reserves credits, one task for each, and returns them
+ *		when its I/O completes; no stock kernel records the task. They
+ *		may be an eighth of the log.
  *	wait_transaction_switching: inlined, and over as soon as the journal's
  *		thread runs.
  *	ext4_fc_wait_committing_inode: has an inode, whose journal is in ext4's
@@ -37,8 +37,8 @@
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/identity.h"
+#include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -111,23 +111,21 @@ static int on_start_handle(struct kretprobe_instance *instance,
 			       (u64)journal, BARRIER);
 }
 
-/*
- * Names the tasks that have put up the barrier of a journal, or are about to.
- */
+/* The key of tasks that put up the barrier of a journal, or are about to. */
 static u64 barrier_key(const journal_t *journal)
 {
 	return (u64)&journal->j_barrier;
 }
 
 /*
- * A fast commit puts up the barrier, too: jbd2_fc_begin_commit() calls this
- * once it has its turn. So this notes fast committers as well.
+ * A fast commit puts up the barrier, too: jbd2_fc_begin_commit() calls the
+ * hooked function once it has its turn. So this notes fast committers as well.
  */
 static int on_lock_updates(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
 	if (fgio_waits_matter())
-		fgio_helper_note(barrier_key(journal_argument(regs)), true);
+		fgio_waker_note(barrier_key(journal_argument(regs)), true);
 	return 1;
 }
 
@@ -159,10 +157,10 @@ static struct fgio_hook hooks[] = {
 };
 
 /*
- * jbd2 waits for it with a handle open (do_get_write_access() in
- * fs/jbd2/transaction.c). Others use journal_info for types of their own, so
- * nothing in it is believed unless the transaction that it leads to is one of
- * the journal that it names.
+ * jbd2 waits for BH_Shadow with a handle open (do_get_write_access() in
+ * fs/jbd2/transaction.c). Other file systems keep types of their own in
+ * journal_info, so it counts only where the transaction that it leads to is the
+ * running one of the journal that the transaction names.
  */
 u64 fgio_journal_of_shadow(int bit)
 {
@@ -180,9 +178,9 @@ u64 fgio_journal_of_shadow(int bit)
 	return running == transaction ? (u64)journal : 0;
 }
 
-/* --- what is in the way ------------------------------------------------ */
+/* --- blockers ---------------------------------------------------------- */
 
-/* What the walk wants to know of a journal, read while a task waits for it. */
+/* The state of a journal, read while a task waits for it. */
 struct view {
 	u64 thread;
 	u64 barrier_owner;
@@ -227,8 +225,8 @@ static bool look_at_journal(const struct fgio_walk_step *step,
 }
 
 /*
- * The barrier's mutex has an owner as soon as it is complete; before that, its
- * owner-to-be waits for open handles, and called for the barrier last.
+ * Once the barrier is complete its mutex has an owner. Before that, the task
+ * that called for the barrier last waits for open handles.
  */
 static void find_barrier(const struct fgio_walk_step *step,
 			 const struct view *view)
@@ -238,11 +236,11 @@ static void find_barrier(const struct fgio_walk_step *step,
 	if (!view->barred)
 		return;
 	if (!task)
-		task = fgio_name_identity(fgio_helper_last(view->barrier));
+		task = fgio_name_identity(fgio_waker_last(view->barrier));
 	fgio_walk_found(step->walk, task);
 }
 
-/* A full commit begins by waiting for the fast one that goes on. */
+/* A full commit begins by waiting for a fast one under way. */
 static void find_committer(const struct fgio_walk_step *step,
 			   const struct view *view)
 {
@@ -264,7 +262,7 @@ static void find_fast_committer(const struct fgio_walk_step *step,
 
 #define HOLDERS_MAX 64
 #define SCANS 4
-/* Of the time, at most one part in so many goes into looking at all threads. */
+/* Scanning all threads takes at most one part in 10 of the time. */
 #define SCAN_SHARE 10
 
 struct holder {
@@ -276,8 +274,8 @@ struct holder {
  * struct scan - tasks with open handles in a transaction that is waited for
  * @task: the waiting task
  * @seq: its wait
- * @transaction: which
- * @next_ns: not to be repeated before; until then those found are looked at
+ * @transaction: the transaction
+ * @next_ns: earliest time of the next scan; until then @holders are checked
  * @count: length of @holders
  * @holders: the tasks
  */
@@ -290,13 +288,13 @@ struct scan {
 	struct holder holders[HOLDERS_MAX];
 };
 
-/* The walk's thread's own. */
+/* For the walk's thread alone. */
 static struct scan scans[SCANS];
 
 /*
- * journal_info of a task that runs changes at any time, and what it led to may
- * be gone: it is read without faults, and compared only. Other file systems
- * keep other things there, which differ from the transaction.
+ * journal_info of a running task changes at any time, and its handle may be
+ * gone: it is read without faults, and compared only. The types that other file
+ * systems keep there do not lead to the transaction.
  */
 static bool has_handle(const struct task_struct *task, u64 transaction)
 {
@@ -338,7 +336,7 @@ static bool still_holds(const struct holder *holder, u64 transaction)
 	return true;
 }
 
-/* The scan of this wait, or the one whose turn came longest ago, reset. */
+/* The scan of this wait, or the oldest one, reset for it. */
 static struct scan *scan_of(const struct fgio_walk_step *step)
 {
 	struct scan *oldest = scans;
@@ -359,7 +357,7 @@ static struct scan *scan_of(const struct fgio_walk_step *step)
 
 /*
  * A transaction that is waited for takes no new handles but reserved ones, so
- * that what an old scan found only shrinks, nearly.
+ * the result of an old scan nearly always only shrinks.
  */
 static void update_scan(struct scan *scan, u64 transaction)
 {
@@ -395,9 +393,9 @@ static void find_holders(const struct fgio_walk_step *step,
 }
 
 /*
- * No task for FGIO_WAIT_JOURNAL_SPACE: the task that waits for room makes it,
- * behind a mutex, by writing buffers and waiting for commits; each of these is
- * a wait of its own.
+ * FGIO_WAIT_JOURNAL_SPACE has no blocker: the task that waits for room makes it
+ * itself, behind a mutex, by writing buffers and waiting for commits; each of
+ * these is a wait of its own.
  */
 static void blockers(const struct fgio_walk_step *step)
 {

@@ -6,8 +6,8 @@
 #include "graph/layer.h"
 
 /*
- * The journal that the current task waits for where it waits for a bit of a
- * buffer: for BH_Shadow. Return: 0 when it does not. Context: a hook's.
+ * The journal that the current task waits for when it waits for a @bit of a
+ * buffer. Return: 0 unless that is BH_Shadow. Context: a hook's.
  */
 u64 fgio_journal_of_shadow(int bit);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel locks: sleeps for one (contention_begin and _end, which all sleeping
- * locks emit when they cannot be had at once), and its holder.
+ * locks emit when they are contended), and its holder.
  *
  *	mutex			the owner, exactly
  *	rw_semaphore		its writer exactly; of its readers the last one that
- *				came, which the kernel remembers as a hint
- *	semaphore		the last taker, by probes: exact where one can
- *				hold it at a time
+ *				came, which the kernel records, advisory
+ *	semaphore		the last taker, by probes: exact where one task
+ *				can hold it at a time
  *	percpu_rw_semaphore	the last writer, by a probe; readers are counted
- *				per CPU and cannot be told
+ *				per CPU and not recorded
  */
 #include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
@@ -20,8 +20,8 @@
 #include <trace/events/lock.h>
 
 #include "base/foreign.h"
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/wait.h"
@@ -52,8 +52,8 @@ static u8 kind_of(unsigned int flags)
 }
 
 /*
- * A mutex that is not handed over says so again each time. Spinning locks say
- * so, too, fgio's own among them.
+ * A mutex that is not handed over emits it again each time. Spinning locks emit
+ * it, too, fgio's own among them.
  */
 static void on_contention_begin(void *data, void *lock, unsigned int flags)
 {
@@ -66,7 +66,7 @@ static void on_contention_begin(void *data, void *lock, unsigned int flags)
 }
 
 /*
- * Attached for as long as a wait may be recorded that it is to end. A semaphore
+ * Stays attached while waits that it has to end may be recorded. A semaphore
  * that was waited for has a new holder.
  */
 static void on_contention_end(void *data, void *lock, int error)
@@ -76,13 +76,13 @@ static void on_contention_end(void *data, void *lock, int error)
 	if (kind == FGIO_WAIT_NONE)
 		return;
 	if (kind == FGIO_WAIT_SEMAPHORE && !error)
-		fgio_helper_note((u64)lock, true);
+		fgio_waker_note((u64)lock, true);
 	fgio_wait_leave_object((u64)lock);
 }
 
 /*
- * down() and its kin. Callers that have to wait for it are noted when they got
- * it; this is the way of all takers of a lock of an XFS buffer.
+ * down() and its kin. Callers that have to wait are noted once they have the
+ * semaphore. All takers of the lock of an XFS buffer come here.
  */
 static void on_down(unsigned long function, unsigned long caller,
 		    struct ftrace_ops *operations, struct ftrace_regs *regs)
@@ -91,7 +91,7 @@ static void on_down(unsigned long function, unsigned long caller,
 
 	semaphore = (void *)fgio_ftrace_argument(regs, 0);
 	if (fgio_waits_matter() && READ_ONCE(semaphore->count))
-		fgio_helper_note((u64)semaphore, true);
+		fgio_waker_note((u64)semaphore, true);
 }
 
 static void on_down_write(unsigned long function, unsigned long caller,
@@ -99,10 +99,10 @@ static void on_down_write(unsigned long function, unsigned long caller,
 			  struct ftrace_regs *regs)
 {
 	if (fgio_waits_matter())
-		fgio_helper_note(fgio_ftrace_argument(regs, 0), true);
+		fgio_waker_note(fgio_ftrace_argument(regs, 0), true);
 }
 
-/* A mutex that is waited for is released. */
+/* Called when a mutex with waiters is released. */
 static int on_mutex_unlock(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
@@ -144,7 +144,7 @@ static u64 rwsem_holder(const struct rw_semaphore *lock)
 	return 0;
 }
 
-/* While the wait goes on, so that what is read is of that lock. */
+/* Reads the lock while the wait goes on, which keeps it. */
 static u64 holder(const struct fgio_walk_step *step)
 {
 	u64 object = step->wait->object;
@@ -175,7 +175,7 @@ static void blockers(const struct fgio_walk_step *step)
 		fgio_xfs_buffer_io(step);
 		fallthrough;
 	default:
-		identity = fgio_helper_last(step->wait->object);
+		identity = fgio_waker_last(step->wait->object);
 		fgio_walk_found(step->walk, fgio_name_identity(identity));
 	}
 }

@@ -7,14 +7,14 @@
  * keeps no other from an inode or a journal. Critical writers meet the kernel's
  * limit alone.
  *
- * A parked task also writes back, as the flusher would much later, and as
- * the non-critical task that it is. So nothing waits for the age at which the
- * flusher takes notice.
+ * A parked task also writes back, as the flusher would much later, with its own
+ * non-critical I/O. So dirty pages need not reach the age at which the flusher
+ * starts.
  *
- * What counts as a device is a bdi_writeback: a disk, or the part of it that
- * one cgroup writes to. Its speed is what the kernel sees it write
- * (wb->avg_write_bandwidth, mm/page-writeback.c): smoothed over some seconds,
- * and lower while foreground I/O takes its share, which is as it should be.
+ * A device here is a bdi_writeback: a disk, or the part of it that one cgroup
+ * writes to. Its speed is the kernel's measurement (wb->avg_write_bandwidth,
+ * mm/page-writeback.c): smoothed over some seconds, and lower while foreground
+ * I/O takes its share, as it should be.
  *
  * task_work_add() is exported by Debian's kernels, not by others; there this
  * mechanism stays off.
@@ -48,9 +48,9 @@
 #include "layers/pagecache.h"
 #include "who/presence.h"
 
-/* Dirty inodes that are looked at to find a file system to be written. */
+/* Dirty inodes that are searched for a file system to be written. */
 #define SCAN_MAX 256
-/* Pages after which a task that was parked is looked at again, at most. */
+/* The most pages after which a task that was parked is checked again. */
 #define POLL_PAGES 64
 
 static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
@@ -76,19 +76,19 @@ static const struct kernel_param_ops milliseconds_ops = {
 };
 
 module_param_cb(dirty_limit_percent, &percent_ops, &config.percent, 0644);
-MODULE_PARM_DESC(dirty_limit_percent, "dirty pages of non-critical writers, at most so much of memory (1)");
+MODULE_PARM_DESC(dirty_limit_percent, "share of memory that non-critical writers may dirty (1)");
 module_param_cb(dirty_limit_ms, &milliseconds_ops, &config.milliseconds, 0644);
-MODULE_PARM_DESC(dirty_limit_ms, "and at most what the device writes in this time; 0: no such limit (100)");
+MODULE_PARM_DESC(dirty_limit_ms, "dirty data of non-critical writers at most as the device writes in this time; 0: no such limit (100)");
 module_param_cb(dirty_park_max_ms, &milliseconds_ops, &config.park_max_ms,
 		0644);
-MODULE_PARM_DESC(dirty_park_max_ms, "a writer at the limit waits at most so long (200)");
+MODULE_PARM_DESC(dirty_park_max_ms, "longest time for which a writer at the dirty limit is parked (200)");
 
 /**
  * struct writer - a task that is parked, or will be at the end of its call
- * @work: what runs there
+ * @work: runs at_boundary() there
  * @node: in its bucket
  * @task: the task
- * @wb: what it wrote to; referenced
+ * @wb: the device that it wrote to; referenced
  * @pages: pages that it dirtied, as far as the kernel counted
  * @promoted: it became critical
  */
@@ -109,7 +109,7 @@ static struct bucket {
 	struct hlist_head writers;
 } buckets[1 << BUCKET_BITS];
 
-/* Writers that exist: the module must not go before them. */
+/* The number of writers: the module must not go before they end. */
 static atomic_t pending;
 static bool stopping;
 
@@ -117,7 +117,7 @@ static bool stopping;
  * struct cleaner - has the flusher write to one device, by hash
  * @work: runs in @workqueue
  * @wb: the device; referenced
- * @pages: how many
+ * @pages: the number of pages to write
  */
 static struct cleaner {
 	struct work_struct work;
@@ -126,7 +126,7 @@ static struct cleaner {
 } cleaners[BITS_PER_LONG];
 
 static struct workqueue_struct *workqueue;
-/* Cleaners that are at work, or whose device a parked writer writes to. */
+/* Cleaners that run, or whose device a parked writer writes to. */
 static unsigned long writing;
 
 static atomic64_t parked_ns;
@@ -181,7 +181,7 @@ void fgio_pagecache_totals(u64 *parked, u64 *promoted)
 	*promoted = atomic64_read(&promoted_writers);
 }
 
-/* --- How things are --------------------------------------------------- */
+/* --- Dirty pages and the limit ----------------------------------------- */
 
 static u64 pages_of(struct bdi_writeback *wb, enum wb_stat_item item,
 		    bool exactly)
@@ -190,8 +190,8 @@ static u64 pages_of(struct bdi_writeback *wb, enum wb_stat_item item,
 }
 
 /*
- * The kernel adds totalreserve_pages to what cannot be dirty, which modules do
- * not see: a hundredth or so of memory, of which one percent counts here.
+ * The kernel also excludes totalreserve_pages from dirtyable memory, which
+ * modules cannot read: about 1 % of memory, of which 1 % counts here.
  */
 static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
 					    bool exactly)
@@ -265,7 +265,7 @@ struct address_space *fgio_mapping_of_file(const struct file *file)
 	return below ? below->i_mapping : file->f_mapping;
 }
 
-/* The argument that is the file a system call writes to, or -1. */
+/* The argument that is the file to which a system call writes, or -1. */
 static int written_argument(void)
 {
 	if (in_compat_syscall())
@@ -291,8 +291,8 @@ static int written_argument(void)
 /*
  * The registers still hold the call that is about to return. Its file keeps
  * the file system mounted, which a reference to the inode alone would not.
- * Another thread may have closed it, and opened another one by that number:
- * then that one is written.
+ * Another thread may have closed it and opened another file by that number:
+ * then that file is written.
  */
 static u64 write_own(struct bdi_writeback *wb, u64 pages)
 {
@@ -339,8 +339,8 @@ static bool is_dirty_device(const struct inode *inode)
 
 /*
  * A file of a file system on this device, or the device itself with dirty
- * pages: referenced, its superblock entered. What is in the list cannot go
- * away while it is locked.
+ * pages: referenced, its superblock entered. Inodes in the list cannot go away
+ * while it is locked.
  */
 static struct inode *find_inode(struct bdi_writeback *wb)
 {
@@ -366,7 +366,7 @@ static struct inode *find_inode(struct bdi_writeback *wb)
 /*
  * The flusher takes the oldest files first, and waits until they are submitted.
  * Metadata that a journal is done with belongs to the device, not to the file
- * system. It comes when files did not suffice.
+ * system. It is written when the files did not suffice.
  */
 static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
 			     u64 pages)
@@ -415,12 +415,12 @@ static void clean(struct work_struct *work)
 }
 
 /*
- * One at a time for each device: or all would start at once what one does. A
- * writer's own file is written by itself, in its own name. For many small
- * files, and where the system call does not say which file it was (a page
- * fault), the flusher is called, from a thread that may wait for it.
+ * One task at a time for each device, so that parked writers do not all start
+ * the same writeback at once. A writer writes its own file itself. For many
+ * small files, and where the registers do not give the file (a page fault), the
+ * flusher is called, from a thread that may wait for it.
  *
- * Return: whether something was submitted by now.
+ * Return: whether pages were submitted by now.
  */
 static bool write_back(struct bdi_writeback *wb, u64 pages)
 {
@@ -446,7 +446,7 @@ static bool write_back(struct bdi_writeback *wb, u64 pages)
 
 /* --- At the boundary of the system call ------------------------------- */
 
-/* Any signal ends it: nothing is lost, the call has done its work. */
+/* Any signal ends the wait: nothing is lost, the call has done its work. */
 static bool must_stay(struct writer *writer)
 {
 	return !READ_ONCE(stopping) && !READ_ONCE(writer->promoted) &&
@@ -488,7 +488,7 @@ static void stay(struct writer *writer, u64 since_ns)
 	}
 }
 
-/* nr_dirtied_pause is how the kernel spaces its own looks at a writer. */
+/* nr_dirtied_pause: pages between two checks of a writer by the kernel. */
 static void park(struct writer *writer)
 {
 	u64 since_ns;
@@ -505,8 +505,8 @@ static void park(struct writer *writer)
 }
 
 /*
- * Once the writer is not counted any more the module may go, as soon as all
- * tasks have left its code: fgio_pagecache_exit() waits for that, too.
+ * Once the writer is not counted any more, the module may go when all tasks
+ * have left its code: fgio_pagecache_exit() waits for that, too.
  */
 static void drop_writer(struct writer *writer)
 {
@@ -538,11 +538,11 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 	struct device *owner = READ_ONCE(wb->bdi->owner);
 	struct gendisk *disk;
 
-	/* Network, FUSE, btrfs: what disks there are is not known here. */
+	/* Network, FUSE, btrfs: their disks are not known here. */
 	if (!owner)
 		return false;
 	disk = dev_to_disk(owner);
-	/* Stacked: most likely on disks that are ours, if there are any. */
+	/* Stacked: most likely on fgio's disks, if there are any. */
 	if (disk->fops->submit_bio)
 		return fgio_queues_exist();
 	return fgio_schedules(disk->queue);
@@ -552,9 +552,9 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 #define COMPAT_IOCTL 54
 
 /*
- * A driver may do what is due at the boundary long before: KVM does so each
- * time that a guest is about to run, inside of KVM_RUN and with the vCPU
- * locked. A guest whose memory is a file dirties its pages there.
+ * A driver may run task work long before the boundary: KVM does so each time
+ * that a guest is about to run, inside of KVM_RUN and with the vCPU locked. A
+ * guest whose memory is a file dirties its pages there.
  */
 static bool is_in_driver(void)
 {
@@ -564,7 +564,7 @@ static bool is_in_driver(void)
 }
 
 /*
- * Not where the task does not return to user space, must not be held up (memory
+ * False for tasks that do not return to user space, must not be held up (memory
  * reclaim, loop and NFS servers, a ring's workers), or asked not to wait.
  */
 bool fgio_may_be_parked(unsigned int flags)
@@ -576,7 +576,7 @@ bool fgio_may_be_parked(unsigned int flags)
 	       !is_in_driver() && !fgio_current_is_critical();
 }
 
-/* Only a task itself adds its writer: between both looks comes no other. */
+/* Only a task itself adds its writer: none comes between the two calls. */
 static bool has_writer(unsigned long pages)
 {
 	struct bucket *bucket = bucket_of((u64)current);
@@ -647,7 +647,7 @@ static int on_balance_dirty_pages(struct kretprobe_instance *instance,
 	return 1;
 }
 
-/* Called for each page or folio: only the kernel's own pace is looked at. */
+/* Called for each page or folio: checks as often as the kernel does. */
 static int on_ratelimited(struct kretprobe_instance *instance,
 			  struct pt_regs *regs)
 {
@@ -671,7 +671,7 @@ static struct fgio_hook hooks[] = {
 	FGIO_HOOK("balance_dirty_pages_ratelimited_flags", PAGECACHE,
 		  on_ratelimited, NULL, .fallback = true),
 #else
-	/* No such function: listed as what cannot be attached, with a reason. */
+	/* No such function: the list of hooks shows it with its reason. */
 	FGIO_HOOK("task_work_add is not exported", PAGECACHE, NULL, NULL),
 #endif
 	{}
@@ -710,9 +710,8 @@ static void wake_all(void)
 }
 
 /*
- * The hook is gone: no writer comes any more. A task in a system call that
- * takes long keeps its writer for as long, since nothing that modules may call
- * takes back what task_work_add() added.
+ * The hook is gone: no writer comes any more. A task in a long system call
+ * keeps its writer until the call ends: no exported function removes task work.
  */
 void fgio_pagecache_exit(void)
 {

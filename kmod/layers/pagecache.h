@@ -19,20 +19,19 @@ void fgio_pagecache_totals(u64 *parked_ns, u64 *promoted);
 bool fgio_may_be_parked(unsigned int flags);
 
 /*
- * Where the pages of a file are: of overlayfs, in the file below. Context: may
- * sleep; the caller holds the file.
+ * The mapping that has the pages of a file; in overlayfs, that of the file
+ * below. Context: may sleep; the caller holds the file.
  */
 struct address_space *fgio_mapping_of_file(const struct file *file);
 
 /*
- * Whether a device is under fgio. Reads what the caller's own file keeps alive:
- * the disk cannot go meanwhile.
+ * Whether a device is under fgio. The caller's own file keeps the disk alive.
  */
 bool fgio_wb_is_ours(struct bdi_writeback *wb);
 
 /*
- * Starts writing pages of a file back, as the flusher does: what is dirty, from
- * where the last one stopped. Return: pages that were submitted. Context: may
+ * Starts writeback of dirty pages of a file, as the flusher does, from the page
+ * where the last call stopped. Return: pages that were submitted. Context: may
  * sleep.
  */
 u64 fgio_write_mapping(struct address_space *mapping, u64 pages);

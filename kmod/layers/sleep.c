@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks sleep in futex(2) or semop(2), and for what.
+ * Sleeps in futex(2) and semop(2): the sleeping tasks and their objects.
  *
- * Whole pools of threads idle there, and their programs pass from one to the
- * other there all the time. So nothing is recorded for tasks that are not
- * foreground, and no function that sleeps is hooked for them: what a task
- * sleeps for is read from the registers of its system call, which stay as they
- * are while it sleeps.
+ * Whole pools of threads idle there, and programs switch between threads there
+ * all the time. So nothing is recorded for tasks that are not foreground, and
+ * no function that sleeps is hooked for them: the object is read from the
+ * registers of the task's system call, which do not change while it sleeps.
  *
  *	foreground tasks	when the scheduler takes them off a processor;
  *				the sleep ends when it runs them again
  *	other tasks		when the walk finds that one is in the way
  *
- * Of others the walk reads the stack of a task that may wake up, run and end
- * meanwhile. It reads without faulting, and believes what it read if the task
- * has not been on a processor in between: it counts its switches.
+ * For other tasks the walk reads the stack of a task that may wake up, run and
+ * end meanwhile. It reads without faulting, and uses the result only if the
+ * task has not been on a processor in between, by its count of context
+ * switches.
  */
 #include <linux/bitfield.h>
 #include <linux/sched.h>
@@ -35,7 +35,7 @@
 #include "who/presence.h"
 
 /**
- * struct sleep - what a task sleeps for, as its system call's arguments say
+ * struct sleep - a task's sleep, by the arguments of its system call
  * @kind: FGIO_WAIT_*
  * @object: as in struct fgio_wait
  * @detail: as in struct fgio_wait
@@ -49,8 +49,8 @@ struct sleep {
 /**
  * struct call - a system call that a task may sleep in
  * @mm: the task's
- * @arguments: as they were when it came in
- * @is_compat: of a 32-bit process
+ * @arguments: as they were at entry
+ * @is_compat: the call is of a 32-bit process
  */
 struct call {
 	const struct mm_struct *mm;
@@ -89,7 +89,7 @@ static enum fgio_futex_shape shape_of_value(u32 value, bool shared,
 	return shared && value ? FGIO_SHAPE_JOIN : FGIO_SHAPE_NONE;
 }
 
-/* futex(uaddr, futex_op, val, ...). Return: whether it sleeps at all. */
+/* futex(uaddr, futex_op, val, ...). Return: whether the operation sleeps. */
 static bool read_futex(const struct call *call, struct sleep *sleep)
 {
 	u32 operation = call->arguments[1];
@@ -153,7 +153,7 @@ static bool read_semop(const struct call *call, struct sleep *sleep)
 
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
-/* Return: what reads this system call; NULL when it is none of these. */
+/* Return: the reader of this system call; NULL when it has none. */
 static read_fn reader_of(int number, bool is_compat)
 {
 	if (is_compat)
@@ -215,7 +215,7 @@ static noinline void note_sleep(struct task_struct *task,
 
 /*
  * A task, which is current, is about to sleep. All threads come here, and few
- * of them get past the first questions. Context: the scheduler's.
+ * of them pass the first conditions. Context: the scheduler's.
  */
 static void fall_asleep(struct task_struct *task)
 {
@@ -227,8 +227,8 @@ static void fall_asleep(struct task_struct *task)
 }
 
 /*
- * Context: the run queue's lock is held and interrupts are off, so that nothing
- * here wakes a task, starts a timer, or reads memory that may fault.
+ * Context: the run queue's lock is held and interrupts are off: no code here
+ * may wake a task, start a timer, or read memory that may fault.
  */
 static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
@@ -252,8 +252,8 @@ static struct fgio_hook hooks[] = {
 };
 
 /*
- * The stack may be another task's by now, or none's: what was read counts if
- * this task has slept on.
+ * The stack may be another task's by now, or no task's: the registers count if
+ * this task still is in the same sleep.
  */
 static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 {
@@ -262,12 +262,12 @@ static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 	*seq = fgio_sleep_seq(task);
 	if (!*seq || !is_user_thread(task))
 		return false;
-	/* The registers are read between two looks at the task. */
+	/* The registers are read between the two reads of the seq. */
 	smp_rmb();
 	if (copy_from_kernel_nofault(&registers, task_pt_regs(task),
 				     sizeof(registers)))
 		return false;
-	/* With the one above. */
+	/* As above. */
 	smp_rmb();
 	return fgio_sleep_seq(task) == *seq && read_call(task, &registers, sleep);
 }

@@ -4,18 +4,19 @@
  * lately, and the task that lowered it last.
  *
  * They serve as locks and as conditions. The task that lowers a lock holds it,
- * and raises it later; a condition is raised by another task than lowers it.
- * Which of the two a semaphore is shows in whether the task that lowered it
- * last is known to raise it, too: then that task alone is in the way. Otherwise
- * those that raised it lately are, and the one that lowered it last in case it
- * is a lock that was not released yet.
+ * and raises it later; one task lowers a condition and another raises it. A
+ * semaphore is a lock if the task that lowered it last is known to raise it,
+ * too: then that task alone is in the way. Otherwise the tasks that raised it
+ * lately are in the way, and the one that lowered it last in case it is a lock
+ * that was not released yet.
  *
- * A lock may also be one that is raised from zero to be taken: a wait for zero
- * is for the task that raised it last.
+ * A lock may also be taken by raising it from zero: a wait for zero is for the
+ * task that raised it last.
  *
- * sleep.c finds the sleepers. Acts are noted where the kernel does what a call
- * asks for: for the caller, or for a sleeper, by the task that lets it go on.
- * No task sleeps there, so that sleepers take no place among the hook's calls.
+ * sleep.c finds the sleepers. Acts are noted where the kernel performs the
+ * operations of a call: for the caller, or for a sleeper, by the task that lets
+ * it go on. No task sleeps there, so sleepers take no place among the hook's
+ * calls.
  */
 #include <linux/bitfield.h>
 #include <linux/hash.h>
@@ -26,8 +27,8 @@
 #include <linux/sem.h>
 #include <linux/uaccess.h>
 
-#include "base/helper.h"
 #include "base/hook.h"
+#include "base/waker.h"
 #include "fgio_private.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -48,7 +49,7 @@ static u64 object_of(const struct ipc_namespace *namespace, s32 semid,
 
 /* --- acts ------------------------------------------------------------- */
 
-/* What entry leaves for exit. */
+/* Passed from entry to exit. */
 struct attempt {
 	const struct sem_array *array;
 	const struct sem_queue *call;
@@ -70,7 +71,7 @@ static int enter_attempt(struct kretprobe_instance *instance,
 }
 
 /*
- * A call is kept on its caller's stack, and names the caller when that sleeps.
+ * A call lies on its caller's stack, and names the caller when that sleeps.
  * Context: the array is locked, so that its sleepers sleep on.
  */
 static struct task_struct *caller_of(const struct sem_queue *call)
@@ -82,9 +83,9 @@ static struct task_struct *caller_of(const struct sem_queue *call)
 static void note(struct task_struct *task, u64 object, int change)
 {
 	if (change < 0)
-		fgio_helper_note_for(task, object | LOWERED);
+		fgio_waker_note_for(task, object | LOWERED);
 	else if (change > 0)
-		fgio_helper_note_for(task, object);
+		fgio_waker_note_for(task, object);
 }
 
 static int leave_attempt(struct kretprobe_instance *instance,
@@ -95,7 +96,7 @@ static int leave_attempt(struct kretprobe_instance *instance,
 	const struct nsproxy *proxy = current->nsproxy;
 	int count, i;
 
-	/* It has to wait, or is refused; or a task that ends undoes its own. */
+	/* It has to wait, or is refused; or an exiting task undoes its own. */
 	if ((int)regs_return_value(regs) || !proxy)
 		return 0;
 	count = min_t(int, call->nsops, FGIO_SEMOP_MAX);
@@ -112,13 +113,13 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* --- what is in the way ----------------------------------------------- */
+/* --- blockers --------------------------------------------------------- */
 
 /**
  * struct finding - semaphores that a task may sleep for
- * @count: how many
+ * @count: their number
  * @object: of each
- * @for_zero: whether it waits for zero there
+ * @for_zero: whether the task waits for zero there
  */
 struct finding {
 	u32 count;
@@ -126,7 +127,7 @@ struct finding {
 	bool for_zero[FGIO_SEMOP_MAX];
 };
 
-/* Return: NULL when the task ends. The address alone is of use. */
+/* Return: NULL when the task is exiting. Only the address may be used. */
 static const struct ipc_namespace *namespace_of(struct task_struct *task)
 {
 	const struct ipc_namespace *namespace = NULL;
@@ -138,7 +139,7 @@ static const struct ipc_namespace *namespace_of(struct task_struct *task)
 	return namespace;
 }
 
-/* The operations may have changed since the call, if its process errs. */
+/* The process may have changed the operations since the call. */
 static void look_around(struct task_struct *waiter,
 			const struct fgio_wait *wait, void *data)
 {
@@ -185,12 +186,12 @@ static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 
 	fgio_watch_for(step, object);
 	if (for_zero) {
-		find(step, fgio_helper_last(object));
+		find(step, fgio_waker_last(object));
 		return;
 	}
 	fgio_watch_for(step, object | LOWERED);
-	count = fgio_helper_list(object, fgio_helper_window_ns(), raised);
-	lowered = fgio_helper_last(object | LOWERED);
+	count = fgio_waker_list(object, fgio_waker_window_ns(), raised);
+	lowered = fgio_waker_last(object | LOWERED);
 	find(step, lowered);
 	if (is_among(lowered, raised, count))
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between sleep.c, which finds out that a task sleeps in semop(2), and
- * sysvsem.c, which knows what for.
+ * Between sleep.c, which finds tasks that sleep in semop(2), and sysvsem.c,
+ * which finds the semaphores.
  *
- * A sleep's object is where the operations are in the task's memory, and how
- * many of them are looked at; its detail is the set's number.
+ * A sleep's object is the address of the operations in the task's memory, with
+ * the number of them that are read; its detail is the set's number.
  */
 #ifndef FGIO_SYSVSEM_H
 #define FGIO_SYSVSEM_H
@@ -13,7 +13,7 @@
 
 #include "graph/layer.h"
 
-/* Operations of one call that are looked at; more than one is rare. */
+/* Operations of one call that are read; more than one is rare. */
 #define FGIO_SEMOP_MAX 8U
 
 #define FGIO_SEMOP_ADDRESS GENMASK_ULL(56, 0)

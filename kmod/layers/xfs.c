@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XFS: waits for its log or for a metadata buffer, and what is in their way.
+ * XFS: waits for its log or for a metadata buffer, and their blockers.
  *
  *	xlog_cil_force_seq		a checkpoint to be written to the log
  *					(fsync): by a worker
@@ -13,26 +13,26 @@
  *	__xfs_buf_submit		a buffer under I/O
  *
  * All are real functions in 6.1 and 6.12. A worker writes a checkpoint: it is
- * known by history, as the one that ordered its writes to the log last. Its
- * xlog_cil_push_work() itself does not show whose log it works on; the first
- * thing that it may wait for, and that is not a lock, is hooked.
+ * known by history, as the task that ordered its writes to the log last. Its
+ * function, xlog_cil_push_work(), does not show the log; so the first function
+ * in which it may wait, other than for a lock, is hooked.
  *
  * Left out:
  *	xfs_log_force(_seq): they wait in functions that are hooked.
  *	xlog_cil_commit, where a transaction may wait for a checkpoint that has
  *		grown too large: the wait is inlined into the path of every
  *		transaction and cannot be told from it.
- *	xfs_buf_wait_unpin, __xfs_iunpin_wait: for the log, but which one is in
- *		XFS' private types. Writeback of metadata waits there, and
- *		xfsaild forces the log before it does.
+ *	xfs_buf_wait_unpin, __xfs_iunpin_wait: for a log that only XFS' private
+ *		types name. Writeback of metadata waits there, and xfsaild
+ *		forces the log before it does.
  *	busy extents: wait for discards and for the log, likewise.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "base/helper.h"
 #include "base/mechanism.h"
+#include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -43,9 +43,9 @@
 
 /*
  * How XFS' private types begin, the same in 6.1 and 6.12 (fs/xfs/xfs_log_priv.h
- * and xfs_trans_priv.h). They refer to each other, which is checked before
- * anything is believed: a kernel where they differ has no helpers here, and no
- * harm is done.
+ * and xfs_trans_priv.h). They refer to each other, which is checked before they
+ * are used: in a kernel where they differ no blockers are found, and no harm is
+ * done.
  */
 struct log_start {
 	void *mount;
@@ -71,20 +71,20 @@ struct log_buffer_start {
 };
 
 /*
- * Where in a buffer its lock is (fs/xfs/xfs_buf.h, the same in 6.1 and 6.12). A
- * buffer is only ever compared with what bios say that they are for: elsewhere,
- * and for semaphores that are in no buffer, none is found.
+ * Offset of the lock in a buffer (fs/xfs/xfs_buf.h, the same in 6.1 and 6.12).
+ * A buffer's address is only compared with bi_private of bios: with another
+ * layout, and for semaphores that are in no buffer, no I/O is found.
  */
 #define BUFFER_SEMAPHORE 32
 
-/* In the detail of FGIO_WAIT_XFS_LOG: what makes it end. */
+/* In the detail of FGIO_WAIT_XFS_LOG: the event that ends the wait. */
 enum log_wait {
 	LOG_WRITES,
 	LOG_WORKER,
 	LOG_SPACE,
 };
 
-/* Whether a log and its list of committed items belong together. */
+/* Whether a log and its list of committed items refer to each other. */
 static bool is_log(const struct log_start *log)
 {
 	struct log_start *back;
@@ -135,7 +135,7 @@ static int on_force_writes(struct kretprobe_instance *instance,
 			       regs_get_kernel_argument(regs, 0), LOG_WRITES);
 }
 
-/* Context: l_icloglock is held. Often inside of a wait for the same log. */
+/* Context: l_icloglock is held. Often within a wait for the same log. */
 static int on_wait_on_buffer(struct kretprobe_instance *instance,
 			     struct pt_regs *regs)
 {
@@ -157,7 +157,7 @@ static int on_get_space_in_buffer(struct kretprobe_instance *instance,
 
 	if (!fgio_waits_matter())
 		return 1;
-	fgio_helper_note(log, true);
+	fgio_waker_note(log, true);
 	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WRITES);
 }
 
@@ -172,7 +172,7 @@ static int on_order_checkpoints(struct kretprobe_instance *instance,
 				 regs_get_kernel_argument(regs, 0));
 	if (!log)
 		return 1;
-	fgio_helper_note(log, true);
+	fgio_waker_note(log, true);
 	return fgio_hook_enter(instance, FGIO_WAIT_XFS_LOG, log, LOG_WORKER);
 }
 
@@ -217,7 +217,7 @@ static struct fgio_hook hooks[] = {
 
 /*
  * The thread that pushes a log's tail lives as long as the file system is
- * mounted, which a task that waits for the log keeps so.
+ * mounted. A task that waits for the log keeps it mounted.
  */
 static u64 pusher_of(const struct log_start *log)
 {
@@ -252,17 +252,18 @@ static void log_blockers(const struct fgio_walk_step *step)
 		find_pusher(step);
 		return;
 	}
-	fgio_target_add(step, FGIO_TARGET_XFS_LOG, log, 0, 0);
+	fgio_wanted_add(step, FGIO_WANTED_XFS_LOG, log, 0, 0);
 	if (step->wait->detail == LOG_WORKER)
 		fgio_found_by_history(step, log, NULL);
 }
 
 /*
- * Its bios point to it by bi_private (fs/xfs/xfs_buf.c, xfs_buf_ioapply_map()).
+ * bi_private of its bios points to it (fs/xfs/xfs_buf.c,
+ * xfs_buf_ioapply_map()).
  */
 static void add_buffer(const struct fgio_walk_step *step, u64 buffer)
 {
-	fgio_target_add(step, FGIO_TARGET_PRIVATE, buffer, 0, 0);
+	fgio_wanted_add(step, FGIO_WANTED_PRIVATE, buffer, 0, 0);
 }
 
 void fgio_xfs_buffer_io(const struct fgio_walk_step *step)

@@ -11,7 +11,7 @@
  *
  * A buffer's lock is a semaphore, which the buffer's I/O holds until it is
  * done. The function that takes it is called for each use of a buffer, and is
- * not hooked: lock.c sees the wait, and knows the task that took it last.
+ * not hooked: lock.c sees the wait and the task that took the lock last.
  *
  * Context: the walk's thread.
  */

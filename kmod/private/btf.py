@@ -17,7 +17,7 @@ ANONYMOUS = "(anon)"
 
 
 class BtfError(Exception):
-    """The BTF cannot be read, or lacks what was asked for."""
+    """The BTF cannot be read, or lacks a type."""
 
 
 def canonical(text: str) -> str:

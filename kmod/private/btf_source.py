@@ -20,7 +20,7 @@ from pathlib import Path
 
 
 class SourceError(Exception):
-    """No usable BTF; the text says what was tried and what to do."""
+    """No usable BTF; the text lists the places that were tried, and the remedy."""
 
 
 # Offsets in the setup header of an x86 kernel image (Documentation/arch/x86/boot.rst).
@@ -125,7 +125,7 @@ def image_candidates(kdir: Path, release: str) -> list[Path]:
 def find(kdir: Path, cache_dir: Path, explicit: str | None = None) -> Path:
     """A file that bpftool can read and that describes the kernel of `kdir`.
 
-    `cache_dir` takes what must be extracted from a compressed image.
+    `cache_dir` receives BTF that is extracted from a compressed image.
     """
     if explicit:
         return explicit_source(Path(explicit), cache_dir)

@@ -35,12 +35,12 @@ What to do:
 
 
 class UnsupportedKernelError(Exception):
-    """The kernel differs from what expected.toml allows."""
+    """The kernel is none of those that expected.toml allows."""
 
 
 @dataclass
 class Findings:
-    """What the comparison of a kernel with expected.toml gave."""
+    """Result of comparing a kernel with expected.toml."""
 
     macros: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
@@ -164,7 +164,7 @@ def changed_functions(kernel: Btf, expected: dict) -> list[str]:
 
 
 class PublicHeaders:
-    """What the headers package declares itself, and the private header must leave alone."""
+    """Names that the headers package declares itself, which the private header leaves out."""
 
     def __init__(self, folders: list[Path]) -> None:
         self._texts = [

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("FGIO_CACHE", ROOT / "build/cache")) / "kernel"
 EXPECTED = tomllib.loads(generate.EXPECTED.read_text())
 
-# What sets each kernel generation apart, by the kernel's own history.
+# The differences between kernel generations, by the kernel's own history.
 MACROS = {
     "6.12": {
         "FGIO_HAVE_ALLOC_DATA_CACHED_RQS",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Every difference between the supported kernels (6.1, 6.12) that the lab's disk meets. */
+/* All differences between the supported kernels (6.1, 6.12) for the lab's disk. */
 #ifndef SIMDISK_COMPAT_H
 #define SIMDISK_COMPAT_H
 
@@ -14,7 +14,7 @@
 #define BLK_MQ_F_SHOULD_MERGE 0
 #endif
 
-/* What a disk tells the block layer; sizes in bytes or sectors as the names say. */
+/* Limits that a disk reports to the block layer, in the units of their names. */
 struct disk_limits {
 	unsigned int physical_block_bytes;
 	unsigned int max_sectors;

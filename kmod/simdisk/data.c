@@ -9,8 +9,8 @@
 #include "data.h"
 
 /*
- * In virtual time copying is what this driver costs the guest's CPU. memcpy() may be one byte per
- * instruction (rep movsb); this is eight.
+ * In virtual time copying is this driver's cost to the guest's CPU. memcpy() may copy one byte per
+ * instruction (rep movsb); this copies eight.
  */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
@@ -36,7 +36,7 @@ static void zero_words(void *to, size_t bytes)
 
 /* ---- guest memory ---- */
 
-/* The page at @index, allocated if need be; @zeroed when not all of it will be written at once. */
+/* The page at @index, allocated if need be; @zeroed when the caller writes only a part of it. */
 static struct page *memory_page(struct disk_data *data, pgoff_t index, gfp_t gfp, bool zeroed)
 {
 	struct page *page = xa_load(&data->pages, index);
@@ -52,7 +52,7 @@ static struct page *memory_page(struct disk_data *data, pgoff_t index, gfp_t gfp
 	present = xa_cmpxchg(&data->pages, index, NULL, page, gfp | __GFP_NOWARN);
 	if (!present)
 		return page;
-	/* Somebody else wrote another sector of the page first, or there is no memory. */
+	/* Another request wrote a sector of the page first, or there is no memory. */
 	__free_page(page);
 	return xa_is_err(present) ? NULL : present;
 }
@@ -75,7 +75,7 @@ static void memory_populate(struct work_struct *work)
 	blk_mq_run_hw_queues(data->queue, true);
 }
 
-/* One request's pages are found at a time; others ask again when the queue runs. */
+/* Pages are allocated for one request at a time; others retry when the queue runs. */
 static blk_status_t memory_wanted(struct disk_data *data, struct request *rq)
 {
 	pgoff_t first = blk_rq_pos(rq) >> PAGE_SECTORS_SHIFT;
@@ -135,7 +135,7 @@ static void memory_zero(struct disk_data *data, u64 position, u64 bytes)
 	unsigned long index;
 	struct page *page;
 
-	/* A copy of another request, of this very page, may be going on: it has RCU's protection. */
+	/* Another request may be copying from or to the same page, under RCU. */
 	if (first < beyond) {
 		xa_for_each_range(&data->pages, index, page, first, beyond - 1) {
 			xa_erase(&data->pages, index);
@@ -205,7 +205,7 @@ int disk_data_init_backing(struct disk_data *data, const char *path)
 	if (error) {
 		pr_err("simdisk: cannot open backing=%s (error %d); give an unused block device such as /dev/pmem1\n",
 		       path, error);
-		/* insmod calls ENOENT an unknown symbol. */
+		/* insmod reports ENOENT as an unknown symbol. */
 		return error == -ENOENT ? -ENODEV : error;
 	}
 	data->sectors = bdev_nr_sectors(data->opened.bdev) & ~(u64)(PAGE_SECTORS - 1);

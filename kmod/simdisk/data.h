@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a disk's data is: in pages allocated as they are written, or in persistent memory. */
+/* A disk's data: in pages allocated as they are written, or in persistent memory. */
 #ifndef SIMDISK_DATA_H
 #define SIMDISK_DATA_H
 
@@ -19,8 +19,8 @@ struct disk_data {
 	spinlock_t wanted_lock;		/* protects wanted_* and waits */
 	pgoff_t wanted_first;
 	unsigned long wanted_count;
-	u64 waits;			/* requests turned away for want of memory */
-	struct request_queue *queue;	/* to run when populate has pages, or NULL */
+	u64 waits;			/* requests deferred for lack of memory */
+	struct request_queue *queue;	/* to run when populate has allocated pages, or NULL */
 	/* Backing device: all of it in the kernel's address space. */
 	struct compat_bdev opened;
 	struct dax_device *dax;
@@ -31,20 +31,20 @@ struct disk_data {
 void disk_data_init_memory(struct disk_data *data, u64 sectors);
 
 /*
- * Opens the block device @path, exclusively, and takes its size. Only devices with direct access
- * will do (/dev/pmemN). Returns 0 or a negative error, after a message. Process context.
+ * Opens the block device @path, exclusively, and takes its size. It must have direct access
+ * (/dev/pmemN). Returns 0 or a negative error, after a message. Process context.
  */
 int disk_data_init_backing(struct disk_data *data, const char *path);
 
-/* Lets go of the request queue, which must have no requests any more. Process context. */
+/* Drops the request queue, which must have no requests any more. Process context. */
 void disk_data_stop(struct disk_data *data);
 
-/* Gives everything back. The disk must be gone. Process context. */
+/* Frees all data. The disk must be gone. Process context. */
 void disk_data_destroy(struct disk_data *data);
 
 /*
  * Moves the data of @rq, which must lie on the disk. Does not sleep. BLK_STS_RESOURCE: no memory
- * right now, pages are being found and the queue will be run again.
+ * now; pages are being allocated, and the queue will be run again.
  */
 blk_status_t disk_data_transfer(struct disk_data *data, struct request *rq);
 

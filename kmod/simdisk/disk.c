@@ -288,7 +288,7 @@ struct disk *disk_create(unsigned int number, const struct simdisk_parameters *p
 	return disk;
 }
 
-/* Also undoes a creation that got stuck half-way. */
+/* Also undoes a creation that failed half-way. */
 void disk_destroy(struct disk *disk)
 {
 	disk_stats_remove(disk);

@@ -14,13 +14,13 @@
 struct dentry;
 struct platform_device;
 
-/* What completed commands of one kind add up to. */
+/* Totals of completed commands of one kind. */
 struct disk_counter {
 	u64 count;
 	u64 sectors;
-	u64 service_ns;		/* from the driver's hands to completion, by the model */
+	u64 service_ns;		/* from submission to completion, by the model */
 	u64 max_ns;
-	u64 high;		/* had priority */
+	u64 high;		/* commands with priority */
 };
 
 struct disk_command {
@@ -52,14 +52,14 @@ struct disk {
 };
 
 /*
- * Makes /dev/simdisk@number. With @backing, that device holds the data and says the size, else
+ * Makes /dev/simdisk@number. With @backing, that device holds the data and sets the size, else
  * @sectors of guest memory. @parameters must be complete; they are checked here, with a message.
  * Returns the disk or an ERR_PTR. Process context.
  */
 struct disk *disk_create(unsigned int number, const struct simdisk_parameters *parameters,
 			 u64 sectors, const char *backing, u64 seed);
 
-/* Removes a disk that nobody has open. Waits for commands under way. Process context. */
+/* Removes a disk that is not open. Waits for commands under way. Process context. */
 void disk_destroy(struct disk *disk);
 
 /*

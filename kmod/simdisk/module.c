@@ -22,7 +22,7 @@ MODULE_PARM_DESC(size_mib, "Size of a disk in guest memory in MiB, allocated as 
 
 static char *backing = "";
 module_param(backing, charp, 0444);
-MODULE_PARM_DESC(backing, "Persistent-memory device that holds the data instead, for example /dev/pmem1");
+MODULE_PARM_DESC(backing, "Persistent-memory device that holds the data in place of guest memory, for example /dev/pmem1");
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
@@ -38,7 +38,7 @@ MODULE_PARM_DESC(queue_depth, "Commands per queue, 1 to 1024; hdd and ssd up to 
 
 static bool ncq_prio = true;
 module_param(ncq_prio, bool, 0444);
-MODULE_PARM_DESC(ncq_prio, "Whether hdd and ssd have NCQ priority, off until device/ncq_prio_enable says otherwise (default Y)");
+MODULE_PARM_DESC(ncq_prio, "Whether hdd and ssd have NCQ priority, off until device/ncq_prio_enable is set (default Y)");
 
 static struct disk *disks[MAX_DISKS];
 
@@ -82,7 +82,7 @@ static void destroy_disks(void)
 
 	for (i = 0; i < MAX_DISKS && disks[i]; i++)
 		disk_destroy(disks[i]);
-	/* Discarded pages are given back by RCU, in this module's code. */
+	/* RCU frees discarded pages by a callback in this module. */
 	rcu_barrier();
 	disk_stats_exit();
 }

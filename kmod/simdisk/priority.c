@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NCQ priority as the drivers of SATA disks have it: off until somebody writes
- * device/ncq_prio_enable, then the real-time class is high (libata-sata.c and
- * ata_build_rw_tf() of libata-core.c). The device is there for these two files.
+ * NCQ priority as the drivers of SATA disks have it: off until
+ * device/ncq_prio_enable is written, then the real-time class is high
+ * (libata-sata.c and ata_build_rw_tf() of libata-core.c). The device exists for
+ * these two files.
  */
 #include <linux/ioprio.h>
 #include <linux/kstrtox.h>
@@ -91,7 +92,7 @@ void disk_device_destroy(struct disk *disk)
 		platform_device_unregister(disk->device);
 }
 
-/* Reads and writes alone are NCQ commands. */
+/* Only reads and writes are NCQ commands. */
 bool disk_has_priority(const struct disk *disk, struct request *rq)
 {
 	return READ_ONCE(disk->priority_enabled) &&

@@ -9,9 +9,9 @@
  * or syncs a file that foreground tasks synced lately is therefore foreground
  * itself until its system call has returned.
  *
- * The registers of the system call say which one it is and for which file, so
- * nothing is noted of tasks, and nothing has to be taken back. What is noted of
- * files is the address of their pages, which is never followed.
+ * The registers of the system call give its number and its file, so nothing is
+ * recorded per task, and nothing has to be undone. Files are recorded by the
+ * address of their address_space, which is never followed.
  */
 #include <linux/compat.h>
 #include <linux/fdtable.h>
@@ -26,16 +26,16 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#include "base/helper.h"
 #include "base/mechanism.h"
+#include "base/waker.h"
 #include "compat/compat.h"
 #include "who/commit.h"
 #include "who/presence.h"
 
-/* Other waits have helpers by the same address. */
+/* Keeps these wakers apart from those of waits for the same address. */
 #define SYNCED 1ULL
 
-/* When a foreground task synced any file; 0 for never. */
+/* Time of the last sync of any file by a foreground task; 0 for never. */
 static u64 synced_ns;
 
 static bool has_system_call(void)
@@ -62,10 +62,9 @@ static bool writes_or_syncs(int call)
 }
 
 /*
- * The file is looked up as it is now, without a reference, since hooks are not
- * where the last one may be dropped: under RCU its memory stays that of a file.
- * Another thread may have closed it, and opened another one by that number,
- * which is then taken for it.
+ * Looks the file up now and takes no reference, since a hook may not drop the
+ * last one: under RCU its memory stays that of a file. Another thread may have
+ * closed it and opened another file by that number, which is then taken for it.
  */
 static u64 mapping_of_file(unsigned int number)
 {
@@ -82,7 +81,7 @@ static u64 mapping_of_file(unsigned int number)
 	return mapping;
 }
 
-/* Return: the file that the current task writes to or syncs; 0: neither. */
+/* Return: the file that the current task writes or syncs; 0: none. */
 static u64 mapping_of_call(void)
 {
 	unsigned long arguments[6];
@@ -101,11 +100,11 @@ static bool was_synced_within(u64 mapping, u64 window_ns)
 {
 	u64 identities[FGIO_WAKERS];
 
-	return fgio_helper_list(mapping | SYNCED, window_ns, identities);
+	return fgio_waker_list(mapping | SYNCED, window_ns, identities);
 }
 
 /*
- * Whether a file is one of overlayfs, whose pages belong to the file below. The
+ * Whether a file is in overlayfs, where pages belong to the file below. The
  * file may be closed by now.
  */
 static bool is_overlay(u64 of_call)
@@ -123,13 +122,13 @@ static bool is_overlay(u64 of_call)
 
 static void note_synced(u64 mapping)
 {
-	fgio_helper_watch(mapping | SYNCED, current);
-	fgio_helper_note(mapping | SYNCED, false);
+	fgio_waker_watch(mapping | SYNCED, current);
+	fgio_waker_note(mapping | SYNCED, false);
 }
 
 /*
- * Of overlayfs both files are noted: others may write to either. What it waits
- * for in its own call is its own file below.
+ * In overlayfs both files are noted, since others may write to either. The task
+ * waits for @mapping, the file below that of its system call.
  */
 void fgio_commit_note(const struct address_space *mapping)
 {
@@ -148,7 +147,7 @@ void fgio_commit_note(const struct address_space *mapping)
 
 bool fgio_current_commits(void)
 {
-	u64 window_ns = fgio_helper_window_ns();
+	u64 window_ns = fgio_waker_window_ns();
 	u64 last_ns = READ_ONCE(synced_ns);
 	u64 mapping;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whether the current task is a foreground task, by all that tells. */
+/* Whether the current task is a foreground task, by all criteria. */
 #include <linux/iocontext.h>
 #include <linux/ioprio.h>
 #include <linux/module.h>
@@ -13,7 +13,7 @@
 
 static bool foreground_ioprio = true;
 module_param(foreground_ioprio, bool, 0644);
-MODULE_PARM_DESC(foreground_ioprio, "best-effort level 0, which everybody may choose, is critical while no cgroups are listed (Y)");
+MODULE_PARM_DESC(foreground_ioprio, "I/O priority best-effort 0, which every user may choose, is critical while no cgroups are listed (Y)");
 
 bool fgio_ioprio_is_trusted(u16 ioprio)
 {
@@ -22,7 +22,8 @@ bool fgio_ioprio_is_trusted(u16 ioprio)
 }
 
 /*
- * A user's task that has a foreground I/O priority, as far as that is trusted.
+ * Whether the current task is a user's and has a foreground I/O priority that
+ * is trusted.
  */
 static bool has_foreground_ioprio(void)
 {

@@ -6,9 +6,9 @@
 #include <linux/types.h>
 
 /*
- * Whether an I/O priority that counts as critical is believed: all users may
- * choose best-effort level 0, so it is no way past the list of cgroups. The
- * real-time class takes a privilege. Context: any.
+ * Whether a critical I/O priority counts. All users may choose best-effort
+ * level 0, so it does not count while cgroups are listed. The real-time class
+ * takes a privilege and always counts. Context: any.
  */
 bool fgio_ioprio_is_trusted(u16 ioprio);
 
@@ -19,7 +19,8 @@ bool fgio_ioprio_is_trusted(u16 ioprio);
 bool fgio_current_serves_requests(void);
 
 /*
- * The same, or by what its system call is at (who/commit.h). Context: a task's.
+ * The same, or its system call writes or syncs a file that foreground tasks
+ * sync (who/commit.h). Context: a task's.
  */
 bool fgio_current_is_foreground(void);
 

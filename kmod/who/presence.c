@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When foreground tasks come and go, and what is to be told of it. */
+/* Counts foreground tasks, and has hooks attached while there are any. */
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
@@ -10,7 +10,7 @@ bool fgio_waits_matter_now;
 static struct delayed_work *work;
 static unsigned int foreground_count;
 
-/* Jiffies when foreground I/O by priority was seen last; 0 for never. */
+/* Time in jiffies of the last foreground I/O by priority; 0 for never. */
 static unsigned long foreground_ioprio_at;
 
 unsigned int fgio_foreground_count(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Foreground tasks: the table of threads that have a tag or a section
- * word (word.c), or that declared a wait (layers/hint.c).
+ * Foreground tasks: the table of threads that have a tag or a thread flag
+ * (thread_flag.c), or that declared a wait (layers/declared_wait.c).
  *
  * An entry belongs to a thread (its task_struct, which execve() keeps and
  * fork() does not share) and ends with it, at sched_process_exit. The table
@@ -17,32 +17,32 @@
 #include "base/tracepoint.h"
 #include "who/presence.h"
 #include "who/tag.h"
+#include "who/thread_flag.h"
 #include "who/trust.h"
-#include "who/word.h"
 
 #define TAG_BITS 12
 
 /**
- * struct tag_entry - what was said of a thread
+ * struct tag_entry - the tag and the flag of a thread
  * @node: in tags
  * @task: the thread
  * @tag: its tag
- * @word: its section word, or NULL
- * @tied: in fgio_words.tied, when it has a word
- * @charge: what it takes from limits; foreground when may_be_foreground()
+ * @flag: its thread flag, or NULL
+ * @tied: in fgio_thread_flags.tied, when it has a flag
+ * @charge: its charge to limits; foreground when may_be_foreground()
  * @rcu: frees it
  */
 struct tag_entry {
 	struct hlist_node node;
 	struct task_struct *task;
 	enum fgio_thread_tag tag;
-	const struct fgio_word __rcu *word;
+	const struct fgio_word __rcu *flag;
 	struct hlist_node tied;
 	struct fgio_charge charge;
 	struct rcu_head rcu;
 };
 
-/* Memory that a claim may need, obtained before the lock. */
+/* Memory that a claim may need, allocated before the lock is taken. */
 struct fresh {
 	struct tag_entry *entry;
 	struct fgio_account *account;
@@ -51,7 +51,7 @@ struct fresh {
 static DEFINE_HASHTABLE(tags, TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
-unsigned int fgio_tags_set;
+unsigned int fgio_tag_entries;
 static struct tracepoint *exit_tracepoint;
 static void (*thread_ends)(void);
 
@@ -59,7 +59,7 @@ static unsigned int tags_max = 65536;
 module_param(tags_max, uint, 0444);
 MODULE_PARM_DESC(tags_max, "threads that can be tagged at once (65536)");
 
-/* Whether its place in the table is taken at all. Context: any. */
+/* Whether any task is in the same bucket of the table. Context: any. */
 static bool may_have_entry(const struct task_struct *task)
 {
 	return !hlist_empty(&tags[hash_min((unsigned long)task, TAG_BITS)]);
@@ -76,14 +76,14 @@ static struct tag_entry *find_entry(struct task_struct *task)
 	return NULL;
 }
 
-/* A word that says something counts before the tag. Context: under RCU. */
+/* A flag that holds a class overrules the tag. Context: under RCU. */
 static enum fgio_thread_tag judge(const struct tag_entry *entry)
 {
-	const struct fgio_word *word = rcu_dereference(entry->word);
+	const struct fgio_word *flag = rcu_dereference(entry->flag);
 	enum fgio_thread_tag said = FGIO_THREAD_UNTAGGED;
 
-	if (word)
-		said = fgio_word_says(word);
+	if (flag)
+		said = fgio_thread_flag_class(flag);
 	return said != FGIO_THREAD_UNTAGGED ? said : READ_ONCE(entry->tag);
 }
 
@@ -102,30 +102,30 @@ enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 	return tag;
 }
 
-/* What follows, up to clear_tag(), runs under the lock. */
+/* All functions from here to clear_tag() run under the lock. */
 
-/* A word changes unseen: its thread may become one at any moment. */
+/* A flag changes unseen: its thread may become foreground at any moment. */
 static bool may_be_foreground(const struct tag_entry *entry)
 {
-	return rcu_access_pointer(entry->word) ||
+	return rcu_access_pointer(entry->flag) ||
 	       entry->tag == FGIO_THREAD_FOREGROUND;
 }
 
 static void set_entry(struct tag_entry *entry, enum fgio_thread_tag tag,
-		      const struct fgio_word *word)
+		      const struct fgio_word *flag)
 {
 	bool was = may_be_foreground(entry);
 
 	WRITE_ONCE(entry->tag, tag);
-	rcu_assign_pointer(entry->word, word);
+	rcu_assign_pointer(entry->flag, flag);
 	fgio_foreground_recount(was, may_be_foreground(entry));
 	if (!may_be_foreground(entry))
-		fgio_trust_calm(&entry->charge);
+		fgio_trust_uncharge(&entry->charge);
 }
 
-static const struct fgio_word *word_of(const struct tag_entry *entry)
+static const struct fgio_word *flag_of(const struct tag_entry *entry)
 {
-	return rcu_dereference_protected(entry->word,
+	return rcu_dereference_protected(entry->flag,
 					 lockdep_is_held(&fgio_tags_lock));
 }
 
@@ -136,13 +136,13 @@ static void remove_entry(struct tag_entry *entry)
 		hlist_del_init(&entry->tied);
 	hash_del_rcu(&entry->node);
 	fgio_trust_give_back(&entry->charge);
-	WRITE_ONCE(fgio_tags_set, fgio_tags_set - 1);
+	WRITE_ONCE(fgio_tag_entries, fgio_tag_entries - 1);
 	kfree_rcu(entry, rcu);
 }
 
 static void remove_if_empty(struct tag_entry *entry)
 {
-	if (entry->tag == FGIO_THREAD_UNTAGGED && !word_of(entry) &&
+	if (entry->tag == FGIO_THREAD_UNTAGGED && !flag_of(entry) &&
 	    !entry->charge.declaring)
 		remove_entry(entry);
 }
@@ -175,19 +175,18 @@ static bool is_exiting(const struct task_struct *task)
 static void add_entry(struct tag_entry *entry, struct task_struct *task)
 {
 	entry->task = task;
-	WRITE_ONCE(fgio_tags_set, fgio_tags_set + 1);
+	WRITE_ONCE(fgio_tag_entries, fgio_tag_entries + 1);
 	hash_add_rcu(tags, &entry->node, (unsigned long)task);
 }
 
 /*
- * The entry of a thread, which may be a foreground task afterwards or not.
+ * The entry of a thread, charged for @wish.
  *
  * An exiting thread sets PF_EXITING, then looks for its entry without the lock
- * (on_exit()). Here the entry is published, then the flag is read. With the
- * barrier between the two on either side, at least one of them sees the other:
- * an entry that on_exit() missed is taken back here. An entry that is found was
- * published by such a call before, so on_exit() removes it when the lock is
- * free.
+ * (on_exit()). Here the entry is published, then PF_EXITING is read. With the
+ * barrier between the two on either side, at least one side sees the other: an
+ * entry that on_exit() missed is removed here. An existing entry was published
+ * by such a call before, so on_exit() removes it when the lock is free.
  */
 static struct tag_entry *obtain_entry(struct task_struct *task,
 				      enum fgio_wish wish, bool privileged,
@@ -196,10 +195,10 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 	struct tag_entry *entry = find_entry(task);
 	int error;
 
-	/* Nothing rests on this look; it saves the charge. */
+	/* Not needed for correctness: it saves the charge. */
 	if (is_exiting(task))
 		return ERR_PTR(-ESRCH);
-	if (!entry && fgio_tags_set >= tags_max)
+	if (!entry && fgio_tag_entries >= tags_max)
 		return ERR_PTR(-ENOSPC);
 	error = fgio_trust_claim(entry ? &entry->charge : &fresh->entry->charge,
 				 task, wish, privileged, &fresh->account);
@@ -219,9 +218,10 @@ static struct tag_entry *obtain_entry(struct task_struct *task,
 }
 
 /*
- * What may take foreground tasks away runs between these two. Only a call that
- * did take the last one puts off the end of following waits: else any user
- * could keep the hooks attached by clearing a tag that is not there.
+ * Changes that may remove foreground tasks run between these two. Only a change
+ * that did remove the last one restarts the time for which waits are still
+ * followed: else any user could keep the hooks attached by clearing a tag that
+ * is not there.
  */
 static unsigned int lock_tags(void) __acquires(&fgio_tags_lock)
 {
@@ -244,7 +244,7 @@ static void clear_tag(struct task_struct *task)
 	struct tag_entry *entry = find_entry(task);
 
 	if (entry) {
-		set_entry(entry, FGIO_THREAD_UNTAGGED, word_of(entry));
+		set_entry(entry, FGIO_THREAD_UNTAGGED, flag_of(entry));
 		remove_if_empty(entry);
 	}
 	unlock_tags(before);
@@ -262,12 +262,12 @@ static int set_tag(struct task_struct *task, enum fgio_thread_tag tag,
 
 	entry = obtain_entry(task, wish, privileged, fresh);
 	if (!IS_ERR(entry))
-		set_entry(entry, tag, word_of(entry));
+		set_entry(entry, tag, flag_of(entry));
 	unlock_tags(before);
 	return PTR_ERR_OR_ZERO(entry);
 }
 
-int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
+int fgio_tag_thread(struct task_struct *task, enum fgio_thread_tag tag)
 {
 	struct fresh fresh;
 	int error = -ENOMEM;
@@ -287,35 +287,36 @@ int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag)
 }
 
 /* Context: under the lock. */
-static int tie_to(struct fgio_words *words, u32 index, bool privileged,
+static int tie_to(struct fgio_thread_flags *flags, u32 index, bool privileged,
 		  struct fresh *fresh)
 {
 	struct tag_entry *entry;
 
-	if (!atomic_read(&words->maps))
+	if (!atomic_read(&flags->maps))
 		return -EINVAL;
 	entry = obtain_entry(current, FGIO_WISH_FOREGROUND, privileged, fresh);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (!hlist_unhashed(&entry->tied))
 		hlist_del_init(&entry->tied);
-	hlist_add_head(&entry->tied, &words->tied);
-	set_entry(entry, entry->tag, &words->word[index]);
+	hlist_add_head(&entry->tied, &flags->tied);
+	set_entry(entry, entry->tag, &flags->flag[index]);
 	return 0;
 }
 
-static int tie_current(struct fgio_words *words, u32 index, struct fresh *fresh)
+static int tie_current(struct fgio_thread_flags *flags, u32 index,
+		       struct fresh *fresh)
 {
 	bool privileged = fgio_trust_is_privileged();
 	int error;
 
 	spin_lock(&fgio_tags_lock);
-	error = tie_to(words, index, privileged, fresh);
+	error = tie_to(flags, index, privileged, fresh);
 	spin_unlock(&fgio_tags_lock);
 	return error;
 }
 
-int fgio_tag_tie(struct fgio_words *words, u32 index)
+int fgio_tag_tie(struct fgio_thread_flags *flags, u32 index)
 {
 	struct fresh fresh;
 	int error = -ENOMEM;
@@ -323,14 +324,14 @@ int fgio_tag_tie(struct fgio_words *words, u32 index)
 	if (!exit_tracepoint)
 		return -EOPNOTSUPP;
 	if (obtain_memory(&fresh))
-		error = tie_current(words, index, &fresh);
+		error = tie_current(flags, index, &fresh);
 	free_unused(&fresh);
 	if (!error)
 		fgio_foreground_appeared();
 	return error;
 }
 
-/* Only the thread itself declares, and only its end takes that back. */
+/* Only the thread itself declares waits, and only its end undoes that. */
 static bool has_declared(void)
 {
 	const struct tag_entry *entry;
@@ -384,26 +385,26 @@ void fgio_tag_untie_current(void)
 	unsigned int before = lock_tags();
 	struct tag_entry *entry = find_entry(current);
 
-	if (entry && word_of(entry))
+	if (entry && flag_of(entry))
 		untie(entry);
 	unlock_tags(before);
 }
 
-void fgio_tag_untie_all(struct fgio_words *words)
+void fgio_tag_untie_all(struct fgio_thread_flags *flags)
 {
 	unsigned int before = lock_tags();
 	struct hlist_node *next;
 	struct tag_entry *entry;
 
-	if (!atomic_read(&words->maps))
-		hlist_for_each_entry_safe(entry, next, &words->tied, tied)
+	if (!atomic_read(&flags->maps))
+		hlist_for_each_entry_safe(entry, next, &flags->tied, tied)
 			untie(entry);
 	unlock_tags(before);
 }
 
 /*
- * Readers do not wait for this; writers do, for all entries, as seldom as the
- * list changes.
+ * Readers do not wait for this. Writers do, while all entries are recounted;
+ * the list seldom changes.
  */
 void fgio_tag_relist(const struct fgio_trust_list *list)
 {

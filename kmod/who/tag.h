@@ -12,23 +12,23 @@
 #include "core/class.h"
 #include "core/trust.h"
 
-struct fgio_words;
+struct fgio_thread_flags;
 
-/* Protects all counts of tags and of trust. Taken with interrupts on. */
+/* Protects the counts of tags and of trust. Taken with interrupts on. */
 extern spinlock_t fgio_tags_lock;
 
-extern unsigned int fgio_tags_set;
+extern unsigned int fgio_tag_entries;
 
 /* Threads that have an entry. Context: any. */
 static inline unsigned int fgio_tag_count(void)
 {
-	return READ_ONCE(fgio_tags_set);
+	return READ_ONCE(fgio_tag_entries);
 }
 
-/* Of fgio_tag_of(), where there are tags at all. Context: any. */
+/* The slow path of fgio_tag_of(). Context: any. */
 enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task);
 
-/* All threads ask, at each sleep: for nearly all, this is all. Context: any. */
+/* Each thread asks at each sleep; mostly the count suffices. Context: any. */
 static inline enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 {
 	return fgio_tag_count() ? fgio_tag_look_up(task) :
@@ -41,52 +41,53 @@ static inline enum fgio_thread_tag fgio_tag_of_current(void)
 }
 
 /**
- * fgio_tag_set() - tag a thread, or take its tag away
+ * fgio_tag_thread() - tag a thread, or take its tag away
  * @task: the thread; the caller holds a reference
  * @tag: FGIO_THREAD_UNTAGGED takes the tag away
  *
  * Return: 0, -ESRCH when the thread is exiting, -ENOSPC when the table is
  * full, -EACCES and -EDQUOT as fgio_trust_claim(), -ENOMEM, -EOPNOTSUPP when
- * tags could not end with their threads. Context: may sleep.
+ * ends of threads are not seen, with which their tags would have to go.
+ * Context: may sleep.
  */
-int fgio_tag_set(struct task_struct *task, enum fgio_thread_tag tag);
+int fgio_tag_thread(struct task_struct *task, enum fgio_thread_tag tag);
 
 /**
  * fgio_tag_tie() - give the current thread a thread flag
- * @words: where; of a file that the caller holds
- * @index: which one; there is such a one
+ * @flags: the flags of a file that the caller holds
+ * @index: number of the flag, within @flags
  *
- * It takes the place of the one that the thread had. A thread may have one when
- * it may tag itself foreground: with the flag it can say so at any moment.
+ * It replaces the flag that the thread had. A thread may have a flag when it
+ * may tag itself foreground: through the flag it can become so at any moment.
  *
- * Return: 0, -EINVAL when the words are not mapped, or as fgio_tag_set().
+ * Return: 0, -EINVAL when the flags are not mapped, or as fgio_tag_thread().
  * Context: may sleep.
  */
-int fgio_tag_tie(struct fgio_words *words, u32 index);
+int fgio_tag_tie(struct fgio_thread_flags *flags, u32 index);
 
 /* The current thread has no thread flag any more. Context: may sleep. */
 void fgio_tag_untie_current(void);
 
 /*
- * Nor has any thread one of these, unless they were mapped again meanwhile.
- * Context: may sleep.
+ * No thread has one of @flags any more, unless they were mapped again
+ * meanwhile. Context: may sleep.
  */
-void fgio_tag_untie_all(struct fgio_words *words);
+void fgio_tag_untie_all(struct fgio_thread_flags *flags);
 
 /**
  * fgio_tag_declare() - the current thread declares a wait
  *
- * It counts from the first such wait on until it ends: threads that declare
- * waits do so again and again, and the charge shall not cost more than the
+ * The thread counts from its first declared wait until the thread ends: threads
+ * declare waits again and again, and the charge must not cost more than the
  * wait.
  *
- * Return: 0 or as fgio_tag_set(). Context: may sleep.
+ * Return: 0 or as fgio_tag_thread(). Context: may sleep.
  */
 int fgio_tag_declare(void);
 
 /*
- * The administrator lists other cgroups. Threads in the table stay there, and
- * count where they are now. Context: may sleep.
+ * The administrator lists other cgroups. Threads in the table stay there and
+ * count in the cgroups where they are now. Context: may sleep.
  */
 void fgio_tag_relist(const struct fgio_trust_list *list);
 
@@ -95,7 +96,8 @@ unsigned int fgio_tag_max(void);
 
 /*
  * Calls @visit for each thread that has a class now, by tag or flag, under RCU:
- * it must not sleep, and the task may be exiting. Return: the number of visits.
+ * @visit must not sleep, and the task may be exiting. Return: the number of
+ * visits.
  */
 unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
 					 enum fgio_thread_tag tag, void *data),
@@ -110,7 +112,7 @@ bool fgio_tag_is_attached(void);
  */
 bool fgio_tag_init(void (*ends)(void));
 
-/* No task tags or asks any more; the list of cgroups may still be set. */
+/* No task sets or reads tags any more; the list of cgroups may still be set. */
 void fgio_tag_exit(void);
 
 #endif /* FGIO_TAG_H */

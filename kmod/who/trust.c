@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks may become foreground, and how many: what core/trust.c judges by,
- * taken from the kernel, and the administrator's limits.
+ * Limits of foreground tasks: the facts of the kernel by which core/trust.c
+ * judges, and the administrator's limits.
  *
  * A thread counts against its real user. In a user namespace that is the owner
- * of the outermost one, as the kernel's own limits do it: a user that may have
- * 65,536 user ids in a namespace has still one account.
+ * of the outermost one, as with the kernel's own limits: a user with 65,536
+ * user ids in a namespace still has one account.
  *
- * A charge is given back to where it was taken from, whatever became of the
- * thread since: another user by setuid(2), another cgroup.
+ * A charge is returned to the account and the cgroups that it was taken from,
+ * even if the thread has another user (setuid(2)) or another cgroup by now.
  *
  * Counts are under fgio_tags_lock, and change only when the class of a thread
- * in the table does: no I/O and no section passes here.
+ * in the table does: I/O and sections do not pass here.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -30,7 +30,7 @@
 #include "who/trust.h"
 
 #define ACCOUNT_BITS 8
-/* Deeper cgroups than this are known by the one above them at this depth. */
+/* Cgroups below this depth count as their ancestor at this depth. */
 #define LEVEL_MAX 16
 #define USER_FOREGROUND_MOST 1048576
 
@@ -38,7 +38,7 @@
  * struct fgio_account - a user with threads in the table of tags
  * @node: in accounts
  * @uid: the user
- * @user: how many
+ * @user: the counts of its threads
  */
 struct fgio_account {
 	struct hlist_node node;
@@ -94,7 +94,7 @@ static int show_cgroup(char *page, int at,
 	return length;
 }
 
-/* Setting it is serialised with this by the module's parameter lock. */
+/* The module's parameter lock serialises this with set_cgroups(). */
 static int get_cgroups(char *page, const struct kernel_param *param)
 {
 	int at = 0;
@@ -113,7 +113,7 @@ static const struct kernel_param_ops cgroups_ops = {
 };
 
 module_param_cb(foreground_cgroups, &cgroups_ops, NULL, 0644);
-MODULE_PARM_DESC(foreground_cgroups, "cgroups whose threads may be foreground tasks, each with =MAX where it has a limit, but for who has CAP_SYS_NICE (any)");
+MODULE_PARM_DESC(foreground_cgroups, "cgroups whose threads may be foreground, each with =MAX where it has a limit; CAP_SYS_NICE is exempt (any)");
 
 bool fgio_trust_lists_cgroups(void)
 {
@@ -153,7 +153,7 @@ bool fgio_may_lend(struct task_struct *waiter, struct task_struct *owner)
 	       has_capability_noaudit(waiter, CAP_SYS_NICE);
 }
 
-/* What follows, up to trust_show(), runs under fgio_tags_lock. */
+/* All functions from here to trust_show() run under fgio_tags_lock. */
 
 static u32 cgroups_of(struct task_struct *task)
 {
@@ -194,7 +194,7 @@ static void take_foreground(struct fgio_charge *charge, u32 cgroups)
 	fgio_trust_charge(&listed, &charge->account->user, cgroups);
 }
 
-void fgio_trust_calm(struct fgio_charge *charge)
+void fgio_trust_uncharge(struct fgio_charge *charge)
 {
 	if (!charge->foreground)
 		return;
@@ -208,7 +208,7 @@ void fgio_trust_give_back(struct fgio_charge *charge)
 
 	if (!account)
 		return;
-	fgio_trust_calm(charge);
+	fgio_trust_uncharge(charge);
 	account->user.declaring -= charge->declaring;
 	charge->declaring = false;
 	charge->account = NULL;

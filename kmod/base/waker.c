@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks acted on what lately: the locks around core/history.c.
+ * The table of tasks that acted on an object lately: the locks around
+ * core/history.c.
  *
- * A condition has no owner, but the tasks that signalled it lately will do so
- * again; a counting lock does not name its holder, but the last taker may be
- * it.
+ * A condition has no owner, but the tasks that signalled it lately are likely
+ * to signal it again. A counting lock does not name its holder, but the last
+ * taker may be it.
  *
- * The table outlives the tasks in it. It therefore holds no addresses of tasks
- * but identities (thread id and time of birth): one that leads to no living
- * task is skipped, and no other task is ever taken for it. So nothing has to
- * be cleaned up when a task ends.
+ * The table outlives the tasks in it. It therefore holds identities (thread id
+ * and start time), not addresses: the identity of an ended task leads to no
+ * task, and never to another one. No cleanup is needed when a task ends.
  */
 #include <linux/hash.h>
 #include <linux/module.h>
@@ -18,12 +18,12 @@
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
-#include "base/helper.h"
 #include "base/identity.h"
+#include "base/waker.h"
 
 #define SET_BITS 9
 
-/* The locks are leaves, like those of graph/wait.c and for the same reasons. */
+/* Leaf locks, like those of graph/wait.c and for the same reasons. */
 struct locked_set {
 	struct fgio_history_set set;
 	raw_spinlock_t lock;
@@ -45,14 +45,14 @@ static const struct kernel_param_ops window_ops = {
 
 static unsigned int helper_window_ms = 1000;
 module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
-MODULE_PARM_DESC(helper_window_ms, "who signalled a condition within this time is taken for who will do so next (1000)");
+MODULE_PARM_DESC(helper_window_ms, "a task that signalled a condition within this time is expected to signal it again (1000)");
 
 static struct locked_set *set_of(u64 object)
 {
 	return &sets[hash_64(object, SET_BITS)];
 }
 
-void fgio_helper_watch(u64 object, struct task_struct *task)
+void fgio_waker_watch(u64 object, struct task_struct *task)
 {
 	struct locked_set *locked = set_of(object);
 	u32 payer = fgio_payer_of(task);
@@ -64,7 +64,7 @@ void fgio_helper_watch(u64 object, struct task_struct *task)
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
-/* Exiting tasks do not act again. */
+/* Exiting tasks never act again; skip them. */
 static void note(struct locked_set *locked, u64 object,
 		 struct task_struct *task, bool always)
 {
@@ -79,7 +79,7 @@ static void note(struct locked_set *locked, u64 object,
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 }
 
-void fgio_helper_note(u64 object, bool always)
+void fgio_waker_note(u64 object, bool always)
 {
 	struct locked_set *locked = set_of(object);
 
@@ -87,18 +87,18 @@ void fgio_helper_note(u64 object, bool always)
 		note(locked, object, current, always);
 }
 
-void fgio_helper_note_for(struct task_struct *task, u64 object)
+void fgio_waker_note_for(struct task_struct *task, u64 object)
 {
 	note(set_of(object), object, task, true);
 }
 
-bool fgio_helper_remembers(u64 object)
+bool fgio_waker_remembers(u64 object)
 {
 	return fgio_history_remembered(&set_of(object)->set, object);
 }
 
-unsigned int fgio_helper_list(u64 object, u64 window_ns,
-			      u64 identities[FGIO_WAKERS])
+unsigned int fgio_waker_list(u64 object, u64 window_ns,
+			     u64 identities[FGIO_WAKERS])
 {
 	struct locked_set *locked = set_of(object);
 	unsigned long flags;
@@ -112,21 +112,21 @@ unsigned int fgio_helper_list(u64 object, u64 window_ns,
 	return count;
 }
 
-u64 fgio_helper_window_ns(void)
+u64 fgio_waker_window_ns(void)
 {
 	return (u64)READ_ONCE(helper_window_ms) * NSEC_PER_MSEC;
 }
 
-u64 fgio_helper_last(u64 object)
+u64 fgio_waker_last(u64 object)
 {
 	u64 identities[FGIO_WAKERS];
 
-	if (!fgio_helper_list(object, U64_MAX, identities))
+	if (!fgio_waker_list(object, U64_MAX, identities))
 		return 0;
 	return identities[0];
 }
 
-u32 fgio_helper_unwatched(void)
+u32 fgio_waker_unwatched(void)
 {
 	u32 sum = 0;
 	unsigned int index;
@@ -136,7 +136,7 @@ u32 fgio_helper_unwatched(void)
 	return sum;
 }
 
-int fgio_helper_init(void)
+int fgio_waker_init(void)
 {
 	unsigned int index;
 
@@ -149,7 +149,7 @@ int fgio_helper_init(void)
 }
 
 /* No hook is attached any more, and the walk has ended. */
-void fgio_helper_exit(void)
+void fgio_waker_exit(void)
 {
 	vfree(sets);
 }

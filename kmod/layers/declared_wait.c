@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hints: a thread says that it waits for another one (FGIO_IOC_WAIT_FOR), for
- * locks that the kernel cannot see.
+ * Declared waits: a thread declares that it waits for another one
+ * (FGIO_IOC_WAIT_FOR), for locks that the kernel cannot see.
  *
- * A hint is the outermost wait of the thread that gave it, and lasts over
- * system calls: waits inside of them nest in it, and the walk follows all of
- * them. It ends with the thread, as all waits do. Of the other thread it keeps
- * the identity: when that thread has ended, the hint leads nowhere.
+ * A declared wait is the outermost wait of its thread, and lasts over system
+ * calls: waits inside of them nest in it, and the walk follows all of them. It
+ * ends with the thread, as all waits do. It keeps the identity of the other
+ * thread: when that thread has ended, the wait has no blocker.
  */
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -16,7 +16,7 @@
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
-#include "layers/hint.h"
+#include "layers/declared_wait.h"
 #include "who/presence.h"
 #include "who/tag.h"
 #include "who/trust.h"
@@ -37,11 +37,12 @@ static struct task_struct *find_living_thread(pid_t tid)
 }
 
 /*
- * A hint costs its thread nothing, not even a wait: so it is charged to its
- * user, and gives way first where waits have no room (core/inherit.h).
+ * A declared wait costs its thread nothing, not even time: so it is charged to
+ * the thread's user, and gives way first where waits have no room
+ * (core/inherit.h).
  *
- * Waits are forgotten when the last foreground task went, and are not recorded
- * after that: here, a hint that was given at that very moment must not stay.
+ * When the last foreground task goes, waits are forgotten, and none is recorded
+ * from then on: a wait that is declared at that very moment must not stay.
  */
 static int wait_for_thread(const struct task_struct *task)
 {
@@ -62,13 +63,14 @@ static int wait_for_thread(const struct task_struct *task)
 }
 
 /*
- * A hint lasts until its thread says otherwise, or ends. Where ends are not
- * seen it would outlive the thread, and the walk reads the waiter.
+ * A declared wait lasts until its thread withdraws it, or ends. Where ends of
+ * threads are not seen it would outlive the thread, and the walk reads the
+ * waiter: so it is refused.
  *
- * While there are no foreground tasks a hint is accepted and has no effect: its
- * thread has to give it again when it next waits, as for all waits.
+ * While there are no foreground tasks a declared wait is accepted and has no
+ * effect: its thread has to declare the next one anew, as for all waits.
  */
-int fgio_hint_set(pid_t tid)
+int fgio_declared_wait_set(pid_t tid)
 {
 	struct task_struct *task;
 	int error = 0;
@@ -97,8 +99,8 @@ static void blockers(const struct fgio_walk_step *step)
 	fgio_walk_found(step->walk, fgio_name_identity(step->wait->detail));
 }
 
-const struct fgio_layer fgio_hint_layer = {
-	.name = "hint",
+const struct fgio_layer fgio_declared_wait_layer = {
+	.name = "declared wait",
 	.mechanism = FGIO_MECHANISM_USER,
 	.kinds = BIT_ULL(FGIO_WAIT_THREAD),
 	.blockers = blockers,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an I/O carries, so that the request is found that a task waits for with
- * a page or a buffer. Pages and buffers are named by numbers that are compared
- * and never followed: a page's file may be gone by then.
+ * I/O targets: the pages and buffers that an I/O carries, by which the request
+ * is found that a task waits for. Pages and buffers are named by numbers, which
+ * are compared and never followed: a page's file may be gone by then.
  *
- * Pages in the swap cache are named by their place in the swap area. Other
- * pages that are not of a file are of no interest here, and neither are copies
- * (dm-crypt, bounce buffers, compression): those carry nothing that could be
- * recognised. Nor does direct I/O, whose buffers are not locked for it.
+ * Pages in the swap cache are named by their place in the swap area. Left out
+ * are other pages without a file, copies (dm-crypt, bounce buffers,
+ * compression), which cannot be recognised, and direct I/O, whose buffers are
+ * not locked for it.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
@@ -15,7 +15,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
-#include "block/contents.h"
+#include "block/io_target.h"
 #include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */
@@ -25,8 +25,8 @@ static u64 number_of_swap_area(swp_entry_t entry)
 }
 
 /*
- * Reads what may change meanwhile where the folio is not locked (direct I/O
- * from a mapped file), which does no harm to a number.
+ * Where the folio is not locked (direct I/O from a mapped file), its members
+ * may change meanwhile. The result is then a wrong number, and does no harm.
  */
 u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
 {
@@ -56,7 +56,7 @@ static u64 mapping_of(struct page *page, u64 *index)
 	return mapping;
 }
 
-/* The end of a clone does not show in its bio_vecs, which are its parent's. */
+/* A clone has its parent's bio_vecs, which do not show where it ends. */
 static struct bio_vec last_bvec(struct bio *bio)
 {
 	struct bio_vec bvec, last = {};
@@ -78,45 +78,45 @@ static struct page *last_page(struct bio *bio)
 	return last.bv_page + (last.bv_offset + last.bv_len - 1) / PAGE_SIZE;
 }
 
-static void hold_pages(struct fgio_contents *contents, u64 mapping, u64 first,
+static void hold_pages(struct fgio_io_target *target, u64 mapping, u64 first,
 		      u64 last)
 {
 	if (!mapping)
 		return;
-	if (!contents->mapping) {
-		contents->mapping = mapping;
-		contents->first = first;
-		contents->last = last;
-	} else if (contents->mapping != mapping) {
-		contents->several = true;
+	if (!target->mapping) {
+		target->mapping = mapping;
+		target->first = first;
+		target->last = last;
+	} else if (target->mapping != mapping) {
+		target->several = true;
 	} else {
-		contents->first = min(contents->first, first);
-		contents->last = max(contents->last, last);
+		target->first = min(target->first, first);
+		target->last = max(target->last, last);
 	}
 }
 
-static noinline void note_pages(struct fgio_contents *contents, struct bio *bio)
+static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 {
 	u64 mapping, first, last_mapping, last;
 
 	mapping = mapping_of(bio_page(bio), &first);
 	last_mapping = mapping_of(last_page(bio), &last);
 	if (mapping && mapping == last_mapping) {
-		hold_pages(contents, mapping, min(first, last),
+		hold_pages(target, mapping, min(first, last),
 			  max(first, last));
 		return;
 	}
-	hold_pages(contents, mapping, first, first);
-	hold_pages(contents, last_mapping, last, last);
+	hold_pages(target, mapping, first, first);
+	hold_pages(target, last_mapping, last, last);
 }
 
-static void add_bio(struct fgio_contents *contents, struct bio *bio)
+static void add_bio(struct fgio_io_target *target, struct bio *bio)
 {
 	if (fgio_bio_is_direct(bio))
 		return;
-	contents->privates |= fgio_private_bit((u64)bio->bi_private);
+	target->privates |= fgio_private_bit((u64)bio->bi_private);
 	if (bio_has_data(bio))
-		note_pages(contents, bio);
+		note_pages(target, bio);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
@@ -127,26 +127,26 @@ static bool is_log_write(blk_opf_t opf)
 	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
-void fgio_contents_of_bio(struct fgio_contents *contents, struct bio *bio)
+void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
 {
-	*contents = (struct fgio_contents){
+	*target = (struct fgio_io_target){
 		.known = true,
 		.log_write = is_log_write(bio->bi_opf),
 	};
-	add_bio(contents, bio);
+	add_bio(target, bio);
 }
 
-void fgio_contents_of_request(struct fgio_contents *contents,
-			      struct request *rq)
+void fgio_io_target_of_request(struct fgio_io_target *target,
+			       struct request *rq)
 {
 	struct bio *bio;
 
-	*contents = (struct fgio_contents){
+	*target = (struct fgio_io_target){
 		.known = true,
 		.log_write = is_log_write(rq->cmd_flags),
 	};
 	__rq_for_each_bio(bio, rq)
-		add_bio(contents, bio);
+		add_bio(target, bio);
 }
 
 /* Buffers (fs/buffer.c, fs/xfs/xfs_buf.c) are known by their bi_private. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * I/O targets: the pages of a file and the buffers that an I/O carries. All are
+ * numbers, which are compared and never followed.
+ */
+#ifndef FGIO_IO_TARGET_H
+#define FGIO_IO_TARGET_H
+
+#include <linux/hash.h>
+#include <linux/types.h>
+
+struct bio;
+struct folio;
+struct request;
+
+/* The largest buffer of a file system: a block of XFS. */
+#define FGIO_BUFFER_BYTES_MAX 65536
+
+/**
+ * struct fgio_io_target - summary of the pages and buffers that an I/O carries
+ * @mapping: file of the first page that has one, or 0; not to be followed
+ * @first: lowest index of a page of that file
+ * @last: highest index
+ * @privates: a bit for each bi_private, see fgio_private_bit()
+ * @several: it carries pages of other files, too
+ * @log_write: it may write an XFS log
+ * @known: whether the other members were filled in
+ */
+struct fgio_io_target {
+	u64 mapping;
+	u64 first;
+	u64 last;
+	u64 privates;
+	bool several;
+	bool log_write;
+	bool known;
+};
+
+/* Different values may share a bit. */
+static inline u64 fgio_private_bit(u64 bi_private)
+{
+	return 1ULL << hash_64(bi_private, 6);
+}
+
+/*
+ * Takes the pages between the first and the last to lie between these in the
+ * file, too. Context: any; the bio cannot complete.
+ */
+void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
+
+/* Context: the queue's lock is held, and the request is queued. */
+void fgio_io_target_of_request(struct fgio_io_target *target,
+			       struct request *rq);
+
+/*
+ * The buffer that a bio carries, by its bi_private; 0 where it carries none, or
+ * is too large for one. Context: as fgio_io_target_of_bio().
+ */
+u64 fgio_buffer_of_bio(struct bio *bio);
+
+/*
+ * Return: the folio's file or swap area, or 0. @index: out: index of its first
+ * page there. Context: any; the folio stays.
+ */
+u64 fgio_mapping_of_folio(struct folio *folio, u64 *index);
+
+#endif /* FGIO_IO_TARGET_H */
