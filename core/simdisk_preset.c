@@ -9,7 +9,7 @@
 #include "simdisk_internal.h"
 
 /* Spread and tail of a volume that is not even: the project's own choice. */
-#define ISSUE "chosen: issue 17"
+#define CHOSEN "chosen: no product, one property far from the usual"
 #define EBS "AWS, Amazon EBS volume types"
 
 /* Ends with an entry of no name. */
@@ -60,25 +60,25 @@ static const struct simdisk_preset presets[] = {
 		.name = "network",
 		.spec = "volume:iops=10000,bytes_per_s=1250M,latency=4500us,jitter_mean=500us,jitter_max=5ms,queue_depth=256,sigma=0.2",
 		.what = "network storage 5 ms away, 10,000 I/Os a second",
-		.source = ISSUE,
+		.source = CHOSEN,
 	},
 	{
 		.name = "volume-sigma",
 		.spec = "volume:sigma=0.5",
 		.what = "volume whose p99 is 3.2 times its median",
-		.source = ISSUE,
+		.source = CHOSEN,
 	},
 	{
 		.name = "volume-tail",
 		.spec = "volume:tail_share=3%,tail_factor=10",
 		.what = "volume of which 3 % of the I/Os take ten times as long",
-		.source = ISSUE,
+		.source = CHOSEN,
 	},
 	{
 		.name = "volume-swing",
 		.spec = "volume:swing=0.5",
 		.what = "volume whose caps change by up to half every 100 ms",
-		.source = ISSUE,
+		.source = CHOSEN,
 	},
 	{
 		.name = "hdd5400",

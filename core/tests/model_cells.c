@@ -9,7 +9,7 @@
 #define MILLISECOND 1000000ULL
 
 /*
- * Issue 17: what counts as little harm, and as none; what the background must
+ * The terms of a cell: what counts as little harm, and as none; what the background must
  * have then; and from which difference on a policy is better than another.
  */
 #define FREE_TIMES 1.5

@@ -241,7 +241,7 @@ static void test_quota(void **state)
 	host_stop(&host);
 }
 
-/* Issue 17's own drives, by its description of each. */
+/* Drives that no product is the source of, by the description of each. */
 static void test_chosen_volumes(void **state)
 {
 	struct host host = drive("network", 64 * GIB_SECTORS);
