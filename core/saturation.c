@@ -60,8 +60,6 @@
 
 #define LIMIT_MOST (1024 * FGIO_SATURATION_ONE)
 #define LIMIT_LEAST 1U
-/* One more I/O does at least this part of the mean harm of those before it. */
-#define SLOPE_SHARE 4
 
 /* Time until a limit that was too high is tried again; doubles each time. */
 #define CEILING_FIRST_NS (1000 * MILLISECOND)
