@@ -275,18 +275,23 @@ fn near(name: &str, settings: &[Setting]) -> Vec<String> {
         .collect()
 }
 
+/// The value that `text` says, of the kind that the setting has.
+fn value_of(setting: &Setting, text: &str) -> Result<Value> {
+    setting
+        .value
+        .parse_like(text)
+        .ok_or_else(|| Error::SettingValue {
+            name: setting.name.clone(),
+            text: text.to_owned(),
+            is_switch: matches!(setting.value, Value::Switch(_)),
+        })
+}
+
 /// Sets the setting `name` to what `text` says, and checks that the module took
 /// it. Needs root.
 pub fn set(root: &Root, name: &str, text: &str) -> Result<Set> {
     let setting = get(root, name)?;
-    let wanted = setting
-        .value
-        .parse_like(text)
-        .ok_or_else(|| Error::SettingValue {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            is_switch: matches!(setting.value, Value::Switch(_)),
-        })?;
+    let wanted = value_of(&setting, text)?;
     write(root, &setting, wanted)
 }
 
@@ -342,14 +347,7 @@ pub fn reset(root: &Root) -> Result<Vec<Set>> {
 /// what else is in [`PERSISTENT`] stays. Returns what that is. Needs root.
 pub fn persist(root: &Root, name: &str, text: &str) -> Result<Value> {
     let setting = get(root, name)?;
-    let wanted = setting
-        .value
-        .parse_like(text)
-        .ok_or_else(|| Error::SettingValue {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            is_switch: matches!(setting.value, Value::Switch(_)),
-        })?;
+    let wanted = value_of(&setting, text)?;
     let old = persistent(root)?;
     let mut new = without(&old, |option| option == name);
     new += &format!("options fgio {name}={}\n", wanted.to_sysfs());
