@@ -294,7 +294,19 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		fgio_saturation_spend(&depth->saturation, now_ns);
 }
 
-void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors)
+u64 fgio_depth_size(u64 count, u64 sectors)
 {
-	fgio_flush_wrote(&depth->flushes, size_of(sectors));
+	return sectors + count * OVERHEAD_SECTORS;
+}
+
+void fgio_depth_passed(struct fgio_depth *depth, u64 untold, u64 sectors,
+		       u64 now_ns)
+{
+	fgio_cost_charge(&depth->cost, fgio_depth_size(untold, sectors), now_ns);
+	fgio_saturation_untold(&depth->saturation, untold);
+}
+
+void fgio_depth_wrote(struct fgio_depth *depth, u64 count, u64 sectors)
+{
+	fgio_flush_wrote(&depth->flushes, fgio_depth_size(count, sectors));
 }

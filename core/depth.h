@@ -248,13 +248,44 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     enum fgio_class class, u64 sector, u32 sectors, bool write,
 		     u32 others, u64 now_ns);
 
+/*
+ * @untold critical requests of @sectors in all went to the drive, which are not
+ * measured, since the last call.
+ */
+void fgio_depth_passed(struct fgio_depth *depth, u64 untold, u64 sectors,
+		       u64 now_ns);
+
+/*
+ * Of several requests that go at once, the first is measured, but is not alone
+ * in the drive; those after it are not measured.
+ */
+static inline void fgio_depth_not_alone(struct fgio_depth_stamp *stamp)
+{
+	stamp->quiet = false;
+}
+
+static inline void fgio_depth_not_measured(struct fgio_depth_stamp *stamp)
+{
+	stamp->sent_ns = 0;
+}
+
+/* Time of such an I/O in a quiet drive, in ns; 0: not known. */
+static inline u64 fgio_depth_base_ns(const struct fgio_depth *depth,
+				     u32 sectors, bool write)
+{
+	return depth->base[fgio_kind_of(sectors, write)].known_ns;
+}
+
 /* It completed; @others non-critical requests are left in the drive. */
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
 			  enum fgio_class class, u32 others, u64 now_ns);
 
-/* A non-critical write goes to the drive, measured or not. */
-void fgio_depth_wrote(struct fgio_depth *depth, u32 sectors);
+/* @count non-critical writes of @sectors in all go to the drive. */
+void fgio_depth_wrote(struct fgio_depth *depth, u64 count, u64 sectors);
+
+/* Their size in the units in which flushes are told of it. */
+u64 fgio_depth_size(u64 count, u64 sectors);
 
 /*
  * Whether a flush completed lately, so that another one may wait for what is

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "atomic.h"
 #include "number.h"
+#include "hw_queue.h"
 #include "queue.h"
+#include "queue_internal.h"
 
 /* Of a disk with a full cache. */
 #define FLUSH_MOST_NS 1000000000ULL
 
-enum mode {
-	FREE,     /* nothing is held back */
-	RECENT,   /* critical I/O may come back */
-	WEIGHED,  /* critical I/O is present */
-};
-
 void fgio_queue_init(struct fgio_queue *queue, bool rotates)
 {
-	*queue = (struct fgio_queue){ .config = FGIO_QUEUE_CONFIG_DEFAULT };
-	fgio_order_init(&queue->order[FGIO_NONCRITICAL]);
-	fgio_order_init(&queue->order[FGIO_CRITICAL]);
+	*queue = (struct fgio_queue){
+		.config = FGIO_QUEUE_CONFIG_DEFAULT,
+		.hw_count = 1,
+	};
+	fgio_hw_queue_init(&queue->own, queue, 0);
 	fgio_depth_init(&queue->depth, rotates);
 }
 
@@ -32,59 +30,45 @@ void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class)
 	fgio_exchange(&queue->withheld, 0);
 }
 
-static void set_state(struct fgio_request *request,
-		      enum fgio_request_state state)
-{
-	fgio_store(&request->state, (u8)state);
-}
-
 bool fgio_request_is_in_device(const struct fgio_request *request)
 {
 	return fgio_load(&request->state) == FGIO_REQUEST_IN_DEVICE;
 }
 
-static struct fgio_list *fifo_of(struct fgio_queue *queue,
-				 const struct fgio_request *request)
+void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
+			  struct fgio_request *request, bool at_head)
 {
-	return &queue->order[request->class].fifo[request->write];
+	struct fgio_queue *queue = hw->queue;
+	u8 class = request->class;
+
+	/* The last one left earlier: that ended the time that is measured. */
+	if (fgio_load(&queue->measures) && class == FGIO_NONCRITICAL &&
+	    !hw->queued[FGIO_NONCRITICAL] &&
+	    !fgio_queue_has(queue, FGIO_NONCRITICAL))
+		fgio_store(&queue->measures, false);
+	request->hw = hw;
+	if (at_head) {
+		request->queued_ns = 0;
+		fgio_list_add_head(fgio_request_fifo(request), &request->link);
+	} else {
+		fgio_list_add_tail(fgio_request_fifo(request), &request->link);
+	}
+	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
+	fgio_store(&hw->queued[class], hw->queued[class] + 1);
+	hw->counters.queued[class]++;
 }
 
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head)
 {
-	struct fgio_list *fifo = fifo_of(queue, request);
-	u8 class = request->class;
-
-	/* The last one left earlier: that ended the time that is measured. */
-	if (queue->measures && class == FGIO_NONCRITICAL &&
-	    !queue->queued[FGIO_NONCRITICAL] &&
-	    !fgio_queue_in_device(queue, FGIO_NONCRITICAL))
-		queue->measures = false;
-	if (at_head) {
-		request->queued_ns = 0;
-		fgio_list_add_head(fifo, &request->link);
-	} else {
-		fgio_list_add_tail(fifo, &request->link);
-	}
-	set_state(request, FGIO_REQUEST_QUEUED);
-	fgio_store(&queue->queued[class], queue->queued[class] + 1);
-	queue->counters.queued[class]++;
+	fgio_hw_queue_insert(&queue->own, request, at_head);
 }
 
-static void take_out(struct fgio_queue *queue, struct fgio_request *request)
-{
-	u8 class = request->class;
-
-	fgio_list_remove(&request->link);
-	set_state(request, FGIO_REQUEST_IDLE);
-	fgio_store(&queue->queued[class], queue->queued[class] - 1);
-}
-
-void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
+void fgio_queue_absorb(struct fgio_request *request,
 		       struct fgio_request *absorbed)
 {
 	if (absorbed->class == FGIO_CRITICAL)
-		fgio_queue_promote(queue, request);
+		fgio_queue_promote(request);
 	if (absorbed->state != FGIO_REQUEST_QUEUED)
 		return;
 	if (absorbed->class == request->class &&
@@ -94,7 +78,7 @@ void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
 		fgio_list_add_head(&absorbed->link, &request->link);
 		request->queued_ns = absorbed->queued_ns;
 	}
-	take_out(queue, absorbed);
+	fgio_request_take_out(absorbed);
 }
 
 void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
@@ -105,26 +89,24 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
 
 bool fgio_queue_critical_present(const struct fgio_queue *queue, u64 now_ns)
 {
-	u64 seen_ns;
+	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
 
-	if (fgio_queue_has(queue, FGIO_CRITICAL))
-		return true;
-	seen_ns = fgio_load(&queue->critical_seen_ns);
 	/* A completion on another CPU may carry a time just after now_ns. */
 	return (seen_ns && beyond(now_ns, seen_ns) <
 				   queue->config.critical_window_ns) ||
-	       now_ns < fgio_load(&queue->flush_until_ns);
-}
-
-static bool adapts(const struct fgio_queue *queue)
-{
-	return !fgio_load(&queue->config.noncritical_in_device_max);
+	       now_ns < fgio_load(&queue->flush_until_ns) ||
+	       fgio_queue_has(queue, FGIO_CRITICAL);
 }
 
 /* Non-critical requests in the device, as a limit counts them. */
 static u32 counted(const struct fgio_queue *queue)
 {
-	return fgio_inflight_counted(&queue->in_device[FGIO_NONCRITICAL]);
+	u32 count = 0;
+
+	for (u32 i = 0; i < queue->hw_count; i++)
+		count += fgio_inflight_counted(
+			&fgio_queue_hw(queue, i)->in_device[FGIO_NONCRITICAL]);
+	return count;
 }
 
 /* The fixed limit, or a limit of one if there is none. */
@@ -147,7 +129,7 @@ static u64 release_interval_ns(const struct fgio_queue *queue,
 {
 	u64 interval_ns = queue->config.release_interval_ns;
 
-	if (!adapts(queue))
+	if (!fgio_queue_adapts(queue))
 		return interval_ns;
 	return fgio_depth_min_service_ns(&queue->depth, released->sectors,
 					 released->write, interval_ns);
@@ -171,47 +153,40 @@ static void plan_next_release(struct fgio_queue *queue,
 	fgio_store(&queue->next_release_ns, on_grid_ns);
 }
 
-/*
- * Beside and among critical I/O only age counts: few requests are in the
- * device.
- */
-static struct fgio_request *next_of(const struct fgio_queue *queue,
-				    enum fgio_class class)
+bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	return fgio_order_choose(&queue->order[class], FGIO_ORDER_AGE, NULL, 0);
-}
-
-static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
-{
-	const struct fgio_request *first = next_of(queue, FGIO_NONCRITICAL);
+	struct fgio_queue *queue = hw->queue;
+	const struct fgio_request *first =
+		fgio_hw_queue_peek(hw, FGIO_NONCRITICAL);
 	const u32 in_device[FGIO_CLASSES] = {
 		[FGIO_NONCRITICAL] = counted(queue),
 		[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL),
 	};
 
-	if (!adapts(queue))
+	if (!fgio_queue_adapts(queue))
 		return device_has_room(queue);
 	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
 				 in_device, now_ns);
 }
 
 /* Begins with the first call that finds I/O of both classes present. */
-static void measure(struct fgio_queue *queue, enum mode mode, u64 now_ns)
+void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
+			u64 now_ns)
 {
-	bool measures = mode != FREE && adapts(queue) &&
+	bool measures = mode != FGIO_QUEUE_FREE && fgio_queue_adapts(queue) &&
 			fgio_queue_both_present(queue);
 
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
-	queue->measures = measures;
+	fgio_store(&queue->measures, measures);
 	if (!measures)
 		return;
 	fgio_depth_learn(&queue->depth, now_ns);
-	fgio_depth_turn(&queue->depth, mode == RECENT, now_ns);
+	fgio_depth_turn(&queue->depth, mode == FGIO_QUEUE_RECENT, now_ns);
 }
 
-static void measure_request(struct fgio_queue *queue,
+void fgio_queue_measure_request(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
 	bool critical = request->class == FGIO_CRITICAL;
@@ -219,8 +194,8 @@ static void measure_request(struct fgio_queue *queue,
 
 	request->depth.sent_ns = 0;
 	if (!critical && request->write)
-		fgio_depth_wrote(&queue->depth, request->sectors);
-	if (critical && adapts(queue))
+		fgio_depth_wrote(&queue->depth, 1, request->sectors);
+	if (critical && fgio_queue_adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
 	queue->unseen = !queue->measures && (queue->unseen || !critical);
@@ -231,68 +206,51 @@ static void measure_request(struct fgio_queue *queue,
 				now_ns);
 }
 
-static void hand_to_device(struct fgio_queue *queue,
-			   struct fgio_request *request, u64 now_ns)
+static void hand_to_device(struct fgio_request *request, u64 now_ns)
 {
-	u8 class = request->class;
-
-	take_out(queue, request);
-	measure_request(queue, request, now_ns);
-	set_state(request, FGIO_REQUEST_IN_DEVICE);
-	request->epoch = fgio_inflight_enter(&queue->in_device[class]);
-	queue->counters.dispatched[class]++;
-	if (request->queued_ns && now_ns > request->queued_ns)
-		queue->counters.waited_ns[class] += now_ns - request->queued_ns;
+	fgio_request_take_out(request);
+	fgio_queue_measure_request(request->hw->queue, request, now_ns);
+	fgio_request_enter_device(request, now_ns);
 }
 
-/* The functions up to choose_withholding() choose the request that goes. */
+/* Up to fgio_queue_choose_weighed(): which request goes. */
 
-static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
-					     enum fgio_class class)
+bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns)
 {
-	struct fgio_request *request = next_of(queue, class);
-
-	fgio_order_went(&queue->order[class], request, FGIO_ORDER_AGE, NULL);
-	return request;
-}
-
-/* A probe: critical I/O is to be alone for a moment. */
-static bool probes(const struct fgio_queue *queue)
-{
-	return adapts(queue) && fgio_depth_probes(&queue->depth);
+	return now_ns >= fgio_load(&queue->next_release_ns) &&
+	       release_has_room(queue) && !fgio_queue_probes(queue);
 }
 
 static struct fgio_request *
-next_beside_critical(struct fgio_queue *queue, u64 now_ns)
+next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	bool critical = queue->queued[FGIO_CRITICAL];
-	bool noncritical = queue->queued[FGIO_NONCRITICAL];
+	bool critical = hw->queued[FGIO_CRITICAL];
+	bool noncritical = hw->queued[FGIO_NONCRITICAL];
 	bool in_turn = noncritical && !critical &&
-		       may_go_in_turn(queue, now_ns);
-	bool due = now_ns >= queue->next_release_ns &&
-		   release_has_room(queue) && !probes(queue);
+		       fgio_queue_may_go_in_turn(hw, now_ns);
+	bool due = fgio_queue_release_is_due(hw->queue, now_ns);
 	struct fgio_request *request;
 
 	if (noncritical && (in_turn || due)) {
-		request = oldest_of(queue, FGIO_NONCRITICAL);
-		queue->counters.starvation_releases += !in_turn;
-		plan_next_release(queue, request, now_ns);
+		request = fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
+		hw->counters.starvation_releases += !in_turn;
+		plan_next_release(hw->queue, request, now_ns);
 		return request;
 	}
-	return critical ? oldest_of(queue, FGIO_CRITICAL) : NULL;
+	return critical ? fgio_hw_queue_oldest(hw, FGIO_CRITICAL) : NULL;
 }
 
 /* As with one class, but critical requests go first. */
-static struct fgio_request *next_unweighed(struct fgio_queue *queue,
+struct fgio_request *fgio_queue_choose_free(struct fgio_hw_queue *hw,
 					   const struct fgio_sweep *sweep,
 					   u64 now_ns)
 {
-	struct fgio_order *order = &queue->order[FGIO_NONCRITICAL];
+	struct fgio_order *order = &hw->order[FGIO_NONCRITICAL];
 	enum fgio_order_by by = sweep ? FGIO_ORDER_SWEEP : FGIO_ORDER_SHARE;
 	struct fgio_request *request;
 
-	if (queue->queued[FGIO_CRITICAL])
-		return oldest_of(queue, FGIO_CRITICAL);
+	if (hw->queued[FGIO_CRITICAL])
+		return fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
 	request = fgio_order_choose(order, by, sweep, now_ns);
 	fgio_order_went(order, request, by, sweep);
 	return request;
@@ -311,7 +269,8 @@ static u64 recent_ns(const struct fgio_queue *queue)
 static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
 			  u64 now_ns)
 {
-	return seen_ns && adapts(queue) && !fgio_depth_rotates(&queue->depth) &&
+	return seen_ns && fgio_queue_adapts(queue) &&
+	       !fgio_depth_rotates(&queue->depth) &&
 	       beyond(now_ns, seen_ns) < recent_ns(queue);
 }
 
@@ -330,25 +289,69 @@ static void forget_critical(struct fgio_queue *queue, u64 seen_ns, u64 now_ns)
  * If the caller had no reason to read the clock, nothing is weighed: the next
  * call finds the critical I/O seen since then.
  */
-static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
+enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns)
 {
 	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
 
 	if (fgio_load(&queue->one_class)) {
 		forget_critical(queue, seen_ns, now_ns);
-		return FREE;
+		return FGIO_QUEUE_FREE;
 	}
 	if (!now_ns)
-		return FREE;
+		return FGIO_QUEUE_FREE;
 	if (fgio_queue_critical_present(queue, now_ns))
-		return WEIGHED;
-	if (adapts(queue) && fgio_queue_saw_critical(queue) &&
+		return FGIO_QUEUE_WEIGHED;
+	if (fgio_queue_adapts(queue) && fgio_queue_saw_critical(queue) &&
 	    fgio_depth_flush_may_come(&queue->depth, now_ns))
-		return WEIGHED;
+		return FGIO_QUEUE_WEIGHED;
 	if (may_come_back(queue, seen_ns, now_ns))
-		return RECENT;
+		return FGIO_QUEUE_RECENT;
 	forget_critical(queue, seen_ns, now_ns);
-	return FREE;
+	return FGIO_QUEUE_FREE;
+}
+
+static void add_counters(struct fgio_queue_counters *sum,
+			 const struct fgio_queue_counters *more)
+{
+	unsigned int class;
+
+	for (class = 0; class < FGIO_CLASSES; class++) {
+		sum->queued[class] += fgio_load(&more->queued[class]);
+		sum->dispatched[class] += fgio_load(&more->dispatched[class]);
+		sum->waited_ns[class] += fgio_load(&more->waited_ns[class]);
+	}
+	sum->promoted += fgio_load(&more->promoted);
+	sum->starvation_releases += fgio_load(&more->starvation_releases);
+}
+
+struct fgio_queue_counters fgio_queue_totals(const struct fgio_queue *queue)
+{
+	struct fgio_queue_counters sum = { .promoted = 0 };
+
+	for (u32 i = 0; i < queue->hw_count; i++)
+		add_counters(&sum, &fgio_queue_hw(queue, i)->counters);
+	return sum;
+}
+
+static u64 count_moves(const struct fgio_queue *queue)
+{
+	u64 moves = 0;
+
+	for (u32 i = 0; i < queue->hw_count; i++)
+		moves += 2 * fgio_load(&fgio_queue_hw(queue, i)
+						->counters.dispatched
+							[FGIO_NONCRITICAL]);
+	return moves - fgio_queue_in_device(queue, FGIO_NONCRITICAL);
+}
+
+static void write_off(struct fgio_queue *queue)
+{
+	if (!queue->hw)
+		fgio_inflight_write_off(
+			&queue->own.in_device[FGIO_NONCRITICAL]);
+	for (u32 i = 0; queue->hw && i < queue->hw_count; i++)
+		fgio_inflight_write_off(
+			&queue->hw[i]->in_device[FGIO_NONCRITICAL]);
 }
 
 /*
@@ -359,37 +362,37 @@ static enum mode mode_at(struct fgio_queue *queue, u64 now_ns)
 static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 {
 	struct fgio_queue_still *still = &queue->still;
-	u64 moves = 2 * queue->counters.dispatched[FGIO_NONCRITICAL] -
-		    fgio_queue_in_device(queue, FGIO_NONCRITICAL);
+	u64 moves = count_moves(queue);
 
 	if (moves == still->moves &&
 	    now_ns < still->since_ns + FGIO_QUEUE_STILL_NS)
 		return;
 	if (moves == still->moves)
-		fgio_inflight_write_off(&queue->in_device[FGIO_NONCRITICAL]);
+		write_off(queue);
 	still->moves = moves;
 	still->since_ns = now_ns;
 }
 
 /* The first time at which a withheld request may go. */
-static u64 retry_at(const struct fgio_queue *queue)
+u64 fgio_queue_retry_at(const struct fgio_queue *queue)
 {
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
 
-	if (release_has_room(queue) && !probes(queue))
+	if (release_has_room(queue) && !fgio_queue_probes(queue))
 		at_ns = smaller(at_ns, queue->next_release_ns);
-	if (adapts(queue) && fgio_depth_retry_ns(&queue->depth))
+	if (fgio_queue_adapts(queue) && fgio_depth_retry_ns(&queue->depth))
 		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));
 	return at_ns;
 }
 
 /* Return: NULL if all requests are withheld. */
-static struct fgio_request *choose_withholding(struct fgio_queue *queue,
+struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 					       u64 now_ns)
 {
+	struct fgio_queue *queue = hw->queue;
 	struct fgio_request *request;
 
-	request = next_beside_critical(queue, now_ns);
+	request = next_beside_critical(hw, now_ns);
 	if (request)
 		return request;
 	/*
@@ -399,11 +402,11 @@ static struct fgio_request *choose_withholding(struct fgio_queue *queue,
 	 */
 	fgio_exchange(&queue->withheld, 1);
 	write_off_overdue(queue, now_ns);
-	request = next_beside_critical(queue, now_ns);
+	request = next_beside_critical(hw, now_ns);
 	if (request)
 		fgio_exchange(&queue->withheld, 0);
 	else
-		queue->retry_ns = retry_at(queue);
+		queue->retry_ns = fgio_queue_retry_at(queue);
 	return request;
 }
 
@@ -411,18 +414,18 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     const struct fgio_sweep *sweep)
 {
 	struct fgio_request *request;
-	enum mode mode;
+	enum fgio_queue_mode mode;
 
 	queue->retry_ns = 0;
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
-	mode = mode_at(queue, now_ns);
-	measure(queue, mode, now_ns);
-	request = mode == FREE ?
-			  next_unweighed(queue, sweep, now_ns) :
-			  choose_withholding(queue, now_ns);
+	mode = fgio_queue_mode_at(queue, now_ns);
+	fgio_queue_measure(queue, mode, now_ns);
+	request = mode == FGIO_QUEUE_FREE ?
+			  fgio_queue_choose_free(&queue->own, sweep, now_ns) :
+			  fgio_queue_choose_weighed(&queue->own, now_ns);
 	if (request)
-		hand_to_device(queue, request, now_ns);
+		hand_to_device(request, now_ns);
 	return request;
 }
 
@@ -440,37 +443,43 @@ void fgio_queue_retry(struct fgio_queue *queue)
  * No critical I/O is waited for any more: note the time, to predict the next
  * one.
  */
-static void note_quiet(struct fgio_queue *queue, u32 in_device, u64 now_ns)
+static void note_quiet(struct fgio_queue *queue, u64 now_ns)
 {
-	if (!in_device && adapts(queue) &&
-	    !fgio_load(&queue->queued[FGIO_CRITICAL]))
+	if (fgio_queue_adapts(queue) && !fgio_queue_has(queue, FGIO_CRITICAL))
 		fgio_depth_quiet(&queue->depth, now_ns);
+}
+
+static bool asks_for_room(struct fgio_queue *queue)
+{
+	return fgio_load(&queue->withheld) &&
+	       fgio_exchange(&queue->withheld, 0);
 }
 
 bool fgio_queue_left_device(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
-	u32 epoch = request->epoch;
+	bool measured = request->depth.sent_ns;
 	u8 class = request->class;
-	u32 in_device;
 
-	set_state(request, FGIO_REQUEST_IDLE);
+	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
-		fgio_raise(&queue->critical_seen_ns, now_ns);
-	in_device = fgio_inflight_leave(&queue->in_device[class], epoch);
+		fgio_queue_saw_critical_at(queue, now_ns);
+	fgio_inflight_leave(&request->hw->in_device[class], request->epoch);
 	/* Requests dispatched while nothing was weighed are not measured. */
-	if (request->depth.sent_ns)
+	if (measured)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
 				     counted(queue), now_ns);
 	if (class == FGIO_CRITICAL) {
-		note_quiet(queue, in_device, now_ns);
-		if (adapts(queue) ?
+		/* One that the device was not told of has no part in this. */
+		if (queue->hw && !measured)
+			return false;
+		note_quiet(queue, now_ns);
+		if (fgio_queue_adapts(queue) ?
 			    fgio_depth_rests(&queue->depth, now_ns) :
 			    now_ns < fgio_load(&queue->next_release_ns))
 			return false;
 	}
-	return fgio_load(&queue->withheld) &&
-	       fgio_exchange(&queue->withheld, 0);
+	return asks_for_room(queue);
 }
 
 /*
@@ -482,6 +491,8 @@ void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 {
 	fgio_raise(&queue->flush_until_ns, now_ns + FLUSH_MOST_NS);
 	fgio_depth_flush_begins(&queue->depth, flush, commits, now_ns);
+	if (queue->hw)
+		fgio_flush_covers(flush, fgio_hw_queues_wrote(queue));
 }
 
 bool fgio_queue_flush_ends(struct fgio_queue *queue,
@@ -493,28 +504,27 @@ bool fgio_queue_flush_ends(struct fgio_queue *queue,
 	/* A later flush under way keeps its own time. */
 	fgio_replace(&queue->flush_until_ns, &until_ns, 0);
 	fgio_depth_flush_ends(&queue->depth, flush, now_ns);
-	return fgio_load(&queue->withheld) &&
-	       fgio_exchange(&queue->withheld, 0);
+	return asks_for_room(queue);
 }
 
 /* With a learnt limit, only a completion says that there is room. */
 bool fgio_queue_has_room(const struct fgio_queue *queue)
 {
-	return !adapts(queue) && device_has_room(queue);
+	return !fgio_queue_adapts(queue) && device_has_room(queue);
 }
 
-bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request)
+bool fgio_queue_promote(struct fgio_request *request)
 {
 	if (request->state != FGIO_REQUEST_QUEUED ||
 	    request->class == FGIO_CRITICAL)
 		return false;
-	take_out(queue, request);
+	fgio_request_take_out(request);
 	request->class = FGIO_CRITICAL;
-	fgio_list_add_tail(fifo_of(queue, request), &request->link);
-	set_state(request, FGIO_REQUEST_QUEUED);
-	fgio_store(&queue->queued[FGIO_CRITICAL],
-		   queue->queued[FGIO_CRITICAL] + 1);
-	queue->counters.promoted++;
+	fgio_list_add_tail(fgio_request_fifo(request), &request->link);
+	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
+	fgio_store(&request->hw->queued[FGIO_CRITICAL],
+		   request->hw->queued[FGIO_CRITICAL] + 1);
+	request->hw->counters.promoted++;
 	return true;
 }
 
@@ -532,17 +542,16 @@ static struct fgio_request *queued_at(const struct fgio_order *order,
 	return fgio_container_of(node, struct fgio_request, link);
 }
 
-struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
-				      enum fgio_class class)
+struct fgio_request *fgio_hw_queue_first(struct fgio_hw_queue *hw,
+					 enum fgio_class class)
 {
-	return queued_at(&queue->order[class],
-			 queue->order[class].fifo[false].next);
+	return queued_at(&hw->order[class], hw->order[class].fifo[false].next);
 }
 
-struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
-				      struct fgio_request *request)
+struct fgio_request *fgio_hw_queue_after(const struct fgio_request *request)
 {
-	return queued_at(&queue->order[request->class], request->link.next);
+	return queued_at(&request->hw->order[request->class],
+			 request->link.next);
 }
 
 static bool covers(const struct fgio_request *request, u64 sector)
@@ -551,14 +560,14 @@ static bool covers(const struct fgio_request *request, u64 sector)
 	       sector - request->sector < request->sectors;
 }
 
-struct fgio_request *fgio_queue_promote_sector(struct fgio_queue *queue,
-					       u64 sector)
+struct fgio_request *fgio_hw_queue_promote_sector(struct fgio_hw_queue *hw,
+						  u64 sector)
 {
 	struct fgio_request *request, *next;
 
-	fgio_queue_for_each(queue, FGIO_NONCRITICAL, request, next) {
+	fgio_hw_queue_for_each(hw, FGIO_NONCRITICAL, request, next) {
 		if (covers(request, sector)) {
-			fgio_queue_promote(queue, request);
+			fgio_queue_promote(request);
 			return request;
 		}
 	}

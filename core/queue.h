@@ -26,12 +26,17 @@
  * for FGIO_QUEUE_STILL_NS, those in the device are written off: no limit counts
  * them any more (inflight.h).
  *
+ * A device with one lock has its requests in one struct fgio_hw_queue, `own`.
+ * A device with many hardware queues has one of them for each (hw_queue.h), and
+ * struct fgio_queue is what they share.
+ *
  * Locking: the caller serialises fgio_queue_insert(), _absorb(), _resize(),
- * _next(), _first(), _after(), _promote*() and _set_one_class() for one queue.
+ * _next(), _promote() and _set_one_class() for one queue, and those of
+ * fgio_hw_queue_first(), _after() and _promote_sector() for its requests.
  * fgio_queue_has_work(), _left_device(), _retry() and _needs_clock() may run at
  * any time, in any context, beside them and beside each other. Nothing here
- * sleeps, allocates or loops, except that _promote_sector() walks the
- * non-critical FIFOs.
+ * sleeps or allocates, and loops run over the hardware queues at most, except
+ * that _promote_sector() walks the non-critical FIFOs.
  */
 #ifndef FGIO_CORE_QUEUE_H
 #define FGIO_CORE_QUEUE_H
@@ -89,6 +94,9 @@ struct fgio_queue_counters {
 /* Length of the recent window, in critical windows. */
 #define FGIO_QUEUE_RECENT_WINDOWS 20
 
+/* Where hardware queues share it, the note of critical I/O is this old. */
+#define FGIO_SEEN_SHARE 16
+
 /* A release may exceed the limit up to this share of the critical requests. */
 #define FGIO_RELEASE_SHARE 8
 
@@ -99,6 +107,31 @@ struct fgio_queue_counters {
  */
 #define FGIO_QUEUE_STILL_NS 1000000000ULL
 
+/**
+ * struct fgio_passed - requests of which the device was not told, in total
+ * @untold: critical ones
+ * @untold_sectors: their length
+ * @writes: non-critical writes
+ * @write_sectors: their length
+ */
+struct fgio_passed {
+	u64 untold;
+	u64 untold_sectors;
+	u64 writes;
+	u64 write_sectors;
+};
+
+/**
+ * struct fgio_turn - which hardware queue may take the next non-critical
+ *	request, where several want to
+ * @index: its index
+ * @until_ns: until then, no other may
+ */
+struct fgio_turn {
+	u32 index;
+	u64 until_ns;
+};
+
 /*
  * Time since when no non-critical request went or completed, at @moves of both.
  */
@@ -107,22 +140,38 @@ struct fgio_queue_still {
 	u64 since_ns;
 };
 
-/* Only the functions below touch the members. */
-struct fgio_queue {
-	/* Read by all paths, and hardly ever written. */
-	struct fgio_queue_config config;
-	bool one_class;
+/**
+ * struct fgio_hw_queue - the requests of one hardware queue; only the functions
+ *	here and of hw_queue.h touch the members
+ * @queue: its device
+ * @index: its place among the device's
+ * @order: queued requests of each class
+ * @queued: their number
+ * @granted: non-critical requests that the device granted, and that go next;
+ *	counted as in the device
+ * @granted_count: their number
+ * @granted_ns: time of the last grant
+ * @late: it came too late to its turn
+ * @told_ns: the last time that the device was told of a critical request
+ * @passed: what it sent without telling the device, in total
+ * @counters: totals
+ * @in_device: requests in the device, per class
+ * @called: it is to ask, and did not yet
+ */
+struct fgio_hw_queue {
+	struct fgio_queue *queue;
+	u32 index;
 
 	/* Written by insertion and dispatch. */
 	struct fgio_order order[FGIO_CLASSES] __attribute__((aligned(64)));
 	u32 queued[FGIO_CLASSES];
-	u64 next_release_ns;
-	u64 retry_ns;
-	bool measures;
-	bool unseen; /* non-critical requests went unmeasured */
-	struct fgio_queue_still still;
+	struct fgio_list granted;
+	u32 granted_count;
+	bool late;
+	u64 granted_ns;
+	u64 told_ns;
+	struct fgio_passed passed;
 	struct fgio_queue_counters counters;
-	struct fgio_depth depth;
 
 	/*
 	 * Written by completions as well: off the cache lines that dispatch
@@ -130,9 +179,35 @@ struct fgio_queue {
 	 */
 	struct fgio_inflight in_device[FGIO_CLASSES]
 		__attribute__((aligned(64)));
-	u32 withheld;
+	bool called;
+};
+
+/*
+ * A device. Only the functions below and of hw_queue.h touch the members.
+ */
+struct fgio_queue {
+	/* Read by all paths, and hardly ever written. */
+	struct fgio_queue_config config;
+	struct fgio_hw_queue *const *hw; /* NULL: @own alone */
+	u32 hw_count;
+	bool one_class;
+	bool measures;
+	bool unseen; /* non-critical requests went unmeasured */
 	u64 critical_seen_ns;
 	u64 flush_until_ns;
+
+	/* Written where the device decides. */
+	u64 next_release_ns __attribute__((aligned(64)));
+	u64 retry_ns;
+	struct fgio_queue_still still;
+	struct fgio_turn turn;
+	struct fgio_passed passed; /* as far as accounted for */
+	struct fgio_depth depth;
+
+	/* Written by completions as well. */
+	u32 withheld __attribute__((aligned(64)));
+
+	struct fgio_hw_queue own;
 };
 
 /* @rotates: as for fgio_depth_init(). */
@@ -166,13 +241,12 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 
 /**
  * fgio_queue_absorb() - a queued request swallowed another
- * @queue: the queue
  * @request: queued; takes the place of @absorbed if that waited longer, and
  *	becomes critical if @absorbed is
  * @absorbed: queued, idle afterwards; or idle, merged before it could be
  *	inserted
  */
-void fgio_queue_absorb(struct fgio_queue *queue, struct fgio_request *request,
+void fgio_queue_absorb(struct fgio_request *request,
 		       struct fgio_request *absorbed);
 
 /* A queued request grew by a merge. */
@@ -200,14 +274,14 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
 {
 	return fgio_depth_rotates(&queue->depth) &&
-	       queue->queued[FGIO_NONCRITICAL];
+	       queue->own.queued[FGIO_NONCRITICAL];
 }
 
 /* The sector from which to look for fgio_sweep.next. */
 static inline u64 fgio_queue_position(const struct fgio_queue *queue,
 				      bool write)
 {
-	return queue->order[FGIO_NONCRITICAL].position[write];
+	return queue->own.order[FGIO_NONCRITICAL].position[write];
 }
 
 /**
@@ -264,32 +338,66 @@ bool fgio_queue_has_room(const struct fgio_queue *queue);
  */
 static inline bool fgio_queue_has_work(const struct fgio_queue *queue)
 {
-	if (fgio_load(&queue->queued[FGIO_CRITICAL]))
+	if (fgio_load(&queue->own.queued[FGIO_CRITICAL]))
 		return true;
-	return fgio_load(&queue->queued[FGIO_NONCRITICAL]) &&
+	return fgio_load(&queue->own.queued[FGIO_NONCRITICAL]) &&
 	       (!fgio_load(&queue->withheld) || fgio_queue_has_room(queue));
 }
 
 /* Whether requests are queued, critical or not. */
 static inline bool fgio_queue_holds_requests(const struct fgio_queue *queue)
 {
-	return fgio_load(&queue->queued[FGIO_CRITICAL]) ||
-	       fgio_load(&queue->queued[FGIO_NONCRITICAL]);
+	return fgio_load(&queue->own.queued[FGIO_CRITICAL]) ||
+	       fgio_load(&queue->own.queued[FGIO_NONCRITICAL]);
+}
+
+static inline const struct fgio_hw_queue *
+fgio_queue_hw(const struct fgio_queue *queue, u32 index)
+{
+	return queue->hw ? queue->hw[index] : &queue->own;
 }
 
 /* Requests of a class in the device, now or a moment ago. */
 static inline u32 fgio_queue_in_device(const struct fgio_queue *queue,
 				       enum fgio_class class)
 {
-	return fgio_inflight_all(&queue->in_device[class]);
+	u32 count = 0;
+
+	for (u32 i = 0; i < queue->hw_count; i++)
+		count += fgio_inflight_all(
+			&fgio_queue_hw(queue, i)->in_device[class]);
+	return count;
 }
+
+/* Requests of a class queued, now or a moment ago. */
+static inline u32 fgio_queue_queued(const struct fgio_queue *queue,
+				    enum fgio_class class)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < queue->hw_count; i++)
+		count += fgio_load(&fgio_queue_hw(queue, i)->queued[class]);
+	return count;
+}
+
+static inline bool fgio_hw_queue_has(const struct fgio_hw_queue *hw,
+				     enum fgio_class class)
+{
+	return fgio_load(&hw->queued[class]) ||
+	       fgio_inflight_any(&hw->in_device[class]);
+}
+
+/* Totals of all hardware queues, each a moment old. Any context. */
+struct fgio_queue_counters fgio_queue_totals(const struct fgio_queue *queue);
 
 /* Whether requests of a class are queued or in the device. */
 static inline bool fgio_queue_has(const struct fgio_queue *queue,
 				  enum fgio_class class)
 {
-	return fgio_load(&queue->queued[class]) ||
-	       fgio_inflight_any(&queue->in_device[class]);
+	for (u32 i = 0; i < queue->hw_count; i++)
+		if (fgio_hw_queue_has(fgio_queue_hw(queue, i), class))
+			return true;
+	return false;
 }
 
 /* Whether critical I/O completed, and was not yet found to be long ago. */
@@ -297,6 +405,22 @@ static inline bool fgio_queue_saw_critical(const struct fgio_queue *queue)
 {
 	return fgio_load(&queue->critical_seen_ns) ||
 	       fgio_load(&queue->flush_until_ns);
+}
+
+/*
+ * A critical I/O came or completed at @at_ns. Where many hardware queues share
+ * the time stamp, it is written once in 1/FGIO_SEEN_SHARE of the critical
+ * window. Any context.
+ */
+static inline void fgio_queue_saw_critical_at(struct fgio_queue *queue,
+					      u64 at_ns)
+{
+	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
+
+	if (queue->hw && at_ns < seen_ns + queue->config.critical_window_ns /
+						    FGIO_SEEN_SHARE)
+		return;
+	fgio_raise(&queue->critical_seen_ns, at_ns);
 }
 
 /* Without I/O of both classes there is nothing to weigh. */
@@ -327,16 +451,15 @@ bool fgio_queue_critical_present(const struct fgio_queue *queue, u64 now_ns);
  * The queued requests of a class, one by one: reads, then writes, in order of
  * arrival. NULL: there is none.
  */
-struct fgio_request *fgio_queue_first(struct fgio_queue *queue,
-				      enum fgio_class class);
-struct fgio_request *fgio_queue_after(struct fgio_queue *queue,
-				      struct fgio_request *request);
+struct fgio_request *fgio_hw_queue_first(struct fgio_hw_queue *hw,
+					 enum fgio_class class);
+struct fgio_request *fgio_hw_queue_after(const struct fgio_request *request);
 
 /* Visits the queued requests of a class in order; @request may leave. */
-#define fgio_queue_for_each(queue, in_class, request, following)        \
-	for ((request) = fgio_queue_first(queue, in_class);             \
-	     (request) &&                                               \
-	     ((following) = fgio_queue_after(queue, request), true);    \
+#define fgio_hw_queue_for_each(hw, in_class, request, following)   \
+	for ((request) = fgio_hw_queue_first(hw, in_class);        \
+	     (request) &&                                          \
+	     ((following) = fgio_hw_queue_after(request), true);   \
 	     (request) = (following))
 
 /*
@@ -347,7 +470,6 @@ bool fgio_request_is_in_device(const struct fgio_request *request);
 
 /**
  * fgio_queue_promote() - move one request to the critical side
- * @queue: the queue
  * @request: the request
  *
  * It goes behind the queued critical requests: they were waited for before it
@@ -355,17 +477,17 @@ bool fgio_request_is_in_device(const struct fgio_request *request);
  *
  * Return: whether it moved; false if it is critical already, or not queued.
  */
-bool fgio_queue_promote(struct fgio_queue *queue, struct fgio_request *request);
+bool fgio_queue_promote(struct fgio_request *request);
 
 /**
- * fgio_queue_promote_sector() - promote a request queued at a sector
- * @queue: the queue
+ * fgio_hw_queue_promote_sector() - promote a request queued at a sector
+ * @hw: the requests
  * @sector: a sector that the request covers
  *
  * Return: the request that moved, or NULL. Several may cover a sector: call
  * until NULL.
  */
-struct fgio_request *fgio_queue_promote_sector(struct fgio_queue *queue,
-					       u64 sector);
+struct fgio_request *fgio_hw_queue_promote_sector(struct fgio_hw_queue *hw,
+						  u64 sector);
 
 #endif /* FGIO_CORE_QUEUE_H */

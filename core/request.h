@@ -13,9 +13,12 @@ enum fgio_request_state {
 	FGIO_REQUEST_IN_DEVICE,
 };
 
+struct fgio_hw_queue;
+
 /**
  * struct fgio_request - one request, embedded in the caller's own
  * @link: position in the FIFO of its class while queued
+ * @hw: the hardware queue that it was inserted into
  * @sector: first sector (512 bytes)
  * @sectors: length
  * @depth: private to depth.h while it is in the device
@@ -28,6 +31,7 @@ enum fgio_request_state {
  */
 struct fgio_request {
 	struct fgio_list link;
+	struct fgio_hw_queue *hw;
 	u64 sector;
 	u64 queued_ns;
 	u32 sectors;

@@ -111,6 +111,7 @@ void fgio_saturation_begin(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->critical_ns = 0;
 	saturation->pause_ns = 0;
 	saturation->completed = 0;
+	saturation->untold = 0;
 }
 
 /*
@@ -436,11 +437,20 @@ static bool interval_is_over(const struct fgio_saturation *saturation,
 		length_ns >= INTERVAL_MOST_NS);
 }
 
+/* The time of all critical I/Os: those not measured took as long as the others. */
+static u64 time_of_all(const struct fgio_saturation *saturation)
+{
+	if (!saturation->untold || !saturation->completed)
+		return saturation->critical_ns;
+	return saturation->critical_ns / saturation->completed *
+	       (saturation->completed + saturation->untold);
+}
+
 static void end_interval(struct fgio_saturation *saturation, u64 pause_ns,
 			 u64 now_ns)
 {
 	u64 length_ns = now_ns - saturation->begin_ns;
-	u64 critical_ns = saturation->critical_ns;
+	u64 critical_ns = time_of_all(saturation);
 	bool busy = critical_ns >= BUSY_MEAN * length_ns &&
 		    pause_ns <= length_ns / BUSY_PAUSE;
 	bool left = 10 * critical_ns < LEFT_MEAN_TENTHS * length_ns ||

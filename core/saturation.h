@@ -34,6 +34,7 @@ enum fgio_saturation_phase {
  * @begin_ns: begin of the interval that decides whether it does
  * @critical_ns: sum of the times of critical I/Os that completed in it
  * @completed: critical I/Os that did
+ * @untold: critical I/Os sent meanwhile that are not measured
  * @pause_ns: time in it without a critical I/O in the drive
  * @seen: intervals in a row that contradict @phase
  * @phase: enum fgio_saturation_phase
@@ -75,6 +76,7 @@ struct fgio_saturation {
 	u64 critical_ns;
 	u64 pause_ns;
 	u32 completed;
+	u32 untold;
 	u8 seen;
 	u8 phase;
 	bool pressed;
@@ -131,6 +133,13 @@ static inline void fgio_saturation_pause(struct fgio_saturation *saturation,
  */
 void fgio_saturation_note(struct fgio_saturation *saturation, u8 kind,
 			  u64 took_ns, u64 now_ns);
+
+/* @count critical I/Os went to the drive that are not measured. */
+static inline void fgio_saturation_untold(struct fgio_saturation *saturation,
+					  u64 count)
+{
+	saturation->untold += (u32)count;
+}
 
 /* A non-critical I/O completed. */
 void fgio_saturation_note_other(struct fgio_saturation *saturation,

@@ -17,6 +17,7 @@ KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
 BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush")),
     Batch("requests", ("requests", "stress")),
+    Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
     Batch(
         "trouble",
         ("trouble",),

@@ -27,6 +27,11 @@
 	SWITCH(queue,							\
 		"let critical requests overtake others in the queue",	\
 		"requests leave the queue in one order for all")	\
+	SWITCH(hardware_queues,						\
+		"queue requests for each hardware queue of a drive "	\
+		"that has several and does not rotate, from the next "	\
+		"time that it is put under fgio",			\
+		"all CPUs share one lock and one queue for each disk")	\
 	SWITCH(drive_priority,						\
 		"give critical requests the drive's own priority "	\
 		"where it is on",					\

@@ -344,7 +344,7 @@ static void play_absorb(struct play *play, int i, int other)
 	if (from->where == WAITS && from->critical == into->critical &&
 	    play->requests[other].queued_ns < play->requests[i].queued_ns)
 		into->order = from->order;
-	fgio_queue_absorb(&play->queue, &play->requests[i],
+	fgio_queue_absorb(&play->requests[i],
 			  &play->requests[other]);
 	from->where = AWAY;
 }
@@ -355,7 +355,7 @@ static void play_promote(struct play *play, int i)
 
 	if (play->model[i].where == AWAY)
 		play->requests[i].state = FGIO_REQUEST_IDLE;
-	CHECK(fgio_queue_promote(&play->queue, &play->requests[i]) == can);
+	CHECK(fgio_queue_promote(&play->requests[i]) == can);
 	if (can)
 		model_promote(play, i);
 }
@@ -378,7 +378,7 @@ static void play_promote_sector(struct play *play, uint64_t sector)
 		     play->model[i].order < play->model[expected].order))
 			expected = i;
 	}
-	request = fgio_queue_promote_sector(&play->queue, sector);
+	request = fgio_hw_queue_promote_sector(&play->queue.own, sector);
 	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
 	if (request)
 		model_promote(play, expected);
@@ -409,7 +409,7 @@ static void check_lines(struct play *play, int class)
 	struct fgio_request *request, *next;
 	struct play rest = *play;
 
-	fgio_queue_for_each(&play->queue, class, request, next) {
+	fgio_hw_queue_for_each(&play->queue.own, class, request, next) {
 		int expected = first_in_line(&rest, class);
 
 		CHECK(expected >= 0 && request == &play->requests[expected]);
@@ -424,13 +424,13 @@ static void check_always(const struct play *play)
 {
 	bool waiting = count(play, WAITS, true) || count(play, WAITS, false);
 
-	CHECK(play->queue.queued[FGIO_CRITICAL] ==
+	CHECK(play->queue.own.queued[FGIO_CRITICAL] ==
 	      (uint32_t)count(play, WAITS, true));
-	CHECK(play->queue.queued[FGIO_NONCRITICAL] ==
+	CHECK(play->queue.own.queued[FGIO_NONCRITICAL] ==
 	      (uint32_t)count(play, WAITS, false));
 	CHECK(fgio_queue_in_device(&play->queue, FGIO_NONCRITICAL) ==
 	      (uint32_t)count(play, SERVED, false));
-	CHECK(play->queue.counters.promoted == play->promoted);
+	CHECK(play->queue.own.counters.promoted == play->promoted);
 	CHECK(fgio_queue_critical_present(&play->queue, play->now_ns) ==
 	      model_critical_present(play));
 	/* No request may be forgotten: there must be a next call. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../hw_queue.h"
 #include "../queue.h"
 #include "../simdisk_internal.h"
 #include "check.h"
@@ -12,6 +13,7 @@
 #define SECTORS (4096ull * 2048)
 #define REQUESTS 256
 #define SLOTS 2048
+#define HW_QUEUES 64
 #define RECORD_SECTORS 8
 
 /*
@@ -43,6 +45,9 @@ struct contest {
 	struct simdisk_parameters parameters;
 	struct simdisk_model *model;
 	struct fgio_queue queue;
+	struct fgio_hw_queue hw_queue[HW_QUEUES];
+	struct fgio_hw_queue *hw[HW_QUEUES];
+	bool runs[HW_QUEUES]; /* it is to dispatch */
 	struct rival_io io[REQUESTS];
 	u32 ios;
 	struct planned planned[REQUESTS]; /* a heap, the first on top */
@@ -120,6 +125,19 @@ static void add_stream(struct contest *contest, const struct rival *rival)
 	}
 }
 
+static void add_hw_queues(struct contest *contest)
+{
+	u32 count = contest->rivals->hw_queues;
+
+	CHECK(count <= HW_QUEUES);
+	for (u32 i = 0; i < count; i++) {
+		contest->hw[i] = &contest->hw_queue[i];
+		fgio_hw_queue_init(contest->hw[i], &contest->queue, i);
+	}
+	if (count)
+		fgio_queue_set_hw(&contest->queue, contest->hw, count);
+}
+
 static void start(struct contest *contest, const struct rivals *rivals)
 {
 	struct fgio_queue_config config = FGIO_QUEUE_CONFIG_DEFAULT;
@@ -143,6 +161,7 @@ static void start(struct contest *contest, const struct rivals *rivals)
 						 rivals->says_it_rotates);
 	config.noncritical_in_device_max = rivals->limit;
 	fgio_queue_configure(&contest->queue, &config);
+	add_hw_queues(contest);
 	add_stream(contest, &rivals->foreground);
 	add_stream(contest, &rivals->background);
 	add_stream(contest, &rivals->second);
@@ -169,6 +188,7 @@ static u64 next_sector(struct contest *contest, enum fgio_class class,
 static void make(struct contest *contest, struct rival_io *io)
 {
 	enum fgio_class class = class_of(contest, io);
+	u32 hw;
 
 	io->turned = io->of->mixed && !io->turned;
 	io->request = (struct fgio_request){
@@ -179,7 +199,15 @@ static void make(struct contest *contest, struct rival_io *io)
 		.queued_ns = contest->now_ns,
 	};
 	fgio_list_init(&io->request.link);
-	fgio_queue_insert(&contest->queue, &io->request, false);
+	if (!contest->rivals->hw_queues) {
+		fgio_queue_insert(&contest->queue, &io->request, false);
+		return;
+	}
+	if (class == FGIO_CRITICAL)
+		fgio_queue_saw_critical_at(&contest->queue, contest->now_ns);
+	hw = (u32)(io - contest->io) % contest->rivals->hw_queues;
+	fgio_hw_queue_insert(contest->hw[hw], &io->request, false);
+	contest->runs[hw] = true;
 }
 
 static void count_latency(struct contest *contest, u64 latency_ns)
@@ -315,14 +343,30 @@ static void end(struct contest *contest, struct rival_io *io)
 	plan(contest, io, next_made_ns(contest, io));
 }
 
+/* Requests that were withheld may go. */
+static void run_turn(struct contest *contest)
+{
+	u32 count = contest->rivals->hw_queues;
+	struct fgio_hw_queue *turn;
+
+	if (!count)
+		return;
+	turn = fgio_queue_turn(&contest->queue, contest->now_ns);
+	if (turn)
+		contest->runs[turn->index] = true;
+	for (u32 i = 0; !turn && i < count; i++)
+		contest->runs[i] = true;
+}
+
 static void complete(struct contest *contest, u32 slot)
 {
 	struct rival_io *io = contest->in_slot[slot];
 
 	contest->in_slot[slot] = NULL;
 	if (!io->steps) {
-		fgio_queue_left_device(&contest->queue, &io->request,
-				       contest->now_ns);
+		if (fgio_queue_left_device(&contest->queue, &io->request,
+					   contest->now_ns))
+			run_turn(contest);
 		if (io->of->ends && !io->left)
 			begin_end(contest, io);
 		else
@@ -330,8 +374,9 @@ static void complete(struct contest *contest, u32 slot)
 	} else if (--io->steps) {
 		step_to_end(contest, io);
 	} else {
-		fgio_queue_flush_ends(&contest->queue, &io->flush,
-				      contest->now_ns);
+		if (fgio_queue_flush_ends(&contest->queue, &io->flush,
+					  contest->now_ns))
+			run_turn(contest);
 		end(contest, io);
 	}
 }
@@ -358,6 +403,51 @@ static const struct fgio_sweep *look_ahead(struct contest *contest,
 	return sweep;
 }
 
+/* As kmod does for one hardware queue. Return: NULL if nothing may go. */
+static struct fgio_request *next_of(struct contest *contest,
+				    struct fgio_hw_queue *hw)
+{
+	u64 now_ns = fgio_hw_queue_needs_clock(hw) ? contest->now_ns : 0;
+	struct fgio_request *request = fgio_hw_queue_next(hw, now_ns);
+
+	if (request && fgio_hw_queue_tells(hw, request, contest->now_ns))
+		fgio_hw_queue_tell(hw, request, contest->now_ns);
+	if (request || !fgio_hw_queue_must_ask(hw))
+		return request;
+	request = fgio_hw_queue_ask(hw, contest->now_ns);
+	if (fgio_queue_retry_ns(&contest->queue))
+		contest->retry_ns = fgio_queue_retry_ns(&contest->queue);
+	return request;
+}
+
+static void dispatch_many(struct contest *contest)
+{
+	u32 slots = contest->parameters.hw_queues *
+		    contest->parameters.queue_depth;
+	u32 count = contest->rivals->hw_queues;
+	struct fgio_request *request;
+
+	if (contest->retry_ns <= contest->now_ns) {
+		contest->retry_ns = SIMDISK_NEVER;
+		fgio_queue_retry(&contest->queue);
+		run_turn(contest);
+	}
+	for (u32 i = 0; i < count; i++) {
+		bool full = false;
+
+		while (contest->runs[i] &&
+		       fgio_hw_queue_has_work(contest->hw[i])) {
+			full = simdisk_outstanding(contest->model) >= slots;
+			request = full ? NULL : next_of(contest, contest->hw[i]);
+			if (!request)
+				break;
+			send(contest, request);
+		}
+		/* A drive that is full asks again when something completes. */
+		contest->runs[i] = full;
+	}
+}
+
 static void dispatch(struct contest *contest)
 {
 	struct fgio_sweep sweep;
@@ -366,6 +456,10 @@ static void dispatch(struct contest *contest)
 		    contest->parameters.queue_depth;
 	struct fgio_request *request;
 
+	if (contest->rivals->hw_queues) {
+		dispatch_many(contest);
+		return;
+	}
 	if (contest->retry_ns <= contest->now_ns)
 		fgio_queue_retry(queue);
 	contest->retry_ns = SIMDISK_NEVER;
@@ -380,7 +474,7 @@ static void dispatch(struct contest *contest)
 	}
 	/* A drive that is full asks again when something completes. */
 	if (simdisk_outstanding(contest->model) < slots &&
-	    queue->queued[FGIO_NONCRITICAL] && fgio_queue_retry_ns(queue))
+	    queue->own.queued[FGIO_NONCRITICAL] && fgio_queue_retry_ns(queue))
 		contest->retry_ns = fgio_queue_retry_ns(queue);
 }
 

@@ -58,6 +58,8 @@ struct rival {
  * @background: its I/O is non-critical
  * @second: a second background, non-critical as well
  * @limit: noncritical_in_device_max; 0: learnt
+ * @hw_queues: the policy's hardware queues, among which the streams' I/Os are
+ *	dealt; 0: one queue for all
  * @begin_ns: measured from here
  * @end_ns: to here
  * @change_ns: when the drive's speed changes; 0: never
@@ -79,6 +81,7 @@ struct rivals {
 	struct rival background;
 	struct rival second;
 	u32 limit;
+	u32 hw_queues;
 	u64 begin_ns;
 	u64 end_ns;
 	u64 change_ns;

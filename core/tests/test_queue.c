@@ -123,7 +123,7 @@ static void test_background_never_starves(void **state)
 		fgio_queue_insert(&queue, request, false);
 	}
 	assert_in_range(served, 1000, 1002);
-	assert_int_equal(queue.counters.starvation_releases, served);
+	assert_int_equal(queue.own.counters.starvation_releases, served);
 }
 
 /*
@@ -180,14 +180,14 @@ static void test_promotion(void **state)
 	fgio_queue_insert(&queue, &one, false);
 	fgio_queue_insert(&queue, &two, false);
 	fgio_queue_insert(&queue, &critical, false);
-	assert_null(fgio_queue_promote_sector(&queue, 99));
-	assert_null(fgio_queue_promote_sector(&queue, 108));
-	assert_ptr_equal(fgio_queue_promote_sector(&queue, 207), &two);
-	assert_false(fgio_queue_promote(&queue, &two));
+	assert_null(fgio_hw_queue_promote_sector(&queue.own, 99));
+	assert_null(fgio_hw_queue_promote_sector(&queue.own, 108));
+	assert_ptr_equal(fgio_hw_queue_promote_sector(&queue.own, 207), &two);
+	assert_false(fgio_queue_promote(&two));
 	assert_ptr_equal(fgio_queue_next(&queue, 1, NULL), &critical);
 	assert_ptr_equal(fgio_queue_next(&queue, 2, NULL), &two);
-	assert_false(fgio_queue_promote(&queue, &two));
-	assert_int_equal(queue.counters.promoted, 1);
+	assert_false(fgio_queue_promote(&two));
+	assert_int_equal(queue.own.counters.promoted, 1);
 }
 
 /* A way over a disk with no end of requests must not hold up an old one. */
@@ -274,7 +274,7 @@ static void test_waiting_time_is_counted(void **state)
 	fgio_queue_insert(&queue, &background, false);
 	assert_true(fgio_queue_needs_clock(&queue));
 	fgio_queue_next(&queue, 3500, NULL);
-	assert_int_equal(queue.counters.waited_ns[FGIO_CRITICAL], 2500);
+	assert_int_equal(queue.own.counters.waited_ns[FGIO_CRITICAL], 2500);
 }
 
 static void test_one_class_withholds_nothing(void **state)
@@ -313,20 +313,20 @@ static void test_requests_may_leave_while_they_are_visited(void **state)
 
 	(void)state;
 	init(&queue);
-	assert_null(fgio_queue_first(&queue, FGIO_NONCRITICAL));
+	assert_null(fgio_hw_queue_first(&queue.own, FGIO_NONCRITICAL));
 	for (i = 0; i < 8; i++) {
 		requests[i] = new_request(FGIO_NONCRITICAL, (uint64_t)i * 8);
 		fgio_queue_insert(&queue, &requests[i], false);
 	}
 	i = 0;
-	fgio_queue_for_each(&queue, FGIO_NONCRITICAL, request, next) {
+	fgio_hw_queue_for_each(&queue.own, FGIO_NONCRITICAL, request, next) {
 		assert_ptr_equal(request, &requests[i++]);
 		if (i % 2)
-			fgio_queue_promote(&queue, request);
+			fgio_queue_promote(request);
 	}
 	assert_int_equal(i, 8);
 	i = 0;
-	fgio_queue_for_each(&queue, FGIO_CRITICAL, request, next) {
+	fgio_hw_queue_for_each(&queue.own, FGIO_CRITICAL, request, next) {
 		assert_ptr_equal(request, &requests[i]);
 		i += 2;
 	}

@@ -103,17 +103,21 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	struct fgio_queue_counters counters;
 	const struct fgio_flushes *flushes = &fq->queue.depth.flushes;
 	u32 in_device[FGIO_CLASSES];
-	unsigned int class;
+	unsigned int class, hw;
 	u64 hardware_priority_sent;
 
 	spin_lock(&fq->lock);
-	counters = fq->queue.counters;
+	counters = fgio_queue_totals(&fq->queue);
 	for (class = 0; class < FGIO_CLASSES; class++)
 		in_device[class] = fgio_queue_in_device(&fq->queue, class);
 	hardware_priority_sent = fq->hardware_priority_sent;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
+	for (hw = 0; fq->hw && hw < fq->queue.hw_count; hw++)
+		for (class = 0; class < FGIO_CLASSES; class++)
+			bytes[class] +=
+				READ_ONCE(fq->hw[hw].dispatched_bytes[class]);
 
 	show_class(file, "critical", FGIO_CRITICAL, &admission, &counters,
 		   in_device[FGIO_CRITICAL], merged[FGIO_CRITICAL],
@@ -131,6 +135,8 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "drive_priority %llu\n", hardware_priority_sent);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
+	seq_printf(file, "hardware_queues %u\n",
+		   fq->hw ? fq->queue.hw_count : 0);
 }
 
 static int counters_show(struct seq_file *file, void *data)

@@ -18,6 +18,7 @@
 #include "block/admission.h"
 #include "block/drive.h"
 #include "block/elevator.h"
+#include "block/hw_queue.h"
 #include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
@@ -52,15 +53,12 @@ static struct fgio_queue_data *queue_data(struct request_queue *q)
 	return q->elevator->elevator_data;
 }
 
-/* Return: NULL for a request that fgio does not schedule. */
-static struct fgio_slot *slot_of(struct request *rq)
+/* NULL: requests are in one queue for all. */
+static struct fgio_hw *hw_of(struct blk_mq_hw_ctx *hctx)
 {
-	return rq->rq_flags & FGIO_RQF_OURS ? rq->elv.priv[0] : NULL;
-}
+	struct fgio_tag_set *tag_set = hctx->sched_data;
 
-static struct fgio_slot *slot_of_request(struct fgio_request *request)
-{
-	return container_of(request, struct fgio_slot, request);
+	return tag_set->hw;
 }
 
 static struct rb_root *sort_root(struct fgio_queue_data *fq,
@@ -107,7 +105,7 @@ static void make_unmergeable(struct fgio_queue_data *fq, struct request *rq,
 
 static void note_extent(struct request *rq)
 {
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	if (!slot)
 		return;
@@ -125,11 +123,15 @@ static enum fgio_class queue_class(struct fgio_queue_data *fq,
 /* Follows core, which moved a request to the critical side. */
 static void promote(struct fgio_queue_data *fq, struct request *rq)
 {
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
-	lockdep_assert_held(&fq->lock);
-	elv_rb_del(sort_root(fq, rq, FGIO_NONCRITICAL), rq);
-	elv_rb_add(sort_root(fq, rq, FGIO_CRITICAL), rq);
+	lockdep_assert_held(fgio_slots_lock(slot->tag_set));
+	if (fq->hw) {
+		fgio_queue_saw_critical_at(&fq->queue, ktime_get_ns());
+	} else {
+		elv_rb_del(sort_root(fq, rq, FGIO_NONCRITICAL), rq);
+		elv_rb_add(sort_root(fq, rq, FGIO_CRITICAL), rq);
+	}
 	fgio_stamp_critical(rq);
 	fgio_admission_settle(slot, FGIO_CRITICAL);
 	trace_fgio_promote(rq, FGIO_CRITICAL);
@@ -157,7 +159,7 @@ static bool fgio_bio_merge(struct request_queue *q, struct bio *bio,
 {
 	struct fgio_queue_data *fq = queue_data(q);
 
-	return fgio_queue_holds_requests(&fq->queue) &&
+	return !fq->hw && fgio_queue_holds_requests(&fq->queue) &&
 	       try_merge(fq, bio, segments);
 }
 
@@ -181,7 +183,7 @@ static void fgio_request_merged(struct request_queue *q, struct request *rq,
 				enum elv_merge type)
 {
 	struct fgio_queue_data *fq = queue_data(q);
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	if (type == ELEVATOR_FRONT_MERGE) {
 		struct rb_root *root = sort_root(fq, rq, slot->request.class);
@@ -196,14 +198,14 @@ static void fgio_requests_merged(struct request_queue *q, struct request *rq,
 				 struct request *absorbed)
 {
 	struct fgio_queue_data *fq = queue_data(q);
-	struct fgio_slot *slot = slot_of(rq);
-	struct fgio_slot *absorbed_slot = slot_of(absorbed);
+	struct fgio_slot *slot = fgio_slot_of(rq);
+	struct fgio_slot *absorbed_slot = fgio_slot_of(absorbed);
 	bool was_critical = slot->request.class == FGIO_CRITICAL;
 
 	list_del_init(&absorbed->queuelist);
 	if (absorbed_slot) {
 		make_unmergeable(fq, absorbed, absorbed_slot->request.class);
-		fgio_queue_absorb(&fq->queue, &slot->request,
+		fgio_queue_absorb(&slot->request,
 				  &absorbed_slot->request);
 		fq->merged[absorbed_slot->request.class]++;
 	}
@@ -254,42 +256,56 @@ static bool must_not_be_withheld(struct fgio_queue_data *fq,
 	       fgio_queue_critical_present(&fq->queue, ktime_get_ns());
 }
 
-static void insert_request(struct fgio_queue_data *fq, struct request *rq,
-			   bool at_head, struct list_head *free)
+bool fgio_elevator_decide_class(struct fgio_queue_data *fq, struct request *rq)
 {
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 	enum fgio_class class;
 
-	if (unlikely(!slot)) {
-		list_add_tail(&rq->queuelist, &fq->unscheduled);
-		return;
-	}
+	if (unlikely(!slot))
+		return false;
 	class = class_of_rq(rq);
 	fgio_admission_settle(slot, class);
-	if (unlikely(must_not_be_withheld(fq, rq, class))) {
-		list_add_tail(&rq->queuelist, &fq->unscheduled);
-		return;
-	}
+	if (unlikely(must_not_be_withheld(fq, rq, class)))
+		return false;
 	/* Its submitter became critical after its bio got a class. */
 	if (class == FGIO_CRITICAL && rq->bio &&
 	    !(rq->bio->bi_opf & FGIO_REQ_CRITICAL))
 		fgio_stamp_critical(rq);
-	class = queue_class(fq, class);
-	slot->request.class = class;
+	slot->request.class = queue_class(fq, class);
 	slot->target.known = false;
 	slot->wanted = false;
+	return true;
+}
+
+void fgio_elevator_describe(struct request *rq)
+{
+	struct fgio_request *request = &fgio_slot_of(rq)->request;
+
+	trace_block_rq_insert(rq);
+	request->sector = blk_rq_pos(rq);
+	request->sectors = blk_rq_sectors(rq);
+	request->write = op_is_write(req_op(rq));
+	request->queued_ns = rq->start_time_ns;
+	trace_fgio_insert(rq, request->class);
+}
+
+static void insert_request(struct fgio_queue_data *fq, struct request *rq,
+			   bool at_head, struct list_head *free)
+{
+	struct fgio_request *request;
+
+	if (unlikely(!fgio_elevator_decide_class(fq, rq))) {
+		list_add_tail(&rq->queuelist, &fq->unscheduled);
+		return;
+	}
 	if (fgio_queue_holds_requests(&fq->queue) &&
 	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
 		return;
 
-	trace_block_rq_insert(rq);
-	slot->request.sector = blk_rq_pos(rq);
-	slot->request.sectors = blk_rq_sectors(rq);
-	slot->request.write = op_is_write(req_op(rq));
-	slot->request.queued_ns = rq->start_time_ns;
-	fgio_queue_insert(&fq->queue, &slot->request, at_head);
-	make_mergeable(fq, rq, class);
-	trace_fgio_insert(rq, class);
+	fgio_elevator_describe(rq);
+	request = &fgio_slot_of(rq)->request;
+	fgio_queue_insert(&fq->queue, request, at_head);
+	make_mergeable(fq, rq, request->class);
 }
 
 static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
@@ -297,9 +313,14 @@ static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
 				 fgio_insert_flags_t flags)
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct fgio_hw *hw = hw_of(hctx);
 	struct request *rq, *next;
 	LIST_HEAD(free);
 
+	if (hw) {
+		fgio_hw_insert(hw, list, fgio_insert_at_head(flags));
+		return;
+	}
 	spin_lock(&fq->lock);
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
@@ -330,7 +351,7 @@ static struct fgio_request *next_by_sector(struct rb_root *root,
 			node = node->rb_right;
 		}
 	}
-	return found ? &slot_of(found)->request : NULL;
+	return found ? &fgio_slot_of(found)->request : NULL;
 }
 
 /* The next requests on an arm's way. Context: the queue's lock is held. */
@@ -347,10 +368,9 @@ static noinline const struct fgio_sweep *look_ahead(struct fgio_queue_data *fq)
 	return &fq->sweep;
 }
 
-/* From here on its bios may complete at any time: note their target. */
-static void remember_target(struct request *rq)
+void fgio_elevator_remember_target(struct request *rq)
 {
-	struct fgio_io_target *target = &slot_of(rq)->target;
+	struct fgio_io_target *target = &fgio_slot_of(rq)->target;
 
 	if (fgio_waits_matter() && !target->known)
 		fgio_io_target_of_request(target, rq);
@@ -360,7 +380,7 @@ static void remember_target(struct request *rq)
 static bool withholds_by_fault(const struct fgio_queue_data *fq)
 {
 	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
-	       !READ_ONCE(fq->queue.queued[FGIO_CRITICAL]);
+	       !READ_ONCE(fq->queue.own.queued[FGIO_CRITICAL]);
 }
 
 /* A timer that fires later than this may be left to fire in vain. */
@@ -372,8 +392,21 @@ enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
 		container_of(timer, struct fgio_queue_data, retry_timer);
 
 	fgio_queue_retry(&fq->queue);
-	blk_mq_run_hw_queues(fq->q, true);
+	fgio_elevator_run(fq, ktime_get_ns());
 	return HRTIMER_NORESTART;
+}
+
+void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
+{
+	struct fgio_hw_queue *turn = NULL;
+
+	if (fq->hw)
+		turn = fgio_queue_turn(&fq->queue, now_ns);
+	if (turn)
+		blk_mq_run_hw_queue(container_of(turn, struct fgio_hw,
+						 queue)->hctx, true);
+	else
+		blk_mq_run_hw_queues(fq->q, true);
 }
 
 /*
@@ -382,7 +415,7 @@ enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
  * the time of last resort moves with each completion, and when the timer fires,
  * core sets the next one. Context: the queue's lock is held.
  */
-static noinline void retry_later(struct fgio_queue_data *fq, u64 now_ns)
+noinline void fgio_elevator_retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
 	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
 
@@ -401,7 +434,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
 	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
-	u64 releases = queue->counters.starvation_releases;
+	u64 releases = queue->own.counters.starvation_releases;
 	const struct fgio_sweep *sweep = NULL;
 	struct fgio_request *request;
 	struct request *rq;
@@ -412,18 +445,18 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 		sweep = look_ahead(fq);
 	request = fgio_queue_next(queue, now_ns, sweep);
 	if (!request) {
-		retry_later(fq, now_ns);
+		fgio_elevator_retry_later(fq, now_ns);
 		return NULL;
 	}
-	rq = slot_of_request(request)->rq;
+	rq = fgio_slot_of_request(request)->rq;
 	fq->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	make_unmergeable(fq, rq, request->class);
-	remember_target(rq);
+	fgio_elevator_remember_target(rq);
 	trace_fgio_dispatch(rq, request->class);
-	if (queue->counters.starvation_releases != releases)
+	if (queue->own.counters.starvation_releases != releases)
 		trace_fgio_starvation_release(rq, request->class);
 	if (fgio_drive_takes_priority(fq, rq))
-		fgio_drive_set_priority(fq, slot_of_request(request),
+		fgio_drive_set_priority(fq, fgio_slot_of_request(request),
 					class_of_rq(rq), now_ns);
 	return rq;
 }
@@ -431,8 +464,11 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 static struct request *fgio_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct fgio_hw *hw = hw_of(hctx);
 	struct request *rq;
 
+	if (hw)
+		return fgio_hw_dispatch(hw);
 	spin_lock(&fq->lock);
 	rq = list_first_entry_or_null(&fq->unscheduled, struct request,
 				      queuelist);
@@ -449,7 +485,10 @@ static struct request *fgio_dispatch_request(struct blk_mq_hw_ctx *hctx)
 static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
+	struct fgio_hw *hw = hw_of(hctx);
 
+	if (hw)
+		return fgio_hw_has_work(hw);
 	return (fgio_queue_has_work(&fq->queue) &&
 		!withholds_by_fault(fq)) ||
 	       !list_empty_careful(&fq->unscheduled);
@@ -458,7 +497,7 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 static void leave_device(struct request *rq, u64 now_ns)
 {
 	struct fgio_queue_data *fq = queue_data(rq->q);
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	if (!slot || slot->request.state != FGIO_REQUEST_IN_DEVICE)
 		return;
@@ -466,7 +505,7 @@ static void leave_device(struct request *rq, u64 now_ns)
 	    slot->request.class == FGIO_NONCRITICAL)
 		fgio_drive_moved(&fq->drive, now_ns);
 	if (fgio_queue_left_device(&fq->queue, &slot->request, now_ns))
-		blk_mq_run_hw_queues(rq->q, true);
+		fgio_elevator_run(fq, now_ns);
 }
 
 static void fgio_completed_request(struct request *rq, u64 now_ns)
@@ -476,7 +515,7 @@ static void fgio_completed_request(struct request *rq, u64 now_ns)
 
 static void fgio_requeue_request(struct request *rq)
 {
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	if (slot)
 		fgio_drive_restore_priority(slot);
@@ -485,7 +524,7 @@ static void fgio_requeue_request(struct request *rq)
 
 static void fgio_finish_request(struct request *rq)
 {
-	struct fgio_slot *slot = slot_of(rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	if (!slot)
 		return;
@@ -497,7 +536,7 @@ static void fgio_finish_request(struct request *rq)
 
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 {
-	if (!fgio_queue_promote(&fq->queue, &slot->request))
+	if (!fgio_queue_promote(&slot->request))
 		return false;
 	promote(fq, slot->rq);
 	return true;
@@ -522,6 +561,8 @@ void fgio_elevator_choose_classes(struct fgio_queue_data *fq)
 	if (changes)
 		fgio_queue_set_one_class(&fq->queue, one_class);
 	spin_unlock(&fq->lock);
+	if (changes && fq->hw)
+		fgio_hw_wait_for_inserts(fq);
 	if (changes && !one_class)
 		fgio_visit_slots(fq, promote_critical);
 }
@@ -541,28 +582,35 @@ struct sector_search {
 	bool found;
 };
 
-static bool promote_one_at(struct fgio_queue_data *fq, sector_t sector)
+static bool promote_one_at(struct fgio_queue_data *fq, unsigned int index,
+			   sector_t sector)
 {
+	struct fgio_hw *hw = fq->hw ? &fq->hw[index] : NULL;
+	spinlock_t *lock = hw ? &hw->lock : &fq->lock;
 	struct fgio_request *request;
 
-	spin_lock(&fq->lock);
-	request = fgio_queue_promote_sector(&fq->queue, sector);
+	spin_lock(lock);
+	request = fgio_hw_queue_promote_sector(hw ? &hw->queue : &fq->queue.own,
+					       sector);
 	if (request)
-		promote(fq, slot_of_request(request)->rq);
-	spin_unlock(&fq->lock);
+		promote(fq, fgio_slot_of_request(request)->rq);
+	spin_unlock(lock);
 	return request;
 }
 
 static void promote_at(struct fgio_queue_data *fq, void *data)
 {
 	struct sector_search *search = data;
+	unsigned int index;
 
 	if (!fq->q->disk || disk_devt(fq->q->disk) != search->disk)
 		return;
 	search->found = true;
-	while (promote_one_at(fq, search->sector)) {
-		search->promoted++;
-		cond_resched();
+	for (index = 0; index < fq->queue.hw_count; index++) {
+		while (promote_one_at(fq, index, search->sector)) {
+			search->promoted++;
+			cond_resched();
+		}
 	}
 	if (search->promoted)
 		blk_mq_run_hw_queues(fq->q, true);

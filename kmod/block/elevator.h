@@ -32,6 +32,43 @@ void fgio_elevator_choose_classes(struct fgio_queue_data *fq);
 /* The callback of fgio_queue_reconsider(). */
 void fgio_elevator_reconsider(struct fgio_queue_data *fq);
 
+/* Return: NULL for a request that fgio does not schedule. */
+static inline struct fgio_slot *fgio_slot_of(struct request *rq)
+{
+	return rq->rq_flags & FGIO_RQF_OURS ? rq->elv.priv[0] : NULL;
+}
+
+static inline struct fgio_slot *
+fgio_slot_of_request(struct fgio_request *request)
+{
+	return container_of(request, struct fgio_slot, request);
+}
+
+/*
+ * Decides the class of a request that is to be queued. Return: false if it is
+ * to pass unscheduled. Context: the lock under which it is to be queued is
+ * held.
+ */
+bool fgio_elevator_decide_class(struct fgio_queue_data *fq, struct request *rq);
+
+/* Sets core's view of a request of which the class is decided. */
+void fgio_elevator_describe(struct request *rq);
+
+/*
+ * Notes what a request carries: once it is dispatched, its bios may complete at
+ * any time. Context: the lock under which it was queued is held.
+ */
+void fgio_elevator_remember_target(struct request *rq);
+
+/* Runs the queue in which withheld requests may go. Context: any. */
+void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns);
+
+/*
+ * Runs the queue again at the time that core sets, even if no request
+ * completes. Context: the queue's lock is held.
+ */
+void fgio_elevator_retry_later(struct fgio_queue_data *fq, u64 now_ns);
+
 /*
  * The queue's retry_timer: requests withheld from the device may go now.
  * Context: hard interrupt.

@@ -18,6 +18,7 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "block/elevator.h"
 #include "block/flush.h"
 #include "block/queues.h"
 
@@ -83,11 +84,13 @@ static bool begins(const struct request_queue *q, struct fgio_flush *flush,
 static void ends(const struct request_queue *q, const struct fgio_flush *flush)
 {
 	struct fgio_queue_data *fq;
+	u64 now_ns;
 
 	rcu_read_lock();
 	fq = fgio_queue_find(q);
-	if (fq && fgio_queue_flush_ends(&fq->queue, flush, ktime_get_ns()))
-		blk_mq_run_hw_queues(fq->q, true);
+	now_ns = ktime_get_ns();
+	if (fq && fgio_queue_flush_ends(&fq->queue, flush, now_ns))
+		fgio_elevator_run(fq, now_ns);
 	rcu_read_unlock();
 }
 

@@ -35,10 +35,10 @@ static void replace_slots(struct fgio_tag_set *tag_set, struct fgio_slot *slots,
 {
 	struct fgio_slot *old = tag_set->slots;
 
-	spin_lock(&tag_set->fq->lock);
+	spin_lock(fgio_slots_lock(tag_set));
 	tag_set->slots = slots;
 	tag_set->slot_count = count;
-	spin_unlock(&tag_set->fq->lock);
+	spin_unlock(fgio_slots_lock(tag_set));
 	kvfree(old);
 }
 
@@ -98,7 +98,8 @@ static req_flags_t next_charged_mark(struct fgio_queue_data *fq)
 }
 
 static struct fgio_tag_set *new_tag_set(struct fgio_queue_data *fq,
-					struct blk_mq_hw_ctx *hctx)
+					struct blk_mq_hw_ctx *hctx,
+					unsigned int index)
 {
 	struct fgio_tag_set *tag_set;
 
@@ -106,6 +107,10 @@ static struct fgio_tag_set *new_tag_set(struct fgio_queue_data *fq,
 	if (!tag_set)
 		return NULL;
 	tag_set->fq = fq;
+	if (fq->hw) {
+		tag_set->hw = &fq->hw[index];
+		tag_set->hw->hctx = hctx;
+	}
 	spin_lock_init(&tag_set->lock);
 	fgio_admission_init(&tag_set->admission, tag_depth(hctx));
 	fgio_admission_set_shares(&tag_set->admission, fq->critical_slots,
@@ -129,7 +134,7 @@ static int fgio_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	unsigned int noio = memalloc_noio_save();
 
 	if (!tag_set)
-		tag_set = new_tag_set(fq, hctx);
+		tag_set = new_tag_set(fq, hctx, index);
 	memalloc_noio_restore(noio);
 	if (!tag_set)
 		return -ENOMEM;
@@ -154,6 +159,57 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	kfree(tag_set);
 }
 
+static bool hardware_queues = true;
+module_param(hardware_queues, bool, 0644);
+MODULE_PARM_DESC(hardware_queues,
+		 "queue requests for each hardware queue of a drive that has several and does not rotate, from the next time that it is put under fgio (Y)");
+
+/*
+ * The order of requests on a disk that rotates is one for the whole disk, and
+ * so are tags that hardware queues share.
+ */
+static bool has_many_queues(const struct request_queue *q)
+{
+	return READ_ONCE(hardware_queues) && q->nr_hw_queues > 1 &&
+	       blk_queue_nonrot(q) &&
+	       !(q->tag_set->flags & BLK_MQ_F_TAG_HCTX_SHARED);
+}
+
+static void init_hw(struct fgio_queue_data *fq, unsigned int index)
+{
+	struct fgio_hw *hw = &fq->hw[index];
+
+	hw->fq = fq;
+	spin_lock_init(&hw->lock);
+	INIT_LIST_HEAD(&hw->unscheduled);
+	fgio_hw_queue_init(&hw->queue, &fq->queue, index);
+	fq->hw_queues[index] = &hw->queue;
+}
+
+/*
+ * They stay as long as the queue is under the elevator: before their number
+ * changes, the block layer takes the elevator away. Without memory, requests
+ * are in one queue.
+ */
+static void make_hw(struct fgio_queue_data *fq)
+{
+	unsigned int count = fq->q->nr_hw_queues;
+	unsigned int index;
+
+	fq->hw = kvcalloc(count, sizeof(*fq->hw), GFP_KERNEL);
+	fq->hw_queues = kvcalloc(count, sizeof(*fq->hw_queues), GFP_KERNEL);
+	if (!fq->hw || !fq->hw_queues) {
+		pr_warn_ratelimited("fgio: no memory for %u hardware queues: requests are in one queue\n",
+				    count);
+		kvfree(fq->hw);
+		fq->hw = NULL;
+		return;
+	}
+	for (index = 0; index < count; index++)
+		init_hw(fq, index);
+	fgio_queue_set_hw(&fq->queue, fq->hw_queues, count);
+}
+
 static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 {
 	struct fgio_queue_data *fq;
@@ -172,6 +228,8 @@ static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 		for (direction = 0; direction < FGIO_DIRECTIONS; direction++)
 			fq->sort[class][direction] = RB_ROOT;
 	fgio_queue_init(&fq->queue, !blk_queue_nonrot(q));
+	if (has_many_queues(q))
+		make_hw(fq);
 	hrtimer_init(&fq->retry_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fq->retry_timer.function = fgio_elevator_retry;
 	return fq;
@@ -206,7 +264,9 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 		return -ENOMEM;
 	}
 	eq->elevator_data = fq;
-	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
+	/* One queue serves all hardware contexts. */
+	if (!fq->hw)
+		blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
 	/* wbt delays writes by type, before fgio sees them. */
 	fgio_mark_wbt_unwanted(eq, true);
 	fgio_wbt_disable(q);
@@ -230,12 +290,14 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 
 	withdraw_queue(fq);
 	hrtimer_cancel(&fq->retry_timer);
-	WARN_ON_ONCE(fq->queue.queued[FGIO_CRITICAL] ||
-		     fq->queue.queued[FGIO_NONCRITICAL]);
+	WARN_ON_ONCE(fgio_queue_queued(&fq->queue, FGIO_CRITICAL) ||
+		     fgio_queue_queued(&fq->queue, FGIO_NONCRITICAL));
 	WARN_ON_ONCE(fgio_queue_in_device(&fq->queue, FGIO_CRITICAL) ||
 		     fgio_queue_in_device(&fq->queue, FGIO_NONCRITICAL));
 	fgio_mark_wbt_unwanted(eq, false);
 	fgio_wbt_enable(fq->q);
+	kvfree(fq->hw_queues);
+	kvfree(fq->hw);
 	kfree(fq);
 }
 

@@ -405,16 +405,18 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
  */
 static void move_matches(struct fgio_queue_data *fq)
 {
+	struct fgio_tag_set *tag_set;
 	unsigned int i, end;
 
 	sort(pass.matches, pass.match_count, sizeof(*pass.matches),
 	     compare_matches, NULL);
 	for (i = 0; i < pass.match_count; cond_resched()) {
+		tag_set = pass.matches[i].tag_set;
 		end = min(i + MOVES_MAX, pass.match_count);
-		spin_lock(&fq->lock);
-		for (; i < end; i++)
+		spin_lock(fgio_slots_lock(tag_set));
+		for (; i < end && pass.matches[i].tag_set == tag_set; i++)
 			move(fq, &pass.matches[i]);
-		spin_unlock(&fq->lock);
+		spin_unlock(fgio_slots_lock(tag_set));
 	}
 	pass.match_count = 0;
 }

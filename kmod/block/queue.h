@@ -6,6 +6,7 @@
  *	stamp.c      the class of each I/O, at block_bio_queue
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and dispatch to the device
+ *	hw_queue.c   the same for a device with many hardware queues
  *	drive.c      hardware priority, where the drive has it
  *
  * io_target.c finds the pages and buffers that it carries, promote.c makes it
@@ -26,6 +27,7 @@
 #include "core/admission.h"
 #include "core/class.h"
 #include "core/drive.h"
+#include "core/hw_queue.h"
 #include "core/queue.h"
 #include "core/watchdog.h"
 #include "uapi/fgio.h"
@@ -87,14 +89,37 @@ struct fgio_slot {
 #define FGIO_SLEEPER_BITS 6
 
 /**
+ * struct fgio_hw - a hardware queue of a device whose requests are queued for
+ *	each of them (hw_queue.c)
+ * @fq: the device's
+ * @hctx: the hardware context
+ * @lock: protects the members below, and what its requests' slots say of them;
+ *	never taken in interrupt context; the device's lock nests in it
+ * @unscheduled: as in fgio_queue_data
+ * @dispatched_bytes: as in fgio_queue_data
+ * @queue: core's view of it
+ */
+struct fgio_hw {
+	struct fgio_queue_data *fq;
+	struct blk_mq_hw_ctx *hctx;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	struct list_head unscheduled;
+	u64 dispatched_bytes[FGIO_CLASSES];
+	struct fgio_hw_queue queue;
+};
+
+/**
  * struct fgio_tag_set - one set of scheduler tags: its admission, its slots
  * @fq: queue that it belongs to
+ * @hw: the hardware queue that it belongs to; NULL: the device's lock protects
+ *	all requests
  * @list: in fgio_queue_data.tag_sets
  * @users: hardware contexts that share the tags
  * @charged: its mark in rq_flags of charged allocations, see FGIO_RQF_CHARGED;
  *	0 when numbers ran out: then no task waits for its slots
  * @slot_count: length of @slots; tags beyond it pass unscheduled
- * @slots: one for each tag; replaced under the queue's lock
+ * @slots: one for each tag; replaced under fgio_slots_lock()
  * @lock: protects the members below; irqsave, since completions take it
  * @admission: decides which tasks may take a tag; slots are taken and released
  *	without the lock, see core/admission.h
@@ -105,6 +130,7 @@ struct fgio_slot {
  */
 struct fgio_tag_set {
 	struct fgio_queue_data *fq;
+	struct fgio_hw *hw;
 	struct list_head list;
 	unsigned int users;
 	req_flags_t charged;
@@ -134,6 +160,8 @@ struct fgio_trip {
  * @q: the request queue
  * @list: in the list of all such queues
  * @tag_sets: its tag sets
+ * @hw: its hardware queues; NULL: requests are in one queue for all
+ * @hw_queues: core's view of them
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
  * @let_through: the watchdog tripped, see fgio_lets_through()
@@ -159,6 +187,8 @@ struct fgio_queue_data {
 	struct request_queue *q;
 	struct list_head list;
 	struct list_head tag_sets;
+	struct fgio_hw *hw;
+	struct fgio_hw_queue **hw_queues;
 	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
 	bool let_through;
@@ -187,6 +217,12 @@ struct fgio_queue_data {
 static inline bool fgio_lets_through(const struct fgio_queue_data *fq)
 {
 	return READ_ONCE(fq->let_through);
+}
+
+/* The lock under which requests of a tag set are queued and dispatched. */
+static inline spinlock_t *fgio_slots_lock(struct fgio_tag_set *tag_set)
+{
+	return tag_set->hw ? &tag_set->hw->lock : &tag_set->fq->lock;
 }
 
 #endif /* FGIO_BLOCK_QUEUE_H */

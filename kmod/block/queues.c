@@ -42,7 +42,7 @@ u64 fgio_critical_outstanding(void)
 
 	mutex_lock(&fgio_queues_lock);
 	list_for_each_entry(fq, &queues, list)
-		count += READ_ONCE(fq->queue.queued[FGIO_CRITICAL]) +
+		count += fgio_queue_queued(&fq->queue, FGIO_CRITICAL) +
 			 fgio_queue_in_device(&fq->queue, FGIO_CRITICAL);
 	mutex_unlock(&fgio_queues_lock);
 	return count;
@@ -78,14 +78,14 @@ static unsigned int visit_some_slots(struct fgio_tag_set *tag_set,
 	struct fgio_queue_data *fq = tag_set->fq;
 	unsigned int end;
 
-	spin_lock(&fq->lock);
+	spin_lock(fgio_slots_lock(tag_set));
 	/* The queue may have got another depth since. */
 	end = min(tag + SLOTS_AT_ONCE, tag_set->slot_count);
 	for (; tag < end; tag++)
 		visit(fq, &tag_set->slots[tag], tag);
 	if (tag >= tag_set->slot_count)
 		tag = 0;
-	spin_unlock(&fq->lock);
+	spin_unlock(fgio_slots_lock(tag_set));
 	return tag;
 }
 

@@ -36,7 +36,7 @@ typedef void fgio_slot_visit_t(struct fgio_queue_data *fq,
 /**
  * fgio_visit_slots() - visit the requests of a queue, queued or in the device
  * @fq: the queue
- * @visit: called with the queue's lock held, for each slot once, used or not
+ * @visit: called with fgio_slots_lock() held, for each slot once, used or not
  *
  * The lock is dropped in between, since thousands of requests may be queued:
  * they come and go meanwhile. Context: fgio_queues_lock is held, so that the

@@ -34,6 +34,7 @@ static void configure_queue(struct fgio_queue_data *fq,
 	fgio_queue_configure(&fq->queue, config);
 	spin_unlock(&fq->lock);
 	/* Requests withheld under the old values may go under the new ones. */
+	fgio_queue_retry(&fq->queue);
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
@@ -106,6 +107,9 @@ static ssize_t drive_priority_store(struct elevator_queue *eq,
 
 	if (error)
 		return error;
+	/* No drive with many queues has it. */
+	if (value && fq->hw)
+		return -EOPNOTSUPP;
 	WRITE_ONCE(fq->drive_priority, value);
 	return length;
 }

@@ -85,20 +85,19 @@ static void sample_queue(struct fgio_queue_data *fq,
 			 struct fgio_watchdog_sample *sample)
 {
 	const struct fgio_queue *of = &fq->queue;
+	struct fgio_queue_counters totals = fgio_queue_totals(of);
 	unsigned int class;
 
-	spin_lock(&fq->lock);
 	for (class = 0; class < FGIO_CLASSES; class++) {
-		sample->held[FGIO_PLACE_QUEUE][class] = of->queued[class];
+		sample->held[FGIO_PLACE_QUEUE][class] =
+			fgio_queue_queued(of, class);
 		sample->moved[FGIO_PLACE_QUEUE][class] =
-			of->counters.dispatched[class];
+			totals.dispatched[class];
 		sample->in_device += fgio_queue_in_device(of, class);
-		sample->completed += of->counters.dispatched[class];
+		sample->completed += totals.dispatched[class];
 	}
 	/* Promoted requests leave the class, too. */
-	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] +=
-		of->counters.promoted;
-	spin_unlock(&fq->lock);
+	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] += totals.promoted;
 	sample->completed -= sample->in_device;
 	sample->stopped = driver_stopped(fq->q);
 }

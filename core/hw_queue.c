@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "atomic.h"
+#include "hw_queue.h"
+#include "number.h"
+#include "queue_internal.h"
+
+/* The queue that has the turn was not called for it yet. */
+#define NOT_CALLED (~0ULL)
+
+void fgio_hw_queue_init(struct fgio_hw_queue *hw, struct fgio_queue *queue,
+			u32 index)
+{
+	*hw = (struct fgio_hw_queue){ .queue = queue, .index = index };
+	fgio_order_init(&hw->order[FGIO_NONCRITICAL]);
+	fgio_order_init(&hw->order[FGIO_CRITICAL]);
+	fgio_list_init(&hw->granted);
+}
+
+void fgio_queue_set_hw(struct fgio_queue *queue,
+		       struct fgio_hw_queue *const *hw, u32 count)
+{
+	queue->hw = hw;
+	queue->hw_count = count;
+}
+
+/* ---- without the device's leave ---- */
+
+static struct fgio_request *next_granted(struct fgio_hw_queue *hw)
+{
+	struct fgio_request *request = fgio_container_of(
+		hw->granted.next, struct fgio_request, link);
+
+	fgio_list_remove(&request->link);
+	fgio_store(&hw->granted_count, hw->granted_count - 1);
+	return request;
+}
+
+/* Not told, unless fgio_hw_queue_tell() follows. */
+static void pass(struct fgio_request *request, u64 now_ns)
+{
+	fgio_request_take_out(request);
+	request->depth.sent_ns = 0;
+	fgio_request_enter_device(request, now_ns);
+}
+
+static struct fgio_request *next_critical(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	struct fgio_request *request =
+		fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
+
+	pass(request, now_ns);
+	if (fgio_load(&hw->queue->measures)) {
+		fgio_store(&hw->passed.untold, hw->passed.untold + 1);
+		fgio_store(&hw->passed.untold_sectors,
+			   hw->passed.untold_sectors + request->sectors);
+	}
+	return request;
+}
+
+/* No critical I/O is about. */
+static struct fgio_request *next_noncritical(struct fgio_hw_queue *hw,
+					     u64 now_ns)
+{
+	struct fgio_request *request = fgio_queue_choose_free(hw, NULL, now_ns);
+
+	pass(request, now_ns);
+	if (!fgio_load(&hw->queue->unseen))
+		fgio_store(&hw->queue->unseen, true);
+	if (request->write) {
+		fgio_store(&hw->passed.writes, hw->passed.writes + 1);
+		fgio_store(&hw->passed.write_sectors,
+			   hw->passed.write_sectors + request->sectors);
+	}
+	return request;
+}
+
+struct fgio_request *fgio_hw_queue_next(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	bool noncritical = hw->queued[FGIO_NONCRITICAL];
+
+	if (hw->granted_count)
+		return next_granted(hw);
+	if (hw->queued[FGIO_CRITICAL])
+		return noncritical &&
+				fgio_queue_release_is_due(hw->queue, now_ns) ?
+			       NULL :
+			       next_critical(hw, now_ns);
+	if (noncritical && !fgio_queue_saw_critical(hw->queue))
+		return next_noncritical(hw, now_ns);
+	return NULL;
+}
+
+/* ---- what the device knows ---- */
+
+static void add_passed(struct fgio_passed *sum, const struct fgio_passed *more)
+{
+	sum->untold += fgio_load(&more->untold);
+	sum->untold_sectors += fgio_load(&more->untold_sectors);
+	sum->writes += fgio_load(&more->writes);
+	sum->write_sectors += fgio_load(&more->write_sectors);
+}
+
+static struct fgio_passed all_passed(const struct fgio_queue *queue)
+{
+	struct fgio_passed sum = { 0 };
+	u32 i;
+
+	for (i = 0; i < queue->hw_count; i++)
+		add_passed(&sum, &queue->hw[i]->passed);
+	return sum;
+}
+
+u64 fgio_hw_queues_wrote(const struct fgio_queue *queue)
+{
+	struct fgio_passed sum = all_passed(queue);
+	u64 accounted = fgio_depth_size(
+		fgio_load(&queue->passed.writes),
+		fgio_load(&queue->passed.write_sectors));
+
+	return beyond(fgio_depth_size(sum.writes, sum.write_sectors),
+		      accounted);
+}
+
+static void account_for_passed(struct fgio_queue *queue, u64 now_ns)
+{
+	const struct fgio_passed before = queue->passed;
+	struct fgio_passed sum = all_passed(queue);
+
+	queue->passed = sum;
+	if (sum.untold != before.untold)
+		fgio_depth_passed(&queue->depth, sum.untold - before.untold,
+				  sum.untold_sectors - before.untold_sectors,
+				  now_ns);
+	if (sum.writes != before.writes)
+		fgio_depth_wrote(&queue->depth, sum.writes - before.writes,
+				 sum.write_sectors - before.write_sectors);
+}
+
+static enum fgio_queue_mode look(struct fgio_queue *queue, u64 now_ns)
+{
+	enum fgio_queue_mode mode = fgio_queue_mode_at(queue, now_ns);
+
+	account_for_passed(queue, now_ns);
+	fgio_queue_measure(queue, mode, now_ns);
+	return mode;
+}
+
+void fgio_hw_queue_tell(struct fgio_hw_queue *hw, struct fgio_request *request,
+			u64 now_ns)
+{
+	struct fgio_passed *passed = &hw->passed;
+
+	hw->told_ns = now_ns;
+	fgio_store(&passed->untold, passed->untold - 1);
+	fgio_store(&passed->untold_sectors,
+		   passed->untold_sectors - request->sectors);
+	look(hw->queue, now_ns);
+	fgio_queue_measure_request(hw->queue, request, now_ns);
+}
+
+/* ---- turns ---- */
+
+static struct fgio_hw_queue *holder_of(const struct fgio_queue *queue)
+{
+	return queue->hw[queue->turn.index];
+}
+
+/* Whether others have to wait for it: it wants the turn that it has. */
+static bool holds_turn(const struct fgio_queue *queue,
+		       const struct fgio_hw_queue *hw, u64 now_ns)
+{
+	return now_ns < fgio_load(&queue->turn.until_ns) &&
+	       fgio_load(&hw->queued[FGIO_NONCRITICAL]);
+}
+
+/* Others wait until it was called, and FGIO_TURN_NS more. */
+static void give_turn(struct fgio_queue *queue, u32 index)
+{
+	fgio_store(&queue->turn.index, index);
+	fgio_store(&queue->turn.until_ns, NOT_CALLED);
+}
+
+/* Takes the turn where the queue that has it was called and does not come. */
+static bool takes_turn(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	struct fgio_queue *queue = hw->queue;
+	struct fgio_hw_queue *holder = holder_of(queue);
+
+	if (holder == hw)
+		return true;
+	if (holds_turn(queue, holder, now_ns))
+		return false;
+	holder->late = fgio_load(&holder->queued[FGIO_NONCRITICAL]) &&
+		       fgio_load(&holder->called);
+	give_turn(queue, hw->index);
+	return true;
+}
+
+/* To the next one that wants it. Late ones come by themselves. */
+static void pass_turn(struct fgio_hw_queue *hw)
+{
+	struct fgio_queue *queue = hw->queue;
+	u32 count = queue->hw_count;
+	u32 i, index;
+
+	for (i = 1; i < count; i++) {
+		index = (hw->index + i) % count;
+		if (fgio_load(&queue->hw[index]->queued[FGIO_NONCRITICAL]) &&
+		    !queue->hw[index]->late)
+			break;
+	}
+	give_turn(queue, (hw->index + i) % count);
+}
+
+static void call(struct fgio_hw_queue *hw)
+{
+	if (fgio_load(&hw->queued[FGIO_NONCRITICAL]))
+		fgio_store(&hw->called, true);
+}
+
+struct fgio_hw_queue *fgio_queue_turn(struct fgio_queue *queue, u64 now_ns)
+{
+	struct fgio_hw_queue *holder =
+		queue->hw[fgio_load(&queue->turn.index)];
+	u32 i;
+
+	if (holds_turn(queue, holder, now_ns)) {
+		if (!fgio_load(&holder->called))
+			fgio_store(&queue->turn.until_ns,
+				   now_ns + FGIO_TURN_NS);
+		call(holder);
+		return holder;
+	}
+	for (i = 0; i < queue->hw_count; i++)
+		call(queue->hw[i]);
+	return NULL;
+}
+
+/* ---- with the device's leave ---- */
+
+/* How far ahead requests may go at once. */
+static u64 grant_ns(const struct fgio_hw_queue *hw,
+		    const struct fgio_request *first)
+{
+	u64 base_ns = fgio_depth_base_ns(&hw->queue->depth, first->sectors,
+					 first->write);
+
+	return larger(FGIO_GRANT_LEAST_NS,
+		      smaller(base_ns / FGIO_GRANT_SHARE, FGIO_GRANT_MOST_NS));
+}
+
+static void hand_over(struct fgio_hw_queue *hw, struct fgio_request *request,
+		      u64 now_ns)
+{
+	fgio_request_take_out(request);
+	fgio_queue_measure_request(hw->queue, request, now_ns);
+	fgio_request_enter_device(request, now_ns);
+}
+
+/* Those after @first, as far as there is room for them now. */
+static void grant_more(struct fgio_hw_queue *hw, struct fgio_request *first,
+		       u64 now_ns)
+{
+	u64 until_ns = now_ns + grant_ns(hw, first);
+	struct fgio_request *request;
+
+	while (hw->queued[FGIO_NONCRITICAL] &&
+	       hw->granted_count < FGIO_GRANT_MOST - 1 &&
+	       fgio_queue_may_go_in_turn(hw, until_ns)) {
+		request = fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
+		hand_over(hw, request, now_ns);
+		fgio_depth_not_measured(&request->depth);
+		fgio_depth_not_alone(&first->depth);
+		fgio_list_add_tail(&hw->granted, &request->link);
+		fgio_store(&hw->granted_count, hw->granted_count + 1);
+	}
+}
+
+static struct fgio_request *grant(struct fgio_hw_queue *hw,
+				  struct fgio_request *request, u64 now_ns)
+{
+	hand_over(hw, request, now_ns);
+	if (request->class == FGIO_CRITICAL)
+		return request;
+	hw->granted_ns = now_ns;
+	hw->late = false;
+	if (!hw->queued[FGIO_CRITICAL])
+		grant_more(hw, request, now_ns);
+	pass_turn(hw);
+	/* It does not ask again, so the next one has to be run. */
+	if (!hw->queued[FGIO_NONCRITICAL] && holder_of(hw->queue) != hw)
+		hw->queue->retry_ns = now_ns;
+	return request;
+}
+
+/* It was late for its turn: one request goes, and others wait longer. */
+static bool goes_late(const struct fgio_hw_queue *hw, u64 now_ns)
+{
+	const struct fgio_queue *queue = hw->queue;
+
+	return hw->late && !fgio_queue_probes(queue) &&
+	       now_ns >= hw->granted_ns + queue->config.release_interval_ns;
+}
+
+/* Another queue has the turn, and is called as soon as there is room. */
+static struct fgio_request *wait_for_turn(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	struct fgio_queue *queue = hw->queue;
+	u64 retry_ns = now_ns;
+
+	if (hw->queued[FGIO_CRITICAL])
+		return fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
+	fgio_exchange(&queue->withheld, 1);
+	if (!fgio_queue_may_go_in_turn(hw, now_ns)) {
+		/* A release may be due: then, too, it is called now. */
+		retry_ns = larger(fgio_queue_retry_at(queue), now_ns);
+	} else if (fgio_load(&holder_of(queue)->called)) {
+		retry_ns = queue->turn.until_ns;
+	}
+	queue->retry_ns = retry_ns;
+	return NULL;
+}
+
+static struct fgio_request *choose(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	struct fgio_queue *queue = hw->queue;
+	struct fgio_request *request;
+
+	if (goes_late(hw, now_ns))
+		return fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
+	hw->late = false;
+	if (!takes_turn(hw, now_ns))
+		return wait_for_turn(hw, now_ns);
+	request = fgio_queue_choose_weighed(hw, now_ns);
+	if (!request)
+		give_turn(queue, hw->index);
+	return request;
+}
+
+struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	struct fgio_queue *queue = hw->queue;
+	struct fgio_request *request;
+
+	queue->retry_ns = 0;
+	fgio_store(&hw->called, false);
+	if (look(queue, now_ns) == FGIO_QUEUE_FREE) {
+		request = fgio_queue_choose_free(hw, NULL, now_ns);
+		hand_over(hw, request, now_ns);
+		return request;
+	}
+	request = choose(hw, now_ns);
+	return request ? grant(hw, request, now_ns) : NULL;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What queue.c and hw_queue.c share, and no other file may use. */
+#ifndef FGIO_CORE_QUEUE_INTERNAL_H
+#define FGIO_CORE_QUEUE_INTERNAL_H
+
+#include "atomic.h"
+#include "queue.h"
+
+enum fgio_queue_mode {
+	FGIO_QUEUE_FREE,    /* nothing is held back */
+	FGIO_QUEUE_RECENT,  /* critical I/O may come back */
+	FGIO_QUEUE_WEIGHED, /* critical I/O is present */
+};
+
+/*
+ * If the caller had no reason to read the clock (@now_ns is 0), nothing is
+ * weighed: the next call finds the critical I/O seen since then.
+ */
+enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns);
+
+/*
+ * Measuring begins with the first call that finds I/O of both classes present,
+ * and learns from the completions since the last one.
+ */
+void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
+			u64 now_ns);
+
+/* A request goes to the device: the depth is told. */
+void fgio_queue_measure_request(struct fgio_queue *queue,
+				struct fgio_request *request, u64 now_ns);
+
+/* The next request where nothing is held back. At least one is queued. */
+struct fgio_request *fgio_queue_choose_free(struct fgio_hw_queue *hw,
+					    const struct fgio_sweep *sweep,
+					    u64 now_ns);
+
+/*
+ * The next request beside critical I/O; at least one is queued. Return: NULL if
+ * all are withheld; fgio_queue_retry_ns() is set then.
+ */
+struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
+					       u64 now_ns);
+
+/*
+ * Whether minimum service lets a non-critical request go, whatever else is
+ * about.
+ */
+bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns);
+
+/*
+ * Whether the next non-critical request, of which there is one, may go beside
+ * critical I/O.
+ */
+bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns);
+
+/* The first time at which a withheld request may go. */
+u64 fgio_queue_retry_at(const struct fgio_queue *queue);
+
+/* The limit is learnt, not set. */
+static inline bool fgio_queue_adapts(const struct fgio_queue *queue)
+{
+	return !fgio_load(&queue->config.noncritical_in_device_max);
+}
+
+/* A probe: critical I/O is to be alone for a moment. */
+static inline bool fgio_queue_probes(const struct fgio_queue *queue)
+{
+	return fgio_queue_adapts(queue) && fgio_depth_probes(&queue->depth);
+}
+
+static inline void fgio_request_set_state(struct fgio_request *request,
+					  enum fgio_request_state state)
+{
+	fgio_store(&request->state, (u8)state);
+}
+
+static inline struct fgio_list *
+fgio_request_fifo(const struct fgio_request *request)
+{
+	return &request->hw->order[request->class].fifo[request->write];
+}
+
+static inline void fgio_request_take_out(struct fgio_request *request)
+{
+	struct fgio_hw_queue *hw = request->hw;
+	u8 class = request->class;
+
+	fgio_list_remove(&request->link);
+	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
+	fgio_store(&hw->queued[class], hw->queued[class] - 1);
+}
+
+/*
+ * Beside and among critical I/O only age counts: few requests are in the
+ * device.
+ */
+static inline struct fgio_request *
+fgio_hw_queue_peek(const struct fgio_hw_queue *hw, enum fgio_class class)
+{
+	return fgio_order_choose(&hw->order[class], FGIO_ORDER_AGE, NULL, 0);
+}
+
+/* It is to go next. */
+static inline struct fgio_request *
+fgio_hw_queue_oldest(struct fgio_hw_queue *hw, enum fgio_class class)
+{
+	struct fgio_request *request = fgio_hw_queue_peek(hw, class);
+
+	fgio_order_went(&hw->order[class], request, FGIO_ORDER_AGE, NULL);
+	return request;
+}
+
+static inline void fgio_request_enter_device(struct fgio_request *request,
+					     u64 now_ns)
+{
+	struct fgio_hw_queue *hw = request->hw;
+	u8 class = request->class;
+
+	fgio_request_set_state(request, FGIO_REQUEST_IN_DEVICE);
+	request->epoch = fgio_inflight_enter(&hw->in_device[class]);
+	hw->counters.dispatched[class]++;
+	if (request->queued_ns && now_ns > request->queued_ns)
+		hw->counters.waited_ns[class] += now_ns - request->queued_ns;
+}
+
+#endif /* FGIO_CORE_QUEUE_INTERNAL_H */

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Devices with several hardware queues, for each of which requests are queued.
+# shellcheck shell=bash disable=SC2154
+
+tidy() {
+  [[ ! -d /sys/module/fgio ]] || parameter hardware_queues Y
+}
+
+expect_nothing_left() {
+  expect "critical requests left" "$(counter critical_in_device)" -eq 0
+  expect "non-critical requests left" "$(counter noncritical_in_device)" -eq 0
+}
+
+check_requests_are_queued_for_each_hardware_queue() {
+  local queues
+  for queues in 1 2 4; do
+    make_null many size=64 irqmode=2 completion_nsec=50000 submit_queues=$queues \
+      poll_queues=0
+    use fgio
+    expect "hardware queues with requests of their own" \
+      "$(counter hardware_queues)" -eq $((queues > 1 ? queues : 0))
+    verify 3
+    expect "critical requests" "$(counter critical_completed)" -gt 50
+    expect "non-critical requests" "$(counter noncritical_completed)" -gt 50
+    expect_nothing_left
+    remove_null many
+  done
+  # The switch, and what rotates.
+  make_null one size=64 submit_queues=4
+  parameter hardware_queues N
+  use fgio
+  expect "hardware queues, switched off" "$(counter hardware_queues)" -eq 0
+  use none
+  parameter hardware_queues Y
+  echo 1 >"/sys/block/$DISK/queue/rotational"
+  use fgio
+  expect "hardware queues of a disk" "$(counter hardware_queues)" -eq 0
+  remove_null one
+}
+
+# The most non-critical requests in the device in two seconds; sets MOST.
+most_in_device() {
+  local end=$((SECONDS + 2)) now
+  MOST=0
+  while [[ $SECONDS -lt $end ]]; do
+    now=$(counter noncritical_in_device)
+    [[ $now -le $MOST ]] || MOST=$now
+  done
+}
+
+# Each queue has a CPU of its own, and a writer there.
+check_the_limit_holds_for_all_queues_together() {
+  local fio
+  make_null limited size=64 irqmode=2 completion_nsec=2000000 submit_queues=4
+  use fgio
+  tunable noncritical_in_device_max 1
+  fio --filename="/dev/$DISK" --direct=1 --bs=4k --time_based --runtime=20 --ioengine=libaio \
+    --name=reader --rw=randread --iodepth=1 --prioclass=1 --cpus_allowed=0 \
+    --name=writer --rw=randwrite --iodepth=16 --numjobs=3 --cpus_allowed=1-3 \
+    --cpus_allowed_policy=split --output="$WORK/fio.out" &
+  fio=$!
+  wait_for "critical I/O" some_critical_completed
+  sleep 1
+  most_in_device
+  expect "non-critical requests in the device" "$MOST" -le 2
+  # The control.
+  parameter queue N
+  sleep 0.5
+  most_in_device
+  parameter queue Y
+  expect "the same with one class" "$MOST" -gt 8
+  wait $fio || fail "fio: $(tail -3 "$WORK/fio.out")"
+  expect_nothing_left
+  remove_null limited
+}
+
+some_critical_completed() { [[ $(counter critical_completed) -gt 10 ]]; }
+
+check_switches_under_load() {
+  local fio number
+  make_null switched size=64 irqmode=2 completion_nsec=50000 submit_queues=4
+  use fgio
+  verify 3 "/dev/$DISK" --time_based --runtime=8 &
+  fio=$!
+  while kill -0 $fio 2>/dev/null; do
+    for number in 1 2 3 4; do
+      parameter queue $((number % 2))
+      tunable noncritical_in_device_max $((number / 2))
+      parameter hardware_queues $((number / 3))
+      use none
+      use fgio
+    done
+  done
+  parameter queue Y
+  wait $fio || fail "fio failed"
+  parameter hardware_queues Y
+  remove_null switched
+}
+
+# CPUs go and come, and with them the queues that they serve.
+check_cpus_come_and_go() {
+  local fio cpu cycles=0
+  make_null plugged size=64 irqmode=2 completion_nsec=100000 submit_queues=4
+  use fgio
+  echo 8 >"/sys/block/$DISK/queue/nr_requests"
+  verify 3 "/dev/$DISK" --time_based --runtime=6 &
+  fio=$!
+  while kill -0 $fio 2>/dev/null; do
+    for cpu in 1 2 3; do
+      echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+    done
+    for cpu in 1 2 3; do
+      echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+    done
+    cycles=$((cycles + 1))
+  done
+  wait $fio || fail "fio failed"
+  expect "times that three CPUs went and came" $cycles -ge 2
+  expect_nothing_left
+  remove_null plugged
+}
+
+sleeping_for_slots() { [[ $(counter noncritical_waiting) -gt 0 ]]; }
+
+# I/O that is queued, and tasks that sleep for a slot, end with an error.
+check_a_disk_goes_under_load() {
+  local fio
+  make_null gone size=64 irqmode=2 completion_nsec=20000000 hw_queue_depth=2 submit_queues=4
+  use fgio
+  echo 4 >"/sys/block/$DISK/queue/nr_requests"
+  fio --filename="/dev/$DISK" --direct=1 --bs=4k --time_based --runtime=60 --ioengine=libaio \
+    --name=reader --rw=randread --iodepth=2 --prioclass=1 \
+    --name=writer --rw=randwrite --iodepth=16 --numjobs=8 --thread --output="$WORK/gone.out" &
+  fio=$!
+  wait_for "writers that sleep for a slot" sleeping_for_slots
+  echo 0 >/sys/kernel/config/nullb/gone/power
+  wait_for "the end of fio" gone $fio
+  wait $fio && fail "fio did not notice that its disk went"
+  rmdir /sys/kernel/config/nullb/gone
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
