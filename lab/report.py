@@ -15,7 +15,7 @@ from pathlib import Path
 import jinja2
 import matplotlib.pyplot as plt
 
-from lab import claims, drawings, experiments, host, paths, summary
+from lab import cells, claims, drawings, experiments, host, paths, summary
 from lab.configurations import BY_NAME
 from lab.experiments.base import Experiment, Row
 
@@ -100,6 +100,8 @@ def again(folder: Path, out: Path) -> list[Path]:
     content = summary.load(folder)
     if "claims" in content:
         return _keep(out, {"report.md": claims.report(content)})
+    if "cells" in content:
+        return _keep(out, {"report.md": cells.markdown(content)})
     if "experiment" not in content:
         raise host.LabError(f"{folder}: made by {content.get('command')}, which has no report")
     experiment = copy.copy(experiments.find(content["experiment"]))

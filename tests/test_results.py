@@ -19,16 +19,11 @@ NO_COMMAND = {"paper": "its claims are of the summaries below it, which have com
 # Made by lab/report, and kept nevertheless: why.
 KEPT = {
     "paper/first-light/latency.svg": "README.md shows it",
-    "drive-priority/report.md": "docs/drive-priority.md links to it",
-    "drive-priority-learnt/report.md": "docs/drive-priority.md links to it",
-    "drive-priority-ssd/report.md": "docs/drive-priority.md links to it",
 }
-# Neither a summary nor made of one: why.
-NOT_MADE = {"cells/table.txt": "counts cells by seed; the summary has medians"}
 # Reports that a command of tests/ makes of the summary.
 OTHERS = {"debug-6.12": "tests/debug-check", "installed": "tests/installed"}
 # Their summaries are all that there is to say.
-NO_REPORT = {"cells", "mutation", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
+NO_REPORT = {"mutation", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
 WRITERS = ("lab/cli.py", "scripts/cells", "tests/stress", "tests/debug-check", "tests/installed")
 
 
@@ -82,7 +77,7 @@ def test_no_summary_names_a_folder_of_one_machine():
 def test_what_can_be_made_again_is_not_kept():
     plain = {summary.NAME, "README.md", ".gitignore"}
     others = {file for file in tracked() if Path(file).name not in plain}
-    assert others == {*KEPT, *NOT_MADE}
+    assert others == set(KEPT)
 
 
 def test_every_summary_yields_its_report(made):
