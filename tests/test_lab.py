@@ -229,6 +229,54 @@ def test_report_is_made_of_the_summary_alone(tmp_path):
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in again]
 
 
+def waits(seed: int, name: str, off: float | None, on: float, service: float = 0.5) -> dict:
+    """A line of a summary of scenarios; the floor is a service time."""
+    scenario = {"scenario": name, "title": f"a {name}", "switches_off": ["io"], "failures": {}}
+    figures = {"off_ms": off, "on_ms": on, "floor_ms": service, "service_ms": service}
+    return {"config": "fgio", "seed": seed} | scenario | figures
+
+
+def write_scenarios(folder: Path, lines: list[dict], experiment: str = "scenarios") -> Path:
+    """A folder with a summary of scenarios."""
+    made = {"kernel_release": "6.12.1-test", "device": "volume", "command": f"lab/run {experiment}"}
+    summary.write({**SOURCE, **made, "experiment": experiment, "rows": lines}, folder)
+    return folder
+
+
+def test_scenarios_of_two_summaries_stand_side_by_side(tmp_path, monkeypatch, capsys):
+    stock = waits(1, "mutex", 9, 9) | {"config": "bfq", "stock_ms": 9}
+    before = [stock, waits(1, "mutex", 40, 1.5), waits(1, "gone", None, 2)]
+    # The median of three seeds.
+    after = [waits(seed, "mutex", 30 + seed, 2 * seed, 0.25) for seed in (1, 2, 3)]
+    earlier = write_scenarios(tmp_path / "earlier", before)
+    later = write_scenarios(tmp_path / "later", [*after, waits(1, "new", 20, 1)])
+    monkeypatch.setattr("sys.argv", ["lab/report", "--before", str(earlier), str(later)])
+    assert report.main() == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[-3:] == [
+        "| mutex | 40.00 → 32.00 | 1.50 → 4.00 | 0.50 → 0.25 | 0.50 → 0.25 | 2.00 → 15.00 |",
+        "| gone | - → - | 2.00 → - | 0.50 → - | 0.50 → - | 3.00 → - |",
+        "| new | - → 20.00 | - → 1.00 | - → 0.50 | - → 0.50 | - → 1.00 |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "experiment", "words"),
+    [
+        ([], "admission", "made by lab/run admission, which runs no scenarios"),
+        ([waits(1, "mutex", 9, 9) | {"config": "bfq"}], "scenarios", "which ran none under fgio"),
+    ],
+)
+def test_what_has_no_scenarios_of_fgio_is_not_compared(
+    lines, experiment, words, tmp_path, monkeypatch, capsys
+):
+    earlier = write_scenarios(tmp_path / "earlier", lines, experiment)
+    later = write_scenarios(tmp_path / "later", [waits(1, "mutex", 40, 1)])
+    monkeypatch.setattr("sys.argv", ["lab/report", "--before", str(earlier), str(later)])
+    assert report.main() == 1
+    assert words in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("left_out", summary.NEEDED)
 def test_a_summary_names_its_commit_and_its_command(left_out, tmp_path):
     content = {**SOURCE, "command": "lab/run x"}
