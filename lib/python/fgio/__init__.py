@@ -34,7 +34,7 @@ __all__ = [
 _LIBRARY = "libfgio.so.1"
 
 try:
-    # Calls that take nanoseconds keep Python's lock; those that may take longer let go of it.
+    # Calls that take nanoseconds keep Python's lock; those that may take longer release it.
     _quick = ctypes.PyDLL(_LIBRARY)
     _slow = ctypes.CDLL(_LIBRARY)
 except OSError as error:
@@ -156,7 +156,7 @@ def available() -> bool:
 
 
 class foreground:  # noqa: N801 (used as a function is)
-    """A section on which a request waits."""
+    """A section for which a request waits."""
 
     __slots__ = ()
 
@@ -168,7 +168,7 @@ class foreground:  # noqa: N801 (used as a function is)
 
 
 class background:  # noqa: N801
-    """A section for which nobody waits."""
+    """A section for which no request waits."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class request:  # noqa: N801
 
 
 class waiting_for:  # noqa: N801
-    """Says which thread holds what the calling thread waits for meanwhile.
+    """Declares a wait: names the thread that the calling thread waits for meanwhile.
 
     `thread` is its native id (threading.get_native_id()). For locks whose owner the kernel cannot
     see. Entering raises OSError: no such thread, or one of another user; never without the module.

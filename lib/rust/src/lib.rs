@@ -18,8 +18,8 @@
 //! To begin and end a section takes a few nanoseconds and no system call, but for the first one of
 //! a thread. Where the module is not loaded everything is harmless and costs the same.
 //!
-//! This crate is a cover of libfgio, by its C interface: a thread has one state, whatever languages
-//! the code is written in that runs on it.
+//! This crate wraps libfgio by its C interface: a thread has one state, whatever languages the code
+//! that runs on it is written in.
 
 #![warn(missing_docs)]
 
@@ -73,7 +73,7 @@ pub enum Class {
     Undecided,
     /// A request waits for it.
     Foreground,
-    /// Nobody waits for it.
+    /// No request waits for it.
     Background,
 }
 
@@ -99,7 +99,7 @@ pub struct Module {
     pub version: String,
     /// Threads that are tagged or have begun a section.
     pub threads: u32,
-    /// How many there can be.
+    /// The most there can be.
     pub threads_max: u32,
     /// Block device queues that fgio schedules.
     pub queues: u32,
@@ -169,7 +169,7 @@ impl fmt::Debug for Section {
     }
 }
 
-/// Begins a section on which a request waits.
+/// Begins a section for which a request waits.
 ///
 /// ```compile_fail
 /// let section = fgio::foreground();
@@ -181,7 +181,7 @@ pub fn foreground() -> Section {
     Section::that_ends_by(sys::fgio_foreground_end)
 }
 
-/// Begins a section for which nobody waits.
+/// Begins a section for which no request waits.
 pub fn background() -> Section {
     // SAFETY: it takes nothing.
     unsafe { sys::fgio_background_begin() };
@@ -195,8 +195,8 @@ pub fn request(id: u64) -> Section {
     Section::that_ends_by(sys::fgio_request_end)
 }
 
-/// An owner hint, which holds until this is dropped.
-#[must_use = "the hint ends when its guard is dropped"]
+/// A declared wait, which holds until this is dropped.
+#[must_use = "the declared wait ends when its guard is dropped"]
 #[derive(Debug)]
 pub struct Hint {
     thread: OfThisThread,
@@ -209,9 +209,10 @@ impl Drop for Hint {
     }
 }
 
-/// Says which thread (by its thread id) holds what the calling thread is going to wait for.
+/// Declares a wait: names the thread (by its thread id) that the calling thread is going to wait for.
 ///
-/// For locks whose owner the kernel cannot see. A later hint takes the place of an earlier one.
+/// For locks whose owner the kernel cannot see. A later declared wait takes the place of an earlier
+/// one.
 /// This is a system call, and so is its end: only for waits that sleep anyway.
 ///
 /// # Errors
