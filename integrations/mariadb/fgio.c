@@ -62,7 +62,7 @@ static void end(void)
 	now = LABEL_NONE;
 }
 
-/* A replica reads the log at its own pace, for as long as it is connected. */
+/* A replica reads the log as fast as it can, for as long as it is connected. */
 static bool sends_log(const struct mysql_event_general *event)
 {
 	static const char command[] = "Binlog Dump";
@@ -125,7 +125,7 @@ static struct st_mysql_audit descriptor = {
 	  MYSQL_AUDIT_TABLE_CLASSMASK },
 };
 
-/* The headers leave it to the compiler's default who sees it. */
+/* The headers leave its visibility to the compiler's default. */
 #pragma GCC visibility push(default)
 maria_declare_plugin(fgio) {
 	MYSQL_AUDIT_PLUGIN,
