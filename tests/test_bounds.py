@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures of runs that ended before what they measure did, and what a summary is of."""
+"""Figures of runs that ended before their work did, and the commit of a summary."""
 
 import json
 import subprocess

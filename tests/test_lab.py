@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The lab itself: its figures, its messages, and that it leaves nothing behind."""
+"""The lab itself: its figures, its messages, and that it cleans up."""
 
 import dataclasses
 import json
@@ -177,7 +177,7 @@ def rows() -> list[Row]:
     ]
 
 
-def test_summary_has_the_promised_form(tmp_path):
+def test_summary_has_the_documented_form(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     content = summary.build(
         experiments.find("admission"), chosen, rows(), "lab/run admission", SOURCE
@@ -384,11 +384,11 @@ def test_small_cache_leaves_nothing_half_made(tmp_path):
     done = call("unshare", "--mount", "bash", "-c", script, FGIO_CACHE=str(small))
     assert done.returncode == GUEST_FAILED
     assert "needs 3000 MiB" in done.stderr and "FGIO_CACHE" in done.stderr
-    # What was finished may stay; half-made things have names with a dot, or "root".
+    # Finished files may stay; unfinished ones have names with a dot, or "root".
     assert all(name.startswith(("kernel", "initramfs-")) for name in done.stdout.split())
 
 
-def test_debug_kernel_that_nobody_built_is_explained(tmp_path, monkeypatch):
+def test_debug_kernel_that_was_not_built_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "CACHE", tmp_path)
     with pytest.raises(host.LabError, match="run lab/debug-kernel"):
         kernel.locate(kernel.DEBUG)
@@ -456,7 +456,7 @@ def test_interruption_leaves_nothing(number, tmp_path):
     environment = separate_build(tmp_path)
     mounts = Path("/proc/self/mounts").read_text()
     process = subprocess.Popen(
-        # Who runs the tests in the background may ignore SIGINT, which is inherited.
+        # A shell's background jobs ignore SIGINT, which is inherited.
         ["env", "--default-signal=INT", str(BOOT), "--fast", "--", "sleep 1000000"],
         env={**os.environ, **environment},
         stderr=subprocess.PIPE,

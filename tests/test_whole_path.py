@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Every scenario of tests/scenarios/ in virtual time: what fgio is for, one wait at a time.
+"""Every scenario of tests/scenarios/ in virtual time: one wait at a time.
 
 With the mechanism on, a foreground task waits at most three device service times longer than with
 the device to itself; and at most a tenth of what it waits with the mechanism off, which proves that

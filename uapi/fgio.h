@@ -285,8 +285,8 @@ struct fgio_blame_step {
  * @steps: length of @step
  * @reserved: zero
  * @comm: name of the task that waited, ends with a NUL
- * @step: the longest chain seen: the task that was waited for, the task that
- *	that one waited for, and so on
+ * @step: the longest chain seen: the task that was waited for, the task it
+ *	waited for, and so on
  */
 struct fgio_blame_entry {
 	__u64 end_ns;
