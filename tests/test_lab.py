@@ -172,7 +172,7 @@ def rows() -> list[Row]:
     """Two rows as an experiment gives them."""
     figure = figures.summarize(requests(), 1.0)
     return [
-        Row(name, 1, figure, {"iops": 5.0}, {}, requests(), 1.0, [("storm", 0.2, 0.6)])
+        Row(name, 1, figure, {"iops": 5.0}, {}, requests(), 1.0, [("backup", 0.2, 0.6)])
         for name in ("none", "fgio")
     ]
 

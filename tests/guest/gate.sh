@@ -12,7 +12,7 @@ files() { # GATE: a file system in $WORK/mount
   mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
 }
 
-# So many reads that they are never all done at once: who waits for that goes early.
+# Enough reads that one is always outstanding: a write that passes early did not wait for them.
 foreground() { # ARGUMENT...: options of a critical reader beside the file system
   fio --name=reader "--filename=/dev/$DISK" --rw=randread --bs=256k --iodepth=16 --direct=1 --offset=384m \
     --size=128m --ioengine=libaio --prioclass=1 --time_based --runtime=120 --output=/dev/null "$@" &
@@ -55,7 +55,7 @@ check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   kill "$reader"
   wait "$reader" || true
   control=$(elapsed_ms write_file alone conv=fsync)
-  expect "without critical I/O nobody waits" "$control" -lt 300
+  expect "without critical I/O no write waits" "$control" -lt 300
 }
 
 fsync_file() { # NAME: says how often a signal came, and fails unless fsync said that all is well

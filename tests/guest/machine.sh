@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# What an administrator of a machine with our packages does, before a reboot (STEP=first) and after
-# it. Each expectation is a line "good: WHAT" or "wrong: WHAT" of the output; test_machine.py reads
+# The steps of an administrator of a machine with our packages, before a reboot (STEP=first) and
+# after it. Each expectation is a line "good: WHAT" or "wrong: WHAT" of the output; test_machine.py reads
 # them.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
@@ -49,7 +49,7 @@ runs() { systemctl is-active --quiet fgiod; }
 pid() { systemctl show -P MainPID fgiod; }
 is_another() { runs && [[ $(pid) != "$1" ]]; }
 install_package() { dpkg -i "$PAYLOAD/$1" >>"$RESULTS/dpkg.txt" 2>&1 || stop "dpkg: $(<"$RESULTS/dpkg.txt")"; }
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+as_unprivileged() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 in_group() { setpriv --reuid=65534 --regid=65534 --groups="$(getent group fgio | cut -d: -f3)" "$@"; }
 
 # The disks with a serial number, in the order of these.
@@ -66,13 +66,13 @@ the_device() {
   udevadm settle
   expect "the device is for root and a group" [ "$(stat -c %a:%U:%G /dev/fgio)" = 660:root:fgio ]
   expect "a member of the group tags itself" in_group sh -c 'fgio tag $$'
-  refute "others do not" as_nobody sh -c 'fgio tag $$'
-  expect "others are told why" says 'adduser USER fgio' as_nobody sh -c 'fgio tag $$'
+  refute "others do not" as_unprivileged sh -c 'fgio tag $$'
+  expect "others are told why" says 'adduser USER fgio' as_unprivileged sh -c 'fgio tag $$'
   expect "doctor names the group" says 'answers root, fgiod and the group fgio \(no user' fgio doctor
 }
 
 the_disks() {
-  refute "persistence takes root" as_nobody fgio enable sda --persist
+  refute "persistence takes root" as_unprivileged fgio enable sda --persist
   expect "sda, by its serial number or WWN" says 'known by ID_' fgio enable sda --persist
   expect "and again" says 'as before' fgio enable sda --persist
   expect "nullb0, by its name" says 'known by its name nullb0' fgio enable nullb0 --persist
