@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * What the files of libfgio share:
+ * Common to the files of libfgio:
  *
  *	section.c    begin and end: the hot path
  *	thread.c     a thread's state, and its flag in memory shared with the module
@@ -22,7 +22,7 @@
 #define PUBLIC __attribute__((visibility("default")))
 
 /**
- * struct thread - what is known of a thread
+ * struct thread - the state of a thread
  * @word: its thread flag: shared with the module, or @own; NULL when the
  *	process is a copy of the one that set it up
  * @depth: sections that it is in

@@ -45,7 +45,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture
 def guest(tmp_path: Path) -> Callable[..., machine.Outcome]:
-    """Boots a guest, runs a shell script as root, and returns what it left.
+    """Boots a guest, runs a shell script as root, and returns its outcome.
 
     guest(script, version="6.12", counted_clock=False, cpus=2, healthy=True, **more): `more` are
     fields of lab.guest.Boot. The modules that have been built are in $PAYLOAD/modules. With

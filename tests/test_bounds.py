@@ -138,7 +138,7 @@ def test_a_summary_names_its_commit(tmp_path):
     git("add", ".")
     git("commit", "-qm", "one")
     assert source.commit(tmp_path) == {"commit": git("rev-parse", "HEAD"), "dirty": False}
-    # What a run leaves in docs/ changes no figure.
+    # The results of a run in docs/ change no figure.
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "summary.json").write_text("{}")
     assert source.commit(tmp_path)["dirty"] is False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How the experiment `churn` reads what a guest leaves."""
+"""The experiment `churn` reads the files of a guest."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How the experiment `databases` reads the files of guests, and which boots it makes."""
+"""The experiment `databases` reads the files of guests, and makes its boots."""
 
 import copy
 import json

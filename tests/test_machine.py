@@ -52,7 +52,7 @@ def stop_and_forget(tree: Path) -> None:
 
 @pytest.fixture(scope="module")
 def payload(tmp_path_factory) -> dict[str, Path | str]:
-    """The packages by what they are for; made from the ones that are installed."""
+    """The packages by their purpose; made from the ones that are installed."""
     packages.build()
     folder = tmp_path_factory.mktemp("packages")
     old = packages.package("fgio")

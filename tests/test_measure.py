@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """fgio measure, there and back: a drive that is known is measured in a guest, and simulated again.
 
-What the model does natively is compared with what the drive does natively, so that the guest's own
+The model's native figures are compared with the drive's native figures, so that the guest's own
 part in the figures is part of the difference.
 """
 

@@ -2,7 +2,7 @@
 /*
  * The contract between the fgio module and user space: /dev/fgio.
  *
- * A *tag* says what the I/O of one thread is worth. Tags belong to a thread,
+ * A *tag* is the class of one thread's I/O. Tags belong to a thread,
  * not to a process: they are not inherited by fork() or pthread_create(), they
  * survive execve(), and they end with the thread. A thread without a tag is
  * judged by its I/O priority (see docs/classes.md).
@@ -43,7 +43,7 @@ enum fgio_tag_class {
 #define FGIO_HOOK_SCHED_PROCESS_EXIT (1U << 1) /* tags end with their thread */
 
 /**
- * struct fgio_info - what the module is and which of its hooks are live
+ * struct fgio_info - the module's version, limits and live hooks
  * @abi: FGIO_ABI_VERSION of the module
  * @hooks_expected: hooks this module has on this kernel
  * @hooks_live: the ones that attached
@@ -120,7 +120,7 @@ struct fgio_rearm {
 };
 
 /*
- * What foreground threads wait for, the values of fgio_blame_entry.kind and
+ * Kinds of waits of foreground threads: the values of fgio_blame_entry.kind and
  * fgio_blame_step.kind: X(NAME, value, name for programs, name for people).
  * The tools read this list when they are built. A value, once released, keeps
  * its meaning; new kinds are added at the end.
@@ -266,7 +266,7 @@ struct fgio_blame_step {
 	char comm[16];
 };
 
-/* Bits of fgio_blame_entry.actions: what the module did about the wait. */
+/* Bits of fgio_blame_entry.actions: the module's actions for the wait. */
 #define FGIO_BLAME_BOOSTED           (1U << 0) /* a task on the way */
 #define FGIO_BLAME_PROMOTED_REQUEST  (1U << 1)
 #define FGIO_BLAME_PROMOTED_SLEEPER  (1U << 2)
@@ -276,11 +276,11 @@ struct fgio_blame_step {
  * struct fgio_blame_entry - a wait of a foreground task beyond the threshold
  * @end_ns: when it ended, CLOCK_MONOTONIC
  * @waited_ns: how long it took
- * @object: what was waited for, a number without a meaning but equality
+ * @object: number of the awaited object, which means nothing but equality
  * @tid: the task that waited, thread in the initial pid namespace
- * @kind: what it waited for, enum fgio_wait_kind
- * @inner_kind: what the last task of the chain waited for, as far as it is
- *	known; else what the task itself waited for in the end
+ * @kind: kind of its wait, enum fgio_wait_kind
+ * @inner_kind: kind of wait of the last task of the chain, as far as it is
+ *	known; else of the task's own last wait
  * @actions: FGIO_BLAME_* bits
  * @steps: length of @step
  * @reserved: zero
@@ -383,8 +383,8 @@ struct fgio_word_at {
 
 /*
  * Sets (or, with FGIO_TAG_NONE, clears) a thread's tag. A thread of another
- * user needs CAP_SYS_NICE, as with ioprio_set(2). Those who do not have that
- * are bound by the administrator's limits (docs/trust.md): EACCES: foreground,
+ * user needs CAP_SYS_NICE, as with ioprio_set(2). For callers without it
+ * the administrator's limits hold (docs/trust.md): EACCES: foreground,
  * and the thread is in none of the listed cgroups. EDQUOT: the thread's user has
  * as many foreground threads as it may, or half of tags_max threads of any
  * class, or a listed cgroup has as many foreground threads as it may.
@@ -395,7 +395,7 @@ struct fgio_word_at {
 #define FGIO_IOC_SET_TAG _IOW(FGIO_IOC_MAGIC, 1, struct fgio_tag)
 
 /*
- * Reads what counts for a thread now: its flag, if that has a class, else its
+ * Reads a thread's class now: that of its flag, if it has one, else that of its
  * tag. ESRCH: no such thread. No permission needed.
  */
 #define FGIO_IOC_GET_TAG _IOWR(FGIO_IOC_MAGIC, 2, struct fgio_tag)
@@ -407,7 +407,7 @@ struct fgio_word_at {
 #define FGIO_IOC_LIST_TAGS _IOWR(FGIO_IOC_MAGIC, 3, struct fgio_tag_list)
 
 /*
- * Promotes what is queued at a sector. Needs CAP_SYS_ADMIN. ENODEV: no such
+ * Promotes the I/O that is queued at a sector. Needs CAP_SYS_ADMIN. ENODEV: no such
  * disk, or its queue is not under the fgio elevator.
  */
 #define FGIO_IOC_PROMOTE _IOWR(FGIO_IOC_MAGIC, 4, struct fgio_promote)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * The audit plugin fgio for MariaDB: while a connection's command is executed,
- * the thread that executes it is what fgio_class says.
+ * The audit plugin fgio for MariaDB: while a thread executes a connection's
+ * command, it has the class of fgio_class.
  *
  * The server tells audit plugins of a command before it is executed (general
  * log), or, of one that was prepared, before its tables are locked; and when it
  * is done (its status), whether it failed or not. All come in the thread that
- * executes the command, a pool's included. Connections introduce themselves:
- * replication and scheduled events, which execute statements, too, do not.
+ * executes the command, a pool's included. Client connections announce
+ * themselves; replication and scheduled events, which execute statements, too, do
+ * not.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static const char *const names[] = { "foreground", "background", "none", NULL };
 static TYPELIB labels = { .count = 3, .name = "labels", .type_names = (const char **)names };
 
 static MYSQL_THDVAR_ENUM(class, PLUGIN_VAR_RQCMDARG,
-			 "foreground, background or none: what the session's commands are",
+			 "foreground, background or none: the class of the session's commands",
 			 NULL, NULL, LABEL_FOREGROUND, &labels);
 static MYSQL_THDVAR_BOOL(client, PLUGIN_VAR_NOSYSVAR | PLUGIN_VAR_NOCMDOPT,
 			 "Whether a client is at the other end", NULL, NULL, 0);

@@ -139,7 +139,7 @@ void stats_install_hooks(void)
 	shmem_startup_hook = start_memory;
 }
 
-/* What a backend did outlives it, less what a reset took away. */
+/* The counts of a backend outlive it, less those before the last reset. */
 static void bequeath(struct sums *to, struct sums *did, struct sums *since)
 {
 	for (int class = 0; class < SECTION_CLASSES; class++) {

@@ -38,7 +38,7 @@ def call(*command: object, limit_s: float = 300, **options) -> str:
 
 
 def asked(option: str) -> str:
-    """What pg_config says."""
+    """An answer of pg_config."""
     return call("pg_config", option).strip()
 
 
@@ -120,7 +120,7 @@ class Server:
         return (self.folder / "log").read_text()
 
     def sql(self, text: str, *options: str) -> str:
-        """What psql prints, bare."""
+        """The output of psql, unaligned and without headings."""
         return self.run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", *options, "-c", text).strip()
 
 

@@ -11,7 +11,7 @@ enum label {
 	LABEL_BACKGROUND,
 };
 
-/* Labels the calling thread, instead of what it was labelled before. */
+/* Labels the calling thread, in place of its former label. */
 void label_self(enum label label);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * libfgio: a program says for which of its work requests wait.
+ * libfgio: a program marks the work that requests wait for.
  *
  * The disk I/O of a thread inside a *foreground section* is critical: it
  * overtakes the I/O that no request waits for. So does the I/O of tasks that the
@@ -31,9 +31,9 @@
 extern "C" {
 #endif
 
-/* What the work of a thread is worth. */
+/* The class of a thread's work. */
 enum fgio_class {
-	/* Nothing was said: the thread's tag, then its I/O priority decides. */
+	/* Not marked: the thread's tag, then its I/O priority decides. */
 	FGIO_CLASS_NONE = 0,
 	/* A request waits for it. */
 	FGIO_CLASS_FOREGROUND = 1,
@@ -51,8 +51,8 @@ enum fgio_class {
  * tells whether the module is there, and looks for it again when it was not.
  *
  * Return: 0; or a negative error number: -ENOENT (the module is not loaded),
- * -EACCES, -EPROTO (the module speaks another version of the contract), or what
- * else open(2) met.
+ * -EACCES, -EPROTO (the module speaks another version of the contract), or another
+ * error of open(2).
  */
 int fgio_init(void);
 
@@ -90,7 +90,7 @@ int fgio_wait_for(pid_t tid);
 void fgio_wait_done(void);
 
 /**
- * struct fgio_status - what is known of fgio, and of the calling thread
+ * struct fgio_status - the state of fgio, and of the calling thread
  * @available: whether the module is there, 0 or 1; where not, all but
  *	@class_ and @sections is zero
  * @class_: the class by the innermost section, enum fgio_class

@@ -601,7 +601,7 @@ static void program_closes_all_files(void)
 	EXPECT(!seen().class);
 }
 
-/* What a thread does until it is told to go on. */
+/* Runs in a thread until it is told to go on. */
 struct actor {
 	pthread_t thread;
 	pthread_barrier_t step;

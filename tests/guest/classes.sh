@@ -38,7 +38,7 @@ check_cpu_priority_says_nothing_about_io() {
   expect_noncritical reads_under nice -n -20
   expect_noncritical under chrt -f 50
   expect_noncritical reads_under chrt -r 1
-  # The control: what the kernel derives from these two is what ionice says explicitly.
+  # The control: ionice sets the priorities that the kernel derives from these two.
   expect_critical under nice -n -20 ionice -c2 -n0
   expect_critical under chrt -f 50 ionice -c1 -n4
   done_with

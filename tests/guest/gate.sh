@@ -38,7 +38,7 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files 0
-  # What the gate adds is looked at, not what the drive is learnt to bear.
+  # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground
   control=$(elapsed_ms write_file control conv=fsync)
@@ -96,7 +96,7 @@ keep_dirty() { # NAME: 4 MiB, again and again
 check_gate_by_deadline_puts_off_fsyncs_alone() {
   local control gated written small
   files 0
-  # What the gate adds is looked at, not what the drive is learnt to bear.
+  # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground --iodepth=1 --bs=4k --rate_iops=100
   write_file dirty

@@ -105,7 +105,7 @@ BEGIN
   RETURN n;
 END $$;
 
--- Waits until there are these sessions, "NAME: what it waits for, or its state", and no others;
+-- Waits until there are these sessions, "NAME: its wait event, or its state", and no others;
 -- returns all processes of the server. A single query for all, since psql takes a second to start.
 CREATE FUNCTION processes(VARIADIC expected text[]) RETURNS TABLE (pid int, name text)
 LANGUAGE plpgsql AS $$

@@ -102,7 +102,7 @@ after_the_reboot() {
   mine=sda other=sdb
   [[ $(serial sda) == "$(<$NOTES)" ]] || mine=sdb other=sda
   expect "the disk is under fgio after a reboot" within 10 under_fgio "$mine"
-  expect "what it had before is remembered" test -s "/run/fgio/$mine.scheduler"
+  expect "the scheduler before is remembered" test -s "/run/fgio/$mine.scheduler"
   expect "nullb0, too" within 10 under_fgio nullb0
   refute "the other disk is not" under_fgio "$other"
   expect "fgiod runs after a reboot" runs
@@ -112,7 +112,7 @@ after_the_reboot() {
   expect "doctor misses fgio" says "$mine: to be under fgio from boot on, but is under none" fgio doctor
   expect "status, too" says "$mine is to be under fgio from boot on" fgio status
   fgio enable "$mine"
-  expect "what was chosen before fgio comes back" says "back to none.*" fgio disable "$mine"
+  expect "the scheduler before fgio comes back" says "back to none.*" fgio disable "$mine"
   refute "its rule is gone" grep -q ID_ /etc/udev/rules.d/90-fgio-disks.rules
   expect "the other rule is not" grep -q nullb0 /etc/udev/rules.d/90-fgio-disks.rules
   expect "nor the module's" test -f /etc/modules-load.d/fgio.conf

@@ -25,7 +25,7 @@ expect_range() { # NAME DEFAULT LEAST MOST
   refused "Invalid argument" "$name" "5 6"
   refused "Invalid argument" "$name" "1.5"
   refused "Invalid argument" "$name" ""
-  [[ $(<"$file") == $((least + 1)) ]] || fail "$name changed by what it refused"
+  [[ $(<"$file") == $((least + 1)) ]] || fail "$name changed by a refused value"
 }
 
 check_tunables() {

@@ -1,4 +1,4 @@
--- What is background by its program or its kind.
+-- Sessions that are background by their program, statements by their kind.
 SET application_name = 'pg_dump';
 SELECT fgio_class();
 SET application_name = 'pg_dump_of_ours';

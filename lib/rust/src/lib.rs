@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A program says which of its work requests wait for, and fgio, a module for stock Linux kernels,
-//! lets the disk I/O of that work overtake all other.
+//! A program marks the work that requests wait for, and fgio, a module for stock Linux kernels, lets
+//! the disk I/O of that work overtake all other.
 //!
 //! ```
 //! fn answer(id: u64) {
 //!     let _section = fgio::request(id);
-//!     // What is read and written here is critical, and so is what it comes to wait for.
+//!     // I/O that is submitted here is critical, and so is I/O that the thread waits for.
 //! }
 //! # answer(1);
 //! ```
@@ -66,10 +66,10 @@ mod sys {
     }
 }
 
-/// What the work of a thread is worth.
+/// The class of a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Nothing was said: the thread's tag, then its I/O priority decides.
+    /// Not marked: the thread's tag, then its I/O priority decides.
     Undecided,
     /// A request waits for it.
     Foreground,
@@ -77,7 +77,7 @@ pub enum Class {
     Background,
 }
 
-/// What is known of fgio, and of the calling thread.
+/// The state of fgio, and of the calling thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -87,11 +87,11 @@ pub struct Status {
     pub sections: u32,
     /// Whether sections of the calling thread take no system call.
     pub without_calls: bool,
-    /// What the module says, where it is loaded.
+    /// The module's figures, where it is loaded.
     pub module: Option<Module>,
 }
 
-/// What the module says of the whole system.
+/// The module's figures of the whole system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Module {
@@ -227,11 +227,11 @@ pub fn wait_for(tid: i32) -> io::Result<Hint> {
     })
 }
 
-/// What is known of fgio, and of the calling thread.
+/// The state of fgio, and of the calling thread.
 ///
 /// # Errors
 ///
-/// What the device answers, if that is an error.
+/// An error of the device.
 pub fn status() -> io::Result<Status> {
     // SAFETY: a number of integers, for which zero is a value.
     let mut raw: sys::Status = unsafe { std::mem::zeroed() };
