@@ -50,13 +50,6 @@ struct fgio_dirty_config {
 	u32 park_max_ms;
 };
 
-#define FGIO_DIRTY_CONFIG_DEFAULT     \
-	((struct fgio_dirty_config){  \
-		.percent = 1,         \
-		.milliseconds = 100,  \
-		.park_max_ms = 200,   \
-	})
-
 /**
  * struct fgio_dirty_sample - the state of one device
  * @dirty: pages that have to be written

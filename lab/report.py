@@ -15,8 +15,9 @@ from pathlib import Path
 import jinja2
 import matplotlib.pyplot as plt
 
-from lab import claims, drawings, experiments, host, paths, summary
+from lab import cells, claims, drawings, experiments, host, paths, summary
 from lab.configurations import BY_NAME
+from lab.experiments import scenarios
 from lab.experiments.base import Experiment, Row
 
 # In a page: what lies between them is made by lab/report.
@@ -100,6 +101,8 @@ def again(folder: Path, out: Path) -> list[Path]:
     content = summary.load(folder)
     if "claims" in content:
         return _keep(out, {"report.md": claims.report(content)})
+    if "cells" in content:
+        return _keep(out, {"report.md": cells.markdown(content)})
     if "experiment" not in content:
         raise host.LabError(f"{folder}: made by {content.get('command')}, which has no report")
     experiment = copy.copy(experiments.find(content["experiment"]))
@@ -144,6 +147,19 @@ def _commands(content: dict) -> list[str]:
     return [re.sub(r" --(resume|out \S+)", "", one) for one in said if one]
 
 
+def _beside(before: Path, folders: list[Path]) -> int:
+    """Prints the scenarios of two summaries side by side; returns the exit status."""
+    if len(folders) > 1:
+        host.tell("lab/report: --before takes one FOLDER")
+        return 2
+    try:
+        print(scenarios.beside(summary.load(before), summary.load(folders[0])), end="")
+    except host.LabError as error:
+        host.tell(f"lab/report: {error}")
+        return 1
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lab/report",
@@ -153,6 +169,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="has summary.json")
     parser.add_argument(
         "--index", action="store_true", help="lists the summaries below FOLDER in its README.md"
+    )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="EARLIER",
+        help="prints the scenarios of EARLIER and FOLDER, which have summary.json, side by side",
     )
     parser.add_argument("--out", type=Path, help="where to put them (default: FOLDER)")
     return parser
@@ -164,6 +186,8 @@ def main() -> int:
     if options.out and len(options.folders) > 1:
         host.tell("lab/report: --out takes one FOLDER")
         return 2
+    if options.before:
+        return _beside(options.before, options.folders)
     failed = False
     for folder in options.folders:
         if options.index:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-/* /dev/fgio: opening it, and the calls that are no sections. */
+/* /dev/fgio: opening it, and all calls but those of sections. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ int fgio_device_open(void)
 	return file < 0 ? -errno : file;
 }
 
-/* Return: 0, -EPROTO, or what else the call met. */
+/* Return: 0, -EPROTO, or another error of the call. */
 static int speaks_our_version(int file)
 {
 	struct fgio_info info;
@@ -132,7 +132,7 @@ int fgio_device(void)
 	return number;
 }
 
-/* In a child, which has no other thread yet: the lock may be as it was copied. */
+/* In a child, which has no other thread yet: the lock may have been copied held. */
 void fgio_device_forget(void)
 {
 	pthread_mutex_init(&calls_lock, NULL);

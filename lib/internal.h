@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * What the files of libfgio share:
+ * Common to the files of libfgio:
  *
  *	section.c    begin and end: the hot path
- *	thread.c     a thread's state, and its word in memory shared with the module
- *	device.c     /dev/fgio itself: status, hints, tags
+ *	thread.c     a thread's state, and its flag in memory shared with the module
+ *	device.c     /dev/fgio itself: status, declared waits, tags
  */
 #ifndef LIBFGIO_INTERNAL_H
 #define LIBFGIO_INTERNAL_H
@@ -22,21 +22,21 @@
 #define PUBLIC __attribute__((visibility("default")))
 
 /**
- * struct thread - what is known of a thread
- * @word: where its class is said: shared with the module, or @own; NULL when
- *	the process is a copy of the one that set it up
+ * struct thread - the state of a thread
+ * @word: its thread flag: shared with the module, or @own; NULL when the
+ *	process is a copy of the one that set it up
  * @depth: sections that it is in
- * @tags: say it by a system call, since there is no shared word
- * @hinted: it gave an owner hint that holds
+ * @tags: tag the thread by a system call, since it has no shared flag
+ * @hinted: it declared a wait that holds
  * @tag: class of the thread when it is in no section; only with @tags
- * @area: where it belongs
- * @next: in a list of those that no thread has
- * @section: what was said by each section
- * @own: stands in for a shared word
+ * @area: the area it is in
+ * @next: in a list of free states
+ * @section: class and request of each section
+ * @own: stands in for a shared flag
  *
- * Threads' states are in memory that fork() leaves as zeros in the child, since
- * the shared words are not there: a section begun in a child, however that was
- * made, finds no word and sets up anew.
+ * States are in memory that fork() leaves as zeros in the child, since the
+ * shared flags are not there: a section begun in a child, however that was made,
+ * finds no flag and sets up anew.
  */
 struct thread {
 	struct fgio_word *word;
@@ -53,7 +53,7 @@ struct thread {
 	struct fgio_word own;
 };
 
-/* The calling thread's; NULL before its first section. One load by its model. */
+/* The calling thread's; NULL before its first section. Read by one load. */
 extern _Thread_local struct thread *fgio_self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

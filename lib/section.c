@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Sections: the hot path. A section is begun and ended by a store to the
- * thread's word; with the module or without it, the same instructions run.
+ * Sections: the hot path. A section begins and ends by a store to the thread
+ * flag; with the module or without it, the same instructions run.
  */
 #include "internal.h"
 
-/* The class last: who reads it finds the request that belongs to it. */
+/* The class last: a reader of it finds the request that belongs to it. */
 static inline void say(struct thread *self, uint32_t class_, uint64_t request)
 {
 	__atomic_store_n(&self->word->request, request, __ATOMIC_RELAXED);
@@ -29,7 +29,7 @@ static inline void begin(uint32_t class_, uint64_t request)
 	say(self, class_, request);
 }
 
-/* An end without a begin is ignored: it may be a child's that was forked inside. */
+/* An end without a begin is ignored: a child may be forked inside a section. */
 static inline void end(void)
 {
 	struct thread *self = fgio_self;

@@ -3,9 +3,9 @@
  * A thread's state, made when it begins its first section and given back when
  * it ends: by a destructor of thread-specific data.
  *
- * States are made by areas of many, each with as many words in a map of the
- * device, if there is one. An area is never given back but in a child of
- * fork(), where all are: the words' maps are not there, the states are zero.
+ * States are allocated in areas, each with as many thread flags in a map of the
+ * device, if there is one. Areas are freed in a child of fork() alone, where
+ * the maps of the flags are not there, and the states are zero.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,11 +20,11 @@
 #define AREA_THREADS_MAX (FGIO_WORDS_BYTES_MAX / sizeof(struct fgio_word))
 
 /**
- * struct area - states of threads, and their words
+ * struct area - states of threads, and their flags
  * @next: the area that was made before it
- * @words: shared with the module, or NULL; the map keeps the file that it is of
- * @threads: as many states
- * @count: how many
+ * @words: flags shared with the module, or NULL; the map keeps its file open
+ * @threads: a state for each flag
+ * @count: their number
  */
 struct area {
 	struct area *next;
@@ -38,7 +38,7 @@ _Thread_local struct thread *fgio_self;
 /* Protects what follows. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct area *areas;
-/* States that no thread has: with a word, and without. */
+/* Free states: with a shared flag, and without. */
 static struct thread *free_with_word, *free_without;
 /* In memory that is zero in a child, however it was made; 1 once it is set up. */
 static uint32_t *here;
@@ -52,7 +52,7 @@ static void *map_wiped_on_fork(size_t bytes)
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* Before Linux 4.14 the handler of fork() has to do. */
+	/* Before Linux 4.14, the handler of fork() clears it. */
 	madvise(memory, bytes, MADV_WIPEONFORK);
 	return memory;
 }
@@ -72,7 +72,7 @@ static void map_words(struct area *area)
 		area->words = words;
 }
 
-/* Twice as many as in the last one: a process of one thread needs little. */
+/* Twice the last one's: a process of one thread needs few. */
 static size_t size_of_next_area(bool with_words)
 {
 	const struct area *area;
@@ -92,7 +92,7 @@ static void offer(struct thread *thread)
 	*list = thread;
 }
 
-/* Adds to the lists of those that are free, if it can. */
+/* Adds an area's states to the free lists, if there is memory. */
 static void add_area(bool with_words)
 {
 	struct area *area = calloc(1, sizeof(*area));
@@ -135,8 +135,8 @@ static struct thread *take(bool with_word)
 /* --- fork --- */
 
 /*
- * All is gone that the parent had, but for what says where it was. Words' maps
- * are not unmapped: something else may be there by now.
+ * The parent's memory is gone, but for the pointers to it. The maps of flags are
+ * not unmapped: another map may be at their addresses by now.
  */
 static void forget_parent(void)
 {
@@ -177,8 +177,8 @@ static void after_fork_in_child(void)
 /* --- threads --- */
 
 /*
- * By address, since numbers of files mean little: a program may close what it did
- * not open, and all files of the device look alike. Any of them will do.
+ * By the flag's address, since file descriptors are not reliable: a program may
+ * close one that it did not open. Any open file of the device will do.
  */
 static int tie(const struct thread *thread)
 {
@@ -209,7 +209,7 @@ static void give_back(void *ended)
 	__atomic_store_n(&thread->word->class, FGIO_TAG_NONE, __ATOMIC_RELEASE);
 	thread->word->request = 0;
 	pthread_mutex_lock(&lock);
-	/* Before another thread gets it; if that fails, none does. */
+	/* Untie it before another thread gets it; if that fails, none does. */
 	if (!thread->area->words || !untie())
 		offer(thread);
 	pthread_mutex_unlock(&lock);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What tests that need a guest share."""
+"""Fixtures and hooks of tests that need a guest."""
 
 import sys
 from collections.abc import Callable
@@ -17,34 +17,35 @@ from lab import host, kernel, paths  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Names the marker of early.py."""
+    """Registers the marker of early.py."""
     config.addinivalue_line(
-        "markers", "early(function, *arguments): what early.py begins; the last is a kernel"
+        "markers",
+        "early(function, *arguments): a boot for early.py; the last is a kernel",
     )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begins what the chosen tests marked: see early.py."""
+    """Begins the boots that the chosen tests marked: see early.py."""
     marks = [mark.args for item in session.items for mark in item.iter_markers("early")]
     if session.config.option.collectonly or not marks:
         return
     try:
         early.prepare({args[-1] for args in marks})
     except host.LabError:
-        # Whoever needs it says so.
+        # The test that needs it fails with the reason.
         return
     for function, *arguments in marks:
         early.begin(function, *arguments)
 
 
 def pytest_sessionfinish() -> None:
-    """After an interruption, what was not begun is not waited for."""
+    """Drops the boots that have not begun, after an interruption."""
     early.end()
 
 
 @pytest.fixture
 def guest(tmp_path: Path) -> Callable[..., machine.Outcome]:
-    """Boots a guest, runs a shell script as root, and returns what it left.
+    """Boots a guest, runs a shell script as root, and returns its outcome.
 
     guest(script, version="6.12", counted_clock=False, cpus=2, healthy=True, **more): `more` are
     fields of lab.guest.Boot. The modules that have been built are in $PAYLOAD/modules. With

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the checks of a debug kernel said in one boot: reports by kind, leaks, lockdep's health."""
+"""Findings of a debug kernel's checks in one boot: reports by kind, leaks, lockdep's health."""
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# A line counts as the first kind that it matches: what is special comes before what is general.
+# A line counts as the first kind that it matches: special kinds come before general ones.
 KINDS = {
     "KASAN": r"BUG: KASAN:",
     "sleeping in atomic": r"BUG: (sleeping function called|scheduling while atomic)",
@@ -34,12 +34,12 @@ _FIRST = "Linux version "
 
 @dataclass(frozen=True)
 class Findings:
-    """What a boot brought.
+    """The findings of a boot.
 
     reports: kind -> lines of the kernel's log
-    leaks: what kmemleak lists, one text for each; None when it did not come to that
-    lockdep_alive: the first report of some kinds switches it off, and so does want of memory
-    whole_log: nothing had been pushed out of the log
+    leaks: the reports of kmemleak, a text each; None when it did not scan to the end
+    lockdep_alive: the first report of some kinds switches it off, and so does lack of memory
+    whole_log: the log's ring buffer did not wrap
     """
 
     reports: dict[str, list[str]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Findings:
 
 
 def sort_out(log: str, expected: str = "") -> dict[str, list[str]]:
-    """Lines of a kernel's log that are reports, by kind, but for those that are expected."""
+    """Lines of a kernel's log that are reports, by kind, without the expected ones."""
     reports: dict[str, list[str]] = {}
     for line in log.splitlines():
         if expected and re.search(expected, line):

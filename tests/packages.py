@@ -24,9 +24,9 @@ OURS = (
     "mariadb-plugin-fgio",
 )
 KERNELS = ("linux-headers-6.12-amd64", "linux-headers-amd64", "linux-image-amd64")
-# What a user of our packages may have besides.
+# Packages that a user of ours may have besides.
 OTHERS = ("gcc", "libc6-dev", "man-db", "openssl", "pkg-config", "systemd")
-# Of a machine that boots, with databases of its own.
+# For a machine that boots, with databases.
 MACHINE = (
     "linux-headers-6.12-amd64",
     "linux-image-6.12-amd64",
@@ -79,7 +79,7 @@ class Debian:
         self.tree = tree
 
     def attempt(self, script: str, limit_s: float = 900) -> subprocess.CompletedProcess:
-        """Runs a script as root in there; its two outputs come as one."""
+        """Runs a script as root in there; returns its stdout and stderr as one text."""
         isolated = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--net"]
         command = [*isolated, "bash", "-euc", ENTER, "enter", str(self.tree), script]
         return subprocess.run(
@@ -92,13 +92,13 @@ class Debian:
         )
 
     def run(self, script: str, limit_s: float = 900) -> str:
-        """What a script printed that has to succeed."""
+        """Runs a script, which must succeed; returns its output."""
         done = self.attempt(script, limit_s)
         assert done.returncode == 0, f"{script}\n{done.stdout}"
         return done.stdout
 
     def install(self, packages: list[Path], *others: str) -> str:
-        """apt takes packages of ours from a folder, and what they depend on from its cache."""
+        """Installs our packages from a folder, and their dependencies from apt's cache."""
         folder = self.tree / "packages"
         host.run(image.as_root(["mkdir", "-p", str(folder)]), what="making room for the packages")
         copy = ["cp", *map(str, packages), str(folder)]
@@ -107,16 +107,16 @@ class Debian:
         return self.run(f"{INSTALL} {names} {' '.join(others)}")
 
     def version(self) -> str:
-        """That of our packages, which is fgio's own."""
+        """The version of our packages, which is fgio's."""
         return self.run("dpkg-query -W -f '${Version}' fgio")
 
     def kernels(self) -> list[str]:
-        """The releases whose headers are there."""
+        """The kernel releases whose headers are installed."""
         return self.run("cd /usr/src; ls -d linux-headers-*-amd64 | sed s/linux-headers-//").split()
 
 
 def base() -> Path:
-    """An archive of the system before anything of ours; made when absent."""
+    """An archive of the system without our packages; made when absent."""
     mark = image.fingerprint(image.SUITE, FETCH)
     archive = paths.CACHE / f"packages-{mark}.tar"
     if not archive.is_file():
@@ -131,7 +131,7 @@ def base() -> Path:
 
 
 def package(name: str) -> Path:
-    """One of the packages that have been built."""
+    """The file of a package that has been built."""
     (found,) = FOLDER.glob(f"{name}_*.deb")
     return found
 
@@ -144,7 +144,7 @@ def build() -> list[Path]:
 
 @contextmanager
 def system() -> Iterator[Debian]:
-    """A system without anything of ours, gone at the end."""
+    """A system without our packages, which is removed at the end."""
     paths.BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="packages.", dir=paths.BUILD) as folder:
         tree = Path(folder) / "root"
@@ -158,7 +158,7 @@ def system() -> Iterator[Debian]:
 
 
 def machine(target: Path, built: list[Path], *others: str, settle: str = "") -> Path:
-    """An image of a machine that boots by systemd, with packages of ours and others."""
+    """An image of a machine that boots by systemd, with our packages and others."""
     with system() as debian:
         debian.install(built, *others)
         debian.run(settle + SETTLE)

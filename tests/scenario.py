@@ -2,7 +2,7 @@
 """Scenarios: batches of checks that share one boot of a stock kernel.
 
 The functions named check_* of the shell scripts in tests/guest/ are the checks. A guest runs those
-of a batch one after the other, each within a time limit, and says of each how it ended. A batch is
+of a batch one after the other, each within a time limit, and reports how each ended. A batch is
 booted once per session and kernel, when the first of its tests asks for it.
 """
 
@@ -38,7 +38,7 @@ EXTRA_MODULES = (
     "null_blk",
     "scsi_debug",
 )
-# What no healthy run has in the kernel's log. A batch that takes disks away names what it expects.
+# A healthy run has none of these in the kernel's log. A batch that removes disks expects some.
 TROUBLE = re.compile(
     r"WARNING:|BUG:|Oops|general protection|Kernel panic|blocked for more than|"
     r"rcu: INFO|rcu_preempt detected|soft lockup|hard LOCKUP|I/O error|"
@@ -46,7 +46,7 @@ TROUBLE = re.compile(
     r"inconsistent lock state|scheduling while atomic|sleeping function called"
 )
 
-# Batches boot beside each other, but what they need is made by one at a time.
+# Batches boot side by side, but build what they need one at a time.
 _preparing = threading.Lock()
 
 
@@ -55,9 +55,9 @@ class Batch:
     """Scripts in tests/guest/ and the guest that they need.
 
     append: to the kernel's command line
-    test_modules: whether they find those of tests/kmod in $PAYLOAD/modules, too
-    expected: what their checks make the kernel say on purpose
-    files: builds what the checks need beside the modules; guest name -> file
+    test_modules: whether the modules of tests/kmod are in $PAYLOAD/modules, too
+    expected: pattern of kernel messages that the checks cause on purpose
+    files: builds further files that the checks need; guest name -> file
     images: makes disks that are not empty; they come before the empty one
     suite: the Debian release of the guest
     """
@@ -84,7 +84,7 @@ class Batch:
 
 
 def anything(seconds: int, seed: int, limit_s: float) -> Batch:
-    """What befalls the module by chance, as the seed says, for some seconds of the guest."""
+    """Random events for the module, drawn from the seed, for some seconds of the guest."""
     return Batch(
         "random",
         ("random",),
@@ -106,9 +106,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """What a boot of a batch brought.
+    """The results of a boot of a batch.
 
-    died: why the guest did not come to its end, or nothing
+    died: why the guest did not run to its end, or empty
     """
 
     verdicts: Mapping[str, Verdict]
@@ -120,7 +120,7 @@ class Report:
 
 
 @functools.cache
-def helpers() -> dict[str, Path]:
+def programs() -> dict[str, Path]:
     """Builds the programs in tests/guest/*.c, once for this process; guest name -> file."""
     folder = Path(tempfile.mkdtemp(prefix="fgio-programs."))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -142,7 +142,7 @@ def helpers() -> dict[str, Path]:
 
 
 def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
-    """What a batch finds in $PAYLOAD: the modules, the scripts, the helper programs."""
+    """The files of $PAYLOAD: the modules, the scripts, the programs of tests/guest."""
     content: dict[str, Path | str] = {}
     for name in ("fgio.ko", "simdisk.ko"):
         module = paths.modules_folder(chosen.release) / name
@@ -151,7 +151,7 @@ def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
         content[f"modules/{name}"] = module
     for script in GUEST.glob("*.sh"):
         content[f"tests/{script.name}"] = script
-    content.update(helpers())
+    content.update(programs())
     extra = folder / "extra"
     order = kernel.unpack_modules(chosen, EXTRA_MODULES, extra)
     content["tests/extra"] = extra
@@ -162,7 +162,7 @@ def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
 def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
     if not batch.test_modules:
         return {}
-    # It needs what the lab's own Python has; most batches need neither.
+    # It needs packages of the lab's own Python; most batches do not.
     from lab.experiments import scenarios
 
     folder = scenarios.test_module(chosen).parent
@@ -170,7 +170,7 @@ def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
 
 
 def results_folder(name: str, version: str) -> Path:
-    """Where the last run of a batch leaves what it brought, for who looks into a failure."""
+    """The folder of the last run of a batch, emptied: its results stay for debugging."""
     folder = paths.BUILD / "scenarios" / f"{name}-{version}"
     if folder.exists():
         shutil.rmtree(folder)
@@ -194,7 +194,7 @@ def boot(
     only: str = "",
     watch: Callable[[str], None] | None = None,
 ) -> Report:
-    """Boots a batch and returns what it brought; `only` is a pattern for names of checks.
+    """Boots a batch and returns its results; `only` is a pattern for names of checks.
 
     `watch` is called about twice a second with the console so far.
     """

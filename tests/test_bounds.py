@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures of runs that ended before what they measure did, and what a summary is of."""
+"""Figures of runs that ended before their work did, and the commit of a summary."""
 
 import json
 import subprocess
@@ -138,7 +138,7 @@ def test_a_summary_names_its_commit(tmp_path):
     git("add", ".")
     git("commit", "-qm", "one")
     assert source.commit(tmp_path) == {"commit": git("rev-parse", "HEAD"), "dirty": False}
-    # What a run leaves in docs/ changes no figure.
+    # The results of a run in docs/ change no figure.
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "summary.json").write_text("{}")
     assert source.commit(tmp_path)["dirty"] is False

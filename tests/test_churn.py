@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How the experiment `churn` reads what a guest leaves."""
+"""The experiment `churn` reads the files of a guest."""
 
 import json
 
@@ -30,7 +30,7 @@ def outcome(folder, cpu: str = "3.5") -> guest.Outcome:
     return guest.Outcome(0, "", "", "", folder, 46, 100)
 
 
-def test_what_fgiod_took_and_who_was_late(tmp_path):
+def test_cpu_time_of_fgiod_and_late_classifications_are_read(tmp_path):
     churn = experiments.find("churn")
     rows = churn.read(outcome(tmp_path), configurations.BY_NAME["fgio"], 1, "")
     first = rows[0]
@@ -45,7 +45,7 @@ def test_what_fgiod_took_and_who_was_late(tmp_path):
     assert "| exec | 1 | 2 | 0.4 | 1.4 | 1.4 | 1 | 1,000 | 30 |" in churn.markdown(content, rows)
 
 
-def test_a_page_without_a_figure_is_said(tmp_path):
+def test_a_page_without_a_figure_is_an_error(tmp_path):
     churn = experiments.find("churn")
     with pytest.raises(host.LabError, match="fgio_daemon_cpu_seconds_total"):
         churn.read(outcome(tmp_path, cpu=""), configurations.BY_NAME["fgio"], 1, "")

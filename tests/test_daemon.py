@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""fgiod beside a real PostgreSQL, in a guest: who is tagged, and what that takes.
+"""fgiod beside a real PostgreSQL, in a guest: which processes it tags, and what that costs.
 
 FGIO_COUNTED=1 runs it in virtual time (long), where times mean something: the guest's one processor
 executes an instruction each nanosecond. Only then latency and the share of a processor are checked.
@@ -27,7 +27,7 @@ MOMENTS = ("started", "restarted", "without", "again", "byhand", "connected")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Path:
-    """What the guest left; see tests/guest/daemon.sh."""
+    """The files that the guest left; see tests/guest/daemon.sh."""
     chosen = kernel.locate("6.12")
     programs = fgio_command().parent
     taken = payload(chosen, "fgiod.sh") | {
@@ -57,14 +57,14 @@ def tags(results: Path, moment: str) -> dict[int, str]:
 
 
 def processes(results: Path, moment: str) -> dict[int, str]:
-    """What PostgreSQL calls each of its processes."""
+    """The kind of each process, as PostgreSQL calls it."""
     lines = (results / f"{moment}.expected").read_text().split("\n")
     pairs = (line.split(":", 1) for line in lines if line)
     return {int(pid): kind for pid, kind in pairs}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_who_serves_requests_is_foreground_and_nobody_else(results, moment):
+def test_processes_that_serve_requests_are_foreground_and_no_others(results, moment):
     known = processes(results, moment)
     expected = {pid: "foreground" for pid, kind in known.items() if kind in FOREGROUND}
     if moment in ("byhand", "connected"):
@@ -75,7 +75,7 @@ def test_who_serves_requests_is_foreground_and_nobody_else(results, moment):
     assert {"client backend", "walwriter", "checkpointer", "walsender"} <= kinds
 
 
-def test_parallel_workers_are_what_their_leaders_are(results):
+def test_parallel_workers_have_the_class_of_their_leaders(results):
     """The control: of the same kind of process, two are foreground and two background."""
     lines = (results / "parallel.classes").read_text().splitlines()
     expected = {int(pid): told for pid, told in (line.split(":") for line in lines)}
@@ -92,7 +92,7 @@ def test_a_restart_of_fgiod_goes_unnoticed(results):
     assert list(tags(results, "cleared").values()) == ["foreground"], "the one by hand stays"
 
 
-def test_what_it_says_of_itself(results):
+def test_metrics_and_explanations(results):
     page = (results / "metrics").read_text()
     assert 'fgio_profiles{state="usable"} 7' in page
     assert "fgio_process_event_overruns_total 0" in page
@@ -101,7 +101,7 @@ def test_what_it_says_of_itself(results):
 
 
 @pytest.mark.skipif(not COUNTED, reason="times mean nothing but with FGIO_COUNTED=1")
-def test_nobody_is_wrong_for_longer_than_50_ms(results):
+def test_no_process_has_a_wrong_class_for_longer_than_50_ms(results):
     page = (results / "metrics").read_text()
     within = re.search(r'fgio_classification_seconds_bucket\{le="0.05"\} (\d+)', page)
     count = re.search(r"fgio_classification_seconds_count (\d+)", page)
@@ -110,7 +110,7 @@ def test_nobody_is_wrong_for_longer_than_50_ms(results):
 
 
 @pytest.mark.skipif(not COUNTED, reason="times mean nothing but with FGIO_COUNTED=1")
-def test_it_takes_little_of_a_processor(results):
+def test_cpu_share_is_small(results):
     shares = {}
     for line in (results / "cpu").read_text().splitlines():
         name, elapsed, used = re.fullmatch(r"(\w+) ([\d.]+) s, fgiod ([\d.]+) s", line).groups()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How the experiment `databases` reads what guests leave, and what boots it makes."""
+"""The experiment `databases` reads the files of guests, and makes its boots."""
 
 import copy
 import json
@@ -134,7 +134,7 @@ def test_requests_of_all_clients_of_ycsb(tmp_path):
     assert measured.background == {"snapshots": 3, "rewrites": 1, "late_syncs": 3}
 
 
-def test_clients_of_ycsb_that_were_never_answered_are_said(tmp_path):
+def test_clients_of_ycsb_without_an_answer_are_an_error(tmp_path):
     (tmp_path / "requests").touch()
     with pytest.raises(host.LabError, match="no request was answered"):
         ycsb.requests(tmp_path, 0, 1)
@@ -154,7 +154,7 @@ def test_figures_of_wtperf(tmp_path):
     assert measured.background == {"checkpoints": 3, "checkpoint_s": 0.45}
 
 
-def test_labels_from_inside_are_asked_of_those_that_have_them():
+def test_labels_from_inside_are_used_where_a_database_has_them():
     experiment = experiments.find("databases")
     inside = configurations.BY_NAME["fgio-inside"]
     having = {name for name in ALL if experiment.has(inside, name)}
@@ -180,14 +180,14 @@ def test_rivals_run_where_they_can():
     throttled = {"rocksdb", "postgresql", "small-segments", "wiredtiger"}
     assert having("own-throttle") == throttled
     assert having("own-rate-25") == {"rocksdb", "wiredtiger"}
-    # What loses data is Redis's alone, and no rival unless it is asked for.
+    # Only Redis has a setting that loses data, and it is no rival unless asked for.
     assert having("own-lossy") == {"redis"} and "own-lossy" not in configurations.STOCK
     assert having("wbt") == having("fgio-split-a") == set(ALL)
     assert having("mq-deadline-batch") == having("bfq-strict") == set(ALL)
 
 
 def settings(experiment: str, database: str, name: str) -> dict[str, object]:
-    """What a database's boot under a configuration finds in its settings."""
+    """The settings of a database's boot under a configuration."""
     found = copy.copy(experiments.ALL[experiment])
     found.device = "volume"
     return found._settings(configurations.BY_NAME[name], 1, found.databases[database])
@@ -218,7 +218,7 @@ def test_foreground_is_above_the_writeback_that_has_no_priority():
     assert found["BACKGROUND_PRIORITY"] == "3,0"
 
 
-def test_cgroups_have_the_weights_of_who_schedules():
+def test_cgroups_have_the_weights_of_their_scheduler():
     assert settings("databases", "redis", "io-cost")["WEIGHT_FILE"] == "io.weight"
     found = settings("databases", "redis", "bfq-weights")
     assert "IO_COST_MODEL" not in found
@@ -251,7 +251,7 @@ def test_checkpoints_that_the_server_times_are_its_defaults():
     assert settings("tpcc", "tpcc-fits-paced", "mq-deadline")["TIMED_OPTIONS"] == ""
 
 
-def test_who_submitted_what_is_read_from_the_kernels_histogram(tmp_path):
+def test_submitters_are_read_from_the_kernels_histogram(tmp_path):
     (tmp_path / "submitters").write_text(SUBMITTERS)
     assert submitters(tmp_path) == [
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a drive with a priority command is told, on stock kernels: docs/drive-priority.md.
+"""Commands to a drive with a priority command, on stock kernels: docs/drive-priority.md.
 
 FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py.
 """

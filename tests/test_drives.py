@@ -125,7 +125,7 @@ def test_device_help_lists_presets_and_parameters(capfd, monkeypatch):
 
 
 def test_rivals_know_any_drive():
-    """What the tables hold for three models is about what the models are asked for others."""
+    """The tables have three models; the rates of others are those of the model they resemble."""
     for model, text in rivals.IO_COST_MODELS.items():
         asked = dict(pair.split("=") for pair in drives.rates(model).split())
         for name, value in (pair.split("=") for pair in text.split()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What tests/debug-check takes for a report: planted logs have to be seen, clean ones not."""
+"""tests/debug-check finds each planted report in a log, and none in a clean one."""
 
 from pathlib import Path
 

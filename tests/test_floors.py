@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""scripts/floors: kmod/ passes, and in a small tree each thing that runs upward is found."""
+"""scripts/floors: kmod/ passes, and in a small tree each upward reference is found."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Two floors and what lies beside them; what calls right does so through a pointer.
+# Two floors and files beside them; a call to the right goes through a pointer.
 TREE = {
     "base/switch.h": "int is_on(void);\nvoid on_change(void (*changed)(void));\n",
     "base/switch.c": '#include "base/switch.h"\n'
@@ -61,7 +61,7 @@ def test_includes_and_calls_to_the_left_pass(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "found"),
     [
-        # To a floor on the right, however it is named.
+        # To a floor on the right, by either way to name it.
         (
             {"base/switch.h": '#include "graph/walk.h"\n' + TREE["base/switch.h"]},
             'kmod/base/switch.h: #include "graph/walk.h" of kmod/graph/walk.h runs upward\n',
@@ -82,7 +82,7 @@ def test_includes_and_calls_to_the_left_pass(tmp_path):
             },
             'kmod/graph/walk.h: #include "main.h" of kmod/main.h runs upward\n',
         ),
-        # Without an #include: what no header says.
+        # Without an #include.
         (
             {"base/switch.c": "void walk(void);\nint is_on(void) { walk(); return 1; }\n"},
             "kmod/base/switch.c: walk of kmod/graph/walk.c runs upward\n",
@@ -97,7 +97,7 @@ def test_includes_and_calls_to_the_left_pass(tmp_path):
         ),
     ],
 )
-def test_what_runs_upward_is_found(tmp_path, changed, found):
+def test_upward_references_are_found(tmp_path, changed, found):
     done = floors(build(tmp_path, changed))
     assert (done.returncode, done.stdout) == (1, found)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The lab itself: its figures, its messages, and that it leaves nothing behind."""
+"""The lab itself: its figures, its messages, and that it cleans up."""
 
 import dataclasses
 import json
@@ -172,12 +172,12 @@ def rows() -> list[Row]:
     """Two rows as an experiment gives them."""
     figure = figures.summarize(requests(), 1.0)
     return [
-        Row(name, 1, figure, {"iops": 5.0}, {}, requests(), 1.0, [("storm", 0.2, 0.6)])
+        Row(name, 1, figure, {"iops": 5.0}, {}, requests(), 1.0, [("backup", 0.2, 0.6)])
         for name in ("none", "fgio")
     ]
 
 
-def test_summary_has_the_promised_form(tmp_path):
+def test_summary_has_the_documented_form(tmp_path):
     chosen = kernel.Kernel("6.12", "6.12.1-test", tmp_path)
     content = summary.build(
         experiments.find("admission"), chosen, rows(), "lab/run admission", SOURCE
@@ -227,6 +227,54 @@ def test_report_is_made_of_the_summary_alone(tmp_path):
     again = report.again(tmp_path / "one", tmp_path / "two")
     assert [file.name for file in first] == [file.name for file in again]
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in again]
+
+
+def waits(seed: int, name: str, off: float | None, on: float, service: float = 0.5) -> dict:
+    """A line of a summary of scenarios; the floor is a service time."""
+    scenario = {"scenario": name, "title": f"a {name}", "switches_off": ["io"], "failures": {}}
+    figures = {"off_ms": off, "on_ms": on, "floor_ms": service, "service_ms": service}
+    return {"config": "fgio", "seed": seed} | scenario | figures
+
+
+def write_scenarios(folder: Path, lines: list[dict], experiment: str = "scenarios") -> Path:
+    """A folder with a summary of scenarios."""
+    made = {"kernel_release": "6.12.1-test", "device": "volume", "command": f"lab/run {experiment}"}
+    summary.write({**SOURCE, **made, "experiment": experiment, "rows": lines}, folder)
+    return folder
+
+
+def test_scenarios_of_two_summaries_stand_side_by_side(tmp_path, monkeypatch, capsys):
+    stock = waits(1, "mutex", 9, 9) | {"config": "bfq", "stock_ms": 9}
+    before = [stock, waits(1, "mutex", 40, 1.5), waits(1, "gone", None, 2)]
+    # The median of three seeds.
+    after = [waits(seed, "mutex", 30 + seed, 2 * seed, 0.25) for seed in (1, 2, 3)]
+    earlier = write_scenarios(tmp_path / "earlier", before)
+    later = write_scenarios(tmp_path / "later", [*after, waits(1, "new", 20, 1)])
+    monkeypatch.setattr("sys.argv", ["lab/report", "--before", str(earlier), str(later)])
+    assert report.main() == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[-3:] == [
+        "| mutex | 40.00 → 32.00 | 1.50 → 4.00 | 0.50 → 0.25 | 0.50 → 0.25 | 2.00 → 15.00 |",
+        "| gone | - → - | 2.00 → - | 0.50 → - | 0.50 → - | 3.00 → - |",
+        "| new | - → 20.00 | - → 1.00 | - → 0.50 | - → 0.50 | - → 1.00 |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "experiment", "words"),
+    [
+        ([], "admission", "made by lab/run admission, which runs no scenarios"),
+        ([waits(1, "mutex", 9, 9) | {"config": "bfq"}], "scenarios", "which ran none under fgio"),
+    ],
+)
+def test_what_has_no_scenarios_of_fgio_is_not_compared(
+    lines, experiment, words, tmp_path, monkeypatch, capsys
+):
+    earlier = write_scenarios(tmp_path / "earlier", lines, experiment)
+    later = write_scenarios(tmp_path / "later", [waits(1, "mutex", 40, 1)])
+    monkeypatch.setattr("sys.argv", ["lab/report", "--before", str(earlier), str(later)])
+    assert report.main() == 1
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("left_out", summary.NEEDED)
@@ -336,11 +384,11 @@ def test_small_cache_leaves_nothing_half_made(tmp_path):
     done = call("unshare", "--mount", "bash", "-c", script, FGIO_CACHE=str(small))
     assert done.returncode == GUEST_FAILED
     assert "needs 3000 MiB" in done.stderr and "FGIO_CACHE" in done.stderr
-    # What was finished may stay; half-made things have names with a dot, or "root".
+    # Finished files may stay; unfinished ones have names with a dot, or "root".
     assert all(name.startswith(("kernel", "initramfs-")) for name in done.stdout.split())
 
 
-def test_debug_kernel_that_nobody_built_is_explained(tmp_path, monkeypatch):
+def test_debug_kernel_that_was_not_built_is_explained(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "CACHE", tmp_path)
     with pytest.raises(host.LabError, match="run lab/debug-kernel"):
         kernel.locate(kernel.DEBUG)
@@ -408,7 +456,7 @@ def test_interruption_leaves_nothing(number, tmp_path):
     environment = separate_build(tmp_path)
     mounts = Path("/proc/self/mounts").read_text()
     process = subprocess.Popen(
-        # Who runs the tests in the background may ignore SIGINT, which is inherited.
+        # A shell's background jobs ignore SIGINT, which is inherited.
         ["env", "--default-signal=INT", str(BOOT), "--fast", "--", "sleep 1000000"],
         env={**os.environ, **environment},
         stderr=subprocess.PIPE,

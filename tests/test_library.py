@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Section words, and libfgio on top of them, on stock kernels.
+"""Thread flags, and libfgio on top of them, on stock kernels.
 
 FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py.
 """

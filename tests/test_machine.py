@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A machine that boots by systemd, with our packages: what becomes of fgiod in an upgrade and in a
-removal, which disks are under fgio after a reboot, and which users /dev/fgio lets in.
+"""A machine that boots by systemd, with our packages: fgiod across an upgrade and a removal, the
+disks under fgio after a reboot, and the users that /dev/fgio lets in.
 
 Packages with the faults that maintainer scripts can have are the control. On demand, as
 test_packages.py: FGIO_PACKAGES=1.
@@ -52,7 +52,7 @@ def stop_and_forget(tree: Path) -> None:
 
 @pytest.fixture(scope="module")
 def payload(tmp_path_factory) -> dict[str, Path | str]:
-    """The packages by what they are for; made from the ones that are installed."""
+    """The packages by their purpose; made from the ones that are installed."""
     packages.build()
     folder = tmp_path_factory.mktemp("packages")
     old = packages.package("fgio")
@@ -75,7 +75,7 @@ def machine(payload, tmp_path_factory) -> Path:
 
 
 def boot(machine: Path, payload: dict[str, Path | str], step: str, folder: Path) -> list[str]:
-    """One boot of the machine; what was good. Fails with what was wrong."""
+    """Boots the machine; returns the checks that passed, and fails with those that did not."""
     plan = guest.Boot(
         kernel=kernel.locate("6.12"),
         commands=f'STEP={step}\n. "$PAYLOAD/machine.sh"',

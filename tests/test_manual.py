@@ -2,8 +2,10 @@
 """fgio(4) has every parameter and every tunable of the module, with default and range."""
 
 import re
+import shlex
 import shutil
 import subprocess
+from dataclasses import dataclass
 
 import pytest
 
@@ -28,19 +30,52 @@ def items(section: str) -> dict[str, str]:
     return {name: " ".join(description.split()) for name, description in found}
 
 
-def parameters() -> dict[str, str]:
-    """Names and descriptions of the module's parameters."""
-    described = re.findall(rf"MODULE_PARM_DESC\((\w+),\s*{STRING}", sources())
-    described += re.findall(rf"^MECHANISM\((\w+), \w+,\s*{STRING}", sources(), re.M)
-    return dict(described)
+@dataclass(frozen=True)
+class Setting:
+    """A line of the list in uapi/fgio_settings.h."""
+
+    default: str
+    # Of a number with bounds: "least to most".
+    bounds: str = ""
+
+
+# Prints "@ name default [least most]" of each line of the list.
+LIST = """
+#include "uapi/fgio_settings.h"
+#define SWITCH(name, ...) @ name Y
+#define NUMBER(name, default_value, least, most, ...) @ name default_value least most
+#define UNBOUNDED(name, default_value, ...) @ name default_value
+#define AS_SYSTEM(name, ...) @ name "no limit"
+#define LIST(name, default_value, ...) @ name default_value
+FGIO_SETTING_LIST(SWITCH, NUMBER, UNBOUNDED, AS_SYSTEM, LIST)
+"""
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Setting]:
+    """The list by name, as the C preprocessor reads it."""
+    command = ["cc", "-E", "-P", "-I", paths.ROOT, "-"]
+    done = subprocess.run(command, input=LIST, capture_output=True, text=True, check=True)
+    found = {}
+    for line in done.stdout.split("@")[1:]:
+        name, default, *bounds = shlex.split(line)
+        found[name] = Setting(default, " to ".join(bounds))
+    return found
 
 
 def declared() -> set[str]:
-    """Names of the parameters by their declarations."""
-    names = re.findall(r"\bmodule_param(?:_named|_cb)?\((\w+),", sources())
-    names += re.findall(r"^MECHANISM\((\w+),", sources(), re.M)
-    # Inside of the macro MECHANISM.
+    """Names of the parameters that the module declares."""
+    declarations = r"\b(?:module_param(?:_named|_cb)?|FGIO_NUMBER_PARAM)\((\w+),"
+    names = re.findall(declarations, sources())
+    names += re.findall(r"^MECHANISM_PARAM\((\w+),", sources(), re.M)
+    # Inside of macros.
     return {name for name in names if name != "name"}
+
+
+def for_tests() -> dict[str, str]:
+    """Names and descriptions of the parameters that serve tests of the module."""
+    described = re.findall(rf"MODULE_PARM_DESC\((\w+),\s*{STRING}", sources())
+    return {name: text for name, text in described if text.startswith("for tests")}
 
 
 def tunables() -> set[str]:
@@ -49,10 +84,22 @@ def tunables() -> set[str]:
     return set(re.findall(r"(?:RW|__ATTR)\((\w+)", table))
 
 
-def test_the_sources_are_understood():
+def test_the_sources_are_understood(settings):
     assert {"boost", "locks", "watchdog_ms", "foreground_cgroups"} <= declared()
-    assert set(parameters()) == declared()
+    assert settings["walk_delay_us"] == Setting("100", "50 to 1000000")
+    assert {settings["boost"].default, settings["max_slots"].default} == {"Y", "no limit"}
     assert {"version", "critical_slots", "drive_priority"} <= tunables()
+
+
+def test_every_setting_of_the_list_is_a_parameter_of_the_module(settings):
+    assert declared() - set(for_tests()) == set(settings)
+
+
+def test_the_empty_list_of_cgroups_is_the_word_that_the_module_parses(settings):
+    text = (paths.ROOT / "core" / "trust.h").read_text()
+    assert re.findall(rf"#define FGIO_TRUST_ANY {STRING}", text) == [
+        settings["foreground_cgroups"].default
+    ]
 
 
 def test_the_page_has_every_parameter_and_no_other():
@@ -63,15 +110,18 @@ def test_the_page_has_every_tunable_and_no_other():
     assert set(items("DISKS")) == tunables()
 
 
-def test_defaults_are_those_of_the_module():
+def test_defaults_and_bounds_of_settings_are_those_of_the_list(settings):
     for name, description in items("MODULE PARAMETERS").items():
-        found = re.search(r"\(([^()]*)\)$", parameters()[name])
-        if not found:
-            continue
-        assert re.search(rf"[Dd]efault {re.escape(found[1])}\.$", description), name
+        if name in settings:
+            default, bounds = settings[name].default, settings[name].bounds
+        else:
+            default, bounds = "".join(re.findall(r"\(([^()]*)\)$", for_tests()[name])), ""
+        if default:
+            assert re.search(rf"[Dd]efault {re.escape(default)}\.$", description), name
+        assert bounds in description, name
 
 
-def test_ranges_are_those_of_the_module():
+def test_ranges_of_tunables_are_those_of_the_module():
     pages = items("DISKS")
     for name, least, most in re.findall(
         r"^QUEUE_TUNABLE\((\w+),[^()]*?(\d+), (\d+)\)", sources(), re.M

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """fgio measure, there and back: a drive that is known is measured in a guest, and simulated again.
 
-What the model does natively is compared with what the drive does natively, so that the guest's own
+The model's native figures are compared with the drive's native figures, so that the guest's own
 part in the figures is part of the difference.
 """
 
@@ -121,7 +121,7 @@ def test_an_ssd_comes_back(guest):
 
 
 def test_a_model_is_simulated_by_the_module(guest, tmp_path):
-    """What a file tells a guest's simdisk, fgio measure finds there."""
+    """fgio measure finds the figures of the file that the guest's simdisk was given."""
     file = tmp_path / "drive.txt"
     file.write_text(
         f"# a drive\nmeasured\nread_4k={'/'.join(['1ms'] * 10)}\n"

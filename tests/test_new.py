@@ -41,7 +41,7 @@ EXISTING = [
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of what ./new reads and writes."""
+    """A copy of the files that ./new reads and writes."""
     for folder in FOLDERS:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
@@ -58,14 +58,14 @@ def new(tree: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 
 def make(tree: Path, part: str, name: str) -> None:
-    """Makes a part; it has to succeed."""
+    """Makes a part, which must succeed."""
     done = new(tree, part, name)
     assert done.returncode == 0, done.stderr
     assert "Next:" in done.stdout and "@" not in done.stdout
 
 
 def run(tree: Path, *command: str | Path) -> str:
-    """What a command in a tree prints; it has to succeed."""
+    """Runs a command in a tree, which must succeed; returns its output."""
     environment = os.environ | {"FGIO_BUILD": str(tree / "build"), "PYTHONPATH": str(tree)}
     environment |= {"FGIO_CACHE": str(paths.CACHE.resolve())}
     done = subprocess.run(
@@ -92,7 +92,7 @@ def test_a_profile_is_accepted(tree: Path, name: str) -> None:
     file = tree / "profiles" / f"{name}.toml"
     made = tomllib.loads(file.read_text())
     assert made["program"]["comm"] == name
-    # The shipped ones are held to four cases at least.
+    # Shipped profiles have four cases or more.
     assert len(made["case"]) >= 4
     assert {rule["class"] for rule in made["rule"]} == {"background", "foreground"}
     (shipped,) = (tree / "tools").glob("**/tests/shipped.rs")
@@ -146,7 +146,7 @@ def test_a_model_compiles_and_can_be_named(tree: Path, name: str) -> None:
 
 @pytest.mark.skipif(not HAS_LAYERS, reason="kmod/ has no layers/")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lock_is_in_the_table_and_calls_what_there_is(tree: Path, name: str) -> None:
+def test_a_lock_is_in_the_table_and_calls_functions_that_exist(tree: Path, name: str) -> None:
     make(tree, "lock", name)
     ident = name.replace("-", "_")
     file = f"kmod/layers/{ident}.c"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The Debian packages, from `make packages` to a purge, in a Debian of their own (packages.py).
 
-It takes root and some minutes, so it runs on demand: FGIO_PACKAGES=1. Loading the module, and what
-databases make of the packages, is tests/installed.
+It takes root and some minutes, so it runs on demand: FGIO_PACKAGES=1. tests/installed loads the
+module and runs databases with the packages.
 """
 
 import os
@@ -50,7 +50,7 @@ def built() -> list[Path]:
 
 @pytest.fixture(scope="module")
 def debian(built: list[Path]) -> Iterator[packages.Debian]:
-    """A system with everything of ours; tests run in the order of this file."""
+    """A system with all our packages; tests run in the order of this file."""
     with packages.system() as system:
         system.install(built, *packages.KERNELS, *packages.OTHERS)
         yield system
@@ -133,7 +133,7 @@ def test_extension_loads(debian):
 
 
 def test_users_of_the_servers_may_open_the_device(debian):
-    """It belongs to a group, which those are in that a package labels threads for."""
+    """It belongs to a group, which has the users of the servers that label threads."""
     members = debian.run("getent group fgio").strip().split(":")[3].split(",")
     assert sorted(members) == ["mysql", "postgres", "redis"]
     rule = (debian.tree / "lib/udev/rules.d/60-fgio.rules").read_text()
@@ -151,7 +151,7 @@ def of_next_version(built: list[Path], folder: Path) -> list[Path]:
     return [packages.repacked(old, folder, f"{version}+1") for old in built]
 
 
-def test_upgrade_keeps_what_the_user_wrote(debian, built, tmp_path):
+def test_upgrade_keeps_the_users_files(debian, built, tmp_path):
     debian.run(
         "echo 'rescan_interval_ms = 20000' >>/etc/fgio/fgiod.toml\n"
         "sed s/redis/mine/g /usr/lib/fgio/profiles/redis.toml >/etc/fgio/profiles/mine.toml\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The evaluation: boots that are not made twice, failures, and what is said of storms."""
+"""The evaluation: boots that are not made twice, failures, and the claims of its figures."""
 
 import dataclasses
 import json
@@ -142,7 +142,7 @@ def row(config: str, tail_ms: float, rate: float, work_s: float | dict | None) -
     """A row of summary.json."""
     return {
         "config": config,
-        "cell": "a storm",
+        "cell": "a backup",
         "foreground": {"p999_ms": tail_ms, "throughput": rate},
         "background": {"storm_s": None, "checkpoint_s": work_s},
     }
@@ -161,7 +161,7 @@ def stock() -> list[str]:
     return claims._stock_of({"experiment": "first-light", "device": "volume"}, "")
 
 
-STORM = [
+BACKUP = [
     row("floor", 10, 100, None),
     row("mq-deadline", 400, 50, 2),
     row("mq-deadline", 600, 70, 2.2),
@@ -172,11 +172,11 @@ STORM = [
 ]
 
 
-def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
+def test_fgio_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path):
     others = {"mq-deadline", "bfq-idle"}
     # Better, and no rival: its log is not durable, or it is a bound.
     cheats = [row(name, 5, 50, 2) for name in ("own-lossy", "floor-switch")]
-    rows = STORM + cheats + [row(name, 500, 50, 2) for name in stock() if name not in others]
+    rows = BACKUP + cheats + [row(name, 500, 50, 2) for name in stock() if name not in others]
     save(rows, tmp_path / "first-light")
     source = {"commit": "abc", "dirty": True, "command": "lab/run paper"}
     text = claims.write(["first-light", "never-run"], tmp_path, source).read_text()
@@ -195,26 +195,26 @@ def test_a_storm_is_set_beside_floor_default_and_the_best_of_the_others(tmp_path
             "work_over_default": 1,
         }
     )
-    assert "| a storm | 1 | 10 | 500 ↑ | bfq-idle | 60 ↑ | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
+    assert "| a backup | 1 | 10 | 500 ↑ | bfq-idle | 60 ↑ | 12 | 1.20 | 0.96 | 1.60 | 42 |" in text
 
 
 def test_there_is_no_best_of_stock_configurations_that_were_not_all_run(tmp_path):
-    (claim,) = claims.of_figure("first-light", save(STORM, tmp_path / "first-light"))
+    (claim,) = claims.of_figure("first-light", save(BACKUP, tmp_path / "first-light"))
     assert claim.best == "" and claim.ratio("tail_ms", claim.best, "fgio") is None
     assert set(claim.missing) == set(stock()) - {"mq-deadline", "bfq-idle"}
     assert f"({len(claim.missing)} not run) | - | 12 |" in claims.markdown([claim])
-    # Nor where one of them left no such figure: nobody had as many requests.
+    # Nor where one of them has no such figure: none had enough requests.
     rows = [row(name, None, 100, 2) for name in ("floor", "fgio", *stock())]
     (claim,) = claims.of_figure("y", save(rows, tmp_path / "y"))
     assert (claim.best, claim.missing) == ("", ()) and "| - | - | - |" in claims.markdown([claim])
     # Nor where one has fewer seeds than fgio.
-    rows = STORM + [row(name, 500, 50, 2) for name in stock() if name != "bfq-idle"]
+    rows = BACKUP + [row(name, 500, 50, 2) for name in stock() if name != "bfq-idle"]
     (claim,) = claims.of_figure("x", save([*rows, row("fgio", 12, 96, 2)], tmp_path / "x"))
     assert "bfq-idle" in claim.missing and claim.best == ""
 
 
 def kinds(rates: dict[str, tuple[float, float]]) -> list[dict]:
-    """Rows of a load that is paced, in two kinds: configuration -> requests a second of each."""
+    """Rows of a load at a fixed rate, in two kinds: configuration -> requests a second of each."""
     rows = []
     for name, (reads, writes) in rates.items():
         for kind, rate in (("", reads + writes), (": reads", reads), (": writes", writes)):
@@ -223,7 +223,7 @@ def kinds(rates: dict[str, tuple[float, float]]) -> list[dict]:
     return rows
 
 
-def test_latency_of_requests_that_queue_for_as_long_as_one_measures_is_said_to_grow(tmp_path):
+def test_latency_that_grows_with_the_time_measured_is_marked(tmp_path):
     rows = kinds({"floor": (979, 98), "mq-deadline": (977, 66), "fgio": (978, 98)})
     folder = save(rows, tmp_path / "rocksdb")
     content = {"experiment": "rocksdb", "device": "volume", "rows": rows}
@@ -237,7 +237,7 @@ def test_latency_of_requests_that_queue_for_as_long_as_one_measures_is_said_to_g
         "readwhilewriting-paced: writes": ("mq-deadline",),
     }
     assert "| 10 | 10 ↑ |" in claims.markdown([found["readwhilewriting-paced"]])
-    # As fast as it goes, fewer are answered because fewer are made.
+    # Without a fixed rate, fewer are answered because fewer are made.
     for each in rows:
         each["database"] = "readwhilewriting"
     (folder / "summary.json").write_text(json.dumps(content))
@@ -300,7 +300,7 @@ def test_figures_of_one_experiment_do_not_share_its_parts(tmp_path):
     }
 
 
-def test_a_hard_disk_has_a_load_that_it_can_serve_and_nothing_else_has(tmp_path):
+def test_only_a_hard_disk_has_the_load_that_it_can_serve(tmp_path):
     options = cli._parser().parse_args(["paper", "--out", str(tmp_path)])
     variants = {
         one.out.name: {task.variant for task in one.tasks()} for one in paper.plans(options)

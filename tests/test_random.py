@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A minute in which anything may happen at any time; make stress-random does so for an hour.
+"""A minute of random events; make stress-random has an hour.
 
-FGIO_SEED says what happens (a fresh one each time otherwise, which a failure prints).
+FGIO_SEED replays one (a fresh seed each time otherwise, which a failure prints).
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""docs/results: figures, command and page are kept; what can be made of them is made."""
+"""docs/results: figures, command and page are tracked; files made from them are not."""
 
 import re
 import runpy
@@ -16,19 +16,14 @@ SUMMARIES = sorted(file.parent for file in RESULTS.rglob(summary.NAME))
 NO_SUMMARY = {"mixes": "its page is the table that a native test of core/ prints"}
 # Summaries without a command of their own: why.
 NO_COMMAND = {"paper": "its claims are of the summaries below it, which have commands"}
-# Made by lab/report, and kept nevertheless: why.
+# Made by lab/report, and tracked nevertheless: why.
 KEPT = {
     "paper/first-light/latency.svg": "README.md shows it",
-    "drive-priority/report.md": "docs/drive-priority.md links to it",
-    "drive-priority-learnt/report.md": "docs/drive-priority.md links to it",
-    "drive-priority-ssd/report.md": "docs/drive-priority.md links to it",
 }
-# Neither a summary nor made of one: why.
-NOT_MADE = {"cells/table.txt": "counts cells by seed; the summary has medians"}
 # Reports that a command of tests/ makes of the summary.
 OTHERS = {"debug-6.12": "tests/debug-check", "installed": "tests/installed"}
-# Their summaries are all that there is to say.
-NO_REPORT = {"cells", "mutation", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
+# Summaries without a report.
+NO_REPORT = {"mutation", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
 WRITERS = ("lab/cli.py", "scripts/cells", "tests/stress", "tests/debug-check", "tests/installed")
 
 
@@ -79,10 +74,10 @@ def test_no_summary_names_a_folder_of_one_machine():
         assert not re.search(r"(^|[ =])/", command), f"{name(folder)}: {command}"
 
 
-def test_what_can_be_made_again_is_not_kept():
+def test_files_that_can_be_made_again_are_not_tracked():
     plain = {summary.NAME, "README.md", ".gitignore"}
     others = {file for file in tracked() if Path(file).name not in plain}
-    assert others == {*KEPT, *NOT_MADE}
+    assert others == set(KEPT)
 
 
 def test_every_summary_yields_its_report(made):
@@ -96,7 +91,7 @@ def test_every_summary_yields_its_report(made):
 
 
 @pytest.mark.parametrize("kept", KEPT)
-def test_what_is_kept_is_remade_byte_for_byte(kept, made):
+def test_tracked_drawings_are_remade_byte_for_byte(kept, made):
     assert (made / kept).read_bytes() == (RESULTS / kept).read_bytes()
 
 
@@ -118,7 +113,7 @@ def test_tables_of_pages_are_those_of_the_summaries(made):
     assert found > len(OTHERS)
 
 
-def test_a_summary_without_a_report_says_so(tmp_path):
+def test_a_summary_without_a_report_is_an_error(tmp_path):
     with pytest.raises(host.LabError, match="no report"):
         report.again(RESULTS / "stress-6.12", tmp_path)
     with pytest.raises(host.LabError, match="can be read"):

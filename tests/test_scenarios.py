@@ -2,7 +2,7 @@
 """The module on stock kernels: every check of every batch, and the kernel's log after each.
 
 FGIO_KERNELS chooses kernels ("6.12,6.1" by default) and FGIO_CHECKS, a regular expression, single
-checks. What a batch left is in build/scenarios/BATCH-KERNEL/.
+checks. The results of a batch are in build/scenarios/BATCH-KERNEL/.
 """
 
 import os
@@ -88,6 +88,6 @@ def test_scenario(batch: Batch, version: str, check: str) -> None:
         ("[  7.1] fgio: loading out-of-tree module taints kernel.", False),
     ],
 )
-def test_what_counts_as_trouble(line: str, seen: bool) -> None:
+def test_trouble_in_a_kernel_log(line: str, seen: bool) -> None:
     batch = Batch("none", (), expected="I/O error")
     assert bool(scenario.trouble(batch, line)) is seen

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """TPC-C as the lab has it (lab/tpcc), on a throwaway server: a mix of all transactions keeps the
-specification's consistency conditions, and each condition finds what violates it."""
+specification's consistency conditions, and each condition finds a violation."""
 
 import os
 import shutil
@@ -14,9 +14,9 @@ from lab import paths
 from lab.experiments.database.tpcc import MIX, SQL
 
 BIN = Path("/usr/lib/postgresql/15/bin")
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ORDER = "o_w_id = 1 AND o_d_id = 1 AND o_id = 1"
-# What violates a condition, by its number (clauses 3.3.2.1 to 3.3.2.12).
+# A statement that violates each condition, by its number (clauses 3.3.2.1 to 3.3.2.12).
 VIOLATIONS = {
     1: "UPDATE warehouse SET w_ytd = w_ytd + 1",
     2: "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 1",
@@ -43,7 +43,7 @@ def run(tmp_path_factory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("tpcc")
     for part in (folder, *list(folder.parents)[:2]):
         part.chmod(0o755)
-    as_user = NOBODY if os.geteuid() == 0 else []
+    as_user = UNPRIVILEGED if os.geteuid() == 0 else []
     if as_user:
         shutil.chown(folder, 65534, 65534)
     environment = {**os.environ, "PGHOST": str(folder), "PGUSER": "postgres", "LC_ALL": "C"}
@@ -84,7 +84,7 @@ def run(tmp_path_factory) -> Iterator[Run]:
 
 
 def violated(run: Run, before: str = "SELECT") -> list[int]:
-    """Numbers of the conditions that do not hold after a statement, which is taken back."""
+    """Numbers of the conditions that do not hold after a statement, which is rolled back."""
     conditions = (SQL / "consistency.sql").read_text().rstrip().removesuffix(";")
     printed = run("psql", "-XAtq", "-c", f"BEGIN; {before}; {conditions}; ROLLBACK")
     counts = dict(line.split("|") for line in printed.splitlines() if "|" in line)
@@ -115,7 +115,7 @@ def test_mix_keeps_the_conditions(run, tmp_path):
 
 
 @pytest.mark.parametrize("condition", VIOLATIONS)
-def test_condition_finds_what_violates_it(run, condition):
+def test_condition_finds_a_violation(run, condition):
     assert condition in violated(run, VIOLATIONS[condition])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What an unprivileged user can and cannot do, on stock kernels: docs/trust.md.
+"""The limits of an unprivileged user, on stock kernels: docs/trust.md.
 
-FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py, FGIO_SEED what the fuzzer does.
+FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py, FGIO_SEED seeds the fuzzer.
 """
 
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Every scenario of tests/scenarios/ in virtual time: what fgio is for, one wait at a time.
+"""Every scenario of tests/scenarios/ in virtual time: one wait at a time.
 
 With the mechanism on, a foreground task waits at most three device service times longer than with
-the device to itself; and at most a tenth of what it waits with the mechanism off, which proves that
+the device to itself; and at most a tenth of its wait with the mechanism off, which proves that
 the scenario can fail. FGIO_KERNELS chooses kernels ("6.12" by default, to save time; docs/results
 has both), FGIO_SCENARIOS, a regular expression, single scenarios. The table is in
 build/scenarios/whole-path-KERNEL/.

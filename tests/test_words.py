@@ -36,6 +36,7 @@ FOUND = (
     ("/* Nobody waits. */", "no task"),
     (" * Who is about to end will not act again.", "the task"),
     ("/* The limit is for who has no privilege. */", "the task"),
+    ("/* The writer is parked until he is promoted. */", "it, its"),
 )
 
 NOT_FOUND = """
@@ -48,6 +49,15 @@ unsigned int helper_window_ms; /* a module parameter */
 /* So long as the lock is held, the submitter waits: a task with a lease. */
 bool fgio_admission_has_waiters(void);
 /* The task that waits, for whom the lock is held. */
+/* Wu and He, FAST'12. */
+"""
+
+# Words that have another meaning outside of the module, and what lab/report made.
+PROSE = """
+The floor of a paced load: a promise.
+<!-- lab/report: begin -->
+| log | posted by who syncs |
+<!-- lab/report: end -->
 """
 
 
@@ -74,6 +84,13 @@ def test_private_word_is_found(words, line, better):
 
 def test_words_of_the_field_are_not_found(words):
     assert words.check("some.c", NOT_FOUND) == []
+
+
+def test_code_alone_has_the_words_of_the_module(words):
+    assert words.check("docs/lab.md", PROSE) == []
+    found = {finding.found for finding in words.check("core/depth.c", PROSE)}
+    assert found == {"floor", "paced", "promise"}
+    assert [one.line for one in words.check("docs/lab.md", PROSE + "Nobody waits.\n")] == [6]
 
 
 def test_findings_fail_and_name_their_place(tmp_path):

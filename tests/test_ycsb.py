@@ -83,7 +83,7 @@ def test_requests_arrive_at_random(draw):
     assert updates.mean() == pytest.approx(0.5, abs=0.01)
 
 
-def test_another_seed_draws_others(draw):
+def test_another_seed_draws_other_keys(draw):
     first, again, other = (draw(100, KEYS, seed) for seed in (1, 1, 2))
     assert (first == again).all()
     assert (first != other).any()

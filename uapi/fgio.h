@@ -2,14 +2,14 @@
 /*
  * The contract between the fgio module and user space: /dev/fgio.
  *
- * A *tag* says what the I/O of one thread is worth. Tags belong to a thread,
+ * A *tag* is the class of one thread's I/O. Tags belong to a thread,
  * not to a process: they are not inherited by fork() or pthread_create(), they
  * survive execve(), and they end with the thread. A thread without a tag is
  * judged by its I/O priority (see docs/classes.md).
  *
- * A *section word* says the same for as long as a section of code runs: memory
- * that the thread writes without a system call, and that the module reads when
- * it matters.
+ * A *thread flag* (struct fgio_word) says the same while a section of code runs:
+ * memory that the thread writes without a system call, and that the module reads
+ * when the thread submits I/O or waits.
  *
  * Every structure is passed by pointer and has the same layout for 32-bit and
  * 64-bit callers. Reserved fields must be zero: the module answers EINVAL when
@@ -34,7 +34,7 @@ enum fgio_tag_class {
 	FGIO_TAG_NONE = 0,
 	/* Requests wait for this thread: its I/O is critical. */
 	FGIO_TAG_FOREGROUND = 1,
-	/* Nobody waits for this thread, whatever its I/O priority says. */
+	/* No request waits for this thread, whatever its I/O priority says. */
 	FGIO_TAG_BACKGROUND = 2,
 };
 
@@ -43,13 +43,13 @@ enum fgio_tag_class {
 #define FGIO_HOOK_SCHED_PROCESS_EXIT (1U << 1) /* tags end with their thread */
 
 /**
- * struct fgio_info - what the module is and which of its hooks are live
+ * struct fgio_info - the module's version, limits and live hooks
  * @abi: FGIO_ABI_VERSION of the module
  * @hooks_expected: hooks this module has on this kernel
  * @hooks_live: the ones that attached
- * @tags: threads now that are tagged, have a section word, or have declared a
+ * @tags: threads now that are tagged, have a thread flag, or have declared a
  *	wait
- * @tags_max: how many there can be at once
+ * @tags_max: the most there can be at once
  * @queues: block device queues under the fgio elevator now
  * @reserved: zero
  * @version: module version, a string that ends with a NUL
@@ -120,7 +120,7 @@ struct fgio_rearm {
 };
 
 /*
- * What foreground threads wait for, the values of fgio_blame_entry.kind and
+ * Kinds of waits of foreground threads: the values of fgio_blame_entry.kind and
  * fgio_blame_step.kind: X(NAME, value, name for programs, name for people).
  * The tools read this list when they are built. A value, once released, keeps
  * its meaning; new kinds are added at the end.
@@ -226,7 +226,7 @@ struct fgio_hook_list {
  * @watchdog_tripped: disks for which the watchdog tripped, whose I/O is all let
  *	through
  * @watches_lost: conditions and semaphores that foreground tasks wait for,
- *	pushed out of the history of helpers by others of the kind; wraps
+ *	pushed out of the history of wakers by others of the kind; wraps
  * @watchdog_at_ns: when the first of these disks tripped, CLOCK_REALTIME
  * @watchdog_reason: why that one did, ends with a NUL
  */
@@ -266,8 +266,8 @@ struct fgio_blame_step {
 	char comm[16];
 };
 
-/* Bits of fgio_blame_entry.actions: what the module did about the wait. */
-#define FGIO_BLAME_BOOSTED           (1U << 0) /* somebody on the way */
+/* Bits of fgio_blame_entry.actions: the module's actions for the wait. */
+#define FGIO_BLAME_BOOSTED           (1U << 0) /* a task on the way */
 #define FGIO_BLAME_PROMOTED_REQUEST  (1U << 1)
 #define FGIO_BLAME_PROMOTED_SLEEPER  (1U << 2)
 #define FGIO_BLAME_PROMOTED_WRITER   (1U << 3)
@@ -276,17 +276,17 @@ struct fgio_blame_step {
  * struct fgio_blame_entry - a wait of a foreground task beyond the threshold
  * @end_ns: when it ended, CLOCK_MONOTONIC
  * @waited_ns: how long it took
- * @object: what was waited for, a number without a meaning but equality
- * @tid: who waited, thread in the initial pid namespace
- * @kind: what for, enum fgio_wait_kind
- * @inner_kind: what the last task of the chain waited for, as far as it is
- *	known; else what the task itself waited for in the end
+ * @object: number of the awaited object, which means nothing but equality
+ * @tid: the task that waited, thread in the initial pid namespace
+ * @kind: kind of its wait, enum fgio_wait_kind
+ * @inner_kind: kind of wait of the last task of the chain, as far as it is
+ *	known; else of the task's own last wait
  * @actions: FGIO_BLAME_* bits
  * @steps: length of @step
  * @reserved: zero
- * @comm: name of who waited, ends with a NUL
- * @step: the longest chain seen: who was waited for, whom that one waited for,
- *	and so on
+ * @comm: name of the task that waited, ends with a NUL
+ * @step: the longest chain seen: the task that was waited for, the task it
+ *	waited for, and so on
  */
 struct fgio_blame_entry {
 	__u64 end_ns;
@@ -320,7 +320,7 @@ struct fgio_blame {
 };
 
 /*
- * Section words: an open file of /dev/fgio can be mapped by mmap(2), at offset
+ * Thread flags: an open file of /dev/fgio can be mapped by mmap(2), at offset
  * 0, with MAP_SHARED, readable or writable or both, opened for reading and
  * writing. The map is an array of struct fgio_word, zero at first. The first
  * map of a file, rounded up to pages, says how many there are; later ones may
@@ -329,21 +329,21 @@ struct fgio_blame {
  * not shared; not opened for writing. EPERM: executable. ENOMEM: no memory, or
  * more than RLIMIT_MEMLOCK allows the user (CAP_IPC_LOCK lifts that).
  *
- * Children of fork(2) do not get the map, and are not tied to its words. What
- * is left in the words after the last map of a file went (munmap(2), execve(2),
- * exit(2)) counts for nobody: the ties of threads go with it.
+ * Children of fork(2) do not get the map, and are not tied to its flags. The
+ * ties of threads go with the last map of a file (munmap(2), execve(2), exit(2)):
+ * what is left in the flags then counts for no thread.
  */
 #define FGIO_WORDS_BYTES_MAX (1U << 20)
 
 /**
- * struct fgio_word - what a thread says of the section of code that it runs
+ * struct fgio_word - a thread flag: the class of the section of code that runs
  * @class: enum fgio_tag_class; with FGIO_TAG_NONE, or a number that is no class,
  *	the thread's tag decides. Written by the thread itself, at any time, as
  *	one aligned store. It holds for I/O that is submitted and for waits that
  *	begin from then on.
  * @reserved: zero
- * @request: number of the request that the section serves, 0 for none; a note
- *	for who debugs the program, the module does not read it
+ * @request: number of the request that the section serves, 0 for none; for
+ *	debugging, the module does not read it
  * @reserved_more: zero
  *
  * As long as a cache line, so that threads do not disturb each other.
@@ -356,11 +356,11 @@ struct fgio_word {
 };
 
 /* Bits of fgio_word_slot.flags. */
-#define FGIO_WORD_CLEAR (1U << 0) /* the thread has no word any more */
+#define FGIO_WORD_CLEAR (1U << 0) /* the thread has no flag any more */
 
 /**
- * struct fgio_word_slot - which word is the calling thread's
- * @index: of the file's words, from 0; ignored with FGIO_WORD_CLEAR
+ * struct fgio_word_slot - which flag is the calling thread's
+ * @index: of the file's flags, from 0; ignored with FGIO_WORD_CLEAR
  * @flags: FGIO_WORD_* bits
  */
 struct fgio_word_slot {
@@ -369,7 +369,7 @@ struct fgio_word_slot {
 };
 
 /**
- * struct fgio_word_at - which word is the calling thread's
+ * struct fgio_word_at - which flag is the calling thread's
  * @address: of a struct fgio_word in a map that the calling process has
  */
 struct fgio_word_at {
@@ -383,31 +383,31 @@ struct fgio_word_at {
 
 /*
  * Sets (or, with FGIO_TAG_NONE, clears) a thread's tag. A thread of another
- * user needs CAP_SYS_NICE, as with ioprio_set(2). Those who do not have that
- * are bound by the administrator's limits (docs/trust.md): EACCES: foreground,
+ * user needs CAP_SYS_NICE, as with ioprio_set(2). For callers without it
+ * the administrator's limits hold (docs/trust.md): EACCES: foreground,
  * and the thread is in none of the listed cgroups. EDQUOT: the thread's user has
  * as many foreground threads as it may, or half of tags_max threads of any
  * class, or a listed cgroup has as many foreground threads as it may.
  * EINVAL: no such class, or tid below 0. ESRCH: no such thread. EPERM.
- * ENOSPC: tags_max threads are tagged, or have a word, already. EOPNOTSUPP: the
+ * ENOSPC: tags_max threads are tagged, or have a flag, already. EOPNOTSUPP: the
  * module could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.
  */
 #define FGIO_IOC_SET_TAG _IOW(FGIO_IOC_MAGIC, 1, struct fgio_tag)
 
 /*
- * Reads what counts for a thread now: its word, if it says something, else its
+ * Reads a thread's class now: that of its flag, if it has one, else that of its
  * tag. ESRCH: no such thread. No permission needed.
  */
 #define FGIO_IOC_GET_TAG _IOWR(FGIO_IOC_MAGIC, 2, struct fgio_tag)
 
 /*
- * Lists the threads that have a class now, by tag or word, in no order. EINVAL:
+ * Lists the threads that have a class now, by tag or flag, in no order. EINVAL:
  * capacity too large. No permission needed.
  */
 #define FGIO_IOC_LIST_TAGS _IOWR(FGIO_IOC_MAGIC, 3, struct fgio_tag_list)
 
 /*
- * Promotes what is queued at a sector. Needs CAP_SYS_ADMIN. ENODEV: no such
+ * Promotes the I/O that is queued at a sector. Needs CAP_SYS_ADMIN. ENODEV: no such
  * disk, or its queue is not under the fgio elevator.
  */
 #define FGIO_IOC_PROMOTE _IOWR(FGIO_IOC_MAGIC, 4, struct fgio_promote)
@@ -415,7 +415,7 @@ struct fgio_word_at {
 /*
  * Says that the calling thread waits for another one, for locks that the
  * kernel cannot see. It holds until it is ended, or either thread ends. Waiting
- * threads whose requests are waited for lend their class to who they wait for.
+ * threads that requests wait for lend their class to the thread they wait for.
  * A thread of another user needs CAP_SYS_NICE. EINVAL: tid below 0, or the
  * calling thread itself. ESRCH: no such thread. EPERM. EOPNOTSUPP: the module
  * could not attach FGIO_HOOK_SCHED_PROCESS_EXIT.

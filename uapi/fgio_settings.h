@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * The settings of the fgio module, /sys/module/fgio/parameters: their names,
- * defaults, bounds and purposes. The tools read this list when they are built,
- * and a test compares it with the parameters that kmod/ declares. It is no part
- * of the ABI: a module may lack settings, or have others.
+ * defaults, bounds and purposes. The module and the tools read this list when
+ * they are built. It is no part of the ABI: a module may lack settings, or have
+ * others.
  *
  *   SWITCH(name, purpose, what is missing while it is off): on by default
  *   NUMBER(name, default, lowest, highest, purpose)
@@ -115,5 +115,29 @@
 	AS_SYSTEM(max_slots,						\
 		"requests scheduled per set of tags, the rest pass "	\
 		"in order of arrival")
+
+/*
+ * FGIO_DEFAULT_name, and FGIO_LEAST_name and FGIO_MOST_name of a number with
+ * bounds.
+ */
+#define FGIO_SWITCH_VALUES(name, purpose, off) FGIO_DEFAULT_##name = 1,
+#define FGIO_NUMBER_VALUES(name, default_value, least, most, purpose)	\
+	FGIO_DEFAULT_##name = default_value,				\
+	FGIO_LEAST_##name = least,					\
+	FGIO_MOST_##name = most,
+#define FGIO_UNBOUNDED_VALUES(name, default_value, purpose)		\
+	FGIO_DEFAULT_##name = default_value,
+#define FGIO_NO_VALUES(...)
+
+enum fgio_setting_value {
+	FGIO_SETTING_LIST(FGIO_SWITCH_VALUES, FGIO_NUMBER_VALUES,
+			  FGIO_UNBOUNDED_VALUES, FGIO_NO_VALUES,
+			  FGIO_NO_VALUES)
+};
+
+#undef FGIO_SWITCH_VALUES
+#undef FGIO_NUMBER_VALUES
+#undef FGIO_UNBOUNDED_VALUES
+#undef FGIO_NO_VALUES
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../../uapi/fgio_settings.h"
 #include "../dirty.h"
 #include "check.h"
 
@@ -17,14 +18,25 @@
 #define PAGES_PER_MEGABYTE 256ULL
 #define DRAWS 50000
 
+/* Of the module. */
+#define DEFAULT_CONFIG                                          \
+	((struct fgio_dirty_config){                            \
+		.percent = FGIO_DEFAULT_dirty_limit_percent,    \
+		.milliseconds = FGIO_DEFAULT_dirty_limit_ms,    \
+		.park_max_ms = FGIO_DEFAULT_dirty_park_max_ms,  \
+	})
+
 static struct fgio_dirty_config random_config(uint64_t *random)
 {
 	return (struct fgio_dirty_config){
-		.percent = next_random(random) % 101,
+		.percent = next_random(random) %
+			   (FGIO_MOST_dirty_limit_percent + 1),
 		.milliseconds = next_random(random) % 3 ?
-					next_random(random) % 60001 :
+					next_random(random) %
+						(FGIO_MOST_dirty_limit_ms + 1) :
 					0,
-		.park_max_ms = next_random(random) % 60001,
+		.park_max_ms = next_random(random) %
+			       (FGIO_MOST_dirty_park_max_ms + 1),
 	};
 }
 
@@ -47,7 +59,7 @@ static struct fgio_dirty_sample random_sample(uint64_t *random)
 
 static void test_smaller_of_both_limits(void **state)
 {
-	struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
+	struct fgio_dirty_config config = DEFAULT_CONFIG;
 	/* 256 GiB, 125 MiB/s: 1 % of memory takes 20 s to write. */
 	struct fgio_dirty_sample sample = {
 		.dirtyable = 256 * 1024 * PAGES_PER_MEGABYTE,
@@ -138,7 +150,7 @@ static void test_what_a_writer_does(void **state)
 /* Twice the device's time for what the writer dirtied. */
 static void test_parks_at_the_limit_are_fair(void **state)
 {
-	struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
+	struct fgio_dirty_config config = DEFAULT_CONFIG;
 	struct fgio_dirty_sample sample = { .bandwidth = 25000 };
 	u64 limit = 2500;
 
@@ -287,7 +299,7 @@ static void run_for(struct model *model, double seconds)
 static struct model new_model(uint64_t *random)
 {
 	struct model model = {
-		.config = FGIO_DIRTY_CONFIG_DEFAULT,
+		.config = DEFAULT_CONFIG,
 		.writers = 1 + next_random(random) % WRITERS_MAX,
 		.chunk = 1 + next_random(random) % 512,
 		/* From an SD card to a fast NVMe drive, in pages per second. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * The audit plugin fgio for MariaDB: while a connection's command is executed,
- * the thread that executes it is what fgio_class says.
+ * The audit plugin fgio for MariaDB: while a thread executes a connection's
+ * command, it has the class of fgio_class.
  *
  * The server tells audit plugins of a command before it is executed (general
  * log), or, of one that was prepared, before its tables are locked; and when it
  * is done (its status), whether it failed or not. All come in the thread that
- * executes the command, a pool's included. Connections introduce themselves:
- * replication and scheduled events, which execute statements, too, do not.
+ * executes the command, a pool's included. Client connections announce
+ * themselves; replication and scheduled events, which execute statements, too, do
+ * not.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static const char *const names[] = { "foreground", "background", "none", NULL };
 static TYPELIB labels = { .count = 3, .name = "labels", .type_names = (const char **)names };
 
 static MYSQL_THDVAR_ENUM(class, PLUGIN_VAR_RQCMDARG,
-			 "foreground, background or none: what the session's commands are",
+			 "foreground, background or none: the class of the session's commands",
 			 NULL, NULL, LABEL_FOREGROUND, &labels);
 static MYSQL_THDVAR_BOOL(client, PLUGIN_VAR_NOSYSVAR | PLUGIN_VAR_NOCMDOPT,
 			 "Whether a client is at the other end", NULL, NULL, 0);
@@ -62,7 +63,7 @@ static void end(void)
 	now = LABEL_NONE;
 }
 
-/* A replica reads the log at its own pace, for as long as it is connected. */
+/* A replica reads the log as fast as it can, for as long as it is connected. */
 static bool sends_log(const struct mysql_event_general *event)
 {
 	static const char command[] = "Binlog Dump";
@@ -125,7 +126,7 @@ static struct st_mysql_audit descriptor = {
 	  MYSQL_AUDIT_TABLE_CLASSMASK },
 };
 
-/* The headers leave it to the compiler's default who sees it. */
+/* The headers leave its visibility to the compiler's default. */
 #pragma GCC visibility push(default)
 maria_declare_plugin(fgio) {
 	MYSQL_AUDIT_PLUGIN,

@@ -16,7 +16,7 @@
 
 static char *listed;
 
-/* The name that was looked for last, and what was found: a name rarely changes. */
+/* The name of the last look-up, and its result: a name rarely changes. */
 static char looked_for[NAMEDATALEN];
 static bool found;
 

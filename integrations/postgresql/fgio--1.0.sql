@@ -4,7 +4,7 @@
 CREATE FUNCTION fgio_class() RETURNS text
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION fgio_class() IS
-'what the calling process is now: foreground, background, or NULL';
+'class of the calling process now: foreground, background, or NULL';
 
 CREATE FUNCTION pg_stat_fgio(
 	OUT pid integer,
@@ -19,7 +19,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 CREATE VIEW pg_stat_fgio AS SELECT * FROM pg_stat_fgio();
 COMMENT ON VIEW pg_stat_fgio IS
-'sessions and what fgio took them for; the row without a pid sums up those that have ended';
+'sessions, their classes and counts; the row without a pid sums up those that have ended';
 
 CREATE FUNCTION pg_stat_fgio_reset() RETURNS void
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
@@ -43,5 +43,5 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 CREATE VIEW pg_stat_fgio_module AS SELECT * FROM fgio_module();
 COMMENT ON VIEW pg_stat_fgio_module IS
-'what the kernel module did on this machine, for all programs together';
+'counters of the kernel module on this machine, for all programs together';
 GRANT SELECT ON pg_stat_fgio, pg_stat_fgio_module TO PUBLIC;

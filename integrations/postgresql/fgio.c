@@ -4,11 +4,10 @@
  * statement to the end of its commit, and while they are started. Between
  * statements, and in all other processes of the server, they are not.
  *
- * The server has no hook for "a message came" and "going idle", so a section is
- * pieced together: hooks of planner, executor and utility commands open it, and
- * it ends with the transaction, or in a transaction block when the executor
- * hands back (the client's turn). Errors need no PG_TRY: the abort callbacks
- * follow each.
+ * The server has no hook for the arrival of a message or for going idle. So
+ * hooks of planner, executor and utility commands begin a section, and it ends
+ * with the transaction, or in a transaction block when the executor returns
+ * (the client's turn). Errors need no PG_TRY: the abort callbacks follow each.
  */
 #include "postgres.h"
 
@@ -41,8 +40,7 @@
 
 PG_MODULE_MAGIC;
 
-
-/* What the outermost running statement is; nested ones are part of it. */
+/* The class of the outermost running statement; nested ones are part of it. */
 static bool running;
 static enum section_class outermost;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-/* The view pg_stat_fgio_module: what the kernel module says of itself. */
+/* The view pg_stat_fgio_module: state and counters of the kernel module. */
 #include "postgres.h"
 
 #include <fcntl.h>

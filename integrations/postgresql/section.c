@@ -11,7 +11,7 @@
 #include "section.h"
 #include "stats.h"
 
-/* Files that libfgio keeps open: one for calls, one for this thread's word. */
+/* Files that libfgio keeps open: one for calls, one for this thread's flag. */
 #define FILES 2
 #define NS_PER_S 1000000000ULL
 

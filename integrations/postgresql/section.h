@@ -13,13 +13,13 @@ enum section_class {
 	SECTION_CLASSES,
 };
 
-/* What the process is now; to be read alone. */
+/* The class of the process now; read-only for other files. */
 extern enum section_class section_now;
 
 /* As section_become(), when it is another class. */
 extern void section_change(enum section_class class);
 
-/* What the process is from now on; SECTION_NONE ends the section. Each statement says it again. */
+/* Sets the class of the process; SECTION_NONE ends the section. Each statement calls it. */
 static inline void section_become(enum section_class class)
 {
 	if (class != section_now)

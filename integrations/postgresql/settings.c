@@ -135,7 +135,7 @@ static void define_choices(void)
 				 &settings.class, CLASS_BY_COMMAND, class_values, PGC_USERSET, 0, NULL,
 				 NULL, NULL);
 	DefineCustomStringVariable("fgio.background_commands",
-				   "Commands that nobody waits for, by their command tags.",
+				   "Commands that no request waits for, by their command tags.",
 				   NULL, &settings.background_commands, MAINTENANCE, PGC_USERSET, 0,
 				   check_background_commands, assign_background_commands, NULL);
 }

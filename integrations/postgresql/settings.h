@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The extension's settings, and what they say of a command. */
+/* The extension's settings, and the class that they give a command. */
 #ifndef FGIO_SETTINGS_H
 #define FGIO_SETTINGS_H
 
@@ -7,7 +7,7 @@
 
 #include "section.h"
 
-/* Command tags end with a count in PostgreSQL 15, and with nothing in 17: count them again. */
+/* The list of command tags ends with a count in PostgreSQL 15, and without one in 17: count here. */
 #define PG_CMDTAG(tag, ...) COUNTED_##tag,
 enum {
 #include "tcop/cmdtaglist.h"
@@ -15,7 +15,7 @@ enum {
 };
 #undef PG_CMDTAG
 
-/* What fgio.background_commands tells apart: command tags, and the direction of COPY. */
+/* The commands of fgio.background_commands: command tags, and the direction of COPY. */
 enum {
 	COMMAND_COPY_TO = COMMAND_TAGS,
 	COMMANDS,
@@ -29,7 +29,7 @@ enum settings_scope {
 	SCOPE_NEVER,
 };
 
-/* fgio.class: what statements are. */
+/* fgio.class: the class of statements. */
 enum settings_class_of {
 	CLASS_BY_COMMAND,
 	CLASS_FOREGROUND,
@@ -51,7 +51,7 @@ extern void settings_define(void);
 struct Node;
 extern int settings_command(struct Node *statement);
 
-/* What a statement is, by settings_command() or its tag. */
+/* The class of a statement, by settings_command() or its tag. */
 extern enum section_class settings_class(int command);
 
 #endif

@@ -25,12 +25,12 @@ struct sums {
 };
 
 /**
- * struct slot - a backend's; it alone writes, but for @since
- * @pid: 0 when nobody's
+ * struct slot - the counts of a backend, which alone writes all but @since
+ * @pid: the backend; 0: the slot is free
  * @class: enum section_class
- * @labelled: whether the kernel hears of it
- * @did: since it began
- * @since: what it had done when the view was reset
+ * @labelled: whether the kernel module is told its class
+ * @did: its counts since it began
+ * @since: @did at the last reset of the view
  */
 struct slot {
 	pg_atomic_uint32 pid;
@@ -41,9 +41,9 @@ struct slot {
 };
 
 /**
- * struct shared - all of it
+ * struct shared - the shared memory
  * @ended: sums of the backends that have ended, and of resets
- * @ended_since: what they were at the last reset
+ * @ended_since: @ended at the last reset
  * @slots: by process number; auxiliary processes have none
  */
 struct shared {
@@ -139,7 +139,7 @@ void stats_install_hooks(void)
 	shmem_startup_hook = start_memory;
 }
 
-/* What a backend did outlives it, less what a reset took away. */
+/* The counts of a backend outlive it, less those before the last reset. */
 static void bequeath(struct sums *to, struct sums *did, struct sums *since)
 {
 	for (int class = 0; class < SECTION_CLASSES; class++) {

@@ -20,7 +20,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("FGIO_BUILD", HERE.parent.parent / "build")) / "postgresql"
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def call(*command: object, limit_s: float = 300, **options) -> str:
@@ -38,7 +38,7 @@ def call(*command: object, limit_s: float = 300, **options) -> str:
 
 
 def asked(option: str) -> str:
-    """What pg_config says."""
+    """An answer of pg_config."""
     return call("pg_config", option).strip()
 
 
@@ -71,7 +71,7 @@ class Server:
     def __init__(self, folder: Path, **settings: str):
         self.folder = folder
         self.data = folder / "data"
-        self.as_user = NOBODY if os.geteuid() == 0 else []
+        self.as_user = UNPRIVILEGED if os.geteuid() == 0 else []
         self.bin = Path(asked("--bindir"))
         self.environment = {
             **os.environ,
@@ -120,7 +120,7 @@ class Server:
         return (self.folder / "log").read_text()
 
     def sql(self, text: str, *options: str) -> str:
-        """What psql prints, bare."""
+        """The output of psql, unaligned and without headings."""
         return self.run("psql", "-XAtq", "-v", "ON_ERROR_STOP=1", *options, "-c", text).strip()
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * The module fgio for Redis 7 and Valkey: requests wait for the main thread, so it is foreground;
- * nobody waits for the children that write snapshots and rewrite the append-only file, nor for
- * the server's helper threads, until the main thread does, which the kernel's part finds out.
+ * The module fgio for Redis 7 and Valkey. Requests wait for the main thread, so it is foreground.
+ * The children that write snapshots and rewrite the append-only file, and the server's background
+ * threads, are background; the kernel module boosts them while the main thread waits for them.
  */
 #include <string.h>
 #include <unistd.h>
@@ -15,14 +15,14 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 #define MODULE_VERSION 100
-/* In the event loop's first round: the server starts its helper threads after its modules. */
+/* In the event loop's first round: the server starts its background threads after its modules. */
 #define THREADS_START_MS 1
 
 static struct {
 	int enabled;
 	int class;
 	pid_t pid;
-	int helpers;
+	int workers;
 	unsigned long long children;
 } server = { .enabled = 1, .class = LABEL_FOREGROUND };
 
@@ -34,9 +34,9 @@ static const char *name_of_class(void)
 static void label_threads(void)
 {
 	label_self(server.enabled ? server.class : LABEL_NONE);
-	server.helpers = label_helpers(server.enabled ? LABEL_BACKGROUND : LABEL_NONE);
+	server.workers = label_workers(server.enabled ? LABEL_BACKGROUND : LABEL_NONE);
 	if (!server.enabled)
-		server.helpers = 0;
+		server.workers = 0;
 }
 
 static void on_threads_started(RedisModuleCtx *ctx, void *data)
@@ -47,8 +47,8 @@ static void on_threads_started(RedisModuleCtx *ctx, void *data)
 /* --- events --- */
 
 /*
- * A child announces itself here, in its own process. SAVE, which the main thread does while all
- * requests wait, stays what the main thread is.
+ * Called in the child's own process. SAVE runs in the main thread while all requests wait: it keeps
+ * the main thread's class.
  */
 static void on_persistence(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t sub, void *data)
 {
@@ -120,7 +120,7 @@ static void read_fields(struct field *field, struct fgio_status *status)
 	*field++ = (struct field){ "available", NULL, status->available };
 	*field++ = (struct field){ "enabled", NULL, server.enabled };
 	*field++ = (struct field){ "class", name_of_class(), 0 };
-	*field++ = (struct field){ "background_threads", NULL, server.helpers };
+	*field++ = (struct field){ "background_threads", NULL, server.workers };
 	*field++ = (struct field){ "children", NULL, (long long)server.children };
 	*field++ = (struct field){ "module_version", status->version, 0 };
 	*field++ = (struct field){ "devices", NULL, status->queues };
@@ -133,7 +133,7 @@ static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report)
 	struct fgio_status status;
 	struct field fields[FIELDS];
 
-	/* A server that crashes makes no system calls that it need not make. */
+	/* A server that crashes makes only the system calls that it must. */
 	if (for_crash_report)
 		return;
 	read_fields(fields, &status);

@@ -15,8 +15,8 @@
 
 #define TASKS "/proc/self/task"
 
-/* How the names of helper threads begin. */
-static const char *const helpers[] = { "bio_", "jemalloc_bg", NULL };
+/* How the names of the server's background threads begin. */
+static const char *const workers[] = { "bio_", "jemalloc_bg", NULL };
 
 static enum label now = LABEL_NONE;
 
@@ -45,7 +45,7 @@ void label_child(enum label label)
 	begin(label);
 }
 
-static bool is_helper(const char *tid)
+static bool is_worker(const char *tid)
 {
 	char path[sizeof(TASKS) + 32], name[17] = "";
 	FILE *file;
@@ -57,8 +57,8 @@ static bool is_helper(const char *tid)
 	if (!fgets(name, sizeof(name), file))
 		name[0] = '\0';
 	fclose(file);
-	for (const char *const *helper = helpers; *helper; helper++)
-		if (!strncmp(name, *helper, strlen(*helper)))
+	for (const char *const *worker = workers; *worker; worker++)
+		if (!strncmp(name, *worker, strlen(*worker)))
 			return true;
 	return false;
 }
@@ -81,12 +81,12 @@ static int tag_all(int device, DIR *tasks, enum label label)
 	int tagged = 0;
 
 	while ((task = readdir(tasks)))
-		if (task->d_name[0] != '.' && is_helper(task->d_name))
+		if (task->d_name[0] != '.' && is_worker(task->d_name))
 			tagged += set_tag(device, task->d_name, label);
 	return tagged;
 }
 
-int label_helpers(enum label label)
+int label_workers(enum label label)
 {
 	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC), tagged = 0;
 	DIR *tasks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* What threads of the server are to fgio. */
+/* The classes of the server's threads. */
 #ifndef FGIO_REDIS_LABELS_H
 #define FGIO_REDIS_LABELS_H
 
@@ -11,18 +11,18 @@ enum label {
 	LABEL_BACKGROUND,
 };
 
-/* Labels the calling thread, instead of what it was labelled before. */
+/* Labels the calling thread, in place of its former label. */
 void label_self(enum label label);
 
 /*
- * Tags the server's own helper threads, which close files, sync the append-only file and free
- * memory. No code of a module runs in them, so another thread of the process does.
+ * Tags the server's background threads, which close files, sync the append-only file and free
+ * memory. No code of a module runs in them, so the calling thread tags them.
  *
- * Return: how many were tagged; 0 without fgio.
+ * Return: the number of tagged threads; 0 without fgio.
  */
-int label_helpers(enum label label);
+int label_workers(enum label label);
 
-/* In a child of fork(): what the parent labelled does not count here. */
+/* In a child of fork(): the parent's label does not count there. */
 void label_child(enum label label);
 
 #endif

@@ -41,7 +41,7 @@ class Server:
         self.process = subprocess.Popen(command)
 
     def ask(self, *words: str) -> str:
-        """What redis-cli prints, an error too."""
+        """The output of redis-cli, also of an error."""
         command = [f"{SERVER}-cli", "-s", str(self.folder / "socket"), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         return (done.stdout + done.stderr).strip()

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The switches of the mechanisms. */
 #include <linux/compiler.h>
-#include <linux/moduleparam.h>
 
 #include "base/mechanism.h"
+#include "base/setting.h"
 
-static bool boost = true;
+static bool boost = FGIO_DEFAULT_boost;
 module_param(boost, bool, 0644);
-MODULE_PARM_DESC(boost, "boost tasks and promote I/O that foreground tasks wait for; N: only blame them (Y)");
 
 static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_LOCKS] = "locks",
@@ -20,8 +19,15 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_COMMITS] = "commits",
 };
 
+/* A mechanism without a parameter of its own that is not here is off. */
 static bool mechanisms[FGIO_MECHANISMS] = {
-	true, true, true, true, true, true, false, true,
+	[FGIO_MECHANISM_LOCKS] = FGIO_DEFAULT_locks,
+	[FGIO_MECHANISM_JOURNAL] = FGIO_DEFAULT_journal,
+	[FGIO_MECHANISM_IO] = FGIO_DEFAULT_io,
+	[FGIO_MECHANISM_USER] = FGIO_DEFAULT_user,
+	[FGIO_MECHANISM_PAGECACHE] = FGIO_DEFAULT_pagecache,
+	[FGIO_MECHANISM_BLAME] = true,
+	[FGIO_MECHANISM_COMMITS] = FGIO_DEFAULT_commits,
 };
 
 /* NULL while the parameters of the module's command line are set. */
@@ -70,20 +76,15 @@ static const struct kernel_param_ops mechanism_ops = {
 	.get = param_get_bool,
 };
 
-#define MECHANISM(name, which, what)                                       \
-	module_param_cb(name, &mechanism_ops, &mechanisms[which], 0644);   \
-	MODULE_PARM_DESC(name, what)
+#define MECHANISM_PARAM(name, mechanism) \
+	module_param_cb(name, &mechanism_ops, &mechanisms[mechanism], 0644)
 
-MECHANISM(locks, FGIO_MECHANISM_LOCKS, "follow waits for kernel locks (Y)");
-MECHANISM(journal, FGIO_MECHANISM_JOURNAL,
-	  "follow waits for file system journals (Y)");
-MECHANISM(io, FGIO_MECHANISM_IO, "follow waits for outstanding I/O (Y)");
-MECHANISM(user, FGIO_MECHANISM_USER,
-	  "follow waits for locks and conditions in user space (Y)");
-MECHANISM(commits, FGIO_MECHANISM_COMMITS,
-	  "a task that syncs or writes a file that foreground tasks sync is foreground meanwhile (Y)");
-MECHANISM(pagecache, FGIO_MECHANISM_PAGECACHE,
-	  "keep room in the page cache for foreground tasks (Y)");
+MECHANISM_PARAM(locks, FGIO_MECHANISM_LOCKS);
+MECHANISM_PARAM(journal, FGIO_MECHANISM_JOURNAL);
+MECHANISM_PARAM(io, FGIO_MECHANISM_IO);
+MECHANISM_PARAM(user, FGIO_MECHANISM_USER);
+MECHANISM_PARAM(commits, FGIO_MECHANISM_COMMITS);
+MECHANISM_PARAM(pagecache, FGIO_MECHANISM_PAGECACHE);
 
 void fgio_mechanism_init(void (*changed)(void))
 {

@@ -19,6 +19,7 @@
 #include <linux/vmalloc.h>
 
 #include "base/identity.h"
+#include "base/setting.h"
 #include "base/waker.h"
 
 #define SET_BITS 9
@@ -31,21 +32,8 @@ struct locked_set {
 
 static struct locked_set *sets;
 
-#define WINDOW_MAX_MS 60000
-
-static int set_window(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 1, WINDOW_MAX_MS);
-}
-
-static const struct kernel_param_ops window_ops = {
-	.set = set_window,
-	.get = param_get_uint,
-};
-
-static unsigned int helper_window_ms = 1000;
-module_param_cb(helper_window_ms, &window_ops, &helper_window_ms, 0644);
-MODULE_PARM_DESC(helper_window_ms, "a task that signalled a condition within this time is expected to signal it again (1000)");
+static unsigned int helper_window_ms = FGIO_DEFAULT_helper_window_ms;
+FGIO_NUMBER_PARAM(helper_window_ms, &helper_window_ms);
 
 static struct locked_set *set_of(u64 object)
 {

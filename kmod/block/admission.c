@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
+#include "base/setting.h"
 #include "base/trace.h"
 #include "block/admission.h"
 #include "block/queues.h"
@@ -37,10 +38,9 @@ static const struct kernel_param_ops admission_ops = {
 	.get = param_get_bool,
 };
 
-static bool admission = true;
+static bool admission = FGIO_DEFAULT_admission;
 module_param_cb(admission, &admission_ops, &admission, 0644);
 __MODULE_PARM_TYPE(admission, "bool");
-MODULE_PARM_DESC(admission, "keep the slots of the two classes apart (Y)");
 
 static bool is_on(const struct fgio_queue_data *fq)
 {

@@ -15,11 +15,11 @@
  */
 #include <linux/module.h>
 
+#include "base/setting.h"
 #include "block/drive.h"
 
-static bool drive_priority = true;
+static bool drive_priority = FGIO_DEFAULT_drive_priority;
 module_param(drive_priority, bool, 0644);
-MODULE_PARM_DESC(drive_priority, "critical requests have hardware priority, in drives with a priority command (Y)");
 
 static bool may_hurry(struct fgio_queue_data *fq, u64 now_ns)
 {

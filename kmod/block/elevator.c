@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <trace/events/block.h>
 
+#include "base/setting.h"
 #include "base/trace.h"
 #include "block/admission.h"
 #include "block/drive.h"
@@ -39,10 +40,9 @@ static const struct kernel_param_ops two_classes_ops = {
 	.get = param_get_bool,
 };
 
-static bool two_classes = true;
+static bool two_classes = FGIO_DEFAULT_queue;
 module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
 __MODULE_PARM_TYPE(queue, "bool");
-MODULE_PARM_DESC(queue, "critical requests go first, with few others beside them in the device (Y)");
 
 static bool fault_withhold;
 module_param(fault_withhold, bool, 0644);

@@ -21,8 +21,6 @@
 
 static unsigned int max_slots = UINT_MAX;
 module_param(max_slots, uint, 0444);
-MODULE_PARM_DESC(max_slots,
-		 "requests scheduled per set of tags, the rest pass in order of arrival (no limit)");
 
 static unsigned int tag_depth(struct blk_mq_hw_ctx *hctx)
 {

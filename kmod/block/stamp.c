@@ -18,6 +18,7 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "base/setting.h"
 #include "base/tracepoint.h"
 #include "base/waker.h"
 #include "block/admission.h"
@@ -33,9 +34,8 @@
 
 static struct tracepoint *bio_queue_tracepoint;
 
-static bool stamp = true;
+static bool stamp = FGIO_DEFAULT_stamp;
 module_param(stamp, bool, 0644);
-MODULE_PARM_DESC(stamp, "decide the class of each I/O (Y)");
 
 /*
  * Where the submitter has no I/O priority, the kernel derives one from its nice

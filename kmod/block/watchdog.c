@@ -15,12 +15,12 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
+#include "base/setting.h"
 #include "block/queues.h"
 #include "block/watchdog.h"
 
-static bool enabled = true;
+static bool enabled = FGIO_DEFAULT_watchdog;
 module_param_named(watchdog, enabled, bool, 0644);
-MODULE_PARM_DESC(watchdog, "let all I/O of a disk through when I/O held there does not move (Y)");
 
 /* Within less than a second, I/O of a busy device may seem not to move. */
 static int set_limit(const char *text, const struct kernel_param *param)
@@ -30,7 +30,8 @@ static int set_limit(const char *text, const struct kernel_param *param)
 
 	if (error)
 		return error;
-	if (value && (value < 1000 || value > 3600000))
+	if (value && (value < FGIO_LEAST_watchdog_ms ||
+		      value > FGIO_MOST_watchdog_ms))
 		return -EINVAL;
 	return param_set_uint(text, param);
 }
@@ -40,9 +41,8 @@ static const struct kernel_param_ops limit_ops = {
 	.get = param_get_uint,
 };
 
-static unsigned int watchdog_ms = 30000;
+static unsigned int watchdog_ms = FGIO_DEFAULT_watchdog_ms;
 module_param_cb(watchdog_ms, &limit_ops, &watchdog_ms, 0644);
-MODULE_PARM_DESC(watchdog_ms, "time without progress after which the watchdog trips, at least 1000; 0: off (30000)");
 
 /* Has a rescuer thread: memory may wait for the I/O that does not move. */
 static struct workqueue_struct *queue;

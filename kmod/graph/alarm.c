@@ -4,27 +4,16 @@
 #include <linux/irq_work.h>
 #include <linux/module.h>
 
+#include "base/setting.h"
 #include "compat/compat.h"
 #include "graph/alarm.h"
 
-/* Below the lower bound, the walk would occupy a CPU. */
-static int set_interval(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 50, 1000000);
-}
+/* Below their lower bound, the walk would occupy a CPU. */
+static unsigned int walk_interval_us = FGIO_DEFAULT_walk_interval_us;
+FGIO_NUMBER_PARAM(walk_interval_us, &walk_interval_us);
 
-static const struct kernel_param_ops interval_ops = {
-	.set = set_interval,
-	.get = param_get_uint,
-};
-
-static unsigned int walk_interval_us = 2000;
-module_param_cb(walk_interval_us, &interval_ops, &walk_interval_us, 0644);
-MODULE_PARM_DESC(walk_interval_us, "time between walks while foreground tasks wait (2000)");
-
-static unsigned int walk_delay_us = 100;
-module_param_cb(walk_delay_us, &interval_ops, &walk_delay_us, 0644);
-MODULE_PARM_DESC(walk_delay_us, "a wait is walked once it has lasted this long (100)");
+static unsigned int walk_delay_us = FGIO_DEFAULT_walk_delay_us;
+FGIO_NUMBER_PARAM(walk_delay_us, &walk_delay_us);
 
 static struct hrtimer timer;
 static void (*on_ring)(void);

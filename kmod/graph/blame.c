@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "base/setting.h"
 #include "base/trace.h"
 #include "graph/blame.h"
 
@@ -21,13 +22,11 @@
 #define READ_MAX 65536U
 #define CHUNK 16U
 
-static unsigned int blame_entries = 2048;
+static unsigned int blame_entries = FGIO_DEFAULT_blame_entries;
 module_param(blame_entries, uint, 0444);
-MODULE_PARM_DESC(blame_entries, "waits of foreground tasks that are kept for blame (2048)");
 
-static unsigned int blame_threshold_us = 10000;
+static unsigned int blame_threshold_us = FGIO_DEFAULT_blame_threshold_us;
 module_param(blame_threshold_us, uint, 0644);
-MODULE_PARM_DESC(blame_threshold_us, "shortest wait of a foreground task that is kept for blame (10000)");
 
 /* Both locks are leaves, since waits end in all contexts. */
 static DEFINE_RAW_SPINLOCK(ring_lock);
@@ -183,7 +182,8 @@ u64 fgio_blame_lost(void)
 int fgio_blame_init(void)
 {
 	get_random_bytes(&object_key, sizeof(object_key));
-	ring_size = clamp(blame_entries, 16U, 1U << 20);
+	ring_size = clamp_t(unsigned int, blame_entries,
+			    FGIO_LEAST_blame_entries, FGIO_MOST_blame_entries);
 	ring = vcalloc(ring_size, sizeof(*ring));
 	chains = vcalloc(1U << CHAIN_BITS, sizeof(*chains));
 	if (ring && chains)

@@ -19,6 +19,7 @@
 
 #include "base/foreign.h"
 #include "base/mechanism.h"
+#include "base/setting.h"
 #include "base/trace.h"
 #include "base/waker.h"
 #include "graph/alarm.h"
@@ -37,9 +38,8 @@
 /* Rounds of one walk: it goes on from tasks found by block/'s answers. */
 #define ROUNDS_MAX 3
 
-static bool transitive = true;
+static bool transitive = FGIO_DEFAULT_transitive;
 module_param(transitive, bool, 0644);
-MODULE_PARM_DESC(transitive, "follow waits from task to task (Y)");
 
 static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);

@@ -41,6 +41,7 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "base/setting.h"
 #include "block/queues.h"
 #include "compat/compat.h"
 #include "core/dirty.h"
@@ -53,35 +54,15 @@
 /* The most pages after which a task that was parked is checked again. */
 #define POLL_PAGES 64
 
-static struct fgio_dirty_config config = FGIO_DIRTY_CONFIG_DEFAULT;
-
-static int set_percent(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, 100);
-}
-
-static int set_milliseconds(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, 60000);
-}
-
-static const struct kernel_param_ops percent_ops = {
-	.set = set_percent,
-	.get = param_get_uint,
+static struct fgio_dirty_config config = {
+	.percent = FGIO_DEFAULT_dirty_limit_percent,
+	.milliseconds = FGIO_DEFAULT_dirty_limit_ms,
+	.park_max_ms = FGIO_DEFAULT_dirty_park_max_ms,
 };
 
-static const struct kernel_param_ops milliseconds_ops = {
-	.set = set_milliseconds,
-	.get = param_get_uint,
-};
-
-module_param_cb(dirty_limit_percent, &percent_ops, &config.percent, 0644);
-MODULE_PARM_DESC(dirty_limit_percent, "share of memory that non-critical writers may dirty (1)");
-module_param_cb(dirty_limit_ms, &milliseconds_ops, &config.milliseconds, 0644);
-MODULE_PARM_DESC(dirty_limit_ms, "dirty data of non-critical writers at most as the device writes in this time; 0: no such limit (100)");
-module_param_cb(dirty_park_max_ms, &milliseconds_ops, &config.park_max_ms,
-		0644);
-MODULE_PARM_DESC(dirty_park_max_ms, "longest time for which a writer at the dirty limit is parked (200)");
+FGIO_NUMBER_PARAM(dirty_limit_percent, &config.percent);
+FGIO_NUMBER_PARAM(dirty_limit_ms, &config.milliseconds);
+FGIO_NUMBER_PARAM(dirty_park_max_ms, &config.park_max_ms);
 
 /**
  * struct writer - a task that is parked, or will be at the end of its call

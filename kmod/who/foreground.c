@@ -5,15 +5,15 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
+#include "base/setting.h"
 #include "core/class.h"
 #include "who/commit.h"
 #include "who/foreground.h"
 #include "who/tag.h"
 #include "who/trust.h"
 
-static bool foreground_ioprio = true;
+static bool foreground_ioprio = FGIO_DEFAULT_foreground_ioprio;
 module_param(foreground_ioprio, bool, 0644);
-MODULE_PARM_DESC(foreground_ioprio, "I/O priority best-effort 0, which every user may choose, is critical while no cgroups are listed (Y)");
 
 bool fgio_ioprio_is_trusted(u16 ioprio)
 {

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 
+#include "base/setting.h"
 #include "base/tracepoint.h"
 #include "who/presence.h"
 #include "who/tag.h"
@@ -55,9 +56,8 @@ unsigned int fgio_tag_entries;
 static struct tracepoint *exit_tracepoint;
 static void (*thread_ends)(void);
 
-static unsigned int tags_max = 65536;
+static unsigned int tags_max = FGIO_DEFAULT_tags_max;
 module_param(tags_max, uint, 0444);
-MODULE_PARM_DESC(tags_max, "threads that can be tagged at once (65536)");
 
 /* Whether any task is in the same bucket of the table. Context: any. */
 static bool may_have_entry(const struct task_struct *task)

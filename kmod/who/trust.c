@@ -25,6 +25,7 @@
 
 #include "base/debug.h"
 #include "base/identity.h"
+#include "base/setting.h"
 #include "compat/compat.h"
 #include "who/tag.h"
 #include "who/trust.h"
@@ -32,7 +33,6 @@
 #define ACCOUNT_BITS 8
 /* Cgroups below this depth count as their ancestor at this depth. */
 #define LEVEL_MAX 16
-#define USER_FOREGROUND_MOST 1048576
 
 /**
  * struct fgio_account - a user with threads in the table of tags
@@ -50,20 +50,10 @@ static DEFINE_HASHTABLE(accounts, ACCOUNT_BITS);
 static struct fgio_trust_list listed;
 static struct dentry *counts_file;
 
-static unsigned int user_foreground_max = 4096;
+static unsigned int user_foreground_max =
+	FGIO_DEFAULT_user_foreground_max;
 
-static int set_user_max(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, USER_FOREGROUND_MOST);
-}
-
-static const struct kernel_param_ops user_max_ops = {
-	.set = set_user_max,
-	.get = param_get_uint,
-};
-
-module_param_cb(user_foreground_max, &user_max_ops, &user_foreground_max, 0644);
-MODULE_PARM_DESC(user_foreground_max, "foreground threads of one user, and threads that declare waits; CAP_SYS_NICE is exempt (4096)");
+FGIO_NUMBER_PARAM(user_foreground_max, &user_foreground_max);
 
 static int set_cgroups(const char *text, const struct kernel_param *param)
 {
@@ -113,7 +103,6 @@ static const struct kernel_param_ops cgroups_ops = {
 };
 
 module_param_cb(foreground_cgroups, &cgroups_ops, NULL, 0644);
-MODULE_PARM_DESC(foreground_cgroups, "cgroups whose threads may be foreground, each with =MAX where it has a limit; CAP_SYS_NICE is exempt (any)");
 
 bool fgio_trust_lists_cgroups(void)
 {

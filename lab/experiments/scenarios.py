@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lab import guest, host, kernel, paths
+from lab import bounds, guest, host, kernel, paths
 from lab.configurations import Configuration, priority
 from lab.experiments.base import (
     Experiment,
@@ -305,6 +305,57 @@ class Scenarios(Experiment):
         for scenario, texts in _lines(rows):
             lines.append(f"| {scenario.name} | {scenario.title} | {' | '.join(texts)} |")
         return "\n".join(lines) + "\n"
+
+
+def beside(before: dict, after: dict) -> str:
+    """Two summaries of scenarios in one table, in Markdown: fgio's waits before and after.
+
+    Raises LabError where one is of another experiment, or has no figures of fgio.
+    """
+    sides = [_of_fgio(content) for content in (before, after)]
+    lines = [
+        "# Scenarios, before and after",
+        "",
+        f"Before: {made(before)}",
+        "",
+        f"After: {made(after)}",
+        "",
+        "What a foreground task waited, in ms (medians; of several seeds their median), before "
+        "→ after: with the mechanism and all boosting switched off, with everything on, and with "
+        "nothing else at the device (floor). Service is the mean latency of one 4 KiB read at a "
+        "time on the idle device; over the floor: on without floor, in service times. A dash: "
+        "there is no figure.",
+        "",
+        "| scenario | off | on | floor | service | over the floor |",
+        f"|---|{'--:|' * 5}",
+    ]
+    for name in dict.fromkeys([*sides[0], *sides[1]]):
+        columns = zip(*(side.get(name, (None,) * 5) for side in sides), strict=True)
+        texts = [" → ".join("-" if one is None else f"{one:.2f}" for one in of) for of in columns]
+        lines.append(f"| {name} | {' | '.join(texts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _of_fgio(content: dict) -> dict[str, tuple[float | None, ...]]:
+    """Of each scenario under fgio: off, on, floor, service in ms; on over floor in services."""
+    if content.get("experiment") != Scenarios.name:
+        raise host.LabError(f"made by {content.get('command')}, which runs no scenarios")
+    rows: dict[str, list[ScenarioRow]] = {}
+    for line in content["rows"]:
+        if line["config"] == FGIO:
+            rows.setdefault(line["scenario"], []).append(ScenarioRow.from_json(line))
+    if not rows:
+        raise host.LabError(f"made by {content.get('command')}, which ran none under {FGIO}")
+    found = {}
+    for name, members in rows.items():
+        off, on, floor = (
+            bounds.median([row.median(condition) for row in members])
+            for condition in ("off", "on", "floor")
+        )
+        service = statistics.median(row.service_ms for row in members)
+        over = None if None in (on, floor) else (on - floor) / service
+        found[name] = (off, on, floor, service, over)
+    return found
 
 
 def _columns(rows: list[ScenarioRow]) -> list[tuple[str, str, str]]:

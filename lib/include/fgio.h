@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * libfgio: a program says which of its work requests wait for.
+ * libfgio: a program marks the work that requests wait for.
  *
  * The disk I/O of a thread inside a *foreground section* is critical: it
- * overtakes all that nobody waits for, and so does whatever the thread comes to
- * wait for (a lock, a journal commit, another thread). See libfgio(3).
+ * overtakes the I/O that no request waits for. So does the I/O of tasks that the
+ * thread waits for: a lock holder, a journal commit, another thread. See
+ * libfgio(3).
  *
  *	fgio_foreground_begin();
  *	answer(request);
@@ -30,13 +31,13 @@
 extern "C" {
 #endif
 
-/* What the work of a thread is worth. */
+/* The class of a thread's work. */
 enum fgio_class {
-	/* Nothing was said: the thread's tag, then its I/O priority decides. */
+	/* Not marked: the thread's tag, then its I/O priority decides. */
 	FGIO_CLASS_NONE = 0,
 	/* A request waits for it. */
 	FGIO_CLASS_FOREGROUND = 1,
-	/* Nobody waits for it. */
+	/* No request waits for it. */
 	FGIO_CLASS_BACKGROUND = 2,
 };
 
@@ -46,56 +47,56 @@ enum fgio_class {
 /**
  * fgio_init() - open the device
  *
- * Need not be called: the first section or the first hint does so. It tells
- * whether the module is there, and looks for it again when it was not.
+ * Need not be called: the first section or the first declared wait does so. It
+ * tells whether the module is there, and looks for it again when it was not.
  *
  * Return: 0; or a negative error number: -ENOENT (the module is not loaded),
- * -EACCES, -EPROTO (the module speaks another version of the contract), or what
- * else open(2) met.
+ * -EACCES, -EPROTO (the module speaks another version of the contract), or another
+ * error of open(2).
  */
 int fgio_init(void);
 
 /* Whether the module is there. Calls fgio_init() if need be. */
 bool fgio_available(void);
 
-/* Begins a section on which a request waits, and ends the innermost section. */
+/* Begins a section for which a request waits, and ends the innermost section. */
 void fgio_foreground_begin(void);
 void fgio_foreground_end(void);
 
-/* Begins a section for which nobody waits, and ends the innermost section. */
+/* Begins a section for which no request waits, and ends the innermost section. */
 void fgio_background_begin(void);
 void fgio_background_end(void);
 
 /**
  * fgio_request_begin() - begin a foreground section that serves a request
- * @id: number of the request, 0 for none; shown to who debugs the program
+ * @id: number of the request, 0 for none; for debugging
  */
 void fgio_request_begin(uint64_t id);
 void fgio_request_end(void);
 
 /**
- * fgio_wait_for() - say which thread holds what the calling thread waits for
+ * fgio_wait_for() - declare a wait: name the thread that the caller waits for
  * @tid: thread id (gettid(2)), not the calling thread's own
  *
- * For locks that the kernel cannot see the owner of. Call it before the wait,
+ * For locks whose owner the kernel cannot see. Call it before the wait,
  * and fgio_wait_done() after it; a later call takes the place of an earlier
  * one. A system call each: only for waits that sleep anyway.
  *
  * Return: 0, also without the module; or -EINVAL, -ESRCH (no such thread),
- * -EPERM (another user's, without CAP_SYS_NICE), -EDQUOT or -ENOSPC (the user has
- * as many threads that wait so as it may, or the host), -EOPNOTSUPP.
+ * -EPERM (another user's, without CAP_SYS_NICE), -EDQUOT (the user has as many
+ * threads that declare waits as it may), -ENOSPC (the host has), -EOPNOTSUPP.
  */
 int fgio_wait_for(pid_t tid);
 void fgio_wait_done(void);
 
 /**
- * struct fgio_status - what is known of fgio, and of the calling thread
+ * struct fgio_status - the state of fgio, and of the calling thread
  * @available: whether the module is there, 0 or 1; where not, all but
  *	@class_ and @sections is zero
  * @class_: the class by the innermost section, enum fgio_class
  * @sections: sections that the calling thread is in
  * @without_calls: whether sections of the calling thread take no system call,
- *	0 or 1. Where the module has no section words, RLIMIT_MEMLOCK is used up,
+ *	0 or 1. Where the module has no thread flags, RLIMIT_MEMLOCK is used up,
  *	or the administrator's limits did not let the thread be a foreground task
  *	in its first section, they tag the thread instead, at a system call each.
  * @threads: threads in the system that are tagged or have begun a section

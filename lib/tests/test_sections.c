@@ -131,7 +131,7 @@ static void *device_map(int file, size_t bytes)
 	return memory;
 }
 
-/* The tie of a thread, or with 0 one that nobody has. */
+/* The tie of a thread; with 0, a free one. */
 static struct tie *find_tie(pid_t tid)
 {
 	unsigned int i;
@@ -391,7 +391,7 @@ static void threads_give_their_words_back(void)
 	for (wave = 0; wave < WAVES; wave++) {
 		run_wave();
 		EXPECT(tied_threads() == 0);
-		/* At most so many at once: 64 and 128 and 256, and the file for calls. */
+		/* Areas of 64, 128 and 256 threads, and the file for calls. */
 		EXPECT(device.opened <= 4);
 	}
 }
@@ -546,7 +546,7 @@ static void without_words_threads_are_tagged(void)
 	fgio_background_end();
 	EXPECT(device.tag == FGIO_TAG_FOREGROUND);
 	fgio_foreground_end();
-	/* Its tag from before, which somebody else may have given it. */
+	/* The tag that it had before, which another process may have set. */
 	EXPECT(device.tag == FGIO_TAG_BACKGROUND);
 }
 
@@ -591,7 +591,7 @@ static void program_closes_all_files(void)
 	EXPECT(!pthread_join(thread, NULL));
 	EXPECT(!fgio_wait_for(1) && device.waits_for == 1);
 	if (!fork()) {
-		/* Nobody closed what is not ours. */
+		/* Files that are not ours stayed open. */
 		for (i = 3; i < FILES_MAX / 2; i++)
 			EXPECT(inode_of(i) == inode_of(zero));
 		_exit(0);
@@ -601,7 +601,7 @@ static void program_closes_all_files(void)
 	EXPECT(!seen().class);
 }
 
-/* What a thread does until it is told to go on. */
+/* Runs in a thread until it is told to go on. */
 struct actor {
 	pthread_t thread;
 	pthread_barrier_t step;

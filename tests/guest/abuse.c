@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * What no sane program does, with foreground tasks in the middle of it:
+ * Abuse of the module, with foreground tasks in the middle of it:
  *
  *	abuse crowd THREADS FOREGROUND SECONDS
  *	abuse chain mutex|hint STEPS
@@ -56,7 +56,7 @@
 #define LOCKS 64
 #define STEPS_MAX 64
 #define HOOKS_MAX 128
-#define SOMEBODY 1234
+#define SECOND_USER 1234
 
 #define CHECK(condition)                                                  \
 	do {                                                              \
@@ -108,7 +108,7 @@ static struct fgio_state state(void)
 	return now;
 }
 
-/* What a debug kernel may take longer. */
+/* The factor by which a debug kernel may be slower. */
 static unsigned int slowness(void)
 {
 	const char *text = getenv("LAB_SLOWNESS");
@@ -133,7 +133,7 @@ static uint64_t now_ms(void)
 	return time.tv_sec * 1000ULL + time.tv_nsec / 1000000;
 }
 
-/* Nothing is waited for any more: boosts end within a walk or two. */
+/* No foreground task waits any more: boosts end within a walk or two. */
 static void check_no_boost_is_left(void)
 {
 	unsigned int tries;
@@ -217,7 +217,7 @@ static unsigned int read_hooks(void)
 }
 
 /*
- * A wait is seen when it begins with the hooks attached: this gives fgio a
+ * A wait is recorded when it begins with the hooks attached: this gives fgio a
  * foreground task, which stays, and time to attach them.
  */
 static void await_hooks(void)
@@ -376,7 +376,7 @@ static pid_t tid_of(unsigned int step)
 	return chain.tids[step];
 }
 
-/* Each waits for the one before; the first, in a cycle, for the last. */
+/* Each waits for the task before it; the first, in a cycle, for the last. */
 static void *chain_thread(void *argument)
 {
 	unsigned int step = (uintptr_t)argument;
@@ -420,7 +420,7 @@ static void begin_chain(bool hint, unsigned int steps,
 		threads[i] = begin_thread(chain_thread, i);
 	for (i = 0; i <= steps; i++)
 		tid_of(i);
-	/* All of them sleep, and some walks have seen them. */
+	/* All tasks sleep, and some walks have visited them. */
 	pause_ms(500 * slowness());
 }
 
@@ -483,7 +483,7 @@ static void *hold_for_ever(void *argument)
 		pause_ms(1000);
 }
 
-/* The lock tells that its owner died while it was being helped. */
+/* The lock says that its owner died while it was boosted. */
 static void *outlive(void *rounds)
 {
 	uintptr_t round;
@@ -527,8 +527,8 @@ static void *hold_and_end(void *lock)
 	return NULL;
 }
 
-/* An owner that is no more owns the lock for ever; its number is used again. */
-static void *wait_for_nobody(void *rounds)
+/* An owner that exited owns the lock for ever; its thread id is used again. */
+static void *wait_for_dead_owner(void *rounds)
 {
 	uintptr_t round;
 
@@ -550,11 +550,11 @@ static void *wait_for_nobody(void *rounds)
 
 static void run_exiting(unsigned int rounds)
 {
-	pthread_join(begin_thread(wait_for_nobody, rounds), NULL);
+	pthread_join(begin_thread(wait_for_dead_owner, rounds), NULL);
 	check_no_boost_is_left();
 }
 
-/* ---- who may, and from where ---- */
+/* ---- users and namespaces ---- */
 
 static void *contend(void *unused)
 {
@@ -577,7 +577,7 @@ static void in_namespace(pid_t outside)
 	CHECK(!pthread_mutex_lock(&chain.locks[0]));
 	thread = begin_thread(contend, 0);
 	pause_ms(1000 * slowness());
-	/* Numbers of threads in locks are those of this namespace. */
+	/* Thread ids in locks are those of this namespace. */
 	CHECK(state().boosts > boosts);
 	CHECK(!try_hint(2));
 	CHECK(!try_hint(0));
@@ -610,7 +610,7 @@ static void *linger(void *tid)
 	return NULL;
 }
 
-static void as_somebody(pid_t roots)
+static void as_second_user(pid_t roots)
 {
 	struct fgio_blame blame = { 0 };
 	struct fgio_rearm rearm = { 0 };
@@ -618,8 +618,8 @@ static void as_somebody(pid_t roots)
 	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 
 	CHECK(device >= 0);
-	CHECK(!setresgid(SOMEBODY, SOMEBODY, SOMEBODY));
-	CHECK(!setresuid(SOMEBODY, SOMEBODY, SOMEBODY));
+	CHECK(!setresgid(SECOND_USER, SECOND_USER, SECOND_USER));
+	CHECK(!setresuid(SECOND_USER, SECOND_USER, SECOND_USER));
 	errno = 0;
 	CHECK(ioctl(device, FGIO_IOC_WAIT_FOR,
 		    &(struct fgio_wait_for){ .tid = roots }) == -1);
@@ -644,7 +644,7 @@ static void run_unprivileged(void)
 	pid_t roots = getpid(), pid = child();
 
 	if (!pid)
-		as_somebody(roots);
+		as_second_user(roots);
 	expect_success(pid);
 }
 
@@ -708,7 +708,7 @@ static void *sleeper(void *argument)
 	return NULL;
 }
 
-/* Says when they sleep, and wakes them after some seconds. */
+/* Prints a line when they sleep, and wakes them after some seconds. */
 static void run_sleepers(unsigned int threads, unsigned int seconds)
 {
 	struct sembuf raise = { .sem_op = 1 };
@@ -770,7 +770,7 @@ static unsigned long long missed(void)
 	return sum;
 }
 
-/* How many are boosted in a chain of two steps beside them, and what was not recorded. */
+/* Prints the boosts in a chain of two steps beside them, and the waits that were not recorded. */
 static void run_idle(unsigned int threads, bool are_foreground)
 {
 	unsigned long long lost = state().waits_lost, missed_before = missed();
@@ -787,7 +787,7 @@ static void run_idle(unsigned int threads, bool are_foreground)
 		pause_ms(10);
 	pause_ms(1000 * slowness());
 	begin_chain(false, 2, links);
-	/* Walks of a busy system come late, and pause for long. */
+	/* Walks of a busy system come late, with long pauses. */
 	for (i = 0; i < 200 && state().boosted < 2; i++)
 		pause_ms(50 * slowness());
 	printf("boosted %u lost %llu missed %llu\n", state().boosted,
@@ -822,10 +822,10 @@ static void *wait_and_end(void *ms)
 }
 
 /*
- * Waves of them: all wait for the last one to start, then end one after the other, and
- * the next wave comes when all are gone: what they leave is not taken by others at once.
- * Where starting one takes longer than its wait, few would ever wait at the same time.
- * They are foreground by their I/O priority, so that the module may go meanwhile.
+ * Waves of threads: all wait for the last one to start, then end one after the other. The
+ * next wave starts when all have ended, so that it does not reuse their memory at once.
+ * All wait at the same time, also where starting a thread takes longer than its wait. They
+ * are foreground by their I/O priority, so that the module can be unloaded meanwhile.
  */
 static void run_mortals(unsigned int threads)
 {
@@ -849,12 +849,12 @@ static void run_mortals(unsigned int threads)
 
 #define CONTENDERS 8
 #define PIPES 4
-/* Copying as much takes longer than spinning for the mutex does. */
+/* Copying this takes longer than the kernel spins for the mutex. */
 #define PIPE_BYTES 1048576
 
 /*
- * Threads read and write one pipe, whose mutex they contend for, and all go on to the
- * next one before it is closed and freed.
+ * Threads read and write one pipe, whose mutex they contend for. All move to the next
+ * pipe before it is closed and freed.
  */
 static struct {
 	int ends[PIPES][2];
@@ -872,7 +872,7 @@ static void make_pipe(unsigned int turn)
 	CHECK(fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES) > 0);
 }
 
-/* Of one that is empty or full, the end is no error. */
+/* EAGAIN of an empty or full pipe is no error. */
 static void use_pipe(unsigned int number)
 {
 	static char all_bytes[CONTENDERS][PIPE_BYTES];
@@ -892,7 +892,7 @@ static void *contender(void *argument)
 		become_foreground();
 	while (!pipes.over) {
 		use_pipe((uintptr_t)argument);
-		/* An emulator gets to nothing else beside threads that never sleep. */
+		/* An emulator runs nothing else beside threads that never sleep. */
 		pause_ms(1);
 	}
 	return NULL;
@@ -964,8 +964,8 @@ static void untag(pid_t tid)
 }
 
 /*
- * The last foreground thread is none any more, and its wait goes on, for an owner that
- * waits for short-lived locks: the hooks go some seconds later, between its waits.
+ * The last foreground thread loses its tag while it waits for an owner that waits for
+ * short-lived locks: the hooks are detached some seconds later, between the owner's waits.
  */
 static void linger_once(void)
 {
@@ -1003,11 +1003,11 @@ static void run_lingering(unsigned int rounds)
 	while (rounds--)
 		linger_once();
 	fflush(stdout);
-	/* Its own lock, and those in front of it, are never released. */
+	/* Its own lock, and the locks before it, are never released. */
 	_exit(0);
 }
 
-/* ---- whatever comes to mind ---- */
+/* ---- random calls ---- */
 
 #define CHURNERS 48
 
@@ -1022,7 +1022,7 @@ static struct {
 	_Atomic bool over;
 } churn;
 
-/* The module comes and goes: neither its absence nor any error matters. */
+/* The module is loaded and unloaded: neither its absence nor any error matters. */
 static void try_call(unsigned long call, void *argument)
 {
 	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
@@ -1150,7 +1150,7 @@ static void *churner(void *argument)
 	return NULL;
 }
 
-/* For each thread that ended there is another one soon. */
+/* Each thread that ended is replaced soon. */
 static void replace_ended(pthread_t threads[CHURNERS])
 {
 	unsigned int i;
@@ -1194,9 +1194,9 @@ static void run_churn(unsigned int seed)
 	printf("%llu steps\n", (unsigned long long)churn.steps);
 }
 
-/* ---- more than there is room for ---- */
+/* ---- more than the tables have room for ---- */
 
-/* Waits for two semaphores in one call, and then for nothing that is recorded. */
+/* Waits for two semaphores in one call, then sleeps without a recorded wait. */
 static void *lower_two(void *unused)
 {
 	struct sembuf lower[] = { { .sem_op = -1 }, { 1, -1, 0 } };
@@ -1261,8 +1261,8 @@ static void *wait_for_one(void *argument)
 }
 
 /*
- * Each foreground thread has an owner of its own in its way. Most of them are boosted at
- * any time, however few one walk sets out from.
+ * Each foreground thread has an owner of its own in its way. Most owners are boosted at
+ * any time, even when one walk starts from few foreground threads.
  */
 static void run_owners(unsigned int threads)
 {
@@ -1326,7 +1326,7 @@ static void run_dirty(bool in_ioctl, const char *name, unsigned int mib)
 	       (unsigned long long)(state().parked_ns - parked_ns) / 1000);
 }
 
-/* ---- what the module says ---- */
+/* ---- figures of the module ---- */
 
 static void say_hook(const char *name)
 {

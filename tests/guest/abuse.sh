@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Crowds, chains, cycles, deaths and departures while foreground tasks wait.
+# Many threads, chains, cycles, exits and unloads while foreground tasks wait.
 # shellcheck shell=bash disable=SC2154
 
 mounted() { # an ext4 on a disk under fgio
@@ -18,7 +18,7 @@ unmounted() {
 
 check_ten_thousand_threads() {
   local threads=10000
-  # A kernel with checks of its own needs an hour for so many to get a turn.
+  # A debug kernel needs an hour to give each of these threads a turn.
   [[ ${LAB_SLOWNESS:-1} == 1 ]] || threads=1000
   mounted
   (cd "$WORK/mount" && abuse crowd $threads $((threads / 10)) 20)
@@ -74,8 +74,8 @@ check_overflow_is_counted() {
   unload_fgio
 }
 
-# More threads than the tables have places for idle in futexes and semop(2). The control: as
-# foreground threads, which have to be recorded, they fill them, and that is counted.
+# More threads than the tables have places idle in futexes and semop(2). The control: as foreground
+# threads, which must be recorded, they fill the tables, and the losses are counted.
 check_idle_threads_take_no_place() {
   local boosted lost missed
   load_fgio waits_max=512 hook_sleepers_max=64
@@ -90,13 +90,13 @@ check_idle_threads_take_no_place() {
   unload_fgio
 }
 
-# The disk below stands still, so that hundreds sleep in the journal and on pages.
+# The disk below is suspended, so that hundreds of tasks sleep in the journal and on pages.
 check_unload_while_hundreds_sleep() {
   local sleepers round
   modprobe dm_mod
   make_null abuse size=512
   dmsetup create --noudevsync stopped --table "0 1048576 linear /dev/$DISK 0"
-  # Whatever goes wrong, nothing is left waiting for a disk that stands still.
+  # In any case, no task is left waiting for a suspended disk.
   trap 'dmsetup resume --noudevsync stopped 2>/dev/null || true; clean_up' EXIT
   dmsetup mknodes
   mke2fs -q -t ext4 -E nodiscard /dev/mapper/stopped
@@ -126,7 +126,7 @@ check_unload_while_hundreds_sleep() {
   remove_null abuse
 }
 
-# Threads that wait while the hooks go are not seen to end; no walk may look at them then.
+# While hooks are detached, the exits of waiting threads are missed; no walk may look at them then.
 check_unload_while_threads_come_and_go() {
   local mortals round
   make_null abuse size=64
@@ -146,7 +146,7 @@ check_unload_while_threads_come_and_go() {
   remove_null abuse
 }
 
-# Of two waits of one call, the first may find no room and the second one that has become free.
+# Of two waits of one call, the first may find no room, and the second one a place that became free.
 check_waits_without_room_leave_none() {
   load_fgio waits_max=512
   abuse crowded 1200
@@ -177,14 +177,14 @@ check_a_hook_that_cannot_be_attached() {
     expect "$name does not work" "$WORKS" -eq 0
     expect "it is not attached" "$ATTACHED" -eq 0
     expect "and it says why" "$ERROR" -ne 0
-    # The rest does.
+    # The other hooks work.
     abuse exiting 5
-    abuse dying 5 || echo "nobody was boosted without $name"
+    abuse dying 5 || echo "no task was boosted without $name"
     unload_fgio
   done
 }
 
-# Kernels call it NAME, NAME.constprop.0 or NAME.isra.0, by their compiler.
+# By their compiler, kernels have it as NAME, NAME.constprop.0 or NAME.isra.0.
 check_a_hook_on_a_function_that_compilers_rename() {
   load_fgio
   read_hook __mutex_unlock_slowpath

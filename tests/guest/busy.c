@@ -4,8 +4,8 @@
  *
  * 200 background threads take locks, append to shared files and sync their own.
  * A few foreground threads share some locks with some of them, and sync as
- * well. Prints what boosts were granted meanwhile, in microseconds of boosted
- * task time, and the part of it that served nobody:
+ * well. Prints the boosts granted meanwhile, in microseconds of boosted task
+ * time, and the part of it that served no wait:
  *
  *	boosted US in_vain US boosts N left N
  *
@@ -29,7 +29,7 @@
 #define APPENDERS 60
 #define SYNCERS 60
 #define FOREGROUND 4
-/* The last few locks are taken by foreground threads as well. */
+/* Foreground threads take the last few locks as well. */
 #define LOCKS 30
 #define SHARED_LOCKS 4
 #define SHARED_FILES 10

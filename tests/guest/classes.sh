@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Which I/O is critical: I/O priorities, tags, and what stacked devices make of them.
+# Which I/O is critical: I/O priorities, tags, and stacked devices.
 # shellcheck shell=bash disable=SC2154
 
 prepare() { # a disk under fgio that counts what reaches it
@@ -11,7 +11,7 @@ prepare() { # a disk under fgio that counts what reaches it
 
 write_16() { dd if=/dev/zero "of=${1:-/dev/$DISK}" bs=4k count=16 oflag=direct status=none; }
 read_16() { dd "if=${1:-/dev/$DISK}" of=/dev/null bs=4k count=16 iflag=direct status=none; }
-# In a process of its own, so that what is said of that process is said of its I/O.
+# In a process of its own, so that its I/O has the class of that process.
 under() { "$@" dd if=/dev/zero "of=/dev/$DISK" bs=4k count=16 oflag=direct status=none; }
 reads_under() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
 done_with() { remove_null classes; }
@@ -38,7 +38,7 @@ check_cpu_priority_says_nothing_about_io() {
   expect_noncritical reads_under nice -n -20
   expect_noncritical under chrt -f 50
   expect_noncritical reads_under chrt -r 1
-  # The control: what the kernel derives from these two is what ionice says explicitly.
+  # The control: ionice sets the priorities that the kernel derives from these two.
   expect_critical under nice -n -20 ionice -c2 -n0
   expect_critical under chrt -f 50 ionice -c1 -n4
   done_with
@@ -94,13 +94,13 @@ check_tag_overrules_io_priority() {
   done_with
 }
 
-check_buffered_writes_belong_to_who_syncs() {
+check_buffered_writes_belong_to_the_syncing_task() {
   local sync='dd if=/dev/zero bs=1M count=8 conv=fsync status=none'
   prepare
   echo 64 >"/sys/block/$DISK/queue/max_sectors_kb"
   # shellcheck disable=SC2086
   expect_critical tagged foreground $sync "of=/dev/$DISK"
-  # By who it is alone: it was synced by the one above a moment ago.
+  # By its own tag alone: the foreground task above synced the file a moment ago.
   parameter commits N
   # shellcheck disable=SC2086
   expect_noncritical $sync "of=/dev/$DISK"
@@ -108,7 +108,8 @@ check_buffered_writes_belong_to_who_syncs() {
   done_with
 }
 
-# Sets HINTED to how many requests went to the driver with this priority in the trace's words.
+# Sets HINTED to the number of requests that went to the driver with this priority, as the trace
+# spells it.
 count_issued_as() { # WORDS COMMAND...
   local words=$1 tracing=/sys/kernel/tracing
   shift
@@ -128,7 +129,7 @@ check_duration_limits_reach_the_driver() {
   reads="exec tagged foreground dd if=/dev/$DISK of=/dev/null bs=4k count=16 iflag=direct status=none"
   count_issued_as be,3,4 expect_critical trust with_priority 0 0x401c "$reads"
   expect "requests with limit 3" "$HINTED" -eq 16
-  # The control: what has no other hint goes out with the mark.
+  # The control: requests without another hint go out with the mark.
   count_issued_as be,512,4 expect_critical trust with_priority 0 0x4004 "$reads"
   expect "requests with the mark alone" "$HINTED" -eq 16
   done_with
@@ -151,7 +152,7 @@ limited_reads() { # COMMAND...
   limited "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=32 iflag=direct status=none
 }
 
-# What waits for its cgroup's limit is submitted by a worker afterwards.
+# A worker submits I/O that waited for its cgroup's limit.
 check_io_over_its_limit_keeps_its_class() {
   prepare
   limit_reads 20
@@ -164,7 +165,7 @@ check_io_over_its_limit_keeps_its_class() {
   if [[ $KERNEL_VERSION != 6.1 ]]; then
     expect_noncritical forged_reads
   fi
-  # The control: decided where the worker submits it, some of it is wrong each time.
+  # The control: decided where the worker submits it, some I/O has the wrong class each time.
   limit_reads max
   remove_null classes
   load_fgio fail_hook=__blk_throtl_bio
@@ -185,7 +186,7 @@ check_io_over_its_limit_keeps_its_class() {
   load_fgio
 }
 
-# Of a user without rights, with a mark of ours in its priority.
+# Of an unprivileged user, with a mark of ours in its priority.
 forged_reads() {
   limited trust with_priority 65534 0x5004 \
     "dd if=/dev/$DISK of=/dev/null bs=4k count=32 iflag=direct status=none"

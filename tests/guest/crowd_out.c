@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * One user fills what all share, and another one's foreground threads are helped all the
- * same: crowd_out CASE [ARGUMENT...], as root. Exit status 0 when it is so.
+ * One user fills the shared tables, and another user's foreground threads are still boosted
+ * for: crowd_out CASE [ARGUMENT...], as root. Exit status 0 when all cases hold.
  *
- * Each case has its control: the same look at the same number, where help must fail.
+ * Each case has its control: the same check of the same counter, where the boost must fail.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 
 #include "device_calls.h"
 
-#define SOMEBODY 1234
+#define SECOND_USER 1234
 /* A set of the table gets 20 of them on the average, and has 8 places. */
 #define FLOOD 10000
-/* More than enough to find what can be found. */
+/* One walk finds all that can be found. */
 #define WALKS 5
 
-/* --- what all cases need --- */
+/* --- common to all cases --- */
 
 static struct fgio_state state(void)
 {
@@ -71,7 +71,7 @@ static void interrupt(int unused)
 	(void)unused;
 }
 
-/* A foreground thread begins to wait. Return: whether walks found what to boost. */
+/* A foreground thread begins to wait. Return: whether walks boosted a task. */
 static bool walks_boost(unsigned long long boosts_before)
 {
 	struct fgio_state first, now;
@@ -87,9 +87,9 @@ static bool walks_boost(unsigned long long boosts_before)
 }
 
 /*
- * Whether anything is boosted for a foreground thread that waits in a function. It
- * waits until walks found it so, or several did not, and is interrupted then: to wake
- * it would tell the module what to boost next time.
+ * Whether a task is boosted for a foreground thread that waits in a function. The wait
+ * is interrupted after the boost, or after several walks without one: a wakeup would
+ * teach the module the waker.
  */
 static bool is_helped(void *(*wait)(void *))
 {
@@ -108,7 +108,7 @@ static bool is_helped(void *(*wait)(void *))
 	return helped;
 }
 
-/* Runs it as this user, in a process of its own, to its end. */
+/* Runs a function as this user, in a process of its own, to its end. */
 static void as_user(uid_t uid, void (*function)(void))
 {
 	pid_t child, self = getpid();
@@ -132,14 +132,14 @@ static void as_root(void (*function)(void))
 	as_user(0, function);
 }
 
-static void as_nobody(void (*function)(void))
+static void as_first_user(void (*function)(void))
 {
-	as_user(NOBODY, function);
+	as_user(FIRST_USER, function);
 }
 
-static void as_somebody(void (*function)(void))
+static void as_second_user(void (*function)(void))
 {
-	as_user(SOMEBODY, function);
+	as_user(SECOND_USER, function);
 }
 
 /* --- floods --- */
@@ -157,11 +157,11 @@ static void flood_semaphores(void)
 	CHECK("rmid", !semctl(set, 0, IPC_RMID));
 }
 
-/* Semaphores that a call names, and calls that wait at once. */
+/* Semaphores in a call, and calls that wait at once. */
 #define BLOCK 8
 #define WATCHERS 32
 
-static int nobodys_set;
+static int empty_set;
 
 static void *wait_for_blocks(void *first)
 {
@@ -174,34 +174,34 @@ static void *wait_for_blocks(void *first)
 		for (i = 0; i < BLOCK; i++)
 			down[i] = (struct sembuf){ .sem_num = at + i, .sem_op = -1 };
 		CHECK("in vain",
-		      semtimedop(nobodys_set, down, BLOCK, &patience) &&
+		      semtimedop(empty_set, down, BLOCK, &patience) &&
 			      errno == EAGAIN);
 	}
 	return NULL;
 }
 
-/* Foreground threads wait for semaphores that nobody raises, for long enough to be seen. */
+/* Foreground threads wait for semaphores that stay zero, long enough for walks to see them. */
 static void flood_watches(void)
 {
 	pthread_t threads[WATCHERS];
 	uintptr_t i;
 
-	nobodys_set = semget(IPC_PRIVATE, FLOOD, 0600);
-	CHECK("semget", nobodys_set >= 0);
+	empty_set = semget(IPC_PRIVATE, FLOOD, 0600);
+	CHECK("semget", empty_set >= 0);
 	for (i = 0; i < WATCHERS; i++)
 		CHECK("thread",
 		      !pthread_create(&threads[i], NULL, wait_for_blocks,
 				      (void *)(i * BLOCK)));
 	for (i = 0; i < WATCHERS; i++)
 		CHECK("join", !pthread_join(threads[i], NULL));
-	CHECK("rmid", !semctl(nobodys_set, 0, IPC_RMID));
+	CHECK("rmid", !semctl(empty_set, 0, IPC_RMID));
 }
 
 /* --- a condition --- */
 
 static int condition, signalled;
 
-/* Lives on, as one that will signal again. */
+/* Lives on: an exited task is no waker. */
 static void *signal_once(void *unused)
 {
 	(void)unused;
@@ -219,7 +219,7 @@ static void *wait_for_condition(void *unused)
 	return unused;
 }
 
-static bool helper_is_found(void)
+static bool waker_is_found(void)
 {
 	return is_helped(wait_for_condition);
 }
@@ -229,34 +229,34 @@ static void prepare_condition(void)
 	pthread_t thread;
 
 	keep_hooks();
-	CHECK("nothing is known to signal it", !helper_is_found());
+	CHECK("no waker is known", !waker_is_found());
 	CHECK("thread", !pthread_create(&thread, NULL, wait_for_condition, NULL));
 	CHECK("walks saw it wait", !walks_boost(state().boosts));
 	run_thread(signal_once, NULL);
 	CHECK("join", !pthread_join(thread, NULL));
 	while (!__atomic_load_n(&signalled, __ATOMIC_ACQUIRE))
 		usleep(1000);
-	CHECK("the helper is known", helper_is_found());
+	CHECK("the waker is known", waker_is_found());
 }
 
-/* Who signalled a condition is known still after another user's traffic. */
+/* The waker of a condition is still known after another user's traffic. */
 static void case_conditions(char **arguments)
 {
 	unsigned int lost;
 
 	(void)arguments;
 	prepare_condition();
-	as_nobody(flood_semaphores);
-	CHECK("beside another user's semaphores", helper_is_found());
+	as_first_user(flood_semaphores);
+	CHECK("beside another user's semaphores", waker_is_found());
 	as_root(flood_semaphores);
-	CHECK("beside semaphores of its own", helper_is_found());
+	CHECK("beside semaphores of its own", waker_is_found());
 	lost = state().watches_lost;
-	as_nobody(flood_watches);
+	as_first_user(flood_watches);
 	CHECK("the watches had to give way", state().watches_lost > lost);
-	CHECK("not this one", helper_is_found());
+	CHECK("not this one", waker_is_found());
 	/* The control: watches of its own user do push it out. */
 	as_root(flood_watches);
-	CHECK("forgotten", !helper_is_found());
+	CHECK("forgotten", !waker_is_found());
 }
 
 /* --- a lock that is a semaphore --- */
@@ -268,8 +268,8 @@ static void *hold_lock(void *uid)
 	struct sembuf down = { .sem_op = -1 };
 
 	(void)uid;
-	/* The thread's alone: the system call is not glibc's. */
-	CHECK("setresuid", !syscall(SYS_setresuid, SOMEBODY, SOMEBODY, SOMEBODY));
+	/* Of this thread alone: glibc's function changes all threads. */
+	CHECK("setresuid", !syscall(SYS_setresuid, SECOND_USER, SECOND_USER, SECOND_USER));
 	CHECK("taken", !semop(lock, &down, 1));
 	pause();
 	return NULL;
@@ -306,19 +306,19 @@ static bool holder_is_found(void (*flood)(void (*)(void)))
 	return found;
 }
 
-/* Who holds a lock is noted before anybody waits for it. */
+/* The holder of a lock is recorded before any task waits for it. */
 static void case_holders(char **arguments)
 {
 	(void)arguments;
 	keep_hooks();
-	CHECK("beside another user's semaphores", holder_is_found(as_nobody));
+	CHECK("beside another user's semaphores", holder_is_found(as_first_user));
 	/* The control: semaphores of the holder's own user push it out. */
-	CHECK("forgotten", !holder_is_found(as_somebody));
+	CHECK("forgotten", !holder_is_found(as_second_user));
 }
 
 /* --- a table that is full of declared waits --- */
 
-/* As many as wait at once in a module that is loaded with waits_max=512, and more. */
+/* More than waits_max=512, with which the module is loaded. */
 #define DECLARERS 1000
 #define TRIES 8
 
@@ -353,7 +353,7 @@ static void declare_in_threads(void)
 	pause();
 }
 
-/* Returns when all threads of that process declared a wait. */
+/* Returns when all threads of the new process declared a wait. */
 static pid_t begin_declarers(void)
 {
 	pid_t child, self = getpid();
@@ -363,7 +363,7 @@ static pid_t begin_declarers(void)
 	child = fork();
 	CHECK("fork", child >= 0);
 	if (!child) {
-		become(NOBODY);
+		become(FIRST_USER);
 		end_with(self);
 		declare_in_threads();
 	}
@@ -389,7 +389,7 @@ static void *hold_mutex(void *unused)
 	return unused;
 }
 
-/* glibc would wait again after a signal: what its mutex does, once. */
+/* One FUTEX_WAIT of glibc's mutex; glibc would wait again after a signal. */
 static void *wait_for_mutex(void *unused)
 {
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
@@ -398,7 +398,7 @@ static void *wait_for_mutex(void *unused)
 	return unused;
 }
 
-/* Each time another thread, which another part of the table is for. */
+/* Each try is another thread, which hashes to another part of the table. */
 static int count_helped(void)
 {
 	int helped = 0, i;
@@ -408,7 +408,7 @@ static int count_helped(void)
 	return helped;
 }
 
-/* No limit holds here: what is left is that declared waits give way. */
+/* No limit holds for root: declared waits must give way. */
 static void case_declared(char **arguments)
 {
 	pid_t child;
@@ -429,7 +429,7 @@ static void case_declared(char **arguments)
 	CHECK("all", helped == TRIES);
 	CHECK("some had to give way", state().waits_lost);
 	end_declarers(child);
-	/* The control: waits of foreground threads do not give way, and it shows. */
+	/* The control: waits of foreground threads do not give way. */
 	declare_as_foreground = true;
 	child = begin_declarers();
 	helped = count_helped();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# fgiod beside a real PostgreSQL: who is tagged, through restarts of either, reconnects and short
-# connections. Each moment leaves MOMENT.expected (what PostgreSQL says its processes are),
+# fgiod beside a real PostgreSQL: the tags through restarts of either, reconnects and short
+# connections. Each moment leaves MOMENT.expected (the kinds of processes by PostgreSQL),
 # MOMENT.status (the tags) and MOMENT.ps in $RESULTS; test_daemon.py compares them.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
@@ -87,7 +87,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'slowly'
 SQL
 }
 
-measure() { # NAME COMMAND...: what fgiod takes of a processor meanwhile
+measure() { # NAME COMMAND...: fgiod's share of a processor meanwhile
   local name=$1 cpu begin
   shift
   cpu=$(metrics | sed -n 's/^fgio_daemon_cpu_seconds_total //p')

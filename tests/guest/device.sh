@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# /dev/fgio: every call, every error that uapi/fgio.h names, and what becomes of tags.
+# /dev/fgio: every call, every error that uapi/fgio.h names, and the life of tags.
 # shellcheck shell=bash disable=SC2154
 
 check_info() {
@@ -31,8 +31,8 @@ check_only_root_may_open_it_until_a_group_is_set() {
   expect "mode and owners at first" "$(</tmp/mode_at_load) = 660:root:root"
   chmod 0660 /dev/fgio
   local as_member=(setpriv --reuid=65534 --regid=4711 --groups=4712)
-  ! "${as_member[@]}" bash -c 'exec 9<>/dev/fgio' 2>/dev/null || fail "everybody may open it"
-  # The control: what keeps the others out is the group.
+  ! "${as_member[@]}" bash -c 'exec 9<>/dev/fgio' 2>/dev/null || fail "any user may open it"
+  # The control: the group keeps the others out.
   chgrp 4712 /dev/fgio
   "${as_member[@]}" bash -c 'exec 9<>/dev/fgio' || fail "its group may not open it"
   chgrp root /dev/fgio

@@ -28,7 +28,7 @@
 
 #include "device_calls.h"
 
-#define SOMEBODY 1234
+#define SECOND_USER 1234
 #define THREADS_AT_ONCE 50
 
 static pid_t dead_tid(void)
@@ -56,7 +56,7 @@ static void case_info(char **arguments)
 	CHECK("version", memchr(got.version, 0, sizeof(got.version)));
 	CHECK("version", !strcmp(got.version, arguments[0]));
 	for (i = strlen(got.version); i < sizeof(got.version); i++)
-		CHECK("nothing of the kernel's memory", !got.version[i]);
+		CHECK("no memory of the kernel is disclosed", !got.version[i]);
 	CHECK("queues", got.queues == (unsigned int)atoi(arguments[1]));
 	CHECK("tags_max", got.tags_max == (unsigned int)atoi(arguments[2]));
 }
@@ -293,14 +293,14 @@ static void case_table_full(char **arguments)
 	CHECK("it was not tagged", get_tag(children[max]) == FGIO_TAG_NONE);
 	CHECK("another class needs no room", !set_tag(children[0], FGIO_TAG_BACKGROUND));
 	CHECK("another class needs no room", get_tag(children[0]) == FGIO_TAG_BACKGROUND);
-	CHECK("clear what is not there", !set_tag(children[max], FGIO_TAG_NONE));
+	CHECK("clear a tag that is not there", !set_tag(children[max], FGIO_TAG_NONE));
 	CHECK("clear one", !set_tag(children[1], FGIO_TAG_NONE));
 	CHECK("room again", !set_tag(children[max], FGIO_TAG_FOREGROUND));
 	FAILS_WITH(ENOSPC, set_tag(children[1], FGIO_TAG_FOREGROUND));
 	kill(children[0], SIGKILL);
 	CHECK("wait", waitpid(children[0], NULL, 0) == children[0]);
 	wait_for_tags(max - 1);
-	CHECK("room of the dead", !set_tag(children[1], FGIO_TAG_FOREGROUND));
+	CHECK("room of ended threads", !set_tag(children[1], FGIO_TAG_FOREGROUND));
 	for (i = 1; i <= max; i++) {
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);
@@ -312,15 +312,15 @@ static void case_table_full(char **arguments)
 
 static pid_t roots_thread;
 
-static void as_nobody(void)
+static void as_first_user(void)
 {
 	pthread_t thread;
 	__u32 promoted;
 	pid_t child;
 
-	become(NOBODY);
+	become(FIRST_USER);
 	device = open(FGIO_DEVICE_PATH, O_RDWR);
-	CHECK("everybody may open it", device >= 0);
+	CHECK("any user may open it", device >= 0);
 	CHECK("self", !set_tag(0, FGIO_TAG_FOREGROUND));
 	CHECK("self by number", !set_tag(gettid(), FGIO_TAG_BACKGROUND));
 	CHECK("self", get_tag(0) == FGIO_TAG_BACKGROUND);
@@ -338,13 +338,13 @@ static void as_nobody(void)
 
 	FAILS_WITH(EPERM, set_tag(roots_thread, FGIO_TAG_FOREGROUND));
 	FAILS_WITH(EPERM, set_tag(roots_thread, FGIO_TAG_NONE));
-	CHECK("everybody may ask", get_tag(roots_thread) == FGIO_TAG_FOREGROUND);
+	CHECK("any user may ask", get_tag(roots_thread) == FGIO_TAG_FOREGROUND);
 	FAILS_WITH(EPERM, promote("/dev/null", 0, 0, &promoted));
 	CHECK("info", info().tags >= 1);
 }
 
-/* Another user with CAP_SYS_NICE and nothing else: the control of as_nobody. */
-static void as_nice_somebody(void)
+/* Another user with CAP_SYS_NICE alone: the control of as_first_user(). */
+static void as_nice_user(void)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
@@ -356,7 +356,7 @@ static void as_nice_somebody(void)
 	__u32 promoted;
 
 	CHECK("keep", !prctl(PR_SET_KEEPCAPS, 1));
-	become(SOMEBODY);
+	become(SECOND_USER);
 	CHECK("capabilities", !syscall(SYS_capset, &header, data));
 	CHECK("another user's thread", !set_tag(roots_thread, FGIO_TAG_BACKGROUND));
 	FAILS_WITH(EPERM, promote("/dev/null", 0, 0, &promoted));
@@ -367,9 +367,9 @@ static void case_permissions(char **arguments)
 	(void)arguments;
 	roots_thread = gettid();
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
-	in_child(as_nobody, 0);
+	in_child(as_first_user, 0);
 	CHECK("unchanged", get_tag(0) == FGIO_TAG_FOREGROUND);
-	in_child(as_nice_somebody, 0);
+	in_child(as_nice_user, 0);
 	CHECK("changed", get_tag(0) == FGIO_TAG_BACKGROUND);
 }
 
@@ -405,7 +405,7 @@ static void case_pid_namespace(char **arguments)
 	wait_for_tags(1);
 }
 
-/* --- what becomes of a tag --- */
+/* --- the life of a tag --- */
 
 static void is_untagged(void)
 {
@@ -466,7 +466,7 @@ static void exec_as_leader(void)
 	exec_self("2");
 }
 
-/* The leader dies, and its thread goes on in its name: with its own tag. */
+/* The leader exits, and its thread lives on under the leader's id: with its own tag. */
 static void exec_as_other_thread(void)
 {
 	pthread_t thread;
@@ -493,7 +493,7 @@ static void *tagging_thread(void *unused)
 	return NULL;
 }
 
-/* So many threads tag themselves and end. */
+/* ARGUMENT threads tag themselves and end. */
 static void case_exit_frees(char **arguments)
 {
 	unsigned int before = info().tags;
@@ -624,7 +624,7 @@ static void case_callers_of_32_bits(char **arguments)
 	CHECK("error", ioctl32(device, FGIO_IOC_SET_TAG, low) == -EINVAL);
 }
 
-/* DISK SECTOR: prints how many requests were promoted. */
+/* DISK SECTOR: prints the number of promoted requests. */
 static void case_promote(char **arguments)
 {
 	__u32 promoted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* What programs share that call /dev/fgio and check its answers. */
+/* For programs that call /dev/fgio and check its answers. */
 #ifndef DEVICE_CALLS_H
 #define DEVICE_CALLS_H
 
@@ -15,7 +15,7 @@
 
 #include "uapi/fgio.h"
 
-#define NOBODY 65534
+#define FIRST_USER 65534
 
 /* The open /dev/fgio. */
 static int device;
@@ -76,9 +76,9 @@ static inline void wait_for_tags(unsigned int wanted)
 }
 
 /*
- * The caller, a child of parent, ends when the thread does that forked it. Where that
- * ended before, no signal is to come any more: a child that waits for one would keep
- * the module in use for ever. Another user id takes this away: become() comes before.
+ * Makes the caller, a child of parent, end with the thread that forked it. If that ended
+ * before, no signal comes any more, and a waiting child would keep the module in use for
+ * ever. A change of user id clears this: call become() before.
  */
 static inline void end_with(pid_t parent)
 {
@@ -104,7 +104,7 @@ static inline void in_child(void (*function)(void), int status)
 	CHECK("the child succeeded", WIFEXITED(got) && WEXITSTATUS(got) == status);
 }
 
-/* A case of such a program: its name, and how many arguments it takes. */
+/* A case of such a program: its name, and its number of arguments. */
 struct device_case {
 	const char *name;
 	void (*function)(char **arguments);

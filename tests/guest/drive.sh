@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# The drive's own priority: which requests have it, and who turns it on and puts it back.
+# The drive's own priority: which requests have it, and fgio enable and disable, which set it.
 # shellcheck shell=bash disable=SC2154
 
 DEVICE_FILES=/sys/block/simdisk0/device
@@ -23,7 +23,7 @@ stat_of() { # NAME
   awk -v name="$1" '$1 == name { print $2 }' "/sys/kernel/debug/simdisk/$DISK/stats"
 }
 
-# How many of the requests that a command makes have priority in the drive; sets COUNT and HIGH.
+# Sets COUNT to the requests that a command makes, and HIGH to those with priority in the drive.
 count_high() { # COMMAND...
   local counted high
   counted=$(($(stat_of read_count) + $(stat_of write_count)))
@@ -59,7 +59,7 @@ check_drive_knows_critical_requests_alone() {
     expect_normal reads_under ionice -c2 -n4
     expect_normal writes_under ionice -c3
     expect_normal reads_under env
-    # Drivers would go by the class: what fgio has for non-critical must not have it.
+    # Drivers go by the class of the I/O priority: non-critical requests must not have it.
     expect_normal reads_under chrt -f 50
     expect_normal writes_under tagged background ionice -c1
     use none
@@ -96,7 +96,7 @@ check_drive_is_told_without_order_in_the_queue() {
   use none
 }
 
-# The fault keeps non-critical requests queued, until one of them is promoted. So few have slots.
+# The fault keeps non-critical requests queued, until one of them is promoted. Each of 21 has a slot.
 promoted_of_21_writes() { # [promote]
   local process
   parameter fault_withhold Y
@@ -129,7 +129,7 @@ check_data_is_right_with_priority_in_the_drive() {
   done
 }
 
-# What is given back has its own priority again, and goes out with the drive's once more.
+# A requeued request has its own priority again, and goes out with the drive's once more.
 check_requeued_requests() {
   make_scsi dev_size_mb=32 ndelay=20000 every_nth=40 opts=0x10
   use fgio
@@ -145,7 +145,7 @@ knob_is() { # KNOB TOLD
 }
 
 fgio() { "$PAYLOAD/bin/fgio" "$@"; }
-# What else it finds in a guest is of no interest.
+# Its other findings in a guest are of no interest.
 doctor() { fgio doctor || true; }
 
 check_enable_asks_and_disable_puts_back() {
@@ -168,7 +168,7 @@ check_enable_asks_and_disable_puts_back() {
   fgio enable --no-drive-priority "$DISK"
   knob_is 0 0
   fgio disable "$DISK"
-  # Somebody else's choice is his.
+  # A priority that the administrator turned on stays on.
   echo 1 >"$KNOB"
   fgio enable "$DISK"
   fgio disable "$DISK"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Flushes that somebody waits for (kmod/block/flush.c), of a drive with a volatile cache.
+# Flushes that a foreground task waits for (kmod/block/flush.c), of a drive with a volatile cache.
 # shellcheck shell=bash disable=SC2154
 SYNCS=64
 
@@ -44,13 +44,13 @@ check_flushes_are_seen() {
   expect "flushes of syncs with nothing to commit" "$FLUSHES" -ge $((SYNCS * 9 / 10))
   plain_us=$MEAN_US
   seen_while sync_each foreground grows
-  # What the journal's thread submits before it is hurried has no class.
+  # I/O that the journal's thread submits before its boost has no class.
   expect "flushes of a journal's commits" "$FLUSHES" -ge $((SYNCS / 4))
   echo "a flush takes $plain_us us, that of a commit with its record $MEAN_US us"
   expect "a commit's has the record and another flush in it" "$MEAN_US" -gt "$plain_us"
-  # Who syncs what foreground threads sync would be one of them.
+  # A task that syncs the file of foreground threads would count as one.
   seen_while sync_each background unserved conv=notrunc
-  expect "those that nobody waits for" "$FLUSHES" -le 2
+  expect "those that no foreground task waits for" "$FLUSHES" -le 2
   parameter io N
   seen_while sync_each foreground served conv=notrunc
   expect "without the mechanism" "$FLUSHES" -eq 0

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * What an unprivileged user can do to the module, at random:
- * fuzz_device SEED ITERATIONS DISK, as root, which it is no more when it begins.
+ * Random calls of an unprivileged user: fuzz_device SEED ITERATIONS DISK, started
+ * as root, which it gives up.
  *
- * Threads of nobody make ITERATIONS calls each: every call of /dev/fgio and many
- * that are none, with arguments that are right, wrong, or no addresses; maps;
- * forks; writes to every file of the module in sysfs and debugfs. Meanwhile a
- * foreground task of another user reads from DISK. What would be a hole ends
- * the program with exit status 1: a call that takes a privilege and succeeds, a
- * file that can be written, a thread of another user that was tagged.
+ * Threads of an unprivileged user make ITERATIONS calls each: every call of
+ * /dev/fgio and numbers that are no call, with arguments that are right, wrong,
+ * or no addresses; maps; forks; writes to every file of the module in sysfs and
+ * debugfs. Meanwhile a foreground task of another user reads from DISK. A hole
+ * ends the program with exit status 1: a privileged call that succeeds, a file
+ * that can be written, a tag on a thread of another user.
  *
  * The same seed gives each thread the same calls, in another interleaving.
  */
@@ -28,7 +28,7 @@
 
 #include "device_calls.h"
 
-#define SOMEBODY 1234
+#define SECOND_USER 1234
 #define PAGE 4096
 #define THREADS 4
 #define FILES 4
@@ -92,7 +92,7 @@ static void count_one(unsigned long *counter)
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* --- what is attacked --- */
+/* --- the targets --- */
 
 static int note_target(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
@@ -139,7 +139,7 @@ static pid_t start_victim(void)
 	child = fork();
 	if (child)
 		return child;
-	become(SOMEBODY);
+	become(SECOND_USER);
 	end_with(parent);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	CHECK("tag", !set_tag(0, FGIO_TAG_FOREGROUND));
@@ -170,7 +170,7 @@ static char *make_arena(void)
 	return reserved + GUARD;
 }
 
-/* Good ones, unaligned ones, the ends of good ones, and what is no user's. */
+/* Good, unaligned, at the end of good memory, and the kernel's. */
 static void *some_address(struct fuzzer *self)
 {
 	switch (below(self, 10)) {
@@ -209,7 +209,7 @@ static int32_t some_tid(struct fuzzer *self)
 	}
 }
 
-/* Some of it may pass for what the call expects. */
+/* Some of it may be a valid argument. */
 static void fill_arena(struct fuzzer *self)
 {
 	uint64_t *at = (uint64_t *)(void *)self->arena;
@@ -318,7 +318,7 @@ static void map_file(struct fuzzer *self)
 	}
 }
 
-/* Into the words of whoever has them; a map keeps its bytes until it goes as a whole. */
+/* Into the flags of other threads; a map keeps its bytes until it goes as a whole. */
 static void scribble(struct fuzzer *self)
 {
 	unsigned int which = (unsigned int)below(self, FILES);
@@ -387,14 +387,14 @@ static void attack_sysfs(struct fuzzer *self)
 
 static void read_disk(struct fuzzer *self)
 {
-	/* Perhaps foreground, perhaps not: the data must come all the same. */
-	CHECK("nobody is served, too",
+	/* Perhaps foreground, perhaps not: the data must come in any case. */
+	CHECK("the unprivileged user is served, too",
 	      pread(disk, self->arena, PAGE, (off_t)below(self, 2048) * PAGE) == PAGE);
 }
 
 static void step(struct fuzzer *self);
 
-/* A copy with all files and none of the maps, which ends in one way or another. */
+/* A child with all files and none of the maps, which ends in one of several ways. */
 static void fork_child(struct fuzzer *self)
 {
 	bool kills = below(self, 2);
@@ -467,7 +467,7 @@ static void attack(uint64_t seed, pid_t parent)
 	pthread_t threads[THREADS];
 	uint64_t i;
 
-	become(NOBODY);
+	become(FIRST_USER);
 	end_with(parent);
 	close(device);
 	device = open(FGIO_DEVICE_PATH, O_RDWR);
@@ -507,7 +507,7 @@ int main(int argc, char **argv)
 	CHECK("no hole was found", WIFEXITED(status) && !WEXITSTATUS(status));
 	wait_for_reads(100);
 	CHECK("the victim is foreground", get_tag(victim) == FGIO_TAG_FOREGROUND);
-	CHECK("nobody else is", info().tags == 1);
+	CHECK("no other thread is", info().tags == 1);
 	shared->may_end = true;
 	CHECK("wait", waitpid(victim, &status, 0) == victim && !status);
 	printf("%lu calls, %lu of them done, %lu maps, %lu children; %lu reads of the victim\n",

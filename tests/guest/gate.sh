@@ -12,7 +12,7 @@ files() { # GATE: a file system in $WORK/mount
   mount -o noinit_itable "/dev/$DISK" "$WORK/mount"
 }
 
-# So many reads that they are never all done at once: who waits for that goes early.
+# Enough reads that one is always outstanding: a write that passes early did not wait for them.
 foreground() { # ARGUMENT...: options of a critical reader beside the file system
   fio --name=reader "--filename=/dev/$DISK" --rw=randread --bs=256k --iodepth=16 --direct=1 --offset=384m \
     --size=128m --ioengine=libaio --prioclass=1 --time_based --runtime=120 --output=/dev/null "$@" &
@@ -38,7 +38,7 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files 0
-  # What the gate adds is looked at, not what the drive is learnt to bear.
+  # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground
   control=$(elapsed_ms write_file control conv=fsync)
@@ -55,7 +55,7 @@ check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   kill "$reader"
   wait "$reader" || true
   control=$(elapsed_ms write_file alone conv=fsync)
-  expect "without critical I/O nobody waits" "$control" -lt 300
+  expect "without critical I/O no write waits" "$control" -lt 300
 }
 
 fsync_file() { # NAME: says how often a signal came, and fails unless fsync said that all is well
@@ -96,7 +96,7 @@ keep_dirty() { # NAME: 4 MiB, again and again
 check_gate_by_deadline_puts_off_fsyncs_alone() {
   local control gated written small
   files 0
-  # What the gate adds is looked at, not what the drive is learnt to bear.
+  # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground --iodepth=1 --bs=4k --rate_iops=100
   write_file dirty

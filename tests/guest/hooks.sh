@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Hooks that come and go while what they saw begin has not ended. Locks are freed, and their memory
-# poisoned (slub_debug), as soon as nothing holds them: a wait that is recorded for longer than it
-# lasts leads the walk there.
+# Hooks that are attached and detached in the middle of waits. Locks are freed, and their memory
+# poisoned (slub_debug), as soon as no task holds them: a wait that stays recorded after its end leads
+# the walk there.
 # shellcheck shell=bash disable=SC2154
 SWITCHES=(locks journal io user pagecache commits)
 
@@ -56,7 +56,7 @@ check_hooks_come_in_pairs() {
   unload_fgio
 }
 
-# Every end of a wait for a lock is missed: the walk reads locks that are gone all the time.
+# Every end of a wait for a lock is missed: the walk reads freed locks all the time.
 check_ends_that_are_missed_do_no_harm() {
   load_fgio fail_hook=contention_end lone_hooks=Y
   abuse recycled 1000 &
@@ -69,7 +69,7 @@ check_ends_that_are_missed_do_no_harm() {
   unload_fgio
 }
 
-all_wait() { # all 8 at once: one of them holds the lock in truth
+all_wait() { # all 8 at once, although one of them holds the lock
   [[ $(abuse state foreground_waiting) -ge 8 ]]
 }
 
@@ -117,14 +117,14 @@ check_last_tag_goes_beside_recycled_locks() {
   unload_fgio
 }
 
-# The hooks go some seconds after the last I/O by priority, while threads wait and end.
+# The hooks are detached some seconds after the last I/O by priority, while threads wait and end.
 expect_ends_missed() { # CONDITION...: for the number of them
   wait_for "waiting threads" some_wait
   wait_for "the hooks to go" hooks_follow 0 0
   expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" "$@"
 }
 
-# From when waits are ignored on, no end of a thread is seen: no walk may look at it after that.
+# While waits are ignored, exits of threads are missed: no walk may look at a thread after that.
 check_walks_pause_before_waits_are_ignored() {
   local mortals
   load_fgio

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# A machine on which our packages were installed: what docs/install.md tells an administrator to do,
-# and then which threads of each database are foreground, through restarts, forks, reconnects and
-# short connections. Each moment leaves status.MOMENT (classes), threads.MOMENT (all threads) and, of
-# PostgreSQL, expected.MOMENT (what it says its processes are); tests/installed compares them.
+# A machine with our packages: the steps of docs/install.md, then the foreground threads of each
+# database, through restarts, forks, reconnects and short connections. Each moment leaves
+# status.MOMENT (classes), threads.MOMENT (all threads) and, of PostgreSQL, expected.MOMENT (the kinds
+# of its processes by its own view); tests/installed compares them.
 # shellcheck shell=bash disable=SC2154,SC2317
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -40,7 +40,7 @@ prepare_machine() {
     stop "the module is not as the packages leave it: $(cat "$RESULTS/doctor-before.txt")"
   make_disk ssd 1 1024
   fgio enable "$DISK" || stop "fgio enable fails"
-  # The first is but a name for all clusters, and does not wait for them.
+  # The first unit stands for all clusters, and does not wait for them.
   systemctl stop postgresql 'postgresql@*' redis-server mariadb
   mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "/dev/$DISK"
   mkdir -p $DATA
@@ -76,7 +76,7 @@ have_sessions() { # COUNT
     application_name <> 'idle' AND (xact_start IS NOT NULL OR backend_type = 'walsender'))") == "$1" ]]
 }
 
-# What they are is in their names. Of the six, one receives the log.
+# Their names say what they do. Of the six, one receives the log.
 sessions() {
   local name
   for name in idle busy batch transaction; do session "$name"; done
@@ -95,7 +95,7 @@ postgres_moment() { # MOMENT
   show "$1"
 }
 
-# RATE connections a second, or as many as the guest can; the witness writes down who lived when.
+# RATE connections a second, or the guest's maximum; the witness records the life of each process.
 connections() { # MOMENT
   local witness
   [[ $1 != *extension* ]] || ask_postgres -c 'SELECT pg_stat_fgio_reset()' >/dev/null
@@ -225,7 +225,7 @@ mariadb_session() { # STATEMENTS: a client that stays connected
   echo "$1" >&"$pipe"
 }
 
-# What each is, is in its statement.
+# The statement of each says what it does.
 mariadb_sessions() {
   mariadb_session "SELECT 'idle';"
   mariadb_session "START TRANSACTION; INSERT INTO test.numbers VALUES (1); SELECT 'transaction';"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# PostgreSQL with the extension and Redis with the module, on a disk under fgio: who is foreground,
-# as the kernel sees it, beside the list of all threads.
+# PostgreSQL with the extension and Redis with the module, on a disk under fgio: the foreground
+# threads by the kernel, beside the list of all threads.
 # shellcheck shell=bash disable=SC2154
 
-# Of servers, and what is under fgio.
+# Data of servers, and the file system under fgio.
 DATA=/data
 DISK_FOLDER=/mnt
 PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
@@ -11,7 +11,7 @@ export PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=postgres
 
 # A file system on a disk in memory, under fgio.
 make_disk() { # NAME
-  # A thread that was not forgotten would soon take the place of others: a user has half of them.
+  # A leaked entry would soon take the place of others: a user has half of the table.
   [[ -d /sys/module/fgio ]] || load_fgio tags_max=48
   make_null "$1" size=128
   use fgio
@@ -34,8 +34,8 @@ tidy() {
   rmdir /sys/kernel/config/nullb/* 2>/dev/null
 }
 
-# Shows all threads that $WORK/names has a name for ("TID NAME"), with their class, and leaves
-# "CLASS NAME" of those that the kernel has a class for in $WORK/labelled.
+# Shows all threads with a name in $WORK/names ("TID NAME") and their class, and leaves "CLASS NAME"
+# of the threads with a class in $WORK/labelled.
 show_labels() {
   labels >"$WORK/labels"
   ps -eLo lwp=,comm=,args= >"$WORK/threads"
@@ -105,7 +105,7 @@ BEGIN
   RETURN n;
 END $$;
 
--- Waits until there are these sessions, "NAME: what it waits for, or its state", and no others;
+-- Waits until there are these sessions, "NAME: its wait event, or its state", and no others;
 -- returns all processes of the server. A single query for all, since psql takes a second to start.
 CREATE FUNCTION processes(VARIADIC expected text[]) RETURNS TABLE (pid int, name text)
 LANGUAGE plpgsql AS $$
@@ -166,7 +166,7 @@ check_postgresql_sessions() {
   await_sessions {archive,batch,busy,held,idle,index,kept,open,reports,team,untouched}': idle'
   expect_sessions 'foreground walwriter'
 
-  # Statements that go on, one that is done, and what counts between two of them.
+  # Statements that run, one that is done, and sessions between statements.
   for name in archive busy reports untouched; do tell $name 'SELECT pg_sleep(1000);'; done
   tell team 'SET parallel_leader_participation = off; SELECT count(pg_sleep(1000)) FROM numbers;'
   tell batch 'SET fgio.class = background; SELECT pg_sleep(1000);'
@@ -187,7 +187,7 @@ check_postgresql_sessions() {
     {kept,open}': idle in transaction'
   expect_sessions foreground\ {kept,label_held,walwriter}
 
-  # Sessions that change what they are, one that must not, and one that connects anew.
+  # Sessions that change their class, one that must not, and one that connects anew.
   tell batch 'SET fgio.class = foreground; SELECT pg_sleep(1000);'
   tell index 'SET fgio.class = foreground; CREATE INDEX ON indexed (slowly(n));'
   tell reports 'SET fgio.class = foreground; SELECT pg_sleep(1000);'
@@ -203,7 +203,7 @@ check_postgresql_sessions() {
   expect_sessions foreground\ {archive,batch,busy,index,reports,walwriter} 'background open'
   expect "a process that connected anew" "$(number_of busy) -ne $before"
   grep -q 'permission denied to set parameter "fgio.scope"' "$WORK/untouched.out" ||
-    fail "who must not be labelled can change it"
+    fail "a role that must not be labelled can change it"
   server stop -m fast
   remove_disk sessions
   umount $DATA
@@ -213,8 +213,8 @@ in_log() { # PATTERN: process numbers of the lines of the server's log that matc
   sed -nE "s/^.* \[([0-9]+)\] .*$1.*/\1/p" $DATA/pg/log | sort -u
 }
 
-# As many connections as the guest makes in ten seconds, each for one statement that writes: none
-# of the server's own processes is ever taken for one.
+# The guest's maximum of connections in ten seconds, each for one statement that writes: none of the
+# server's own processes is ever taken for one.
 burst() { # sets CONNECTIONS
   local watcher seen
   labels 20 >"$WORK/seen" &
@@ -241,11 +241,11 @@ check_postgresql_connections() {
   echo 'INSERT INTO numbers VALUES (0)' >"$WORK/write.sql"
   count_classes pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
   expect "writes of 20 commits that are critical" "$CRITICAL -ge 20"
-  # By the label alone: the log was synced by those of above a moment ago.
+  # By the label alone: the sessions above synced the log a moment ago.
   parameter commits N
   PGOPTIONS='-c fgio.class=background' count_classes pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
   parameter commits Y
-  expect "writes of 20 commits of nobody that are not" "$NONCRITICAL -ge 20 -a $CRITICAL -lt 20"
+  expect "writes of 20 commits without a label that are not" "$NONCRITICAL -ge 20 -a $CRITICAL -lt 20"
 
   session idle
   await_sessions 'idle: idle'
@@ -259,7 +259,7 @@ check_postgresql_connections() {
   await_sessions 'idle: PgSleep'
   expect_sessions foreground\ {idle,walwriter}
 
-  # A crash ends all backends; who connects then labels the new WAL writer.
+  # A crash ends all backends; the first new session labels the new WAL writer.
   walwriter=$(number_of walwriter)
   kill -KILL "$(number_of idle)"
   wait_for "the server" psql -Xqc 'SELECT 1' >/dev/null 2>&1
@@ -269,7 +269,7 @@ check_postgresql_connections() {
   expect "another WAL writer" "$(number_of walwriter) -ne $walwriter"
 
   server restart -m fast
-  expect "labels before somebody connects" "$(labels | wc -l) -eq 0"
+  expect "labels before a session connects" "$(labels | wc -l) -eq 0"
   session after_restart
   tell after_restart 'SELECT pg_sleep(1000);'
   await_sessions 'after_restart: PgSleep'
@@ -301,13 +301,13 @@ stop_redis() {
   wait "$REDIS" || true
 }
 
-# Threads by their own names, children by what they call themselves.
+# Threads by their names, children by their titles.
 name_threads() {
   ps -eLo lwp=,comm=,args= | awk '/redis-server|redis-rdb|redis-aof/ {
     print $1, $3 ~ /^redis-(rdb|aof)/ ? $3 : $2 }' >"$WORK/names"
 }
 
-expect_redis() { # "CLASS NAME"... beside the helper threads
+expect_redis() { # "CLASS NAME"... beside Redis's background threads
   name_threads
   expect_labels background\ bio_{close_file,aof_fsync,lazy_free} "$@"
 }
@@ -334,7 +334,7 @@ check_redis_threads() {
   done
   expect_redis 'foreground redis-server'
 
-  # Who writes what.
+  # Which thread submits the writes.
   ask DEBUG POPULATE 1000
   ask CONFIG SET appendfsync always
   count_classes write_keys 20
@@ -345,7 +345,7 @@ check_redis_threads() {
   count_classes snapshot
   expect "writes of BGSAVE, none critical" "$NONCRITICAL -gt 0 -a $CRITICAL -eq 0"
 
-  # Children that are as slow as with many keys.
+  # Children are slowed down, as with many keys.
   ask CONFIG SET rdb-key-save-delay 200000
   ask BGSAVE
   wait_for "a snapshot" info_has persistence rdb_bgsave_in_progress:1
@@ -356,7 +356,7 @@ check_redis_threads() {
   wait_for "a rewrite" info_has persistence aof_rewrite_in_progress:1
   expect_redis 'foreground redis-server' 'background redis-aof-rewrite'
 
-  # A child that was born before a change stays as it was.
+  # A child that was forked before a change keeps its class.
   ask CONFIG SET fgio.enabled no
   name_threads
   expect_labels 'background redis-aof-rewrite'
@@ -364,12 +364,12 @@ check_redis_threads() {
   expect_redis 'background redis-server' 'background redis-aof-rewrite'
   ask CONFIG SET fgio.class foreground
   expect_redis 'foreground redis-server' 'background redis-aof-rewrite'
-  info_has fgio fgio_children:3 || fail "INFO fgio does not say how many children there were"
+  info_has fgio fgio_children:3 || fail "INFO fgio does not give the number of children"
   pkill -KILL -f redis-aof-rewrite
   stop_redis
   expect "labels after the server's end" "$(labels | wc -l) -eq 0"
 
-  # A server that runs already, and one with jemalloc's threads.
+  # A module that is loaded into a running server, and a server with jemalloc's threads.
   start_redis --jemalloc-bg-thread yes
   expect "labels of a server without the module" "$(labels | wc -l) -eq 0"
   ask MODULE LOADEX "$PAYLOAD/redis/fgio.so" CONFIG fgio.class background

@@ -2,7 +2,7 @@
 /*
  * Prints the threads that have a class now: a line "TID foreground|background" each.
  *
- *	labels [MS]	again and again, MS apart, until it is told to end by SIGTERM
+ *	labels [MS]	every MS milliseconds, until SIGTERM
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Files and system calls that are not what they seem: the pages of an overlayfs belong to the file
-# below, and a driver may do what is due at the end of a system call long before that.
+# Special files and system calls: the pages of an overlayfs belong to the file below, and a driver may
+# run the work of the end of a system call long before that.
 # shellcheck shell=bash disable=SC2154
 
 tidy() {
@@ -8,7 +8,7 @@ tidy() {
   ! mountpoint -q "$WORK/over" || umount "$WORK/over"
 }
 
-slow_files() { # an ext4 on a disk that takes its time
+slow_files() { # an ext4 on a slow disk
   make_null layers size=256 irqmode=2 completion_nsec=2000000
   mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
   mkdir -p "$WORK/mount"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# What the checks share: modules, disks, elevators, counters, verdicts.
+# Common to the checks: modules, disks, elevators, counters, verdicts.
 # shellcheck shell=bash
 set -Eeuo pipefail
 export PATH=$PAYLOAD/tests/bin:$PATH
@@ -29,7 +29,7 @@ expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$
   printf 'good: %s (%s)\n' "$what" "$*"
 }
 
-# Leaves the machine as a check found it, however the check ended. Scripts may have a tidy().
+# Restores the machine after a check, however it ended. Scripts may have a tidy().
 clean_up() {
   set +eE
   trap - ERR
@@ -48,7 +48,7 @@ load_fgio() { # PARAMETER...
   [[ ! -d /sys/module/fgio ]] || unload_fgio
   insmod "$PAYLOAD/modules/fgio.ko" "$@"
   stat -c %a:%U:%G /dev/fgio >/tmp/mode_at_load
-  # Checks run as users whom udev's group would let in.
+  # Checks run as users that udev's group would let in.
   chmod 0666 /dev/fgio
 }
 
@@ -60,7 +60,7 @@ unload_fgio() {
   rmmod fgio
 }
 
-# A race that needs a window finds it open: each call of the function is held up first, with the
+# Widens the window of a race: each call of the function is delayed at its beginning, with the
 # variable cleared already where there is one. For batches with test modules.
 stretch() { # FUNCTION MILLISECONDS [VARIABLE]
   no_stretch
@@ -102,7 +102,7 @@ extra_module() { # NAME
   [[ -d /sys/module/${1//-/_} ]] || fail "module $1 does not load"
 }
 
-# Sets DISK. Each device has its own parameters, which only configfs can say.
+# Sets DISK. Each device has its own parameters, which only configfs can set.
 make_null() { # NAME KEY=VALUE...
   local name=$1 config=/sys/kernel/config/nullb pair
   shift

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# What an administrator of a machine with our packages does, before a reboot (STEP=first) and after
-# it. Each expectation is a line "good: WHAT" or "wrong: WHAT" of the output; test_machine.py reads
+# The steps of an administrator of a machine with our packages, before a reboot (STEP=first) and
+# after it. Each expectation is a line "good: WHAT" or "wrong: WHAT" of the output; test_machine.py reads
 # them.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
@@ -49,7 +49,7 @@ runs() { systemctl is-active --quiet fgiod; }
 pid() { systemctl show -P MainPID fgiod; }
 is_another() { runs && [[ $(pid) != "$1" ]]; }
 install_package() { dpkg -i "$PAYLOAD/$1" >>"$RESULTS/dpkg.txt" 2>&1 || stop "dpkg: $(<"$RESULTS/dpkg.txt")"; }
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+as_unprivileged() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 in_group() { setpriv --reuid=65534 --regid=65534 --groups="$(getent group fgio | cut -d: -f3)" "$@"; }
 
 # The disks with a serial number, in the order of these.
@@ -66,13 +66,13 @@ the_device() {
   udevadm settle
   expect "the device is for root and a group" [ "$(stat -c %a:%U:%G /dev/fgio)" = 660:root:fgio ]
   expect "a member of the group tags itself" in_group sh -c 'fgio tag $$'
-  refute "others do not" as_nobody sh -c 'fgio tag $$'
-  expect "others are told why" says 'adduser USER fgio' as_nobody sh -c 'fgio tag $$'
+  refute "others do not" as_unprivileged sh -c 'fgio tag $$'
+  expect "others are told why" says 'adduser USER fgio' as_unprivileged sh -c 'fgio tag $$'
   expect "doctor names the group" says 'answers root, fgiod and the group fgio \(no user' fgio doctor
 }
 
 the_disks() {
-  refute "persistence takes root" as_nobody fgio enable sda --persist
+  refute "persistence takes root" as_unprivileged fgio enable sda --persist
   expect "sda, by its serial number or WWN" says 'known by ID_' fgio enable sda --persist
   expect "and again" says 'as before' fgio enable sda --persist
   expect "nullb0, by its name" says 'known by its name nullb0' fgio enable nullb0 --persist
@@ -102,7 +102,7 @@ after_the_reboot() {
   mine=sda other=sdb
   [[ $(serial sda) == "$(<$NOTES)" ]] || mine=sdb other=sda
   expect "the disk is under fgio after a reboot" within 10 under_fgio "$mine"
-  expect "what it had before is remembered" test -s "/run/fgio/$mine.scheduler"
+  expect "the scheduler before is remembered" test -s "/run/fgio/$mine.scheduler"
   expect "nullb0, too" within 10 under_fgio nullb0
   refute "the other disk is not" under_fgio "$other"
   expect "fgiod runs after a reboot" runs
@@ -112,7 +112,7 @@ after_the_reboot() {
   expect "doctor misses fgio" says "$mine: to be under fgio from boot on, but is under none" fgio doctor
   expect "status, too" says "$mine is to be under fgio from boot on" fgio status
   fgio enable "$mine"
-  expect "what was chosen before fgio comes back" says "back to none.*" fgio disable "$mine"
+  expect "the scheduler before fgio comes back" says "back to none.*" fgio disable "$mine"
   refute "its rule is gone" grep -q ID_ /etc/udev/rules.d/90-fgio-disks.rules
   expect "the other rule is not" grep -q nullb0 /etc/udev/rules.d/90-fgio-disks.rules
   expect "nor the module's" test -f /etc/modules-load.d/fgio.conf

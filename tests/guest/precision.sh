@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Whom fgio helps on a busy volume, in virtual time.
+# Boosts on a busy volume, in virtual time: only tasks that are in the way.
 # shellcheck shell=bash disable=SC2154
 
 mount_volume() { # under fgio, with ext4, in WORK/mount
@@ -11,16 +11,15 @@ mount_volume() { # under fgio, with ext4, in WORK/mount
 }
 
 # A boost in vain is rare, and counts for up to a whole interval of the walk: a few seconds of load
-# have too few of them for their share to say anything. Files are allocated in the first seconds, which
-# has most of them.
-check_nobody_is_boosted_in_vain() {
+# have too few of them for a share. Most come in the first seconds, while files are allocated.
+check_few_boosts_are_in_vain() {
   local boosted in_vain boosts left
   mount_volume
   (cd "$WORK/mount" && busy 30) >"$WORK/busy"
   cat "$WORK/busy"
   read -r _ boosted _ in_vain _ boosts _ left <"$WORK/busy"
   expect "boosts" "$boosts" -gt 100
-  expect "boosted time that served nobody is less than 1 %" $((in_vain * 100)) -lt "$boosted"
+  expect "boosted time that served no wait is less than 1 %" $((in_vain * 100)) -lt "$boosted"
   expect "tasks still boosted" "$left" -eq 0
   umount "$WORK/mount"
 }
@@ -29,9 +28,9 @@ requests_of() { # COLUMN of /sys/block/DISK/stat: 1 reads, 5 writes
   awk -v column="$1" '{ print $column }' "/sys/block/$DISK/stat"
 }
 
-# Readers wait for their own I/O in a file that somebody else writes, and for a processor when it is
-# done. None of it is the writer's doing.
-check_who_waits_for_its_own_reads_boosts_no_writer() {
+# Readers wait for their own I/O in a file that another task writes, and for a processor when it is
+# done. The writer delays none of it.
+check_readers_of_their_own_i_o_boost_no_writer() {
   local file=$WORK/mount/file options="--ioengine=psync --bs=8k --size=200m --time_based --runtime=3"
   local reads writes critical
   mount_volume
@@ -52,7 +51,7 @@ check_who_waits_for_its_own_reads_boosts_no_writer() {
   umount "$WORK/mount"
 }
 
-critical_percent() { # FILE: of the writes, while one syncs a log and another one who has no tag FILE
+critical_percent() { # FILE: of the writes, while one task syncs a log and another one, without a tag, FILE
   local writes critical
   writes=$(requests_of 5) critical=$(counter critical_queued)
   run_fio --ioengine=psync --rw=write --bs=4k --size=8m --fdatasync=1 --thinktime=5ms \
@@ -64,8 +63,8 @@ critical_percent() { # FILE: of the writes, while one syncs a log and another on
   percent=$((critical * 100 / writes))
 }
 
-# A log is synced by whoever needs it on disk, and commits wait for that one.
-check_who_syncs_the_log_of_others_is_critical_and_nobody_else() {
+# A log is synced by a task that needs it on disk, and commits wait for that task.
+check_only_tasks_that_sync_the_log_of_others_are_critical() {
   mount_volume
   dd if=/dev/zero of="$WORK/mount/log" bs=1M count=16 conv=fsync status=none
   dd if=/dev/zero of="$WORK/mount/other" bs=1M count=16 conv=fsync status=none

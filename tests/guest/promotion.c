@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * How long the last of many background writes takes: promotion DISK COUNT
- * [promote]. Submits COUNT direct writes of 4 KiB, then one more 1 GiB of
- * sectors away from nothing (block COUNT + 1), which is promoted on request,
- * and prints "PROMOTED MILLISECONDS" when that one has completed.
+ * The time of the last of many background writes: promotion DISK COUNT
+ * [promote]. Submits COUNT direct writes of 4 KiB, then one more (block
+ * COUNT + 1), which is promoted on request, and prints "PROMOTED MILLISECONDS"
+ * when that one has completed.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# How walks look through queues for I/O that is waited for: a few slots in one hold of the lock, and
-# by what a slot's own request carries.
+# The walk's scan of queues for awaited I/O: a few slots in one hold of the lock, and by the request
+# that a slot has now.
 # shellcheck shell=bash disable=SC2154
 TRACING=/sys/kernel/tracing
 
@@ -18,8 +18,8 @@ enough_is_queued() {
   [[ $(queued) -ge 800 ]]
 }
 
-# What runs on CPU 1 whenever it can, until the file "stop" is there. Prints the longest time for which
-# it could not, in ms. Who holds the queue's lock cannot be interrupted by it.
+# Runs on CPU 1 whenever it can, until the file "stop" is there. Prints the longest time for which it
+# could not, in ms: it cannot interrupt the holder of the queue's lock.
 longest_gap() {
   taskset -c 1 chrt -f 50 python3 - "$WORK" <<'PYTHON'
 import os, sys, time
@@ -48,14 +48,15 @@ walk_ms() {
   abuse state walk_ms
 }
 
-# How long walks have taken since WALKED: LEAST ms or more.
+# Walks have taken LEAST ms or more since WALKED.
 all_is_looked_at() {
   SCAN=$(($(walk_ms) - WALKED))
   [[ $SCAN -ge $LEAST ]]
 }
 
-# Each slot takes 4 ms longer to look at: were it one hold of the lock, nothing else would run on that
-# CPU for LEAST ms and more. An emulator with several CPUs lets one wait for half a second, too. Waiting for the lock itself says nothing here: spinlocks of guests are not fair.
+# The scan of each slot takes 4 ms longer: in one hold of the lock, nothing else would run on that CPU
+# for LEAST ms and more. An emulator with several CPUs makes one wait for half a second, too. Waiting
+# for the lock itself proves nothing: spinlocks of guests are not fair.
 check_scans_let_go_of_the_lock() {
   local fio witness waiter longest bound WALKED SCAN LEAST
   load_fgio
@@ -76,7 +77,7 @@ check_scans_let_go_of_the_lock() {
   WALKED=$(walk_ms)
   never_done &
   waiter=$!
-  # The control: this is what a single hold would take.
+  # The control: the time of a single hold.
   wait_for "a walk that looks at all slots" all_is_looked_at
   touch "$WORK/stop"
   wait $witness
@@ -109,7 +110,7 @@ stand_still() { # DEVICE
   dmsetup suspend --nolockfs --noflush --noudevsync "$1"
 }
 
-# Ends all that is in the background, too.
+# Ends all background jobs, too.
 go_on() {
   dmsetup resume --noudevsync pages
   dmsetup resume --noudevsync below
@@ -157,7 +158,7 @@ pages[int(sys.argv[1]) * 4096]
 PYTHON
 }
 
-# Sets BOOSTS to how often the task that is about to read a page is boosted for one that waits for it.
+# Sets BOOSTS to the boosts of a task that is about to read a page, for a task that waits for it.
 wait_for_page() { # NUMBER
   local reader
   rm -f "$WORK/mapped"
@@ -175,9 +176,9 @@ wait_for_page() { # NUMBER
 }
 
 # Requests that went to the device while no waits were followed have slots of reads of page 5.
-# Page 5 is then read again, by a task that is held up before its I/O is queued: it is the one to be
-# boosted, as long as none of those requests is taken for the read. The disk, a loop device, keeps what
-# it has for as long as the device below it stands still.
+# Page 5 is then read again, by a task that is held up before its I/O is queued: that task must be
+# boosted, unless one of those requests is taken for the read. The disk, a loop device, keeps its
+# requests while the device below it is suspended.
 check_pages_of_a_former_request_are_not_found() {
   local page
   load_fgio helper_window_ms=60000
@@ -189,20 +190,20 @@ check_pages_of_a_former_request_are_not_found() {
   DISK=$(losetup --find --show --direct-io=on /dev/mapper/below)
   DISK=${DISK#/dev/}
   use fgio
-  # Three slots for a class that is alone.
+  # Three slots for a class without the other.
   echo 4 >"/sys/block/$DISK/queue/nr_requests"
   dmsetup create --noudevsync pages --table "0 131072 linear /dev/$DISK 0"
   dmsetup mknodes
   echo 1 >$TRACING/events/fgio/fgio_boost/enable
   follow_waits
-  # Tags that were freed are taken again when there are no others: so each slot has its turn.
+  # Freed tags are reused when there are no others: so each slot has its turn.
   for _ in {1..8}; do
     read_page 5
     echo 1 >/proc/sys/vm/drop_caches
   done
   ignore_waits
   stand_still below
-  # Not through the device that is to stand still later: that would wait for them.
+  # Not through the device that is suspended later: the suspend would wait for them.
   for page in 100 200 300; do
     read_direct $page &
   done
@@ -213,7 +214,7 @@ check_pages_of_a_former_request_are_not_found() {
   in_device 3 || fail "the requests have left the device"
   expect "boosts of the task that is held up" "$BOOSTS" -ge 1
   go_on
-  # The control: what is in the device is found, and who submitted it is not boosted.
+  # The control: a request in the device is found, and its submitter is not boosted.
   follow_waits
   stand_still below
   wait_for_page 9

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Anything may happen at any time, by chance: parameters of the module, elevators and their tunables,
-# loading and unloading, beside verified I/O and threads that tag, hint, wait and end as they like.
-# RANDOM_SECONDS says for how long, RANDOM_SEED what happens; $RESULTS/random.log is the protocol.
+# Random events at any time: parameters of the module, elevators and their tunables, loading and
+# unloading, beside verified I/O and threads that tag, declare waits, wait and end at random.
+# RANDOM_SECONDS is the duration, RANDOM_SEED the seed; $RESULTS/random.log is the protocol.
 # shellcheck shell=bash disable=SC2154
 RANDOM_SECONDS=${RANDOM_SECONDS:-60}
 RANDOM_SEED=${RANDOM_SEED:-1}
@@ -42,7 +42,7 @@ set_some_parameter() {
   esac
   value=$PICKED
   note "parameter $name $value"
-  # Out of range is refused, as it should be.
+  # Values out of range are refused.
   echo "$value" >"$PARAMETERS/$name" 2>/dev/null || true
 }
 

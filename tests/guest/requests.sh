@@ -2,7 +2,7 @@
 # Every kind of request, under verification of the data: none is lost, changed or stuck.
 # shellcheck shell=bash disable=SC2154
 
-# Both classes passed, and nothing is left inside.
+# Both classes were served, and no request is left in fgio.
 expect_both_classes() {
   expect "critical requests" "$(counter critical_completed)" -gt 50
   expect "non-critical requests" "$(counter noncritical_completed)" -gt 50
@@ -145,13 +145,13 @@ check_requeue() {
   # The control: a healthy device gives nothing back.
   count_requeues verify 2
   expect "requeues of a healthy device" $REQUEUES -eq 0
-  # A busy host: given back before the device took it.
+  # A busy host: given back before the device accepted it.
   make_scsi dev_size_mb=32 ndelay=20000 every_nth=7 statistics=1 opts=0x8000
   use fgio
   count_requeues verify 2
   expect "requeues of what did not fit" $REQUEUES -gt 10
   expect_both_classes
-  # A troubled link: taken, and given back with a status.
+  # A failing link: accepted, and given back with a status.
   make_scsi dev_size_mb=32 ndelay=20000 every_nth=40 statistics=1 opts=0x10
   use fgio
   count_requeues verify 2
@@ -196,9 +196,9 @@ check_nowait() {
   remove_null nowait2
 }
 
-# Two polled reads stay in the device. After critical I/O there is room for two: the next one waits
-# until they are written off, which shows that they were in its way, and others no more.
-check_reads_that_nobody_reaps_hold_nothing_up() {
+# Two polled reads stay in the device. After critical I/O there is room for two: the next request waits
+# until the reads are written off, which shows that they were in its way; later requests do not wait.
+check_unreaped_reads_hold_nothing_up() {
   local poller begin first took elevator
   make_null polls size=64 irqmode=2 completion_nsec=1000000 submit_queues=2 poll_queues=1
   echo 600000 >"/sys/block/$DISK/queue/io_timeout"
@@ -267,7 +267,7 @@ check_few_slots() {
   remove_null few
 }
 
-# How many of the scheduler's tags are taken, at most, by writes through a device above; sets TAKEN.
+# Sets TAKEN to the most scheduler tags that writes through a device above take at once.
 most_tags_taken() { # DEVICE ARGUMENT...
   local busy fio
   fio --name=load "--filename=$1" --direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=64 \
@@ -282,8 +282,8 @@ most_tags_taken() { # DEVICE ARGUMENT...
   echo "tags taken through $1: $TAKEN"
 }
 
-# Requests that must not wait come in batches: io_uring tries each so first. Room is looked for, and
-# taken when the request has its tag: each processor may have one too many.
+# Requests that must not wait come in batches: io_uring first tries each that way. Room is checked, then
+# taken when the request has its tag: each processor may have one request too many.
 check_batches_leave_the_reserve() {
   make_null batches size=64 irqmode=2 completion_nsec=1000000000 hw_queue_depth=64 submit_queues=1
   use fgio
@@ -339,7 +339,7 @@ check_kernel_threads_leave_the_reserve() {
   remove_null carried
 }
 
-# Critical writes stand in line behind others in the one thread that submits both.
+# Critical writes queue behind others in the one thread that submits both.
 check_both_classes_behind_one_thread() {
   make_null crypt size=64 irqmode=2 completion_nsec=1000000 hw_queue_depth=2 submit_queues=1
   use fgio

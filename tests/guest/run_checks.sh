@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # Runs the checks of some scripts, each in a shell of its own with a time limit:
 #   run_checks.sh SCRIPT...
-# Says "@check NAME ok|FAILED|skipped|HUNG SECONDS" on the console and in $RESULTS/said, and leaves
-# what a check printed in $RESULTS/checks/NAME.log.
+# Prints "@check NAME ok|FAILED|skipped|HUNG SECONDS" on the console and in $RESULTS/said, and leaves
+# the output of a check in $RESULTS/checks/NAME.log.
 set -m
 tests=$PAYLOAD/tests
 mkdir -p "$RESULTS/checks"
@@ -81,7 +81,7 @@ for script in "$@"; do
     [[ -z $ONLY || $name =~ $ONLY ]] || continue
     echo "scenario: $name" >/dev/kmsg
     run_one "$name"
-    # What hangs holds disks and modules: nothing after it would be worth saying.
+    # A hung task holds disks and modules: no later check would be valid.
     [[ $status != hung ]] || exit 1
   done
 done

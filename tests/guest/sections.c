@@ -86,7 +86,7 @@ static void *section_of_thread(void *barrier)
 	return NULL;
 }
 
-/* More threads than an area has words, at once; they end inside their sections. */
+/* More threads at once than an area has flags; they end inside their sections. */
 static void case_threads(char **arguments)
 {
 	pthread_t threads[THREADS];
@@ -150,18 +150,18 @@ static void case_hints(char **arguments)
 	CHECK("hint", !fgio_wait_for(tid));
 	fgio_wait_done();
 	CHECK("self", fgio_wait_for(gettid()) == -EINVAL);
-	CHECK("nobody", fgio_wait_for(0x3fffffff) == -ESRCH);
+	CHECK("no such thread", fgio_wait_for(0x3fffffff) == -ESRCH);
 	fgio_foreground_end();
 }
 
-/* Without memory that it may lock, a user's threads are tagged instead. */
+/* Without RLIMIT_MEMLOCK, a user's threads are tagged instead. */
 static void case_any_user(char **arguments)
 {
 	struct rlimit none = { 0, 0 };
 	struct fgio_status status;
 
 	CHECK("limit", arguments[0][0] == 'w' || !setrlimit(RLIMIT_MEMLOCK, &none));
-	become(NOBODY);
+	become(FIRST_USER);
 	fgio_foreground_begin();
 	CHECK("status", !fgio_status(&status));
 	CHECK("words or not", status.without_calls == (arguments[0][0] == 'w'));

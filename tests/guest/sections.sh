@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# libfgio with the module: what sections do to I/O, threads, children, users.
+# libfgio with the module: sections and I/O, threads, children, users.
 # shellcheck shell=bash disable=SC2154
 
 check_section_decides_class() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # Scheduler switches and module load/unload under verified I/O on two devices at once.
-# SWITCHES and CYCLES say how many.
+# SWITCHES and CYCLES are their numbers.
 # shellcheck shell=bash disable=SC2154
 SWITCHES=${SWITCHES:-50}
 CYCLES=${CYCLES:-5}

@@ -4,9 +4,9 @@
  *
  *	swapfault out		writes some MiB of memory to swap, and ends
  *	swapfault RECLAIM	swaps a page out, says so, and waits for a line.
- *				Then both threads read it; it prints how many
- *				milliseconds the second one took, or ends with 1
- *				when that takes longer than LIMIT_S
+ *				Then both threads read it; it prints the
+ *				milliseconds that the second one took, or ends
+ *				with 1 when that takes longer than LIMIT_S
  *
  * The first thread has no tag; the second tags itself before. RECLAIM is the
  * memory.reclaim of the program's own cgroup: madvise(2) alone leaves what it
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	pthread_create(&second, NULL, read_tagged, NULL);
 	while (!tagged)
 		usleep(1000);
-	/* What is to keep the read queued is put in place meanwhile. */
+	/* The test sets the fault that keeps the read queued meanwhile. */
 	printf("out\n");
 	fflush(stdout);
 	getchar();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Who waits how long, in virtual time on the cloud volume: 3,000 IOPS, about 0.6 ms.
+# Waits in virtual time on the cloud volume: 3,000 IOPS, about 0.6 ms.
 # shellcheck shell=bash disable=SC2154
 RUNTIME=${RUNTIME:-2}
 
@@ -85,7 +85,7 @@ check_background_does_not_starve() {
 check_release_interval_sets_the_rate() {
   local at_50 at_10
   volume fgio
-  # What the interval gives, without what the drive is learnt to bear besides.
+  # The rate of the interval alone, without the learnt depth.
   tunable noncritical_in_device_max 1
   tunable noncritical_release_interval_ms 50
   { reader --ioengine=libaio --iodepth=256 && writer 32; } | measure "$WORK/interval50"

@@ -6,8 +6,8 @@ both_classes_wait() {
   [[ $(counter noncritical_waiting) -gt 0 && $(counter critical_waiting) -gt 0 ]]
 }
 
-# Threads of both classes that wait for slots. Their errors are none of ours: the disk goes away.
-# They have to outlive what a slow kernel does meanwhile.
+# Threads of both classes that wait for slots. Their I/O errors are expected: the disk goes away.
+# They must run longer than the checks of a slow kernel.
 crowd() { # RUNTIME ARGUMENT...
   fio --filename="/dev/$DISK" --direct=1 --rw=randrw --bs=4k --ioengine=psync --thread \
     --time_based "--runtime=$(($1 * ${LAB_SLOWNESS:-1}))" --group_reporting --output="$WORK/crowd.out" \
@@ -107,7 +107,7 @@ swap_off() {
 swapped_out() { awk '/^pswpout/ { print $2 }' /proc/vmstat; }
 no_swap_writeback() { [[ $(awk '/^nr_writeback / { print $2 }' /proc/vmstat) -eq 0 ]]; }
 
-# The fault keeps every non-critical request that is queued, while critical I/O is about.
+# The fault keeps every queued non-critical request, while critical I/O is present.
 check_swapping_out_is_not_withheld() {
   local before reader
   swap_on_disk
@@ -222,7 +222,7 @@ PYTHON
 
 read_16() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
 
-# Nothing but the watchdog ends the reads: the fault keeps them queued.
+# Only the watchdog ends the reads: the fault keeps them queued.
 trip_watchdog() {
   parameter fault_withhold Y
   read_16 env

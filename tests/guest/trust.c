@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Who may become a foreground task, and how many, case by case:
- * trust CASE [ARGUMENT...], as root. Exit status 0 when all is as uapi/fgio.h
- * and docs/trust.md say; else the first difference is printed.
+ * The limits on foreground tasks, case by case: trust CASE [ARGUMENT...], as
+ * root. Exit status 0 when all is as uapi/fgio.h and docs/trust.md say; else the
+ * first difference is printed.
  *
- * What users do is done by actors: processes of theirs that do what they are
- * asked to, one letter at a time, and answer with an error number.
+ * Actors are processes of users: each reads commands, a letter each, and answers
+ * with an error number.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 #include "device_calls.h"
 
-#define SOMEBODY 1234
+#define SECOND_USER 1234
 #define PAGE 4096
 #define PARAMETERS "/sys/module/fgio/parameters/"
 #define COUNTS "/sys/kernel/debug/fgio/trust"
@@ -35,7 +35,7 @@ struct actor {
 	int asks, answers;
 };
 
-/* What an actor may be asked to do. */
+/* The commands of an actor. */
 enum {
 	FOREGROUND = 'f',
 	BACKGROUND = 'b',
@@ -43,7 +43,7 @@ enum {
 	WORD = 'w',
 	NO_WORD = 'W',
 	UNMAP = 'm',
-	BECOME_NOBODY = 'u',
+	BECOME_FIRST_USER = 'u',
 	FORK = 'k',
 	DECLARE = 'd',
 	EXEC = 'e',
@@ -92,7 +92,7 @@ static bool list_is(const char *wanted)
 	return !strcmp(line, wanted);
 }
 
-/* The number behind a word in the line that begins with this; 0 without one. */
+/* The number after a key in the line with this beginning; 0 without one. */
 static unsigned int count(const char *begin, const char *word)
 {
 	FILE *file = fopen(COUNTS, "r");
@@ -204,7 +204,7 @@ static int leave_a_child(void)
 		pause();
 }
 
-/* In memory of all actors: what the next one that is asked to wait does, until it is over. */
+/* In memory of all actors: the next wait, for the actor that is told to wait. */
 static struct {
 	uint32_t words[8];
 	int operation;
@@ -213,7 +213,7 @@ static struct {
 	volatile bool over;
 } *lock;
 
-/* Nobody wakes it. */
+/* No task wakes it. */
 static int wait_for_lock(void)
 {
 	struct timespec time = { .tv_nsec = 300000000 };
@@ -246,8 +246,8 @@ static int act(char asked)
 		return untie();
 	case UNMAP:
 		return unmap_words();
-	case BECOME_NOBODY:
-		return setresuid(NOBODY, NOBODY, NOBODY);
+	case BECOME_FIRST_USER:
+		return setresuid(FIRST_USER, FIRST_USER, FIRST_USER);
 	case DECLARE:
 		return declare();
 	case FORK:
@@ -267,7 +267,7 @@ static void answer(int error)
 		_exit(4);
 }
 
-/* Does what it is asked on its input until that ends. */
+/* Executes the commands on its input until that ends. */
 static void play(void)
 {
 	char asked;
@@ -307,12 +307,12 @@ static void begin_to_play(const int *asks, const int *answers, pid_t parent)
 	end_with(parent);
 	dup2(asks[0], STDIN_FILENO);
 	dup2(answers[1], STDOUT_FILENO);
-	/* Who asks is the only one to hold the other ends. */
+	/* The parent alone holds the other ends. */
 	close_range(3, ~0U, 0);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 }
 
-/* An actor; what it does first is its preparation, as root. */
+/* Starts an actor, which runs its preparation first, as root. */
 static struct actor actor_with(void (*prepare)(const void *), const void *data)
 {
 	int asks[2], answers[2];
@@ -364,69 +364,69 @@ static void slay(const struct actor *actor)
 
 static void case_user_limit(char **arguments)
 {
-	struct actor other = actor_of(SOMEBODY), nobody[4];
+	struct actor other = actor_of(SECOND_USER), first[4];
 	int i;
 
 	(void)arguments;
 	set_parameter("user_foreground_max", "3");
 	for (i = 0; i < 4; i++)
-		nobody[i] = actor_of(NOBODY);
+		first[i] = actor_of(FIRST_USER);
 	for (i = 0; i < 3; i++)
-		CHECK("within the limit", !ask(&nobody[i], FOREGROUND));
-	CHECK("as before", !ask(&nobody[0], FOREGROUND));
-	CHECK("beyond it", ask(&nobody[3], FOREGROUND) == EDQUOT);
-	CHECK("by a word", ask(&nobody[3], WORD) == EDQUOT);
-	CHECK("no trace", get_tag(nobody[3].pid) == FGIO_TAG_NONE && threads_of(NOBODY) == 3);
-	CHECK("background is free", !ask(&nobody[3], BACKGROUND));
-	CHECK("and no way in", ask(&nobody[3], FOREGROUND) == EDQUOT);
+		CHECK("within the limit", !ask(&first[i], FOREGROUND));
+	CHECK("as before", !ask(&first[0], FOREGROUND));
+	CHECK("beyond it", ask(&first[3], FOREGROUND) == EDQUOT);
+	CHECK("by a word", ask(&first[3], WORD) == EDQUOT);
+	CHECK("no trace", get_tag(first[3].pid) == FGIO_TAG_NONE && threads_of(FIRST_USER) == 3);
+	CHECK("background is free", !ask(&first[3], BACKGROUND));
+	CHECK("and no way in", ask(&first[3], FOREGROUND) == EDQUOT);
 	CHECK("another user's limit", !ask(&other, FOREGROUND));
-	CHECK("counts", foreground_of(NOBODY) == 3 && threads_of(NOBODY) == 4);
+	CHECK("counts", foreground_of(FIRST_USER) == 3 && threads_of(FIRST_USER) == 4);
 
-	CHECK("gives its place up", !ask(&nobody[0], BACKGROUND));
-	CHECK("room", !ask(&nobody[3], FOREGROUND));
-	CHECK("no room", ask(&nobody[0], FOREGROUND) == EDQUOT);
-	CHECK("gives its place up", !ask(&nobody[3], NO_TAG));
-	CHECK("room", !ask(&nobody[0], FOREGROUND));
-	slay(&nobody[0]);
-	CHECK("room of the dead", !ask(&nobody[3], FOREGROUND));
-	nobody[0] = actor_of(NOBODY);
-	CHECK("no room", ask(&nobody[0], FOREGROUND) == EDQUOT);
+	CHECK("gives its place up", !ask(&first[0], BACKGROUND));
+	CHECK("room", !ask(&first[3], FOREGROUND));
+	CHECK("no room", ask(&first[0], FOREGROUND) == EDQUOT);
+	CHECK("gives its place up", !ask(&first[3], NO_TAG));
+	CHECK("room", !ask(&first[0], FOREGROUND));
+	slay(&first[0]);
+	CHECK("room of ended threads", !ask(&first[3], FOREGROUND));
+	first[0] = actor_of(FIRST_USER);
+	CHECK("no room", ask(&first[0], FOREGROUND) == EDQUOT);
 	/* The control: it is the limit that refuses. */
 	set_parameter("user_foreground_max", "4");
-	CHECK("room", !ask(&nobody[0], FOREGROUND));
+	CHECK("room", !ask(&first[0], FOREGROUND));
 	set_parameter("user_foreground_max", "0");
-	CHECK("who is, stays", get_tag(nobody[0].pid) == FGIO_TAG_FOREGROUND);
-	CHECK("nobody is new", !ask(&nobody[0], NO_TAG) && ask(&nobody[0], WORD) == EDQUOT);
+	CHECK("foreground threads stay", get_tag(first[0].pid) == FGIO_TAG_FOREGROUND);
+	CHECK("no new ones", !ask(&first[0], NO_TAG) && ask(&first[0], WORD) == EDQUOT);
 	for (i = 0; i < 4; i++)
-		end(&nobody[i]);
+		end(&first[i]);
 	end(&other);
 	nothing_is_left();
 }
 
 static void case_words_count(char **arguments)
 {
-	struct actor one = actor_of(NOBODY), two = actor_of(NOBODY);
+	struct actor one = actor_of(FIRST_USER), two = actor_of(FIRST_USER);
 
 	(void)arguments;
 	set_parameter("user_foreground_max", "1");
 	CHECK("a word", !ask(&one, WORD));
 	CHECK("counts as foreground", ask(&two, FOREGROUND) == EDQUOT);
-	CHECK("with a tag no more", !ask(&one, FOREGROUND) && foreground_of(NOBODY) == 1);
+	CHECK("with a tag no more", !ask(&one, FOREGROUND) && foreground_of(FIRST_USER) == 1);
 	CHECK("the tag alone", !ask(&one, NO_WORD) && ask(&two, WORD) == EDQUOT);
 	CHECK("the word alone", !ask(&one, WORD) && !ask(&one, NO_TAG));
 	CHECK("still one", ask(&two, WORD) == EDQUOT);
 	CHECK("background with a word", !ask(&one, BACKGROUND) && ask(&two, WORD) == EDQUOT);
-	CHECK("gone with its memory", !ask(&one, UNMAP) && foreground_of(NOBODY) == 0);
+	CHECK("gone with its memory", !ask(&one, UNMAP) && foreground_of(FIRST_USER) == 0);
 	CHECK("room", !ask(&two, WORD));
 	CHECK("no room", ask(&one, WORD) == EDQUOT && ask(&one, FOREGROUND) == EDQUOT);
 	end(&two);
 	CHECK("room", !ask(&one, WORD));
-	CHECK("execve unties", !ask(&one, EXEC) && foreground_of(NOBODY) == 0);
+	CHECK("execve unties", !ask(&one, EXEC) && foreground_of(FIRST_USER) == 0);
 	end(&one);
 	nothing_is_left();
 }
 
-static void become_nice_somebody(const void *unused)
+static void become_nice_user(const void *unused)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
@@ -438,15 +438,15 @@ static void become_nice_somebody(const void *unused)
 
 	(void)unused;
 	CHECK("keep", !prctl(PR_SET_KEEPCAPS, 1));
-	become(SOMEBODY);
+	become(SECOND_USER);
 	CHECK("capabilities", !syscall(SYS_capset, &header, data));
 }
 
-/* The privileged are bound by nothing, but use up what the others may have. */
+/* No limit holds for privileged callers, but their threads count. */
 static void case_privileged(char **arguments)
 {
-	struct actor nice = actor_with(become_nice_somebody, NULL);
-	struct actor one = actor_of(NOBODY), two = actor_of(NOBODY), three = actor_of(NOBODY);
+	struct actor nice = actor_with(become_nice_user, NULL);
+	struct actor one = actor_of(FIRST_USER), two = actor_of(FIRST_USER), three = actor_of(FIRST_USER);
 
 	(void)arguments;
 	set_parameter("user_foreground_max", "1");
@@ -454,13 +454,13 @@ static void case_privileged(char **arguments)
 	CHECK("CAP_SYS_NICE", !ask(&nice, FOREGROUND) && !ask(&nice, WORD));
 	CHECK("root tags", !set_tag(one.pid, FGIO_TAG_FOREGROUND));
 	CHECK("beyond the limit", !set_tag(two.pid, FGIO_TAG_FOREGROUND));
-	CHECK("they count", foreground_of(NOBODY) == 2);
+	CHECK("they count", foreground_of(FIRST_USER) == 2);
 	CHECK("no word on top, as it would stay", ask(&one, WORD) == EACCES);
 	set_parameter("foreground_cgroups", "any");
-	CHECK("a word on top", !ask(&one, WORD) && foreground_of(NOBODY) == 2);
+	CHECK("a word on top", !ask(&one, WORD) && foreground_of(FIRST_USER) == 2);
 	CHECK("not for another", ask(&three, FOREGROUND) == EDQUOT);
 	CHECK("root clears", !set_tag(one.pid, FGIO_TAG_NONE));
-	CHECK("the word still counts", foreground_of(NOBODY) == 2);
+	CHECK("the word still counts", foreground_of(FIRST_USER) == 2);
 	CHECK("root clears", !set_tag(two.pid, FGIO_TAG_NONE));
 	CHECK("not for another", ask(&three, FOREGROUND) == EDQUOT);
 	end(&one);
@@ -471,28 +471,28 @@ static void case_privileged(char **arguments)
 	nothing_is_left();
 }
 
-/* A user takes half of the table at most: MAX is the module's tags_max. */
+/* A user takes half of the table at most; MAX is the module's tags_max. */
 static void case_table_has_room(char **arguments)
 {
 	unsigned int max = (unsigned int)atoi(arguments[0]), i;
-	struct actor nobody[16], other = actor_of(SOMEBODY);
+	struct actor first[16], other = actor_of(SECOND_USER);
 
 	CHECK("tags_max", info().tags_max == max && max < 16);
 	for (i = 0; i < max; i++) {
-		nobody[i] = actor_of(NOBODY);
-		CHECK("half", ask(&nobody[i], BACKGROUND) == (i < max / 2 ? 0 : EDQUOT));
+		first[i] = actor_of(FIRST_USER);
+		CHECK("half", ask(&first[i], BACKGROUND) == (i < max / 2 ? 0 : EDQUOT));
 	}
 	CHECK("another user", !ask(&other, FOREGROUND));
 	for (i = max / 2; i < max - 1; i++)
-		CHECK("root", !set_tag(nobody[i].pid, FGIO_TAG_BACKGROUND));
+		CHECK("root", !set_tag(first[i].pid, FGIO_TAG_BACKGROUND));
 	CHECK("all of it", info().tags == max);
 	for (i = 0; i < max; i++)
-		end(&nobody[i]);
+		end(&first[i]);
 	end(&other);
 	nothing_is_left();
 }
 
-/* --- what becomes of a thread --- */
+/* --- the life of a thread --- */
 
 static void case_setuid(char **arguments)
 {
@@ -501,20 +501,20 @@ static void case_setuid(char **arguments)
 
 	(void)arguments;
 	CHECK("root's", !ask(&one, FOREGROUND) && foreground_of(root) == 1);
-	CHECK("setuid", !ask(&one, BECOME_NOBODY));
-	CHECK("still root's", foreground_of(root) == 1 && foreground_of(NOBODY) == 0);
+	CHECK("setuid", !ask(&one, BECOME_FIRST_USER));
+	CHECK("still root's", foreground_of(root) == 1 && foreground_of(FIRST_USER) == 0);
 	CHECK("given back to root", !ask(&one, NO_TAG) && foreground_of(root) == 0);
-	CHECK("nobody's", !ask(&one, FOREGROUND) && foreground_of(NOBODY) == 1);
+	CHECK("the user's", !ask(&one, FOREGROUND) && foreground_of(FIRST_USER) == 1);
 	CHECK("not root's", threads_of(root) == 0);
 
 	CHECK("root's", !ask(&two, BACKGROUND) && threads_of(root) == 1);
-	CHECK("setuid", !ask(&two, BECOME_NOBODY) && threads_of(root) == 1);
+	CHECK("setuid", !ask(&two, BECOME_FIRST_USER) && threads_of(root) == 1);
 	set_parameter("user_foreground_max", "1");
-	CHECK("by nobody's limit", ask(&two, FOREGROUND) == EDQUOT);
-	CHECK("nothing moved", threads_of(root) == 1 && threads_of(NOBODY) == 1);
+	CHECK("by the new user's limit", ask(&two, FOREGROUND) == EDQUOT);
+	CHECK("nothing moved", threads_of(root) == 1 && threads_of(FIRST_USER) == 1);
 	set_parameter("user_foreground_max", "2");
 	CHECK("room", !ask(&two, FOREGROUND));
-	CHECK("all moved", threads_of(root) == 0 && threads_of(NOBODY) == 2);
+	CHECK("all moved", threads_of(root) == 0 && threads_of(FIRST_USER) == 2);
 	slay(&one);
 	slay(&two);
 	nothing_is_left();
@@ -522,40 +522,40 @@ static void case_setuid(char **arguments)
 
 static void case_fork_and_execve(char **arguments)
 {
-	struct actor one = actor_of(NOBODY);
+	struct actor one = actor_of(FIRST_USER);
 
 	(void)arguments;
 	CHECK("tag", !ask(&one, FOREGROUND));
-	CHECK("a child has none", !ask(&one, FORK) && threads_of(NOBODY) == 1);
-	CHECK("execve keeps it", !ask(&one, EXEC) && foreground_of(NOBODY) == 1);
-	CHECK("once", !ask(&one, FOREGROUND) && foreground_of(NOBODY) == 1);
+	CHECK("a child has none", !ask(&one, FORK) && threads_of(FIRST_USER) == 1);
+	CHECK("execve keeps it", !ask(&one, EXEC) && foreground_of(FIRST_USER) == 1);
+	CHECK("once", !ask(&one, FOREGROUND) && foreground_of(FIRST_USER) == 1);
 	end(&one);
 	nothing_is_left();
 }
 
 /* --- user namespaces --- */
 
-/* A namespace of nobody's, in which the actor is root, with all capabilities. */
+/* A namespace of the first user, in which the actor is root, with all capabilities. */
 static void enter_own_namespace(const void *unused)
 {
 	char line[64];
 
 	(void)unused;
-	become(NOBODY);
-	/* What changed its user id may not be looked at, nor may its maps be set. */
+	become(FIRST_USER);
+	/* A process that changed its user id is not dumpable: its maps cannot be set. */
 	CHECK("dumpable", !prctl(PR_SET_DUMPABLE, 1));
 	CHECK("unshare", !unshare(CLONE_NEWUSER));
-	snprintf(line, sizeof(line), "0 %d 1\n", NOBODY);
+	snprintf(line, sizeof(line), "0 %d 1\n", FIRST_USER);
 	write_file("/proc/self/uid_map", line);
 }
 
-/* Waits for a map of many users, which an administrator gives, and becomes the fifth. */
+/* Waits for a map of ten users, which an administrator sets, and becomes the fifth. */
 static void enter_wide_namespace(const void *unused)
 {
 	int tries;
 
 	(void)unused;
-	become(NOBODY);
+	become(FIRST_USER);
 	CHECK("dumpable", !prctl(PR_SET_DUMPABLE, 1));
 	CHECK("unshare", !unshare(CLONE_NEWUSER));
 	answer(0);
@@ -575,11 +575,11 @@ static void case_user_namespace(char **arguments)
 	write_file(path, "0 100000 10\n");
 	CHECK("another user", !hear(&wide));
 	set_parameter("user_foreground_max", "1");
-	CHECK("root there", !ask(&inside, FOREGROUND) && foreground_of(NOBODY) == 1);
+	CHECK("root there", !ask(&inside, FOREGROUND) && foreground_of(FIRST_USER) == 1);
 	CHECK("another user, the same account", ask(&wide, FOREGROUND) == EDQUOT);
 	CHECK("a word", ask(&wide, WORD) == EDQUOT);
 	CHECK("room", !ask(&inside, NO_TAG) && !ask(&wide, FOREGROUND));
-	CHECK("not its own", foreground_of(100005) == 0 && foreground_of(NOBODY) == 1);
+	CHECK("not its own", foreground_of(100005) == 0 && foreground_of(FIRST_USER) == 1);
 	CHECK("no capability of ours", ask(&inside, FOREGROUND) == EDQUOT);
 	set_parameter("foreground_cgroups", "/not/there");
 	CHECK("nor here", ask(&inside, FOREGROUND) == EACCES);
@@ -601,7 +601,7 @@ static void move(pid_t pid, const char *cgroup)
 
 static struct actor actor_in(const char *cgroup)
 {
-	struct actor actor = actor_of(NOBODY);
+	struct actor actor = actor_of(FIRST_USER);
 
 	move(actor.pid, cgroup);
 	return actor;
@@ -657,7 +657,7 @@ static void case_cgroup_limit(char **arguments)
 	CHECK("elsewhere", !ask(&two, FOREGROUND) && foreground_in("/") == 3);
 	CHECK("given back", !ask(&below, NO_TAG) && foreground_in("/trust/one") == 1);
 	CHECK("room", !ask(&more, FOREGROUND) && ask(&below, FOREGROUND) == EDQUOT);
-	/* Another list counts who is there. */
+	/* A new list counts the threads that exist. */
 	set_parameter("foreground_cgroups", "/trust/two,/trust/one=3");
 	CHECK("counted anew", foreground_in("/trust/one") == 2 && foreground_in("/trust/two") == 1);
 	CHECK("room", !ask(&below, FOREGROUND) && foreground_in("/trust/one") == 3);
@@ -673,7 +673,7 @@ static void case_cgroup_limit(char **arguments)
 	nothing_is_left();
 }
 
-/* A service that begins anew gets a cgroup of the same name: it is listed still. */
+/* A service that restarts gets a cgroup of the same name, which is still listed. */
 static void case_cgroup_made_again(char **arguments)
 {
 	struct actor one;
@@ -692,10 +692,10 @@ static void case_cgroup_made_again(char **arguments)
 	nothing_is_left();
 }
 
-/* However deep it is made: a cgroup is below what it is below. */
+/* At any depth, a cgroup is below its listed ancestor. */
 static void case_deep_cgroup(char **arguments)
 {
-	struct actor deep = actor_of(NOBODY);
+	struct actor deep = actor_of(FIRST_USER);
 	char pid[16];
 	int i;
 
@@ -741,7 +741,7 @@ static void case_wrong_lists(char **arguments)
 /* --- all at once --- */
 
 static volatile int may_end;
-/* Mapped, to be seen across fork(): refusals and grants. */
+/* Mapped, to be shared across fork(): refusals and grants. */
 static unsigned long *outcomes;
 
 static void *come_and_go(void *seed)
@@ -794,13 +794,13 @@ static void *change_lists(void *unused)
 	(void)unused;
 	while (!may_end) {
 		set_parameter("foreground_cgroups", lists[i++ % 4]);
-		CHECK("the limit holds", foreground_of(NOBODY) <= 4);
+		CHECK("the limit holds", foreground_of(FIRST_USER) <= 4);
 		usleep(1000);
 	}
 	return NULL;
 }
 
-/* SECONDS: threads are tagged and die, whole processes too, lists change: then all is zero. */
+/* SECONDS: threads and processes are tagged and exit, lists change; then all counts are zero. */
 static void case_all_at_once(char **arguments)
 {
 	pid_t self = getpid(), children[4];
@@ -815,7 +815,7 @@ static void case_all_at_once(char **arguments)
 		for (i = 0; i < 4; i++) {
 			children[i] = fork();
 			if (!children[i])
-				threads_come_and_go(i % 2 ? NOBODY : SOMEBODY, self);
+				threads_come_and_go(i % 2 ? FIRST_USER : SECOND_USER, self);
 			move(children[i], i < 2 ? "/trust/one" : "/trust/two");
 		}
 		sleep(1);
@@ -835,36 +835,36 @@ static void case_all_at_once(char **arguments)
 
 static void case_declared(char **arguments)
 {
-	struct actor target = actor_of(NOBODY), nobody[4], nice, other;
+	struct actor target = actor_of(FIRST_USER), first[4], nice, other;
 	int i;
 
 	(void)arguments;
 	declared_for = target.pid;
-	nice = actor_with(become_nice_somebody, NULL);
-	other = actor_of(SOMEBODY);
+	nice = actor_with(become_nice_user, NULL);
+	other = actor_of(SECOND_USER);
 	set_parameter("user_foreground_max", "3");
 	for (i = 0; i < 4; i++)
-		nobody[i] = actor_of(NOBODY);
-	CHECK("without foreground tasks", !ask(&nobody[0], DECLARE) && !declaring_of(NOBODY));
+		first[i] = actor_of(FIRST_USER);
+	CHECK("without foreground tasks", !ask(&first[0], DECLARE) && !declaring_of(FIRST_USER));
 	CHECK("now there is one", !set_tag(0, FGIO_TAG_FOREGROUND));
 	for (i = 0; i < 3; i++)
-		CHECK("within the limit", !ask(&nobody[i], DECLARE));
-	CHECK("as before", !ask(&nobody[0], DECLARE) && declaring_of(NOBODY) == 3);
-	CHECK("beyond it", ask(&nobody[3], DECLARE) == EDQUOT && threads_of(NOBODY) == 3);
+		CHECK("within the limit", !ask(&first[i], DECLARE));
+	CHECK("as before", !ask(&first[0], DECLARE) && declaring_of(FIRST_USER) == 3);
+	CHECK("beyond it", ask(&first[3], DECLARE) == EDQUOT && threads_of(FIRST_USER) == 3);
 	CHECK("another user's thread", ask(&other, DECLARE) == EPERM);
-	CHECK("CAP_SYS_NICE", !ask(&nice, DECLARE) && declaring_of(SOMEBODY) == 1);
-	CHECK("as foreground", !ask(&nobody[0], FOREGROUND) && foreground_of(NOBODY) == 1);
-	CHECK("no more", !ask(&nobody[0], NO_TAG) && declaring_of(NOBODY) == 3);
-	slay(&nobody[1]);
-	CHECK("room of the dead", !ask(&nobody[3], DECLARE));
-	nobody[1] = actor_of(NOBODY);
-	CHECK("no room", ask(&nobody[1], DECLARE) == EDQUOT);
+	CHECK("CAP_SYS_NICE", !ask(&nice, DECLARE) && declaring_of(SECOND_USER) == 1);
+	CHECK("as foreground", !ask(&first[0], FOREGROUND) && foreground_of(FIRST_USER) == 1);
+	CHECK("no more", !ask(&first[0], NO_TAG) && declaring_of(FIRST_USER) == 3);
+	slay(&first[1]);
+	CHECK("room of ended threads", !ask(&first[3], DECLARE));
+	first[1] = actor_of(FIRST_USER);
+	CHECK("no room", ask(&first[1], DECLARE) == EDQUOT);
 	/* The control: it is the limit that refuses. */
 	set_parameter("user_foreground_max", "4");
-	CHECK("room", !ask(&nobody[1], DECLARE) && declaring_of(NOBODY) == 4);
+	CHECK("room", !ask(&first[1], DECLARE) && declaring_of(FIRST_USER) == 4);
 	CHECK("no more", !set_tag(0, FGIO_TAG_NONE));
 	for (i = 0; i < 4; i++)
-		end(&nobody[i]);
+		end(&first[i]);
 	end(&other);
 	end(&nice);
 	end(&target);
@@ -919,16 +919,16 @@ static bool tag_ending_thread(unsigned int spin)
 }
 
 /*
- * SECONDS, as nobody, with fgio_trust_claim() stretched by STRETCH_NS: the module looks
- * whether the thread ends, claims its place, and makes its entry. The control: some
- * threads ended in that time, which an answer says that comes after it and is an error.
+ * SECONDS, as the first user, with fgio_trust_claim() stretched by STRETCH_NS: the module
+ * checks whether the thread exits, claims its place, and makes its entry. The control: some
+ * threads ended in between, which a late answer with an error shows.
  */
 static void case_tagged_while_ending(char **arguments)
 {
 	unsigned long long end_ns = now_ns() + (unsigned long long)atoi(arguments[0]) * 1000000000;
 	unsigned int rounds, late = 0;
 
-	become(NOBODY);
+	become(FIRST_USER);
 	for (rounds = 0; now_ns() < end_ns; rounds++)
 		late += tag_ending_thread((unsigned int)rand() % 3000);
 	printf("%u threads, %u ended in between\n", rounds, late);
@@ -940,7 +940,7 @@ static void case_tagged_while_ending(char **arguments)
 
 enum { MUTEX, RWLOCK, ROBUST_MUTEX, PI_MUTEX, SHAPES };
 
-/* glibc's, as a thread leaves them that has taken them while others wait. */
+/* glibc's locks, as a thread leaves them after it took them while others wait. */
 static void forge_lock(int shape, pid_t owner)
 {
 	memset(lock, 0, sizeof(*lock));
@@ -1002,9 +1002,9 @@ static void case_shared_words(char **arguments)
 	(void)arguments;
 	lock = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK("memory", lock != MAP_FAILED);
-	mine = actor_of(SOMEBODY);
-	waiter = actor_of(SOMEBODY);
-	strangers = actor_of(NOBODY);
+	mine = actor_of(SECOND_USER);
+	waiter = actor_of(SECOND_USER);
+	strangers = actor_of(FIRST_USER);
 	privileged = actor_with(become_user, &root);
 	CHECK("tag", !ask(&waiter, FOREGROUND) && !ask(&privileged, FOREGROUND));
 	for (shape = 0; shape < SHAPES; shape++) {

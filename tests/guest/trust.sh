@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Who may become a foreground task, and how many: limits of users and cgroups, the list of cgroups,
-# and the ways around them that an unprivileged user would try.
+# Limits on foreground tasks: of users and cgroups, the list of cgroups, and the ways around them that
+# an unprivileged user would try.
 # shellcheck shell=bash disable=SC2154
 
-# As they come. Following waits is of no interest here, and slow to switch on and off.
+# The defaults. Waits are not followed here: that is slow to switch on and off.
 reset_limits() {
   local each
   need_fgio
@@ -47,14 +47,14 @@ check_tagged_while_ending() {
   [[ $(cat /sys/kernel/debug/fgio/trust) != *user* ]] || fail "counts do not return to zero"
 }
 
-# Its control is in it: a user's own threads are boosted by the same words, all threads by root's.
+# With its control: a user's own threads are boosted by the same shared words, all threads by root's.
 check_shared_words_name_no_strangers() {
   reset_limits
   parameter user Y
   trust shared_words
 }
 
-# Nothing ages here: what is forgotten was pushed out.
+# Nothing ages here: forgotten entries were pushed out.
 with_history() { # COMMAND...
   load_fgio journal=N io=N pagecache=N helper_window_ms=60000
   "$@"
@@ -95,26 +95,26 @@ check_limits_given_at_load() {
   load_fgio
 }
 
-read_as_nobody() { # PRIORITY
+read_as_unprivileged() { # PRIORITY
   trust with_priority 65534 "$1" \
     "dd if=/dev/$DISK of=/dev/null bs=4k count=16 iflag=direct status=none"
 }
 
-# Everybody may choose best-effort level 0; the administrator may say that it counts for nothing.
+# Every user may choose best-effort level 0; the administrator may switch its effect off.
 check_priority_is_no_way_around_the_list() {
   reset_limits
   make_null guarded size=64
   chmod 0666 "/dev/$DISK"
   use fgio
-  expect_critical read_as_nobody 0x4000
-  expect_noncritical read_as_nobody 0x4004
+  expect_critical read_as_unprivileged 0x4000
+  expect_noncritical read_as_unprivileged 0x4004
   parameter foreground_cgroups /not/there
-  expect_noncritical read_as_nobody 0x4000
+  expect_noncritical read_as_unprivileged 0x4000
   expect_critical ionice -c1 dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none
   parameter foreground_cgroups any
-  expect_critical read_as_nobody 0x4000
+  expect_critical read_as_unprivileged 0x4000
   parameter foreground_ioprio N
-  expect_noncritical read_as_nobody 0x4000
+  expect_noncritical read_as_unprivileged 0x4000
   remove_null guarded
 }
 
@@ -125,12 +125,12 @@ check_marks_cannot_be_forged() {
   make_null guarded size=64
   chmod 0666 "/dev/$DISK"
   use fgio
-  expect_noncritical read_as_nobody 0x5004
+  expect_noncritical read_as_unprivileged 0x5004
   expect_noncritical tagged background trust with_priority 0 0x5004 \
     "dd if=/dev/$DISK of=/dev/null bs=4k count=16 iflag=direct status=none"
-  expect_critical read_as_nobody 0x4800
+  expect_critical read_as_unprivileged 0x4800
   parameter stamp N
-  expect_noncritical read_as_nobody 0x5004
+  expect_noncritical read_as_unprivileged 0x5004
   parameter stamp Y
   remove_null guarded
 }
@@ -146,7 +146,7 @@ change_limits_for_ever() {
   done
 }
 
-check_fuzzed_by_nobody() {
+check_fuzzed_by_an_unprivileged_user() {
   local critical
   load_fgio
   make_null fuzzed size=64
@@ -166,7 +166,7 @@ check_fuzzed_by_nobody() {
   load_fgio
 }
 
-# The control of the check before: with a file that everybody may write it ends otherwise.
+# The control of the check before: with a file that every user may write it ends otherwise.
 check_fuzzer_finds_a_hole() {
   load_fgio
   make_null fuzzed size=64
@@ -175,7 +175,7 @@ check_fuzzer_finds_a_hole() {
   ! fuzz_device "$FUZZ_SEED" 1000 "/dev/$DISK" >"$WORK/said" || fail "it saw nothing"
   grep /sys/module/fgio/parameters/ "$WORK/said" || fail "it saw something else: $(<"$WORK/said")"
   use none
-  # The victim ends after who watched it.
+  # The victim ends after the fuzzer.
   wait_for "its files to be closed" unload_fgio
   remove_null fuzzed
   load_fgio

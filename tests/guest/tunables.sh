@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# queue/iosched/: values, ranges, errors; what lasts; and wbt, which fgio switches off.
+# queue/iosched/: values, ranges, errors, lifetime; and wbt, which fgio switches off.
 # shellcheck shell=bash disable=SC2154
 
 refused() { # MESSAGE NAME VALUE
@@ -25,7 +25,7 @@ expect_range() { # NAME DEFAULT LEAST MOST
   refused "Invalid argument" "$name" "5 6"
   refused "Invalid argument" "$name" "1.5"
   refused "Invalid argument" "$name" ""
-  [[ $(<"$file") == $((least + 1)) ]] || fail "$name changed by what it refused"
+  [[ $(<"$file") == $((least + 1)) ]] || fail "$name changed by a refused value"
 }
 
 check_tunables() {
@@ -41,10 +41,10 @@ check_tunables() {
   [[ $(<"/sys/block/$DISK/queue/iosched/version") == "$(</sys/module/fgio/version)" ]] ||
     fail "two versions"
   ! (echo 1 >"/sys/block/$DISK/queue/iosched/version") 2>/dev/null || fail "version is writable"
-  # Nobody but root.
+  # Root alone.
   ! setpriv --reuid 65534 --clear-groups sh -c \
     "echo 2 >/sys/block/$DISK/queue/iosched/critical_slots" 2>/dev/null ||
-    fail "everybody may write"
+    fail "any user may write"
   # Values belong to one disk, and end with the elevator.
   make_null tunables2 size=64
   use fgio

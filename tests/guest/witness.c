@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Watches the processes of a program come and go, and what class the kernel has for each:
+ * Watches the processes of a program, and the class that the kernel has for each:
  *
  *	witness COMMAND MS	looks every MS, until SIGTERM
  *

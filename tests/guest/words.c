@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Section words of /dev/fgio, case by case: words CASE [ARGUMENT...]
+ * Thread flags of /dev/fgio, case by case: words CASE [ARGUMENT...]
  * Exit status 0 when all is as uapi/fgio.h says; else the first difference is
  * printed.
  */
@@ -52,7 +52,7 @@ static int open_device(void)
 	return file;
 }
 
-/* Maps a page and ties the calling thread to its first word. */
+/* Maps a page and ties the calling thread to its first flag. */
 static struct fgio_word *tied_word(void)
 {
 	struct fgio_word *words = map(device, PAGE);
@@ -127,7 +127,7 @@ static void case_wrong_slots(char **arguments)
 	FAILS_WITH(EINVAL, set_word(device, 0, 0));
 }
 
-/* A child has no map: the address is nothing there. */
+/* A child has no map: the address is invalid there. */
 static struct fgio_word *parents;
 
 static void tie_to_parents(void)
@@ -164,7 +164,7 @@ static void case_word_by_address(char **arguments)
 	FAILS_WITH(EINVAL, tie_word(device, words + WORDS_OF_A_PAGE + 1));
 }
 
-/* --- what counts --- */
+/* --- precedence --- */
 
 static void case_word_before_tag(char **arguments)
 {
@@ -213,7 +213,7 @@ static void case_word_of_another_file(char **arguments)
 	CHECK("unmap", !munmap(others, PAGE) && get_tag(0) == FGIO_TAG_NONE);
 }
 
-/* CLASS DEVICE: reads from it, with CLASS in the thread's word. */
+/* CLASS DEVICE: reads from it, with CLASS in the thread's flag. */
 static void case_read(char **arguments)
 {
 	int file = open(arguments[1], O_RDONLY | O_DIRECT), i;
@@ -226,7 +226,7 @@ static void case_read(char **arguments)
 		CHECK("read", pread(file, buffer, PAGE, (off_t)i * 8 * PAGE) == PAGE);
 }
 
-/* --- what becomes of a word --- */
+/* --- the life of a flag --- */
 
 static struct fgio_word *parents;
 
@@ -349,7 +349,7 @@ static void case_any_user(char **arguments)
 
 	(void)arguments;
 	limit_locked_memory(2 * PAGE);
-	become(NOBODY);
+	become(FIRST_USER);
 	device = open_device();
 	tied_word()->class = FGIO_TAG_FOREGROUND;
 	CHECK("foreground", get_tag(0) == FGIO_TAG_FOREGROUND);
@@ -366,7 +366,7 @@ static void case_any_user(char **arguments)
 
 static volatile int may_end;
 
-/* Writes whatever into the words of a file, which others map and tie. */
+/* Writes random values into the flags of a file, which others map and tie. */
 static void *scribbler(void *words)
 {
 	unsigned int seed = 1, i;

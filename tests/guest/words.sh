@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Section words: the map of /dev/fgio, what counts, what becomes of words, and their I/O.
+# Thread flags: the map of /dev/fgio, precedence, lifetime, and the class of I/O.
 # shellcheck shell=bash disable=SC2154
 
 check_word_maps() { need_fgio && words wrong_maps && words protection; }

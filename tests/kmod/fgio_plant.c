@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One mistake, made when the module is loaded: a debug kernel that says nothing
- * about it would say nothing about fgio's either.
+ * Makes one mistake when the module is loaded: a debug kernel that does not report
+ * it would not report fgio's either.
  */
 #include <linux/compiler.h>
 #include <linux/module.h>
@@ -67,7 +67,7 @@ static void use_after_free(void)
 
 	OPTIMIZER_HIDE_VAR(gone);
 	kfree(memory);
-	/* A debug kernel alone may do this: elsewhere it reads what is somebody else's by now. */
+	/* On a debug kernel alone: elsewhere the memory may have a new owner by now. */
 	if (IS_ENABLED(CONFIG_KASAN) && gone)
 		(void)READ_ONCE(*gone);
 }

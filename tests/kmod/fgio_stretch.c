@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stretches a window for tests: a function of the kernel or of a module takes
- * longer from its beginning on. Nothing else changes, unless it is to begin by
- * clearing a variable: that is the order in which its caller would have cleared
- * the variable before the call, not after it.
+ * Stretches a window for tests: a function of the kernel or of a module is delayed
+ * at its beginning. It can also clear a variable there, as if the caller had
+ * cleared it before the call, not after it.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>

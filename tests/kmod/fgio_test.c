@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locks of every kind that the kernel has, for tests: a task takes one, reads
+ * Kernel locks of each kind that fgio follows, for tests: a task takes one, reads
  * from a file, and releases it.
  */
 #include <linux/file.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tests ask of fgio_test.ko, through /dev/fgio_test. */
+/* The calls of fgio_test.ko, through /dev/fgio_test. */
 #ifndef FGIO_TEST_H
 #define FGIO_TEST_H
 
@@ -23,9 +23,9 @@ enum fgio_test_lock {
  * struct fgio_test_hold - take a lock, do I/O, release the lock
  * @lock: enum fgio_test_lock
  * @fd: file to read from while the lock is held; -1 to read nothing
- * @offset: where
- * @buffer: user address of where to read to
- * @bytes: how much
+ * @offset: in the file, in bytes
+ * @buffer: user address of the memory to read to
+ * @bytes: length of the read
  * @reserved: zero
  */
 struct fgio_test_hold {
@@ -37,7 +37,7 @@ struct fgio_test_hold {
 	__u32 reserved;
 };
 
-/* Returns what was read in bytes. */
+/* Returns the bytes that were read. */
 #define FGIO_TEST_HOLD _IOW(0xF7, 0, struct fgio_test_hold)
 
 /* Writes to the file instead, through the page cache and without a lock. */

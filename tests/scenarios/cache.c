@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-/* Dirty pages: who fills the cache, and who has to wait for room in it. */
+/* Dirty pages: background writers fill the cache, the foreground waits for room in it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "scenario.h"
 
-/* Much more than the kernel lets be dirty, with all fillers together. */
+/* All fillers together: far beyond the kernel's dirty limit. */
 #define PAGES_FILLED 16384
 #define PAGES_HELD 512
 #define PAGES_WRITTEN 1024

@@ -89,7 +89,7 @@ static void cut_off(unsigned int round)
 	NEED(!ftruncate(file, (off_t)page_of(round) * BLOCK + 100));
 }
 
-/* From the end to the begin, since each round cuts off what is behind. */
+/* From the end to the begin, since each round cuts off the pages behind. */
 static void write_back_from_end(unsigned int round)
 {
 	write_back_page(rounds() - round);

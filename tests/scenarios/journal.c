@@ -179,7 +179,7 @@ static uint32_t number_at(off_t place)
 	return le32toh(number);
 }
 
-/* Where on the disk an inode is, from the superblock and its group's entry. */
+/* The place of an inode on the disk, from the superblock and its group's entry. */
 static off_t place_of_inode(unsigned long inode)
 {
 	uint32_t in_group = number_at(SUPERBLOCK + 0x28);

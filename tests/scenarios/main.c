@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Runs one scenario under one condition and says how long its foreground
+ * Runs one scenario under one condition and prints how long its foreground
  * waited:
  *
  *	scenarios list                       name, group, switches off, title
  *	scenarios run NAME load|floor [N]    "us" and the time of each round
  *	scenarios service                    "us": one I/O at a time, the mean
- *	scenarios stay                       is a foreground task, and no more
- *	scenarios settle                     until all hooks are as they stay
+ *	scenarios stay                       is an idle foreground task
+ *	scenarios settle                     waits until all hooks are attached
  *
  * Files are in $FILES, a file system on $FILES_ON, which is the disk, $DISK, or
  * on top of it. With "floor", nothing but the scenario's own tasks uses the
- * disk. With $STOCK, fgio is not there; $FOREGROUND_PRIORITY and
- * $BACKGROUND_PRIORITY, each "CLASS,LEVEL" or nothing, are I/O priorities, which
- * is all that other schedulers can be told.
+ * disk. With $STOCK, fgio is not loaded; $FOREGROUND_PRIORITY and
+ * $BACKGROUND_PRIORITY, each "CLASS,LEVEL" or empty, are I/O priorities for the
+ * other schedulers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -185,7 +185,7 @@ unsigned int rounds(void)
 	return round_count;
 }
 
-/* Without fgio, nobody is there to be told. */
+/* Without fgio there is no device to call. */
 static bool is_stock(void)
 {
 	return device < 0;
@@ -210,7 +210,7 @@ void hint_end(void)
 
 /* ---- load ---- */
 
-/* The calling thread's; from the environment: "CLASS,LEVEL", or nothing. */
+/* Sets the calling thread's I/O priority from the environment: "CLASS,LEVEL", or empty. */
 static void set_priority(const char *name)
 {
 	const char *text = getenv(name);
@@ -314,8 +314,8 @@ static void begin_flood(void)
 }
 
 /*
- * What else the foreground does: its I/O keeps background I/O restrained, as
- * in any busy database.
+ * Further foreground I/O, which keeps background I/O restrained, as in a busy
+ * database.
  */
 static void begin_reader(void)
 {
@@ -401,7 +401,7 @@ static void *background_task(void *argument)
 	return NULL;
 }
 
-/* Uninterruptibly; or at all, where @anyhow. */
+/* Whether a task sleeps uninterruptibly; with @anyhow: in any way. */
 static bool is_asleep(pid_t tid, bool anyhow)
 {
 	char name[64], text[512], *state;
@@ -469,7 +469,7 @@ static uint64_t one_round(unsigned int round, pid_t journal)
 	if (chosen->before)
 		chosen->before(round);
 	control->foreground = TURN_SOON;
-	/* It looks for its turn more often from now on. */
+	/* The foreground polls for its turn more often from now on. */
 	pause_us(600);
 	for (i = 0; in_use(i); i++) {
 		struct background *background = &control->background[i];
@@ -513,7 +513,7 @@ static void in_own_folder(void)
 	NEED(!mkdir(name, 0700) && !chdir(name));
 }
 
-/* What a debug kernel may take longer. */
+/* The factor by which a debug kernel may be slower. */
 static unsigned int slowness(void)
 {
 	const char *text = getenv("LAB_SLOWNESS");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * What a scenario is, and what main.c gives it.
+ * A scenario, and the functions that main.c gives it.
  *
  * A scenario has a foreground task that does one thing, and background tasks
- * that got in its way just before. A round goes like this: before() runs, the
- * background tasks begin one after the other, each when the one before it
- * sleeps in the kernel, and then the foreground begins. What it took is the
- * result of the round. A scenario never lets its foreground wait for anything
- * but the thing that it is about: tasks are started by polling.
+ * that got in its way just before. In a round, before() runs, the background
+ * tasks begin one after the other, each when the one before it sleeps in the
+ * kernel, and then the foreground begins. Its time is the result of the round.
+ * The foreground waits for nothing but the thing that the scenario is about:
+ * tasks are started by polling.
  */
 #ifndef SCENARIO_H
 #define SCENARIO_H
@@ -28,24 +28,24 @@ enum flood {
 };
 
 /**
- * struct scenario - one of them
- * @name: as --only and the results know it
+ * struct scenario - one wait of a foreground task
+ * @name: in --only and the results
  * @group: scenarios of a group share a boot
  * @title: for people
  * @off: switches of the module that are off in the control, with commas
  * @flood: background I/O at the device
- * @rounds: how many rounds, the first included, whose result does not count:
- *	it teaches who helps whom
+ * @rounds: number of rounds, with the first, whose result does not count: in it
+ *	fgio learns the wakers
  * @processes: background tasks are processes, not threads of the foreground's
- * @journal: after so many background tasks the journal's thread has to sleep
- *	as well before it goes on; 0: it does not matter
- * @settle_ms: how long the load works before the first round
- * @prepare: while the device is idle
+ * @journal: after this number of background tasks the journal's thread has to
+ *	sleep, too, before the round goes on; 0: the thread does not matter
+ * @settle_ms: time of load before the first round
+ * @prepare: called once, while the device is idle
  * @load: further background load, in a process of its own; does not return
- * @loads: how many such processes
- * @before: at the begin of each round, by a task that nobody waits for
- * @background: what the background tasks do in a round
- * @foreground: what the foreground does in a round
+ * @loads: number of such processes
+ * @before: called at the begin of each round, in a task of its own
+ * @background: the background tasks' part of a round
+ * @foreground: the foreground's part of a round
  */
 struct scenario {
 	const char *name;
@@ -86,7 +86,7 @@ void *buffer(size_t bytes);
 /* The disk itself, for direct I/O beyond the end of the file system. */
 int disk(void);
 
-/* Where on the disk a scenario may read and write a block. */
+/* The place on the disk where a scenario may read and write a block. */
 off_t own_place(unsigned int number);
 
 /* Reads a block of the disk beyond the file system: one I/O. */

@@ -77,7 +77,7 @@ static void hold_mutex(unsigned int round)
 	NEED(!pthread_mutex_unlock(&state->mutex));
 }
 
-/* A read would not stand behind the writes of the flood. */
+/* A write, since a read would overtake the writes of the flood. */
 static void hold_mutex_writing(unsigned int round)
 {
 	NEED(!pthread_mutex_lock(&state->mutex));
@@ -264,9 +264,9 @@ static void await_event(unsigned int round)
 }
 
 /*
- * Who takes a place in the log writes and syncs it with all who commit waiting,
- * as databases do. In each round they wait on a semaphore that nobody raised
- * before: there is no history that tells who will.
+ * A task takes a place in the log, writes and syncs it, while all committing tasks
+ * wait, as in databases. In each round they wait on a new semaphore, so that no
+ * history has its waker.
  */
 #define LOG_ROUNDS 64
 
@@ -349,7 +349,7 @@ const struct scenario user_scenarios[] = {
 	{
 		.name = "log",
 		.group = "user",
-		.title = "POSIX semaphore, posted by who syncs the log that the "
+		.title = "POSIX semaphore, posted by the task that syncs the log that the "
 			 "foreground syncs, too",
 		.off = "boost,commits",
 		.prepare = prepare_log,
@@ -357,7 +357,7 @@ const struct scenario user_scenarios[] = {
 		.background = { write_log_for_all },
 		.foreground = commit,
 	},
-	USER("hint", "eventfd, with an owner hint", prepare_event, send_event,
+	USER("hint", "eventfd, with a declared wait", prepare_event, send_event,
 	     await_event, ),
 	{ 0 },
 };

@@ -12,7 +12,7 @@
 #include "scenario.h"
 
 #define OFF "boost,journal"
-/* Inodes are allocated by so many at once: one buffer holds all or half. */
+/* Inodes are allocated in chunks of this size: one buffer holds all or half. */
 #define INODES_IN_CHUNK 64
 
 static int file[2];

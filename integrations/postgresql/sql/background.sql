@@ -1,4 +1,4 @@
--- What is background by its program or its kind.
+-- Sessions that are background by their program, statements by their kind.
 SET application_name = 'pg_dump';
 SELECT fgio_class();
 SET application_name = 'pg_dump_of_ours';
@@ -7,7 +7,7 @@ SET fgio.background_applications = 'nightly, pg_dump_of_ours ';
 SELECT fgio_class();
 SET application_name = 'nightly';
 SELECT fgio_class();
--- The session's own word is worth more.
+-- The session's own setting overrides it.
 SET fgio.class = 'foreground';
 SELECT fgio_class();
 RESET fgio.class;

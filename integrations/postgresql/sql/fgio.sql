@@ -33,7 +33,7 @@ SELECT pg_sleep(0.01);
 RESET fgio.track_time;
 SELECT foreground_time >= 10 AS timed FROM pg_stat_fgio WHERE pid = pg_backend_pid();
 
--- Only who is allowed to may reset.
+-- A reset needs a privilege.
 CREATE ROLE regress_fgio;
 SET ROLE regress_fgio;
 SELECT count(*) > 0 AS visible FROM pg_stat_fgio;

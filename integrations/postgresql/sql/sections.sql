@@ -1,4 +1,4 @@
--- What a session is while it runs a statement, and between statements.
+-- The class of a session while it runs a statement, and between statements.
 SELECT fgio_class();
 SET fgio.class = 'background';
 SELECT fgio_class();
@@ -77,7 +77,7 @@ BEGIN;
 INSERT INTO regress_fgio_one VALUES (3);
 COMMIT;
 
--- Another session, seen from here: what it is between its statements.
+-- The class of another session between its statements.
 CREATE EXTENSION dblink;
 SELECT dblink_connect('other', 'dbname=' || current_database());
 SELECT pid AS other FROM dblink('other', 'SELECT pg_backend_pid()') AS it(pid int) \gset
@@ -127,7 +127,7 @@ SELECT * FROM dblink_get_result('other', false) AS it(nothing text);
 SELECT regress_fgio_other(:other) AS idle_after_cancel;
 SELECT dblink_disconnect('other');
 
--- What it did is in the sum of the ended sessions.
+-- Its counts are in the sum of the ended sessions.
 SELECT pg_stat_fgio_reset();
 SELECT dblink_connect('other', 'dbname=' || current_database());
 SELECT * FROM dblink('other', 'SELECT fgio_class()') AS it(class text);

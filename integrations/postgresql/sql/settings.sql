@@ -1,4 +1,4 @@
--- The settings and who may change them.
+-- The settings, and the roles that may change them.
 SELECT name, setting, context FROM pg_settings WHERE name LIKE 'fgio.%' ORDER BY name;
 SET fgio.class = 'urgent';
 SET fgio.scope = 'always';

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A program says which of its work requests wait for.
+"""A program marks the work that requests wait for.
 
 fgio, a module for stock Linux kernels, lets the disk I/O of that work overtake all other:
 
@@ -34,7 +34,7 @@ __all__ = [
 _LIBRARY = "libfgio.so.1"
 
 try:
-    # Calls that take nanoseconds keep Python's lock; those that may take longer let go of it.
+    # Calls that take nanoseconds keep Python's lock; those that may take longer release it.
     _quick = ctypes.PyDLL(_LIBRARY)
     _slow = ctypes.CDLL(_LIBRARY)
 except OSError as error:
@@ -101,7 +101,7 @@ _REQUESTS = 1 << 64
 
 
 class Class(enum.IntEnum):
-    """What the work of a thread is worth."""
+    """The class of a thread's work."""
 
     UNDECIDED = 0
     FOREGROUND = 1
@@ -110,7 +110,7 @@ class Class(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Module:
-    """What the module says of the whole system; see struct fgio_status in fgio.h."""
+    """The module's figures of the whole system; see struct fgio_status in fgio.h."""
 
     version: str
     threads: int
@@ -123,10 +123,10 @@ class Module:
 
 @dataclass(frozen=True)
 class Status:
-    """What is known of fgio, and of the calling thread.
+    """The state of fgio, and of the calling thread.
 
     kind: the class by the innermost section of the calling thread
-    sections: how many it is in
+    sections: number of sections that it is in
     without_calls: whether its sections take no system call
     module: None where it is not loaded
     """
@@ -156,7 +156,7 @@ def available() -> bool:
 
 
 class foreground:  # noqa: N801 (used as a function is)
-    """A section on which a request waits."""
+    """A section for which a request waits."""
 
     __slots__ = ()
 
@@ -168,7 +168,7 @@ class foreground:  # noqa: N801 (used as a function is)
 
 
 class background:  # noqa: N801
-    """A section for which nobody waits."""
+    """A section for which no request waits."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class request:  # noqa: N801
 
 
 class waiting_for:  # noqa: N801
-    """Says which thread holds what the calling thread waits for meanwhile.
+    """Declares a wait: names the thread that the calling thread waits for meanwhile.
 
     `thread` is its native id (threading.get_native_id()). For locks whose owner the kernel cannot
     see. Entering raises OSError: no such thread, or one of another user; never without the module.
@@ -218,7 +218,7 @@ class waiting_for:  # noqa: N801
 
 
 def status() -> Status:
-    """What is known of fgio, and of the calling thread. Raises OSError if the device does."""
+    """The state of fgio, and of the calling thread. Raises OSError for errors of the device."""
     raw = _RawStatus()
     _checked(_status(ctypes.byref(raw)))
     module = Module(

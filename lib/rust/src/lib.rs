@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A program says which of its work requests wait for, and fgio, a module for stock Linux kernels,
-//! lets the disk I/O of that work overtake all other.
+//! A program marks the work that requests wait for, and fgio, a module for stock Linux kernels, lets
+//! the disk I/O of that work overtake all other.
 //!
 //! ```
 //! fn answer(id: u64) {
 //!     let _section = fgio::request(id);
-//!     // What is read and written here is critical, and so is what it comes to wait for.
+//!     // I/O that is submitted here is critical, and so is I/O that the thread waits for.
 //! }
 //! # answer(1);
 //! ```
@@ -18,8 +18,8 @@
 //! To begin and end a section takes a few nanoseconds and no system call, but for the first one of
 //! a thread. Where the module is not loaded everything is harmless and costs the same.
 //!
-//! This crate is a cover of libfgio, by its C interface: a thread has one state, whatever languages
-//! the code is written in that runs on it.
+//! This crate wraps libfgio by its C interface: a thread has one state, whatever languages the code
+//! that runs on it is written in.
 
 #![warn(missing_docs)]
 
@@ -66,18 +66,18 @@ mod sys {
     }
 }
 
-/// What the work of a thread is worth.
+/// The class of a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Nothing was said: the thread's tag, then its I/O priority decides.
+    /// Not marked: the thread's tag, then its I/O priority decides.
     Undecided,
     /// A request waits for it.
     Foreground,
-    /// Nobody waits for it.
+    /// No request waits for it.
     Background,
 }
 
-/// What is known of fgio, and of the calling thread.
+/// The state of fgio, and of the calling thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -87,11 +87,11 @@ pub struct Status {
     pub sections: u32,
     /// Whether sections of the calling thread take no system call.
     pub without_calls: bool,
-    /// What the module says, where it is loaded.
+    /// The module's figures, where it is loaded.
     pub module: Option<Module>,
 }
 
-/// What the module says of the whole system.
+/// The module's figures of the whole system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Module {
@@ -99,7 +99,7 @@ pub struct Module {
     pub version: String,
     /// Threads that are tagged or have begun a section.
     pub threads: u32,
-    /// How many there can be.
+    /// The most there can be.
     pub threads_max: u32,
     /// Block device queues that fgio schedules.
     pub queues: u32,
@@ -169,7 +169,7 @@ impl fmt::Debug for Section {
     }
 }
 
-/// Begins a section on which a request waits.
+/// Begins a section for which a request waits.
 ///
 /// ```compile_fail
 /// let section = fgio::foreground();
@@ -181,7 +181,7 @@ pub fn foreground() -> Section {
     Section::that_ends_by(sys::fgio_foreground_end)
 }
 
-/// Begins a section for which nobody waits.
+/// Begins a section for which no request waits.
 pub fn background() -> Section {
     // SAFETY: it takes nothing.
     unsafe { sys::fgio_background_begin() };
@@ -195,8 +195,8 @@ pub fn request(id: u64) -> Section {
     Section::that_ends_by(sys::fgio_request_end)
 }
 
-/// An owner hint, which holds until this is dropped.
-#[must_use = "the hint ends when its guard is dropped"]
+/// A declared wait, which holds until this is dropped.
+#[must_use = "the declared wait ends when its guard is dropped"]
 #[derive(Debug)]
 pub struct Hint {
     thread: OfThisThread,
@@ -209,9 +209,10 @@ impl Drop for Hint {
     }
 }
 
-/// Says which thread (by its thread id) holds what the calling thread is going to wait for.
+/// Declares a wait: names the thread (by its thread id) that the calling thread is going to wait for.
 ///
-/// For locks whose owner the kernel cannot see. A later hint takes the place of an earlier one.
+/// For locks whose owner the kernel cannot see. A later declared wait takes the place of an earlier
+/// one.
 /// This is a system call, and so is its end: only for waits that sleep anyway.
 ///
 /// # Errors
@@ -226,11 +227,11 @@ pub fn wait_for(tid: i32) -> io::Result<Hint> {
     })
 }
 
-/// What is known of fgio, and of the calling thread.
+/// The state of fgio, and of the calling thread.
 ///
 /// # Errors
 ///
-/// What the device answers, if that is an error.
+/// An error of the device.
 pub fn status() -> io::Result<Status> {
     // SAFETY: a number of integers, for which zero is a value.
     let mut raw: sys::Status = unsafe { std::mem::zeroed() };
