@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "base/setting.h"
 #include "block/counters.h"
 #include "block/elevator.h"
 #include "block/lifetime.h"
@@ -157,10 +158,8 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	kfree(tag_set);
 }
 
-static bool hardware_queues = true;
+static bool hardware_queues = FGIO_DEFAULT_hardware_queues;
 module_param(hardware_queues, bool, 0644);
-MODULE_PARM_DESC(hardware_queues,
-		 "queue requests for each hardware queue of a drive that has several and does not rotate, from the next time that it is put under fgio (Y)");
 
 /*
  * The order of requests on a disk that rotates is one for the whole disk, and
