@@ -257,16 +257,8 @@ def compile_object(name: str) -> Path:
     built = paths.BUILD / "guest" / f"{name}.o"
     built.parent.mkdir(parents=True, exist_ok=True)
     # Not -I: the repository's ./new would stand for the standard header of that name.
-    command = [
-        "g++",
-        "-std=c++17",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-iquote",
-        str(paths.ROOT),
-    ]
+    command = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command += ["-iquote", str(paths.ROOT)]
     command += ["-c", "-o", str(built), str(paths.LAB / "guest" / f"{name}.cc")]
     host.run(command, what=f"compiling {name}.cc")
     return built
