@@ -144,7 +144,7 @@ def helpers() -> dict[str, Path]:
 def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
     """What a batch finds in $PAYLOAD: the modules, the scripts, the helper programs."""
     content: dict[str, Path | str] = {}
-    for name in ("fgio.ko", "simdisk.ko"):
+    for name in paths.MODULES:
         module = paths.modules_folder(chosen.release) / name
         if not module.is_file():
             raise host.LabError(f"{module} is missing: run make -C kmod KERNEL={chosen.version}")

@@ -41,26 +41,11 @@ static bool is_changed(const char *name)
 	return false;
 }
 
-/* Tells ftrace that the function may be left out, as by a livepatch. */
-static void after_function(struct kprobe *probe, struct pt_regs *regs,
-			   unsigned long flags)
-{
-}
-
 int fgio_hook_objection(const char *name)
 {
 	if (!strcmp(name, fail_hook))
 		return -EINVAL;
 	return is_changed(name) ? -EPROTOTYPE : 0;
-}
-
-static int register_detour(struct fgio_hook *hook)
-{
-	struct kprobe *probe = &hook->kretprobe.kp;
-
-	probe->pre_handler = hook->detour;
-	probe->post_handler = after_function;
-	return register_kprobe(probe);
 }
 
 static int register_function(struct fgio_hook *hook)
@@ -81,7 +66,7 @@ static int register_symbol(struct fgio_hook *hook, const char *symbol)
 
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.symbol_name = symbol;
-	return hook->detour ? register_detour(hook) : register_function(hook);
+	return register_function(hook);
 }
 
 /*
@@ -196,10 +181,6 @@ static void detach(struct fgio_hook *hook)
 	}
 	if (hook->look) {
 		unregister_ftrace_function(&hook->operations);
-		return;
-	}
-	if (hook->detour) {
-		unregister_kprobe(&hook->kretprobe.kp);
 		return;
 	}
 	detached[detached_count++] = &hook->kretprobe;

@@ -16,12 +16,11 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_USER] = "user",
 	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
 	[FGIO_MECHANISM_BLAME] = "blame",
-	[FGIO_MECHANISM_GATE] = "gate",
 	[FGIO_MECHANISM_COMMITS] = "commits",
 };
 
 static bool mechanisms[FGIO_MECHANISMS] = {
-	true, true, true, true, true, true, false, true,
+	true, true, true, true, true, true, true,
 };
 
 /* NULL while the parameters of the module's command line are set. */
@@ -48,12 +47,6 @@ static void tell(void)
 
 	if (changed)
 		changed();
-}
-
-void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on)
-{
-	WRITE_ONCE(mechanisms[mechanism], on);
-	tell();
 }
 
 static int set_mechanism(const char *text, const struct kernel_param *param)

@@ -237,7 +237,7 @@ static bool may_go(struct bdi_writeback *wb)
  * The file system may wait for locks of pages and for its journal, but not for
  * I/O, except for a slot of the block layer's queue.
  */
-u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
+static u64 write_mapping(struct address_space *mapping, u64 pages)
 {
 	struct writeback_control control = {
 		.sync_mode = WB_SYNC_NONE,
@@ -254,7 +254,7 @@ u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
  * A file of overlayfs has no pages of its own: they belong to the one below,
  * which it keeps as long as it is open.
  */
-struct address_space *fgio_mapping_of_file(const struct file *file)
+static struct address_space *mapping_of_file(const struct file *file)
 {
 	const struct dentry *dentry = file->f_path.dentry;
 	const struct inode *below;
@@ -308,9 +308,9 @@ static u64 write_own(struct bdi_writeback *wb, u64 pages)
 	file = fget(arguments[argument]);
 	if (!file)
 		return 0;
-	mapping = fgio_mapping_of_file(file);
+	mapping = mapping_of_file(file);
 	if (inode_to_bdi(mapping->host) == wb->bdi)
-		written = fgio_write_mapping(mapping, pages);
+		written = write_mapping(mapping, pages);
 	fput(file);
 	return written;
 }
@@ -377,8 +377,7 @@ static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
 	writeback_inodes_sb_nr(sb, pages, WB_REASON_BACKGROUND);
 	written = before - min_t(u64, before, wb_stat_sum(wb, WB_RECLAIMABLE));
 	if (written < pages && sb->s_bdev)
-		fgio_write_mapping(fgio_bdev_mapping(sb->s_bdev),
-				   pages - written);
+		write_mapping(fgio_bdev_mapping(sb->s_bdev), pages - written);
 }
 
 static void get_wb(struct bdi_writeback *wb)
@@ -404,7 +403,7 @@ static void clean(struct work_struct *work)
 	if (inode) {
 		sb = inode->i_sb;
 		if (S_ISBLK(inode->i_mode))
-			fgio_write_mapping(inode->i_mapping, cleaner->pages);
+			write_mapping(inode->i_mapping, cleaner->pages);
 		else
 			write_superblock(cleaner->wb, sb, cleaner->pages);
 		iput(inode);
@@ -547,6 +546,7 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 		return fgio_queues_exist();
 	return fgio_schedules(disk->queue);
 }
+FGIO_EXPORT(fgio_wb_is_ours);
 
 /* The same for all 32-bit system calls of x86. */
 #define COMPAT_IOCTL 54
@@ -575,6 +575,7 @@ bool fgio_may_be_parked(unsigned int flags)
 	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
 	       !is_in_driver() && !fgio_current_is_critical();
 }
+FGIO_EXPORT(fgio_may_be_parked);
 
 /* Only a task itself adds its writer: none comes between the two calls. */
 static bool has_writer(unsigned long pages)

@@ -27,12 +27,12 @@ fn declared() -> BTreeMap<String, String> {
     parameters
 }
 
-/// The C files of the module, in all its folders but that of the lab's disk.
+/// The C files of the module, in all its folders but those of the lab's modules.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("simdisk") {
+        if path.is_dir() && !path.ends_with("simdisk") && !path.ends_with("lab") {
             sources.extend(self::sources(&path));
         } else if path.extension().is_some_and(|extension| extension == "c") {
             sources.push(path);
