@@ -33,6 +33,8 @@ expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$
 clean_up() {
   set +eE
   trap - ERR
+  # First: what it keeps queued has no other end.
+  no_withhold
   ! declare -F tidy >/dev/null || tidy
   local jobs_left
   jobs_left=$(jobs -p)
@@ -69,6 +71,17 @@ stretch() { # FUNCTION MILLISECONDS [VARIABLE]
 
 no_stretch() {
   [[ ! -d /sys/module/fgio_stretch ]] || rmmod fgio_stretch
+}
+
+# A bug of the elevator (kmod/lab/withhold.c): non-critical requests stay queued while no critical one
+# is, until the watchdog trips.
+withhold() {
+  need_fgio
+  insmod "$PAYLOAD/modules/fgio_withhold.ko"
+}
+
+no_withhold() {
+  [[ ! -d /sys/module/fgio_withhold ]] || rmmod fgio_withhold
 }
 
 need_fgio() {

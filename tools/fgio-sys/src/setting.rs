@@ -137,7 +137,7 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 include!(concat!(env!("OUT_DIR"), "/settings.rs"));
 
 /// Settings that serve the tests of the module alone.
-const FOR_TESTS: [&str; 2] = ["fail_hook", "fault_withhold"];
+const FOR_TESTS: [&str; 1] = ["fail_hook"];
 
 /// What is known of the setting `name`.
 pub fn description(name: &str) -> Option<&'static Description> {
