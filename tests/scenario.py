@@ -166,7 +166,8 @@ def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
     from lab.experiments import scenarios
 
     folder = scenarios.test_module(chosen).parent
-    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in ("fgio_test", "fgio_stretch")}
+    names = ("fgio_test", "fgio_stretch", "fgio_unhook")
+    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in names}
 
 
 def results_folder(name: str, version: str) -> Path:

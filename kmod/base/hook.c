@@ -21,14 +21,6 @@ static unsigned int hook_sleepers_max = 4096;
 module_param(hook_sleepers_max, uint, 0444);
 MODULE_PARM_DESC(hook_sleepers_max, "tasks that can be inside a hooked function at once (4096)");
 
-static char *fail_hook = "";
-module_param(fail_hook, charp, 0444);
-MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached");
-
-static bool lone_hooks;
-module_param(lone_hooks, bool, 0444);
-MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
-
 /* The function has other arguments in this kernel than its hook expects. */
 static bool is_changed(const char *name)
 {
@@ -43,8 +35,6 @@ static bool is_changed(const char *name)
 
 int fgio_hook_objection(const char *name)
 {
-	if (!strcmp(name, fail_hook))
-		return -EINVAL;
 	return is_changed(name) ? -EPROTOTYPE : 0;
 }
 
@@ -148,7 +138,7 @@ static void attach(struct fgio_hook *hook)
 	if (hook->fallback && !hook[-1].error)
 		return;
 	hook->error = fgio_hook_objection(hook->name);
-	if (hook->end && !hook->end->attached && !lone_hooks)
+	if (hook->end && !hook->end->attached)
 		hook->error = hook->end->error ?: -ENOENT;
 	else if (!hook->error)
 		hook->error = attach_by_kind(hook);
