@@ -14,10 +14,11 @@
 #include <linux/tracepoint.h>
 
 #include "base/hook.h"
+#include "base/scale.h"
 #include "base/tracepoint.h"
 #include "compat/compat.h"
 
-static unsigned int hook_sleepers_max = 4096;
+static unsigned int hook_sleepers_max = FGIO_HOOK_SLEEPERS_DEFAULT;
 module_param(hook_sleepers_max, uint, 0444);
 MODULE_PARM_DESC(hook_sleepers_max, "tasks that can be inside a hooked function at once (4096)");
 

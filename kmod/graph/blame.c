@@ -14,14 +14,14 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "base/scale.h"
 #include "base/trace.h"
 #include "graph/blame.h"
 
-#define CHAIN_BITS 10
 #define READ_MAX 65536U
 #define CHUNK 16U
 
-static unsigned int blame_entries = 2048;
+static unsigned int blame_entries = FGIO_BLAME_DEFAULT;
 module_param(blame_entries, uint, 0444);
 MODULE_PARM_DESC(blame_entries, "waits of foreground tasks that are kept for blame (2048)");
 
@@ -45,7 +45,7 @@ static struct fgio_chain *chains;
 
 static struct fgio_chain *chain_of(u64 task)
 {
-	return &chains[hash_64(task, CHAIN_BITS)];
+	return &chains[hash_64(task, FGIO_CHAIN_BITS)];
 }
 
 void fgio_blame_chain(const struct fgio_chain *chain)
@@ -185,7 +185,7 @@ int fgio_blame_init(void)
 	get_random_bytes(&object_key, sizeof(object_key));
 	ring_size = clamp(blame_entries, 16U, 1U << 20);
 	ring = vcalloc(ring_size, sizeof(*ring));
-	chains = vcalloc(1U << CHAIN_BITS, sizeof(*chains));
+	chains = vcalloc(1U << FGIO_CHAIN_BITS, sizeof(*chains));
 	if (ring && chains)
 		return 0;
 	fgio_blame_exit();

@@ -20,13 +20,14 @@
 
 #include "base/foreign.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
 #include "graph/wait.h"
 #include "who/foreground.h"
 #include "who/presence.h"
 
-static unsigned int waits_max = 16384;
+static unsigned int waits_max = FGIO_WAITS_DEFAULT;
 module_param(waits_max, uint, 0444);
 MODULE_PARM_DESC(waits_max, "tasks that can wait or be boosted at once (16384)");
 

@@ -41,6 +41,7 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "block/queues.h"
 #include "compat/compat.h"
 #include "core/dirty.h"
@@ -101,13 +102,11 @@ struct writer {
 	bool promoted;
 };
 
-#define BUCKET_BITS 6
-
 /* Taken in a hook, thus raw; a leaf but for the scheduler's own locks. */
 static struct bucket {
 	raw_spinlock_t lock;
 	struct hlist_head writers;
-} buckets[1 << BUCKET_BITS];
+} buckets[1 << FGIO_WRITER_BITS];
 
 /* The number of writers: the module must not go before they end. */
 static atomic_t pending;
@@ -134,7 +133,7 @@ static atomic64_t promoted_writers;
 
 static struct bucket *bucket_of(u64 task)
 {
-	return &buckets[hash_64(task, BUCKET_BITS)];
+	return &buckets[hash_64(task, FGIO_WRITER_BITS)];
 }
 
 static struct writer *find_writer(struct bucket *bucket, u64 task)

@@ -14,13 +14,12 @@
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 
+#include "base/scale.h"
 #include "base/tracepoint.h"
 #include "who/presence.h"
 #include "who/tag.h"
 #include "who/thread_flag.h"
 #include "who/trust.h"
-
-#define TAG_BITS 12
 
 /**
  * struct tag_entry - the tag and the flag of a thread
@@ -48,21 +47,21 @@ struct fresh {
 	struct fgio_account *account;
 };
 
-static DEFINE_HASHTABLE(tags, TAG_BITS);
+static DEFINE_HASHTABLE(tags, FGIO_TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
 unsigned int fgio_tag_entries;
 static struct tracepoint *exit_tracepoint;
 static void (*thread_ends)(void);
 
-static unsigned int tags_max = 65536;
+static unsigned int tags_max = FGIO_TAGS_DEFAULT;
 module_param(tags_max, uint, 0444);
 MODULE_PARM_DESC(tags_max, "threads that can be tagged at once (65536)");
 
 /* Whether any task is in the same bucket of the table. Context: any. */
 static bool may_have_entry(const struct task_struct *task)
 {
-	return !hlist_empty(&tags[hash_min((unsigned long)task, TAG_BITS)]);
+	return !hlist_empty(&tags[hash_min((unsigned long)task, FGIO_TAG_BITS)]);
 }
 
 static struct tag_entry *find_entry(struct task_struct *task)

@@ -25,11 +25,11 @@
 
 #include "base/debug.h"
 #include "base/identity.h"
+#include "base/scale.h"
 #include "compat/compat.h"
 #include "who/tag.h"
 #include "who/trust.h"
 
-#define ACCOUNT_BITS 8
 /* Cgroups below this depth count as their ancestor at this depth. */
 #define LEVEL_MAX 16
 #define USER_FOREGROUND_MOST 1048576
@@ -46,11 +46,11 @@ struct fgio_account {
 	struct fgio_trust_user user;
 };
 
-static DEFINE_HASHTABLE(accounts, ACCOUNT_BITS);
+static DEFINE_HASHTABLE(accounts, FGIO_ACCOUNT_BITS);
 static struct fgio_trust_list listed;
 static struct dentry *counts_file;
 
-static unsigned int user_foreground_max = 4096;
+static unsigned int user_foreground_max = FGIO_USER_FOREGROUND_DEFAULT;
 
 static int set_user_max(const char *text, const struct kernel_param *param)
 {
