@@ -44,10 +44,6 @@ static bool two_classes = FGIO_DEFAULT_queue;
 module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
 __MODULE_PARM_TYPE(queue, "bool");
 
-static bool fault_withhold;
-module_param(fault_withhold, bool, 0644);
-MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
-
 static struct fgio_queue_data *queue_data(struct request_queue *q)
 {
 	return q->elevator->elevator_data;
@@ -376,13 +372,6 @@ void fgio_elevator_remember_target(struct request *rq)
 		fgio_io_target_of_request(target, rq);
 }
 
-/* Simulates a bug that only the watchdog ends. */
-static bool withholds_by_fault(const struct fgio_queue_data *fq)
-{
-	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
-	       !READ_ONCE(fq->queue.own.queued[FGIO_CRITICAL]);
-}
-
 /* A timer that fires later than this may be left to fire in vain. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
@@ -439,8 +428,6 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
-	if (withholds_by_fault(fq))
-		return NULL;
 	if (fgio_queue_sweeps(queue))
 		sweep = look_ahead(fq);
 	request = fgio_queue_next(queue, now_ns, sweep);
@@ -489,8 +476,7 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 
 	if (hw)
 		return fgio_hw_has_work(hw);
-	return (fgio_queue_has_work(&fq->queue) &&
-		!withholds_by_fault(fq)) ||
+	return fgio_queue_has_work(&fq->queue) ||
 	       !list_empty_careful(&fq->unscheduled);
 }
 

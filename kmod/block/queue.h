@@ -22,6 +22,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
+#include "base/scale.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/admission.h"
@@ -81,12 +82,6 @@ struct fgio_slot {
 	bool ioprio_replaced;
 	u16 ioprio;
 };
-
-/*
- * Hash of tasks that sleep for a slot: by task, and by the I/O they will
- * submit.
- */
-#define FGIO_SLEEPER_BITS 6
 
 /**
  * struct fgio_hw - a hardware queue of a device whose requests are queued for

@@ -195,8 +195,11 @@ def script_payload(
     Raises LabError when something of it has not been built.
     """
     is_ours = configuration.loads_fgio
-    need_modules(chosen, "simdisk", *(["fgio"] if is_ours else []))
+    ours = (["fgio"] if is_ours else []) + (["fgio_gate"] if configuration.gate else [])
+    need_modules(chosen, "simdisk", *ours)
     taken = payload(chosen, f"{name}.sh", *files)
+    if configuration.gate:
+        taken["modules/fgio_gate.ko"] = paths.modules_folder(chosen.release) / "fgio_gate.ko"
     taken[f"{name}.env"] = settings(values)
     if is_ours:
         taken["bin/fgio"] = fgio_command()
