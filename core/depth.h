@@ -98,6 +98,7 @@ struct fgio_depth {
 	bool recent; /* in a recent window: critical I/O may come back */
 	struct fgio_chance chance; /* that non-critical I/O is late */
 	struct fgio_rotation rotation;
+	struct fgio_chance flush_chance; /* that a flush is */
 	struct fgio_service_cost cost;
 	/* That of the other mode: recent window, or not. */
 	struct fgio_service_cost aside;

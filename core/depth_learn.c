@@ -246,7 +246,15 @@ static void learn_flush(struct fgio_depth *depth,
 	u64 known_ns = depth->base[seen->kind].known_ns;
 	u64 excess_ns = beyond(seen->took_ns, FLUSH_LATE_FACTOR * known_ns);
 
-	if (seen->quiet || !known_ns || !excess_ns ||
+	if (!known_ns)
+		return;
+	/* A flush of a volume is late as often as any other of its I/Os. */
+	if (seen->quiet) {
+		fgio_chance_learn(&depth->flush_chance, excess_ns > 0);
+		return;
+	}
+	fgio_chance_note(&depth->flush_chance, excess_ns > 0);
+	if (fgio_chance_explains(&depth->flush_chance, CHANCE_CERTAIN) ||
 	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += excess_ns;
