@@ -96,6 +96,7 @@ struct fgio_depth {
 	u8 phase;
 	bool was_harmed;
 	bool recent; /* in a recent window: critical I/O may come back */
+	bool blind; /* a disk: critical I/O has no base latency yet */
 	struct fgio_chance chance; /* that non-critical I/O is late */
 	struct fgio_rotation rotation;
 	struct fgio_chance flush_chance; /* that a flush is */

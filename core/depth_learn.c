@@ -302,6 +302,8 @@ static void learn_sample(struct fgio_depth *depth,
 				     seen->took_ns, now_ns);
 	else
 		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
+	if (seen->critical)
+		depth->blind = depth->rotates && !base->known_ns;
 	if (!base->known_ns)
 		return;
 	slack_ns = fgio_base_latency_slack_ns(base);
@@ -354,6 +356,12 @@ static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->cost.pressed++;
+	/*
+	 * With more of it in the drive, no critical I/O would ever be alone,
+	 * and a disk's cache would be full before any is known to be late.
+	 */
+	if (depth->interval.crowded && depth->blind)
+		return;
 	if (depth->interval.crowded)
 		depth->in_flight_max =
 			(u32)smaller(2ULL * depth->in_flight_max,
