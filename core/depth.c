@@ -67,6 +67,7 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
 
 	depth->critical_kind = fgio_kind_of(sectors, write);
+	depth->came_ns = came_ns;
 	if (!since_ns)
 		return;
 	fgio_store(&depth->quiet_since_ns, 0);
@@ -290,6 +291,10 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 	};
 	depth->work_ns = work_of(depth, sectors);
 	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
+	/* Where both share the drive's places, waiting for one counts. */
+	if (class == FGIO_CRITICAL && depth->came_ns && depth->rotates &&
+	    fgio_saturation_is_on(&depth->saturation))
+		stamp->sent_ns = smaller(depth->came_ns, now_ns);
 	if (class == FGIO_NONCRITICAL)
 		fgio_saturation_spend(&depth->saturation, now_ns);
 }

@@ -123,6 +123,7 @@ struct fgio_depth {
 	struct fgio_arrival arrival;
 
 	u64 retry_ns;
+	u64 came_ns; /* arrival of the critical request that goes next; 0: unknown */
 
 	/* Written by each write dispatched, and by each flush. */
 	struct fgio_flushes flushes;
@@ -199,6 +200,17 @@ static inline bool fgio_depth_probes(const struct fgio_depth *depth)
 
 /* Slow path of fgio_depth_rests(), for a @retry_ns in the future. */
 bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
+/*
+ * Whether background I/O within the limit goes even while critical I/O waits for
+ * a place in the drive. A disk takes some 32 I/Os, and a foreground that has as
+ * many and more leaves no other moment.
+ */
+static inline bool fgio_depth_shares(const struct fgio_depth *depth)
+{
+	return fgio_depth_rotates(depth) && !depth->recent &&
+	       depth->saturation.phase == FGIO_SATURATION_LIMITS;
+}
+
 			    u64 now_ns);
 
 /*

@@ -267,7 +267,7 @@ next_beside_critical(struct fgio_queue *queue, u64 now_ns)
 {
 	bool critical = queue->queued[FGIO_CRITICAL];
 	bool noncritical = queue->queued[FGIO_NONCRITICAL];
-	bool in_turn = noncritical && !critical &&
+	bool in_turn = noncritical && (!critical || shares(queue)) &&
 		       may_go_in_turn(queue, now_ns);
 	bool due = now_ns >= queue->next_release_ns &&
 		   release_has_room(queue) && !probes(queue);
