@@ -98,8 +98,8 @@ struct fgio_depth {
 	bool recent; /* in a recent window: critical I/O may come back */
 	bool blind; /* a disk: critical I/O has no base latency yet */
 	struct fgio_chance chance; /* that non-critical I/O is late */
-	struct fgio_rotation rotation;
 	struct fgio_chance flush_chance; /* that a flush is */
+	struct fgio_rotation rotation;
 	struct fgio_service_cost cost;
 	/* That of the other mode: recent window, or not. */
 	struct fgio_service_cost aside;
@@ -179,13 +179,15 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);
  * @sectors: length of the request
  * @write: its direction
  * @in_device: requests in the drive, per class
+ * @waiting: non-critical requests that wait for it, with this one
  * @now_ns: the time
  *
  * Return: whether it may go. If not, fgio_depth_retry_ns() is the latest time
  * to ask again; 0: at the next non-critical completion.
  */
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
-		       const u32 in_device[FGIO_CLASSES], u64 now_ns);
+		       const u32 in_device[FGIO_CLASSES], u32 waiting,
+		       u64 now_ns);
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
@@ -198,8 +200,6 @@ static inline bool fgio_depth_probes(const struct fgio_depth *depth)
 	return fgio_saturation_probes(&depth->saturation) && !depth->recent;
 }
 
-/* Slow path of fgio_depth_rests(), for a @retry_ns in the future. */
-bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 /*
  * Whether background I/O within the limit goes even while critical I/O waits for
  * a place in the drive. A disk takes some 32 I/Os, and a foreground that has as
@@ -211,6 +211,8 @@ static inline bool fgio_depth_shares(const struct fgio_depth *depth)
 	       depth->saturation.phase == FGIO_SATURATION_LIMITS;
 }
 
+/* Slow path of fgio_depth_rests(), for a @retry_ns in the future. */
+bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 			    u64 now_ns);
 
 /*

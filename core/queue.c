@@ -192,7 +192,8 @@ static bool may_go_in_turn(struct fgio_queue *queue, u64 now_ns)
 	if (!adapts(queue))
 		return device_has_room(queue);
 	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
-				 in_device, now_ns);
+				 in_device,
+				 queue->queued[FGIO_NONCRITICAL], now_ns);
 }
 
 /* Begins with the first call that finds I/O of both classes present. */
@@ -260,6 +261,12 @@ static inline struct fgio_request *oldest_of(struct fgio_queue *queue,
 static bool probes(const struct fgio_queue *queue)
 {
 	return adapts(queue) && fgio_depth_probes(&queue->depth);
+}
+
+/* Whether the others have places of their own in the device. */
+static bool shares(const struct fgio_queue *queue)
+{
+	return adapts(queue) && fgio_depth_shares(&queue->depth);
 }
 
 static struct fgio_request *
