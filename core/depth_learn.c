@@ -99,7 +99,7 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
  * Critical I/O may suffer at any cost: reads of flash wait for programs. But
  * where it suffers more than usual, or the cost was just lowered below the
  * known limit's, the drive does less than the cost says, and its hidden
- * reserves are used up.
+ * reserves are used up. What it suffers alone is neither.
  */
 static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 {
@@ -113,7 +113,8 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 
 	if (!tells || depth->interval.harmed ||
 	    is_before_raise(depth, took_ns, now_ns) ||
-	    depth->surprise <= HARM_CERTAIN + usual)
+	    depth->surprise <=
+		    HARM_CERTAIN + larger(depth->harm_alone, usual))
 		return;
 	depth->interval.harmed = true;
 	if (depth->phase == FGIO_DEPTH_SETTLED)
@@ -131,6 +132,18 @@ static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 {
 	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
+}
+
+/* Tails make critical I/O late in a quiet drive, too. */
+static void learn_alone(struct fgio_depth *depth, u64 late_ns, u64 known_ns)
+{
+	u32 harm = (u32)smaller(late_ns * HARM_ONE / known_ns,
+				HARM_MOST * HARM_SPAN);
+	u32 alone;
+
+	depth->alone += depth->alone < HARM_ALONE_SPAN;
+	alone = depth->harm_alone;
+	depth->harm_alone = alone - alone / depth->alone + harm / depth->alone;
 }
 
 /*
@@ -193,6 +206,9 @@ static void learn_critical(struct fgio_depth *depth,
 	u64 expected_ns = known_ns + seen->wait_ns;
 	u64 excess_ns = beyond(seen->took_ns, expected_ns);
 
+	if (seen->quiet)
+		learn_alone(depth, late_by(seen->took_ns, known_ns, slack_ns),
+			    known_ns);
 	judge_critical(depth, seen->took_ns, known_ns, slack_ns);
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
@@ -513,7 +529,8 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
 	bool found = depth->interval.harmed ||
 		     depth->interval.found_ns > found_least_ns;
-	bool harmed = depth->interval.harmed || depth->harm > HARM;
+	bool harmed = depth->interval.harmed ||
+		      depth->harm > HARM + depth->harm_alone;
 
 	if (harmed)
 		cut_tolerance(depth);
