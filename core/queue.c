@@ -166,7 +166,9 @@ bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 	if (!fgio_queue_adapts(queue))
 		return device_has_room(queue);
 	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
-				 in_device, now_ns);
+				 in_device,
+				 fgio_queue_queued(queue, FGIO_NONCRITICAL),
+				 now_ns);
 }
 
 /* Begins with the first call that finds I/O of both classes present. */
@@ -221,12 +223,19 @@ bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns)
 	       release_has_room(queue) && !fgio_queue_probes(queue);
 }
 
+/* Whether the others have places of their own in the device. */
+static bool shares(const struct fgio_queue *queue)
+{
+	return fgio_queue_adapts(queue) &&
+	       fgio_depth_shares(&queue->depth);
+}
+
 static struct fgio_request *
 next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
 	bool critical = hw->queued[FGIO_CRITICAL];
 	bool noncritical = hw->queued[FGIO_NONCRITICAL];
-	bool in_turn = noncritical && !critical &&
+	bool in_turn = noncritical && (!critical || shares(hw->queue)) &&
 		       fgio_queue_may_go_in_turn(hw, now_ns);
 	bool due = fgio_queue_release_is_due(hw->queue, now_ns);
 	struct fgio_request *request;

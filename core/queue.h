@@ -20,6 +20,9 @@
  * full: depth.h says how much goes meanwhile. There is none if the limit is set
  * by hand.
  *
+ * Critical requests that saturate a disk always wait for a place in it. Then
+ * the others go up to the learnt limit, whatever waits (fgio_depth_shares()).
+ *
  * No request waits for ever. Critical requests go at once, and for the others
  * there is always a time at which the caller asks again, whatever the device
  * does (fgio_queue_retry_ns()). If no non-critical request goes or completes
