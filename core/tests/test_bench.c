@@ -225,6 +225,53 @@ static void same_seed_same_run(void **state)
 	bench_clock_set(0);
 }
 
+/* I/Os a second, once the depth has been learnt. */
+static double rate_of(const struct bench_policy *policy,
+		      const struct bench_load *load)
+{
+	struct bench_interleave order = {
+		.machine = bench_machine_make(policy, load),
+		.random = load->seed,
+		.now_ps = BENCH_BEGIN_PS,
+	};
+	u64 begin_ps;
+
+	bench_interleave_run(&order, 150000);
+	begin_ps = order.now_ps;
+	bench_interleave_run(&order, 50000);
+	bench_machine_destroy(order.machine);
+	return 50000 / ((double)(order.now_ps - begin_ps) * 1e-12);
+}
+
+/*
+ * On a drive that does any number of I/Os at once, background I/O beside a
+ * foreground harms none, and hardware queues that wait for room are run as soon
+ * as there is some.
+ */
+static void background_is_not_left_waiting(void **state)
+{
+	struct bench_load load = {
+		.cpus = 8,
+		.queues = 4,
+		.depth = 32,
+		.plug = 16,
+		.foreground = 1,
+		.drive_ns = 80000,
+		.seed = fresh_seed("waiting"),
+	};
+	double most = rate_of(&bench_none, &load);
+
+	(void)state;
+	for (u32 i = 0; bench_policies[i]; i++) {
+		double rate = rate_of(bench_policies[i], &load);
+
+		printf("    %s: %.0f %% of none's\n", bench_policies[i]->name,
+		       100 * rate / most);
+		assert_true(rate >= 0.85 * most);
+	}
+	bench_clock_set(0);
+}
+
 /* ---- the lock ---- */
 
 #define LOCKERS 4
@@ -403,6 +450,7 @@ int main(void)
 		cmocka_unit_test(each_io_completes_once),
 		cmocka_unit_test(each_io_completes_once_among_threads),
 		cmocka_unit_test(same_seed_same_run),
+		cmocka_unit_test(background_is_not_left_waiting),
 		cmocka_unit_test(lock_excludes),
 		cmocka_unit_test(ping_pong_is_counted),
 		cmocka_unit_test(sharing_is_counted),
