@@ -287,8 +287,13 @@ static struct fgio_request *grant(struct fgio_hw_queue *hw,
 	if (!hw->queued[FGIO_CRITICAL])
 		grant_more(hw, request, now_ns);
 	pass_turn(hw);
-	/* It does not ask again, so the next one has to be run. */
-	if (!hw->queued[FGIO_NONCRITICAL] && holder_of(hw->queue) != hw)
+	/*
+	 * It does not ask again if it has no more, or while others wait, so the
+	 * next one has to be run.
+	 */
+	if (holder_of(hw->queue) != hw &&
+	    (!hw->queued[FGIO_NONCRITICAL] ||
+	     fgio_load(&hw->queue->withheld)))
 		hw->queue->retry_ns = now_ns;
 	return request;
 }

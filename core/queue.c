@@ -181,7 +181,9 @@ void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
-	fgio_store(&queue->measures, measures);
+	/* Others read it: write it seldom. */
+	if (measures != queue->measures)
+		fgio_store(&queue->measures, measures);
 	if (!measures)
 		return;
 	fgio_depth_learn(&queue->depth, now_ns);
@@ -193,6 +195,7 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 {
 	bool critical = request->class == FGIO_CRITICAL;
 	u32 others = counted(queue);
+	bool unseen;
 
 	request->depth.sent_ns = 0;
 	if (!critical && request->write)
@@ -200,7 +203,9 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 	if (critical && fgio_queue_adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
-	queue->unseen = !queue->measures && (queue->unseen || !critical);
+	unseen = !queue->measures && (queue->unseen || !critical);
+	if (unseen != queue->unseen)
+		fgio_store(&queue->unseen, unseen);
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
 				request->class, request->sector,

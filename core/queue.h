@@ -196,8 +196,6 @@ struct fgio_queue {
 	bool one_class;
 	bool measures;
 	bool unseen; /* non-critical requests went unmeasured */
-	u64 critical_seen_ns;
-	u64 flush_until_ns;
 
 	/* Written where the device decides. */
 	u64 next_release_ns __attribute__((aligned(64)));
@@ -207,7 +205,12 @@ struct fgio_queue {
 	struct fgio_passed passed; /* as far as accounted for */
 	struct fgio_depth depth;
 
-	/* Written by completions as well. */
+	/*
+	 * Written by completions as well. Where there are many hardware queues,
+	 * each reads the first two for each request.
+	 */
+	u64 critical_seen_ns __attribute__((aligned(64)));
+	u64 flush_until_ns;
 	u32 withheld __attribute__((aligned(64)));
 
 	struct fgio_hw_queue own;
