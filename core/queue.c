@@ -47,6 +47,8 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	    !fgio_queue_has(queue, FGIO_NONCRITICAL))
 		fgio_store(&queue->measures, false);
 	request->hw = hw;
+	if (class == FGIO_NONCRITICAL && !hw->queued[FGIO_NONCRITICAL])
+		hw->served_ns = request->queued_ns;
 	if (at_head) {
 		request->queued_ns = 0;
 		fgio_list_add_head(fgio_request_fifo(request), &request->link);
@@ -417,10 +419,10 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 	fgio_exchange(&queue->withheld, 1);
 	write_off_overdue(queue, now_ns);
 	request = next_beside_critical(hw, now_ns);
-	if (request)
-		fgio_exchange(&queue->withheld, 0);
-	else
+	if (!request)
 		queue->retry_ns = fgio_queue_retry_at(queue);
+	else if (!queue->hw) /* else, other queues may wait */
+		fgio_exchange(&queue->withheld, 0);
 	return request;
 }
 
@@ -474,20 +476,23 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 {
 	bool measured = request->depth.sent_ns;
 	u8 class = request->class;
+	u32 left;
 
 	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
 		fgio_queue_saw_critical_at(queue, now_ns);
-	fgio_inflight_leave(&request->hw->in_device[class], request->epoch);
+	left = fgio_inflight_leave(&request->hw->in_device[class],
+				   request->epoch);
 	/* Requests dispatched while nothing was weighed are not measured. */
 	if (measured)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
 				     counted(queue), now_ns);
 	if (class == FGIO_CRITICAL) {
-		/* One that the device was not told of has no part in this. */
+		if (!left && (!queue->hw || fgio_load(&queue->measures)))
+			note_quiet(queue, now_ns);
+		/* Those that the device is told of run others often enough. */
 		if (queue->hw && !measured)
 			return false;
-		note_quiet(queue, now_ns);
 		if (fgio_queue_adapts(queue) ?
 			    fgio_depth_rests(&queue->depth, now_ns) :
 			    now_ns < fgio_load(&queue->next_release_ns))

@@ -129,10 +129,12 @@ struct fgio_passed {
  *	request, where several want to
  * @index: its index
  * @until_ns: until then, no other may
+ * @late_ns: when one last went that was late
  */
 struct fgio_turn {
 	u32 index;
 	u64 until_ns;
+	u64 late_ns;
 };
 
 /*
@@ -153,8 +155,8 @@ struct fgio_queue_still {
  * @granted: non-critical requests that the device granted, and that go next;
  *	counted as in the device
  * @granted_count: their number
- * @granted_ns: time of the last grant
  * @late: it came too late to its turn
+ * @served_ns: since then, its non-critical requests wait, and none goes
  * @told_ns: the last time that the device was told of a critical request
  * @passed: what it sent without telling the device, in total
  * @counters: totals
@@ -171,7 +173,7 @@ struct fgio_hw_queue {
 	struct fgio_list granted;
 	u32 granted_count;
 	bool late;
-	u64 granted_ns;
+	u64 served_ns;
 	u64 told_ns;
 	struct fgio_passed passed;
 	struct fgio_queue_counters counters;

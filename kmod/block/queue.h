@@ -165,6 +165,7 @@ struct fgio_trip {
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
  * @retry_timer: runs the queue at the time that core set
+ * @turn_timer: runs all hardware queues if the one that has the turn is late
  * @lock: protects the members below; never taken in interrupt context
  * @retry_at_ns: the time for which @retry_timer was set
  * @sort: queued requests by sector, per class and direction, for merging and
@@ -192,6 +193,7 @@ struct fgio_queue_data {
 	u32 noncritical_slots;
 	bool drive_priority;
 	struct hrtimer retry_timer;
+	struct hrtimer turn_timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u64 retry_at_ns;
