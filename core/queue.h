@@ -213,6 +213,7 @@ struct fgio_queue {
 	 */
 	u64 critical_seen_ns __attribute__((aligned(64)));
 	u64 flush_until_ns;
+
 	u32 withheld __attribute__((aligned(64)));
 
 	struct fgio_hw_queue own;

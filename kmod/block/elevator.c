@@ -420,7 +420,7 @@ void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
  * Whether the timer that is set does. With many hardware queues, the time of
  * one must not be put off by another. Context: the queue's lock is held.
  */
-static bool timer_does(const struct fgio_queue_data *fq, u64 retry_ns,
+static bool timer_does(struct fgio_queue_data *fq, u64 retry_ns,
 		       u64 now_ns)
 {
 	u64 soon_ns = fq->hw ? 1 : RETRY_SOON_NS;
