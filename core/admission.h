@@ -169,6 +169,19 @@ fgio_admission_is_sure(const struct fgio_admission *admission,
 	       fgio_load(&admission->sure[line]);
 }
 
+/*
+ * Whether a line may take @count slots at once, without looking for each of
+ * them: it is far from all limits, so that several CPUs may do so at a time.
+ */
+static inline bool
+fgio_admission_has_plenty(const struct fgio_admission *admission,
+			  enum fgio_line line, u32 count)
+{
+	return !fgio_load(&admission->waiting[line]) &&
+	       fgio_load(&admission->admitted[line]) + count <=
+		       fgio_load(&admission->sure[line]) / 2;
+}
+
 static inline bool fgio_admission_try_sure(struct fgio_admission *admission,
 					   enum fgio_line line)
 {

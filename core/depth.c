@@ -67,6 +67,7 @@ void fgio_depth_critical_came(struct fgio_depth *depth, u32 sectors, bool write,
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
 
 	depth->critical_kind = fgio_kind_of(sectors, write);
+	depth->came_ns = came_ns;
 	if (!since_ns)
 		return;
 	fgio_store(&depth->quiet_since_ns, 0);
@@ -194,18 +195,20 @@ static bool arm_is_free(struct fgio_depth *depth,
 	return true;
 }
 
-static bool limit_allows(struct fgio_depth *depth, u64 others, u64 now_ns)
+static bool limit_allows(struct fgio_depth *depth, u64 others, u32 waiting,
+			 u64 now_ns)
 {
 	u64 retry_ns;
 
-	if (fgio_saturation_allows(&depth->saturation, others, now_ns,
-				   &retry_ns))
+	if (fgio_saturation_allows(&depth->saturation, others, waiting,
+				   now_ns, &retry_ns))
 		return true;
 	return hold_back(depth, retry_ns);
 }
 
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
-		       const u32 in_device[FGIO_CLASSES], u64 now_ns)
+		       const u32 in_device[FGIO_CLASSES], u32 waiting,
+		       u64 now_ns)
 {
 	const struct fgio_base_latency *base =
 		&depth->base[fgio_kind_of(sectors, write)];
@@ -214,7 +217,7 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	enum arrival arrival = NOT_PREDICTED;
 
 	if (fgio_saturation_is_on(&depth->saturation) && !depth->recent)
-		return limit_allows(depth, others, now_ns);
+		return limit_allows(depth, others, waiting, now_ns);
 	if (depth->rotates && !write && !others)
 		return arm_is_free(depth, base, in_device, now_ns);
 	/* The next flush would wait for this write. */
@@ -288,6 +291,10 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		.far = !write && fgio_rotation_moves(&depth->rotation, sector,
 						     sectors),
 	};
+	/* Where both share the drive's places, waiting for one counts. */
+	if (class == FGIO_CRITICAL && depth->came_ns && depth->rotates &&
+	    fgio_saturation_is_on(&depth->saturation))
+		stamp->sent_ns = smaller(depth->came_ns, now_ns);
 	depth->work_ns = work_of(depth, sectors);
 	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
 	if (class == FGIO_NONCRITICAL)

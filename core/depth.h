@@ -96,7 +96,9 @@ struct fgio_depth {
 	u8 phase;
 	bool was_harmed;
 	bool recent; /* in a recent window: critical I/O may come back */
+	bool blind; /* a disk: critical I/O has no base latency yet */
 	struct fgio_chance chance; /* that non-critical I/O is late */
+	struct fgio_chance flush_chance; /* that a flush is */
 	struct fgio_rotation rotation;
 	struct fgio_service_cost cost;
 	/* That of the other mode: recent window, or not. */
@@ -110,6 +112,8 @@ struct fgio_depth {
 	u32 tolerance;
 	u32 tolerance_max;
 	u32 harm; /* delay of critical I/O, in 1/HARM_ONE of a base latency */
+	u32 harm_alone; /* the same in a quiet drive... */
+	u32 alone; /* ...over so many I/Os */
 	u32 surprise; /* the unexpected part of that... */
 	u32 usual; /* ...and its mean over some intervals */
 	struct fgio_depth_interval interval;
@@ -121,6 +125,7 @@ struct fgio_depth {
 	struct fgio_arrival arrival;
 
 	u64 retry_ns;
+	u64 came_ns; /* arrival of the critical request that goes next; 0: unknown */
 
 	/* Written by each write dispatched, and by each flush. */
 	struct fgio_flushes flushes;
@@ -176,13 +181,15 @@ void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns);
  * @sectors: length of the request
  * @write: its direction
  * @in_device: requests in the drive, per class
+ * @waiting: non-critical requests that wait for it, with this one
  * @now_ns: the time
  *
  * Return: whether it may go. If not, fgio_depth_retry_ns() is the latest time
  * to ask again; 0: at the next non-critical completion.
  */
 bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
-		       const u32 in_device[FGIO_CLASSES], u64 now_ns);
+		       const u32 in_device[FGIO_CLASSES], u32 waiting,
+		       u64 now_ns);
 
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
@@ -193,6 +200,17 @@ u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 static inline bool fgio_depth_probes(const struct fgio_depth *depth)
 {
 	return fgio_saturation_probes(&depth->saturation) && !depth->recent;
+}
+
+/*
+ * Whether background I/O within the limit goes even while critical I/O waits for
+ * a place in the drive. A disk takes some 32 I/Os, and a foreground that has as
+ * many and more leaves no other moment.
+ */
+static inline bool fgio_depth_shares(const struct fgio_depth *depth)
+{
+	return fgio_depth_rotates(depth) && !depth->recent &&
+	       depth->saturation.phase == FGIO_SATURATION_LIMITS;
 }
 
 /* Slow path of fgio_depth_rests(), for a @retry_ns in the future. */

@@ -173,6 +173,8 @@
 /* A tenth longer, as a mean over HARM_SPAN I/Os: cuts the tolerance. */
 #define HARM 416
 #define HARM_SPAN 16
+/* I/Os in a quiet drive over which the same is averaged: what is no harm. */
+#define HARM_ALONE_SPAN 128
 /* A fifth longer: the limit was met. */
 #define HARM_CERTAIN (2 * HARM)
 /* One I/O counts as at most this much. */

@@ -99,7 +99,7 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
  * Critical I/O may suffer at any cost: reads of flash wait for programs. But
  * where it suffers more than usual, or the cost was just lowered below the
  * known limit's, the drive does less than the cost says, and its hidden
- * reserves are used up.
+ * reserves are used up. What it suffers alone is neither.
  */
 static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 {
@@ -113,7 +113,8 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 
 	if (!tells || depth->interval.harmed ||
 	    is_before_raise(depth, took_ns, now_ns) ||
-	    depth->surprise <= HARM_CERTAIN + usual)
+	    depth->surprise <=
+		    HARM_CERTAIN + larger(depth->harm_alone, usual))
 		return;
 	depth->interval.harmed = true;
 	if (depth->phase == FGIO_DEPTH_SETTLED)
@@ -131,6 +132,18 @@ static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
 static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 {
 	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
+}
+
+/* Tails make critical I/O late in a quiet drive, too. */
+static void learn_alone(struct fgio_depth *depth, u64 late_ns, u64 known_ns)
+{
+	u32 harm = (u32)smaller(late_ns * HARM_ONE / known_ns,
+				HARM_MOST * HARM_SPAN);
+	u32 alone;
+
+	depth->alone += depth->alone < HARM_ALONE_SPAN;
+	alone = depth->harm_alone;
+	depth->harm_alone = alone - alone / depth->alone + harm / depth->alone;
 }
 
 /*
@@ -193,6 +206,9 @@ static void learn_critical(struct fgio_depth *depth,
 	u64 expected_ns = known_ns + seen->wait_ns;
 	u64 excess_ns = beyond(seen->took_ns, expected_ns);
 
+	if (seen->quiet)
+		learn_alone(depth, late_by(seen->took_ns, known_ns, slack_ns),
+			    known_ns);
 	judge_critical(depth, seen->took_ns, known_ns, slack_ns);
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
@@ -246,7 +262,15 @@ static void learn_flush(struct fgio_depth *depth,
 	u64 known_ns = depth->base[seen->kind].known_ns;
 	u64 excess_ns = beyond(seen->took_ns, FLUSH_LATE_FACTOR * known_ns);
 
-	if (seen->quiet || !known_ns || !excess_ns ||
+	if (!known_ns)
+		return;
+	/* A flush of a volume is late as often as any other of its I/Os. */
+	if (seen->quiet) {
+		fgio_chance_learn(&depth->flush_chance, excess_ns > 0);
+		return;
+	}
+	fgio_chance_note(&depth->flush_chance, excess_ns > 0);
+	if (fgio_chance_explains(&depth->flush_chance, CHANCE_CERTAIN) ||
 	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += excess_ns;
@@ -294,6 +318,8 @@ static void learn_sample(struct fgio_depth *depth,
 				     seen->took_ns, now_ns);
 	else
 		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
+	if (seen->critical)
+		depth->blind = depth->rotates && !base->known_ns;
 	if (!base->known_ns)
 		return;
 	slack_ns = fgio_base_latency_slack_ns(base);
@@ -346,6 +372,12 @@ static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 static void race(struct fgio_depth *depth, u64 now_ns)
 {
 	depth->cost.pressed++;
+	/*
+	 * With more of it in the drive, no critical I/O would ever be alone,
+	 * and a disk's cache would be full before any is known to be late.
+	 */
+	if (depth->interval.crowded && depth->blind)
+		return;
 	if (depth->interval.crowded)
 		depth->in_flight_max =
 			(u32)smaller(2ULL * depth->in_flight_max,
@@ -497,7 +529,8 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
 	bool found = depth->interval.harmed ||
 		     depth->interval.found_ns > found_least_ns;
-	bool harmed = depth->interval.harmed || depth->harm > HARM;
+	bool harmed = depth->interval.harmed ||
+		      depth->harm > HARM + depth->harm_alone;
 
 	if (harmed)
 		cut_tolerance(depth);

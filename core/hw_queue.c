@@ -35,7 +35,7 @@ static struct fgio_request *next_granted(struct fgio_hw_queue *hw)
 	return request;
 }
 
-/* Not told, unless fgio_hw_queue_tell() follows. */
+/* The device is not told, unless fgio_hw_queue_tell() follows. */
 static void pass(struct fgio_request *request, u64 now_ns)
 {
 	fgio_request_take_out(request);
@@ -49,11 +49,6 @@ static struct fgio_request *next_critical(struct fgio_hw_queue *hw, u64 now_ns)
 		fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
 
 	pass(request, now_ns);
-	if (fgio_load(&hw->queue->measures)) {
-		fgio_store(&hw->passed.untold, hw->passed.untold + 1);
-		fgio_store(&hw->passed.untold_sectors,
-			   hw->passed.untold_sectors + request->sectors);
-	}
 	return request;
 }
 
@@ -74,18 +69,32 @@ static struct fgio_request *next_noncritical(struct fgio_hw_queue *hw,
 	return request;
 }
 
+/*
+ * Minimum service is one for the device. A queue that is never out of critical
+ * requests would leave it to the others: its own have their part of it.
+ */
+static bool is_overdue(const struct fgio_hw_queue *hw, u64 now_ns)
+{
+	const struct fgio_queue *queue = hw->queue;
+
+	return hw->queued[FGIO_NONCRITICAL] && !fgio_queue_probes(queue) &&
+	       now_ns >= hw->served_ns + queue->hw_count *
+				queue->config.release_interval_ns;
+}
+
 struct fgio_request *fgio_hw_queue_next(struct fgio_hw_queue *hw, u64 now_ns)
 {
+	bool critical = hw->queued[FGIO_CRITICAL];
 	bool noncritical = hw->queued[FGIO_NONCRITICAL];
+	bool due = critical && (noncritical || hw->granted_count) &&
+		   (fgio_queue_release_is_due(hw->queue, now_ns) ||
+		    is_overdue(hw, now_ns));
 
+	if (critical && !due)
+		return next_critical(hw, now_ns);
 	if (hw->granted_count)
 		return next_granted(hw);
-	if (hw->queued[FGIO_CRITICAL])
-		return noncritical &&
-				fgio_queue_release_is_due(hw->queue, now_ns) ?
-			       NULL :
-			       next_critical(hw, now_ns);
-	if (noncritical && !fgio_queue_saw_critical(hw->queue))
+	if (!critical && noncritical && !fgio_queue_saw_critical(hw->queue))
 		return next_noncritical(hw, now_ns);
 	return NULL;
 }
@@ -145,15 +154,34 @@ static enum fgio_queue_mode look(struct fgio_queue *queue, u64 now_ns)
 	return mode;
 }
 
-void fgio_hw_queue_tell(struct fgio_hw_queue *hw, struct fgio_request *request,
-			u64 now_ns)
+void fgio_hw_queue_does_not_tell(struct fgio_hw_queue *hw,
+				 const struct fgio_request *request,
+				 u64 now_ns)
 {
 	struct fgio_passed *passed = &hw->passed;
 
 	hw->told_ns = now_ns;
-	fgio_store(&passed->untold, passed->untold - 1);
+	fgio_store(&passed->untold, passed->untold + 1);
 	fgio_store(&passed->untold_sectors,
-		   passed->untold_sectors - request->sectors);
+		   passed->untold_sectors + request->sectors);
+}
+
+bool fgio_hw_queue_tells(struct fgio_hw_queue *hw,
+			 const struct fgio_request *request, u64 now_ns)
+{
+	if (request->class != FGIO_CRITICAL ||
+	    !fgio_load(&hw->queue->measures))
+		return false;
+	if (now_ns >= hw->told_ns + FGIO_TELL_NS)
+		return true;
+	fgio_hw_queue_does_not_tell(hw, request, hw->told_ns);
+	return false;
+}
+
+void fgio_hw_queue_tell(struct fgio_hw_queue *hw, struct fgio_request *request,
+			u64 now_ns)
+{
+	hw->told_ns = now_ns;
 	look(hw->queue, now_ns);
 	fgio_queue_measure_request(hw->queue, request, now_ns);
 }
@@ -224,7 +252,8 @@ struct fgio_hw_queue *fgio_queue_turn(struct fgio_queue *queue, u64 now_ns)
 		queue->hw[fgio_load(&queue->turn.index)];
 	u32 i;
 
-	if (holds_turn(queue, holder, now_ns)) {
+	if (fgio_queue_saw_critical(queue) &&
+	    holds_turn(queue, holder, now_ns)) {
 		if (!fgio_load(&holder->called))
 			fgio_store(&queue->turn.until_ns,
 				   now_ns + FGIO_TURN_NS);
@@ -282,29 +311,32 @@ static struct fgio_request *grant(struct fgio_hw_queue *hw,
 	hand_over(hw, request, now_ns);
 	if (request->class == FGIO_CRITICAL)
 		return request;
-	hw->granted_ns = now_ns;
 	hw->late = false;
+	hw->served_ns = now_ns;
 	if (!hw->queued[FGIO_CRITICAL])
 		grant_more(hw, request, now_ns);
 	pass_turn(hw);
 	/*
-	 * It does not ask again if it has no more, or while others wait, so the
-	 * next one has to be run.
+	 * It may not ask again soon: it has no more, or critical requests before
+	 * them, or others were refused before. So the next one has to be run.
 	 */
 	if (holder_of(hw->queue) != hw &&
-	    (!hw->queued[FGIO_NONCRITICAL] ||
+	    (!hw->queued[FGIO_NONCRITICAL] || hw->queued[FGIO_CRITICAL] ||
 	     fgio_load(&hw->queue->withheld)))
 		hw->queue->retry_ns = now_ns;
 	return request;
 }
 
 /* It was late for its turn: one request goes, and others wait longer. */
-static bool goes_late(const struct fgio_hw_queue *hw, u64 now_ns)
+static bool goes_late(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	const struct fgio_queue *queue = hw->queue;
+	struct fgio_queue *queue = hw->queue;
+	u64 next_ns = queue->turn.late_ns + queue->config.release_interval_ns;
 
-	return hw->late && !fgio_queue_probes(queue) &&
-	       now_ns >= hw->granted_ns + queue->config.release_interval_ns;
+	if (!hw->late || fgio_queue_probes(queue) || now_ns < next_ns)
+		return false;
+	queue->turn.late_ns = now_ns;
+	return true;
 }
 
 /* Another queue has the turn, and is called as soon as there is room. */
@@ -313,8 +345,6 @@ static struct fgio_request *wait_for_turn(struct fgio_hw_queue *hw, u64 now_ns)
 	struct fgio_queue *queue = hw->queue;
 	u64 retry_ns = now_ns;
 
-	if (hw->queued[FGIO_CRITICAL])
-		return fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
 	fgio_exchange(&queue->withheld, 1);
 	if (!fgio_queue_may_go_in_turn(hw, now_ns)) {
 		/* A release may be due: then, too, it is called now. */
@@ -323,7 +353,9 @@ static struct fgio_request *wait_for_turn(struct fgio_hw_queue *hw, u64 now_ns)
 		retry_ns = queue->turn.until_ns;
 	}
 	queue->retry_ns = retry_ns;
-	return NULL;
+	return hw->queued[FGIO_CRITICAL] ?
+		       fgio_hw_queue_oldest(hw, FGIO_CRITICAL) :
+		       NULL;
 }
 
 static struct fgio_request *choose(struct fgio_hw_queue *hw, u64 now_ns)
@@ -331,7 +363,7 @@ static struct fgio_request *choose(struct fgio_hw_queue *hw, u64 now_ns)
 	struct fgio_queue *queue = hw->queue;
 	struct fgio_request *request;
 
-	if (goes_late(hw, now_ns))
+	if (goes_late(hw, now_ns) || is_overdue(hw, now_ns))
 		return fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
 	hw->late = false;
 	if (!takes_turn(hw, now_ns))
@@ -352,6 +384,9 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
 	if (look(queue, now_ns) == FGIO_QUEUE_FREE) {
 		request = fgio_queue_choose_free(hw, NULL, now_ns);
 		hand_over(hw, request, now_ns);
+		/* Turns are over: all that was withheld may go. */
+		fgio_store(&queue->turn.until_ns, 0);
+		queue->retry_ns = now_ns;
 		return request;
 	}
 	request = choose(hw, now_ns);

@@ -18,8 +18,10 @@
  * queue that has the turn waits for room and is run when there is some
  * (fgio_queue_turn()), and others are refused meanwhile. A CPU that is busy may
  * be late for its turn. After FGIO_TURN_NS others may pass, and the late queue
- * has one request granted when it asks, whatever the drive holds, once in a
- * release interval at most.
+ * has one request granted when it asks, whatever the drive holds; one late
+ * queue of the device has in a release interval.
+ * A queue none of whose non-critical requests went for a release interval for
+ * each queue has one granted, too.
  *
  * Requests are not merged here: plugging did that.
  *
@@ -121,17 +123,19 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns);
 
 /*
  * Whether the device is to be told of @request, which fgio_hw_queue_next() just
- * returned. The caller need not wait for the device's lock: what it is not
- * told, it samples later.
+ * returned; if not, it is noted. The caller tells by fgio_hw_queue_tell(), or,
+ * where the device's lock is taken, by fgio_hw_queue_does_not_tell().
  */
-static inline bool fgio_hw_queue_tells(const struct fgio_hw_queue *hw,
-				       const struct fgio_request *request,
-				       u64 now_ns)
-{
-	return request->class == FGIO_CRITICAL &&
-	       fgio_load(&hw->queue->measures) &&
-	       now_ns >= hw->told_ns + FGIO_TELL_NS;
-}
+bool fgio_hw_queue_tells(struct fgio_hw_queue *hw,
+			 const struct fgio_request *request, u64 now_ns);
+
+/*
+ * Notes @request, a critical one, for the device to be told of later. Since the
+ * device's lock was taken, the next ones do not try, either.
+ */
+void fgio_hw_queue_does_not_tell(struct fgio_hw_queue *hw,
+				 const struct fgio_request *request,
+				 u64 now_ns);
 
 /* Tells the device of @request, which fgio_hw_queue_next() just returned. */
 void fgio_hw_queue_tell(struct fgio_hw_queue *hw, struct fgio_request *request,

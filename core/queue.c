@@ -47,6 +47,8 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	    !fgio_queue_has(queue, FGIO_NONCRITICAL))
 		fgio_store(&queue->measures, false);
 	request->hw = hw;
+	if (class == FGIO_NONCRITICAL && !hw->queued[FGIO_NONCRITICAL])
+		hw->served_ns = request->queued_ns;
 	if (at_head) {
 		request->queued_ns = 0;
 		fgio_list_add_head(fgio_request_fifo(request), &request->link);
@@ -166,7 +168,9 @@ bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 	if (!fgio_queue_adapts(queue))
 		return device_has_room(queue);
 	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
-				 in_device, now_ns);
+				 in_device,
+				 fgio_queue_queued(queue, FGIO_NONCRITICAL),
+				 now_ns);
 }
 
 /* Begins with the first call that finds I/O of both classes present. */
@@ -179,7 +183,9 @@ void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
-	fgio_store(&queue->measures, measures);
+	/* Others read it: write it seldom. */
+	if (measures != queue->measures)
+		fgio_store(&queue->measures, measures);
 	if (!measures)
 		return;
 	fgio_depth_learn(&queue->depth, now_ns);
@@ -191,6 +197,7 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 {
 	bool critical = request->class == FGIO_CRITICAL;
 	u32 others = counted(queue);
+	bool unseen;
 
 	request->depth.sent_ns = 0;
 	if (!critical && request->write)
@@ -198,7 +205,9 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 	if (critical && fgio_queue_adapts(queue))
 		fgio_depth_critical_came(&queue->depth, request->sectors,
 					 request->write, request->queued_ns);
-	queue->unseen = !queue->measures && (queue->unseen || !critical);
+	unseen = !queue->measures && (queue->unseen || !critical);
+	if (unseen != queue->unseen)
+		fgio_store(&queue->unseen, unseen);
 	if (queue->measures)
 		fgio_depth_sent(&queue->depth, &request->depth,
 				request->class, request->sector,
@@ -221,12 +230,19 @@ bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns)
 	       release_has_room(queue) && !fgio_queue_probes(queue);
 }
 
+/* Whether the others have places of their own in the device. */
+static bool shares(const struct fgio_queue *queue)
+{
+	return fgio_queue_adapts(queue) &&
+	       fgio_depth_shares(&queue->depth);
+}
+
 static struct fgio_request *
 next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
 	bool critical = hw->queued[FGIO_CRITICAL];
 	bool noncritical = hw->queued[FGIO_NONCRITICAL];
-	bool in_turn = noncritical && !critical &&
+	bool in_turn = noncritical && (!critical || shares(hw->queue)) &&
 		       fgio_queue_may_go_in_turn(hw, now_ns);
 	bool due = fgio_queue_release_is_due(hw->queue, now_ns);
 	struct fgio_request *request;
@@ -403,10 +419,10 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 	fgio_exchange(&queue->withheld, 1);
 	write_off_overdue(queue, now_ns);
 	request = next_beside_critical(hw, now_ns);
-	if (request)
-		fgio_exchange(&queue->withheld, 0);
-	else
+	if (!request)
 		queue->retry_ns = fgio_queue_retry_at(queue);
+	else if (!queue->hw) /* else, other queues may wait */
+		fgio_exchange(&queue->withheld, 0);
 	return request;
 }
 
@@ -460,20 +476,23 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 {
 	bool measured = request->depth.sent_ns;
 	u8 class = request->class;
+	u32 left;
 
 	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	if (class == FGIO_CRITICAL)
 		fgio_queue_saw_critical_at(queue, now_ns);
-	fgio_inflight_leave(&request->hw->in_device[class], request->epoch);
+	left = fgio_inflight_leave(&request->hw->in_device[class],
+				   request->epoch);
 	/* Requests dispatched while nothing was weighed are not measured. */
 	if (measured)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
 				     counted(queue), now_ns);
 	if (class == FGIO_CRITICAL) {
-		/* One that the device was not told of has no part in this. */
+		if (!left && (!queue->hw || fgio_load(&queue->measures)))
+			note_quiet(queue, now_ns);
+		/* Those that the device is told of run others often enough. */
 		if (queue->hw && !measured)
 			return false;
-		note_quiet(queue, now_ns);
 		if (fgio_queue_adapts(queue) ?
 			    fgio_depth_rests(&queue->depth, now_ns) :
 			    now_ns < fgio_load(&queue->next_release_ns))

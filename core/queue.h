@@ -20,6 +20,9 @@
  * full: depth.h says how much goes meanwhile. There is none if the limit is set
  * by hand.
  *
+ * Critical requests that saturate a disk always wait for a place in it. Then
+ * the others go up to the learnt limit, whatever waits (fgio_depth_shares()).
+ *
  * No request waits for ever. Critical requests go at once, and for the others
  * there is always a time at which the caller asks again, whatever the device
  * does (fgio_queue_retry_ns()). If no non-critical request goes or completes
@@ -126,10 +129,12 @@ struct fgio_passed {
  *	request, where several want to
  * @index: its index
  * @until_ns: until then, no other may
+ * @late_ns: when one last went that was late
  */
 struct fgio_turn {
 	u32 index;
 	u64 until_ns;
+	u64 late_ns;
 };
 
 /*
@@ -150,8 +155,8 @@ struct fgio_queue_still {
  * @granted: non-critical requests that the device granted, and that go next;
  *	counted as in the device
  * @granted_count: their number
- * @granted_ns: time of the last grant
  * @late: it came too late to its turn
+ * @served_ns: since then, its non-critical requests wait, and none goes
  * @told_ns: the last time that the device was told of a critical request
  * @passed: what it sent without telling the device, in total
  * @counters: totals
@@ -168,7 +173,7 @@ struct fgio_hw_queue {
 	struct fgio_list granted;
 	u32 granted_count;
 	bool late;
-	u64 granted_ns;
+	u64 served_ns;
 	u64 told_ns;
 	struct fgio_passed passed;
 	struct fgio_queue_counters counters;
@@ -193,8 +198,6 @@ struct fgio_queue {
 	bool one_class;
 	bool measures;
 	bool unseen; /* non-critical requests went unmeasured */
-	u64 critical_seen_ns;
-	u64 flush_until_ns;
 
 	/* Written where the device decides. */
 	u64 next_release_ns __attribute__((aligned(64)));
@@ -204,7 +207,12 @@ struct fgio_queue {
 	struct fgio_passed passed; /* as far as accounted for */
 	struct fgio_depth depth;
 
-	/* Written by completions as well. */
+	/*
+	 * Written by completions as well. Where there are many hardware queues,
+	 * each reads the first two for each request.
+	 */
+	u64 critical_seen_ns __attribute__((aligned(64)));
+	u64 flush_until_ns;
 	u32 withheld __attribute__((aligned(64)));
 
 	struct fgio_hw_queue own;

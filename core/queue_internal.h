@@ -117,8 +117,8 @@ static inline void fgio_request_enter_device(struct fgio_request *request,
 	u8 class = request->class;
 
 	fgio_request_set_state(request, FGIO_REQUEST_IN_DEVICE);
-	request->epoch = fgio_inflight_enter(&hw->in_device[class]);
 	hw->counters.dispatched[class]++;
+	request->epoch = fgio_inflight_enter(&hw->in_device[class]);
 	if (request->queued_ns && now_ns > request->queued_ns)
 		hw->counters.waited_ns[class] += now_ns - request->queued_ns;
 }

@@ -34,6 +34,15 @@
 #define HARM_MOST 250
 /* Anything less is noise. */
 #define HARM_LEAST 20
+/*
+ * The most that is tolerated where nothing is held back. A trial that shows
+ * more has cost the tail of its time: trials take one part in so many, which
+ * leaves a p99 alone.
+ */
+#define HARM_WHOLE 500
+#define WHOLE_SHARE 128
+/* The whole is tried from a limit that is this part of it, or more. */
+#define WHOLE_STEP 4
 /* A tail that is too long counts as this. */
 #define HARM_TAIL 265
 #define BLOCK 16
@@ -142,6 +151,7 @@ static void forget_harm(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->squares = 0;
 	saturation->late = 0;
 	saturation->pressed = false;
+	saturation->wanted = 0;
 }
 
 static void begin_part(struct fgio_saturation *saturation, u64 now_ns)
@@ -253,14 +263,14 @@ static u64 harm_of(const struct fgio_saturation *saturation)
 }
 
 /*
- * Whether harm differs from the aim by more than chance; @sure: standard
- * errors, squared.
+ * Whether harm differs from @aim by more than chance; @sure: standard errors,
+ * squared.
  */
 static bool is_sure(const struct fgio_saturation *saturation, u64 harm,
-		    u64 sure)
+		    u64 aim, u64 sure)
 {
 	u64 blocks = saturation->blocks;
-	u64 off = larger(harm, HARM_AIM) - smaller(harm, HARM_AIM);
+	u64 off = larger(harm, aim) - smaller(harm, aim);
 	u64 variance = beyond(saturation->squares / blocks, harm * harm);
 
 	return blocks >= BLOCKS_LEAST && off * off * blocks > sure * variance;
@@ -335,14 +345,65 @@ static void give_more(struct fgio_saturation *saturation, u64 harm, u64 now_ns)
 static bool bears_more(const struct fgio_saturation *saturation, u64 harm)
 {
 	return saturation->pressed && harm < HARM_AIM &&
-	       !has_tail(saturation) && is_sure(saturation, harm, SURE_LESS);
+	       !has_tail(saturation) && is_sure(saturation, harm, HARM_AIM, SURE_LESS);
+}
+
+/*
+ * Whether all of the background would be tolerated, if each I/O more does the
+ * mean harm of those before it.
+ */
+static bool may_go_whole(const struct fgio_saturation *saturation, u64 harm,
+			 u64 now_ns)
+{
+	u64 wanted = (u64)saturation->wanted * FGIO_SATURATION_ONE;
+	u64 limit = saturation->limit;
+
+	return saturation->pressed && saturation->blocks >= BLOCKS_LEAST &&
+	       now_ns >= saturation->whole_after_ns && !has_tail(saturation) &&
+	       wanted > limit && wanted <= WHOLE_STEP * limit &&
+	       harm * wanted <= HARM_WHOLE * limit;
+}
+
+static void go_whole(struct fgio_saturation *saturation, u64 now_ns)
+{
+	saturation->part = saturation->limit;
+	saturation->whole = true;
+	saturation->whole_since_ns = now_ns;
+	set_limit(saturation, (u64)saturation->wanted * FGIO_SATURATION_ONE,
+		  now_ns);
+}
+
+/*
+ * What is surely tolerated is no trial any more. A background that grew is not
+ * whole: it has a part again, and the next trial takes its measure.
+ */
+static void judge_whole(struct fgio_saturation *saturation, u64 harm,
+			u64 now_ns)
+{
+	bool sure = is_sure(saturation, harm, HARM_WHOLE, SURE_MORE);
+	bool harmed = has_tail(saturation) || (harm > HARM_WHOLE && sure);
+	u64 trial_ns = beyond(now_ns, saturation->whole_since_ns);
+
+	if (!harmed && !saturation->pressed) {
+		if (sure)
+			saturation->whole_since_ns = now_ns;
+		return;
+	}
+	saturation->whole = false;
+	saturation->whole_after_ns =
+		now_ns + (harmed ? WHOLE_SHARE * trial_ns : 0);
+	set_limit(saturation, saturation->part, now_ns);
 }
 
 static void judge(struct fgio_saturation *saturation, u64 now_ns)
 {
 	u64 harm = harm_of(saturation);
 
-	if (harm > HARM_MOST && is_sure(saturation, harm, SURE_MORE))
+	if (saturation->whole)
+		judge_whole(saturation, harm, now_ns);
+	else if (may_go_whole(saturation, harm, now_ns))
+		go_whole(saturation, now_ns);
+	else if (harm > HARM_MOST && is_sure(saturation, harm, HARM_AIM, SURE_MORE))
 		take_away(saturation, harm, now_ns);
 	else if (has_tail(saturation))
 		take_away(saturation, larger(harm, HARM_TAIL), now_ns);
@@ -399,6 +460,8 @@ static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
 	}
 	forget_harm(saturation, now_ns);
 	saturation->limit = FGIO_SATURATION_ONE;
+	saturation->whole = false;
+	saturation->whole_after_ns = 0;
 	saturation->ceiling = 0;
 	saturation->ceiling_until_ns = 0;
 	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
@@ -526,9 +589,11 @@ static u32 limit_now(const struct fgio_saturation *saturation)
 }
 
 bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
-			    u64 now_ns, u64 *retry_ns)
+			    u32 waiting, u64 now_ns, u64 *retry_ns)
 {
 	u32 whole = limit_now(saturation);
+
+	saturation->wanted = (u32)larger(saturation->wanted, others + waiting);
 
 	*retry_ns = 0;
 	if (fgio_saturation_probes(saturation)) {

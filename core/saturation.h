@@ -9,7 +9,8 @@
  * I/O is compared with itself: its mean time while up to a limit of
  * non-critical I/Os are in the drive, against that in probes, which hold all of
  * them back. The limit is the largest one that makes critical I/O take less
- * than a quarter longer.
+ * than a quarter longer. There is none while all of the background makes it
+ * take less than half as long again.
  *
  * Locking: the caller serialises. Nothing here sleeps, allocates or loops.
  */
@@ -42,6 +43,11 @@ enum fgio_saturation_phase {
  * @limit: I/Os in the drive / FGIO_SATURATION_ONE; below one: a share of the
  *	time
  * @sent: I/Os dispatched under it, which take turns at its fraction
+ * @wanted: the most that were in the drive or waited for it under it
+ * @whole: it is all that was wanted: nothing is held back
+ * @part: the limit before that
+ * @whole_since_ns: begin of that, or when it was last surely tolerated
+ * @whole_after_ns: when that may be tried again
  * @ceiling: a limit that was found to be too high
  * @ceiling_until_ns: when it may be tried again
  * @ceiling_wait_ns: time from one to the other
@@ -82,6 +88,11 @@ struct fgio_saturation {
 	bool pressed;
 	u32 limit;
 	u32 sent;
+	u32 wanted;
+	bool whole;
+	u32 part;
+	u64 whole_since_ns;
+	u64 whole_after_ns;
 	u32 ceiling;
 	u64 ceiling_until_ns;
 	u64 ceiling_wait_ns;
@@ -171,11 +182,12 @@ fgio_saturation_probes(const struct fgio_saturation *saturation)
  * fgio_saturation_allows() - whether a non-critical I/O may go
  * @saturation: of the drive; it is on
  * @others: non-critical I/Os in the drive
+ * @waiting: those that wait for it
  * @now_ns: the time
  * @retry_ns: out: when to ask again if not; 0: at the next completion of theirs
  */
 bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
-			    u64 now_ns, u64 *retry_ns);
+			    u32 waiting, u64 now_ns, u64 *retry_ns);
 
 /*
  * A non-critical I/O was dispatched. Counts even while the limit is not in

@@ -225,13 +225,14 @@ struct simdisk_measured_parameters {
  * exp(2.326 sigma) medians. A tail multiplies by tail_factor; its mean is not
  * made good, so a share of 3 % of ten times as long takes 27 % more time in
  * all. A swing divides by a speed that is drawn anew, evenly from 1 - swing to
- * 1 + swing, in each period of swing_ms.
+ * 1 + swing, in each period of swing_ms. A turn divides by another speed from a
+ * time on.
  *
  * Service means different things by model. Hard disk: positioning and media
  * transfer, with the arm busy for that long. Flash: each operation of a die,
- * which is busy for that long. Volume: the latency, jitter included; the swing
- * moves its caps instead. Measured drive: the time drawn from its table; the
- * swing moves its caps, too. An array varies in each of its members.
+ * which is busy for that long. Volume: the latency, jitter included; swing and
+ * turn move its caps instead. Measured drive: the time drawn from its table;
+ * swing and turn move its caps, too. An array varies in each of its members.
  */
 struct simdisk_variation {
 	u32 sigma_ppm;			/* 0 to SIMDISK_SIGMA_MAX_PPM */
@@ -239,10 +240,14 @@ struct simdisk_variation {
 	u32 tail_factor_ppm;
 	u32 swing_ppm;			/* up to SIMDISK_SWING_MAX_PPM: a drive never stands still */
 	u32 swing_ms;
+	u64 turn_ns;			/* since the drive's begin; 0: never */
+	u32 turn_speed_ppm;		/* SIMDISK_TURN_MIN_PPM to SIMDISK_TURN_MAX_PPM */
 };
 #define SIMDISK_PPM 1000000u
 #define SIMDISK_SIGMA_MAX_PPM 1500000u
 #define SIMDISK_SWING_MAX_PPM 950000u
+#define SIMDISK_TURN_MIN_PPM 1000u
+#define SIMDISK_TURN_MAX_PPM 1000000000u
 
 struct simdisk_parameters {
 	enum simdisk_kind kind;

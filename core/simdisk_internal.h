@@ -109,7 +109,7 @@ u64 simdisk_random(struct simdisk_model *model);
 
 /*
  * The service time @ns as the drive's variation makes it; counts up to 69 s.
- * simdisk_uneven() is the same without the swing, simdisk_swung() the swing at
+ * simdisk_uneven() is the same without swing and turn, simdisk_swung() those at
  * @time alone.
  */
 u64 simdisk_vary(struct simdisk_model *model, u64 ns);

@@ -52,6 +52,7 @@ void simdisk_defaults(struct simdisk_parameters *parameters, enum simdisk_kind k
 	/* Figures of options that are off. */
 	parameters->variation.tail_factor_ppm = 10 * SIMDISK_PPM;
 	parameters->variation.swing_ms = 100;
+	parameters->variation.turn_speed_ppm = SIMDISK_PPM;
 }
 
 static const char *check_variation(const struct simdisk_variation *variation)
@@ -66,6 +67,9 @@ static const char *check_variation(const struct simdisk_variation *variation)
 		return "swing must be 0 to 0.95";
 	if (variation->swing_ppm && !variation->swing_ms)
 		return "swing_ms must be at least 1";
+	if (variation->turn_speed_ppm < SIMDISK_TURN_MIN_PPM ||
+	    variation->turn_speed_ppm > SIMDISK_TURN_MAX_PPM)
+		return "turn_speed must be 0.001 to 1000";
 	return NULL;
 }
 

@@ -109,11 +109,20 @@ u64 simdisk_uneven(struct simdisk_model *model, u64 ns)
 	return ns;
 }
 
+/* In both, a speed of 1 is 1,000. */
+static u64 turned(const struct simdisk_variation *vary, u64 time, u64 ns)
+{
+	if (!vary->turn_ns || time < vary->turn_ns)
+		return ns;
+	return ns * 1000 / (vary->turn_speed_ppm / 1000);
+}
+
 u64 simdisk_swung(const struct simdisk_model *model, u64 time, u64 ns)
 {
 	const struct simdisk_variation *vary = &model->parameters.variation;
 	u64 period, share, speed;
 
+	ns = turned(vary, time, ns);
 	if (!vary->swing_ppm)
 		return ns;
 	period = time / ((u64)vary->swing_ms * 1000000);

@@ -27,7 +27,6 @@
 #include "graph/walk.h"
 #include "layers/declared_wait.h"
 #include "layers/futex.h"
-#include "layers/gate.h"
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "layers/lock.h"
@@ -51,7 +50,6 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_sysvsem_layer,
 	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
-	&fgio_gate_layer,
 };
 
 static int init_layers(void)
@@ -93,7 +91,6 @@ static const struct {
 	{ fgio_waker_init, fgio_waker_exit },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
-	{ NULL, fgio_gate_exit },
 	{ init_walk, fgio_walk_exit },
 	{ fgio_probe_init, fgio_probe_exit },
 	{ attach_hooks, detach_hooks },

@@ -14,7 +14,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lab/boot",
         description="Boots a stock kernel, runs commands as root in it, and exits with their "
-        "status. fgio.ko and simdisk.ko are in $PAYLOAD/modules when they have been built; "
+        "status. fgio.ko and the lab's modules are in $PAYLOAD/modules when they have been built; "
         "files left in $RESULTS come back with --results.",
     )
     parser.add_argument("--kernel", default="6.12", help=f"one of {', '.join(kernel.VERSIONS)}")
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 def _payload(options: argparse.Namespace, release: str) -> dict[str, Path | str]:
     payload: dict[str, Path | str] = {}
     modules = paths.modules_folder(release)
-    for name in ("fgio.ko", "simdisk.ko"):
+    for name in paths.MODULES:
         if (modules / name).is_file():
             payload[f"modules/{name}"] = modules / name
     if options.payload:

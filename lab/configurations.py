@@ -19,6 +19,7 @@ class Configuration:
     foreground_priority, background_priority: I/O priority (class, level), None to leave it
     off: switches of fgio that are off
     settings: further parameters of fgio that are not at their defaults
+    gate: of the module fgio_gate (kmod/lab/gate.c), 0 without it
     tunables: files of the elevator (queue/iosched) that are not at their defaults
     queue: files of the disk's queue that are not at their defaults
     io_cost: blk-iocost with weights, the background's processes in a cgroup of their own
@@ -41,6 +42,7 @@ class Configuration:
     has_background: bool = True
     off: tuple[str, ...] = ()
     settings: tuple[tuple[str, int], ...] = ()
+    gate: int = 0
     tunables: tuple[tuple[str, int], ...] = ()
     queue: tuple[tuple[str, int], ...] = ()
     io_cost: bool = False
@@ -95,7 +97,7 @@ SWITCHES = {
 DOCUMENTED, LOSSY = "documented", "lossy"
 OWN_RATES = (25, 50, 75)
 INHERITANCE = ("locks", "journal", "io", "user", "commits", "pagecache")
-# fgio's parameter `gate` (core/gate.h).
+# The parameter `gate` of the module fgio_gate (core/lab/gate.h).
 GATE_BY_PRIORITY = 1
 GATE_BY_DEADLINE = 2
 
@@ -135,7 +137,7 @@ def _split(name: str, description: str, gate: int) -> Configuration:
         "fgio",
         FOREGROUND_PRIORITY,
         off=INHERITANCE,
-        settings=(("gate", gate),),
+        gate=gate,
         journal_priority=FOREGROUND_PRIORITY,
     )
 

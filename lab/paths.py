@@ -7,9 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "lab"
 BUILD = Path(os.environ.get("FGIO_BUILD", ROOT / "build"))
+# Of kmod/: the product's, and the lab's own.
+MODULES = ("fgio.ko", "simdisk.ko", "fgio_gate.ko", "fgio_withhold.ko")
 CACHE = Path(os.environ.get("FGIO_CACHE", BUILD / "cache"))
 
 
 def modules_folder(release: str) -> Path:
-    """The folder where kmod's build collects fgio.ko and simdisk.ko for a kernel release."""
+    """The folder where kmod's build collects fgio.ko and the lab's modules for a kernel release."""
     return BUILD / "kmod" / release

@@ -144,7 +144,7 @@ def programs() -> dict[str, Path]:
 def payload(chosen: kernel.Kernel, folder: Path) -> dict[str, Path | str]:
     """The files of $PAYLOAD: the modules, the scripts, the programs of tests/guest."""
     content: dict[str, Path | str] = {}
-    for name in ("fgio.ko", "simdisk.ko"):
+    for name in paths.MODULES:
         module = paths.modules_folder(chosen.release) / name
         if not module.is_file():
             raise host.LabError(f"{module} is missing: run make -C kmod KERNEL={chosen.version}")
@@ -166,7 +166,8 @@ def _test_modules(batch: Batch, chosen: kernel.Kernel) -> dict[str, Path]:
     from lab.experiments import scenarios
 
     folder = scenarios.test_module(chosen).parent
-    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in ("fgio_test", "fgio_stretch")}
+    names = ("fgio_test", "fgio_stretch", "fgio_unhook")
+    return {f"modules/{name}.ko": folder / f"{name}.ko" for name in names}
 
 
 def results_folder(name: str, version: str) -> Path:

@@ -22,6 +22,8 @@ TREE = {
     "void begin(void) { on_change(walk); }\n",
     "simdisk/disk.c": "void disk(void) {}\n",
     "simdisk/disk.h": "void disk(void);\n",
+    "lab/gate.c": '#include "graph/walk.h"\nvoid gate(void) { walk(); }\n',
+    "lab/gate.h": "void gate(void);\n",
 }
 
 
@@ -70,10 +72,14 @@ def test_includes_and_calls_to_the_left_pass(tmp_path):
             {"base/switch.h": '#include "../graph/walk.h"\n' + TREE["base/switch.h"]},
             'kmod/base/switch.h: #include "../graph/walk.h" of kmod/graph/walk.h runs upward\n',
         ),
-        # To the module's other half, and to the file that names all floors.
+        # To other modules, and to the file that names all floors.
         (
             {"graph/walk.h": '#include "simdisk/disk.h"\n' + TREE["graph/walk.h"]},
             'kmod/graph/walk.h: #include "simdisk/disk.h" of kmod/simdisk/disk.h runs upward\n',
+        ),
+        (
+            {"main.c": '#include "lab/gate.h"\n' + TREE["main.c"]},
+            'kmod/main.c: #include "lab/gate.h" of kmod/lab/gate.h runs upward\n',
         ),
         (
             {

@@ -17,8 +17,9 @@ STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
 def sources() -> str:
-    """The module's sources in one text, without the lab's disk."""
-    files = [file for file in sorted(KMOD.rglob("*.c")) if "simdisk" not in file.parts]
+    """The module's sources in one text, without those of the lab's modules."""
+    files = [file.relative_to(KMOD) for file in sorted(KMOD.rglob("*.c"))]
+    files = [KMOD / file for file in files if file.parts[0] not in ("simdisk", "lab")]
     return "\n".join(file.read_text() for file in files)
 
 
@@ -104,6 +105,17 @@ def test_the_empty_list_of_cgroups_is_the_word_that_the_module_parses(settings):
 
 def test_the_page_has_every_parameter_and_no_other():
     assert set(items("MODULE PARAMETERS")) == declared()
+
+
+def test_the_built_module_has_these_parameters_and_no_other():
+    built = sorted(paths.BUILD.glob("kmod/*/fgio.ko"))
+    modinfo = shutil.which("modinfo") or shutil.which("modinfo", path="/sbin:/usr/sbin")
+    if not built or not modinfo:
+        pytest.skip("make -C kmod KERNEL=6.12 makes the module, and the package kmod has modinfo")
+    for module in built:
+        command = [modinfo, "-F", "parm", str(module)]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert {line.split(":")[0] for line in said.splitlines()} == declared(), module
 
 
 def test_the_page_has_every_tunable_and_no_other():

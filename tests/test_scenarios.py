@@ -15,7 +15,7 @@ from scenario import Batch
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
 BATCHES = (
-    Batch("interface", ("classes", "device", "tunables", "flush")),
+    Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
     Batch(
@@ -27,7 +27,7 @@ BATCHES = (
     ),
     Batch("timing", ("timing", "gate"), cpus=1, counted_clock=True),
     Batch("precision", ("precision",), cpus=1, counted_clock=True),
-    Batch("abuse", ("abuse",), memory_mib=2048),
+    Batch("abuse", ("abuse",), memory_mib=2048, test_modules=True),
     Batch(
         "hooks",
         ("hooks", "layers", "promotion"),

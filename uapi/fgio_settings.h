@@ -92,9 +92,6 @@
 		"time; 0: no such limit")				\
 	NUMBER(dirty_park_max_ms, 200, 0, 60000,			\
 		"longest stay of a writer at the dirty limit")		\
-	NUMBER(gate, 0, 0, 2,						\
-		"for comparison: others wait at the system call, by "	\
-		"priority (1) or deadline (2)")				\
 	NUMBER(watchdog_ms, 30000, 1000, 3600000,			\
 		"time without progress until all I/O is let "		\
 		"through; 0: never")					\

@@ -120,9 +120,12 @@ static struct fgio_request *ask(struct many_queues *many,
 static void tell(struct many_queues *many, struct hardware_queue *queue,
 		 struct fgio_request *request, u64 now_ns)
 {
-	if (!fgio_hw_queue_tells(&queue->hw, request, now_ns) ||
-	    !bench_trylock(&many->lock))
+	if (!fgio_hw_queue_tells(&queue->hw, request, now_ns))
 		return;
+	if (!bench_trylock(&many->lock)) {
+		fgio_hw_queue_does_not_tell(&queue->hw, request, now_ns);
+		return;
+	}
 	fgio_hw_queue_tell(&queue->hw, request, now_ns);
 	bench_unlock(&many->lock);
 }

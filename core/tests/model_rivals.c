@@ -409,14 +409,17 @@ static struct fgio_request *next_of(struct contest *contest,
 {
 	u64 now_ns = fgio_hw_queue_needs_clock(hw) ? contest->now_ns : 0;
 	struct fgio_request *request = fgio_hw_queue_next(hw, now_ns);
+	u64 retry_ns;
 
 	if (request && fgio_hw_queue_tells(hw, request, contest->now_ns))
 		fgio_hw_queue_tell(hw, request, contest->now_ns);
 	if (request || !fgio_hw_queue_must_ask(hw))
 		return request;
 	request = fgio_hw_queue_ask(hw, contest->now_ns);
-	if (fgio_queue_retry_ns(&contest->queue))
-		contest->retry_ns = fgio_queue_retry_ns(&contest->queue);
+	retry_ns = fgio_queue_retry_ns(&contest->queue);
+	if (retry_ns && !(contest->retry_ns > contest->now_ns &&
+			  contest->retry_ns <= retry_ns))
+		contest->retry_ns = retry_ns;
 	return request;
 }
 

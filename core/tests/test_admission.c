@@ -167,6 +167,34 @@ static void test_all_get_in_when_limits_do_not_count(void **state)
 	assert_int_equal(admission.admitted[FGIO_LINE_CRITICAL], 129);
 }
 
+/* Four CPUs that each see room for a batch, and then take it. */
+static void test_batches_stay_far_from_the_limits(void **state)
+{
+	struct fgio_admission admission;
+	struct fgio_waiter waiter;
+	uint32_t batch, taken;
+
+	(void)state;
+	for (batch = 1; batch <= 16; batch++) {
+		fgio_admission_init(&admission, 256);
+		taken = 0;
+		while (fgio_admission_has_plenty(
+			&admission, FGIO_LINE_NONCRITICAL, batch))
+			for (uint32_t i = 0; i < 4 * batch; i++, taken++)
+				fgio_admission_charge(&admission,
+						      FGIO_LINE_NONCRITICAL);
+		assert_true(taken >= batch);
+		assert_true(taken <= admission.sure[FGIO_LINE_NONCRITICAL]);
+	}
+	/* A task that waits comes first. */
+	fgio_admission_init(&admission, 256);
+	assert_true(fgio_admission_has_plenty(&admission,
+					      FGIO_LINE_NONCRITICAL, 2));
+	fgio_admission_wait(&admission, &waiter, FGIO_LINE_NONCRITICAL);
+	assert_false(fgio_admission_has_plenty(&admission,
+					       FGIO_LINE_NONCRITICAL, 2));
+}
+
 static void test_no_task_overtakes_within_a_class(void **state)
 {
 	struct fgio_admission admission;
@@ -203,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_shares_follow_the_real_depth),
 		cmocka_unit_test(test_a_promoted_waiter_uses_the_critical_share),
 		cmocka_unit_test(test_all_get_in_when_limits_do_not_count),
+		cmocka_unit_test(test_batches_stay_far_from_the_limits),
 		cmocka_unit_test(test_no_task_overtakes_within_a_class),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};

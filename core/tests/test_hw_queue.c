@@ -56,6 +56,7 @@ struct host {
 	uint32_t in_device;
 	uint64_t now_ns;
 	uint64_t retry_ns;
+	uint64_t turn_ns;
 	uint64_t random;
 	struct io io[REQUESTS];
 	uint64_t longest_wait_ns;
@@ -75,6 +76,7 @@ static void start(uint64_t seed, uint32_t count, uint32_t limit)
 		.in_device_max = 64,
 		.now_ns = 1,
 		.retry_ns = NEVER,
+		.turn_ns = NEVER,
 		.random = seed,
 	};
 	config.noncritical_in_device_max = limit;
@@ -108,8 +110,10 @@ static void run_withheld(void)
 {
 	struct fgio_hw_queue *turn = fgio_queue_turn(&host.queue, host.now_ns);
 
-	if (turn)
+	if (turn) {
 		run_later(turn->index);
+		host.turn_ns = host.now_ns + FGIO_TURN_NS;
+	}
 	for (uint32_t i = 0; !turn && i < host.count; i++)
 		run_later(i);
 }
@@ -144,9 +148,12 @@ static struct fgio_request *next_of(struct fgio_hw_queue *hw)
 	struct fgio_request *request = fgio_hw_queue_next(hw, now_ns);
 	uint64_t retry_ns;
 
-	if (request && fgio_hw_queue_tells(hw, request, now_ns) &&
-	    next_random(&host.random) % 8) /* else the lock is taken */
-		fgio_hw_queue_tell(hw, request, now_ns);
+	if (request && fgio_hw_queue_tells(hw, request, now_ns)) {
+		if (next_random(&host.random) % 8)
+			fgio_hw_queue_tell(hw, request, now_ns);
+		else /* the lock is taken */
+			fgio_hw_queue_does_not_tell(hw, request, now_ns);
+	}
 	if (request || !fgio_hw_queue_must_ask(hw))
 		return request;
 	request = fgio_hw_queue_ask(hw, host.now_ns);
@@ -154,7 +161,8 @@ static struct fgio_request *next_of(struct fgio_hw_queue *hw)
 	if (retry_ns && retry_ns <= host.now_ns) {
 		fgio_queue_retry(&host.queue);
 		run_withheld();
-	} else if (retry_ns) {
+	} else if (retry_ns && !(host.retry_ns > host.now_ns &&
+				 host.retry_ns <= retry_ns)) {
 		host.retry_ns = retry_ns;
 	}
 	CHECK(request || retry_ns);
@@ -208,7 +216,8 @@ static void complete(struct io *io)
 /* Goes on to the next event, which must be before @until_ns. */
 static bool step(uint64_t until_ns)
 {
-	uint64_t next_ns = host.retry_ns;
+	uint64_t next_ns = host.retry_ns < host.turn_ns ? host.retry_ns :
+							  host.turn_ns;
 	struct io *first = NULL;
 	uint32_t runs = HW_MOST;
 
@@ -235,7 +244,10 @@ static bool step(uint64_t until_ns)
 	} else if (first) {
 		complete(first);
 	} else {
-		host.retry_ns = NEVER;
+		if (host.retry_ns <= host.now_ns)
+			host.retry_ns = NEVER;
+		if (host.turn_ns <= host.now_ns)
+			host.turn_ns = NEVER;
 		fgio_queue_retry(&host.queue);
 		run_withheld();
 	}
@@ -298,8 +310,11 @@ static void play(uint64_t seed)
 		for (uint32_t j = 0; what == 14 && j < host.count; j++)
 			run_later(j);
 	}
-	/* Minimum service alone sends one in 10 ms. */
-	run_for(REQUESTS * 20 * MILLISECOND + 3 * SECOND);
+	/*
+	 * Critical requests end, then the critical and the recent window; at
+	 * worst, those in the device are written off after a second.
+	 */
+	run_for(REQUESTS * 2 * host.service_ns + 4 * SECOND);
 	assert_int_equal(left(), 0);
 	assert_int_equal(host.in_device, 0);
 	assert_false(fgio_queue_has(&host.queue, FGIO_CRITICAL));
@@ -376,6 +391,85 @@ static void test_a_busy_processor_is_not_starved(void **state)
 	assert_true(host.served[3] >= 2000 / 20);
 	/* And the drive is not idle for it: two of its I/Os take 50 us each. */
 	assert_true(others >= 2 * SECOND / host.service_ns);
+}
+
+/* Requests that were withheld in the recent window go when it is over. */
+static void test_all_go_when_critical_io_is_over(void **state)
+{
+	uint64_t seed = fresh_seed("over");
+
+	(void)state;
+	for (uint64_t i = 0; i < 50; i++) {
+		start(seed + i, 8, 0);
+		host.late_ns = i % 2 * 200 * MICROSECOND;
+		for (int round = 0; round < 20; round++) {
+			make(FGIO_CRITICAL, (uint32_t)round % 8);
+			make(FGIO_NONCRITICAL, (uint32_t)round % 7);
+			run_for(MILLISECOND);
+		}
+		for (uint32_t hw = 0; hw < 8; hw++)
+			for (int j = 0; j < 24; j++)
+				make(FGIO_NONCRITICAL, hw);
+		/* No insertion, and no completion once none is in the device. */
+		run_for(2300 * MILLISECOND);
+		assert_int_equal(left(), 0);
+	}
+}
+
+/* A queue never out of critical requests, and its non-critical ones. */
+static void test_minimum_service_beside_a_critical_backlog(void **state)
+{
+	uint64_t seed = fresh_seed("a backlog");
+	uint64_t end_ns;
+
+	(void)state;
+	for (uint64_t i = 0; i < 8; i++) {
+		start(seed + i, 2, i % 2);
+		host.in_device_max = 4;
+		end_ns = host.now_ns + 2 * SECOND;
+		while (host.now_ns < end_ns) {
+			while (host.hw[0]->queued[FGIO_CRITICAL] < 32)
+				make(FGIO_CRITICAL, 0);
+			for (uint32_t hw = 0; hw < 2; hw++)
+				while (host.hw[hw]->queued[FGIO_NONCRITICAL] < 2)
+					make(FGIO_NONCRITICAL, hw);
+			run_for(300 * MICROSECOND);
+		}
+		print_message("    %llu and %llu requests beside critical ones\n",
+			      (unsigned long long)host.served[0],
+			      (unsigned long long)host.served[1]);
+		/* One in 10 ms, but for probes of critical I/O alone. */
+		assert_true(host.served[0] + host.served[1] >= 100);
+		assert_true(host.served[0] >= 20 && host.served[1] >= 20);
+	}
+}
+
+/* Writes that passed the device by are behind the next flush all the same. */
+static void test_flushes_wait_for_what_passed(void **state)
+{
+	struct fgio_flush flush;
+	uint64_t sectors = 0, left;
+	struct io *io;
+
+	(void)state;
+	start(fresh_seed("flushes"), 4, 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		io = make(FGIO_NONCRITICAL, i % 4);
+		sectors += io->request.write ? io->request.sectors : 0;
+	}
+	run_for(MILLISECOND);
+	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
+	left = flush.left;
+	assert_true(left > sectors || !sectors);
+	/* A second one, with the writes accounted for in between. */
+	make(FGIO_CRITICAL, 0);
+	make(FGIO_NONCRITICAL, 0)->request.write = false;
+	run_for(MILLISECOND);
+	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
+	assert_int_equal(flush.left, left);
+	fgio_queue_flush_ends(&host.queue, &flush, host.now_ns);
+	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
+	assert_int_equal(flush.left, 0);
 }
 
 /* ---- cost ---- */
@@ -497,6 +591,9 @@ int main(void)
 		cmocka_unit_test(test_random_hosts_lose_and_hold_up_nothing),
 		cmocka_unit_test(test_queues_take_turns),
 		cmocka_unit_test(test_a_busy_processor_is_not_starved),
+		cmocka_unit_test(test_all_go_when_critical_io_is_over),
+		cmocka_unit_test(test_minimum_service_beside_a_critical_backlog),
+		cmocka_unit_test(test_flushes_wait_for_what_passed),
 		cmocka_unit_test(
 			test_nothing_shared_is_written_without_critical_io),
 		cmocka_unit_test(test_critical_io_tells_seldom),

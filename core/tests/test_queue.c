@@ -412,19 +412,22 @@ static struct lines lines_of(size_t offset, size_t bytes)
 static void test_completions_and_dispatch_share_no_line(void **state)
 {
 	const struct lines completion[] = {
-		LINES(in_device), LINES(withheld), LINES(critical_seen_ns),
+		LINES(own.in_device), LINES(withheld), LINES(critical_seen_ns),
 		LINES(flush_until_ns),
 		LINES(depth.samples.noted), LINES(depth.quiet_since_ns),
 		LINES(depth.cache_cost),
 	};
 	const struct lines dispatch[] = {
-		LINES(order), LINES(queued), LINES(next_release_ns),
-		LINES(retry_ns), LINES(measures), LINES(still), LINES(counters),
+		LINES(own.order), LINES(own.queued), LINES(next_release_ns),
+		LINES(retry_ns), LINES(still), LINES(own.counters),
 		LINES(depth.work_ns), LINES(depth.cost), LINES(depth.interval),
 		LINES(depth.retry_ns), LINES(depth.arrival),
 		LINES(depth.flushes.wrote), LINES(depth.samples.taken),
 	};
-	const struct lines read[] = { LINES(config), LINES(one_class) };
+	/* Hardware queues read these for each request. */
+	const struct lines read[] = {
+		LINES(config), LINES(one_class), LINES(hw), LINES(measures),
+	};
 
 	(void)state;
 	assert_int_equal(offsetof(struct fgio_queue, config) % 64, 0);
@@ -432,9 +435,12 @@ static void test_completions_and_dispatch_share_no_line(void **state)
 		for (size_t j = 0; j < ARRAY_SIZE(dispatch); j++)
 			assert_true(completion[i].last < dispatch[j].first ||
 				    dispatch[j].last < completion[i].first);
-	for (size_t i = 0; i < ARRAY_SIZE(read); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(read); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(dispatch); j++)
 			assert_true(read[i].last < dispatch[j].first);
+		for (size_t j = 0; j < ARRAY_SIZE(completion); j++)
+			assert_true(read[i].last < completion[j].first);
+	}
 }
 
 static void test_random_scripts_agree_with_the_model(void **state)

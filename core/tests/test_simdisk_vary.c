@@ -161,6 +161,28 @@ static void test_swing(void **state)
 	within("share below the mean", first_half / (double)periods, 0.5, 0.1);
 }
 
+/* From a time on a quarter, of whatever the swing makes of it. */
+static void test_turn(void **state)
+{
+	struct simdisk_parameters parameters =
+		host_parsed("volume:swing=0.5,turn=2s,turn_speed=0.25");
+	u64 seed = fresh_seed("turn");
+	struct host host, steady;
+
+	(void)state;
+	host_start(&host, &parameters, GIB_SECTORS, seed);
+	parameters.variation.turn_ns = 0;
+	host_start(&steady, &parameters, GIB_SECTORS, seed);
+	for (u64 time = 0; time < 4000000000; time += 50000000) {
+		double part = time < 2000000000 ? 1 : 0.25;
+
+		assert_true(fabs(speed_at(&host, time) -
+				 part * speed_at(&steady, time)) < 1e-4);
+	}
+	host_stop(&host);
+	host_stop(&steady);
+}
+
 static struct simdisk_request random_read_4k(struct host *host, u64 number)
 {
 	(void)number;
@@ -258,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_lognormal),
 		cmocka_unit_test(test_tail),
 		cmocka_unit_test(test_swing),
+		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_models_keep_their_mean),
 		cmocka_unit_test(test_volume_with_sigma),
 		cmocka_unit_test(test_volume_that_swings),

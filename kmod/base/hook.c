@@ -21,14 +21,6 @@
 static unsigned int hook_sleepers_max = FGIO_DEFAULT_hook_sleepers_max;
 module_param(hook_sleepers_max, uint, 0444);
 
-static char *fail_hook = "";
-module_param(fail_hook, charp, 0444);
-MODULE_PARM_DESC(fail_hook, "for tests: the hook of this name cannot be attached");
-
-static bool lone_hooks;
-module_param(lone_hooks, bool, 0444);
-MODULE_PARM_DESC(lone_hooks, "for tests: hooks that begin waits are attached without those that end them (N)");
-
 /* The function has other arguments in this kernel than its hook expects. */
 static bool is_changed(const char *name)
 {
@@ -41,26 +33,9 @@ static bool is_changed(const char *name)
 	return false;
 }
 
-/* Tells ftrace that the function may be left out, as by a livepatch. */
-static void after_function(struct kprobe *probe, struct pt_regs *regs,
-			   unsigned long flags)
-{
-}
-
 int fgio_hook_objection(const char *name)
 {
-	if (!strcmp(name, fail_hook))
-		return -EINVAL;
 	return is_changed(name) ? -EPROTOTYPE : 0;
-}
-
-static int register_detour(struct fgio_hook *hook)
-{
-	struct kprobe *probe = &hook->kretprobe.kp;
-
-	probe->pre_handler = hook->detour;
-	probe->post_handler = after_function;
-	return register_kprobe(probe);
 }
 
 static int register_function(struct fgio_hook *hook)
@@ -81,7 +56,7 @@ static int register_symbol(struct fgio_hook *hook, const char *symbol)
 
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.symbol_name = symbol;
-	return hook->detour ? register_detour(hook) : register_function(hook);
+	return register_function(hook);
 }
 
 /*
@@ -163,7 +138,7 @@ static void attach(struct fgio_hook *hook)
 	if (hook->fallback && !hook[-1].error)
 		return;
 	hook->error = fgio_hook_objection(hook->name);
-	if (hook->end && !hook->end->attached && !lone_hooks)
+	if (hook->end && !hook->end->attached)
 		hook->error = hook->end->error ?: -ENOENT;
 	else if (!hook->error)
 		hook->error = attach_by_kind(hook);
@@ -196,10 +171,6 @@ static void detach(struct fgio_hook *hook)
 	}
 	if (hook->look) {
 		unregister_ftrace_function(&hook->operations);
-		return;
-	}
-	if (hook->detour) {
-		unregister_kprobe(&hook->kretprobe.kp);
 		return;
 	}
 	detached[detached_count++] = &hook->kretprobe;

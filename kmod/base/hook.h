@@ -33,8 +33,6 @@ struct tracepoint;
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
  * @look: called instead before a function, by ftrace itself: for functions that
  *	threads which are not foreground call all the time
- * @detour: called instead before a function; a result other than 0 means that
- *	it sent the task to another function of the same prototype
  * @ended_by: name of the hook that ends the waits that this one begins. It is
  *	attached earlier and detached later; where either fails, both stay
  *	detached. A hook may end the waits of several others
@@ -60,7 +58,6 @@ struct fgio_hook {
 	int (*exit)(struct kretprobe_instance *instance, struct pt_regs *regs);
 	void *tracepoint;
 	ftrace_func_t look;
-	int (*detour)(struct kprobe *probe, struct pt_regs *regs);
 	const char *ended_by;
 	bool optional;
 	bool fallback;

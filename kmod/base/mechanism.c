@@ -15,7 +15,6 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_USER] = "user",
 	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
 	[FGIO_MECHANISM_BLAME] = "blame",
-	[FGIO_MECHANISM_GATE] = "gate",
 	[FGIO_MECHANISM_COMMITS] = "commits",
 };
 
@@ -54,12 +53,6 @@ static void tell(void)
 
 	if (changed)
 		changed();
-}
-
-void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on)
-{
-	WRITE_ONCE(mechanisms[mechanism], on);
-	tell();
 }
 
 static int set_mechanism(const char *text, const struct kernel_param *param)

@@ -15,16 +15,12 @@ enum fgio_mechanism {
 	FGIO_MECHANISM_USER,
 	FGIO_MECHANISM_PAGECACHE,
 	FGIO_MECHANISM_BLAME,
-	FGIO_MECHANISM_GATE,
 	FGIO_MECHANISM_COMMITS,
 	FGIO_MECHANISMS,
 };
 
 /* Context: any. */
 bool fgio_mechanism_on(enum fgio_mechanism mechanism);
-
-/* Sets a switch that is not a parameter by itself. Context: may sleep. */
-void fgio_mechanism_switch(enum fgio_mechanism mechanism, bool on);
 
 /* The name in /dev/fgio's list of hooks. */
 const char *fgio_mechanism_name(enum fgio_mechanism mechanism);

@@ -19,10 +19,9 @@
 #include <linux/vmalloc.h>
 
 #include "base/identity.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "base/waker.h"
-
-#define SET_BITS 9
 
 /* Leaf locks, like those of graph/wait.c and for the same reasons. */
 struct locked_set {
@@ -37,7 +36,7 @@ FGIO_NUMBER_PARAM(helper_window_ms, &helper_window_ms);
 
 static struct locked_set *set_of(u64 object)
 {
-	return &sets[hash_64(object, SET_BITS)];
+	return &sets[hash_64(object, FGIO_WAKER_SET_BITS)];
 }
 
 void fgio_waker_watch(u64 object, struct task_struct *task)
@@ -119,7 +118,7 @@ u32 fgio_waker_unwatched(void)
 	u32 sum = 0;
 	unsigned int index;
 
-	for (index = 0; index < 1U << SET_BITS; index++)
+	for (index = 0; index < 1U << FGIO_WAKER_SET_BITS; index++)
 		sum += READ_ONCE(sets[index].set.unwatched);
 	return sum;
 }
@@ -128,10 +127,10 @@ int fgio_waker_init(void)
 {
 	unsigned int index;
 
-	sets = vzalloc(sizeof(*sets) << SET_BITS);
+	sets = vzalloc(sizeof(*sets) << FGIO_WAKER_SET_BITS);
 	if (!sets)
 		return -ENOMEM;
-	for (index = 0; index < 1U << SET_BITS; index++)
+	for (index = 0; index < 1U << FGIO_WAKER_SET_BITS; index++)
 		raw_spin_lock_init(&sets[index].lock);
 	return 0;
 }

@@ -301,6 +301,11 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	    !is_on(tag_set->fq))
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
+	/* A batch is charged request by request, when each has its tag. */
+	if (data->nr_tags > 1 && !(data->flags & BLK_MQ_REQ_NOWAIT) &&
+	    fgio_admission_has_plenty(&tag_set->admission, line,
+				      data->nr_tags))
+		return;
 	/* The charge, or the look for room, is for one request: no batch. */
 	data->nr_tags = 1;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {

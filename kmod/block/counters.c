@@ -107,13 +107,14 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	u64 hardware_priority_sent;
 
 	spin_lock(&fq->lock);
-	counters = fgio_queue_totals(&fq->queue);
 	for (class = 0; class < FGIO_CLASSES; class++)
 		in_device[class] = fgio_queue_in_device(&fq->queue, class);
 	hardware_priority_sent = fq->hardware_priority_sent;
 	memcpy(merged, fq->merged, sizeof(merged));
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
+	/* After those in the device, so that no fewer were dispatched. */
+	counters = fgio_queue_totals(&fq->queue);
 	for (hw = 0; fq->hw && hw < fq->queue.hw_count; hw++)
 		for (class = 0; class < FGIO_CLASSES; class++)
 			bytes[class] +=

@@ -44,10 +44,6 @@ static bool two_classes = FGIO_DEFAULT_queue;
 module_param_cb(queue, &two_classes_ops, &two_classes, 0644);
 __MODULE_PARM_TYPE(queue, "bool");
 
-static bool fault_withhold;
-module_param(fault_withhold, bool, 0644);
-MODULE_PARM_DESC(fault_withhold, "for tests: keep non-critical requests queued for ever (N)");
-
 static struct fgio_queue_data *queue_data(struct request_queue *q)
 {
 	return q->elevator->elevator_data;
@@ -376,13 +372,6 @@ void fgio_elevator_remember_target(struct request *rq)
 		fgio_io_target_of_request(target, rq);
 }
 
-/* Simulates a bug that only the watchdog ends. */
-static bool withholds_by_fault(const struct fgio_queue_data *fq)
-{
-	return unlikely(READ_ONCE(fault_withhold)) && !fgio_lets_through(fq) &&
-	       !READ_ONCE(fq->queue.own.queued[FGIO_CRITICAL]);
-}
-
 /* A timer that fires later than this may be left to fire in vain. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
@@ -396,6 +385,25 @@ enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+enum hrtimer_restart fgio_elevator_pass_turn(struct hrtimer *timer)
+{
+	struct fgio_queue_data *fq =
+		container_of(timer, struct fgio_queue_data, turn_timer);
+
+	fgio_queue_retry(&fq->queue);
+	fgio_elevator_run(fq, ktime_get_ns());
+	return HRTIMER_NORESTART;
+}
+
+/* Others wait for it: without it, for FGIO_TURN_NS. */
+static void run_turn(struct fgio_queue_data *fq, struct fgio_hw *hw,
+		     u64 now_ns)
+{
+	hrtimer_start(&fq->turn_timer, ns_to_ktime(now_ns + FGIO_TURN_NS),
+		      HRTIMER_MODE_ABS);
+	blk_mq_run_hw_queue(hw->hctx, true);
+}
+
 void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
 {
 	struct fgio_hw_queue *turn = NULL;
@@ -403,10 +411,23 @@ void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
 	if (fq->hw)
 		turn = fgio_queue_turn(&fq->queue, now_ns);
 	if (turn)
-		blk_mq_run_hw_queue(container_of(turn, struct fgio_hw,
-						 queue)->hctx, true);
+		run_turn(fq, container_of(turn, struct fgio_hw, queue), now_ns);
 	else
 		blk_mq_run_hw_queues(fq->q, true);
+}
+
+/*
+ * Whether the timer that is set does. With many hardware queues, the time of
+ * one must not be put off by another. Context: the queue's lock is held.
+ */
+static bool timer_does(const struct fgio_queue_data *fq, u64 retry_ns,
+		       u64 now_ns)
+{
+	u64 soon_ns = fq->hw ? 1 : RETRY_SOON_NS;
+
+	return hrtimer_is_queued(&fq->retry_timer) &&
+	       fq->retry_at_ns <= retry_ns &&
+	       fq->retry_at_ns >= now_ns + soon_ns;
 }
 
 /*
@@ -419,11 +440,7 @@ noinline void fgio_elevator_retry_later(struct fgio_queue_data *fq, u64 now_ns)
 {
 	u64 retry_ns = fgio_queue_retry_ns(&fq->queue);
 
-	if (!retry_ns)
-		return;
-	if (hrtimer_is_queued(&fq->retry_timer) &&
-	    fq->retry_at_ns <= retry_ns &&
-	    fq->retry_at_ns >= now_ns + RETRY_SOON_NS)
+	if (!retry_ns || timer_does(fq, retry_ns, now_ns))
 		return;
 	fq->retry_at_ns = retry_ns;
 	hrtimer_start(&fq->retry_timer, ns_to_ktime(retry_ns),
@@ -439,8 +456,6 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 	struct fgio_request *request;
 	struct request *rq;
 
-	if (withholds_by_fault(fq))
-		return NULL;
 	if (fgio_queue_sweeps(queue))
 		sweep = look_ahead(fq);
 	request = fgio_queue_next(queue, now_ns, sweep);
@@ -489,8 +504,7 @@ static bool fgio_has_work(struct blk_mq_hw_ctx *hctx)
 
 	if (hw)
 		return fgio_hw_has_work(hw);
-	return (fgio_queue_has_work(&fq->queue) &&
-		!withholds_by_fault(fq)) ||
+	return fgio_queue_has_work(&fq->queue) ||
 	       !list_empty_careful(&fq->unscheduled);
 }
 

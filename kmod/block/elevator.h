@@ -75,4 +75,10 @@ void fgio_elevator_retry_later(struct fgio_queue_data *fq, u64 now_ns);
  */
 enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer);
 
+/*
+ * The queue's turn_timer: the hardware queue that has the turn is late. Context:
+ * hard interrupt.
+ */
+enum hrtimer_restart fgio_elevator_pass_turn(struct hrtimer *timer);
+
 #endif /* FGIO_ELEVATOR_H */

@@ -18,11 +18,10 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "block/elevator.h"
 #include "block/flush.h"
 #include "block/queues.h"
-
-#define PENDING_BITS 6
 
 /* The bio is not followed, only compared. */
 struct pending_flush {
@@ -34,7 +33,7 @@ struct pending_flush {
  * Two flushes may share a place: then the end of the first one is not seen, and
  * the queue takes it to be over after the usual duration of a flush.
  */
-static struct pending_flush pending[1 << PENDING_BITS];
+static struct pending_flush pending[1 << FGIO_FLUSH_BITS];
 static DEFINE_SPINLOCK(pending_lock);
 
 static void keep(const struct bio *bio, const struct fgio_flush *flush)
@@ -42,7 +41,7 @@ static void keep(const struct bio *bio, const struct fgio_flush *flush)
 	unsigned long flags;
 
 	spin_lock_irqsave(&pending_lock, flags);
-	pending[hash_ptr(bio, PENDING_BITS)] = (struct pending_flush){
+	pending[hash_ptr(bio, FGIO_FLUSH_BITS)] = (struct pending_flush){
 		.bio = bio,
 		.flush = *flush,
 	};
@@ -51,7 +50,7 @@ static void keep(const struct bio *bio, const struct fgio_flush *flush)
 
 static bool take(const struct bio *bio, struct fgio_flush *flush)
 {
-	struct pending_flush *place = &pending[hash_ptr(bio, PENDING_BITS)];
+	struct pending_flush *place = &pending[hash_ptr(bio, FGIO_FLUSH_BITS)];
 	unsigned long flags;
 	bool found;
 

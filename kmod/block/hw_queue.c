@@ -57,9 +57,12 @@ void fgio_hw_wait_for_inserts(struct fgio_queue_data *fq)
 static void tell_device(struct fgio_hw *hw, struct fgio_request *request,
 			u64 now_ns)
 {
-	if (!fgio_hw_queue_tells(&hw->queue, request, now_ns) ||
-	    !spin_trylock(&hw->fq->lock))
+	if (!fgio_hw_queue_tells(&hw->queue, request, now_ns))
 		return;
+	if (!spin_trylock(&hw->fq->lock)) {
+		fgio_hw_queue_does_not_tell(&hw->queue, request, now_ns);
+		return;
+	}
 	fgio_hw_queue_tell(&hw->queue, request, now_ns);
 	spin_unlock(&hw->fq->lock);
 }

@@ -229,6 +229,8 @@ static struct fgio_queue_data *new_queue_data(struct request_queue *q)
 		make_hw(fq);
 	hrtimer_init(&fq->retry_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fq->retry_timer.function = fgio_elevator_retry;
+	hrtimer_init(&fq->turn_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	fq->turn_timer.function = fgio_elevator_pass_turn;
 	return fq;
 }
 
@@ -261,8 +263,13 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 		return -ENOMEM;
 	}
 	eq->elevator_data = fq;
-	/* One queue serves all hardware contexts. */
-	if (!fq->hw)
+	/*
+	 * Whether one queue serves all hardware contexts. The elevator before
+	 * may have left its own answer.
+	 */
+	if (fq->hw)
+		blk_queue_flag_clear(QUEUE_FLAG_SQ_SCHED, q);
+	else
 		blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
 	/* wbt delays writes by type, before fgio sees them. */
 	fgio_mark_wbt_unwanted(eq, true);
@@ -287,6 +294,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 
 	withdraw_queue(fq);
 	hrtimer_cancel(&fq->retry_timer);
+	hrtimer_cancel(&fq->turn_timer);
 	WARN_ON_ONCE(fgio_queue_queued(&fq->queue, FGIO_CRITICAL) ||
 		     fgio_queue_queued(&fq->queue, FGIO_NONCRITICAL));
 	WARN_ON_ONCE(fgio_queue_in_device(&fq->queue, FGIO_CRITICAL) ||

@@ -15,6 +15,7 @@
 #include <linux/vmalloc.h>
 
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "block/admission.h"
 #include "block/elevator.h"
 #include "block/io_target.h"
@@ -29,9 +30,6 @@
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
-
-/* Found requests that are sorted and moved together. */
-#define MATCHES_MAX 4096
 
 /* Found requests that are moved in one hold of the queue's lock. */
 #define MOVES_MAX 32
@@ -429,7 +427,7 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 	u32 actions = may_move ? FGIO_BLAME_PROMOTED_REQUEST : 0;
 	enum rank rank = rank_of_queued(slot, actions);
 
-	slot->wanted = may_move && pass.match_count < MATCHES_MAX &&
+	slot->wanted = may_move && pass.match_count < FGIO_MATCHES_MAX &&
 		       (rank != RANK_NONE || submitter_waits(slot));
 	if (slot->wanted)
 		pass.matches[pass.match_count++] = (struct match){
@@ -564,7 +562,7 @@ int fgio_promote_init(void)
 	pass.notes = vcalloc(FGIO_WANTED_MAX, sizeof(*pass.notes));
 	pass.heads = vcalloc(4 * FGIO_WANTED_MAX, sizeof(*pass.heads));
 	pass.links = vcalloc(4 * FGIO_LINKS_MAX, sizeof(*pass.links));
-	pass.matches = vcalloc(MATCHES_MAX, sizeof(*pass.matches));
+	pass.matches = vcalloc(FGIO_MATCHES_MAX, sizeof(*pass.matches));
 	if (pass.notes && pass.heads && pass.links && pass.matches)
 		return 0;
 	fgio_promote_exit();

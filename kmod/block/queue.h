@@ -22,6 +22,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
+#include "base/scale.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/admission.h"
@@ -81,12 +82,6 @@ struct fgio_slot {
 	bool ioprio_replaced;
 	u16 ioprio;
 };
-
-/*
- * Hash of tasks that sleep for a slot: by task, and by the I/O they will
- * submit.
- */
-#define FGIO_SLEEPER_BITS 6
 
 /**
  * struct fgio_hw - a hardware queue of a device whose requests are queued for
@@ -170,6 +165,7 @@ struct fgio_trip {
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
  * @retry_timer: runs the queue at the time that core set
+ * @turn_timer: runs all hardware queues if the one that has the turn is late
  * @lock: protects the members below; never taken in interrupt context
  * @retry_at_ns: the time for which @retry_timer was set
  * @sort: queued requests by sector, per class and direction, for merging and
@@ -197,6 +193,7 @@ struct fgio_queue_data {
 	u32 noncritical_slots;
 	bool drive_priority;
 	struct hrtimer retry_timer;
+	struct hrtimer turn_timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u64 retry_at_ns;

@@ -3,6 +3,7 @@
 #include <linux/rculist.h>
 
 #include "block/queues.h"
+#include "compat/compat.h"
 
 /* Slots visited in one hold of the queue's lock. */
 #define SLOTS_AT_ONCE 32U
@@ -34,19 +35,7 @@ void fgio_visit_queues(fgio_queue_visit_t *visit, void *data)
 		visit(fq, data);
 	mutex_unlock(&fgio_queues_lock);
 }
-
-u64 fgio_critical_outstanding(void)
-{
-	struct fgio_queue_data *fq;
-	u64 count = 0;
-
-	mutex_lock(&fgio_queues_lock);
-	list_for_each_entry(fq, &queues, list)
-		count += fgio_queue_queued(&fq->queue, FGIO_CRITICAL) +
-			 fgio_queue_in_device(&fq->queue, FGIO_CRITICAL);
-	mutex_unlock(&fgio_queues_lock);
-	return count;
-}
+FGIO_EXPORT(fgio_visit_queues);
 
 struct fgio_queue_data *fgio_queue_find(const struct request_queue *q)
 {

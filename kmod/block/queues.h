@@ -20,14 +20,12 @@ struct fgio_queue_data *fgio_queue_find(const struct request_queue *q);
 /* Whether a queue is under the elevator, and not let through. Context: any. */
 bool fgio_schedules(const struct request_queue *q);
 
-/*
- * Critical requests of all queues, queued or in the device. Context: may sleep.
- */
-u64 fgio_critical_outstanding(void);
-
 typedef void fgio_queue_visit_t(struct fgio_queue_data *fq, void *data);
 
-/* Calls @visit for each queue; its tag sets stay, too. Context: may sleep. */
+/*
+ * Calls @visit for each queue; its tag sets stay, too. Exported for lab/.
+ * Context: may sleep.
+ */
 void fgio_visit_queues(fgio_queue_visit_t *visit, void *data);
 
 typedef void fgio_slot_visit_t(struct fgio_queue_data *fq,

@@ -10,6 +10,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/cgroup.h>
+#include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
@@ -204,6 +205,18 @@ static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 	return regs_get_kernel_argument(&regs->regs, number);
 #endif
 }
+
+/*
+ * For the lab's modules alone (kmod/lab): no interface of the product. From
+ * 6.13 on, a namespace is a string.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define FGIO_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, "FGIO")
+#define FGIO_IMPORT() MODULE_IMPORT_NS("FGIO")
+#else
+#define FGIO_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, FGIO)
+#define FGIO_IMPORT() MODULE_IMPORT_NS(FGIO)
+#endif
 
 /* Before 6.4, user workers are kernel threads or have PF_IO_WORKER. */
 #ifndef PF_USER_WORKER

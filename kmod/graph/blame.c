@@ -14,11 +14,11 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "base/scale.h"
 #include "base/setting.h"
 #include "base/trace.h"
 #include "graph/blame.h"
 
-#define CHAIN_BITS 10
 #define READ_MAX 65536U
 #define CHUNK 16U
 
@@ -44,7 +44,7 @@ static struct fgio_chain *chains;
 
 static struct fgio_chain *chain_of(u64 task)
 {
-	return &chains[hash_64(task, CHAIN_BITS)];
+	return &chains[hash_64(task, FGIO_CHAIN_BITS)];
 }
 
 void fgio_blame_chain(const struct fgio_chain *chain)
@@ -185,7 +185,7 @@ int fgio_blame_init(void)
 	ring_size = clamp_t(unsigned int, blame_entries,
 			    FGIO_LEAST_blame_entries, FGIO_MOST_blame_entries);
 	ring = vcalloc(ring_size, sizeof(*ring));
-	chains = vcalloc(1U << CHAIN_BITS, sizeof(*chains));
+	chains = vcalloc(1U << FGIO_CHAIN_BITS, sizeof(*chains));
 	if (ring && chains)
 		return 0;
 	fgio_blame_exit();

@@ -17,10 +17,6 @@
 
 struct fgio_hook;
 
-/* Limits of one walk: tasks that it follows, and I/Os that it looks for. */
-#define FGIO_LINKS_MAX 4096U
-#define FGIO_WANTED_MAX 1024U
-
 /**
  * struct fgio_walk_step - a wait that the walk reached
  * @walk: the walk, for fgio_walk_found() in core/inherit.h

@@ -19,6 +19,7 @@
 
 #include "base/foreign.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "base/trace.h"
 #include "base/waker.h"
@@ -28,8 +29,6 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 
-#define VISITED_BITS 13
-#define NAME_BITS 12
 /*
  * The walk backs off while it finds no task in the way (threads of a pool wait
  * for work): the most doublings of its interval.
@@ -107,7 +106,7 @@ static void ring(void)
 
 static struct name *name_of(u64 task)
 {
-	return &now.names[hash_64(task, NAME_BITS)];
+	return &now.names[hash_64(task, FGIO_NAME_BITS)];
 }
 
 static void note_name(u64 key, const struct task_struct *task)
@@ -484,12 +483,12 @@ static bool allocate_walk(void)
 	last_turn_began = turn_began;
 	now.walk.operations = &operations;
 	now.walk.capacity = FGIO_LINKS_MAX;
-	now.walk.visited_bits = VISITED_BITS;
+	now.walk.visited_bits = FGIO_VISITED_BITS;
 	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
-	now.walk.visited = vcalloc(1U << VISITED_BITS,
+	now.walk.visited = vcalloc(1U << FGIO_VISITED_BITS,
 				   sizeof(*now.walk.visited));
 	now.wanted = vcalloc(FGIO_WANTED_MAX, sizeof(*now.wanted));
-	now.names = vcalloc(1U << NAME_BITS, sizeof(*now.names));
+	now.names = vcalloc(1U << FGIO_NAME_BITS, sizeof(*now.names));
 	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
 	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
 	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));

@@ -38,6 +38,7 @@
 
 #include "base/foreign.h"
 #include "base/identity.h"
+#include "base/scale.h"
 #include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
@@ -260,8 +261,6 @@ static void find_fast_committer(const struct fgio_walk_step *step,
 
 /* --- open handles ------------------------------------------------------ */
 
-#define HOLDERS_MAX 64
-#define SCANS 4
 /* Scanning all threads takes at most one part in 10 of the time. */
 #define SCAN_SHARE 10
 
@@ -285,11 +284,11 @@ struct scan {
 	u64 transaction;
 	u64 next_ns;
 	unsigned int count;
-	struct holder holders[HOLDERS_MAX];
+	struct holder holders[FGIO_HOLDERS_MAX];
 };
 
 /* For the walk's thread alone. */
-static struct scan scans[SCANS];
+static struct scan scans[FGIO_HOLDER_SCANS];
 
 /*
  * journal_info of a running task changes at any time, and its handle may be
@@ -320,7 +319,7 @@ static void scan_threads(struct scan *scan)
 			.task = (u64)task,
 			.tid = task->pid,
 		};
-		if (scan->count == HOLDERS_MAX)
+		if (scan->count == FGIO_HOLDERS_MAX)
 			return;
 	}
 }
@@ -342,7 +341,7 @@ static struct scan *scan_of(const struct fgio_walk_step *step)
 	struct scan *oldest = scans;
 	struct scan *scan;
 
-	for (scan = scans; scan < scans + SCANS; scan++) {
+	for (scan = scans; scan < scans + FGIO_HOLDER_SCANS; scan++) {
 		if (scan->task == step->task && scan->seq == step->wait->seq)
 			return scan;
 		if (scan->next_ns < oldest->next_ns)

@@ -41,6 +41,7 @@
 
 #include "base/hook.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "block/queues.h"
 #include "compat/compat.h"
@@ -82,13 +83,11 @@ struct writer {
 	bool promoted;
 };
 
-#define BUCKET_BITS 6
-
 /* Taken in a hook, thus raw; a leaf but for the scheduler's own locks. */
 static struct bucket {
 	raw_spinlock_t lock;
 	struct hlist_head writers;
-} buckets[1 << BUCKET_BITS];
+} buckets[1 << FGIO_WRITER_BITS];
 
 /* The number of writers: the module must not go before they end. */
 static atomic_t pending;
@@ -115,7 +114,7 @@ static atomic64_t promoted_writers;
 
 static struct bucket *bucket_of(u64 task)
 {
-	return &buckets[hash_64(task, BUCKET_BITS)];
+	return &buckets[hash_64(task, FGIO_WRITER_BITS)];
 }
 
 static struct writer *find_writer(struct bucket *bucket, u64 task)
@@ -218,7 +217,7 @@ static bool may_go(struct bdi_writeback *wb)
  * The file system may wait for locks of pages and for its journal, but not for
  * I/O, except for a slot of the block layer's queue.
  */
-u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
+static u64 write_mapping(struct address_space *mapping, u64 pages)
 {
 	struct writeback_control control = {
 		.sync_mode = WB_SYNC_NONE,
@@ -235,7 +234,7 @@ u64 fgio_write_mapping(struct address_space *mapping, u64 pages)
  * A file of overlayfs has no pages of its own: they belong to the one below,
  * which it keeps as long as it is open.
  */
-struct address_space *fgio_mapping_of_file(const struct file *file)
+static struct address_space *mapping_of_file(const struct file *file)
 {
 	const struct dentry *dentry = file->f_path.dentry;
 	const struct inode *below;
@@ -289,9 +288,9 @@ static u64 write_own(struct bdi_writeback *wb, u64 pages)
 	file = fget(arguments[argument]);
 	if (!file)
 		return 0;
-	mapping = fgio_mapping_of_file(file);
+	mapping = mapping_of_file(file);
 	if (inode_to_bdi(mapping->host) == wb->bdi)
-		written = fgio_write_mapping(mapping, pages);
+		written = write_mapping(mapping, pages);
 	fput(file);
 	return written;
 }
@@ -358,8 +357,7 @@ static void write_superblock(struct bdi_writeback *wb, struct super_block *sb,
 	writeback_inodes_sb_nr(sb, pages, WB_REASON_BACKGROUND);
 	written = before - min_t(u64, before, wb_stat_sum(wb, WB_RECLAIMABLE));
 	if (written < pages && sb->s_bdev)
-		fgio_write_mapping(fgio_bdev_mapping(sb->s_bdev),
-				   pages - written);
+		write_mapping(fgio_bdev_mapping(sb->s_bdev), pages - written);
 }
 
 static void get_wb(struct bdi_writeback *wb)
@@ -385,7 +383,7 @@ static void clean(struct work_struct *work)
 	if (inode) {
 		sb = inode->i_sb;
 		if (S_ISBLK(inode->i_mode))
-			fgio_write_mapping(inode->i_mapping, cleaner->pages);
+			write_mapping(inode->i_mapping, cleaner->pages);
 		else
 			write_superblock(cleaner->wb, sb, cleaner->pages);
 		iput(inode);
@@ -528,6 +526,7 @@ bool fgio_wb_is_ours(struct bdi_writeback *wb)
 		return fgio_queues_exist();
 	return fgio_schedules(disk->queue);
 }
+FGIO_EXPORT(fgio_wb_is_ours);
 
 /* The same for all 32-bit system calls of x86. */
 #define COMPAT_IOCTL 54
@@ -556,6 +555,7 @@ bool fgio_may_be_parked(unsigned int flags)
 	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
 	       !is_in_driver() && !fgio_current_is_critical();
 }
+FGIO_EXPORT(fgio_may_be_parked);
 
 /* Only a task itself adds its writer: none comes between the two calls. */
 static bool has_writer(unsigned long pages)

@@ -14,14 +14,13 @@
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 
+#include "base/scale.h"
 #include "base/setting.h"
 #include "base/tracepoint.h"
 #include "who/presence.h"
 #include "who/tag.h"
 #include "who/thread_flag.h"
 #include "who/trust.h"
-
-#define TAG_BITS 12
 
 /**
  * struct tag_entry - the tag and the flag of a thread
@@ -49,7 +48,7 @@ struct fresh {
 	struct fgio_account *account;
 };
 
-static DEFINE_HASHTABLE(tags, TAG_BITS);
+static DEFINE_HASHTABLE(tags, FGIO_TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
 unsigned int fgio_tag_entries;
@@ -62,7 +61,7 @@ module_param(tags_max, uint, 0444);
 /* Whether any task is in the same bucket of the table. Context: any. */
 static bool may_have_entry(const struct task_struct *task)
 {
-	return !hlist_empty(&tags[hash_min((unsigned long)task, TAG_BITS)]);
+	return !hlist_empty(&tags[hash_min((unsigned long)task, FGIO_TAG_BITS)]);
 }
 
 static struct tag_entry *find_entry(struct task_struct *task)

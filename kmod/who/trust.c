@@ -25,12 +25,12 @@
 
 #include "base/debug.h"
 #include "base/identity.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "compat/compat.h"
 #include "who/tag.h"
 #include "who/trust.h"
 
-#define ACCOUNT_BITS 8
 /* Cgroups below this depth count as their ancestor at this depth. */
 #define LEVEL_MAX 16
 
@@ -46,7 +46,7 @@ struct fgio_account {
 	struct fgio_trust_user user;
 };
 
-static DEFINE_HASHTABLE(accounts, ACCOUNT_BITS);
+static DEFINE_HASHTABLE(accounts, FGIO_ACCOUNT_BITS);
 static struct fgio_trust_list listed;
 static struct dentry *counts_file;
 

@@ -195,8 +195,11 @@ def script_payload(
     Raises LabError when something of it has not been built.
     """
     is_ours = configuration.loads_fgio
-    need_modules(chosen, "simdisk", *(["fgio"] if is_ours else []))
+    ours = (["fgio"] if is_ours else []) + (["fgio_gate"] if configuration.gate else [])
+    need_modules(chosen, "simdisk", *ours)
     taken = payload(chosen, f"{name}.sh", *files)
+    if configuration.gate:
+        taken["modules/fgio_gate.ko"] = paths.modules_folder(chosen.release) / "fgio_gate.ko"
     taken[f"{name}.env"] = settings(values)
     if is_ours:
         taken["bin/fgio"] = fgio_command()
@@ -256,7 +259,9 @@ def compile_object(name: str) -> Path:
     """A part in C++ of a program of lab/guest, compiled."""
     built = paths.BUILD / "guest" / f"{name}.o"
     built.parent.mkdir(parents=True, exist_ok=True)
-    command = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{paths.ROOT}"]
+    # Not -I: the repository's ./new would stand for the standard header of that name.
+    command = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command += ["-iquote", str(paths.ROOT)]
     command += ["-c", "-o", str(built), str(paths.LAB / "guest" / f"{name}.cc")]
     host.run(command, what=f"compiling {name}.cc")
     return built

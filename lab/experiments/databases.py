@@ -103,6 +103,7 @@ class Databases(Experiment):
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(configuration.parameters()),
+            "GATE": configuration.gate or "",
             "LABELS": labels if configuration.loads_fgio else "",
             "HAS_BACKGROUND": int(configuration.has_background),
             # Under fgio, the profiles' labels take their place.

@@ -126,6 +126,7 @@ class FirstLight(Experiment):
             "ELEVATOR": configuration.elevator,
             "FOREGROUND_PRIORITY": priority(configuration.foreground_priority),
             "SETTINGS": " ".join(configuration.parameters()),
+            "GATE": configuration.gate or "",
             "BACKGROUND_PRIORITY": priority(configuration.background_priority),
             "HAS_FOREGROUND": int(configuration.has_foreground),
             "HAS_BACKGROUND": int(configuration.has_background),

@@ -78,6 +78,7 @@ make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
 [[ -z $LABELS ]] || load_module fgio
 set_parameters "$SETTINGS"
+use_gate "$GATE"
 set_tunables "$TUNABLES"
 set_queue "$QUEUE"
 use_weights

@@ -61,6 +61,7 @@ phase starting PostgreSQL
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 use_elevator "$ELEVATOR"
 set_parameters "$SETTINGS"
+use_gate "$GATE"
 set_tunables "$TUNABLES"
 set_queue "$QUEUE"
 use_weights

@@ -88,6 +88,10 @@ set_parameters() { # "NAME=VALUE...": of fgio
   set_files /sys/module/fgio/parameters "$1"
 }
 
+use_gate() { # 1|2|NOTHING: the gate at the system call, for comparison (kmod/lab/gate.c)
+  [[ -z $1 ]] || load_module fgio_gate gate="$1"
+}
+
 snapshot() { # NAME: counters of the disk and the processors now, into $RESULTS/NAME.*
   head -n 1 /proc/stat >"$RESULTS/$1.cpu"
   cat "/sys/block/$DISK/stat" >"$RESULTS/$1.stat"

@@ -172,7 +172,8 @@ check_a_hook_that_cannot_be_attached() {
     read_hook "$name"
     expect "$name works, the control" "$WORKS" -eq 1
     unload_fgio
-    load_fgio "fail_hook=$name"
+    unhook "refuse=$name"
+    load_fgio
     read_hook "$name"
     expect "$name does not work" "$WORKS" -eq 0
     expect "it is not attached" "$ATTACHED" -eq 0
@@ -180,7 +181,7 @@ check_a_hook_that_cannot_be_attached() {
     # The other hooks work.
     abuse exiting 5
     abuse dying 5 || echo "no task was boosted without $name"
-    unload_fgio
+    no_unhook
   done
 }
 
@@ -190,7 +191,8 @@ check_a_hook_on_a_function_that_compilers_rename() {
   read_hook __mutex_unlock_slowpath
   expect "it works under any of its names" "$WORKS" -eq 1
   unload_fgio
-  load_fgio fail_hook=__mutex_unlock_slowpath
+  unhook refuse=__mutex_unlock_slowpath
+  load_fgio
   read_hook __mutex_unlock_slowpath
   expect "under none of them, the control" "$WORKS" -eq 0
   expect "doctor warns of it, since every kernel has it" "$OPTIONAL" -eq 0

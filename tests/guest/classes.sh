@@ -168,7 +168,8 @@ check_io_over_its_limit_keeps_its_class() {
   # The control: decided where the worker submits it, some I/O has the wrong class each time.
   limit_reads max
   remove_null classes
-  load_fgio fail_hook=__blk_throtl_bio
+  unhook refuse=__blk_throtl_bio
+  load_fgio
   prepare
   limit_reads 20
   chmod 0666 "/dev/$DISK"

@@ -16,7 +16,6 @@ prepare() { # PARAMETER...: of simdisk
 
 tidy() {
   [[ ! -d /sys/module/fgio ]] || parameter drive_priority Y
-  [[ ! -d /sys/module/fgio ]] || parameter fault_withhold N
 }
 
 stat_of() { # NAME
@@ -96,14 +95,14 @@ check_drive_is_told_without_order_in_the_queue() {
   use none
 }
 
-# The fault keeps non-critical requests queued, until one of them is promoted. Each of 21 has a slot.
+# The bug keeps non-critical requests queued, until one of them is promoted. Each of 21 has a slot.
 promoted_of_21_writes() { # [promote]
   local process
-  parameter fault_withhold Y
+  withhold
   promotion "/dev/$DISK" 20 "$@" >"$WORK/promotion" &
   process=$!
   sleep 2
-  parameter fault_withhold N
+  no_withhold
   reads_under env
   wait $process || fail "promotion"
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# The gate at the system call (core/gate.h), in virtual time on the cloud volume.
+# The gate at the system call (kmod/lab/gate.c), in virtual time on the cloud volume.
 # shellcheck shell=bash disable=SC2154
 
 # Everything else that holds up non-critical writers is off, or lets them pass.
-files() { # GATE: a file system in $WORK/mount
+files() { # a file system in $WORK/mount
   make_simdisk model=volume size_mib=512 seed=1
-  load_fgio locks=N journal=N io=N user=N pagecache=N gate="$1"
+  load_fgio locks=N journal=N io=N user=N pagecache=N
   use fgio
   mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK" 384m
   mkdir -p "$WORK/mount"
@@ -21,8 +21,18 @@ foreground() { # ARGUMENT...: options of a critical reader beside the file syste
   sleep 0.2
 }
 
+# For comparison alone: a module of its own.
+gate() { # 1|2
+  insmod "$PAYLOAD/modules/fgio_gate.ko" gate="$1"
+}
+
+no_gate() {
+  [[ ! -d /sys/module/fgio_gate ]] || rmmod fgio_gate
+}
+
 tidy() {
   [[ -z ${reader:-} ]] || kill "$reader" 2>/dev/null
+  no_gate
 }
 
 elapsed_ms() { # COMMAND...
@@ -37,12 +47,12 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
 
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
-  files 0
+  files
   # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground
   control=$(elapsed_ms write_file control conv=fsync)
-  parameter gate 1
+  gate 1
   sleep 0.1
   gated=$(elapsed_ms write_file gated conv=fsync)
   critical=$(elapsed_ms ionice -c1 dd if=/dev/urandom "of=$WORK/mount/critical" bs=128k count=8 \
@@ -67,7 +77,8 @@ fsync_file() { # NAME: says how often a signal came, and fails unless fsync said
 
 check_gate_is_left_by_signals() {
   local writer begin seen
-  files 1
+  files
+  gate 1
   foreground
   dd if=/dev/zero "of=$WORK/mount/long" bs=128k count=800 status=none &
   writer=$!
@@ -95,7 +106,7 @@ keep_dirty() { # NAME: 4 MiB, again and again
 
 check_gate_by_deadline_puts_off_fsyncs_alone() {
   local control gated written small
-  files 0
+  files
   # A fixed depth, so that the gate alone makes the difference.
   tunable noncritical_in_device_max 1
   foreground --iodepth=1 --bs=4k --rate_iops=100
@@ -103,7 +114,7 @@ check_gate_by_deadline_puts_off_fsyncs_alone() {
   keep_dirty dirty &
   sleep 0.2
   control=$(elapsed_ms fsync_file dirty)
-  parameter gate 2
+  gate 2
   sleep 0.1
   gated=$(elapsed_ms fsync_file dirty)
   kill $!
@@ -117,9 +128,20 @@ check_gate_by_deadline_puts_off_fsyncs_alone() {
   expect "little of a file is left: its fsync does not wait" "$small" -lt 100
 }
 
+check_gate_has_two_kinds_and_keeps_fgio_loaded() {
+  load_fgio
+  ! gate 0 2>/dev/null || fail "there is a gate of no kind"
+  ! gate 3 2>/dev/null || fail "there is a third kind"
+  gate 2
+  ! rmmod fgio 2>/dev/null || fail "fgio went away under the gate"
+  no_gate
+  rmmod fgio
+}
+
 check_unload_with_tasks_at_the_gate() {
   local begin each writers=()
-  files 1
+  files
+  gate 1
   foreground
   for each in 1 2 3 4; do
     write_file "unload$each" conv=fsync &
@@ -128,7 +150,7 @@ check_unload_with_tasks_at_the_gate() {
   sleep 0.5
   begin=${EPOCHREALTIME/./}
   expect "they wait" "$(jobs -pr | wc -l)" -ge 5
-  unload_fgio
+  no_gate
   expect "ms until the module was gone" $(((${EPOCHREALTIME/./} - begin) / 1000)) -lt 1000
   for each in "${writers[@]}"; do
     wait "$each" || fail "a writer failed"

@@ -33,6 +33,8 @@ expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$
 clean_up() {
   set +eE
   trap - ERR
+  # First: what it keeps queued has no other end.
+  no_withhold
   ! declare -F tidy >/dev/null || tidy
   local jobs_left
   jobs_left=$(jobs -p)
@@ -40,6 +42,7 @@ clean_up() {
   [[ -z $jobs_left ]] || kill $jobs_left 2>/dev/null
   wait 2>/dev/null
   no_stretch
+  no_unhook
   ! mountpoint -q "$WORK/mount" || umount "$WORK/mount"
   rm -rf "$WORK"
 }
@@ -69,6 +72,32 @@ stretch() { # FUNCTION MILLISECONDS [VARIABLE]
 
 no_stretch() {
   [[ ! -d /sys/module/fgio_stretch ]] || rmmod fgio_stretch
+}
+
+# A kernel that does not let itself be hooked (tests/kmod/fgio_unhook.c), for fgio as it is loaded next.
+# For batches with test modules.
+unhook() { # refuse=HOOK|mute=TRACEPOINT
+  no_unhook
+  [[ ! -d /sys/module/fgio ]] || unload_fgio
+  insmod "$PAYLOAD/modules/fgio_unhook.ko" "$1"
+}
+
+# Not under a module that was deceived.
+no_unhook() {
+  [[ -d /sys/module/fgio_unhook ]] || return 0
+  [[ ! -d /sys/module/fgio ]] || unload_fgio
+  rmmod fgio_unhook
+}
+
+# A bug of the elevator (kmod/lab/withhold.c): non-critical requests stay queued while no critical one
+# is, until the watchdog trips.
+withhold() {
+  need_fgio
+  insmod "$PAYLOAD/modules/fgio_withhold.ko"
+}
+
+no_withhold() {
+  [[ ! -d /sys/module/fgio_withhold ]] || rmmod fgio_withhold
 }
 
 need_fgio() {

@@ -5,7 +5,6 @@
 TRACING=/sys/kernel/tracing
 
 tidy() {
-  [[ ! -d /sys/module/fgio ]] || parameter fault_withhold N
   dmsetup resume --noudevsync pages 2>/dev/null
   dmsetup resume --noudevsync below 2>/dev/null
 }
@@ -63,7 +62,7 @@ check_scans_let_go_of_the_lock() {
   make_null many size=256 submit_queues=1
   use fgio
   echo 1024 >"/sys/block/$DISK/queue/nr_requests"
-  parameter fault_withhold Y
+  withhold
   fio --name=many --filename="/dev/$DISK" --direct=1 --rw=randread --bs=4k --ioengine=libaio \
     --iodepth=850 --iodepth_batch=850 --number_ios=850 --output="$WORK/fio" &
   fio=$!
@@ -87,7 +86,7 @@ check_scans_let_go_of_the_lock() {
   bound=$((SCAN / 4 > LEAST / 2 ? SCAN / 4 : LEAST / 2))
   expect "the longest gap" "$longest" -lt $bound
   kill $waiter
-  parameter fault_withhold N
+  no_withhold
   wait $fio
   wait $waiter || true
   remove_null many

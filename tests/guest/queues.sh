@@ -4,6 +4,7 @@
 
 tidy() {
   [[ ! -d /sys/module/fgio ]] || parameter hardware_queues Y
+  [[ ! -d /sys/module/fgio ]] || parameter queue Y
 }
 
 expect_nothing_left() {
@@ -76,6 +77,30 @@ check_the_limit_is_one_for_all_queues() {
   remove_null limited
 }
 
+# mq-deadline runs one hardware queue for all; the elevator after it must not.
+check_all_queues_run_after_another_elevator() {
+  local fio
+  make_null after size=64 irqmode=2 completion_nsec=2000000 submit_queues=4
+  use mq-deadline
+  use fgio
+  expect "hardware queues with requests of their own" "$(counter hardware_queues)" -gt 1
+  tunable noncritical_in_device_max 1
+  tunable critical_window_ms 60000
+  ionice -c1 dd if="/dev/$DISK" of=/dev/null bs=4k count=1 iflag=direct status=none
+  fio --filename="/dev/$DISK" --direct=1 --bs=4k --rw=randwrite --ioengine=libaio --iodepth=16 \
+    --name=writer --numjobs=4 --cpus_allowed=0-3 --cpus_allowed_policy=split --size=1m \
+    --output="$WORK/fio.out" &
+  fio=$!
+  sleep 1
+  # All that is withheld goes at once, on each queue, though none is inserted there.
+  parameter queue N
+  wait_for "the end of fio" gone $fio
+  wait $fio || fail "fio: $(tail -3 "$WORK/fio.out")"
+  parameter queue Y
+  expect_nothing_left
+  remove_null after
+}
+
 some_critical_completed() { [[ $(counter critical_completed) -gt 10 ]]; }
 
 check_switches_under_load() {
@@ -89,7 +114,7 @@ check_switches_under_load() {
       parameter queue $((number % 2))
       tunable noncritical_in_device_max $((number / 2))
       parameter hardware_queues $((number / 3))
-      use none
+      use mq-deadline
       use fgio
     done
   done

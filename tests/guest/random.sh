@@ -20,11 +20,10 @@ note() {
   echo "$(cut -d' ' -f1 /proc/uptime) $*" >>"$RESULTS/random.log"
 }
 
-# Not the fault that only the watchdog ends, which is switched off at times.
 learn_parameters() {
   local file
   for file in "$PARAMETERS"/*; do
-    [[ $file == */fault_withhold || $(stat -c %a "$file") != *6?? ]] || DEFAULTS[${file##*/}]=$(cat "$file")
+    [[ $(stat -c %a "$file") != *6?? ]] || DEFAULTS[${file##*/}]=$(cat "$file")
   done
 }
 

@@ -107,12 +107,12 @@ swap_off() {
 swapped_out() { awk '/^pswpout/ { print $2 }' /proc/vmstat; }
 no_swap_writeback() { [[ $(awk '/^nr_writeback / { print $2 }' /proc/vmstat) -eq 0 ]]; }
 
-# The fault keeps every queued non-critical request, while critical I/O is present.
+# The bug keeps every queued non-critical request while no critical one is queued.
 check_swapping_out_is_not_withheld() {
   local before reader
   swap_on_disk
   tunable critical_window_ms 60000
-  parameter fault_withhold Y
+  withhold
   read_16 ionice -c1
   before=$(swapped_out)
   swapfault out
@@ -122,8 +122,8 @@ check_swapping_out_is_not_withheld() {
   read_16 env &
   reader=$!
   sleep 2
-  kill -0 $reader 2>/dev/null || fail "the fault keeps nothing"
-  parameter fault_withhold N
+  kill -0 $reader 2>/dev/null || fail "the bug keeps nothing"
+  no_withhold
   wait $reader
   swap_off
 }
@@ -142,10 +142,10 @@ fault_on_a_page_being_read() {
   coproc SWAPFAULT { swapfault_in_cgroup; }
   local in=${SWAPFAULT[0]} out=${SWAPFAULT[1]} pid=$SWAPFAULT_PID
   read -r -u "$in" _
-  parameter fault_withhold Y
+  withhold
   echo >&"$out"
   read -r -u "$in" TOOK || TOOK=stuck
-  parameter fault_withhold N
+  no_withhold
   wait "$pid" || true
   echo "the fault: $TOOK"
 }
@@ -197,10 +197,6 @@ check_memory_runs_out_with_swap_under_fgio() {
   use none
 }
 
-tidy() {
-  [[ ! -d /sys/module/fgio ]] || parameter fault_withhold N
-}
-
 rearm() {
   python3 -c 'import fcntl, os; fcntl.ioctl(os.open("/dev/fgio", os.O_RDWR), 0xF6 << 8 | 8)'
 }
@@ -222,12 +218,42 @@ PYTHON
 
 read_16() { "$@" dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none; }
 
-# Only the watchdog ends the reads: the fault keeps them queued.
+# Only the watchdog ends the reads: the bug keeps them queued.
 trip_watchdog() {
-  parameter fault_withhold Y
+  withhold
   read_16 env
-  parameter fault_withhold N
+  no_withhold
   expect "the watchdog of $DISK" "$(counter watchdog_tripped)" -eq 1
+}
+
+dispatched_more_than() { # NUMBER
+  [[ $(counter noncritical_dispatched) -gt $1 ]]
+}
+
+# What simulates the bug replaces operations of the elevator while requests come and go.
+check_simulated_bug_comes_and_goes_under_load() {
+  local times=0 before
+  load_fgio
+  make_null bug size=64 irqmode=2 completion_nsec=20000000
+  use fgio
+  crowd 600
+  while [[ $times -lt 4 ]]; do
+    withhold
+    sleep "0.$times"
+    no_withhold
+    before=$(counter noncritical_dispatched)
+    wait_for "non-critical I/O to go on" dispatched_more_than "$before"
+    times=$((times + 1))
+  done
+  kill $CROWD
+  wait $CROWD || true
+  use none
+  withhold
+  ! rmmod fgio 2>/dev/null || fail "fgio went away under a module that uses it"
+  no_withhold
+  rmmod fgio
+  remove_null bug
+  load_fgio
 }
 
 check_watchdog_trips_for_one_disk_alone() {

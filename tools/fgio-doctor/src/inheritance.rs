@@ -50,7 +50,6 @@ fn effect(mechanism: &str) -> &'static str {
         "user" => "foreground tasks may wait unhelped for locks and conditions of user space",
         "pagecache" => "background writers may fill the page cache",
         "blame" => "`fgio blame` may not show all waits",
-        "gate" => "the setting `gate`, for comparison, does not do all it says",
         _ => "some waits of foreground tasks may go unnoticed",
     }
 }

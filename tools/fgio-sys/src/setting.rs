@@ -136,9 +136,6 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 // From uapi/fgio_settings.h.
 include!(concat!(env!("OUT_DIR"), "/settings.rs"));
 
-/// Settings that serve the tests of the module alone.
-const FOR_TESTS: [&str; 2] = ["fail_hook", "fault_withhold"];
-
 /// What is known of the setting `name`.
 pub fn description(name: &str) -> Option<&'static Description> {
     KNOWN.iter().find(|known| known.name == name)
@@ -201,7 +198,7 @@ pub fn all(root: &Root) -> Result<Vec<Setting>> {
     let known = KNOWN.iter().map(|known| known.name);
     let known = known.filter(|name| present.iter().any(|present| present == name));
     let others = present.iter().map(String::as_str);
-    let others = others.filter(|name| description(name).is_none() && !FOR_TESTS.contains(name));
+    let others = others.filter(|name| description(name).is_none());
     known.chain(others).map(|name| read(root, name)).collect()
 }
 
@@ -420,7 +417,6 @@ mod tests {
             ("boost", "N\n"),
             ("watchdog_ms", "5000\n"),
             ("novelty", "7\n"),
-            ("fail_hook", "\n"),
         ] {
             fixture.file(&format!("{DIRECTORY}/{name}"), text);
         }

@@ -16,11 +16,10 @@
 #ifndef FGIO_CORE_GATE_H
 #define FGIO_CORE_GATE_H
 
-#include "types.h"
+#include "../types.h"
 
 enum fgio_gate {
-	FGIO_GATE_OFF,
-	FGIO_GATE_PRIORITY,
+	FGIO_GATE_PRIORITY = 1,
 	FGIO_GATE_DEADLINE,
 };
 

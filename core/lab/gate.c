@@ -23,14 +23,9 @@ enum fgio_gate_action fgio_gate_next(enum fgio_gate gate,
 {
 	if (sample->waited_ns >= FGIO_GATE_WAIT_MAX_NS)
 		return FGIO_GATE_GO;
-	switch (gate) {
-	case FGIO_GATE_PRIORITY:
-		return sample->critical ? FGIO_GATE_WAIT : FGIO_GATE_GO;
-	case FGIO_GATE_DEADLINE:
+	if (gate == FGIO_GATE_DEADLINE)
 		return clean_first(sample);
-	default:
-		return FGIO_GATE_GO;
-	}
+	return sample->critical ? FGIO_GATE_WAIT : FGIO_GATE_GO;
 }
 
 /* Critical I/O comes and goes faster than a batch is written. */

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The gate at the system call: for comparison alone, off by default. write and
- * fsync of non-critical tasks wait here, where no lock of the kernel is held,
- * until core/gate.c lets them go. Tasks that wait for them are not known.
+ * The gate at the system call, for comparison in the lab: write and fsync of
+ * non-critical tasks wait here, where no lock of the kernel is held, until
+ * core/lab/gate.c lets them go. Tasks that wait for them are not known.
+ *
+ * A module beside fgio.ko, which it asks for the class of a task and for the
+ * disks. The gate is there while the module is loaded.
  *
  * A write waits when it is done, that is, before the next one: each time that
  * the kernel itself checks the writer, and at least once per POLL_PAGES.
  *
- * An fsync must wait before it begins. A hook may not sleep, so the call is
+ * An fsync must wait before it begins. A probe may not sleep, so the call is
  * made to fail with -ERESTARTNOINTR at its beginning, as if a signal had come:
  * the task waits where signals are handled, and the kernel restarts the call. A
  * task that waited has a pass for the restarted call.
+ *
+ * Files of overlayfs pass, since their pages belong to another file.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/pagemap.h>
@@ -25,43 +31,22 @@
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/wait_bit.h>
+#include <linux/writeback.h>
 #include <linux/xarray.h>
 
 #include <asm/syscall.h>
 
-#include "base/hook.h"
-#include "base/mechanism.h"
 #include "block/queues.h"
-#include "core/gate.h"
-#include "graph/wait.h"
-#include "layers/gate.h"
+#include "compat/compat.h"
+#include "core/lab/gate.h"
 #include "layers/pagecache.h"
-#include "who/presence.h"
 
 /* The most pages between two checks of a writer: 128 KiB. */
 #define POLL_PAGES 32
 
-static unsigned int gate = FGIO_GATE_OFF;
-
-static int set_gate(const char *text, const struct kernel_param *param)
-{
-	int error = param_set_uint_minmax(text, param, FGIO_GATE_OFF,
-					  FGIO_GATE_DEADLINE);
-
-	if (!error)
-		fgio_mechanism_switch(FGIO_MECHANISM_GATE, gate);
-	return error;
-}
-
-static const struct kernel_param_ops gate_ops = {
-	.set = set_gate,
-	.get = param_get_uint,
-};
-
-module_param_cb(gate, &gate_ops, &gate, 0644);
-MODULE_PARM_DESC(gate, "for comparison: at system calls, non-critical writes and fsyncs wait while critical I/O is outstanding (1), or fsyncs for their file to be written (2) (0)");
-
-#ifdef FGIO_HAVE_TASK_WORK_ADD
+static unsigned int gate;
+module_param(gate, uint, 0444);
+MODULE_PARM_DESC(gate, "1: at system calls, non-critical writes and fsyncs wait while critical I/O is outstanding; 2: fsyncs wait for their file to be written");
 
 /**
  * struct visit - a task that comes to the gate at the end of its system call
@@ -96,8 +81,13 @@ static struct task_struct **pass_of_current(void)
 static bool must_stay(void)
 {
 	return !READ_ONCE(stopping) && !signal_pending(current) &&
-	       fgio_mechanism_on(FGIO_MECHANISM_GATE) && fgio_waits_matter() &&
-	       !fgio_current_is_critical();
+	       fgio_may_be_parked(0);
+}
+
+static void count_critical(struct fgio_queue_data *fq, void *count)
+{
+	*(u64 *)count += fgio_queue_queued(&fq->queue, FGIO_CRITICAL) +
+			 fgio_queue_in_device(&fq->queue, FGIO_CRITICAL);
 }
 
 /* Counts no further than FGIO_GATE_BATCH. A large folio is one page. */
@@ -118,16 +108,29 @@ static struct fgio_gate_sample take_sample(struct address_space *mapping,
 {
 	struct fgio_gate_sample sample = {
 		.sync = mapping,
-		.critical = fgio_critical_outstanding(),
 		.waited_ns = ktime_get_ns() - since_ns,
 	};
 
+	fgio_visit_queues(count_critical, &sample.critical);
 	if (mapping) {
 		sample.dirty = count_pages(mapping, PAGECACHE_TAG_DIRTY);
 		sample.writeback = count_pages(mapping,
 					       PAGECACHE_TAG_WRITEBACK);
 	}
 	return sample;
+}
+
+/* As the flusher does, from the page where the last call stopped. */
+static void write_batch(struct address_space *mapping)
+{
+	struct writeback_control control = {
+		.sync_mode = WB_SYNC_NONE,
+		.nr_to_write = FGIO_GATE_BATCH,
+		.range_end = LLONG_MAX,
+		.range_cyclic = 1,
+	};
+
+	filemap_fdatawrite_wbc(mapping, &control);
 }
 
 static void sleep_for(u64 pause_ns)
@@ -150,12 +153,12 @@ static void stay(struct address_space *mapping)
 
 	while (must_stay()) {
 		sample = take_sample(mapping, since_ns);
-		action = fgio_gate_next(READ_ONCE(gate), &sample);
+		action = fgio_gate_next(gate, &sample);
 		if (action == FGIO_GATE_GO)
 			break;
 		if (action == FGIO_GATE_WRITE)
-			fgio_write_mapping(mapping, FGIO_GATE_BATCH);
-		sleep_for(fgio_gate_pause_ns(READ_ONCE(gate)));
+			write_batch(mapping);
+		sleep_for(fgio_gate_pause_ns(gate));
 	}
 }
 
@@ -169,7 +172,7 @@ static void stay_before_sync(void)
 	syscall_get_arguments(current, task_pt_regs(current), arguments);
 	file = fget(arguments[0]);
 	if (file) {
-		mapping = fgio_mapping_of_file(file);
+		mapping = file->f_mapping;
 		if (fgio_wb_is_ours(&inode_to_bdi(mapping->host)->wb))
 			stay(mapping);
 		fput(file);
@@ -239,59 +242,75 @@ static long call_again(const struct pt_regs *regs)
 
 static int on_sync(struct kprobe *probe, struct pt_regs *regs)
 {
-	if (!fgio_mechanism_on(FGIO_MECHANISM_GATE) || !fgio_may_be_parked(0) ||
-	    take_pass() || !send_to_gate(true))
+	if (!fgio_may_be_parked(0) || take_pass() || !send_to_gate(true))
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)call_again);
 	return 1;
 }
 
+/* Tells ftrace that the function may be left out, as by a livepatch. */
+static void after_sync(struct kprobe *probe, struct pt_regs *regs,
+		       unsigned long flags)
+{
+}
+
 /*
  * A task with pending task work was most likely sent to the gate already.
  */
-static int on_balance_dirty_pages(struct kretprobe_instance *instance,
-				  struct pt_regs *regs)
+static int on_balance_dirty_pages(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct bdi_writeback *wb = (void *)regs_get_kernel_argument(regs, 0);
 	unsigned int flags = regs_get_kernel_argument(regs, 2);
 
-	if (READ_ONCE(gate) == FGIO_GATE_PRIORITY &&
-	    fgio_may_be_parked(flags) && fgio_wb_is_ours(wb) &&
-	    !task_work_pending(current))
+	if (gate == FGIO_GATE_PRIORITY && fgio_may_be_parked(flags) &&
+	    fgio_wb_is_ours(wb) && !task_work_pending(current))
 		send_to_gate(false);
-	return 1;
+	return 0;
 }
 
-static struct fgio_hook hooks[] = {
-	FGIO_HOOK("balance_dirty_pages", GATE, on_balance_dirty_pages, NULL,
-		  .optional = true),
-	FGIO_HOOK("__x64_sys_fsync", GATE, NULL, NULL, .detour = on_sync,
-		  .optional = true),
-	FGIO_HOOK("__x64_sys_fdatasync", GATE, NULL, NULL, .detour = on_sync,
-		  .optional = true),
-	{}
+static struct kprobe write_probe = {
+	.symbol_name = "balance_dirty_pages",
+	.pre_handler = on_balance_dirty_pages,
 };
 
-/* The hooks are gone: no task comes any more, and waiting ones poll. */
-void fgio_gate_exit(void)
+static struct kprobe fsync_probe = {
+	.symbol_name = "__x64_sys_fsync",
+	.pre_handler = on_sync,
+	.post_handler = after_sync,
+};
+
+static struct kprobe fdatasync_probe = {
+	.symbol_name = "__x64_sys_fdatasync",
+	.pre_handler = on_sync,
+	.post_handler = after_sync,
+};
+
+static struct kprobe *probes[] = {
+	&write_probe,
+	&fsync_probe,
+	&fdatasync_probe,
+};
+
+static int __init gate_init(void)
 {
+	if (gate != FGIO_GATE_PRIORITY && gate != FGIO_GATE_DEADLINE) {
+		pr_err("fgio_gate: gate=%u is neither 1 nor 2\n", gate);
+		return -EINVAL;
+	}
+	return register_kprobes(probes, ARRAY_SIZE(probes));
+}
+module_init(gate_init);
+
+/* Without probes no task comes any more, and waiting ones poll. */
+static void __exit gate_exit(void)
+{
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
 	WRITE_ONCE(stopping, true);
 	wait_var_event(&pending, !atomic_read(&pending));
 	synchronize_rcu_tasks();
 }
+module_exit(gate_exit);
 
-#else
-
-static struct fgio_hook hooks[] = { {} };
-
-void fgio_gate_exit(void)
-{
-}
-
-#endif
-
-const struct fgio_layer fgio_gate_layer = {
-	.name = "gate",
-	.mechanism = FGIO_MECHANISM_GATE,
-	.hooks = hooks,
-};
+MODULE_DESCRIPTION("Scheduling at the system call, for comparison with fgio");
+MODULE_LICENSE("GPL");
+FGIO_IMPORT();

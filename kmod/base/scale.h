@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The sizes of all tables, by one scale: the threads that wait at once. No
+ * table grows. For each: what it holds, how much memory it takes (x86-64), and
+ * what happens when it is full.
+ *
+ * Allocated when the module is loaded: 5.1 MiB, of which 3.4 are waits. Of the
+ * module's own data they are 42 KiB.
+ *
+ * Elsewhere: places within one bucket, which are searched one by one
+ * (core/inherit.h, core/history.h); what the bits of a word allow
+ * (FGIO_CHARGED_MAX, FGIO_TRUST_CGROUPS_MAX, the cleaners of pagecache.c); and
+ * the number of hooks, which follows from the source (base/hook.c).
+ */
+#ifndef FGIO_SCALE_H
+#define FGIO_SCALE_H
+
+#include <linux/build_bug.h>
+
+#include "uapi/fgio_settings.h"
+
+/* log2 of the threads that wait, or are boosted, at once. */
+#define FGIO_SCALE_BITS 14
+
+/* A table of one entry for 2^@shift waiting threads: its length, its log2. */
+#define FGIO_SCALE_SHARE_BITS(shift) (FGIO_SCALE_BITS - (shift))
+#define FGIO_SCALE_SHARE(shift) (1U << FGIO_SCALE_SHARE_BITS(shift))
+
+/* --- waits -------------------------------------------------------------- */
+
+/*
+ * graph/wait.c: tasks that wait or are boosted, in buckets of
+ * FGIO_BUCKET_NODES; the default of waits_max. 216 bytes each, 3.4 MiB. Full
+ * bucket: the node worth least gives way (fgio_wait_begin()), and is counted as
+ * lost.
+ */
+#define FGIO_WAITS_DEFAULT FGIO_SCALE_SHARE(0)
+
+/*
+ * base/hook.c: tasks inside one hooked function; the default of
+ * hook_sleepers_max. 80 bytes each, 320 KiB for each hook that also sees the
+ * function's end, while it is attached. Full: the wait is not recorded; counted
+ * as missed.
+ */
+#define FGIO_HOOK_SLEEPERS_DEFAULT FGIO_SCALE_SHARE(2)
+
+/*
+ * base/waker.c: sets of FGIO_SET_OBJECTS conditions and locks with the tasks
+ * that acted on them. 832 bytes each, 416 KiB. Full set: the payer with the
+ * most places loses its oldest (core/history.h).
+ */
+#define FGIO_WAKER_SET_BITS FGIO_SCALE_SHARE_BITS(5)
+
+/* --- one walk ------------------------------------------------------------ */
+
+/*
+ * graph/walk.c: tasks that one walk reaches; foreground tasks take half of them
+ * at most. 49 bytes each, 196 KiB; 64 KiB more in block/promote.c. Full: tasks
+ * beyond are not boosted by this walk; the next one begins with other
+ * foreground tasks.
+ */
+#define FGIO_LINKS_MAX FGIO_SCALE_SHARE(2)
+
+/* The hash of these tasks, half of it used at most. 4 bytes each, 32 KiB. */
+#define FGIO_VISITED_BITS FGIO_SCALE_SHARE_BITS(1)
+
+/*
+ * graph/walk.c: names of tasks, for blame. 32 bytes each, 128 KiB. Shared
+ * place: the earlier task is blamed without its name.
+ */
+#define FGIO_NAME_BITS FGIO_SCALE_SHARE_BITS(2)
+
+/*
+ * graph/walk.c: I/O that one walk looks for. 72 bytes each, 72 KiB; 32 KiB more
+ * in block/promote.c. Full: the rest is left for a later walk with more room.
+ */
+#define FGIO_WANTED_MAX FGIO_SCALE_SHARE(4)
+
+/*
+ * block/promote.c: queued requests that were found, to be sorted. 24 bytes
+ * each, 96 KiB. Full: the rest is found again by the next walk.
+ */
+#define FGIO_MATCHES_MAX FGIO_SCALE_SHARE(2)
+
+/*
+ * layers/journal.c: tasks with open handles in one transaction. 16 bytes each,
+ * 1 KiB. Full: those beyond are boosted when later scans have room for them.
+ */
+#define FGIO_HOLDERS_MAX FGIO_SCALE_SHARE(8)
+
+/*
+ * layers/journal.c: transactions whose holders are known at once, however many
+ * threads wait for them. Full: the scan made longest ago is made again.
+ */
+#define FGIO_HOLDER_SCANS 4
+
+/* --- blame --------------------------------------------------------------- */
+
+/*
+ * graph/blame.c: waits that are kept, the default of blame_entries. 256 bytes
+ * each, 512 KiB. Full: the oldest is overwritten, and counted as lost.
+ */
+#define FGIO_BLAME_DEFAULT FGIO_SCALE_SHARE(3)
+
+/*
+ * graph/blame.c: chains of waits that last, by task. 216 bytes each, 216 KiB.
+ * Shared place: the earlier wait is blamed without its chain.
+ */
+#define FGIO_CHAIN_BITS FGIO_SCALE_SHARE_BITS(4)
+
+/* --- foreground tasks ---------------------------------------------------- */
+
+/*
+ * who/tag.c: threads in the table, waiting or not; the default of tags_max. 88
+ * bytes each, allocated with the tag: 6 MiB at most. Full: the call fails. A
+ * user has half of it.
+ */
+#define FGIO_TAGS_DEFAULT (4 * FGIO_SCALE_SHARE(0))
+
+/* Its buckets: lists, 8 bytes each, 32 KiB. Many entries: longer lists. */
+#define FGIO_TAG_BITS FGIO_SCALE_SHARE_BITS(2)
+
+/*
+ * who/trust.c: foreground threads of one user; the default of
+ * user_foreground_max. No memory. Reached: the call fails.
+ */
+#define FGIO_USER_FOREGROUND_DEFAULT FGIO_SCALE_SHARE(2)
+
+/* who/trust.c: buckets of users, as those of tags. 8 bytes each, 2 KiB. */
+#define FGIO_ACCOUNT_BITS FGIO_SCALE_SHARE_BITS(6)
+
+/* --- I/O ------------------------------------------------------------------ */
+
+/*
+ * block/admission.c: two lists of tasks that sleep for a slot, by task and by
+ * I/O, in each set of tags. 16 bytes each, 1 KiB. Many: longer lists.
+ */
+#define FGIO_SLEEPER_BITS FGIO_SCALE_SHARE_BITS(8)
+
+/*
+ * block/flush.c: flushes that foreground tasks wait for. 40 bytes each, 2.5
+ * KiB. Shared place: the earlier flush ends, for the queue, after the usual
+ * duration of one.
+ */
+#define FGIO_FLUSH_BITS FGIO_SCALE_SHARE_BITS(8)
+
+/*
+ * layers/pagecache.c: lists of writers that are parked. 16 bytes each, 1 KiB.
+ * Many: longer lists.
+ */
+#define FGIO_WRITER_BITS FGIO_SCALE_SHARE_BITS(8)
+
+/*
+ * The defaults of parameters are those of the list of settings, and stated in
+ * fgio(4).
+ */
+static_assert(FGIO_WAITS_DEFAULT == FGIO_DEFAULT_waits_max);
+static_assert(FGIO_HOOK_SLEEPERS_DEFAULT == FGIO_DEFAULT_hook_sleepers_max);
+static_assert(FGIO_LINKS_MAX / 2 == 2048);
+static_assert(FGIO_BLAME_DEFAULT == FGIO_DEFAULT_blame_entries);
+static_assert(FGIO_TAGS_DEFAULT == FGIO_DEFAULT_tags_max);
+static_assert(FGIO_USER_FOREGROUND_DEFAULT ==
+	      FGIO_DEFAULT_user_foreground_max);
+
+#endif /* FGIO_SCALE_H */
