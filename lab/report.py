@@ -132,7 +132,7 @@ def index(folder: Path) -> str:
     lines = ["# Every summary", "", "| summary | seeds | commit | made by |", "|---|--:|---|---|"]
     for file in sorted(folder.rglob(summary.NAME), key=lambda one: one.parent):
         content = summary.load(file.parent)
-        seeds = {row["seed"] for row in content.get("rows", ())}
+        seeds = {row["seed"] for row in content.get("rows", ()) if "seed" in row}
         name = file.parent.relative_to(folder)
         texts = [f"[{name}]({name}/{summary.NAME})", str(len(seeds) or "")]
         texts += [(content.get("commit") or "")[:12]]

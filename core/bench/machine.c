@@ -244,6 +244,9 @@ static void run_queue(struct bench_cpu *cpu, u32 queue)
 			run_queue(cpu, i);
 		return;
 	}
+	if (queue != BENCH_THIS_CPUS_QUEUE && cpu->machine->policy->turn_ns)
+		cpu->turn_at_ns = bench_now_ns() +
+				  cpu->machine->policy->turn_ns;
 	if (queue == BENCH_THIS_CPUS_QUEUE || queue == cpu->queue)
 		cpu->wants_run = true;
 	else
@@ -278,17 +281,17 @@ static enum bench_phase run(struct bench_cpu *cpu)
 	return BENCH_RUN;
 }
 
-static void reap_timer(struct bench_cpu *cpu)
+static void reap_timer(struct bench_cpu *cpu, u64 *at_ns)
 {
 	struct bench_machine *machine = cpu->machine;
 	u64 now_ns;
 
-	if (!cpu->retry_at_ns)
+	if (!*at_ns)
 		return;
 	now_ns = bench_now_ns();
-	if (now_ns < cpu->retry_at_ns)
+	if (now_ns < *at_ns)
 		return;
-	cpu->retry_at_ns = 0;
+	*at_ns = 0;
 	run_queue(cpu, machine->policy->retry(machine->state, now_ns));
 }
 
@@ -304,7 +307,8 @@ static enum bench_phase reap(struct bench_cpu *cpu)
 		cpu->idle[cpu->idle_count++] = io;
 		return BENCH_REAP;
 	}
-	reap_timer(cpu);
+	reap_timer(cpu, &cpu->retry_at_ns);
+	reap_timer(cpu, &cpu->turn_at_ns);
 	if (__atomic_load_n(&cpu->kicked, __ATOMIC_RELAXED) &&
 	    __atomic_exchange_n(&cpu->kicked, false, __ATOMIC_ACQUIRE))
 		cpu->wants_run = true;

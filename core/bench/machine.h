@@ -70,6 +70,7 @@ enum bench_phase {
  * @done_first: index of the first one, counting on
  * @done_end: index behind the last one
  * @retry_at_ns: for when it has set a timer; 0: for never
+ * @turn_at_ns: the same for the queue that has the turn
  * @wants_run: its queue is to be run
  * @submitted: I/Os in total
  * @completed: I/Os in total
@@ -94,6 +95,7 @@ struct bench_cpu {
 	u64 done_first;
 	u64 done_end;
 	u64 retry_at_ns;
+	u64 turn_at_ns;
 	bool wants_run;
 	u64 submitted;
 	u64 completed;

@@ -75,6 +75,8 @@ struct bench_io {
 /**
  * struct bench_policy - a scheduler's rules
  * @name: for tables and options
+ * @turn_ns: when completed() or retry() named a queue, retry() is called again
+ *	after this time; 0: it is not
  * @make: its state for a number of CPUs and hardware queues
  * @destroy: frees that
  * @look_up: looks for a queued I/O that one of @sectors at @sector could be
@@ -89,6 +91,7 @@ struct bench_io {
  */
 struct bench_policy {
 	const char *name;
+	u64 turn_ns;
 	void *(*make)(u32 cpus, u32 queues);
 	void (*destroy)(void *state);
 	bool (*look_up)(void *state, u32 queue, const struct bench_io *io);

@@ -11,9 +11,6 @@
 #include "lock.h"
 #include "policy.h"
 
-/* As RETRY_SOON_NS of the elevator. */
-#define RETRY_SOON_NS 100000000ULL
-
 struct hardware_queue {
 	struct bench_lock lock __attribute__((aligned(64)));
 	u64 dispatched_bytes[FGIO_CLASSES];
@@ -98,7 +95,7 @@ static u64 retry_later(struct many_queues *many, u64 now_ns)
 	if (retry_ns <= now_ns)
 		return BENCH_AT_ONCE;
 	if (many->retry_at_ns && many->retry_at_ns <= retry_ns &&
-	    many->retry_at_ns >= now_ns + RETRY_SOON_NS)
+	    many->retry_at_ns > now_ns)
 		return 0;
 	many->retry_at_ns = retry_ns;
 	return retry_ns;
@@ -189,6 +186,7 @@ static u32 retry(void *state, u64 now_ns)
 
 const struct bench_policy bench_many_queues = {
 	.name = "fgio, many queues",
+	.turn_ns = FGIO_TURN_NS,
 	.make = make,
 	.destroy = destroy,
 	.insert = insert,

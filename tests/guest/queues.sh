@@ -52,7 +52,7 @@ most_in_device() {
 # Each queue has a CPU of its own, and a writer there.
 check_the_limit_is_one_for_all_queues() {
   local fio
-  make_null limited size=64 irqmode=2 completion_nsec=2000000 submit_queues=4
+  make_null limited size=64 irqmode=2 completion_nsec=20000000 submit_queues=4
   use fgio
   tunable noncritical_in_device_max 1
   # Where the host is busy, a CPU stands still for a tenth of a second.
