@@ -254,7 +254,8 @@ struct fgio_hw_queue *fgio_queue_turn(struct fgio_queue *queue, u64 now_ns)
 
 	if (fgio_queue_saw_critical(queue) &&
 	    holds_turn(queue, holder, now_ns)) {
-		if (!fgio_load(&holder->called))
+		/* It may have been called before, for no turn of its own. */
+		if (fgio_load(&queue->turn.until_ns) == NOT_CALLED)
 			fgio_store(&queue->turn.until_ns,
 				   now_ns + FGIO_TURN_NS);
 		call(holder);
@@ -349,8 +350,8 @@ static struct fgio_request *wait_for_turn(struct fgio_hw_queue *hw, u64 now_ns)
 	if (!fgio_queue_may_go_in_turn(hw, now_ns)) {
 		/* A release may be due: then, too, it is called now. */
 		retry_ns = larger(fgio_queue_retry_at(queue), now_ns);
-	} else if (fgio_load(&holder_of(queue)->called)) {
-		retry_ns = queue->turn.until_ns;
+	} else if (fgio_load(&queue->turn.until_ns) != NOT_CALLED) {
+		retry_ns = fgio_load(&queue->turn.until_ns);
 	}
 	queue->retry_ns = retry_ns;
 	return hw->queued[FGIO_CRITICAL] ?

@@ -393,6 +393,27 @@ static void test_a_busy_processor_is_not_starved(void **state)
 	assert_true(others >= 2 * SECOND / host.service_ns);
 }
 
+/* A processor that never comes holds the others up for a moment only. */
+static void test_a_queue_that_never_comes_is_passed_over(void **state)
+{
+	uint64_t seed = fresh_seed("never");
+
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t others = 0;
+
+		start(seed + i, 4, 2);
+		host.late_ns = 100 * SECOND;
+		host.slow_hw = (uint32_t)(i % 4);
+		saturate(SECOND);
+		for (uint32_t hw = 0; hw < 4; hw++)
+			others += hw == host.slow_hw ? 0 : host.served[hw];
+		assert_int_equal(host.served[host.slow_hw], 0);
+		/* Two at a time, 100 us each, half of the time. */
+		assert_true(others >= SECOND / host.service_ns);
+	}
+}
+
 /* Requests that were withheld in the recent window go when it is over. */
 static void test_all_go_when_critical_io_is_over(void **state)
 {
@@ -591,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_random_hosts_lose_and_hold_up_nothing),
 		cmocka_unit_test(test_queues_take_turns),
 		cmocka_unit_test(test_a_busy_processor_is_not_starved),
+		cmocka_unit_test(test_a_queue_that_never_comes_is_passed_over),
 		cmocka_unit_test(test_all_go_when_critical_io_is_over),
 		cmocka_unit_test(test_minimum_service_beside_a_critical_backlog),
 		cmocka_unit_test(test_flushes_wait_for_what_passed),
