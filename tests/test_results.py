@@ -28,8 +28,10 @@ NOT_MADE = {"cells/table.txt": "counts cells by seed; the summary has medians"}
 # Reports that a command of tests/ makes of the summary.
 OTHERS = {"debug-6.12": "tests/debug-check", "installed": "tests/installed"}
 # Their summaries are all that there is to say.
-NO_REPORT = {"cells", "mutation", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
-WRITERS = ("lab/cli.py", "scripts/cells", "tests/stress", "tests/debug-check", "tests/installed")
+NO_REPORT = {"batch", "cells", "follow", "mutation", "stress-6.1", "stress-6.1/random"}
+NO_REPORT |= {"stress-6.12", *OTHERS}
+WRITERS = ("lab/cli.py", "scripts/cells", "scripts/native", "tests/stress", "tests/debug-check")
+WRITERS += ("tests/installed",)
 
 
 def name(folder: Path) -> str:
