@@ -36,8 +36,8 @@
 #define HARM_LEAST 20
 /*
  * The most that is tolerated where nothing is held back. A trial that shows
- * more has cost the tail of its time: trials take one part in so many, which
- * leaves a p99 alone.
+ * more has cost the tail of its time: trials take one part in WHOLE_SHARE of the
+ * time, which leaves a p99 alone.
  */
 #define HARM_WHOLE 500
 #define WHOLE_SHARE 128

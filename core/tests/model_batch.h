@@ -28,8 +28,9 @@ struct batch {
  * @learnt_ns: under the learnt depth
  * @one_class_served: the foreground's I/Os that were served until then
  * @learnt_served: the same
- * @one_class_times, @learnt_times: the foreground's mean in that time and half a
- *	second after it, in times without a batch
+ * @one_class_times: the foreground's mean in that time and half a second after
+ *	it, in times without a batch
+ * @learnt_times: the same
  */
 struct batch_figures {
 	double alone_ns;
