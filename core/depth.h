@@ -113,7 +113,7 @@ struct fgio_depth {
 	u32 tolerance_max;
 	u32 harm; /* delay of critical I/O, in 1/HARM_ONE of a base latency */
 	u32 harm_alone; /* the same in a quiet drive... */
-	u32 alone; /* ...and the number of I/Os behind it */
+	u32 alone; /* ...and the number of I/Os that it is the mean of */
 	u32 surprise; /* the unexpected part of that... */
 	u32 usual; /* ...and its mean over some intervals */
 	struct fgio_depth_interval interval;

@@ -36,8 +36,8 @@
 #define HARM_LEAST 20
 /*
  * The most that is tolerated where nothing is held back. A trial that shows
- * more has cost the tail of its time. Trials take a part of the time that is
- * too small to move a p99.
+ * more has cost the tail of its time: trials take one part in WHOLE_SHARE of the
+ * time, which leaves a p99 alone.
  */
 #define HARM_WHOLE 500
 #define WHOLE_SHARE 128
@@ -374,21 +374,19 @@ static void go_whole(struct fgio_saturation *saturation, u64 now_ns)
 }
 
 /*
- * What is surely tolerated is no trial any more. A background that grew is not
- * whole: it has a part again, and the next trial takes its measure.
+ * A background that grew is not whole: it has a part again, and the next trial
+ * takes its measure.
  */
 static void judge_whole(struct fgio_saturation *saturation, u64 harm,
 			u64 now_ns)
 {
-	bool sure = is_sure(saturation, harm, HARM_WHOLE, SURE_MORE);
-	bool harmed = has_tail(saturation) || (harm > HARM_WHOLE && sure);
+	bool harmed = has_tail(saturation) ||
+		      (harm > HARM_WHOLE &&
+		       is_sure(saturation, harm, HARM_WHOLE, SURE_MORE));
 	u64 trial_ns = beyond(now_ns, saturation->whole_since_ns);
 
-	if (!harmed && !saturation->pressed) {
-		if (sure)
-			saturation->whole_since_ns = now_ns;
+	if (!harmed && !saturation->pressed)
 		return;
-	}
 	saturation->whole = false;
 	saturation->whole_after_ns =
 		now_ns + (harmed ? WHOLE_SHARE * trial_ns : 0);
@@ -411,6 +409,8 @@ static void judge(struct fgio_saturation *saturation, u64 now_ns)
 		give_more(saturation, harm, now_ns);
 	if (saturation->blocks < BLOCKS_MOST)
 		return;
+	/* No trial any more: a drive's caches hide less than that. */
+	saturation->whole_since_ns = now_ns;
 	saturation->blocks /= 2;
 	saturation->late /= 2;
 	saturation->harm /= 2;

@@ -46,7 +46,7 @@ enum fgio_saturation_phase {
  * @wanted: the most that were in the drive or waited for it under it
  * @whole: it is all that was wanted: nothing is held back
  * @part: the limit before that
- * @whole_since_ns: begin of that, or when it was last surely tolerated
+ * @whole_since_ns: begin of that, or of the last blocks that tolerated it
  * @whole_after_ns: when that may be tried again
  * @ceiling: a limit that was found to be too high
  * @ceiling_until_ns: when it may be tried again

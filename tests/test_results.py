@@ -23,15 +23,10 @@ KEPT = {
 # Reports that a command of tests/ makes of the summary.
 OTHERS = {"debug-6.12": "tests/debug-check", "installed": "tests/installed"}
 # Summaries without a report.
-NO_REPORT = {"mutation", "queues", "stress-6.1", "stress-6.1/random", "stress-6.12", *OTHERS}
-WRITERS = (
-    "lab/cli.py",
-    "scripts/cells",
-    "scripts/queues",
-    "tests/stress",
-    "tests/debug-check",
-    "tests/installed",
-)
+NO_REPORT = {"batch", "follow", "mutation", "queues", "stress-6.1", "stress-6.1/random"}
+NO_REPORT |= {"stress-6.12", *OTHERS}
+WRITERS = ("lab/cli.py", "scripts/cells", "scripts/native", "scripts/queues", "tests/stress")
+WRITERS += ("tests/debug-check", "tests/installed")
 
 
 def name(folder: Path) -> str:

@@ -11,8 +11,8 @@
 #include "check.h"
 
 #define SECTORS (4096ull * 2048)
-#define REQUESTS 256
-#define SLOTS 2048
+#define REQUESTS 4096
+#define SLOTS 8192
 #define HW_QUEUES 64
 #define RECORD_SECTORS 8
 
@@ -63,6 +63,7 @@ struct contest {
 	u32 latencies_max;
 	u64 background_ns;
 	u64 longest_gap_ns;
+	u32 requests_then;
 };
 
 /* In order of time, and in that of the streams at the same time. */
@@ -162,6 +163,7 @@ static void start(struct contest *contest, const struct rivals *rivals)
 	config.noncritical_in_device_max = rivals->limit;
 	fgio_queue_configure(&contest->queue, &config);
 	add_hw_queues(contest);
+	fgio_queue_set_one_class(&contest->queue, rivals->one_class);
 	add_stream(contest, &rivals->foreground);
 	add_stream(contest, &rivals->background);
 	add_stream(contest, &rivals->second);
@@ -195,7 +197,8 @@ static void make(struct contest *contest, struct rival_io *io)
 		.sector = next_sector(contest, class, io->of),
 		.sectors = io->of->bytes / SIMDISK_SECTOR_BYTES,
 		.write = io->of->write ^ io->turned,
-		.class = (u8)class,
+		.class = contest->rivals->one_class ? FGIO_NONCRITICAL :
+						      (u8)class,
 		.queued_ns = contest->now_ns,
 	};
 	fgio_list_init(&io->request.link);
@@ -238,6 +241,7 @@ static void count(struct contest *contest, const struct rival_io *io,
 	if (now_ns - contest->background_ns > contest->longest_gap_ns)
 		contest->longest_gap_ns = now_ns - contest->background_ns;
 	contest->background_ns = now_ns;
+	contest->requests_then = contest->latencies;
 }
 
 static u64 pause_of(struct contest *contest, const struct rival *rival)
@@ -552,6 +556,8 @@ static struct rivals_figures figures_of(struct contest *contest)
 		.background_bytes_per_s =
 			contest->bytes[FGIO_NONCRITICAL] / seconds,
 		.longest_gap_ns = contest->longest_gap_ns,
+		.background_ns = contest->background_ns,
+		.requests_then = contest->requests_then,
 		.rotates = fgio_depth_rotates(&contest->queue.depth),
 	};
 	u32 n = contest->latencies;

@@ -72,6 +72,8 @@ struct rival {
  * @counts_pauses: a fault: the time of a pause counts as if it had been
  *	measured
  * @says_it_rotates: whether it does or not
+ * @one_class: classes are not told apart: in order of arrival, but two thirds
+ *	for reads
  */
 struct rivals {
 	enum simdisk_kind kind;
@@ -93,6 +95,7 @@ struct rivals {
 	bool all_pause;
 	bool counts_pauses;
 	bool says_it_rotates;
+	bool one_class;
 };
 
 struct rivals_figures {
@@ -104,6 +107,8 @@ struct rivals_figures {
 	double bytes_per_s;
 	double background_bytes_per_s;
 	u64 longest_gap_ns; /* between two completions of the background */
+	u64 background_ns; /* the last of them... */
+	u32 requests_then; /* ...and the foreground's until then */
 	bool rotates; /* as far as was learnt */
 };
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A checkpoint's batch beside a foreground of a fixed rate is done nearly as
+ * soon as the foreground's own I/O allows. docs/results/batch has the figures.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "check.h"
+#include "model_batch.h"
+#include "model_host.h"
+
+#define RUNS 12
+
+/*
+ * Without classes the foreground waits, and the batch hardly notices it: the
+ * control.
+ */
+static void test_the_foreground_takes_what_delays_the_batch(void **state)
+{
+	static const char *const drives[] = { "volume", "gp3", "volume-sigma" };
+	uint64_t random = fresh_seed("batches");
+	double over_ideal = 0, over_alone = 0, learnt = 0, one_class = 0;
+
+	(void)state;
+	for (u32 i = 0; i < RUNS; i++) {
+		struct simdisk_parameters drive =
+			host_parsed(drives[i % ARRAY_SIZE(drives)]);
+		struct batch batch = {
+			.drive = &drive,
+			.ios = 400 + next_random(&random) % 600,
+			.bytes = 8192,
+			.foreground_rate = 200 + next_random(&random) % 1200,
+			.seed = next_random(&random) >> 1,
+		};
+		struct batch_figures figures = batch_run(&batch);
+
+		over_ideal += figures.learnt_ns / figures.ideal_ns / RUNS;
+		over_alone += figures.one_class_ns / figures.alone_ns / RUNS;
+		learnt += figures.learnt_times / RUNS;
+		one_class += figures.one_class_times / RUNS;
+	}
+	print_message("    learnt: %.2f of the ideal time, foreground %.2f times; one class: %.2f of that alone, %.1f times\n",
+		      over_ideal, learnt, over_alone, one_class);
+	assert_true(over_ideal <= 1.15);
+	assert_true(learnt <= 1.2);
+	assert_true(over_alone <= 1.1);
+	assert_true(one_class >= 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_foreground_takes_what_delays_the_batch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
