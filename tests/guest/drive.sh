@@ -15,7 +15,11 @@ prepare() { # PARAMETER...: of simdisk
 }
 
 tidy() {
-  [[ ! -d /sys/module/fgio ]] || parameter drive_priority Y
+  local switch
+  [[ -d /sys/module/fgio ]] || return 0
+  for switch in drive_priority stamp boost queue; do
+    parameter $switch Y
+  done
 }
 
 stat_of() { # NAME
@@ -81,7 +85,10 @@ check_drive_is_told_nothing_when_switched_off() {
   echo 1 >"$KNOB"
   expect_high reads_under tagged foreground
   parameter stamp N
+  # A walk promotes what is withheld for the critical reads before, and rightly so.
+  parameter boost N
   expect_normal reads_under tagged foreground
+  parameter boost Y
   parameter stamp Y
   use none
 }
