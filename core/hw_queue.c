@@ -71,7 +71,8 @@ static struct fgio_request *next_noncritical(struct fgio_hw_queue *hw,
 
 /*
  * Minimum service is one for the device. A queue that is never out of critical
- * requests would leave it to the others: its own have their part of it.
+ * requests would leave it to the others: its own have their part of it, as soon
+ * as the in-flight limit has room.
  */
 static bool is_overdue(const struct fgio_hw_queue *hw, u64 now_ns)
 {
@@ -364,9 +365,14 @@ static struct fgio_request *choose(struct fgio_hw_queue *hw, u64 now_ns)
 	struct fgio_queue *queue = hw->queue;
 	struct fgio_request *request;
 
-	if (goes_late(hw, now_ns) || is_overdue(hw, now_ns))
+	if (goes_late(hw, now_ns))
 		return fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
 	hw->late = false;
+	if (is_overdue(hw, now_ns)) {
+		if (fgio_queue_release_has_room(queue))
+			return fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
+		give_turn(queue, hw->index);
+	}
 	if (!takes_turn(hw, now_ns))
 		return wait_for_turn(hw, now_ns);
 	request = fgio_queue_choose_weighed(hw, now_ns);

@@ -21,7 +21,7 @@
  * has one request granted when it asks, whatever the drive holds; one late
  * queue of the device has in a release interval.
  * A queue none of whose non-critical requests went for a release interval for
- * each queue has one granted, too.
+ * each queue has the next one that the in-flight limit has room for.
  *
  * Requests are not merged here: plugging did that.
  *

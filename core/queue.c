@@ -119,7 +119,7 @@ static bool device_has_room(const struct fgio_queue *queue)
 	return counted(queue) < (max ?: 1);
 }
 
-static bool release_has_room(const struct fgio_queue *queue)
+bool fgio_queue_release_has_room(const struct fgio_queue *queue)
 {
 	return device_has_room(queue) ||
 	       counted(queue) < fgio_queue_in_device(queue, FGIO_CRITICAL) /
@@ -227,7 +227,7 @@ static void hand_to_device(struct fgio_request *request, u64 now_ns)
 bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns)
 {
 	return now_ns >= fgio_load(&queue->next_release_ns) &&
-	       release_has_room(queue) && !fgio_queue_probes(queue);
+	       fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue);
 }
 
 /* Whether the others have places of their own in the device. */
@@ -394,7 +394,7 @@ u64 fgio_queue_retry_at(const struct fgio_queue *queue)
 {
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
 
-	if (release_has_room(queue) && !fgio_queue_probes(queue))
+	if (fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue))
 		at_ns = smaller(at_ns, queue->next_release_ns);
 	if (fgio_queue_adapts(queue) && fgio_depth_retry_ns(&queue->depth))
 		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));

@@ -53,6 +53,9 @@ bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns);
  */
 bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns);
 
+/* Whether the in-flight limit has room for a release. */
+bool fgio_queue_release_has_room(const struct fgio_queue *queue);
+
 /* The first time at which a withheld request may go. */
 u64 fgio_queue_retry_at(const struct fgio_queue *queue);
 

@@ -231,7 +231,7 @@ static void fgio_prepare_request(struct request *rq)
 	rq->elv.priv[0] = slot;
 }
 
-static enum fgio_class class_of_rq(struct request *rq)
+enum fgio_class fgio_elevator_class_of(struct request *rq)
 {
 	if (fgio_rq_ioprio(rq) & FGIO_IOPRIO_CRITICAL)
 		return FGIO_CRITICAL;
@@ -259,7 +259,7 @@ bool fgio_elevator_decide_class(struct fgio_queue_data *fq, struct request *rq)
 
 	if (unlikely(!slot))
 		return false;
-	class = class_of_rq(rq);
+	class = fgio_elevator_class_of(rq);
 	fgio_admission_settle(slot, class);
 	if (unlikely(must_not_be_withheld(fq, rq, class)))
 		return false;
@@ -472,7 +472,7 @@ static struct request *take_scheduled(struct fgio_queue_data *fq)
 		trace_fgio_starvation_release(rq, request->class);
 	if (fgio_drive_takes_priority(fq, rq))
 		fgio_drive_set_priority(fq, fgio_slot_of_request(request),
-					class_of_rq(rq), now_ns);
+					fgio_elevator_class_of(rq), now_ns);
 	return rq;
 }
 
@@ -561,7 +561,7 @@ static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			     unsigned int tag)
 {
 	if (slot->request.state == FGIO_REQUEST_QUEUED &&
-	    !fq->queue.one_class && class_of_rq(slot->rq) == FGIO_CRITICAL)
+	    !fq->queue.one_class && fgio_elevator_class_of(slot->rq) == FGIO_CRITICAL)
 		fgio_elevator_promote(fq, slot);
 }
 

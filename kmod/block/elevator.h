@@ -51,6 +51,9 @@ fgio_slot_of_request(struct fgio_request *request)
  */
 bool fgio_elevator_decide_class(struct fgio_queue_data *fq, struct request *rq);
 
+/* The class of a request, whatever it was queued as. */
+enum fgio_class fgio_elevator_class_of(struct request *rq);
+
 /* Sets core's view of a request of which the class is decided. */
 void fgio_elevator_describe(struct request *rq);
 

@@ -97,6 +97,18 @@ static struct fgio_request *choose(struct fgio_hw *hw, bool *runs)
 	return request;
 }
 
+/* The priority that the driver sees. */
+static void set_priority(struct fgio_queue_data *fq,
+			 struct fgio_request *request, struct request *rq)
+{
+	if (likely(!fgio_drive_takes_priority(fq, rq)))
+		return;
+	spin_lock(&fq->lock);
+	fgio_drive_set_priority(fq, fgio_slot_of_request(request),
+				fgio_elevator_class_of(rq), ktime_get_ns());
+	spin_unlock(&fq->lock);
+}
+
 static struct request *take_scheduled(struct fgio_hw *hw, bool *runs)
 {
 	struct fgio_request *request = choose(hw, runs);
@@ -108,6 +120,7 @@ static struct request *take_scheduled(struct fgio_hw *hw, bool *runs)
 	hw->dispatched_bytes[request->class] += blk_rq_bytes(rq);
 	fgio_elevator_remember_target(rq);
 	trace_fgio_dispatch(rq, request->class);
+	set_priority(hw->fq, request, rq);
 	return rq;
 }
 

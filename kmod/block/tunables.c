@@ -107,9 +107,6 @@ static ssize_t drive_priority_store(struct elevator_queue *eq,
 
 	if (error)
 		return error;
-	/* No drive with many queues has it. */
-	if (value && fq->hw)
-		return -EOPNOTSUPP;
 	WRITE_ONCE(fq->drive_priority, value);
 	return length;
 }

@@ -65,7 +65,8 @@ check_the_limit_is_one_for_all_queues() {
   wait_for "critical I/O" some_critical_completed
   sleep 1
   most_in_device
-  expect "non-critical requests in the device" "$MOST" -le 2
+  # The limit, and what a queue has whose CPU was late.
+  expect "non-critical requests in the device" "$MOST" -le 3
   # The control.
   parameter queue N
   sleep 0.5
@@ -157,7 +158,8 @@ check_a_disk_goes_under_load() {
   echo 4 >"/sys/block/$DISK/queue/nr_requests"
   fio --filename="/dev/$DISK" --direct=1 --bs=4k --time_based --runtime=60 --ioengine=libaio \
     --name=reader --rw=randread --iodepth=2 --prioclass=1 \
-    --name=writer --rw=randwrite --iodepth=16 --numjobs=8 --thread --output="$WORK/gone.out" &
+    --allow_file_create=0 --name=writer --rw=randwrite --iodepth=16 --numjobs=8 --thread \
+    --allow_file_create=0 --output="$WORK/gone.out" &
   fio=$!
   wait_for "writers that sleep for a slot" sleeping_for_slots
   echo 0 >/sys/kernel/config/nullb/gone/power
