@@ -280,14 +280,6 @@ static u64 grant_ns(const struct fgio_hw_queue *hw,
 		      smaller(base_ns / FGIO_GRANT_SHARE, FGIO_GRANT_MOST_NS));
 }
 
-static void hand_over(struct fgio_hw_queue *hw, struct fgio_request *request,
-		      u64 now_ns)
-{
-	fgio_request_take_out(request);
-	fgio_queue_measure_request(hw->queue, request, now_ns);
-	fgio_request_enter_device(request, now_ns);
-}
-
 /* Those after @first, as far as there is room for them now. */
 static void grant_more(struct fgio_hw_queue *hw, struct fgio_request *first,
 		       u64 now_ns)
@@ -299,7 +291,7 @@ static void grant_more(struct fgio_hw_queue *hw, struct fgio_request *first,
 	       hw->granted_count < FGIO_GRANT_MOST - 1 &&
 	       fgio_queue_may_go_in_turn(hw, until_ns)) {
 		request = fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
-		hand_over(hw, request, now_ns);
+		fgio_queue_hand_over(request, now_ns);
 		fgio_depth_not_measured(&request->depth);
 		fgio_depth_not_alone(&first->depth);
 		fgio_list_add_tail(&hw->granted, &request->link);
@@ -310,7 +302,7 @@ static void grant_more(struct fgio_hw_queue *hw, struct fgio_request *first,
 static struct fgio_request *grant(struct fgio_hw_queue *hw,
 				  struct fgio_request *request, u64 now_ns)
 {
-	hand_over(hw, request, now_ns);
+	fgio_queue_hand_over(request, now_ns);
 	if (request->class == FGIO_CRITICAL)
 		return request;
 	hw->late = false;
@@ -390,7 +382,7 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
 	fgio_store(&hw->called, false);
 	if (look(queue, now_ns) == FGIO_QUEUE_FREE) {
 		request = fgio_queue_choose_free(hw, NULL, now_ns);
-		hand_over(hw, request, now_ns);
+		fgio_queue_hand_over(request, now_ns);
 		/* Turns are over: all that was withheld may go. */
 		fgio_store(&queue->turn.until_ns, 0);
 		queue->retry_ns = now_ns;

@@ -215,7 +215,7 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 				now_ns);
 }
 
-static void hand_to_device(struct fgio_request *request, u64 now_ns)
+void fgio_queue_hand_over(struct fgio_request *request, u64 now_ns)
 {
 	fgio_request_take_out(request);
 	fgio_queue_measure_request(request->hw->queue, request, now_ns);
@@ -441,7 +441,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 			  fgio_queue_choose_free(&queue->own, sweep, now_ns) :
 			  fgio_queue_choose_weighed(&queue->own, now_ns);
 	if (request)
-		hand_to_device(request, now_ns);
+		fgio_queue_hand_over(request, now_ns);
 	return request;
 }
 

@@ -29,6 +29,9 @@ void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 void fgio_queue_measure_request(struct fgio_queue *queue,
 				struct fgio_request *request, u64 now_ns);
 
+/* A queued request goes to the device, which is told of it. */
+void fgio_queue_hand_over(struct fgio_request *request, u64 now_ns);
+
 /* The next request where nothing is held back. At least one is queued. */
 struct fgio_request *fgio_queue_choose_free(struct fgio_hw_queue *hw,
 					    const struct fgio_sweep *sweep,

@@ -3,8 +3,9 @@
  * The elevator: merging, the order of requests, and dispatch to the device.
  * core/queue.c decides; this file carries its decisions out.
  *
- * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), since the
- * order of requests is one for the whole device. insert_requests also runs
+ * One queue serves all hardware contexts (QUEUE_FLAG_SQ_SCHED), where the order
+ * of requests is one for the whole device; hw_queue.c has the devices with many
+ * hardware queues, to which operations are passed on. insert_requests also runs
  * inside schedule() and must not sleep; has_work and completed_request run in
  * interrupts and take no lock.
  */
@@ -375,24 +376,21 @@ void fgio_elevator_remember_target(struct request *rq)
 /* A timer that fires later than this may be left to fire in vain. */
 #define RETRY_SOON_NS (100 * NSEC_PER_MSEC)
 
-enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
+static enum hrtimer_restart retry(struct fgio_queue_data *fq)
 {
-	struct fgio_queue_data *fq =
-		container_of(timer, struct fgio_queue_data, retry_timer);
-
 	fgio_queue_retry(&fq->queue);
 	fgio_elevator_run(fq, ktime_get_ns());
 	return HRTIMER_NORESTART;
 }
 
+enum hrtimer_restart fgio_elevator_retry(struct hrtimer *timer)
+{
+	return retry(container_of(timer, struct fgio_queue_data, retry_timer));
+}
+
 enum hrtimer_restart fgio_elevator_pass_turn(struct hrtimer *timer)
 {
-	struct fgio_queue_data *fq =
-		container_of(timer, struct fgio_queue_data, turn_timer);
-
-	fgio_queue_retry(&fq->queue);
-	fgio_elevator_run(fq, ktime_get_ns());
-	return HRTIMER_NORESTART;
+	return retry(container_of(timer, struct fgio_queue_data, turn_timer));
 }
 
 /* Others wait for it: without it, for FGIO_TURN_NS. */
