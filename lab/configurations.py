@@ -309,8 +309,8 @@ _ALL = (
     ),
     Configuration(
         "own-lossy",
-        "mq-deadline; the database's log is not synced during a storm: a crash loses what it "
-        "acknowledged meanwhile",
+        "mq-deadline; the database's log is not synced during a snapshot or rewrite: a crash loses "
+        "changes acknowledged meanwhile",
         "mq-deadline",
         own_throttle=LOSSY,
     ),
@@ -334,7 +334,7 @@ _ALL = (
     ),
     Configuration(
         "floor",
-        "bound: the same load without the storm, no scheduler",
+        "bound: the same load without the background burst, no scheduler",
         "none",
         has_background=False,
     ),

@@ -78,7 +78,7 @@ static rocksdb_ratelimiter_t *set_limit(rocksdb_options_t *options, char **limit
 	return limiter;
 }
 
-/* The storm of the benchmark is compaction: one that passed no limit was not limited. */
+/* Compaction is the background burst: one that passed no limit was not limited. */
 static void say_limit(const rocksdb_ratelimiter_t *limiter)
 {
 	if (!limiter)

@@ -60,7 +60,7 @@ sort_processes() {
     }' $CGROUPS "$PAYLOAD/titles"
 }
 
-# The current shell, and what it starts: clients of the storm, which have no title of their own.
+# The current shell and its children: clients of the background burst, without a title of their own.
 enter_background() {
   [[ -z ${WEIGHT_FILE:-} ]] || echo "$BASHPID" >$CGROUPS/background/cgroup.procs
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# RocksDB with readers and a writer at a rate, see databases.sh. The storm: compaction, which begins when
+# RocksDB with readers and a writer at a rate, see databases.sh. Background burst: compaction, which begins when
 # the database is opened.
 # shellcheck shell=bash
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# WiredTiger under YCSB's workload A, see databases.sh. The storm: checkpoints and eviction, which its
+# WiredTiger under YCSB's workload A, see databases.sh. Background burst: checkpoints and eviction, which its
 # own threads begin.
 # shellcheck shell=bash
 export LD_LIBRARY_PATH=$PAYLOAD/wiredtiger

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import dataset, paths, rivals
-from lab.experiments.database.base import Database, Measured, storm_span
+from lab.experiments.database.base import Database, Measured, burst_span
 from lab.experiments.extension_cost import build_extension
 from lab.experiments.first_light import (
     POSTGRESQL,
@@ -28,7 +28,7 @@ class PostgreSQL(Database):
     name = "postgresql"
     title = "PostgreSQL 15"
     load = "300 pgbench transactions a second, 8 clients"
-    storm = (
+    burst = (
         "a checkpoint of 10,000 dirty buffers and a base backup (`pg_basebackup`) of some 210 MiB"
     )
     script = "postgresql.sh"
@@ -58,7 +58,7 @@ class PostgreSQL(Database):
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}
         background = {"checkpoint_s": checkpoints_since(folder, begin).longest_s(end - begin)}
-        return Measured(measured, background, storm_span(folder, begin, end))
+        return Measured(measured, background, burst_span(folder, begin, end))
 
 
 class SmallSegments(PostgreSQL):

@@ -43,7 +43,7 @@ class RocksDB(Database):
         "db_bench `readrandomwriterandom`: 8 threads, each with one request at a time, nine reads "
         "and then a write that is synced"
     )
-    storm = "compaction of 12 files (740 MiB) that wait in the first level; none in *floor*"
+    burst = "compaction of 12 files (740 MiB) that wait in the first level; none in *floor*"
     script = "rocksdb.sh"
     programs = "db_bench"
     packages = PACKAGES

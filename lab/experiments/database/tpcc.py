@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""PostgreSQL under TPC-C, with a checkpoint again and again as the storm."""
+"""PostgreSQL under TPC-C, with a checkpoint at intervals as the background burst."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class Tpcc(Database):
     duration_s = 20
     # A cold cache cannot serve the rate: what piles up meanwhile has to be gone.
     warm_s = 8
-    storm = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
+    burst = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
 
     def __init__(self, size: str, warehouses: int, rate: int, checked: bool):
         """rate: transactions a second; 0: as many as there can be.
@@ -131,7 +131,7 @@ class TpccOnHardDisk(OnHardDisk, Tpcc):
     def __init__(self, name: str, warehouses: int, rate: int, checkpoint_s: int):
         """rate: transactions a second; checkpoint_s: how often one begins"""
         super().__init__(name, warehouses, rate, checked=False)
-        self.storm = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
+        self.burst = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
         self.settings |= {"CHECKPOINT_S": checkpoint_s, "IN_MEMORY": 1}
 
 
@@ -145,7 +145,7 @@ class TimedTpcc(Tpcc):
 
     warm_s = 240
     duration_s = 340
-    storm = "the server's own checkpoints, at its defaults; none in *floor*"
+    burst = "the server's own checkpoints, at its defaults; none in *floor*"
     checkpoints = {
         "checkpoint_timeout": "5min",
         "checkpoint_completion_target": "0.9",

@@ -72,7 +72,7 @@ class WiredTiger(Database):
         "wtperf: 600 reads and 600 durable updates a second, from 8 threads each (they arrive "
         "when the thread is free); latencies above 1 ms in whole ms"
     )
-    storm = "a checkpoint 2 s after the end of the last one, and eviction; *floor*: eviction alone"
+    burst = "a checkpoint 2 s after the end of the last one, and eviction; *floor*: eviction alone"
     script = "wiredtiger.sh"
     programs = "wtperf"
     memory_mib = 640
