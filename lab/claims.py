@@ -15,7 +15,7 @@ DEFAULT = "mq-deadline"
 # Of the floor's requests: with fewer answered, the others queue.
 SERVED = 0.95
 TAIL, RATE = "p999_ms", "throughput"
-# How long the background's work took, by what the database says of it.
+# Time of the background's work, by the database's own records.
 WORK = ("burst_s", "checkpoint_s")
 
 
@@ -52,7 +52,7 @@ class Claim:
 
     @classmethod
     def from_json(cls, content: dict) -> "Claim":
-        """The claim of a summary.json; older ones do not name what was not run or queued."""
+        """The claim of a summary.json; older ones lack stock_not_run and saturated."""
         return cls(
             content["figure"],
             content["cell"],

@@ -288,7 +288,7 @@ def _threads(row: Row) -> list[str]:
 
 
 def _causes(row: Row) -> list[str]:
-    lines = ["", f"What foreground threads waited for under {row.config} (`fgio blame`):", ""]
+    lines = ["", f"Waits of foreground threads under {row.config} (`fgio blame`):", ""]
     lines += ["| cause | waits | total ms | mean ms | max ms |", "|---|--:|--:|--:|--:|"]
     for cause in row.extra["blame"]:
         texts = [summary.number(cause[name]) for name in ("total_ms", "mean_ms", "max_ms")]

@@ -38,7 +38,7 @@ DATABASE = Database(scale=40, shared_buffers_mib=240, room_mib=3000)
 # As many dirty buffers as the buffer pool can hold, as after a long spell of uniform updates.
 DIRTY_PAGES = 26_000
 ACCOUNTS_PER_PAGE = 61
-# What a nightly job does: a base backup of the whole database, which begins with a checkpoint of
+# A nightly job: a base backup of the whole database, which begins with a checkpoint of
 # everything that is dirty, to the same volume.
 BACKUP = """
 pg_basebackup --pgdata=/data/backup $BACKUP_OPTIONS
@@ -57,8 +57,8 @@ psql -XAtq -c "SELECT pg_switch_wal()"
 CLIENTS = 8
 # Causes of waiting that a row keeps.
 BLAMED = 12
-# Transactions arrive at this rate (per second) whatever the server does, as users do: a stall is
-# felt by every request that arrives in it, not by 8 clients once.
+# Transactions arrive at this rate (per second) however fast the server is, as with users: a stall
+# is felt by every request that arrives in it, not by 8 clients once.
 RATE = 300
 CHECKPOINT_BEGIN = re.compile(r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint starting: (.*)$", re.M)
 CHECKPOINT_END = re.compile(
@@ -210,7 +210,7 @@ def transactions(folder: Path, begin: float) -> Requests:
 
 
 def _waits(folder: Path) -> dict[str, float]:
-    """Shares of what transactions were seen doing, by the server's own wait events."""
+    """Shares of the states of transactions, by the server's own wait events."""
     seen = Counter((folder / "waits").read_text().split())
     return {event: round(count / seen.total(), 4) for event, count in seen.most_common()}
 

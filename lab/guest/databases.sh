@@ -5,7 +5,7 @@
 #   start_database   on $DISK, which has its I/O scheduler; fgiod is at work when profiles are to label
 #   warm_up          starts the load (if it is to be warm when measuring begins)
 #   measure          the load and the background burst, between the moments measure_begin and measure_end
-#   finish           ends both, and leaves what the host reads in $RESULTS
+#   finish           ends both, and leaves the records for the host in $RESULTS
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -24,7 +24,7 @@ make_files() { # an empty file system at $DATA
   mount -t ext4 -o noinit_itable "/dev/$DISK" $DATA || stop "ext4 does not mount"
 }
 
-label() { # by fgiod and the profiles as they come, or by what the database has loaded
+label() { # by fgiod and the profiles as they come, or by an extension of the database
   case $LABELS in
   profile)
     network || stop "no loopback"

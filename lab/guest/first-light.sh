@@ -96,7 +96,7 @@ if [[ $RECORDED == 1 ]]; then
   recorder=$!
 fi
 phase measuring
-# What the transactions wait for, ten times a second: where the time goes that is left.
+# The wait events of the transactions, ten times a second.
 psql -XAtq >waits 2>/dev/null <<'SQL' &
 SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') FROM pg_stat_activity
   WHERE application_name = 'pgbench' AND state <> 'idle' \watch 0.1

@@ -7,8 +7,8 @@
  *
  * SETTINGS are of RocksDB, beside those that db_bench filled the data with. READS and WRITES a
  * second, each due at a random moment; a write is synced. Prints a line for each that was answered
- * (ycsb.h), and at the end the engine's counters on stderr. The limit (0: none) is on what compaction
- * and flushes write.
+ * (ycsb.h), and at the end the engine's counters on stderr. The limit (0: none) is on the writes of
+ * compaction and flushes.
  */
 #define _GNU_SOURCE
 #include <endian.h>

@@ -3,7 +3,7 @@
 # the database is opened.
 # shellcheck shell=bash
 
-# The profile is for programs that are known to have RocksDB inside: ours is added as anybody's.
+# The profile is for programs that are known to have RocksDB inside: the lab's is added by a drop-in.
 install -d /etc/fgio/profiles/rocksdb.toml.d
 printf '[program]\ncomm = "lsm-clients"\n' >/etc/fgio/profiles/rocksdb.toml.d/lab.toml
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 export LD_LIBRARY_PATH=$PAYLOAD/wiredtiger
 
-# The profile is for programs that are known to have WiredTiger inside: ours is added as anybody's.
+# The profile is for programs that are known to have WiredTiger inside: the lab's is added by a drop-in.
 install -d /etc/fgio/profiles/wiredtiger.toml.d
 printf '[program]\ncomm = "wt-clients"\n' >/etc/fgio/profiles/wiredtiger.toml.d/lab.toml
 

@@ -11,7 +11,7 @@ from lab.figures import Requests
 
 @dataclass
 class Measured:
-    """What a database's own records say of a boot.
+    """Measurements of a boot, by the database's own records.
 
     foregrounds: kind of request -> each of them, or figures as figures.summarize() makes them where
         the client keeps no more; kind "" where there is but one
@@ -25,10 +25,10 @@ class Measured:
 
 
 class Database:
-    """One database: its clients, its background burst, and how to read what they leave.
+    """One database: its clients, its background burst, and how to read their records.
 
     title, load, burst: for the report, a line each: its name, the foreground, the background burst
-    script: file of lab/guest with the functions that databases.sh calls; scripts: what it sources
+    script: file of lab/guest with the functions that databases.sh calls; scripts: sourced by it
     programs: extended regular expression of the command names of its processes
     packages: Debian packages that the guest needs for it
     duration_s: virtual seconds measured; warm_s: of load before them; burst_after_s: begin of the

@@ -14,7 +14,7 @@ from lab.experiments.first_light import (
     transactions,
 )
 
-# A third of first-light's: what it shows, in a third of the time.
+# A third of first-light's: the same effect, in a third of the time.
 DATA_SET = dataset.Database(scale=14, shared_buffers_mib=96, room_mib=1200)
 DIRTY_PAGES = 10_000
 
@@ -22,7 +22,7 @@ DIRTY_PAGES = 10_000
 class PostgreSQL(Database):
     """pgbench at a fixed rate; pg_basebackup, which begins with a checkpoint.
 
-    data_set: what it runs on
+    data_set: its image
     """
 
     name = "postgresql"
@@ -65,8 +65,8 @@ class SmallSegments(PostgreSQL):
     """The same with segments of the WAL so small that to fill one up hardly takes time.
 
     A base backup does that twice, with every commit waiting: with the default of 16 MiB for up
-    to 134 ms of the volume's time, whatever else is done. In a night's backup that is nothing; in
-    the eleven seconds that are measured here it decides what p99.9 is.
+    to 134 ms of the volume's time, under any scheduler. In a night's backup that is nothing; in
+    the eleven seconds that are measured here it decides p99.9.
     """
 
     name = "small-segments"

@@ -10,7 +10,7 @@ from lab.experiments.first_light import POSTGRESQL, checkpoints_since, transacti
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
-# A warehouse with its indexes, as loaded; and what some thousands of orders add to it.
+# A warehouse with its indexes, as loaded; and the growth by some thousands of orders.
 MIB_PER_WAREHOUSE = 120
 ROOM_MIB = 1200
 # Of the log, which loading a warehouse writes, and which stays to be written over.
@@ -38,7 +38,7 @@ class Tpcc(Database):
     profile = "postgresql"
     memory_mib = 1024
     duration_s = 20
-    # A cold cache cannot serve the rate: what piles up meanwhile has to be gone.
+    # A cold cache cannot serve the rate: the backlog has to be gone before measuring.
     warm_s = 8
     burst = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
 

@@ -43,7 +43,7 @@ POPULATE = f"""
 conn_config="create,cache_size=500M,log=(enabled)"
 {SHAPE}
 """
-# A tenth of the data in the cache, and what commits is on the disk, as with MongoDB's j: true.
+# A tenth of the data in the cache, and commits are on the disk, as with MongoDB's j: true.
 # random_range: the rows need not be counted first.
 RUN = f"""
 conn_config="cache_size=96M,log=(enabled),transaction_sync=(enabled=true,method=fsync),%s"

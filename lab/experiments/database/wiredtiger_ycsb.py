@@ -16,7 +16,7 @@ CLIENTS = 8
 MEMORY_MIB = 640
 # A row of 1,000 bytes as it lies in the file, in a leaf of 8 KiB.
 BYTES_PER_ROW = 1024
-# For the log and what is written anew; a file also is a quarter larger than its rows.
+# For the log and rewritten pages; a file also is a quarter larger than its rows.
 ROOM_MIB = 440
 FILE_PER_ROWS = 1.25
 # Of the data, in the engine's cache (FAST'17, 7.2); and of memory at most, so that the kernel and
