@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Service costs for fair shares: the drive time that an I/O of a kind takes of
+ * a full drive, 1 / rate, learnt while shares are on.
+ *
+ * A drive does many I/Os at once, so their times say nothing of it. In an
+ * interval in which the drive was full, though, the costs of what was sent add
+ * up to the interval's length. Each such interval is one equation, whose
+ * unknowns are the costs of the kinds; a step towards its solution moves each
+ * cost in proportion to its part of the sum (the method of Kaczmarz, with
+ * factors instead of differences, so that no cost becomes negative). Intervals
+ * of different mixes together determine all of them. From an interval in which
+ * the drive was not full, only one thing follows: it did the work, so costs
+ * that add up to more are too high.
+ *
+ * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
+ * in one proportion, no observer could tell them apart: the ratio stays that of
+ * the first guess, sequential and random alike, a size of 32 KiB and that of
+ * the I/O.
+ *
+ * A kind is read or write, sequential or random, and of a size: costs are kept
+ * for 4, 16, 64, 256 and 1,024 KiB, and interpolated between.
+ *
+ * Locking: the caller serialises all calls for one struct. Nothing here sleeps,
+ * allocates, or loops longer than over its arrays.
+ */
+#ifndef FGIO_CORE_SHARES_COST_H
+#define FGIO_CORE_SHARES_COST_H
+
+#include "types.h"
+
+#define FGIO_SHARE_SIZES 5U
+/* Reads and writes, each sequential and random. */
+#define FGIO_SHARE_KINDS 4U
+
+/* The first guess: this for 4 KiB, as of depth.h. */
+#define FGIO_SHARE_FIRST_NS 100000U
+/* An interval lasts this long and has this many I/Os, at least. */
+#define FGIO_SHARE_INTERVAL_NS 10000000ULL
+#define FGIO_SHARE_INTERVAL_IOS 32U
+/* Part of the error that an interval corrects, and of each of the first ones. */
+#define FGIO_SHARE_STEP 8
+#define FGIO_SHARE_STEP_FIRST 2
+#define FGIO_SHARE_FIRST_INTERVALS 8U
+/* An interval's error counts as this factor at most: a pause, a tail. */
+#define FGIO_SHARE_ERROR_MOST 2U
+/* Bounds of a cost. */
+#define FGIO_SHARE_COST_LEAST_NS 100U
+#define FGIO_SHARE_COST_MOST_NS 1000000000U
+
+/* Ends of the sequential streams of a group, of each direction. */
+#define FGIO_SHARE_STREAMS 4U
+
+/**
+ * struct fgio_share_streams - where a group's sequential I/O goes on
+ * @end: sectors
+ * @next: the one to be replaced
+ */
+struct fgio_share_streams {
+	u64 end[2][FGIO_SHARE_STREAMS];
+	u8 next[2];
+};
+
+/* Whether an I/O continues a stream, which it becomes the end of. */
+bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
+			      u32 sectors, bool write);
+
+static inline u8 fgio_share_kind(bool write, bool sequential)
+{
+	return (u8)(2 * write + sequential);
+}
+
+/**
+ * struct fgio_share_cost - costs, and the interval under way
+ * @node_ns: of each kind and size
+ * @part_ns: what each of them contributed to the interval
+ * @begin_ns: its begin
+ * @sum_ns: cost of the I/Os sent in it
+ * @count: their number
+ * @slack: the drive had room in it, and no request waited
+ * @intervals: full ones so far
+ */
+struct fgio_share_cost {
+	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u64 begin_ns;
+	u64 sum_ns;
+	u32 count;
+	bool slack;
+	u32 intervals;
+};
+
+void fgio_share_cost_init(struct fgio_share_cost *cost);
+
+/* Drive time of an I/O of a kind. */
+u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
+		       u32 sectors);
+
+/* It was sent. Return: its drive time. */
+u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors);
+
+/* The drive has room, and no request waits. */
+static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
+{
+	cost->slack = true;
+}
+
+/* Whether the interval is long enough to end it. */
+static inline bool fgio_share_cost_is_due(const struct fgio_share_cost *cost,
+					  u64 now_ns)
+{
+	return cost->count >= FGIO_SHARE_INTERVAL_IOS &&
+	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_NS;
+}
+
+/* Learns from the interval. */
+void fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
+
+/* Begins the next one. */
+void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);
+
+#endif /* FGIO_CORE_SHARES_COST_H */
