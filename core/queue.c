@@ -83,6 +83,9 @@ void fgio_queue_insert_of(struct fgio_queue *queue,
 {
 	fgio_shares_join(queue->shares, request, group, request->queued_ns);
 	fgio_hw_queue_insert(&queue->own, request, at_head);
+	/* It may be of a group that others are withheld for. */
+	if (fgio_load(&queue->withheld))
+		fgio_exchange(&queue->withheld, 0);
 }
 
 void fgio_queue_absorb(struct fgio_request *request,

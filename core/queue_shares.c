@@ -92,6 +92,7 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 	if (request || !turn.group)
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */
+	fgio_share_cost_slack(&shares->cost);
 	turn = fgio_shares_turn_of_critical(shares);
 	if (!turn.group)
 		turn = fgio_shares_turn_of_lagging(shares);

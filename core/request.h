@@ -21,8 +21,8 @@ struct fgio_share_group;
  * @group: the group that it is charged to; NULL: shares are off
  * @sent_ns: time of its dispatch
  * @charge_ns: drive time charged for it
- * @switches: see struct fgio_shares
- * @alone: requests of its group in the drive, with it; 0: others had some
+ * @number: of its dispatch, see struct fgio_shares
+ * @alone: the drive was empty, and its group's request was the last to go
  * @kind: see shares_cost.h
  * @moved: another group paid since
  */
@@ -30,9 +30,9 @@ struct fgio_share_stamp {
 	struct fgio_share_group *group;
 	u64 sent_ns;
 	u32 charge_ns;
-	u32 switches;
-	u32 alone;
+	u32 number;
 	u8 kind;
+	bool alone;
 	bool moved;
 };
 

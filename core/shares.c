@@ -3,8 +3,6 @@
 #include "number.h"
 #include "shares.h"
 
-#define SAMPLE_SHIFT 48
-#define SAMPLE_MASK ((1ULL << SAMPLE_SHIFT) - 1)
 /* Groups that are looked at in a call for whether they still ask. */
 #define LOOKS 2
 /* New pauses count for one part in this. */
@@ -68,6 +66,7 @@ static void advance(struct fgio_shares *shares, u64 now_ns)
 {
 	u64 passed_ns = beyond(now_ns, shares->clock_ns);
 
+	passed_ns += passed_ns / FGIO_SHARES_MARGIN_SHARE;
 	if (shares->weights)
 		shares->clock += virtual_of(smaller(passed_ns,
 						    FGIO_SHARES_STILL_NS),
@@ -84,6 +83,8 @@ static u64 lag_most_ns(const struct fgio_share_group *group)
 {
 	u64 most_ns = FGIO_SHARES_LAG_IOS * group->charge_ns;
 
+	if (group->shares->rotates)
+		return FGIO_SHARES_LAG_DISK_NS;
 	return larger(FGIO_SHARES_LAG_LEAST_NS,
 		      smaller(most_ns, FGIO_SHARES_LAG_MOST_NS));
 }
@@ -101,7 +102,8 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 /* What it lags by beyond the most is forgotten. */
 static void bound_lag(struct fgio_share_group *group)
 {
-	u64 most = lag_most_ns(group) * group->per_weight;
+	u64 most = FGIO_SHARES_LAG_MEMORY * lag_most_ns(group) *
+		   group->per_weight;
 
 	if (fgio_before(group->paid, group->shares->clock - most))
 		group->paid = group->shares->clock - most;
@@ -213,6 +215,8 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 		end_asking(group);
 	if (shares->last == group)
 		shares->last = NULL;
+	if (shares->probe.group == group)
+		shares->probe.group = NULL;
 	group->shares = NULL;
 }
 
@@ -232,6 +236,7 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 	request->share.group = group;
 	sequential = fgio_share_is_sequential(&group->streams, request->sector,
 					      request->sectors, request->write);
+	group->sequential = sequential;
 	request->share.kind = fgio_share_kind(request->write, sequential);
 	advance(shares, now_ns);
 	end_pause(group, now_ns);
@@ -354,18 +359,29 @@ static bool is_near(const struct fgio_share_group *group,
 	return !fgio_before(first->start + window, group->start);
 }
 
+/* Each in parts of the most that it may lag by. */
+static bool lags_more(const struct fgio_share_group *group,
+		      const struct fgio_share_group *than)
+{
+	return fgio_shares_lag_ns(group) * lag_most_ns(than) >
+	       fgio_shares_lag_ns(than) * lag_most_ns(group);
+}
+
 static struct fgio_share_group *in_order(struct fgio_shares *shares)
 {
 	struct fgio_share_group *first = least(shares), *group;
 
 	if (fgio_before(shares->virtual, first->start))
 		shares->virtual = first->start;
+	/*
+	 * Order does not tell how long others keep its I/Os in the drive. Where
+	 * all lag alike, the clock is too fast for the drive, and order decides.
+	 */
+	group = group_owed(&shares->owed[QUEUED]);
+	if (lags_more(group, first))
+		return group;
 	group = group_ready(&shares->ready[true]);
 	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
-		return group;
-	group = shares->last;
-	if (shares->rotates && group && has_queued(group) &&
-	    is_near(group, first, FGIO_SHARES_SLICE_NS))
 		return group;
 	return first;
 }
@@ -448,14 +464,189 @@ struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 static void learn(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_cost *cost = &shares->cost;
+	bool changed = false;
 
 	if (!fgio_share_cost_is_due(cost, now_ns))
 		return;
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
-		fgio_share_cost_learn(cost, now_ns);
+		changed = fgio_share_cost_learn(cost, now_ns);
+	/* Those are the scale of a comparison. */
+	if (changed)
+		fgio_share_limit_restart(&shares->limit);
 	fgio_share_limit_learn(&shares->limit, cost->sum_ns,
 			       beyond(now_ns, cost->begin_ns), !cost->slack);
 	fgio_share_cost_begin(cost, now_ns);
+}
+
+/* Whether the drive may still be busy with what others wrote. */
+static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
+{
+	const struct fgio_shares *shares = group->shares;
+
+	return !shares->rotates && fgio_load(&shares->wrote) != group &&
+	       now_ns < fgio_load(&shares->wrote_ns) + FGIO_SHARES_WRITTEN_NS;
+}
+
+/*
+ * Whether a sequential group keeps the arm of a disk: it has requests, or will
+ * at once, and is not too far ahead.
+ */
+static bool has_slice(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->last;
+
+	if (!shares->rotates || !group || !group->sequential ||
+	    !group->owed.in_heap || is_still(shares, now_ns) ||
+	    fgio_heap_first(&shares->ready[true]) ||
+	    !still_asks(group, now_ns) ||
+	    !is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
+		return false;
+	if (!fgio_share_group_is_busy(group))
+		shares->retry_ns =
+			larger(now_ns + 1, fgio_load(&group->idle_since_ns) +
+						   patience_ns(group));
+	return true;
+}
+
+/* ---- probes: what an I/O of a group takes of a drive that it has alone ---- */
+
+static u64 completed_by(const struct fgio_share_group *group)
+{
+	return group->counters.dispatched - fgio_load(&group->in_device);
+}
+
+static u64 probe_most_ns(const struct fgio_shares *shares)
+{
+	return FGIO_SHARES_PROBE_MOST_NS *
+	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
+}
+
+/* Whether it takes little of what the group gets. */
+static bool may_probe(const struct fgio_share_group *group, u64 now_ns)
+{
+	u32 has = fgio_load(&group->in_device) + group->queued[0] +
+		  group->queued[1];
+	u64 ios = has > 1 ? FGIO_SHARES_PROBE_IOS : FGIO_SHARES_PROBE_IOS_ONE;
+	u64 takes_ns = smaller(ios * group->charge_ns,
+			       probe_most_ns(group->shares));
+	u64 share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
+		       group->shares->weights;
+
+	/* Order serves those that always have requests: they need it less. */
+	if (has > FGIO_SHARES_PROBE_IOS_ONE)
+		share_ns /= FGIO_SHARES_PROBE_DEEP;
+
+	if (group->probed_ns &&
+	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
+		return false;
+	return has_queued(group) && takes_ns <= share_ns;
+}
+
+static void begin_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_list *first = shares->asking.next;
+	struct fgio_share_group *group =
+		fgio_container_of(first, struct fgio_share_group, asking);
+
+	if (now_ns < shares->probe.next_ns ||
+	    shares->owed[QUEUED].count + shares->owed[IN_DRIVE].count < 2)
+		return;
+	fgio_list_remove(first);
+	fgio_list_add_tail(&shares->asking, first);
+	if (!may_probe(group, now_ns))
+		return;
+	shares->probe = (struct fgio_share_probe){
+		.group = group,
+		.begin_ns = now_ns,
+	};
+}
+
+/* Learns from a group that has several I/Os at a time. */
+static void learn_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	const struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u64 count = completed_by(group) - probe->completed;
+	u64 mean_ns, known_ns = fgio_load(&group->alone_ns);
+
+	if (!probe->alone_ns || count < FGIO_SHARES_PROBE_IOS_ONE / 2)
+		return;
+	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
+		  count;
+	if (probe->most > 1) {
+		if (known_ns && mean_ns > known_ns &&
+		    others_wrote(group, now_ns))
+			mean_ns = smaller(mean_ns,
+					  known_ns + known_ns /
+						     FGIO_SHARES_ALONE_STEP);
+		else if (known_ns)
+			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
+				  mean_ns / FGIO_SHARES_PROBE_SPAN;
+		fgio_store(&group->alone_ns, mean_ns);
+	}
+	/* A cache takes writes at once, whatever they cost later. */
+	if (!fgio_share_kind_writes(probe->kind) &&
+	    fgio_share_cost_shown(&shares->cost, probe->kind, probe->sectors,
+				  mean_ns, !probe->dry))
+		fgio_share_limit_restart(&shares->limit);
+}
+
+static void end_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	u32 space = probe->group->probed_ns ? FGIO_SHARES_PROBE_SPACE :
+					      FGIO_SHARES_PROBE_SPACE_FIRST;
+
+	learn_probe(shares, now_ns);
+	probe->group->probed_ns = now_ns;
+	probe->group = NULL;
+	probe->next_ns = now_ns + space * beyond(now_ns, probe->begin_ns);
+}
+
+/* Whether the probe goes on. */
+static bool probes_on(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u32 others = (u32)beyond(fgio_load(&shares->in_device),
+				 fgio_load(&group->in_device));
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+	u32 ios = probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
+				    FGIO_SHARES_PROBE_IOS_ONE;
+
+	if (!probe->alone && !others) {
+		probe->alone = true;
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !probe->alone_ns &&
+	    completed_by(group) != probe->completed) {
+		probe->alone_ns = fgio_load(&group->idle_since_ns);
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !has_queued(group))
+		probe->dry = true;
+	/* Foreground I/O of others does not wait for it. */
+	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
+	    !still_asks(group, now_ns) || length_ns >= probe_most_ns(shares))
+		return false;
+	return !probe->alone_ns || length_ns < FGIO_SHARES_PROBE_LEAST_NS ||
+	       completed_by(group) - probe->completed < ios;
+}
+
+/* Return: whether there is one, and so no group but its own may go. */
+static bool probes(struct fgio_shares *shares, u64 now_ns)
+{
+	if (shares->probe.group && !probes_on(shares, now_ns))
+		end_probe(shares, now_ns);
+	if (!shares->probe.group)
+		begin_probe(shares, now_ns);
+	if (!shares->probe.group)
+		return false;
+	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
+	if (fgio_load(&shares->in_device))
+		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
+	fgio_share_cost_slack(&shares->cost);
+	return true;
 }
 
 struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
@@ -468,50 +659,35 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	look_for_idle(shares, now_ns);
 	learn(shares, now_ns);
 	group = in_order(shares);
+	if (has_slice(shares, now_ns)) {
+		group = shares->last;
+		return turn_of(has_queued(group) ? group : NULL);
+	}
 	if (is_still(shares, now_ns))
 		return turn_of(group);
-	if (fgio_load(&shares->in_device) >= shares->limit.limit) {
-		fgio_share_limit_reached(&shares->limit);
-		return turn_of(NULL);
+	if (probes(shares, now_ns)) {
+		group = shares->probe.group;
+		return turn_of(has_queued(group) ? group : NULL);
 	}
+	if (fgio_load(&shares->in_device) >= shares->limit.limit)
+		return turn_of(NULL);
 	sufferer = suffers(shares, now_ns);
 	if (is_spared(shares, sufferer, now_ns))
 		return turn_of(group);
 	fgio_share_cost_slack(&shares->cost);
 	lagging = group_owed(&shares->owed[QUEUED]);
-	if (lagging && 2 * fgio_shares_lag_ns(lagging) >
-			       fgio_shares_lag_ns(sufferer))
-		return turn_of(lagging);
-	return turn_of(NULL);
+	return turn_of(lags_more(lagging, sufferer) ? lagging : NULL);
 }
 
 /* ---- dispatch and completion ---- */
-
-/* Takes over the samples of completions. */
-static void learn_alone(struct fgio_share_group *group)
-{
-	u64 word, count, mean_ns;
-
-	if (!fgio_load(&group->sample))
-		return;
-	word = fgio_exchange(&group->sample, 0);
-	count = word >> SAMPLE_SHIFT;
-	if (!count)
-		return;
-	mean_ns = (word & SAMPLE_MASK) / count;
-	if (group->alone_count < FGIO_SHARES_ALONE_SPAN)
-		group->alone_count++;
-	group->alone_ns = group->alone_ns -
-			  group->alone_ns / group->alone_count +
-			  mean_ns / group->alone_count;
-}
 
 static void pay(struct fgio_share_group *group, u64 charge_ns)
 {
 	struct fgio_shares *shares = group->shares;
 	u64 most;
 
-	group->charge_ns = smaller(larger(charge_ns, group->alone_ns),
+	group->charge_ns = smaller(larger(charge_ns,
+					  fgio_load(&group->alone_ns)),
 				   FGIO_SHARES_CHARGE_MOST_NS);
 	group->start += charge_ns * group->per_weight;
 	bound_lag(group);
@@ -528,6 +704,19 @@ static void pay(struct fgio_share_group *group, u64 charge_ns)
 	group->counters.charged_ns += charge_ns;
 }
 
+/* Follows the probe, if the request belongs to it. */
+static void note_probe(struct fgio_shares *shares,
+		       const struct fgio_request *request, u32 all, u32 own)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+
+	if (probe->group != request->share.group || all != own)
+		return;
+	probe->most = (u32)larger(probe->most, own);
+	probe->kind = request->share.kind;
+	probe->sectors = request->sectors;
+}
+
 void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 		      u64 now_ns)
 {
@@ -537,38 +726,53 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	u32 all, own;
 
 	charge_ns = smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS);
-	learn_alone(group);
-	if (shares->last != group) {
-		shares->last = group;
-		fgio_store(&shares->switches, shares->switches + 1);
-	}
+	fgio_store(&shares->sent, shares->sent + 1);
+	if (!fgio_load(&shares->in_device))
+		fgio_share_cost_idle(&shares->cost,
+				     beyond(now_ns,
+					    fgio_load(&shares->moved_ns)));
 	all = fgio_add(&shares->in_device, 1);
 	own = fgio_add(&group->in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
+	if (request->write) {
+		fgio_store(&shares->wrote, group);
+		fgio_store(&shares->wrote_ns, now_ns);
+	}
+	if (all >= shares->limit.limit)
+		fgio_share_limit_reached(&shares->limit);
 	request->share.sent_ns = now_ns;
 	request->share.charge_ns = (u32)charge_ns;
-	request->share.switches = shares->switches;
-	request->share.alone = all == own ? own : 0;
+	request->share.number = shares->sent;
+	/* The first one after those of others does not count. */
+	request->share.alone = all == 1 && shares->last == group;
+	shares->last = group;
+	note_probe(shares, request, all, own);
 	request->share.moved = false;
 	pay(group, charge_ns);
+	fgio_share_cost_alone(&shares->cost, group->charge_ns);
 	group->counters.dispatched++;
 	group->counters.sectors += request->sectors;
 	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
 		fgio_share_cost_slack(&shares->cost);
 }
 
-/* The drive had requests of this group alone. */
+/* A median of one I/O at a time, by steps. */
 static void note_alone(struct fgio_share_group *group,
 		       const struct fgio_request *request, u64 now_ns)
 {
-	u64 took_ns = beyond(now_ns, request->share.sent_ns) /
-		      request->share.alone;
-	u64 mean_ns = fgio_load(&group->alone_ns);
-	u64 most_ns = mean_ns ? FGIO_SHARES_ALONE_MOST * mean_ns :
-				FGIO_SHARES_CHARGE_MOST_NS;
+	u64 took_ns = beyond(now_ns, request->share.sent_ns);
+	u64 known_ns = fgio_load(&group->alone_ns);
+	u64 step_ns = known_ns / FGIO_SHARES_ALONE_STEP + 1;
+	u64 up_ns = others_wrote(group, now_ns) ?
+			    step_ns / FGIO_SHARES_ALONE_UP :
+			    step_ns;
 
-	fgio_add(&group->sample,
-		 (1ULL << SAMPLE_SHIFT) + smaller(took_ns, most_ns));
+	if (!known_ns)
+		fgio_store(&group->alone_ns, took_ns);
+	else if (took_ns > known_ns)
+		fgio_store(&group->alone_ns, known_ns + up_ns);
+	else
+		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
 }
 
 void fgio_shares_left(struct fgio_request *request, u64 now_ns)
@@ -577,7 +781,7 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 	struct fgio_shares *shares = group->shares;
 
 	if (request->share.alone &&
-	    request->share.switches == fgio_load(&shares->switches))
+	    request->share.number == fgio_load(&shares->sent))
 		note_alone(group, request, now_ns);
 	fgio_store(&shares->moved_ns, now_ns);
 	fgio_sub(&shares->in_device, 1);

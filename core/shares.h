@@ -67,7 +67,7 @@
  * The same for the group whose requests went last: on a disk that rotates, a
  * seek for each request would cost more than it serves.
  */
-#define FGIO_SHARES_SLICE_NS 200000000ULL
+#define FGIO_SHARES_SLICE_NS 500000000ULL
 
 /* A group is ahead of its entitlement by at most its last I/O, and this. */
 #define FGIO_SHARES_AHEAD_NS 500000ULL
@@ -79,6 +79,11 @@
 #define FGIO_SHARES_LAG_IOS 8U
 #define FGIO_SHARES_LAG_LEAST_NS 1000000ULL
 #define FGIO_SHARES_LAG_MOST_NS 200000000ULL
+/* On a disk, where groups take slices. */
+#define FGIO_SHARES_LAG_DISK_NS 400000000ULL
+
+/* It is remembered up to this many times as much. */
+#define FGIO_SHARES_LAG_MEMORY 4U
 
 /*
  * A group asks while it has an I/O, and for this many times its usual pause
@@ -89,10 +94,40 @@
 #define FGIO_SHARES_PAUSE_LEAST_NS 20000ULL
 #define FGIO_SHARES_PAUSE_MOST_NS 2000000ULL
 
-/* A group's alone time is a mean over this many I/Os... */
-#define FGIO_SHARES_ALONE_SPAN 32U
-/* ...each of which counts as at most this many means. */
-#define FGIO_SHARES_ALONE_MOST 8U
+/* Entitlements grow this part faster than real time: estimates are no better. */
+#define FGIO_SHARES_MARGIN_SHARE 32U
+
+/*
+ * Of a group with one I/O at a time, its alone time is the median; this is its
+ * step. While the drive may still be busy with writes of others, for this long,
+ * steps up are a quarter of that: a group must not be charged for them.
+ */
+#define FGIO_SHARES_ALONE_STEP 16U
+#define FGIO_SHARES_ALONE_UP 4U
+#define FGIO_SHARES_WRITTEN_NS 100000000ULL
+
+/*
+ * A probe: a group has the drive alone for this many I/Os, or this many if it
+ * has one at a time; within these bounds. On a disk, ten times as long.
+ */
+#define FGIO_SHARES_PROBE_IOS 64U
+#define FGIO_SHARES_PROBE_IOS_ONE 8U
+#define FGIO_SHARES_PROBE_LEAST_NS 1000000ULL
+#define FGIO_SHARES_PROBE_MOST_NS 10000000ULL
+#define FGIO_SHARES_PROBE_DISK 10U
+/* Pause after a probe in lengths of it: of groups not yet probed, and others. */
+#define FGIO_SHARES_PROBE_SPACE_FIRST 8U
+#define FGIO_SHARES_PROBE_SPACE 64U
+/* A group is probed again after this. */
+#define FGIO_SHARES_PROBE_AGAIN_NS 2000000000ULL
+/*
+ * A probe takes no more than the group gets in this time, or in this part of it
+ * if it has many requests.
+ */
+#define FGIO_SHARES_PROBE_SHARE_NS 100000000ULL
+#define FGIO_SHARES_PROBE_DEEP 5U
+/* A new probe counts for one part in this. */
+#define FGIO_SHARES_PROBE_SPAN 4U
 
 /* The longest time that one I/O is charged. */
 #define FGIO_SHARES_CHARGE_MOST_NS 1000000000ULL
@@ -134,17 +169,16 @@ struct fgio_share_counters {
  * @start: start tag of its next request
  * @paid: the same by entitlement: it lags while the clock is later
  * @charge_ns: charged to its last I/O by entitlement
- * @alone_ns: mean time that an I/O takes of the drive while it is alone there,
- *	divided by those that it has there; 0: not known
- * @alone_count: I/Os that this is a mean of
+ * @probed_ns: its last probe; 0: none yet
  * @pause_ns: mean pause between its last completion and its next request
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
+ * @sequential: its last one was
  * @counters: totals
  * @in_device: its requests in the drive
- * @idle_since_ns: when it last had none there
- * @sample: alone times since they were last looked at: a count in bits 63:48,
- *	and their sum in ns
+ * @idle_since_ns: its last completion
+ * @alone_ns: mean time that an I/O takes of the drive while the group is alone
+ *	there: that per completion; 0: not known
  */
 struct fgio_share_group {
 	struct fgio_shares *shares;
@@ -159,17 +193,43 @@ struct fgio_share_group {
 	u64 start;
 	u64 paid;
 	u64 charge_ns;
-	u64 alone_ns;
-	u32 alone_count;
+	u64 probed_ns;
 	u64 pause_ns;
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
+	bool sequential;
 	struct fgio_share_counters counters;
 
 	/* Written by completions as well. */
 	u32 in_device __attribute__((aligned(64)));
 	u64 idle_since_ns;
-	u64 sample;
+	u64 alone_ns;
+};
+
+/**
+ * struct fgio_share_probe - a group has the drive alone
+ * @group: the group; NULL: none has
+ * @begin_ns: its begin
+ * @alone: those of the others are done
+ * @alone_ns: when the group's first I/O after that completed...
+ * @completed: ...and its completions until then
+ * @most: the most that it had in the drive since
+ * @dry: it had none queued at some time since
+ * @kind: of its last I/O...
+ * @sectors: ...and the length of that
+ * @next_ns: the next probe begins then at the earliest
+ */
+struct fgio_share_probe {
+	struct fgio_share_group *group;
+	u64 begin_ns;
+	u64 alone_ns;
+	u64 completed;
+	bool alone;
+	u32 most;
+	bool dry;
+	u8 kind;
+	u32 sectors;
+	u64 next_ns;
 };
 
 /**
@@ -186,13 +246,16 @@ struct fgio_share_group {
  * @clock_ns: ...at this time
  * @weights: sum of the weights of groups that ask
  * @last: group whose request went last
+ * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
  * @retry_ns: until then, a group that lags may come back
  * @rest: group of requests without one
  * @in_device: requests in the drive
- * @switches: times that the next request was of another group
+ * @sent: requests sent to it so far
  * @moved_ns: the last dispatch or completion
+ * @wrote: group of the last write...
+ * @wrote_ns: ...and when it went
  */
 struct fgio_shares {
 	bool rotates;
@@ -205,6 +268,7 @@ struct fgio_shares {
 	u64 clock_ns;
 	u64 weights;
 	struct fgio_share_group *last;
+	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;
 	u64 retry_ns;
@@ -212,8 +276,10 @@ struct fgio_shares {
 
 	/* Written by completions as well. */
 	u32 in_device __attribute__((aligned(64)));
-	u32 switches;
+	u32 sent;
 	u64 moved_ns;
+	const struct fgio_share_group *wrote;
+	u64 wrote_ns;
 };
 
 /* @rotates: it is a disk, as far as is known. */

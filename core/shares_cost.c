@@ -124,6 +124,8 @@ void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 			cost->part_ns[kind][node] = 0;
 	cost->begin_ns = now_ns;
 	cost->sum_ns = 0;
+	cost->alone_ns = 0;
+	cost->idle_ns = 0;
 	cost->count = 0;
 	cost->slack = false;
 }
@@ -164,19 +166,48 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 	}
 }
 
-void fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
+bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
+			   u64 took_ns, bool full)
+{
+	struct place place = place_of(sectors);
+	u64 known_ns = fgio_share_cost_of(cost, kind, sectors);
+
+	if (!full && took_ns >= known_ns)
+		return false;
+	for (u32 i = 0; i < 1U + !!place.above; i++) {
+		u32 *node_ns = &cost->node_ns[kind][place.node + i];
+		u64 shown_ns = *node_ns * took_ns / larger(known_ns, 1);
+
+		*node_ns = (u32)larger(
+			FGIO_SHARE_COST_LEAST_NS,
+			smaller(FGIO_SHARE_COST_MOST_NS,
+				*node_ns - *node_ns / FGIO_SHARE_STEP_SHOWN +
+					shown_ns / FGIO_SHARE_STEP_SHOWN));
+	}
+	return true;
+}
+
+bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
+	u64 busy_ns = beyond(length_ns, cost->idle_ns);
 	bool first = cost->intervals < FGIO_SHARE_FIRST_INTERVALS;
+	bool low = cost->slack && cost->alone_ns < busy_ns;
 	u64 ratio;
 
 	ratio = RATIO_ONE * length_ns / larger(cost->sum_ns, 1);
+	if (low)
+		ratio = RATIO_ONE * busy_ns / larger(cost->alone_ns, 1);
 	ratio = smaller(ratio, FGIO_SHARE_ERROR_MOST * RATIO_ONE);
 	ratio = larger(ratio, RATIO_ONE / FGIO_SHARE_ERROR_MOST);
 	if (!cost->slack)
 		cost->intervals++;
-	if (cost->begin_ns && cost->sum_ns &&
-	    (!cost->slack || ratio < RATIO_ONE))
-		correct(cost, (s64)ratio - RATIO_ONE,
-			first ? FGIO_SHARE_STEP_FIRST : FGIO_SHARE_STEP);
+	if (!cost->begin_ns || !cost->sum_ns ||
+	    (cost->slack && !low && ratio >= RATIO_ONE))
+		return false;
+	correct(cost, (s64)ratio - RATIO_ONE,
+			cost->slack && !low ? FGIO_SHARE_STEP_SLACK :
+			first		    ? FGIO_SHARE_STEP_FIRST :
+					      FGIO_SHARE_STEP);
+	return true;
 }

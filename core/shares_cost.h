@@ -10,8 +10,10 @@
  * cost in proportion to its part of the sum (the method of Kaczmarz, with
  * factors instead of differences, so that no cost becomes negative). Intervals
  * of different mixes together determine all of them. From an interval in which
- * the drive was not full, only one thing follows: it did the work, so costs
- * that add up to more are too high.
+ * the drive was not full, two things follow. It did the work, so costs that add
+ * up to more are too high. And it was busy for some time, so what the I/Os take
+ * of a drive that their groups have alone adds up to that at least, or costs
+ * are too low.
  *
  * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
  * in one proportion, no observer could tell them apart: the ratio stays that of
@@ -37,9 +39,13 @@
 #define FGIO_SHARE_FIRST_NS 100000U
 /* An interval lasts this long and has this many I/Os, at least. */
 #define FGIO_SHARE_INTERVAL_NS 10000000ULL
-#define FGIO_SHARE_INTERVAL_IOS 32U
+#define FGIO_SHARE_INTERVAL_IOS 128U
 /* Part of the error that an interval corrects, and of each of the first ones. */
 #define FGIO_SHARE_STEP 8
+/* The same where the drive was not full: a cache may have taken the work. */
+#define FGIO_SHARE_STEP_SLACK 64
+/* Part of the difference that a probe corrects. */
+#define FGIO_SHARE_STEP_SHOWN 2
 #define FGIO_SHARE_STEP_FIRST 2
 #define FGIO_SHARE_FIRST_INTERVALS 8U
 /* An interval's error counts as this factor at most: a pause, a tail. */
@@ -70,12 +76,19 @@ static inline u8 fgio_share_kind(bool write, bool sequential)
 	return (u8)(2 * write + sequential);
 }
 
+static inline bool fgio_share_kind_writes(u8 kind)
+{
+	return kind >= 2;
+}
+
 /**
  * struct fgio_share_cost - costs, and the interval under way
  * @node_ns: of each kind and size
  * @part_ns: what each of them contributed to the interval
  * @begin_ns: its begin
  * @sum_ns: cost of the I/Os sent in it
+ * @alone_ns: what they take of a drive that their groups have alone
+ * @idle_ns: time in which the drive had none
  * @count: their number
  * @slack: the drive had room in it, and no request waited
  * @intervals: full ones so far
@@ -85,6 +98,8 @@ struct fgio_share_cost {
 	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u64 begin_ns;
 	u64 sum_ns;
+	u64 alone_ns;
+	u64 idle_ns;
 	u32 count;
 	bool slack;
 	u32 intervals;
@@ -98,6 +113,19 @@ u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 
 /* It was sent. Return: its drive time. */
 u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors);
+
+/* The same by the time that it takes of a drive that its group has alone. */
+static inline void fgio_share_cost_alone(struct fgio_share_cost *cost,
+					 u64 alone_ns)
+{
+	cost->alone_ns += alone_ns;
+}
+
+/* The drive had no I/O for @ns. */
+static inline void fgio_share_cost_idle(struct fgio_share_cost *cost, u64 ns)
+{
+	cost->idle_ns += ns;
+}
 
 /* The drive has room, and no request waits. */
 static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
@@ -113,8 +141,16 @@ static inline bool fgio_share_cost_is_due(const struct fgio_share_cost *cost,
 	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_NS;
 }
 
-/* Learns from the interval. */
-void fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
+/*
+ * A group had the drive alone, and an I/O of it took @took_ns per completion.
+ * That is its cost if the drive was @full, and at least its cost otherwise.
+ * Return: whether the cost changed.
+ */
+bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
+			   u64 took_ns, bool full);
+
+/* Learns from the interval. Return: whether costs changed. */
+bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
 
 /* Begins the next one. */
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);

@@ -70,6 +70,19 @@ static void end_trial(struct fgio_share_limit *limit)
 	      stays ? limit->limit : limit->before);
 }
 
+void fgio_share_limit_restart(struct fgio_share_limit *limit)
+{
+	if (limit->fixed || limit->phase == FGIO_SHARE_LIMIT_HOLDS)
+		return;
+	if (limit->phase == FGIO_SHARE_LIMIT_DOUBLES)
+		limit->rate = 0;
+	enter(limit,
+	      limit->phase == FGIO_SHARE_LIMIT_DOUBLES ?
+		      FGIO_SHARE_LIMIT_DOUBLES :
+		      FGIO_SHARE_LIMIT_HOLDS,
+	      limit->before);
+}
+
 void fgio_share_limit_learn(struct fgio_share_limit *limit, u64 sum_ns,
 			    u64 length_ns, bool full)
 {

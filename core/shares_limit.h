@@ -4,7 +4,7 @@
  * shares are on. With fewer it idles; with more, requests wait in the drive,
  * which knows neither groups nor classes.
  *
- * The limit doubles while the drive delivers a sixteenth more each time. Then,
+ * The limit doubles while the drive delivers a 32nd more each time. Then,
  * after some intervals at one limit, the next is tried with half as many more,
  * and one with a third fewer. A change stays if it delivers more, or as much
  * with fewer. Work is counted in service costs (shares_cost.h), so mixes of
@@ -19,19 +19,19 @@
 
 /* Bounds of the limit. */
 #define FGIO_SHARE_LIMIT_LEAST 2U
-#define FGIO_SHARE_LIMIT_FIRST 4U
+#define FGIO_SHARE_LIMIT_FIRST 16U
 #define FGIO_SHARE_LIMIT_MOST 1024U
 /* Of a disk: what it sorts (NCQ). Its throughput is too uneven to learn from. */
 #define FGIO_SHARE_LIMIT_DISK 32U
-/* Doubling must deliver a sixteenth more, half as many more a 32nd. */
-#define FGIO_SHARE_LIMIT_DOUBLE_SHARE 16U
-#define FGIO_SHARE_LIMIT_MORE_SHARE 32U
-/* A third fewer may deliver a 64th less. */
-#define FGIO_SHARE_LIMIT_FEWER_SHARE 64U
+/* Doubling must deliver a 32nd more, half as many more a 64th. */
+#define FGIO_SHARE_LIMIT_DOUBLE_SHARE 32U
+#define FGIO_SHARE_LIMIT_MORE_SHARE 64U
+/* A third fewer may deliver a 256th less. */
+#define FGIO_SHARE_LIMIT_FEWER_SHARE 256U
 /* Intervals at a limit before the next trial. */
 #define FGIO_SHARE_LIMIT_INTERVALS 32U
 /* Intervals of a trial; the first one does not count. */
-#define FGIO_SHARE_LIMIT_TRIAL 4U
+#define FGIO_SHARE_LIMIT_TRIAL 6U
 
 enum fgio_share_limit_phase {
 	FGIO_SHARE_LIMIT_DOUBLES,
@@ -82,6 +82,9 @@ fgio_share_limit_holds(const struct fgio_share_limit *limit)
 {
 	return limit->phase == FGIO_SHARE_LIMIT_HOLDS || limit->fixed;
 }
+
+/* The costs changed: a comparison under way begins again. */
+void fgio_share_limit_restart(struct fgio_share_limit *limit);
 
 /*
  * An interval of @length_ns ends, in which work of @sum_ns was sent; @full: the
