@@ -51,7 +51,8 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 	struct fgio_share_group *group = turn.group;
 	bool critical = group->queued[FGIO_CRITICAL];
 	bool noncritical = group->queued[FGIO_NONCRITICAL];
-	bool lags = turn.why == FGIO_SHARES_LAGS && !critical;
+	bool lags = turn.why == FGIO_SHARES_LAGS && !critical &&
+		    fgio_shares_insists(group);
 	bool in_turn = noncritical &&
 		       (!critical || fgio_queue_has_places(queue)) &&
 		       fgio_queue_may_go(
@@ -86,13 +87,13 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 				   enum fgio_queue_mode mode, u64 now_ns)
 {
 	struct fgio_shares *shares = queue->shares;
-	struct fgio_shares_turn turn = fgio_shares_turn(shares, now_ns);
+	struct fgio_shares_turn turn = fgio_shares_turn(
+		shares, mode == FGIO_QUEUE_FREE, now_ns);
 	struct fgio_request *request = of_group(queue, mode, turn, now_ns);
 
 	if (request || !turn.group)
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */
-	fgio_share_cost_slack(&shares->cost);
 	turn = fgio_shares_turn_of_critical(shares);
 	if (!turn.group)
 		turn = fgio_shares_turn_of_lagging(shares);

@@ -237,6 +237,8 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 	sequential = fgio_share_is_sequential(&group->streams, request->sector,
 					      request->sectors, request->write);
 	group->sequential = sequential;
+	group->writes = request->write;
+	group->foreground = request->class == FGIO_CRITICAL;
 	request->share.kind = fgio_share_kind(request->write, sequential);
 	advance(shares, now_ns);
 	end_pause(group, now_ns);
@@ -323,6 +325,66 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
 
 /* ---- whose turn it is ---- */
 
+static void pay(struct fgio_share_group *group, u64 charge_ns)
+{
+	struct fgio_shares *shares = group->shares;
+	u64 most;
+
+	group->charge_ns = charge_ns;
+	if (!shares->rotates)
+		group->charge_ns = smaller(
+			larger(charge_ns, fgio_load(&group->alone_ns)),
+			FGIO_SHARES_CHARGE_MOST_NS);
+	group->start += charge_ns * group->per_weight;
+	bound_lag(group);
+	group->paid += group->charge_ns * group->per_weight;
+	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
+				       group->per_weight;
+	if (fgio_before(most, group->paid))
+		group->paid = most;
+	if (group->ready.in_heap)
+		fgio_heap_change(ready_heap(group), &group->ready,
+				 group->start);
+	if (group->owed.in_heap)
+		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+	group->counters.charged_ns += charge_ns;
+}
+
+static void refund(struct fgio_share_group *group, u64 charge_ns)
+{
+	struct fgio_shares *shares = group->shares;
+	u64 back = charge_ns * group->per_weight;
+
+	group->start -= back;
+	if (fgio_before(group->start, shares->virtual))
+		group->start = shares->virtual;
+	group->paid -= back;
+	bound_lag(group);
+	group->counters.charged_ns -= charge_ns;
+	if (group->ready.in_heap)
+		fgio_heap_change(ready_heap(group), &group->ready,
+				 group->start);
+	if (group->owed.in_heap)
+		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+}
+
+/* Charges what a disk took for the group. Return: whether that was anything. */
+static bool settle_up(struct fgio_share_group *group)
+{
+	s64 owes_ns;
+
+	if (!group || !fgio_load(&group->owes_ns))
+		return false;
+	owes_ns = fgio_exchange(&group->owes_ns, 0);
+	if (owes_ns > 0)
+		pay(group, smaller((u64)owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
+	else
+		refund(group, smaller((u64)-owes_ns,
+				      FGIO_SHARES_CHARGE_MOST_NS));
+	return true;
+}
+
+
 static struct fgio_share_group *group_ready(const struct fgio_heap *heap)
 {
 	struct fgio_heap_node *node = fgio_heap_first(heap);
@@ -371,6 +433,9 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 {
 	struct fgio_share_group *first = least(shares), *group;
 
+	/* Each time is paid for by a completion. */
+	while (settle_up(first))
+		first = least(shares);
 	if (fgio_before(shares->virtual, first->start))
 		shares->virtual = first->start;
 	/*
@@ -409,6 +474,15 @@ static u32 beside(const struct fgio_shares *shares,
 	u64 left_ns = beyond(most_ns, fgio_shares_lag_ns(group));
 
 	return (u32)(shares->limit.limit * left_ns / most_ns);
+}
+
+bool fgio_shares_insists(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+	u32 all = shares->limit.limit;
+
+	return fgio_load(&shares->in_device) <=
+	       beyond(all, beside(shares, group));
 }
 
 /* The device may keep requests for any time. */
@@ -483,7 +557,8 @@ static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
 {
 	const struct fgio_shares *shares = group->shares;
 
-	return !shares->rotates && fgio_load(&shares->wrote) != group &&
+	return !shares->rotates && !group->writes &&
+	       fgio_load(&shares->wrote) != group &&
 	       now_ns < fgio_load(&shares->wrote_ns) + FGIO_SHARES_WRITTEN_NS;
 }
 
@@ -498,8 +573,10 @@ static bool has_slice(struct fgio_shares *shares, u64 now_ns)
 	if (!shares->rotates || !group || !group->sequential ||
 	    !group->owed.in_heap || is_still(shares, now_ns) ||
 	    fgio_heap_first(&shares->ready[true]) ||
-	    !still_asks(group, now_ns) ||
-	    !is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
+	    !still_asks(group, now_ns))
+		return false;
+	settle_up(group);
+	if (!is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
 		return false;
 	if (!fgio_share_group_is_busy(group))
 		shares->retry_ns =
@@ -522,7 +599,7 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 }
 
 /* Whether it takes little of what the group gets. */
-static bool may_probe(const struct fgio_share_group *group, u64 now_ns)
+static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 {
 	u32 has = fgio_load(&group->in_device) + group->queued[0] +
 		  group->queued[1];
@@ -542,7 +619,7 @@ static bool may_probe(const struct fgio_share_group *group, u64 now_ns)
 	return has_queued(group) && takes_ns <= share_ns;
 }
 
-static void begin_probe(struct fgio_shares *shares, u64 now_ns)
+static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
 {
 	struct fgio_list *first = shares->asking.next;
 	struct fgio_share_group *group =
@@ -553,7 +630,7 @@ static void begin_probe(struct fgio_shares *shares, u64 now_ns)
 		return;
 	fgio_list_remove(first);
 	fgio_list_add_tail(&shares->asking, first);
-	if (!may_probe(group, now_ns))
+	if ((!free && !group->foreground) || !is_worth_a_probe(group, now_ns))
 		return;
 	shares->probe = (struct fgio_share_probe){
 		.group = group,
@@ -562,7 +639,7 @@ static void begin_probe(struct fgio_shares *shares, u64 now_ns)
 }
 
 /* Learns from a group that has several I/Os at a time. */
-static void learn_probe(struct fgio_shares *shares, u64 now_ns)
+static void learn_probe(struct fgio_shares *shares)
 {
 	const struct fgio_share_probe *probe = &shares->probe;
 	struct fgio_share_group *group = probe->group;
@@ -574,12 +651,7 @@ static void learn_probe(struct fgio_shares *shares, u64 now_ns)
 	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
 		  count;
 	if (probe->most > 1) {
-		if (known_ns && mean_ns > known_ns &&
-		    others_wrote(group, now_ns))
-			mean_ns = smaller(mean_ns,
-					  known_ns + known_ns /
-						     FGIO_SHARES_ALONE_STEP);
-		else if (known_ns)
+		if (known_ns)
 			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
 				  mean_ns / FGIO_SHARES_PROBE_SPAN;
 		fgio_store(&group->alone_ns, mean_ns);
@@ -597,10 +669,12 @@ static void end_probe(struct fgio_shares *shares, u64 now_ns)
 	u32 space = probe->group->probed_ns ? FGIO_SHARES_PROBE_SPACE :
 					      FGIO_SHARES_PROBE_SPACE_FIRST;
 
-	learn_probe(shares, now_ns);
-	probe->group->probed_ns = now_ns;
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+
+	learn_probe(shares);
+	probe->group->probed_ns = now_ns + FGIO_SHARES_PROBE_AGAIN * length_ns;
 	probe->group = NULL;
-	probe->next_ns = now_ns + space * beyond(now_ns, probe->begin_ns);
+	probe->next_ns = now_ns + space * length_ns;
 }
 
 /* Whether the probe goes on. */
@@ -614,7 +688,7 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	u32 ios = probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
 				    FGIO_SHARES_PROBE_IOS_ONE;
 
-	if (!probe->alone && !others) {
+	if (!probe->alone && !others && !others_wrote(group, now_ns)) {
 		probe->alone = true;
 		probe->completed = completed_by(group);
 	}
@@ -627,19 +701,24 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 		probe->dry = true;
 	/* Foreground I/O of others does not wait for it. */
 	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
-	    !still_asks(group, now_ns) || length_ns >= probe_most_ns(shares))
+	    !still_asks(group, now_ns) || length_ns >= probe_most_ns(shares) +
+					       FGIO_SHARES_WRITTEN_NS)
 		return false;
 	return !probe->alone_ns || length_ns < FGIO_SHARES_PROBE_LEAST_NS ||
 	       completed_by(group) - probe->completed < ios;
 }
 
 /* Return: whether there is one, and so no group but its own may go. */
-static bool probes(struct fgio_shares *shares, u64 now_ns)
+static bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
 {
+	if (shares->rotates)
+		return false;
+	if (shares->probe.group && !free && !shares->probe.group->foreground)
+		shares->probe.group = NULL;
 	if (shares->probe.group && !probes_on(shares, now_ns))
 		end_probe(shares, now_ns);
 	if (!shares->probe.group)
-		begin_probe(shares, now_ns);
+		begin_probe(shares, free, now_ns);
 	if (!shares->probe.group)
 		return false;
 	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
@@ -650,7 +729,7 @@ static bool probes(struct fgio_shares *shares, u64 now_ns)
 }
 
 struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
-					 u64 now_ns)
+					 bool free, u64 now_ns)
 {
 	struct fgio_share_group *group, *sufferer, *lagging;
 
@@ -658,6 +737,8 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
 	learn(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
 	group = in_order(shares);
 	if (has_slice(shares, now_ns)) {
 		group = shares->last;
@@ -665,7 +746,7 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	}
 	if (is_still(shares, now_ns))
 		return turn_of(group);
-	if (probes(shares, now_ns)) {
+	if (probes(shares, free, now_ns)) {
 		group = shares->probe.group;
 		return turn_of(has_queued(group) ? group : NULL);
 	}
@@ -680,29 +761,6 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 }
 
 /* ---- dispatch and completion ---- */
-
-static void pay(struct fgio_share_group *group, u64 charge_ns)
-{
-	struct fgio_shares *shares = group->shares;
-	u64 most;
-
-	group->charge_ns = smaller(larger(charge_ns,
-					  fgio_load(&group->alone_ns)),
-				   FGIO_SHARES_CHARGE_MOST_NS);
-	group->start += charge_ns * group->per_weight;
-	bound_lag(group);
-	group->paid += group->charge_ns * group->per_weight;
-	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
-				       group->per_weight;
-	if (fgio_before(most, group->paid))
-		group->paid = most;
-	if (group->ready.in_heap)
-		fgio_heap_change(ready_heap(group), &group->ready,
-				 group->start);
-	if (group->owed.in_heap)
-		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
-	group->counters.charged_ns += charge_ns;
-}
 
 /* Follows the probe, if the request belongs to it. */
 static void note_probe(struct fgio_shares *shares,
@@ -725,6 +783,9 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 					     request->sectors);
 	u32 all, own;
 
+	if (shares->rotates)
+		charge_ns = fgio_load(&group->alone_ns) ?:
+				    FGIO_SHARES_DISK_FIRST_NS;
 	charge_ns = smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS);
 	fgio_store(&shares->sent, shares->sent + 1);
 	if (!fgio_load(&shares->in_device))
@@ -748,6 +809,7 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	shares->last = group;
 	note_probe(shares, request, all, own);
 	request->share.moved = false;
+	settle_up(group);
 	pay(group, charge_ns);
 	fgio_share_cost_alone(&shares->cost, group->charge_ns);
 	group->counters.dispatched++;
@@ -763,16 +825,31 @@ static void note_alone(struct fgio_share_group *group,
 	u64 took_ns = beyond(now_ns, request->share.sent_ns);
 	u64 known_ns = fgio_load(&group->alone_ns);
 	u64 step_ns = known_ns / FGIO_SHARES_ALONE_STEP + 1;
-	u64 up_ns = others_wrote(group, now_ns) ?
-			    step_ns / FGIO_SHARES_ALONE_UP :
-			    step_ns;
 
 	if (!known_ns)
 		fgio_store(&group->alone_ns, took_ns);
-	else if (took_ns > known_ns)
-		fgio_store(&group->alone_ns, known_ns + up_ns);
-	else
+	else if (took_ns < known_ns)
 		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
+	else if (!others_wrote(group, now_ns))
+		fgio_store(&group->alone_ns, known_ns + step_ns);
+}
+
+/* A disk took the time since the completion before for this request. */
+static void note_turn_of_disk(struct fgio_shares *shares,
+			      const struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 since_ns = larger(request->share.sent_ns,
+			      fgio_load(&shares->left_ns));
+	u64 took_ns = beyond(now_ns, since_ns);
+	u64 mean_ns = fgio_load(&group->alone_ns);
+
+	mean_ns = mean_ns ? mean_ns - mean_ns / FGIO_SHARES_ALONE_STEP +
+				    took_ns / FGIO_SHARES_ALONE_STEP :
+			    took_ns;
+	fgio_store(&group->alone_ns, mean_ns);
+	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
+	fgio_store(&shares->left_ns, now_ns);
 }
 
 void fgio_shares_left(struct fgio_request *request, u64 now_ns)
@@ -780,9 +857,11 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 	struct fgio_share_group *group = request->share.group;
 	struct fgio_shares *shares = group->shares;
 
-	if (request->share.alone &&
+	if (request->share.alone && !shares->rotates &&
 	    request->share.number == fgio_load(&shares->sent))
 		note_alone(group, request, now_ns);
+	if (shares->rotates)
+		note_turn_of_disk(shares, request, now_ns);
 	fgio_store(&shares->moved_ns, now_ns);
 	fgio_sub(&shares->in_device, 1);
 	fgio_store(&group->idle_since_ns, now_ns);
@@ -792,24 +871,6 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 }
 
 /* ---- charges that move ---- */
-
-static void refund(struct fgio_share_group *group, u64 charge_ns)
-{
-	struct fgio_shares *shares = group->shares;
-	u64 back = charge_ns * group->per_weight;
-
-	group->start -= back;
-	if (fgio_before(group->start, shares->virtual))
-		group->start = shares->virtual;
-	group->paid -= back;
-	bound_lag(group);
-	group->counters.charged_ns -= charge_ns;
-	if (group->ready.in_heap)
-		fgio_heap_change(ready_heap(group), &group->ready,
-				 group->start);
-	if (group->owed.in_heap)
-		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
-}
 
 void fgio_shares_recharge(struct fgio_request *request,
 			  struct fgio_share_group *group, u64 now_ns)

@@ -13,6 +13,9 @@
  * *lags*. Then the others may have the fewer requests in the drive the more it
  * lags, and none at last, even while the group thinks for a moment.
  *
+ * A disk does one I/O at a time, so what each takes is measured: the group's
+ * mean is charged at first, and the difference when it is done.
+ *
  * Within a group critical requests go first (queue.h). Among groups, those
  * with critical requests go first while they are at most
  * FGIO_SHARES_CRITICAL_NS of drive time ahead.
@@ -69,6 +72,9 @@
  */
 #define FGIO_SHARES_SLICE_NS 500000000ULL
 
+/* The first I/O of a group on a disk is charged as a seek and half a turn. */
+#define FGIO_SHARES_DISK_FIRST_NS 8000000ULL
+
 /* A group is ahead of its entitlement by at most its last I/O, and this. */
 #define FGIO_SHARES_AHEAD_NS 500000ULL
 
@@ -97,29 +103,29 @@
 /* Entitlements grow this part faster than real time: estimates are no better. */
 #define FGIO_SHARES_MARGIN_SHARE 32U
 
-/*
- * Of a group with one I/O at a time, its alone time is the median; this is its
- * step. While the drive may still be busy with writes of others, for this long,
- * steps up are a quarter of that: a group must not be charged for them.
- */
+/* Of a group with one I/O at a time, its alone time is the median: its step. */
 #define FGIO_SHARES_ALONE_STEP 16U
-#define FGIO_SHARES_ALONE_UP 4U
-#define FGIO_SHARES_WRITTEN_NS 100000000ULL
+/*
+ * A drive may be busy with what its cache took for this long. A reader must not
+ * be charged for what others wrote, so its alone time does not rise meanwhile.
+ */
+#define FGIO_SHARES_WRITTEN_NS 50000000ULL
 
 /*
  * A probe: a group has the drive alone for this many I/Os, or this many if it
  * has one at a time; within these bounds. On a disk, ten times as long.
  */
 #define FGIO_SHARES_PROBE_IOS 64U
-#define FGIO_SHARES_PROBE_IOS_ONE 8U
+#define FGIO_SHARES_PROBE_IOS_ONE 16U
 #define FGIO_SHARES_PROBE_LEAST_NS 1000000ULL
 #define FGIO_SHARES_PROBE_MOST_NS 10000000ULL
 #define FGIO_SHARES_PROBE_DISK 10U
 /* Pause after a probe in lengths of it: of groups not yet probed, and others. */
 #define FGIO_SHARES_PROBE_SPACE_FIRST 8U
 #define FGIO_SHARES_PROBE_SPACE 64U
-/* A group is probed again after this. */
+/* A group is probed again after this, and this many lengths of its probe. */
 #define FGIO_SHARES_PROBE_AGAIN_NS 2000000000ULL
+#define FGIO_SHARES_PROBE_AGAIN 128U
 /*
  * A probe takes no more than the group gets in this time, or in this part of it
  * if it has many requests.
@@ -169,16 +175,20 @@ struct fgio_share_counters {
  * @start: start tag of its next request
  * @paid: the same by entitlement: it lags while the clock is later
  * @charge_ns: charged to its last I/O by entitlement
- * @probed_ns: its last probe; 0: none yet
+ * @probed_ns: from here on it is not probed for a while; 0: it never was
  * @pause_ns: mean pause between its last completion and its next request
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
  * @sequential: its last one was
+ * @foreground: its last one was critical
+ * @writes: its last one was a write
  * @counters: totals
  * @in_device: its requests in the drive
  * @idle_since_ns: its last completion
+ * @owes_ns: of a disk: what it took for the group's I/Os beyond what was charged
  * @alone_ns: mean time that an I/O takes of the drive while the group is alone
- *	there: that per completion; 0: not known
+ *	there: that per completion; on a disk, with that of others I/O there; 0:
+ *	not known
  */
 struct fgio_share_group {
 	struct fgio_shares *shares;
@@ -198,11 +208,14 @@ struct fgio_share_group {
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
 	bool sequential;
+	bool foreground;
+	bool writes;
 	struct fgio_share_counters counters;
 
 	/* Written by completions as well. */
 	u32 in_device __attribute__((aligned(64)));
 	u64 idle_since_ns;
+	s64 owes_ns;
 	u64 alone_ns;
 };
 
@@ -210,7 +223,7 @@ struct fgio_share_group {
  * struct fgio_share_probe - a group has the drive alone
  * @group: the group; NULL: none has
  * @begin_ns: its begin
- * @alone: those of the others are done
+ * @alone: those of the others are done, and what they wrote
  * @alone_ns: when the group's first I/O after that completed...
  * @completed: ...and its completions until then
  * @most: the most that it had in the drive since
@@ -254,6 +267,7 @@ struct fgio_share_probe {
  * @in_device: requests in the drive
  * @sent: requests sent to it so far
  * @moved_ns: the last dispatch or completion
+ * @left_ns: the last completion
  * @wrote: group of the last write...
  * @wrote_ns: ...and when it went
  */
@@ -278,6 +292,7 @@ struct fgio_shares {
 	u32 in_device __attribute__((aligned(64)));
 	u32 sent;
 	u64 moved_ns;
+	u64 left_ns;
 	const struct fgio_share_group *wrote;
 	u64 wrote_ns;
 };
@@ -376,13 +391,15 @@ struct fgio_shares_turn {
 /**
  * fgio_shares_turn() - the group whose request goes next
  * @shares: some group has queued requests
+ * @free: no critical I/O is about, which a probe of other I/O would hold up,
+ *	and whose depth would make it useless
  * @now_ns: the time
  *
  * If there is none, fgio_shares_retry_ns() is the time to ask again; 0: at the
  * next completion.
  */
 struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
-					 u64 now_ns);
+					 bool free, u64 now_ns);
 
 /*
  * After fgio_shares_turn(), whose group may not go for another reason: the
@@ -392,6 +409,13 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 struct fgio_shares_turn
 fgio_shares_turn_of_critical(struct fgio_shares *shares);
 struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
+
+/*
+ * Whether a group that lags may go although the depth withholds its requests:
+ * the more it lags, the more requests the drive may have. So they become no more
+ * than it takes, and critical I/O waits for no burst.
+ */
+bool fgio_shares_insists(const struct fgio_share_group *group);
 
 static inline u64 fgio_shares_retry_ns(const struct fgio_shares *shares)
 {

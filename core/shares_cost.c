@@ -128,6 +128,7 @@ void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 	cost->idle_ns = 0;
 	cost->count = 0;
 	cost->slack = false;
+	cost->limited = false;
 }
 
 /* Sum of the squares of the parts, each in 1 / RATIO_ONE of the whole. */
@@ -192,7 +193,7 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
 	u64 busy_ns = beyond(length_ns, cost->idle_ns);
 	bool first = cost->intervals < FGIO_SHARE_FIRST_INTERVALS;
-	bool low = cost->slack && cost->alone_ns < busy_ns;
+	bool low = cost->slack && !cost->limited && cost->alone_ns < busy_ns;
 	u64 ratio;
 
 	ratio = RATIO_ONE * length_ns / larger(cost->sum_ns, 1);

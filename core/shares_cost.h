@@ -13,7 +13,7 @@
  * the drive was not full, two things follow. It did the work, so costs that add
  * up to more are too high. And it was busy for some time, so what the I/Os take
  * of a drive that their groups have alone adds up to that at least, or costs
- * are too low.
+ * are too low; unless the depth kept it from doing as many at a time as it can.
  *
  * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
  * in one proportion, no observer could tell them apart: the ratio stays that of
@@ -91,6 +91,7 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @idle_ns: time in which the drive had none
  * @count: their number
  * @slack: the drive had room in it, and no request waited
+ * @limited: the depth held requests back
  * @intervals: full ones so far
  */
 struct fgio_share_cost {
@@ -102,6 +103,7 @@ struct fgio_share_cost {
 	u64 idle_ns;
 	u32 count;
 	bool slack;
+	bool limited;
 	u32 intervals;
 };
 
@@ -131,6 +133,13 @@ static inline void fgio_share_cost_idle(struct fgio_share_cost *cost, u64 ns)
 static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
 {
 	cost->slack = true;
+}
+
+/* The depth holds requests back. */
+static inline void fgio_share_cost_limited(struct fgio_share_cost *cost)
+{
+	cost->slack = true;
+	cost->limited = true;
 }
 
 /* Whether the interval is long enough to end it. */

@@ -47,6 +47,7 @@ struct play {
 	u64 now_ns;
 	int first_order, last_order;
 	u64 inserted, dispatched;
+	bool disk; /* its charges follow completions: tags are taken over */
 };
 
 static struct fgio_share_group *group_of(struct play *play, int group)
@@ -250,7 +251,7 @@ static void play_next(struct play *play)
 	chosen = number_of(play, request);
 	in_order = check_choice(play, chosen, least);
 	/* Without critical I/O, order is all that counts. */
-	if (!critical_about && !play->shares.retry_ns &&
+	if (!play->disk && !critical_about && !play->shares.retry_ns &&
 	    !fgio_heap_first(&play->shares.owed[0]))
 		CHECK(play->of[play->model[chosen].group].start == least);
 	of = &play->of[play->model[chosen].group];
@@ -263,7 +264,7 @@ static void play_next(struct play *play)
 		of->backlogged = false;
 	play->dispatched++;
 	/* A group below its guarantee passes, and others those held back. */
-	if (in_order)
+	if (in_order && !play->disk)
 		check_fairness(play);
 	else
 		begin_fairness(play);
@@ -400,6 +401,13 @@ static void check_groups(struct play *play)
 	}
 }
 
+static void take_over_tags(struct play *play)
+{
+	for (int i = 0; i <= GROUPS; i++)
+		play->of[i].start = group_of(play, i)->start;
+	play->virtual = play->shares.virtual;
+}
+
 static void check_always(struct play *play)
 {
 	int waiting = count(play, -1, WAITS, -1);
@@ -409,6 +417,8 @@ static void check_always(struct play *play)
 	      (u32)waiting);
 	CHECK(play->shares.in_device == (u32)count(play, -1, SERVED, -1));
 	CHECK(waiting || !fgio_queue_has_work(&play->queue));
+	if (play->disk)
+		take_over_tags(play);
 	check_groups(play);
 }
 
@@ -480,12 +490,13 @@ static void check_unreaped(struct play *play)
 	}
 }
 
-static void begin(struct play *play)
+static void begin(struct play *play, bool disk)
 {
 	memset(play, 0, sizeof(*play));
 	play->now_ns = 1;
-	fgio_queue_init(&play->queue, false);
-	fgio_shares_init(&play->shares, false);
+	play->disk = disk;
+	fgio_queue_init(&play->queue, disk);
+	fgio_shares_init(&play->shares, disk);
 	fgio_queue_set_shares(&play->queue, &play->shares);
 	for (int i = 0; i <= GROUPS; i++)
 		play->of[i].weight = fgio_shares_weight(
@@ -499,8 +510,8 @@ void model_shares_play(const uint8_t *script, size_t length)
 {
 	static struct play play;
 
-	begin(&play);
-	for (size_t at = 0; at + 1 < length; at += 2) {
+	begin(&play, length && script[0] & 1);
+	for (size_t at = 1; at + 1 < length; at += 2) {
 		play_operation(&play, script[at], script[at + 1]);
 		check_always(&play);
 	}
