@@ -12,6 +12,7 @@
 enum {
 	IN_DRIVE, /* none of its requests is queued */
 	QUEUED,
+	DEEP,
 };
 
 /* Virtual time of @ns of drive time, 30 s at most, for groups of @weight. */
@@ -74,19 +75,31 @@ static void advance(struct fgio_shares *shares, u64 now_ns)
 	shares->clock_ns = larger(shares->clock_ns, now_ns);
 }
 
+static bool is_deep(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] + group->queued[FGIO_CRITICAL] >
+	       FGIO_SHARES_DEEP;
+}
+
 static struct fgio_heap *owed_heap(const struct fgio_share_group *group)
 {
-	return &group->shares->owed[has_queued(group) ? QUEUED : IN_DRIVE];
+	return &group->shares->owed[is_deep(group)    ? DEEP :
+				    has_queued(group) ? QUEUED :
+							IN_DRIVE];
 }
 
 static u64 lag_most_ns(const struct fgio_share_group *group)
 {
+	const struct fgio_shares *shares = group->shares;
 	u64 most_ns = FGIO_SHARES_LAG_IOS * group->charge_ns;
+	u64 due_ns = FGIO_SHARES_LAG_DUE_NS * group->weight /
+		     larger(shares->weights, 1);
 
-	if (group->shares->rotates)
+	if (shares->rotates)
 		return FGIO_SHARES_LAG_DISK_NS;
-	return larger(FGIO_SHARES_LAG_LEAST_NS,
-		      smaller(most_ns, FGIO_SHARES_LAG_MOST_NS));
+	most_ns = larger(FGIO_SHARES_LAG_LEAST_NS,
+			 smaller(most_ns, FGIO_SHARES_LAG_MOST_NS));
+	return smaller(most_ns, larger(2 * group->charge_ns + 1, due_ns));
 }
 
 u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
@@ -102,8 +115,10 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 /* What it lags by beyond the most is forgotten. */
 static void bound_lag(struct fgio_share_group *group)
 {
-	u64 most = FGIO_SHARES_LAG_MEMORY * lag_most_ns(group) *
-		   group->per_weight;
+	u64 most = lag_most_ns(group) * group->per_weight;
+
+	if (!is_deep(group))
+		most *= FGIO_SHARES_LAG_MEMORY;
 
 	if (fgio_before(group->paid, group->shares->clock - most))
 		group->paid = group->shares->clock - most;
@@ -279,9 +294,13 @@ static void begin_backlog(struct fgio_share_group *group)
 static void count_queued(struct fgio_share_group *group, u8 class, u32 count)
 {
 	bool had = has_queued(group), more = count > group->queued[class];
+	u32 all = group->queued[FGIO_NONCRITICAL] +
+		  group->queued[FGIO_CRITICAL];
+	bool turns = more ? all == FGIO_SHARES_DEEP :
+			    all == FGIO_SHARES_DEEP + 1;
 
 	/* Most often, it stays where it is in both heaps. */
-	if (group->queued[class] && count && group->owed.in_heap) {
+	if (group->queued[class] && count && !turns && group->owed.in_heap) {
 		fgio_store(&group->queued[class], count);
 		return;
 	}
@@ -443,7 +462,7 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 	 * all lag alike, the clock is too fast for the drive, and order decides.
 	 */
 	group = group_owed(&shares->owed[QUEUED]);
-	if (lags_more(group, first))
+	if (group && lags_more(group, first))
 		return group;
 	group = group_ready(&shares->ready[true]);
 	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
@@ -528,9 +547,20 @@ fgio_shares_turn_of_critical(struct fgio_shares *shares)
 	return turn_of(group_ready(&shares->ready[true]));
 }
 
+/* Of those with queued requests, the one that lags most. */
+static struct fgio_share_group *queued_lagging(struct fgio_shares *shares)
+{
+	struct fgio_share_group *one = group_owed(&shares->owed[QUEUED]);
+	struct fgio_share_group *other = group_owed(&shares->owed[DEEP]);
+
+	if (!one || !other)
+		return one ?: other;
+	return lags_more(other, one) ? other : one;
+}
+
 struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 {
-	struct fgio_share_group *group = group_owed(&shares->owed[QUEUED]);
+	struct fgio_share_group *group = queued_lagging(shares);
 
 	return turn_of(group && fgio_shares_lag_ns(group) ? group : NULL);
 }
@@ -556,9 +586,9 @@ static void learn(struct fgio_shares *shares, u64 now_ns)
 static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
 {
 	const struct fgio_shares *shares = group->shares;
+	const struct fgio_share_group *wrote = fgio_load(&shares->wrote);
 
-	return !shares->rotates && !group->writes &&
-	       fgio_load(&shares->wrote) != group &&
+	return !shares->rotates && !group->writes && wrote && wrote != group &&
 	       now_ns < fgio_load(&shares->wrote_ns) + FGIO_SHARES_WRITTEN_NS;
 }
 
@@ -609,14 +639,20 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	u64 share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
 		       group->shares->weights;
 
-	/* Order serves those that always have requests: they need it less. */
-	if (has > FGIO_SHARES_PROBE_IOS_ONE)
+	/*
+	 * Order serves those that always have requests. They need it less, and
+	 * only to tell costs apart, which a probe of writes does not show.
+	 */
+	if (has > FGIO_SHARES_PROBE_IOS_ONE) {
+		if (group->writes || group->shares->cost.uniform)
+			return false;
 		share_ns /= FGIO_SHARES_PROBE_DEEP;
+	}
 
 	if (group->probed_ns &&
 	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
 		return false;
-	return has_queued(group) && takes_ns <= share_ns;
+	return has_queued(group) && group->charge_ns && takes_ns <= share_ns;
 }
 
 static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
@@ -626,7 +662,8 @@ static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
 		fgio_container_of(first, struct fgio_share_group, asking);
 
 	if (now_ns < shares->probe.next_ns ||
-	    shares->owed[QUEUED].count + shares->owed[IN_DRIVE].count < 2)
+	    shares->owed[QUEUED].count + shares->owed[DEEP].count +
+			    shares->owed[IN_DRIVE].count < 2)
 		return;
 	fgio_list_remove(first);
 	fgio_list_add_tail(&shares->asking, first);
@@ -756,7 +793,7 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	if (is_spared(shares, sufferer, now_ns))
 		return turn_of(group);
 	fgio_share_cost_slack(&shares->cost);
-	lagging = group_owed(&shares->owed[QUEUED]);
+	lagging = queued_lagging(shares);
 	return turn_of(lags_more(lagging, sufferer) ? lagging : NULL);
 }
 

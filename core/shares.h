@@ -85,11 +85,16 @@
 #define FGIO_SHARES_LAG_IOS 8U
 #define FGIO_SHARES_LAG_LEAST_NS 1000000ULL
 #define FGIO_SHARES_LAG_MOST_NS 200000000ULL
+/* But no more than two I/Os, or what it is due in this time. */
+#define FGIO_SHARES_LAG_DUE_NS 50000000ULL
 /* On a disk, where groups take slices. */
 #define FGIO_SHARES_LAG_DISK_NS 400000000ULL
 
-/* It is remembered up to this many times as much. */
+/* It is remembered up to this many times as much, except of deep groups. */
 #define FGIO_SHARES_LAG_MEMORY 4U
+
+/* A group with more queued requests is deep: order alone gives it its part. */
+#define FGIO_SHARES_DEEP 16U
 
 /*
  * A group asks while it has an I/O, and for this many times its usual pause
@@ -251,7 +256,8 @@ struct fgio_share_probe {
  * @rotates: it is a disk
  * @ready: groups with queued requests by start tag: without, and with critical
  *	ones
- * @owed: groups that ask by entitlement: with none queued, and with some
+ * @owed: groups that ask by entitlement: with none queued, with some, and deep
+ *	ones
  * @asking: groups that ask
  * @backlogged: groups with queued requests
  * @virtual: least start tag of the groups that have requests
@@ -274,7 +280,7 @@ struct fgio_share_probe {
 struct fgio_shares {
 	bool rotates;
 	struct fgio_heap ready[FGIO_CLASSES];
-	struct fgio_heap owed[2];
+	struct fgio_heap owed[3];
 	struct fgio_list asking;
 	struct fgio_list backlogged;
 	u64 virtual;

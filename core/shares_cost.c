@@ -117,8 +117,19 @@ u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors)
 	return lower_ns + upper_ns;
 }
 
+static bool is_uniform(const struct fgio_share_cost *cost)
+{
+	u64 most_ns = 0;
+
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			most_ns = larger(most_ns, cost->part_ns[kind][node]);
+	return cost->sum_ns - most_ns < cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
+}
+
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 {
+	cost->uniform = is_uniform(cost);
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->part_ns[kind][node] = 0;

@@ -50,6 +50,8 @@
 #define FGIO_SHARE_FIRST_INTERVALS 8U
 /* An interval's error counts as this factor at most: a pause, a tail. */
 #define FGIO_SHARE_ERROR_MOST 2U
+/* I/O is of one kind while others are less than this part of it. */
+#define FGIO_SHARE_UNIFORM_SHARE 16U
 /* Bounds of a cost. */
 #define FGIO_SHARE_COST_LEAST_NS 100U
 #define FGIO_SHARE_COST_MOST_NS 1000000000U
@@ -93,6 +95,7 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @slack: the drive had room in it, and no request waited
  * @limited: the depth held requests back
  * @intervals: full ones so far
+ * @uniform: nearly all of the last interval was of one kind and size
  */
 struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
@@ -105,6 +108,7 @@ struct fgio_share_cost {
 	bool slack;
 	bool limited;
 	u32 intervals;
+	bool uniform;
 };
 
 void fgio_share_cost_init(struct fgio_share_cost *cost);

@@ -370,7 +370,7 @@ static u32 heap_count(const struct fgio_heap *heap)
 
 static void check_groups(struct play *play)
 {
-	u32 ready[2] = { 0 }, owed[2] = { 0 };
+	u32 ready[2] = { 0 }, owed[3] = { 0 };
 	u64 weights = 0;
 
 	for (int i = 0; i <= GROUPS; i++) {
@@ -391,14 +391,15 @@ static void check_groups(struct play *play)
 		if (!group->owed.in_heap)
 			continue;
 		CHECK(group->owed.key == group->paid);
-		owed[queued]++;
+		owed[count(play, i, WAITS, -1) > (int)FGIO_SHARES_DEEP ? 2 :
+		     queued]++;
 		weights += group->weight;
 	}
 	CHECK(weights == play->shares.weights);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		CHECK(heap_count(&play->shares.ready[i]) == ready[i]);
+	for (int i = 0; i < 3; i++)
 		CHECK(heap_count(&play->shares.owed[i]) == owed[i]);
-	}
 }
 
 static void take_over_tags(struct play *play)
