@@ -156,11 +156,16 @@ static void end_asking(struct fgio_share_group *group)
 	shares->weights -= group->weight;
 }
 
-/* How long it counts as asking after its last completion. */
+/*
+ * How long it counts as asking after its last completion. A group that pauses
+ * for longer than an I/O takes is not waited for.
+ */
 static u64 patience_ns(const struct fgio_share_group *group)
 {
 	u64 patience_ns = FGIO_SHARES_PAUSES * group->pause_ns;
 
+	if (group->pause_ns > group->charge_ns)
+		return FGIO_SHARES_PAUSE_LEAST_NS;
 	return larger(FGIO_SHARES_PAUSE_LEAST_NS,
 		      smaller(patience_ns, FGIO_SHARES_PAUSE_MOST_NS));
 }
