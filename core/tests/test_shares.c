@@ -51,7 +51,7 @@ static void test_weights_flatten(void **state)
 
 /* ---- service costs and the in-flight limit, by themselves ---- */
 
-/* An interval of so many small and large random reads on a full drive. */
+/* An interval of a full drive with @small and @large random reads. */
 static void full_interval(struct fgio_share_cost *cost, u32 small, u32 large,
 			  u64 *now_ns)
 {
@@ -284,6 +284,30 @@ static void test_room_is_lent(void **state)
 	assert_true(figures.bytes_per_s > 0.85 * alone);
 }
 
+/* Weights come before classes. */
+static void test_foreground_of_one_group_does_not_starve_others(void **state)
+{
+	uint64_t seed = fresh_seed("starve");
+	static struct tenants_figures figures;
+	struct tenant of[2] = {
+		tenant(100, 4096, false, 64),
+		tenant(100, 4096, false, 64),
+	};
+	double alone;
+
+	(void)state;
+	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	alone = figures.bytes_per_s;
+	of[0].critical = true;
+	run(&figures, "ssd-article", TENANTS_OFF, seed, of, 2);
+	assert_true(figures.group[1].bytes_per_s < 0.2 * alone);
+	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 2);
+	assert_true(fabs(figures.group[1].bytes_per_s -
+			 figures.group[0].bytes_per_s) < 0.05 * alone);
+	/* Measured: 0.9; the depth leaves that much of the drive unused. */
+	assert_true(figures.group[1].bytes_per_s > 0.85 * alone / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +320,8 @@ int main(void)
 		cmocka_unit_test(test_weights_divide_a_drive),
 		cmocka_unit_test(test_guarantee_of_the_article),
 		cmocka_unit_test(test_room_is_lent),
+		cmocka_unit_test(
+			test_foreground_of_one_group_does_not_starve_others),
 		cmocka_unit_test(test_random_scripts_follow_the_model),
 	};
 
