@@ -57,13 +57,35 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	}
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&hw->queued[class], hw->queued[class] + 1);
+	if (request->share.group)
+		fgio_shares_added(request);
 	hw->counters.queued[class]++;
 }
 
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head)
 {
+	if (queue->shares)
+		fgio_queue_insert_of(queue, request, NULL, at_head);
+	else
+		fgio_hw_queue_insert(&queue->own, request, at_head);
+}
+
+void fgio_queue_set_shares(struct fgio_queue *queue,
+			   struct fgio_shares *shares)
+{
+	queue->shares = shares;
+}
+
+void fgio_queue_insert_of(struct fgio_queue *queue,
+			  struct fgio_request *request,
+			  struct fgio_share_group *group, bool at_head)
+{
+	fgio_shares_join(queue->shares, request, group, request->queued_ns);
 	fgio_hw_queue_insert(&queue->own, request, at_head);
+	/* It may be of a group that others are withheld for. */
+	if (fgio_load(&queue->withheld))
+		fgio_exchange(&queue->withheld, 0);
 }
 
 void fgio_queue_absorb(struct fgio_request *request,
@@ -75,12 +97,14 @@ void fgio_queue_absorb(struct fgio_request *request,
 		return;
 	if (absorbed->class == request->class &&
 	    absorbed->write == request->write &&
+	    absorbed->share.group == request->share.group &&
 	    absorbed->queued_ns < request->queued_ns) {
 		fgio_list_remove(&request->link);
 		fgio_list_add_head(&absorbed->link, &request->link);
 		request->queued_ns = absorbed->queued_ns;
 	}
 	fgio_request_take_out(absorbed);
+	absorbed->share.group = NULL;
 }
 
 void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors)
@@ -157,9 +181,14 @@ static void plan_next_release(struct fgio_queue *queue,
 
 bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	struct fgio_queue *queue = hw->queue;
-	const struct fgio_request *first =
-		fgio_hw_queue_peek(hw, FGIO_NONCRITICAL);
+	return fgio_queue_may_go(hw->queue,
+				 fgio_hw_queue_peek(hw, FGIO_NONCRITICAL),
+				 now_ns);
+}
+
+bool fgio_queue_may_go(struct fgio_queue *queue,
+		       const struct fgio_request *first, u64 now_ns)
+{
 	const u32 in_device[FGIO_CLASSES] = {
 		[FGIO_NONCRITICAL] = counted(queue),
 		[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL),
@@ -219,6 +248,8 @@ void fgio_queue_hand_over(struct fgio_request *request, u64 now_ns)
 {
 	fgio_request_take_out(request);
 	fgio_queue_measure_request(request->hw->queue, request, now_ns);
+	if (request->share.group)
+		fgio_shares_sent(request->hw->queue->shares, request, now_ns);
 	fgio_request_enter_device(request, now_ns);
 }
 
@@ -230,8 +261,7 @@ bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns)
 	       fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue);
 }
 
-/* Whether the others have places of their own in the device. */
-static bool shares(const struct fgio_queue *queue)
+bool fgio_queue_has_places(const struct fgio_queue *queue)
 {
 	return fgio_queue_adapts(queue) &&
 	       fgio_depth_shares(&queue->depth);
@@ -242,7 +272,7 @@ next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
 	bool critical = hw->queued[FGIO_CRITICAL];
 	bool noncritical = hw->queued[FGIO_NONCRITICAL];
-	bool in_turn = noncritical && (!critical || shares(hw->queue)) &&
+	bool in_turn = noncritical && (!critical || fgio_queue_has_places(hw->queue)) &&
 		       fgio_queue_may_go_in_turn(hw, now_ns);
 	bool due = fgio_queue_release_is_due(hw->queue, now_ns);
 	struct fgio_request *request;
@@ -375,7 +405,7 @@ static void write_off(struct fgio_queue *queue)
  * keeps its requests, for whatever reason: the limit must not hold up the
  * others.
  */
-static void write_off_overdue(struct fgio_queue *queue, u64 now_ns)
+void fgio_queue_write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 {
 	struct fgio_queue_still *still = &queue->still;
 	u64 moves = count_moves(queue);
@@ -417,7 +447,7 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 	 * either its completion sees the flag, or this call sees the room.
 	 */
 	fgio_exchange(&queue->withheld, 1);
-	write_off_overdue(queue, now_ns);
+	fgio_queue_write_off_overdue(queue, now_ns);
 	request = next_beside_critical(hw, now_ns);
 	if (!request)
 		queue->retry_ns = fgio_queue_retry_at(queue);
@@ -437,9 +467,12 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	mode = fgio_queue_mode_at(queue, now_ns);
 	fgio_queue_measure(queue, mode, now_ns);
-	request = mode == FGIO_QUEUE_FREE ?
-			  fgio_queue_choose_free(&queue->own, sweep, now_ns) :
-			  fgio_queue_choose_weighed(&queue->own, now_ns);
+	if (queue->shares)
+		request = fgio_queue_choose_shared(queue, mode, now_ns);
+	else if (mode == FGIO_QUEUE_FREE)
+		request = fgio_queue_choose_free(&queue->own, sweep, now_ns);
+	else
+		request = fgio_queue_choose_weighed(&queue->own, now_ns);
 	if (request)
 		fgio_queue_hand_over(request, now_ns);
 	return request;
@@ -483,6 +516,8 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 		fgio_queue_saw_critical_at(queue, now_ns);
 	left = fgio_inflight_leave(&request->hw->in_device[class],
 				   request->epoch);
+	if (request->share.group)
+		fgio_shares_left(request, now_ns);
 	/* Requests dispatched while nothing was weighed are not measured. */
 	if (measured)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
@@ -493,6 +528,8 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 		/* Those that the device is told of run others often enough. */
 		if (queue->hw && !measured)
 			return false;
+		if (queue->shares)
+			return asks_for_room(queue);
 		if (fgio_queue_adapts(queue) ?
 			    fgio_depth_rests(&queue->depth, now_ns) :
 			    now_ns < fgio_load(&queue->next_release_ns))
@@ -543,6 +580,8 @@ bool fgio_queue_promote(struct fgio_request *request)
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&request->hw->queued[FGIO_CRITICAL],
 		   request->hw->queued[FGIO_CRITICAL] + 1);
+	if (request->share.group)
+		fgio_shares_added(request);
 	request->hw->counters.promoted++;
 	return true;
 }
@@ -561,14 +600,38 @@ static struct fgio_request *queued_at(const struct fgio_order *order,
 	return fgio_container_of(node, struct fgio_request, link);
 }
 
+/* The first request of the groups after @group (NULL: of all). */
+static struct fgio_request *first_after(const struct fgio_shares *shares,
+					const struct fgio_share_group *group,
+					enum fgio_class class)
+{
+	struct fgio_share_group *next =
+		fgio_shares_backlogged_after(shares, group);
+
+	while (next && !next->queued[class])
+		next = fgio_shares_backlogged_after(shares, next);
+	return next ? queued_at(&next->order[class],
+				next->order[class].fifo[false].next) :
+		      NULL;
+}
+
 struct fgio_request *fgio_hw_queue_first(struct fgio_hw_queue *hw,
 					 enum fgio_class class)
 {
+	if (hw->queue->shares)
+		return first_after(hw->queue->shares, NULL, class);
 	return queued_at(&hw->order[class], hw->order[class].fifo[false].next);
 }
 
 struct fgio_request *fgio_hw_queue_after(const struct fgio_request *request)
 {
+	const struct fgio_share_group *group = request->share.group;
+
+	if (group)
+		return queued_at(&group->order[request->class],
+				 request->link.next) ?:
+			       first_after(group->shares, group,
+					   request->class);
 	return queued_at(&request->hw->order[request->class],
 			 request->link.next);
 }

@@ -29,6 +29,11 @@
  * for FGIO_QUEUE_STILL_NS, those in the device are written off: no limit counts
  * them any more (inflight.h).
  *
+ * With fair shares (shares.h), whose turn it is comes first, what this queue
+ * says of classes holds within a group, and the drive's depth last: a group
+ * below its guarantee goes whatever the depth says. Minimum service is one
+ * request per release interval for all groups, in proportion to their weights.
+ *
  * A device with one lock has its requests in one struct fgio_hw_queue, `own`.
  * A device with many hardware queues has one of them for each (hw_queue.h), and
  * struct fgio_queue is what they share.
@@ -51,6 +56,7 @@
 #include "list.h"
 #include "order.h"
 #include "request.h"
+#include "shares.h"
 #include "types.h"
 
 /**
@@ -194,6 +200,7 @@ struct fgio_queue {
 	/* Read by all paths, and hardly ever written. */
 	struct fgio_queue_config config;
 	struct fgio_hw_queue *const *hw; /* NULL: @own alone */
+	struct fgio_shares *shares; /* NULL: off */
 	u32 hw_count;
 	bool one_class;
 	bool measures;
@@ -249,6 +256,22 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head);
 
 /**
+ * fgio_queue_set_shares() - fair shares, from now on
+ * @queue: has no request, queued or in the device, and one lock (@own)
+ * @shares: initialised; stays in place until it is replaced. NULL: off
+ *
+ * Requests are those of the group of fgio_queue_insert_of(). Their queued_ns
+ * must be set.
+ */
+void fgio_queue_set_shares(struct fgio_queue *queue,
+			   struct fgio_shares *shares);
+
+/* As fgio_queue_insert(), with shares on. @group: NULL: the rest */
+void fgio_queue_insert_of(struct fgio_queue *queue,
+			  struct fgio_request *request,
+			  struct fgio_share_group *group, bool at_head);
+
+/**
  * fgio_queue_absorb() - a queued request swallowed another
  * @request: queued; takes the place of @absorbed if that waited longer, and
  *	becomes critical if @absorbed is
@@ -278,11 +301,11 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 
 /*
  * Whether the order of sectors matters: the drive rotates, as far as is known
- * (rotation.h).
+ * (rotation.h). With shares, requests of a group go by age, and the drive sorts.
  */
 static inline bool fgio_queue_sweeps(const struct fgio_queue *queue)
 {
-	return fgio_depth_rotates(&queue->depth) &&
+	return fgio_depth_rotates(&queue->depth) && !queue->shares &&
 	       queue->own.queued[FGIO_NONCRITICAL];
 }
 
@@ -347,7 +370,8 @@ bool fgio_queue_has_room(const struct fgio_queue *queue);
  */
 static inline bool fgio_queue_has_work(const struct fgio_queue *queue)
 {
-	if (fgio_load(&queue->own.queued[FGIO_CRITICAL]))
+	if (fgio_load(&queue->own.queued[FGIO_CRITICAL]) &&
+	    (!queue->shares || !fgio_load(&queue->withheld)))
 		return true;
 	return fgio_load(&queue->own.queued[FGIO_NONCRITICAL]) &&
 	       (!fgio_load(&queue->withheld) || fgio_queue_has_room(queue));
@@ -442,12 +466,13 @@ static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 }
 
 /*
- * Whether fgio_queue_next() will read the clock: to weigh, or to bound the wait
- * of the oldest request on a disk.
+ * Whether fgio_queue_next() will read the clock: to weigh, to share, or to bound
+ * the wait of the oldest request on a disk.
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
-	return fgio_queue_both_present(queue) || fgio_queue_sweeps(queue);
+	return queue->shares || fgio_queue_both_present(queue) ||
+	       fgio_queue_sweeps(queue);
 }
 
 /*

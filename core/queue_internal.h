@@ -44,6 +44,14 @@ struct fgio_request *fgio_queue_choose_free(struct fgio_hw_queue *hw,
 struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 					       u64 now_ns);
 
+/* The same two, with fair shares (queue_shares.c). */
+struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
+					      enum fgio_queue_mode mode,
+					      u64 now_ns);
+
+/* Non-critical requests that the device keeps for long count no more. */
+void fgio_queue_write_off_overdue(struct fgio_queue *queue, u64 now_ns);
+
 /*
  * Whether minimum service lets a non-critical request go, whatever else is
  * about.
@@ -55,6 +63,13 @@ bool fgio_queue_release_is_due(const struct fgio_queue *queue, u64 now_ns);
  * critical I/O.
  */
 bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns);
+
+/* The same for @first. */
+bool fgio_queue_may_go(struct fgio_queue *queue,
+		       const struct fgio_request *first, u64 now_ns);
+
+/* Whether non-critical requests have places of their own in the device. */
+bool fgio_queue_has_places(const struct fgio_queue *queue);
 
 /* Whether the in-flight limit has room for a release. */
 bool fgio_queue_release_has_room(const struct fgio_queue *queue);
@@ -83,7 +98,10 @@ static inline void fgio_request_set_state(struct fgio_request *request,
 static inline struct fgio_list *
 fgio_request_fifo(const struct fgio_request *request)
 {
-	return &request->hw->order[request->class].fifo[request->write];
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_order *order = group ? group->order : request->hw->order;
+
+	return &order[request->class].fifo[request->write];
 }
 
 static inline void fgio_request_take_out(struct fgio_request *request)
@@ -94,6 +112,8 @@ static inline void fgio_request_take_out(struct fgio_request *request)
 	fgio_list_remove(&request->link);
 	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	fgio_store(&hw->queued[class], hw->queued[class] - 1);
+	if (request->share.group)
+		fgio_shares_taken(request);
 }
 
 /*

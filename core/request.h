@@ -14,6 +14,27 @@ enum fgio_request_state {
 };
 
 struct fgio_hw_queue;
+struct fgio_share_group;
+
+/**
+ * struct fgio_share_stamp - what shares.h keeps of a request
+ * @group: the group that it is charged to; NULL: shares are off
+ * @sent_ns: time of its dispatch
+ * @charge_ns: drive time charged for it
+ * @number: of its dispatch, see struct fgio_shares
+ * @alone: the drive was empty, and its group's request was the last to go
+ * @kind: see shares_cost.h
+ * @moved: another group paid since
+ */
+struct fgio_share_stamp {
+	struct fgio_share_group *group;
+	u64 sent_ns;
+	u32 charge_ns;
+	u32 number;
+	u8 kind;
+	bool alone;
+	bool moved;
+};
 
 /**
  * struct fgio_request - one request, embedded in the caller's own
@@ -28,6 +49,7 @@ struct fgio_hw_queue;
  * @epoch: private to inflight.h while it is in the device
  * @queued_ns: time of its insertion, on the clock of fgio_queue_next(); 0 if
  *	unknown
+ * @share: see shares.h
  */
 struct fgio_request {
 	struct fgio_list link;
@@ -40,6 +62,7 @@ struct fgio_request {
 	u8 state;
 	bool write;
 	struct fgio_depth_stamp depth;
+	struct fgio_share_stamp share;
 };
 
 #endif /* FGIO_CORE_REQUEST_H */

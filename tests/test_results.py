@@ -21,12 +21,16 @@ KEPT = {
     "paper/first-light/latency.svg": "README.md shows it",
 }
 # Reports that a command of tests/ makes of the summary.
-OTHERS = {"debug-6.12": "tests/debug-check", "installed": "tests/installed"}
+OTHERS = {
+    "debug-6.12": "tests/debug-check",
+    "installed": "tests/installed",
+    "shares": "scripts/shares",
+}
 # Summaries without a report.
 NO_REPORT = {"batch", "follow", "mutation", "queues", "stress-6.1", "stress-6.1/random"}
 NO_REPORT |= {"stress-6.12", *OTHERS}
 WRITERS = ("lab/cli.py", "scripts/cells", "scripts/native", "scripts/queues", "tests/stress")
-WRITERS += ("tests/debug-check", "tests/installed")
+WRITERS += ("scripts/shares", "tests/debug-check", "tests/installed")
 
 
 def name(folder: Path) -> str:

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Which request goes next with fair shares: the group by its turn, then the
+ * request by the rules of the two-class queue, within that group.
+ */
+#include "atomic.h"
+#include "number.h"
+#include "queue.h"
+#include "queue_internal.h"
+
+static struct fgio_request *take(struct fgio_share_group *group,
+				 enum fgio_class class, enum fgio_order_by by)
+{
+	struct fgio_order *order = &group->order[class];
+	struct fgio_request *request = fgio_order_choose(order, by, NULL, 0);
+
+	fgio_order_went(order, request, by, NULL);
+	return request;
+}
+
+/* A group waits for its release for at most this many intervals. */
+#define RELEASE_MOST 100
+
+/*
+ * The release interval is that of all groups together: each has its part of it,
+ * so a group of half of the weights waits for two.
+ */
+static void plan_next_release(const struct fgio_queue *queue,
+			      struct fgio_share_group *group, u64 now_ns)
+{
+	u64 part = smaller(RELEASE_MOST, queue->shares->weights / group->weight);
+	u64 interval_ns = queue->config.release_interval_ns * larger(1, part);
+	u64 on_grid_ns = group->next_release_ns + interval_ns;
+
+	if (now_ns < group->next_release_ns)
+		on_grid_ns = now_ns + interval_ns;
+	group->next_release_ns = larger(on_grid_ns, now_ns);
+}
+
+static bool release_is_due(const struct fgio_queue *queue,
+			   const struct fgio_share_group *group, u64 now_ns)
+{
+	return now_ns >= group->next_release_ns &&
+	       fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue);
+}
+
+/* Beside critical I/O. Return: NULL if the depth withholds its requests. */
+static struct fgio_request *weigh(struct fgio_queue *queue,
+				  struct fgio_shares_turn turn, u64 now_ns)
+{
+	struct fgio_share_group *group = turn.group;
+	bool critical = group->queued[FGIO_CRITICAL];
+	bool noncritical = group->queued[FGIO_NONCRITICAL];
+	bool lags = turn.why == FGIO_SHARES_LAGS && !critical &&
+		    fgio_shares_insists(group);
+	bool in_turn = noncritical &&
+		       (!critical || fgio_queue_has_places(queue)) &&
+		       fgio_queue_may_go(
+			       queue,
+			       fgio_order_choose(&group->order[FGIO_NONCRITICAL],
+						 FGIO_ORDER_AGE, NULL, 0),
+			       now_ns);
+
+	if (noncritical &&
+	    (in_turn || lags || release_is_due(queue, group, now_ns))) {
+		queue->own.counters.starvation_releases += !in_turn && !lags;
+		plan_next_release(queue, group, now_ns);
+		return take(group, FGIO_NONCRITICAL, FGIO_ORDER_AGE);
+	}
+	return critical ? take(group, FGIO_CRITICAL, FGIO_ORDER_AGE) : NULL;
+}
+
+static struct fgio_request *of_group(struct fgio_queue *queue,
+				     enum fgio_queue_mode mode,
+				     struct fgio_shares_turn turn, u64 now_ns)
+{
+	if (!turn.group)
+		return NULL;
+	if (mode != FGIO_QUEUE_FREE)
+		return weigh(queue, turn, now_ns);
+	if (turn.group->queued[FGIO_CRITICAL])
+		return take(turn.group, FGIO_CRITICAL, FGIO_ORDER_AGE);
+	return take(turn.group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+}
+
+static struct fgio_request *choose(struct fgio_queue *queue,
+				   enum fgio_queue_mode mode, u64 now_ns)
+{
+	struct fgio_shares *shares = queue->shares;
+	struct fgio_shares_turn turn = fgio_shares_turn(
+		shares, mode == FGIO_QUEUE_FREE, now_ns);
+	struct fgio_request *request = of_group(queue, mode, turn, now_ns);
+
+	if (request || !turn.group)
+		return request;
+	/* The depth withholds them, but not from a group below its guarantee. */
+	turn = fgio_shares_turn_of_critical(shares);
+	if (!turn.group)
+		turn = fgio_shares_turn_of_lagging(shares);
+	return of_group(queue, mode, turn, now_ns);
+}
+
+static u64 retry_at(const struct fgio_queue *queue, enum fgio_queue_mode mode,
+		    u64 now_ns)
+{
+	u64 at_ns = now_ns + FGIO_SHARES_STILL_NS;
+	u64 shares_ns = fgio_shares_retry_ns(queue->shares);
+
+	if (shares_ns)
+		at_ns = smaller(at_ns, shares_ns);
+	if (mode == FGIO_QUEUE_FREE)
+		return at_ns;
+	at_ns = smaller(at_ns, now_ns + queue->config.release_interval_ns);
+	/* The depth was not asked if no group had its turn. */
+	if (fgio_queue_adapts(queue) &&
+	    fgio_depth_retry_ns(&queue->depth) > now_ns)
+		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));
+	return at_ns;
+}
+
+struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
+					      enum fgio_queue_mode mode,
+					      u64 now_ns)
+{
+	struct fgio_request *request = choose(queue, mode, now_ns);
+
+	if (request)
+		return request;
+	/* As fgio_queue_choose_weighed(): a completion sees this, or is seen. */
+	fgio_exchange(&queue->withheld, 1);
+	if (mode != FGIO_QUEUE_FREE)
+		fgio_queue_write_off_overdue(queue, now_ns);
+	request = choose(queue, mode, now_ns);
+	if (request)
+		fgio_exchange(&queue->withheld, 0);
+	else
+		queue->retry_ns = retry_at(queue, mode, now_ns);
+	return request;
+}

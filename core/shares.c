@@ -1,0 +1,941 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "atomic.h"
+#include "number.h"
+#include "shares.h"
+
+/* Groups that are looked at in a call for whether they still ask. */
+#define LOOKS 2
+/* New pauses count for one part in this. */
+#define PAUSE_SPAN 4
+
+/* Places in struct fgio_shares.owed. */
+enum {
+	IN_DRIVE, /* none of its requests is queued */
+	QUEUED,
+	DEEP,
+};
+
+/* Virtual time of @ns of drive time, 30 s at most, for groups of @weight. */
+static u64 virtual_of(u64 ns, u64 weight)
+{
+	return (ns << FGIO_SHARES_VIRTUAL_SHIFT) / weight;
+}
+
+void fgio_share_group_init(struct fgio_share_group *group, u32 weight)
+{
+	*group = (struct fgio_share_group){
+		.weight = weight,
+		.per_weight = virtual_of(1, weight),
+	};
+	fgio_list_init(&group->asking);
+	fgio_list_init(&group->backlogged);
+	fgio_order_init(&group->order[FGIO_NONCRITICAL]);
+	fgio_order_init(&group->order[FGIO_CRITICAL]);
+}
+
+void fgio_shares_init(struct fgio_shares *shares, bool rotates)
+{
+	*shares = (struct fgio_shares){ .rotates = rotates };
+	fgio_list_init(&shares->asking);
+	fgio_list_init(&shares->backlogged);
+	fgio_share_cost_init(&shares->cost);
+	fgio_share_limit_init(&shares->limit, rotates);
+	fgio_share_group_init(&shares->rest,
+			      fgio_shares_weight(FGIO_SHARES_WEIGHT_DEFAULT));
+}
+
+u32 fgio_shares_flatten(u32 parent, u32 weight, u64 siblings)
+{
+	return (u32)larger(1, (u64)parent * weight / larger(siblings, 1));
+}
+
+bool fgio_share_group_is_busy(const struct fgio_share_group *group)
+{
+	return fgio_load_acquire(&group->in_device) ||
+	       fgio_load(&group->queued[FGIO_NONCRITICAL]) ||
+	       fgio_load(&group->queued[FGIO_CRITICAL]);
+}
+
+static bool has_queued(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] || group->queued[FGIO_CRITICAL];
+}
+
+/* ---- the clock of entitlements, and the groups that ask ---- */
+
+static void advance(struct fgio_shares *shares, u64 now_ns)
+{
+	u64 passed_ns = beyond(now_ns, shares->clock_ns);
+
+	passed_ns += passed_ns / FGIO_SHARES_MARGIN_SHARE;
+	if (shares->weights)
+		shares->clock += virtual_of(smaller(passed_ns,
+						    FGIO_SHARES_STILL_NS),
+					    shares->weights);
+	shares->clock_ns = larger(shares->clock_ns, now_ns);
+}
+
+static bool is_deep(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] + group->queued[FGIO_CRITICAL] >
+	       FGIO_SHARES_DEEP;
+}
+
+static struct fgio_heap *owed_heap(const struct fgio_share_group *group)
+{
+	return &group->shares->owed[is_deep(group)    ? DEEP :
+				    has_queued(group) ? QUEUED :
+							IN_DRIVE];
+}
+
+static u64 lag_most_ns(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+	u64 most_ns = FGIO_SHARES_LAG_IOS * group->charge_ns;
+	u64 due_ns = FGIO_SHARES_LAG_DUE_NS * group->weight /
+		     larger(shares->weights, 1);
+
+	if (shares->rotates)
+		return FGIO_SHARES_LAG_DISK_NS;
+	most_ns = larger(FGIO_SHARES_LAG_LEAST_NS,
+			 smaller(most_ns, FGIO_SHARES_LAG_MOST_NS));
+	return smaller(most_ns, larger(2 * group->charge_ns + 1, due_ns));
+}
+
+u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+
+	if (!shares || !group->owed.in_heap ||
+	    !fgio_before(group->paid, shares->clock))
+		return 0;
+	return (shares->clock - group->paid) / group->per_weight;
+}
+
+/* What it lags by beyond the most is forgotten. */
+static void bound_lag(struct fgio_share_group *group)
+{
+	u64 most = lag_most_ns(group) * group->per_weight;
+
+	if (!is_deep(group))
+		most *= FGIO_SHARES_LAG_MEMORY;
+
+	if (fgio_before(group->paid, group->shares->clock - most))
+		group->paid = group->shares->clock - most;
+}
+
+/*
+ * A tag this far ahead was last looked at before virtual time went around, or
+ * its group went while others were held back for long: it is forgotten.
+ */
+static bool is_too_far(const struct fgio_share_group *group, u64 tag,
+		       u64 than)
+{
+	return fgio_before(than + 2 * FGIO_SHARES_CHARGE_MOST_NS *
+					  group->per_weight, tag);
+}
+
+static void begin_asking(struct fgio_share_group *group)
+{
+	struct fgio_shares *shares = group->shares;
+
+	shares->weights += group->weight;
+	if (fgio_before(group->paid, shares->clock) ||
+	    is_too_far(group, group->paid, shares->clock))
+		group->paid = shares->clock;
+	fgio_list_add_tail(&shares->asking, &group->asking);
+	fgio_heap_add(owed_heap(group), &group->owed, group->paid);
+}
+
+static void end_asking(struct fgio_share_group *group)
+{
+	struct fgio_shares *shares = group->shares;
+
+	fgio_heap_remove(owed_heap(group), &group->owed);
+	fgio_list_remove(&group->asking);
+	shares->weights -= group->weight;
+}
+
+/*
+ * How long it counts as asking after its last completion. A group that pauses
+ * for longer than an I/O takes is not waited for.
+ */
+static u64 patience_ns(const struct fgio_share_group *group)
+{
+	u64 patience_ns = FGIO_SHARES_PAUSES * group->pause_ns;
+
+	if (group->pause_ns > group->charge_ns)
+		return FGIO_SHARES_PAUSE_LEAST_NS;
+	return larger(FGIO_SHARES_PAUSE_LEAST_NS,
+		      smaller(patience_ns, FGIO_SHARES_PAUSE_MOST_NS));
+}
+
+static bool still_asks(const struct fgio_share_group *group, u64 now_ns)
+{
+	return fgio_share_group_is_busy(group) ||
+	       now_ns < fgio_load(&group->idle_since_ns) + patience_ns(group);
+}
+
+static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
+{
+	for (u32 i = 0; i < LOOKS; i++) {
+		struct fgio_list *first = shares->asking.next;
+		struct fgio_share_group *group = fgio_container_of(
+			first, struct fgio_share_group, asking);
+
+		if (fgio_list_empty(&shares->asking))
+			return;
+		if (!still_asks(group, now_ns)) {
+			end_asking(group);
+			continue;
+		}
+		fgio_list_remove(first);
+		fgio_list_add_tail(&shares->asking, first);
+	}
+}
+
+/* A pause in which it did not ask counts for no entitlement. */
+static void end_pause(struct fgio_share_group *group, u64 now_ns)
+{
+	u64 since_ns = fgio_load(&group->idle_since_ns);
+	u64 pause_ns = beyond(now_ns, since_ns);
+
+	if (!since_ns || fgio_share_group_is_busy(group))
+		return;
+	if (group->owed.in_heap) {
+		group->paid += virtual_of(smaller(pause_ns,
+						  FGIO_SHARES_PAUSE_MOST_NS),
+					  group->shares->weights);
+		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+	}
+	pause_ns = smaller(pause_ns, 2 * FGIO_SHARES_PAUSE_MOST_NS);
+	group->pause_ns = group->pause_ns - group->pause_ns / PAUSE_SPAN +
+			  pause_ns / PAUSE_SPAN;
+}
+
+void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
+{
+	struct fgio_shares *shares = group->shares;
+
+	if (shares && group->owed.in_heap) {
+		shares->weights += weight;
+		shares->weights -= group->weight;
+	}
+	group->weight = weight;
+	group->per_weight = virtual_of(1, weight);
+}
+
+void fgio_share_group_remove(struct fgio_share_group *group)
+{
+	struct fgio_shares *shares = group->shares;
+
+	if (!shares)
+		return;
+	if (group->owed.in_heap)
+		end_asking(group);
+	if (shares->last == group)
+		shares->last = NULL;
+	if (shares->probe.group == group)
+		shares->probe.group = NULL;
+	group->shares = NULL;
+}
+
+/* ---- queued requests ---- */
+
+void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
+		      struct fgio_share_group *group, u64 now_ns)
+{
+	bool sequential;
+
+	group = group ?: &shares->rest;
+	if (!group->shares) {
+		group->start = shares->virtual;
+		group->paid = shares->clock;
+	}
+	group->shares = shares;
+	request->share.group = group;
+	sequential = fgio_share_is_sequential(&group->streams, request->sector,
+					      request->sectors, request->write);
+	group->sequential = sequential;
+	group->writes = request->write;
+	group->foreground = request->class == FGIO_CRITICAL;
+	request->share.kind = fgio_share_kind(request->write, sequential);
+	advance(shares, now_ns);
+	end_pause(group, now_ns);
+}
+
+/* The heap of start tags that it belongs to. */
+static struct fgio_heap *ready_heap(const struct fgio_share_group *group)
+{
+	return &group->shares->ready[!!group->queued[FGIO_CRITICAL]];
+}
+
+static void leave_heaps(struct fgio_share_group *group)
+{
+	if (group->ready.in_heap)
+		fgio_heap_remove(ready_heap(group), &group->ready);
+	if (group->owed.in_heap)
+		fgio_heap_remove(owed_heap(group), &group->owed);
+}
+
+static void enter_heaps(struct fgio_share_group *group)
+{
+	if (has_queued(group))
+		fgio_heap_add(ready_heap(group), &group->ready, group->start);
+	fgio_heap_add(owed_heap(group), &group->owed, group->paid);
+}
+
+static void begin_backlog(struct fgio_share_group *group)
+{
+	struct fgio_shares *shares = group->shares;
+
+	if (fgio_before(group->start, shares->virtual) ||
+	    is_too_far(group, group->start, shares->virtual))
+		group->start = shares->virtual;
+	fgio_list_add_tail(&shares->backlogged, &group->backlogged);
+}
+
+/* A group's number of queued requests of a class becomes @count. */
+static void count_queued(struct fgio_share_group *group, u8 class, u32 count)
+{
+	bool had = has_queued(group), more = count > group->queued[class];
+	u32 all = group->queued[FGIO_NONCRITICAL] +
+		  group->queued[FGIO_CRITICAL];
+	bool turns = more ? all == FGIO_SHARES_DEEP :
+			    all == FGIO_SHARES_DEEP + 1;
+
+	/* Most often, it stays where it is in both heaps. */
+	if (group->queued[class] && count && !turns && group->owed.in_heap) {
+		fgio_store(&group->queued[class], count);
+		return;
+	}
+	if (!group->owed.in_heap)
+		begin_asking(group);
+	leave_heaps(group);
+	fgio_store(&group->queued[class], count);
+	if (!had && more)
+		begin_backlog(group);
+	if (had && !has_queued(group))
+		fgio_list_remove(&group->backlogged);
+	enter_heaps(group);
+}
+
+void fgio_shares_added(struct fgio_request *request)
+{
+	struct fgio_share_group *group = request->share.group;
+
+	count_queued(group, request->class, group->queued[request->class] + 1);
+}
+
+void fgio_shares_taken(struct fgio_request *request)
+{
+	struct fgio_share_group *group = request->share.group;
+
+	count_queued(group, request->class, group->queued[request->class] - 1);
+}
+
+struct fgio_share_group *
+fgio_shares_backlogged_after(const struct fgio_shares *shares,
+			     const struct fgio_share_group *group)
+{
+	const struct fgio_list *at =
+		group ? &group->backlogged : &shares->backlogged;
+
+	return at->next == &shares->backlogged ?
+		       NULL :
+		       fgio_container_of(at->next, struct fgio_share_group,
+					 backlogged);
+}
+
+/* ---- whose turn it is ---- */
+
+static void pay(struct fgio_share_group *group, u64 charge_ns)
+{
+	struct fgio_shares *shares = group->shares;
+	u64 most;
+
+	group->charge_ns = charge_ns;
+	if (!shares->rotates)
+		group->charge_ns = smaller(
+			larger(charge_ns, fgio_load(&group->alone_ns)),
+			FGIO_SHARES_CHARGE_MOST_NS);
+	group->start += charge_ns * group->per_weight;
+	bound_lag(group);
+	group->paid += group->charge_ns * group->per_weight;
+	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
+				       group->per_weight;
+	if (fgio_before(most, group->paid))
+		group->paid = most;
+	if (group->ready.in_heap)
+		fgio_heap_change(ready_heap(group), &group->ready,
+				 group->start);
+	if (group->owed.in_heap)
+		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+	group->counters.charged_ns += charge_ns;
+}
+
+static void refund(struct fgio_share_group *group, u64 charge_ns)
+{
+	struct fgio_shares *shares = group->shares;
+	u64 back = charge_ns * group->per_weight;
+
+	group->start -= back;
+	if (fgio_before(group->start, shares->virtual))
+		group->start = shares->virtual;
+	group->paid -= back;
+	bound_lag(group);
+	group->counters.charged_ns -= charge_ns;
+	if (group->ready.in_heap)
+		fgio_heap_change(ready_heap(group), &group->ready,
+				 group->start);
+	if (group->owed.in_heap)
+		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+}
+
+/* Charges what a disk took for the group. Return: whether that was anything. */
+static bool settle_up(struct fgio_share_group *group)
+{
+	s64 owes_ns;
+
+	if (!group || !fgio_load(&group->owes_ns))
+		return false;
+	owes_ns = fgio_exchange(&group->owes_ns, 0);
+	if (owes_ns > 0)
+		pay(group, smaller((u64)owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
+	else
+		refund(group, smaller((u64)-owes_ns,
+				      FGIO_SHARES_CHARGE_MOST_NS));
+	return true;
+}
+
+
+static struct fgio_share_group *group_ready(const struct fgio_heap *heap)
+{
+	struct fgio_heap_node *node = fgio_heap_first(heap);
+
+	return node ? fgio_container_of(node, struct fgio_share_group, ready) :
+		      NULL;
+}
+
+static struct fgio_share_group *group_owed(const struct fgio_heap *heap)
+{
+	struct fgio_heap_node *node = fgio_heap_first(heap);
+
+	return node ? fgio_container_of(node, struct fgio_share_group, owed) :
+		      NULL;
+}
+
+/* The group with the least start tag. */
+static struct fgio_share_group *least(const struct fgio_shares *shares)
+{
+	struct fgio_share_group *one = group_ready(&shares->ready[false]);
+	struct fgio_share_group *other = group_ready(&shares->ready[true]);
+
+	if (!one || !other)
+		return one ?: other;
+	return fgio_before(one->start, other->start) ? one : other;
+}
+
+/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
+static bool is_near(const struct fgio_share_group *group,
+		    const struct fgio_share_group *first, u64 window_ns)
+{
+	u64 window = virtual_of(window_ns, group->shares->weights);
+
+	return !fgio_before(first->start + window, group->start);
+}
+
+/* Each in parts of the most that it may lag by. */
+static bool lags_more(const struct fgio_share_group *group,
+		      const struct fgio_share_group *than)
+{
+	return fgio_shares_lag_ns(group) * lag_most_ns(than) >
+	       fgio_shares_lag_ns(than) * lag_most_ns(group);
+}
+
+static struct fgio_share_group *in_order(struct fgio_shares *shares)
+{
+	struct fgio_share_group *first = least(shares), *group;
+
+	/* Each time is paid for by a completion. */
+	while (settle_up(first))
+		first = least(shares);
+	if (fgio_before(shares->virtual, first->start))
+		shares->virtual = first->start;
+	/*
+	 * Order does not tell how long others keep its I/Os in the drive. Where
+	 * all lag alike, the clock is too fast for the drive, and order decides.
+	 */
+	group = group_owed(&shares->owed[QUEUED]);
+	if (group && lags_more(group, first))
+		return group;
+	group = group_ready(&shares->ready[true]);
+	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
+		return group;
+	return first;
+}
+
+/* The group that lags most of those whose requests are all in the drive. */
+static struct fgio_share_group *suffers(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group;
+
+	while ((group = group_owed(&shares->owed[IN_DRIVE]))) {
+		if (!fgio_shares_lag_ns(group))
+			return NULL;
+		if (still_asks(group, now_ns))
+			return group;
+		end_asking(group);
+	}
+	return NULL;
+}
+
+/* Requests of others that may be in the drive beside @group, which lags. */
+static u32 beside(const struct fgio_shares *shares,
+		  const struct fgio_share_group *group)
+{
+	u64 most_ns = lag_most_ns(group);
+	u64 left_ns = beyond(most_ns, fgio_shares_lag_ns(group));
+
+	return (u32)(shares->limit.limit * left_ns / most_ns);
+}
+
+bool fgio_shares_insists(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+	u32 all = shares->limit.limit;
+
+	return fgio_load(&shares->in_device) <=
+	       beyond(all, beside(shares, group));
+}
+
+/* The device may keep requests for any time. */
+static bool is_still(const struct fgio_shares *shares, u64 now_ns)
+{
+	return now_ns >= fgio_load(&shares->moved_ns) + FGIO_SHARES_STILL_NS;
+}
+
+/* Whether others leave room to the group that suffers. */
+static bool is_spared(struct fgio_shares *shares,
+		      struct fgio_share_group *sufferer, u64 now_ns)
+{
+	u32 own, all;
+
+	if (!sufferer)
+		return true;
+	own = fgio_load(&sufferer->in_device);
+	all = fgio_load(&shares->in_device);
+	if (beyond(all, own) < beside(shares, sufferer))
+		return true;
+	sufferer->counters.held++;
+	/* If it has none there, there may be no completion to wait for. */
+	if (!own)
+		shares->retry_ns = larger(
+			now_ns + 1, fgio_load(&sufferer->idle_since_ns) +
+					    patience_ns(sufferer));
+	return false;
+}
+
+static struct fgio_shares_turn turn_of(struct fgio_share_group *group)
+{
+	return (struct fgio_shares_turn){
+		.group = group,
+		.why = !group			  ? FGIO_SHARES_NONE :
+		       fgio_shares_lag_ns(group) ? FGIO_SHARES_LAGS :
+						   FGIO_SHARES_IN_ORDER,
+	};
+}
+
+struct fgio_shares_turn
+fgio_shares_turn_of_critical(struct fgio_shares *shares)
+{
+	return turn_of(group_ready(&shares->ready[true]));
+}
+
+/* Of those with queued requests, the one that lags most. */
+static struct fgio_share_group *queued_lagging(struct fgio_shares *shares)
+{
+	struct fgio_share_group *one = group_owed(&shares->owed[QUEUED]);
+	struct fgio_share_group *other = group_owed(&shares->owed[DEEP]);
+
+	if (!one || !other)
+		return one ?: other;
+	return lags_more(other, one) ? other : one;
+}
+
+struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares)
+{
+	struct fgio_share_group *group = queued_lagging(shares);
+
+	return turn_of(group && fgio_shares_lag_ns(group) ? group : NULL);
+}
+
+static void learn(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_cost *cost = &shares->cost;
+	bool changed = false;
+
+	if (!fgio_share_cost_is_due(cost, now_ns))
+		return;
+	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
+		changed = fgio_share_cost_learn(cost, now_ns);
+	/* Those are the scale of a comparison. */
+	if (changed)
+		fgio_share_limit_restart(&shares->limit);
+	fgio_share_limit_learn(&shares->limit, cost->sum_ns,
+			       beyond(now_ns, cost->begin_ns), !cost->slack);
+	fgio_share_cost_begin(cost, now_ns);
+}
+
+/* Whether the drive may still be busy with what others wrote. */
+static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
+{
+	const struct fgio_shares *shares = group->shares;
+	const struct fgio_share_group *wrote = fgio_load(&shares->wrote);
+
+	return !shares->rotates && !group->writes && wrote && wrote != group &&
+	       now_ns < fgio_load(&shares->wrote_ns) + FGIO_SHARES_WRITTEN_NS;
+}
+
+/*
+ * Whether a sequential group keeps the arm of a disk: it has requests, or will
+ * at once, and is not too far ahead.
+ */
+static bool has_slice(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->last;
+
+	if (!shares->rotates || !group || !group->sequential ||
+	    !group->owed.in_heap || is_still(shares, now_ns) ||
+	    fgio_heap_first(&shares->ready[true]) ||
+	    !still_asks(group, now_ns))
+		return false;
+	settle_up(group);
+	if (!is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
+		return false;
+	if (!fgio_share_group_is_busy(group))
+		shares->retry_ns =
+			larger(now_ns + 1, fgio_load(&group->idle_since_ns) +
+						   patience_ns(group));
+	return true;
+}
+
+/* ---- probes: what an I/O of a group takes of a drive that it has alone ---- */
+
+static u64 completed_by(const struct fgio_share_group *group)
+{
+	return group->counters.dispatched - fgio_load(&group->in_device);
+}
+
+static u64 probe_most_ns(const struct fgio_shares *shares)
+{
+	return FGIO_SHARES_PROBE_MOST_NS *
+	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
+}
+
+/* Whether it takes little of what the group gets. */
+static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
+{
+	u32 has = fgio_load(&group->in_device) + group->queued[0] +
+		  group->queued[1];
+	u64 ios = has > 1 ? FGIO_SHARES_PROBE_IOS : FGIO_SHARES_PROBE_IOS_ONE;
+	u64 takes_ns = smaller(ios * group->charge_ns,
+			       probe_most_ns(group->shares));
+	u64 share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
+		       group->shares->weights;
+
+	/*
+	 * Order serves those that always have requests. They need it less, and
+	 * only to tell costs apart, which a probe of writes does not show.
+	 */
+	if (has > FGIO_SHARES_PROBE_IOS_ONE) {
+		if (group->writes || group->shares->cost.uniform)
+			return false;
+		share_ns /= FGIO_SHARES_PROBE_DEEP;
+	}
+
+	if (group->probed_ns &&
+	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
+		return false;
+	return has_queued(group) && group->charge_ns && takes_ns <= share_ns;
+}
+
+static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	struct fgio_list *first = shares->asking.next;
+	struct fgio_share_group *group =
+		fgio_container_of(first, struct fgio_share_group, asking);
+
+	if (now_ns < shares->probe.next_ns ||
+	    shares->owed[QUEUED].count + shares->owed[DEEP].count +
+			    shares->owed[IN_DRIVE].count < 2)
+		return;
+	fgio_list_remove(first);
+	fgio_list_add_tail(&shares->asking, first);
+	if ((!free && !group->foreground) || !is_worth_a_probe(group, now_ns))
+		return;
+	shares->probe = (struct fgio_share_probe){
+		.group = group,
+		.begin_ns = now_ns,
+	};
+}
+
+/* Learns from a group that has several I/Os at a time. */
+static void learn_probe(struct fgio_shares *shares)
+{
+	const struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u64 count = completed_by(group) - probe->completed;
+	u64 mean_ns, known_ns = fgio_load(&group->alone_ns);
+
+	if (!probe->alone_ns || count < FGIO_SHARES_PROBE_IOS_ONE / 2)
+		return;
+	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
+		  count;
+	if (probe->most > 1) {
+		if (known_ns)
+			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
+				  mean_ns / FGIO_SHARES_PROBE_SPAN;
+		fgio_store(&group->alone_ns, mean_ns);
+	}
+	/* A cache takes writes at once, whatever they cost later. */
+	if (!fgio_share_kind_writes(probe->kind) &&
+	    fgio_share_cost_shown(&shares->cost, probe->kind, probe->sectors,
+				  mean_ns, !probe->dry))
+		fgio_share_limit_restart(&shares->limit);
+}
+
+static void end_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	u32 space = probe->group->probed_ns ? FGIO_SHARES_PROBE_SPACE :
+					      FGIO_SHARES_PROBE_SPACE_FIRST;
+
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+
+	learn_probe(shares);
+	probe->group->probed_ns = now_ns + FGIO_SHARES_PROBE_AGAIN * length_ns;
+	probe->group = NULL;
+	probe->next_ns = now_ns + space * length_ns;
+}
+
+/* Whether the probe goes on. */
+static bool probes_on(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u32 others = (u32)beyond(fgio_load(&shares->in_device),
+				 fgio_load(&group->in_device));
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+	u32 ios = probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
+				    FGIO_SHARES_PROBE_IOS_ONE;
+
+	if (!probe->alone && !others && !others_wrote(group, now_ns)) {
+		probe->alone = true;
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !probe->alone_ns &&
+	    completed_by(group) != probe->completed) {
+		probe->alone_ns = fgio_load(&group->idle_since_ns);
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !has_queued(group))
+		probe->dry = true;
+	/* Foreground I/O of others does not wait for it. */
+	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
+	    !still_asks(group, now_ns) || length_ns >= probe_most_ns(shares) +
+					       FGIO_SHARES_WRITTEN_NS)
+		return false;
+	return !probe->alone_ns || length_ns < FGIO_SHARES_PROBE_LEAST_NS ||
+	       completed_by(group) - probe->completed < ios;
+}
+
+/* Return: whether there is one, and so no group but its own may go. */
+static bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (shares->rotates)
+		return false;
+	if (shares->probe.group && !free && !shares->probe.group->foreground)
+		shares->probe.group = NULL;
+	if (shares->probe.group && !probes_on(shares, now_ns))
+		end_probe(shares, now_ns);
+	if (!shares->probe.group)
+		begin_probe(shares, free, now_ns);
+	if (!shares->probe.group)
+		return false;
+	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
+	if (fgio_load(&shares->in_device))
+		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
+	fgio_share_cost_slack(&shares->cost);
+	return true;
+}
+
+struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
+					 bool free, u64 now_ns)
+{
+	struct fgio_share_group *group, *sufferer, *lagging;
+
+	shares->retry_ns = 0;
+	advance(shares, now_ns);
+	look_for_idle(shares, now_ns);
+	learn(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
+	group = in_order(shares);
+	if (has_slice(shares, now_ns)) {
+		group = shares->last;
+		return turn_of(has_queued(group) ? group : NULL);
+	}
+	if (is_still(shares, now_ns))
+		return turn_of(group);
+	if (probes(shares, free, now_ns)) {
+		group = shares->probe.group;
+		return turn_of(has_queued(group) ? group : NULL);
+	}
+	if (fgio_load(&shares->in_device) >= shares->limit.limit)
+		return turn_of(NULL);
+	sufferer = suffers(shares, now_ns);
+	if (is_spared(shares, sufferer, now_ns))
+		return turn_of(group);
+	fgio_share_cost_slack(&shares->cost);
+	lagging = queued_lagging(shares);
+	return turn_of(lags_more(lagging, sufferer) ? lagging : NULL);
+}
+
+/* ---- dispatch and completion ---- */
+
+/* Follows the probe, if the request belongs to it. */
+static void note_probe(struct fgio_shares *shares,
+		       const struct fgio_request *request, u32 all, u32 own)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+
+	if (probe->group != request->share.group || all != own)
+		return;
+	probe->most = (u32)larger(probe->most, own);
+	probe->kind = request->share.kind;
+	probe->sectors = request->sectors;
+}
+
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
+					     request->sectors);
+	u32 all, own;
+
+	if (shares->rotates)
+		charge_ns = fgio_load(&group->alone_ns) ?:
+				    FGIO_SHARES_DISK_FIRST_NS;
+	charge_ns = smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS);
+	fgio_store(&shares->sent, shares->sent + 1);
+	if (!fgio_load(&shares->in_device))
+		fgio_share_cost_idle(&shares->cost,
+				     beyond(now_ns,
+					    fgio_load(&shares->moved_ns)));
+	all = fgio_add(&shares->in_device, 1);
+	own = fgio_add(&group->in_device, 1);
+	fgio_store(&shares->moved_ns, now_ns);
+	if (request->write) {
+		fgio_store(&shares->wrote, group);
+		fgio_store(&shares->wrote_ns, now_ns);
+	}
+	if (all >= shares->limit.limit)
+		fgio_share_limit_reached(&shares->limit);
+	request->share.sent_ns = now_ns;
+	request->share.charge_ns = (u32)charge_ns;
+	request->share.number = shares->sent;
+	/* The first one after those of others does not count. */
+	request->share.alone = all == 1 && shares->last == group;
+	shares->last = group;
+	note_probe(shares, request, all, own);
+	request->share.moved = false;
+	settle_up(group);
+	pay(group, charge_ns);
+	fgio_share_cost_alone(&shares->cost, group->charge_ns);
+	group->counters.dispatched++;
+	group->counters.sectors += request->sectors;
+	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
+		fgio_share_cost_slack(&shares->cost);
+}
+
+/* A median of one I/O at a time, by steps. */
+static void note_alone(struct fgio_share_group *group,
+		       const struct fgio_request *request, u64 now_ns)
+{
+	u64 took_ns = beyond(now_ns, request->share.sent_ns);
+	u64 known_ns = fgio_load(&group->alone_ns);
+	u64 step_ns = known_ns / FGIO_SHARES_ALONE_STEP + 1;
+
+	if (!known_ns)
+		fgio_store(&group->alone_ns, took_ns);
+	else if (took_ns < known_ns)
+		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
+	else if (!others_wrote(group, now_ns))
+		fgio_store(&group->alone_ns, known_ns + step_ns);
+}
+
+/* A disk took the time since the completion before for this request. */
+static void note_turn_of_disk(struct fgio_shares *shares,
+			      const struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 since_ns = larger(request->share.sent_ns,
+			      fgio_load(&shares->left_ns));
+	u64 took_ns = beyond(now_ns, since_ns);
+	u64 mean_ns = fgio_load(&group->alone_ns);
+
+	mean_ns = mean_ns ? mean_ns - mean_ns / FGIO_SHARES_ALONE_STEP +
+				    took_ns / FGIO_SHARES_ALONE_STEP :
+			    took_ns;
+	fgio_store(&group->alone_ns, mean_ns);
+	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
+	fgio_store(&shares->left_ns, now_ns);
+}
+
+void fgio_shares_left(struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_shares *shares = group->shares;
+
+	if (request->share.alone && !shares->rotates &&
+	    request->share.number == fgio_load(&shares->sent))
+		note_alone(group, request, now_ns);
+	if (shares->rotates)
+		note_turn_of_disk(shares, request, now_ns);
+	fgio_store(&shares->moved_ns, now_ns);
+	fgio_sub(&shares->in_device, 1);
+	fgio_store(&group->idle_since_ns, now_ns);
+	request->share.group = NULL;
+	/* From here on, the group may be removed. */
+	fgio_sub(&group->in_device, 1);
+}
+
+/* ---- charges that move ---- */
+
+void fgio_shares_recharge(struct fgio_request *request,
+			  struct fgio_share_group *group, u64 now_ns)
+{
+	struct fgio_share_group *old = request->share.group;
+	struct fgio_shares *shares = old->shares;
+
+	group = group ?: &shares->rest;
+	if (group == old)
+		return;
+	if (request->state == FGIO_REQUEST_QUEUED) {
+		fgio_list_remove(&request->link);
+		fgio_shares_taken(request);
+		fgio_shares_join(shares, request, group, now_ns);
+		fgio_list_add_tail(&group->order[request->class]
+					    .fifo[request->write],
+				   &request->link);
+		fgio_shares_added(request);
+		return;
+	}
+	if (request->share.moved || group->shares != shares)
+		return;
+	request->share.moved = true;
+	refund(old, request->share.charge_ns);
+	pay(group, request->share.charge_ns);
+}

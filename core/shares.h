@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Fair shares: each group of tasks (a tenant, a control group) gets its part of
+ * the drive. docs/design.md, "Fair shares", has the theory in one page.
+ *
+ * Two virtual clocks. Among groups with queued requests the one with the least
+ * *start tag* goes: each request adds its service cost over the group's weight
+ * (shares_cost.h), so groups that always have requests get drive time by
+ * weight. A group whose I/Os are all in the drive cannot be helped by order.
+ * Its *entitlement* grows in real time, by its part of the weights of the
+ * groups that ask, and each of its I/Os uses up the time that it takes of a
+ * drive that the group has alone. A group that did not get its entitlement
+ * *lags*. Then the others may have the fewer requests in the drive the more it
+ * lags, and none at last, even while the group thinks for a moment.
+ *
+ * A disk does one I/O at a time, so what each takes is measured: the group's
+ * mean is charged at first, and the difference when it is done.
+ *
+ * Within a group critical requests go first (queue.h). Among groups, those
+ * with critical requests go first while they are at most
+ * FGIO_SHARES_CRITICAL_NS of drive time ahead.
+ *
+ * A request belongs to the group that it is charged to, which may change
+ * (fgio_shares_recharge()). The struct of a group is part of the caller's own,
+ * one for each group and device. It must stay until fgio_share_group_is_busy()
+ * is false and it has been removed.
+ *
+ * Cost: adding, dispatching and recharging a request take a fixed number of
+ * steps and of heap operations of O(log groups) each. Groups that stopped asking
+ * are found two at a call, or as they become first in a heap: each is paid for
+ * by the call that made it active.
+ *
+ * Locking: the caller serialises all calls for one device, except that
+ * fgio_shares_left() and fgio_share_group_is_busy() may run at any time, in any
+ * context. Nothing here sleeps or allocates. All times are ns of the clock of
+ * fgio_queue_next().
+ */
+#ifndef FGIO_CORE_SHARES_H
+#define FGIO_CORE_SHARES_H
+
+#include "list.h"
+#include "order.h"
+#include "request.h"
+#include "shares_cost.h"
+#include "shares_heap.h"
+#include "shares_limit.h"
+#include "types.h"
+
+/* Weights as users set them. */
+#define FGIO_SHARES_WEIGHT_LEAST 1U
+#define FGIO_SHARES_WEIGHT_MOST 10000U
+#define FGIO_SHARES_WEIGHT_DEFAULT 100U
+
+/*
+ * Weights of core are FGIO_SHARES_WEIGHT_ONE times as large, so that a
+ * hierarchy can be flattened to them.
+ */
+#define FGIO_SHARES_WEIGHT_ONE 64U
+
+/* One ns of virtual time of a group of weight 1 (of core). */
+#define FGIO_SHARES_VIRTUAL_SHIFT 28
+
+/*
+ * Groups with critical requests go before others while they are at most this
+ * far ahead, in drive time that all groups together get in it.
+ */
+#define FGIO_SHARES_CRITICAL_NS 2000000ULL
+
+/*
+ * The same for the group whose requests went last: on a disk that rotates, a
+ * seek for each request would cost more than it serves.
+ */
+#define FGIO_SHARES_SLICE_NS 500000000ULL
+
+/* The first I/O of a group on a disk is charged as a seek and half a turn. */
+#define FGIO_SHARES_DISK_FIRST_NS 8000000ULL
+
+/* A group is ahead of its entitlement by at most its last I/O, and this. */
+#define FGIO_SHARES_AHEAD_NS 500000ULL
+
+/*
+ * Others have no request in the drive once a group lags by this many of its
+ * I/Os, within these bounds.
+ */
+#define FGIO_SHARES_LAG_IOS 8U
+#define FGIO_SHARES_LAG_LEAST_NS 1000000ULL
+#define FGIO_SHARES_LAG_MOST_NS 200000000ULL
+/* But no more than two I/Os, or what it is due in this time. */
+#define FGIO_SHARES_LAG_DUE_NS 50000000ULL
+/* On a disk, where groups take slices. */
+#define FGIO_SHARES_LAG_DISK_NS 400000000ULL
+
+/* It is remembered up to this many times as much, except of deep groups. */
+#define FGIO_SHARES_LAG_MEMORY 4U
+
+/* A group with more queued requests is deep: order alone gives it its part. */
+#define FGIO_SHARES_DEEP 16U
+
+/*
+ * A group asks while it has an I/O, and for this many times its usual pause
+ * after that, within these bounds. The longest is below what a task notices, and
+ * above the pause of a task that computes between reads.
+ */
+#define FGIO_SHARES_PAUSES 2U
+#define FGIO_SHARES_PAUSE_LEAST_NS 20000ULL
+#define FGIO_SHARES_PAUSE_MOST_NS 2000000ULL
+
+/* Entitlements grow this part faster than real time: estimates are no better. */
+#define FGIO_SHARES_MARGIN_SHARE 32U
+
+/* Of a group with one I/O at a time, its alone time is the median: its step. */
+#define FGIO_SHARES_ALONE_STEP 16U
+/*
+ * A drive may be busy with what its cache took for this long. A reader must not
+ * be charged for what others wrote, so its alone time does not rise meanwhile.
+ */
+#define FGIO_SHARES_WRITTEN_NS 50000000ULL
+
+/*
+ * A probe: a group has the drive alone for this many I/Os, or this many if it
+ * has one at a time; within these bounds. On a disk, ten times as long.
+ */
+#define FGIO_SHARES_PROBE_IOS 64U
+#define FGIO_SHARES_PROBE_IOS_ONE 16U
+#define FGIO_SHARES_PROBE_LEAST_NS 1000000ULL
+#define FGIO_SHARES_PROBE_MOST_NS 10000000ULL
+#define FGIO_SHARES_PROBE_DISK 10U
+/* Pause after a probe in lengths of it: of groups not yet probed, and others. */
+#define FGIO_SHARES_PROBE_SPACE_FIRST 8U
+#define FGIO_SHARES_PROBE_SPACE 64U
+/* A group is probed again after this, and this many lengths of its probe. */
+#define FGIO_SHARES_PROBE_AGAIN_NS 2000000000ULL
+#define FGIO_SHARES_PROBE_AGAIN 128U
+/*
+ * A probe takes no more than the group gets in this time, or in this part of it
+ * if it has many requests.
+ */
+#define FGIO_SHARES_PROBE_SHARE_NS 100000000ULL
+#define FGIO_SHARES_PROBE_DEEP 5U
+/* A new probe counts for one part in this. */
+#define FGIO_SHARES_PROBE_SPAN 4U
+
+/* The longest time that one I/O is charged. */
+#define FGIO_SHARES_CHARGE_MOST_NS 1000000000ULL
+
+/*
+ * If nothing went or completed for this long, requests in the drive count for
+ * no limit: the device keeps them.
+ */
+#define FGIO_SHARES_STILL_NS 1000000000ULL
+
+struct fgio_shares;
+
+/**
+ * struct fgio_share_counters - totals of a group since its init
+ * @dispatched: requests
+ * @sectors: their length
+ * @charged_ns: drive time charged by start tags
+ * @held: times that it lagged and others were held back for it
+ */
+struct fgio_share_counters {
+	u64 dispatched;
+	u64 sectors;
+	u64 charged_ns;
+	u64 held;
+};
+
+/**
+ * struct fgio_share_group - a group on one device; only the functions below
+ *	touch the members
+ * @shares: the device's, or NULL before the first request
+ * @ready: its start tag, while it has queued requests
+ * @owed: its place by entitlement, while it asks
+ * @asking: place among the groups that ask, the longest unseen first
+ * @backlogged: place among those with queued requests
+ * @order: queued requests of each class
+ * @queued: their number
+ * @weight: of core
+ * @per_weight: virtual time of one ns
+ * @start: start tag of its next request
+ * @paid: the same by entitlement: it lags while the clock is later
+ * @charge_ns: charged to its last I/O by entitlement
+ * @probed_ns: from here on it is not probed for a while; 0: it never was
+ * @pause_ns: mean pause between its last completion and its next request
+ * @next_release_ns: non-critical I/O goes then, whatever is critical
+ * @streams: which of its I/Os are sequential
+ * @sequential: its last one was
+ * @foreground: its last one was critical
+ * @writes: its last one was a write
+ * @counters: totals
+ * @in_device: its requests in the drive
+ * @idle_since_ns: its last completion
+ * @owes_ns: of a disk: what it took for the group's I/Os beyond what was charged
+ * @alone_ns: mean time that an I/O takes of the drive while the group is alone
+ *	there: that per completion; on a disk, with that of others I/O there; 0:
+ *	not known
+ */
+struct fgio_share_group {
+	struct fgio_shares *shares;
+	struct fgio_heap_node ready;
+	struct fgio_heap_node owed;
+	struct fgio_list asking;
+	struct fgio_list backlogged;
+	struct fgio_order order[FGIO_CLASSES];
+	u32 queued[FGIO_CLASSES];
+	u32 weight;
+	u64 per_weight;
+	u64 start;
+	u64 paid;
+	u64 charge_ns;
+	u64 probed_ns;
+	u64 pause_ns;
+	u64 next_release_ns;
+	struct fgio_share_streams streams;
+	bool sequential;
+	bool foreground;
+	bool writes;
+	struct fgio_share_counters counters;
+
+	/* Written by completions as well. */
+	u32 in_device __attribute__((aligned(64)));
+	u64 idle_since_ns;
+	s64 owes_ns;
+	u64 alone_ns;
+};
+
+/**
+ * struct fgio_share_probe - a group has the drive alone
+ * @group: the group; NULL: none has
+ * @begin_ns: its begin
+ * @alone: those of the others are done, and what they wrote
+ * @alone_ns: when the group's first I/O after that completed...
+ * @completed: ...and its completions until then
+ * @most: the most that it had in the drive since
+ * @dry: it had none queued at some time since
+ * @kind: of its last I/O...
+ * @sectors: ...and the length of that
+ * @next_ns: the next probe begins then at the earliest
+ */
+struct fgio_share_probe {
+	struct fgio_share_group *group;
+	u64 begin_ns;
+	u64 alone_ns;
+	u64 completed;
+	bool alone;
+	u32 most;
+	bool dry;
+	u8 kind;
+	u32 sectors;
+	u64 next_ns;
+};
+
+/**
+ * struct fgio_shares - of one device; only the functions below touch the
+ *	members
+ * @rotates: it is a disk
+ * @ready: groups with queued requests by start tag: without, and with critical
+ *	ones
+ * @owed: groups that ask by entitlement: with none queued, with some, and deep
+ *	ones
+ * @asking: groups that ask
+ * @backlogged: groups with queued requests
+ * @virtual: least start tag of the groups that have requests
+ * @clock: virtual time of entitlements...
+ * @clock_ns: ...at this time
+ * @weights: sum of the weights of groups that ask
+ * @last: group whose request went last
+ * @probe: the probe under way, or the last
+ * @cost: service costs
+ * @limit: requests in the drive that keep it full
+ * @retry_ns: until then, a group that lags may come back
+ * @rest: group of requests without one
+ * @in_device: requests in the drive
+ * @sent: requests sent to it so far
+ * @moved_ns: the last dispatch or completion
+ * @left_ns: the last completion
+ * @wrote: group of the last write...
+ * @wrote_ns: ...and when it went
+ */
+struct fgio_shares {
+	bool rotates;
+	struct fgio_heap ready[FGIO_CLASSES];
+	struct fgio_heap owed[3];
+	struct fgio_list asking;
+	struct fgio_list backlogged;
+	u64 virtual;
+	u64 clock;
+	u64 clock_ns;
+	u64 weights;
+	struct fgio_share_group *last;
+	struct fgio_share_probe probe;
+	struct fgio_share_cost cost;
+	struct fgio_share_limit limit;
+	u64 retry_ns;
+	struct fgio_share_group rest;
+
+	/* Written by completions as well. */
+	u32 in_device __attribute__((aligned(64)));
+	u32 sent;
+	u64 moved_ns;
+	u64 left_ns;
+	const struct fgio_share_group *wrote;
+	u64 wrote_ns;
+};
+
+/* @rotates: it is a disk, as far as is known. */
+void fgio_shares_init(struct fgio_shares *shares, bool rotates);
+
+/* The weight in core of a group below the root. @weight: 1 to 10,000. */
+static inline u32 fgio_shares_weight(u32 weight)
+{
+	return weight * FGIO_SHARES_WEIGHT_ONE;
+}
+
+/**
+ * fgio_shares_flatten() - the weight in core of a group below another
+ * @parent: weight in core of the parent
+ * @weight: the user's weight of the group
+ * @siblings: sum of the user's weights of it and its siblings
+ *
+ * Return: its part of the parent's weight, at least 1.
+ */
+u32 fgio_shares_flatten(u32 parent, u32 weight, u64 siblings);
+
+/* @weight: of core, at least 1. */
+void fgio_share_group_init(struct fgio_share_group *group, u32 weight);
+
+/*
+ * A new weight, of core and at least 1; for requests that come later. Before
+ * the first request or under the lock of its device.
+ */
+void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight);
+
+/* Whether it has requests, queued or in the drive. Any context. */
+bool fgio_share_group_is_busy(const struct fgio_share_group *group);
+
+/*
+ * The group ends; it is not busy, and nothing is charged to it any more. Its
+ * memory is the caller's again.
+ */
+void fgio_share_group_remove(struct fgio_share_group *group);
+
+/*
+ * @request joins @group (NULL: the rest) before it is queued; @now_ns: the time.
+ * Then fgio_shares_queued() counts it.
+ */
+void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
+		      struct fgio_share_group *group, u64 now_ns);
+
+/* @request, which joined, was added to or taken from its group's FIFO. */
+void fgio_shares_added(struct fgio_request *request);
+void fgio_shares_taken(struct fgio_request *request);
+
+/*
+ * The groups with queued requests, one by one: the one after @group, or the
+ * first. NULL: there is none.
+ */
+struct fgio_share_group *
+fgio_shares_backlogged_after(const struct fgio_shares *shares,
+			     const struct fgio_share_group *group);
+
+/**
+ * fgio_shares_recharge() - charge a request to another group
+ * @request: queued, or in the drive
+ * @group: the group of the task that waits for it
+ * @now_ns: the time
+ *
+ * A queued one goes behind those of its class there. For one in the drive the
+ * new group pays, and the old one gets back what it paid; once for each request.
+ * The caller sees to it that neither group is removed meanwhile.
+ */
+void fgio_shares_recharge(struct fgio_request *request,
+			  struct fgio_share_group *group, u64 now_ns);
+
+/**
+ * enum fgio_shares_why - why a group may go
+ * @FGIO_SHARES_NONE: no group may: the drive is full, or held
+ * @FGIO_SHARES_IN_ORDER: it is its turn
+ * @FGIO_SHARES_LAGS: the same, and it has less than it is due
+ */
+enum fgio_shares_why {
+	FGIO_SHARES_NONE,
+	FGIO_SHARES_IN_ORDER,
+	FGIO_SHARES_LAGS,
+};
+
+/**
+ * struct fgio_shares_turn - whose turn it is
+ * @group: the group
+ * @why: FGIO_SHARES_NONE: there is none, and @group is NULL
+ */
+struct fgio_shares_turn {
+	struct fgio_share_group *group;
+	enum fgio_shares_why why;
+};
+
+/**
+ * fgio_shares_turn() - the group whose request goes next
+ * @shares: some group has queued requests
+ * @free: no critical I/O is about, which a probe of other I/O would hold up,
+ *	and whose depth would make it useless
+ * @now_ns: the time
+ *
+ * If there is none, fgio_shares_retry_ns() is the time to ask again; 0: at the
+ * next completion.
+ */
+struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
+					 bool free, u64 now_ns);
+
+/*
+ * After fgio_shares_turn(), whose group may not go for another reason: the
+ * group with critical requests whose turn comes next; the group with queued
+ * requests that lags most.
+ */
+struct fgio_shares_turn
+fgio_shares_turn_of_critical(struct fgio_shares *shares);
+struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
+
+/*
+ * Whether a group that lags may go although the depth withholds its requests:
+ * the more it lags, the more requests the drive may have. So they become no more
+ * than it takes, and critical I/O waits for no burst.
+ */
+bool fgio_shares_insists(const struct fgio_share_group *group);
+
+static inline u64 fgio_shares_retry_ns(const struct fgio_shares *shares)
+{
+	return shares->retry_ns;
+}
+
+/* A request, no longer queued, goes to the drive: its group pays. */
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns);
+
+/* It left the drive. Any context. */
+void fgio_shares_left(struct fgio_request *request, u64 now_ns);
+
+/* By how much a group that asks lags, in ns of its time alone; 0: it does not. */
+u64 fgio_shares_lag_ns(const struct fgio_share_group *group);
+
+#endif /* FGIO_CORE_SHARES_H */

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "number.h"
+#include "shares_cost.h"
+
+/* 4 KiB in sectors, and what each size has more of the last. */
+#define LEAST_SECTORS 8U
+#define SIZE_SHIFT 2
+/* As depth_constants.h. */
+#define OVERHEAD_SECTORS 64U
+/* An I/O that continues a stream begins within this of its end. */
+#define STREAM_SECTORS 64U
+/* Fractions are in 1 / ONE. */
+#define ONE 256U
+#define RATIO_ONE 1024U
+
+static u32 size_of_node(u32 node)
+{
+	return LEAST_SECTORS << SIZE_SHIFT * node;
+}
+
+void fgio_share_cost_init(struct fgio_share_cost *cost)
+{
+	*cost = (struct fgio_share_cost){ 0 };
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			cost->node_ns[kind][node] =
+				FGIO_SHARE_FIRST_NS *
+				(OVERHEAD_SECTORS + size_of_node(node)) /
+				(OVERHEAD_SECTORS + LEAST_SECTORS);
+}
+
+bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
+			      u32 sectors, bool write)
+{
+	u64 *end = streams->end[write];
+	u32 i;
+
+	for (i = 0; i < FGIO_SHARE_STREAMS; i++) {
+		if (end[i] && sector >= end[i] &&
+		    sector - end[i] < STREAM_SECTORS) {
+			end[i] = sector + sectors;
+			return true;
+		}
+	}
+	i = streams->next[write];
+	end[i] = sector + sectors;
+	streams->next[write] = (u8)((i + 1) % FGIO_SHARE_STREAMS);
+	return false;
+}
+
+/**
+ * struct place - a size between two nodes
+ * @node: the lower
+ * @above: how far it is above, in 1 / ONE of the way to the next
+ * @times: multiples of the largest node, in 1 / ONE
+ */
+struct place {
+	u32 node;
+	u32 above;
+	u32 times;
+};
+
+static struct place place_of(u32 sectors)
+{
+	struct place place = { .times = ONE };
+	u32 last = FGIO_SHARE_SIZES - 1;
+	u32 lower;
+
+	if (sectors >= size_of_node(last)) {
+		sectors = (u32)smaller(sectors, 16 * size_of_node(last));
+		place.node = last;
+		place.times = sectors / (size_of_node(last) / ONE);
+		return place;
+	}
+	while (sectors >= size_of_node(place.node + 1))
+		place.node++;
+	lower = size_of_node(place.node);
+	/* The next one is four times as long. */
+	place.above = (u32)beyond(sectors, lower) * ONE / (3 * lower);
+	return place;
+}
+
+static u64 lower_part(const struct fgio_share_cost *cost, u8 kind,
+		      struct place place)
+{
+	return (u64)cost->node_ns[kind][place.node] * (ONE - place.above) /
+	       ONE * place.times / ONE;
+}
+
+static u64 upper_part(const struct fgio_share_cost *cost, u8 kind,
+		      struct place place)
+{
+	if (!place.above)
+		return 0;
+	return (u64)cost->node_ns[kind][place.node + 1] * place.above / ONE;
+}
+
+u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
+		       u32 sectors)
+{
+	struct place place = place_of(sectors);
+
+	return lower_part(cost, kind, place) + upper_part(cost, kind, place);
+}
+
+u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors)
+{
+	struct place place = place_of(sectors);
+	u64 lower_ns = lower_part(cost, kind, place);
+	u64 upper_ns = upper_part(cost, kind, place);
+
+	cost->part_ns[kind][place.node] += lower_ns;
+	if (upper_ns)
+		cost->part_ns[kind][place.node + 1] += upper_ns;
+	cost->sum_ns += lower_ns + upper_ns;
+	cost->count++;
+	return lower_ns + upper_ns;
+}
+
+static bool is_uniform(const struct fgio_share_cost *cost)
+{
+	u64 most_ns = 0;
+
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			most_ns = larger(most_ns, cost->part_ns[kind][node]);
+	return cost->sum_ns - most_ns < cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
+}
+
+void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
+{
+	cost->uniform = is_uniform(cost);
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			cost->part_ns[kind][node] = 0;
+	cost->begin_ns = now_ns;
+	cost->sum_ns = 0;
+	cost->alone_ns = 0;
+	cost->idle_ns = 0;
+	cost->count = 0;
+	cost->slack = false;
+	cost->limited = false;
+}
+
+/* Sum of the squares of the parts, each in 1 / RATIO_ONE of the whole. */
+static u64 squares_of(const struct fgio_share_cost *cost)
+{
+	u64 squares = 0;
+
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			u64 part = RATIO_ONE * cost->part_ns[kind][node] /
+				   cost->sum_ns;
+
+			squares += part * part;
+		}
+	}
+	return squares;
+}
+
+/* Moves each cost by its part of @error, which is in 1 / RATIO_ONE. */
+static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
+{
+	s64 squares = (s64)squares_of(cost);
+
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			s64 part = (s64)(RATIO_ONE * cost->part_ns[kind][node] /
+					 cost->sum_ns);
+			s64 was = cost->node_ns[kind][node];
+			s64 by = was * error * part / squares / step;
+
+			cost->node_ns[kind][node] = (u32)larger(
+				FGIO_SHARE_COST_LEAST_NS,
+				smaller((u64)(was + by),
+					FGIO_SHARE_COST_MOST_NS));
+		}
+	}
+}
+
+bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
+			   u64 took_ns, bool full)
+{
+	struct place place = place_of(sectors);
+	u64 known_ns = fgio_share_cost_of(cost, kind, sectors);
+
+	if (!full && took_ns >= known_ns)
+		return false;
+	for (u32 i = 0; i < 1U + !!place.above; i++) {
+		u32 *node_ns = &cost->node_ns[kind][place.node + i];
+		u64 shown_ns = *node_ns * took_ns / larger(known_ns, 1);
+
+		*node_ns = (u32)larger(
+			FGIO_SHARE_COST_LEAST_NS,
+			smaller(FGIO_SHARE_COST_MOST_NS,
+				*node_ns - *node_ns / FGIO_SHARE_STEP_SHOWN +
+					shown_ns / FGIO_SHARE_STEP_SHOWN));
+	}
+	return true;
+}
+
+bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
+{
+	u64 length_ns = beyond(now_ns, cost->begin_ns);
+	u64 busy_ns = beyond(length_ns, cost->idle_ns);
+	bool first = cost->intervals < FGIO_SHARE_FIRST_INTERVALS;
+	bool low = cost->slack && !cost->limited && cost->alone_ns < busy_ns;
+	u64 ratio;
+
+	ratio = RATIO_ONE * length_ns / larger(cost->sum_ns, 1);
+	if (low)
+		ratio = RATIO_ONE * busy_ns / larger(cost->alone_ns, 1);
+	ratio = smaller(ratio, FGIO_SHARE_ERROR_MOST * RATIO_ONE);
+	ratio = larger(ratio, RATIO_ONE / FGIO_SHARE_ERROR_MOST);
+	if (!cost->slack)
+		cost->intervals++;
+	if (!cost->begin_ns || !cost->sum_ns ||
+	    (cost->slack && !low && ratio >= RATIO_ONE))
+		return false;
+	correct(cost, (s64)ratio - RATIO_ONE,
+			cost->slack && !low ? FGIO_SHARE_STEP_SLACK :
+			first		    ? FGIO_SHARE_STEP_FIRST :
+					      FGIO_SHARE_STEP);
+	return true;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Service costs for fair shares: the drive time that an I/O of a kind takes of
+ * a full drive, 1 / rate, learnt while shares are on.
+ *
+ * A drive does many I/Os at once, so their times say nothing of it. In an
+ * interval in which the drive was full, though, the costs of what was sent add
+ * up to the interval's length. Each such interval is one equation, whose
+ * unknowns are the costs of the kinds; a step towards its solution moves each
+ * cost in proportion to its part of the sum (the method of Kaczmarz, with
+ * factors instead of differences, so that no cost becomes negative). Intervals
+ * of different mixes together determine all of them. From an interval in which
+ * the drive was not full, two things follow. It did the work, so costs that add
+ * up to more are too high. And it was busy for some time, so what the I/Os take
+ * of a drive that their groups have alone adds up to that at least, or costs
+ * are too low; unless the depth kept it from doing as many at a time as it can.
+ *
+ * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
+ * in one proportion, no observer could tell them apart: the ratio stays that of
+ * the first guess, sequential and random alike, a size of 32 KiB and that of
+ * the I/O.
+ *
+ * A kind is read or write, sequential or random, and of a size: costs are kept
+ * for 4, 16, 64, 256 and 1,024 KiB, and interpolated between.
+ *
+ * Locking: the caller serialises all calls for one struct. Nothing here sleeps,
+ * allocates, or loops longer than over its arrays.
+ */
+#ifndef FGIO_CORE_SHARES_COST_H
+#define FGIO_CORE_SHARES_COST_H
+
+#include "types.h"
+
+#define FGIO_SHARE_SIZES 5U
+/* Reads and writes, each sequential and random. */
+#define FGIO_SHARE_KINDS 4U
+
+/* The first guess: this for 4 KiB, as of depth.h. */
+#define FGIO_SHARE_FIRST_NS 100000U
+/* An interval lasts this long and has this many I/Os, at least. */
+#define FGIO_SHARE_INTERVAL_NS 10000000ULL
+#define FGIO_SHARE_INTERVAL_IOS 128U
+/* Part of the error that an interval corrects, and of each of the first ones. */
+#define FGIO_SHARE_STEP 8
+/* The same where the drive was not full: a cache may have taken the work. */
+#define FGIO_SHARE_STEP_SLACK 64
+/* Part of the difference that a probe corrects. */
+#define FGIO_SHARE_STEP_SHOWN 2
+#define FGIO_SHARE_STEP_FIRST 2
+#define FGIO_SHARE_FIRST_INTERVALS 8U
+/* An interval's error counts as this factor at most: a pause, a tail. */
+#define FGIO_SHARE_ERROR_MOST 2U
+/* I/O is of one kind while others are less than this part of it. */
+#define FGIO_SHARE_UNIFORM_SHARE 16U
+/* Bounds of a cost. */
+#define FGIO_SHARE_COST_LEAST_NS 100U
+#define FGIO_SHARE_COST_MOST_NS 1000000000U
+
+/* Ends of the sequential streams of a group, of each direction. */
+#define FGIO_SHARE_STREAMS 4U
+
+/**
+ * struct fgio_share_streams - where a group's sequential I/O goes on
+ * @end: sectors
+ * @next: the one to be replaced
+ */
+struct fgio_share_streams {
+	u64 end[2][FGIO_SHARE_STREAMS];
+	u8 next[2];
+};
+
+/* Whether an I/O continues a stream, which it becomes the end of. */
+bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
+			      u32 sectors, bool write);
+
+static inline u8 fgio_share_kind(bool write, bool sequential)
+{
+	return (u8)(2 * write + sequential);
+}
+
+static inline bool fgio_share_kind_writes(u8 kind)
+{
+	return kind >= 2;
+}
+
+/**
+ * struct fgio_share_cost - costs, and the interval under way
+ * @node_ns: of each kind and size
+ * @part_ns: what each of them contributed to the interval
+ * @begin_ns: its begin
+ * @sum_ns: cost of the I/Os sent in it
+ * @alone_ns: what they take of a drive that their groups have alone
+ * @idle_ns: time in which the drive had none
+ * @count: their number
+ * @slack: the drive had room in it, and no request waited
+ * @limited: the depth held requests back
+ * @intervals: full ones so far
+ * @uniform: nearly all of the last interval was of one kind and size
+ */
+struct fgio_share_cost {
+	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u64 begin_ns;
+	u64 sum_ns;
+	u64 alone_ns;
+	u64 idle_ns;
+	u32 count;
+	bool slack;
+	bool limited;
+	u32 intervals;
+	bool uniform;
+};
+
+void fgio_share_cost_init(struct fgio_share_cost *cost);
+
+/* Drive time of an I/O of a kind. */
+u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
+		       u32 sectors);
+
+/* It was sent. Return: its drive time. */
+u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors);
+
+/* The same by the time that it takes of a drive that its group has alone. */
+static inline void fgio_share_cost_alone(struct fgio_share_cost *cost,
+					 u64 alone_ns)
+{
+	cost->alone_ns += alone_ns;
+}
+
+/* The drive had no I/O for @ns. */
+static inline void fgio_share_cost_idle(struct fgio_share_cost *cost, u64 ns)
+{
+	cost->idle_ns += ns;
+}
+
+/* The drive has room, and no request waits. */
+static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
+{
+	cost->slack = true;
+}
+
+/* The depth holds requests back. */
+static inline void fgio_share_cost_limited(struct fgio_share_cost *cost)
+{
+	cost->slack = true;
+	cost->limited = true;
+}
+
+/* Whether the interval is long enough to end it. */
+static inline bool fgio_share_cost_is_due(const struct fgio_share_cost *cost,
+					  u64 now_ns)
+{
+	return cost->count >= FGIO_SHARE_INTERVAL_IOS &&
+	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_NS;
+}
+
+/*
+ * A group had the drive alone, and an I/O of it took @took_ns per completion.
+ * That is its cost if the drive was @full, and at least its cost otherwise.
+ * Return: whether the cost changed.
+ */
+bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
+			   u64 took_ns, bool full);
+
+/* Learns from the interval. Return: whether costs changed. */
+bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
+
+/* Begins the next one. */
+void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);
+
+#endif /* FGIO_CORE_SHARES_COST_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A binary heap of nodes embedded in their owners, the least key first.
+ *
+ * The nodes form a complete binary tree by pointers, so nothing is allocated,
+ * and adding, removing and changing a key each take at most two steps per level
+ * of the tree: 2 * log2(nodes), in the worst case as well.
+ *
+ * Keys are virtual times that wrap around: of two, that is less which is less
+ * than half of the range behind the other. Nodes of equal keys come in any
+ * order.
+ *
+ * Locking: the caller serialises all calls for one heap.
+ */
+#ifndef FGIO_CORE_SHARES_HEAP_H
+#define FGIO_CORE_SHARES_HEAP_H
+
+#include "types.h"
+
+/**
+ * struct fgio_heap_node - only the functions below touch the members but @key,
+ *	which may be read
+ * @key: its place in the order
+ * @parent: NULL at the root
+ * @child: left and right
+ * @in_heap: whether it is in a heap
+ */
+struct fgio_heap_node {
+	u64 key;
+	struct fgio_heap_node *parent;
+	struct fgio_heap_node *child[2];
+	bool in_heap;
+};
+
+/* All zero: empty. */
+struct fgio_heap {
+	struct fgio_heap_node *root;
+	u32 count;
+};
+
+/* Whether virtual time @one is before @other. */
+static inline bool fgio_before(u64 one, u64 other)
+{
+	return (s64)(one - other) < 0;
+}
+
+/* The node with the least key, or NULL. O(1). */
+static inline struct fgio_heap_node *
+fgio_heap_first(const struct fgio_heap *heap)
+{
+	return heap->root;
+}
+
+/* @node is in no heap. */
+void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
+		   u64 key);
+
+/* @node is in @heap. */
+void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node);
+
+/* @node is in @heap. */
+void fgio_heap_change(struct fgio_heap *heap, struct fgio_heap_node *node,
+		      u64 key);
+
+#endif /* FGIO_CORE_SHARES_HEAP_H */

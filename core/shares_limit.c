@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "number.h"
+#include "shares_limit.h"
+
+#define RATE_ONE 10000U
+
+void fgio_share_limit_init(struct fgio_share_limit *limit, bool rotates)
+{
+	*limit = (struct fgio_share_limit){
+		.limit = rotates ? FGIO_SHARE_LIMIT_DISK :
+				   FGIO_SHARE_LIMIT_FIRST,
+		.before = FGIO_SHARE_LIMIT_FIRST,
+		.fixed = rotates,
+	};
+}
+
+static void enter(struct fgio_share_limit *limit, u8 phase, u32 to)
+{
+	limit->phase = phase;
+	limit->limit = (u32)larger(FGIO_SHARE_LIMIT_LEAST,
+				   smaller(to, FGIO_SHARE_LIMIT_MOST));
+	limit->sum = 0;
+	limit->count = 0;
+	limit->reached = false;
+}
+
+/* Mean over the intervals of a trial but the first. */
+static u64 mean_rate(const struct fgio_share_limit *limit)
+{
+	return limit->sum / (limit->count - 1);
+}
+
+static void end_doubling(struct fgio_share_limit *limit)
+{
+	u64 rate = mean_rate(limit);
+	u64 least = limit->rate + limit->rate / FGIO_SHARE_LIMIT_DOUBLE_SHARE;
+
+	if (rate <= least || !limit->reached) {
+		enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
+		return;
+	}
+	limit->rate = rate;
+	limit->before = limit->limit;
+	enter(limit, FGIO_SHARE_LIMIT_DOUBLES, 2 * limit->limit);
+}
+
+static void begin_trial(struct fgio_share_limit *limit)
+{
+	bool fewer = limit->fewer_next;
+
+	limit->fewer_next = !fewer;
+	limit->rate = mean_rate(limit);
+	limit->before = limit->limit;
+	enter(limit, fewer ? FGIO_SHARE_LIMIT_FEWER : FGIO_SHARE_LIMIT_MORE,
+	      fewer ? limit->limit - limit->limit / 3 :
+		      limit->limit + (limit->limit + 1) / 2);
+}
+
+static void end_trial(struct fgio_share_limit *limit)
+{
+	u64 rate = mean_rate(limit), was = limit->rate;
+	bool stays;
+
+	if (limit->phase == FGIO_SHARE_LIMIT_MORE)
+		stays = limit->reached &&
+			rate > was + was / FGIO_SHARE_LIMIT_MORE_SHARE;
+	else
+		stays = rate > was - was / FGIO_SHARE_LIMIT_FEWER_SHARE;
+	enter(limit, FGIO_SHARE_LIMIT_HOLDS,
+	      stays ? limit->limit : limit->before);
+}
+
+void fgio_share_limit_restart(struct fgio_share_limit *limit)
+{
+	if (limit->fixed || limit->phase == FGIO_SHARE_LIMIT_HOLDS)
+		return;
+	if (limit->phase == FGIO_SHARE_LIMIT_DOUBLES)
+		limit->rate = 0;
+	enter(limit,
+	      limit->phase == FGIO_SHARE_LIMIT_DOUBLES ?
+		      FGIO_SHARE_LIMIT_DOUBLES :
+		      FGIO_SHARE_LIMIT_HOLDS,
+	      limit->before);
+}
+
+void fgio_share_limit_learn(struct fgio_share_limit *limit, u64 sum_ns,
+			    u64 length_ns, bool full)
+{
+	u32 wanted = limit->phase == FGIO_SHARE_LIMIT_HOLDS ?
+			     FGIO_SHARE_LIMIT_INTERVALS :
+			     FGIO_SHARE_LIMIT_TRIAL;
+
+	if (limit->fixed || !full || !length_ns)
+		return;
+	if (limit->count++)
+		limit->sum += sum_ns * RATE_ONE / length_ns;
+	if (limit->count < wanted)
+		return;
+	if (limit->phase == FGIO_SHARE_LIMIT_DOUBLES)
+		end_doubling(limit);
+	else if (limit->phase == FGIO_SHARE_LIMIT_HOLDS)
+		begin_trial(limit);
+	else
+		end_trial(limit);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * How many requests keep a drive full: the knee of its throughput, learnt while
+ * shares are on. With fewer it idles; with more, requests wait in the drive,
+ * which knows neither groups nor classes.
+ *
+ * The limit doubles while the drive delivers a 32nd more each time. Then,
+ * after some intervals at one limit, the next is tried with half as many more,
+ * and one with a third fewer. A change stays if it delivers more, or as much
+ * with fewer. Work is counted in service costs (shares_cost.h), so mixes of
+ * kinds may change meanwhile.
+ *
+ * Locking: the caller serialises. Nothing here sleeps, allocates or loops.
+ */
+#ifndef FGIO_CORE_SHARES_LIMIT_H
+#define FGIO_CORE_SHARES_LIMIT_H
+
+#include "types.h"
+
+/* Bounds of the limit. */
+#define FGIO_SHARE_LIMIT_LEAST 2U
+#define FGIO_SHARE_LIMIT_FIRST 16U
+#define FGIO_SHARE_LIMIT_MOST 1024U
+/* Of a disk: what it sorts (NCQ). Its throughput is too uneven to learn from. */
+#define FGIO_SHARE_LIMIT_DISK 32U
+/* Doubling must deliver a 32nd more, half as many more a 64th. */
+#define FGIO_SHARE_LIMIT_DOUBLE_SHARE 32U
+#define FGIO_SHARE_LIMIT_MORE_SHARE 64U
+/* A third fewer may deliver a 256th less. */
+#define FGIO_SHARE_LIMIT_FEWER_SHARE 256U
+/* Intervals at a limit before the next trial. */
+#define FGIO_SHARE_LIMIT_INTERVALS 32U
+/* Intervals of a trial; the first one does not count. */
+#define FGIO_SHARE_LIMIT_TRIAL 6U
+
+enum fgio_share_limit_phase {
+	FGIO_SHARE_LIMIT_DOUBLES,
+	FGIO_SHARE_LIMIT_HOLDS,
+	FGIO_SHARE_LIMIT_MORE,
+	FGIO_SHARE_LIMIT_FEWER,
+};
+
+/**
+ * struct fgio_share_limit - of one drive
+ * @limit: requests in the drive
+ * @before: the limit before a trial
+ * @rate: mean of what was delivered at @before, in permyriad of real time
+ * @sum: of what was delivered in the intervals of this phase
+ * @count: their number
+ * @phase: enum fgio_share_limit_phase
+ * @fewer_next: the direction of the next trial
+ * @fixed: not learnt
+ * @reached: it held a request back in this phase; else the device has no more
+ *	tags
+ */
+struct fgio_share_limit {
+	u32 limit;
+	u32 before;
+	u64 rate;
+	u64 sum;
+	u32 count;
+	u8 phase;
+	bool fewer_next;
+	bool fixed;
+	bool reached;
+};
+
+void fgio_share_limit_init(struct fgio_share_limit *limit, bool rotates);
+
+/* The drive holds as many as the limit, and a request waits. */
+static inline void fgio_share_limit_reached(struct fgio_share_limit *limit)
+{
+	limit->reached = true;
+}
+
+/*
+ * Whether the costs that work is counted in may change: they are the scale by
+ * which two limits are compared.
+ */
+static inline bool
+fgio_share_limit_holds(const struct fgio_share_limit *limit)
+{
+	return limit->phase == FGIO_SHARE_LIMIT_HOLDS || limit->fixed;
+}
+
+/* The costs changed: a comparison under way begins again. */
+void fgio_share_limit_restart(struct fgio_share_limit *limit);
+
+/*
+ * An interval of @length_ns ends, in which work of @sum_ns was sent; @full: the
+ * drive was full all the time.
+ */
+void fgio_share_limit_learn(struct fgio_share_limit *limit, u64 sum_ns,
+			    u64 length_ns, bool full);
+
+#endif /* FGIO_CORE_SHARES_LIMIT_H */

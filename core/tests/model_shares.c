@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The model knows groups by number, requests by lists that it searches from
+ * end to end, and tags by the definition: it takes the charge of each request
+ * from the code under test, and all else it reckons itself.
+ */
+#include <string.h>
+
+#include "../queue.h"
+#include "check.h"
+#include "model_shares.h"
+
+#define MILLISECOND 1000000ULL
+#define GROUPS 6
+#define REQUESTS 48
+/* The group of requests without one. */
+#define REST GROUPS
+
+enum where { AWAY, WAITS, SERVED };
+
+struct model_request {
+	enum where where;
+	int group;
+	bool critical;
+	int order;
+};
+
+struct model_group {
+	u64 start;
+	u32 weight;
+	bool known; /* had a request since it was last removed */
+	/* Since the last change, for fairness: */
+	bool backlogged;
+	u64 began; /* its start tag then */
+	u64 most;  /* the most that a request added */
+};
+
+struct play {
+	struct fgio_queue queue;
+	struct fgio_shares shares;
+	struct fgio_share_group groups[GROUPS];
+	struct fgio_request requests[REQUESTS];
+	struct model_request model[REQUESTS];
+	struct model_group of[GROUPS + 1];
+	u64 virtual;
+	u64 window; /* the most since then */
+	u64 now_ns;
+	int first_order, last_order;
+	u64 inserted, dispatched;
+	bool disk; /* its charges follow completions: tags are taken over */
+};
+
+static struct fgio_share_group *group_of(struct play *play, int group)
+{
+	return group == REST ? &play->shares.rest : &play->groups[group];
+}
+
+static int count(const struct play *play, int group, enum where where,
+		 int critical)
+{
+	int found = 0;
+
+	for (int i = 0; i < REQUESTS; i++)
+		found += play->model[i].where == where &&
+			 (group < 0 || play->model[i].group == group) &&
+			 (critical < 0 || play->model[i].critical == critical);
+	return found;
+}
+
+static bool waits(const struct play *play, int group)
+{
+	return count(play, group, WAITS, -1);
+}
+
+static bool earlier(u64 one, u64 other)
+{
+	return (s64)(one - other) < 0;
+}
+
+/* ---- fairness among groups that always have requests ---- */
+
+static void begin_fairness(struct play *play)
+{
+	play->window = 0;
+	for (int i = 0; i <= GROUPS; i++) {
+		play->of[i].backlogged = waits(play, i);
+		play->of[i].began = play->of[i].start;
+		play->of[i].most = 0;
+	}
+}
+
+/*
+ * Of two groups that had queued requests all the time, one that was served is
+ * ahead of the other by its largest request and the window for critical ones at
+ * most.
+ */
+static void check_fairness(const struct play *play)
+{
+	for (int i = 0; i <= GROUPS; i++) {
+		const struct model_group *one = &play->of[i];
+
+		for (int j = 0; one->backlogged && j <= GROUPS; j++) {
+			const struct model_group *other = &play->of[j];
+
+			if (other->backlogged && one->start != one->began)
+				CHECK(!earlier(other->start + one->most +
+						       play->window,
+					       one->start));
+		}
+	}
+}
+
+/* ---- operations ---- */
+
+static void note_backlog(struct play *play, int group)
+{
+	struct model_group *of = &play->of[group];
+
+	if (!of->known)
+		of->start = play->virtual;
+	of->known = true;
+	/* Beyond two seconds of service, a tag counts as forgotten. */
+	if (earlier(of->start, play->virtual) ||
+	    earlier(play->virtual +
+			    2 * FGIO_SHARES_CHARGE_MOST_NS *
+				    ((1ULL << FGIO_SHARES_VIRTUAL_SHIFT) /
+				     of->weight),
+		    of->start))
+		of->start = play->virtual;
+	of->backlogged = false;
+}
+
+static void play_insert(struct play *play, int i, uint8_t how)
+{
+	struct fgio_request *request = &play->requests[i];
+	int group = how % (GROUPS + 1);
+	bool at_head = how / 7 % 8 == 0;
+
+	if (play->model[i].where != AWAY)
+		return;
+	*request = (struct fgio_request){
+		.class = how & 128 ? FGIO_CRITICAL : FGIO_NONCRITICAL,
+		.write = how & 64,
+		.sector = (u64)i * 4096,
+		.sectors = 8U << how / 8 % 8,
+		.queued_ns = play->now_ns,
+	};
+	fgio_list_init(&request->link);
+	if (!waits(play, group))
+		note_backlog(play, group);
+	play->model[i] = (struct model_request){
+		.where = WAITS,
+		.group = group,
+		.critical = how & 128,
+		.order = at_head ? --play->first_order : ++play->last_order,
+	};
+	if (group == REST && !at_head)
+		fgio_queue_insert(&play->queue, request, false);
+	else
+		fgio_queue_insert_of(&play->queue, request,
+				     group == REST ? NULL :
+						     &play->groups[group],
+				     at_head);
+	play->inserted++;
+}
+
+/* Whether the request is the first of its group, class and direction. */
+static bool is_first(const struct play *play, int request)
+{
+	const struct model_request *chosen = &play->model[request];
+
+	for (int i = 0; i < REQUESTS; i++) {
+		const struct model_request *other = &play->model[i];
+
+		if (other->where == WAITS && other->group == chosen->group &&
+		    other->critical == chosen->critical &&
+		    play->requests[i].write == play->requests[request].write &&
+		    other->order < chosen->order)
+			return false;
+	}
+	return true;
+}
+
+/* The least start tag of the groups with queued requests. */
+static u64 least_start(const struct play *play)
+{
+	bool found = false;
+	u64 least = 0;
+
+	for (int i = 0; i <= GROUPS; i++) {
+		if (!waits(play, i))
+			continue;
+		if (!found || earlier(play->of[i].start, least))
+			least = play->of[i].start;
+		found = true;
+	}
+	CHECK(found);
+	return least;
+}
+
+static int number_of(const struct play *play,
+		     const struct fgio_request *request)
+{
+	return (int)(request - play->requests);
+}
+
+/* Return: whether it went by its start tag. */
+static bool check_choice(struct play *play, int chosen, u64 least)
+{
+	const struct model_request *model = &play->model[chosen];
+	const struct model_group *of = &play->of[model->group];
+	u64 window = (FGIO_SHARES_CRITICAL_NS << FGIO_SHARES_VIRTUAL_SHIFT) /
+		     play->shares.weights;
+	bool in_order;
+
+	play->window = window > play->window ? window : play->window;
+	in_order = of->start == least ||
+			(count(play, model->group, WAITS, true) &&
+			 !earlier(least + window, of->start));
+
+	CHECK(model->where == WAITS);
+	CHECK(is_first(play, chosen));
+	return in_order;
+}
+
+static void play_next(struct play *play)
+{
+	bool any = count(play, -1, WAITS, -1);
+	bool critical_about = play->queue.critical_seen_ns ||
+			      count(play, -1, WAITS, true) ||
+			      count(play, -1, SERVED, true);
+	struct fgio_request *request;
+	struct model_group *of;
+	u64 least = any ? least_start(play) : 0, added;
+	bool in_order;
+	int chosen;
+
+	CHECK(fgio_queue_needs_clock(&play->queue));
+	request = fgio_queue_next(&play->queue, play->now_ns, NULL);
+	if (any && earlier(play->virtual, least))
+		play->virtual = least;
+	CHECK(any || !request);
+	if (!request) {
+		u64 retry_ns = fgio_queue_retry_ns(&play->queue);
+
+		/* What is withheld has a time at which to ask again. */
+		CHECK(!any || retry_ns > play->now_ns);
+		CHECK(retry_ns <= play->now_ns + FGIO_QUEUE_STILL_NS);
+		return;
+	}
+	chosen = number_of(play, request);
+	in_order = check_choice(play, chosen, least);
+	/* Without critical I/O, order is all that counts. */
+	if (!play->disk && !critical_about && !play->shares.retry_ns &&
+	    !fgio_heap_first(&play->shares.owed[0]))
+		CHECK(play->of[play->model[chosen].group].start == least);
+	of = &play->of[play->model[chosen].group];
+	play->model[chosen].where = SERVED;
+	added = request->share.charge_ns *
+		((1ULL << FGIO_SHARES_VIRTUAL_SHIFT) / of->weight);
+	of->start += added;
+	of->most = added > of->most ? added : of->most;
+	if (!waits(play, play->model[chosen].group))
+		of->backlogged = false;
+	play->dispatched++;
+	/* A group below its guarantee passes, and others those held back. */
+	if (in_order && !play->disk)
+		check_fairness(play);
+	else
+		begin_fairness(play);
+}
+
+static void play_left_device(struct play *play, int i)
+{
+	if (play->model[i].where != SERVED)
+		return;
+	fgio_queue_left_device(&play->queue, &play->requests[i],
+			       play->now_ns);
+	play->model[i].where = AWAY;
+	CHECK(!play->requests[i].share.group);
+}
+
+static void play_promote(struct play *play, int i)
+{
+	bool can = play->model[i].where == WAITS && !play->model[i].critical;
+
+	if (play->model[i].where == AWAY)
+		play->requests[i].state = FGIO_REQUEST_IDLE;
+	CHECK(fgio_queue_promote(&play->requests[i]) == can);
+	if (!can)
+		return;
+	/* For a moment the group may have had none queued. */
+	if (count(play, play->model[i].group, WAITS, -1) == 1)
+		note_backlog(play, play->model[i].group);
+	play->model[i].critical = true;
+	play->model[i].order = ++play->last_order;
+}
+
+static void play_recharge(struct play *play, int i, int to)
+{
+	struct model_request *model = &play->model[i];
+	struct fgio_share_group *group = to == REST ? NULL : group_of(play, to);
+
+	if (model->where == AWAY || model->group == to)
+		return;
+	if (model->where == SERVED) {
+		/* Its charge moves; by how much the model takes over. */
+		fgio_shares_recharge(&play->requests[i], group, play->now_ns);
+		for (int j = 0; j <= GROUPS; j++)
+			play->of[j].start = group_of(play, j)->start;
+		begin_fairness(play);
+		return;
+	}
+	if (!waits(play, to))
+		note_backlog(play, to);
+	fgio_shares_recharge(&play->requests[i], group, play->now_ns);
+	model->group = to;
+	model->order = ++play->last_order;
+	CHECK(play->requests[i].share.group == group_of(play, to));
+	begin_fairness(play);
+}
+
+static void play_weight(struct play *play, int group, uint8_t value)
+{
+	u32 weight = value < 4 ? 1 : fgio_shares_weight(value * value / 6);
+
+	if (group == REST)
+		return;
+	fgio_share_group_set_weight(&play->groups[group], weight);
+	play->of[group].weight = weight;
+	begin_fairness(play);
+}
+
+/* The group goes, and its memory is another's at once. */
+static void play_remove(struct play *play, int group)
+{
+	bool busy = waits(play, group) || count(play, group, SERVED, -1);
+
+	CHECK(fgio_share_group_is_busy(group_of(play, group)) == busy);
+	if (busy || group == REST)
+		return;
+	fgio_share_group_remove(&play->groups[group]);
+	memset(&play->groups[group], 0xa5, sizeof(play->groups[group]));
+	fgio_share_group_init(&play->groups[group], play->of[group].weight);
+	play->of[group].known = false;
+}
+
+/* ---- what always holds ---- */
+
+static void check_heap(const struct fgio_heap_node *node,
+		       const struct fgio_heap_node *parent, u32 *counted)
+{
+	if (!node)
+		return;
+	CHECK(node->in_heap && node->parent == parent);
+	CHECK(!parent || !earlier(node->key, parent->key));
+	++*counted;
+	check_heap(node->child[0], node, counted);
+	check_heap(node->child[1], node, counted);
+}
+
+static u32 heap_count(const struct fgio_heap *heap)
+{
+	u32 counted = 0;
+
+	check_heap(heap->root, NULL, &counted);
+	CHECK(counted == heap->count);
+	return counted;
+}
+
+static void check_groups(struct play *play)
+{
+	u32 ready[2] = { 0 }, owed[3] = { 0 };
+	u64 weights = 0;
+
+	for (int i = 0; i <= GROUPS; i++) {
+		const struct fgio_share_group *group = group_of(play, i);
+		bool queued = waits(play, i);
+		bool busy = queued || count(play, i, SERVED, -1);
+
+		for (int class = 0; class < 2; class++)
+			CHECK(group->queued[class] ==
+			      (u32)count(play, i, WAITS, class));
+		CHECK(group->in_device == (u32)count(play, i, SERVED, -1));
+		CHECK(group->ready.in_heap == queued);
+		CHECK(!queued || group->start == play->of[i].start);
+		CHECK(!queued || group->ready.key == group->start);
+		CHECK(group->owed.in_heap || !busy);
+		if (queued)
+			ready[!!group->queued[FGIO_CRITICAL]]++;
+		if (!group->owed.in_heap)
+			continue;
+		CHECK(group->owed.key == group->paid);
+		owed[count(play, i, WAITS, -1) > (int)FGIO_SHARES_DEEP ? 2 :
+		     queued]++;
+		weights += group->weight;
+	}
+	CHECK(weights == play->shares.weights);
+	for (int i = 0; i < 2; i++)
+		CHECK(heap_count(&play->shares.ready[i]) == ready[i]);
+	for (int i = 0; i < 3; i++)
+		CHECK(heap_count(&play->shares.owed[i]) == owed[i]);
+}
+
+static void take_over_tags(struct play *play)
+{
+	for (int i = 0; i <= GROUPS; i++)
+		play->of[i].start = group_of(play, i)->start;
+	play->virtual = play->shares.virtual;
+}
+
+static void check_always(struct play *play)
+{
+	int waiting = count(play, -1, WAITS, -1);
+
+	CHECK(play->queue.own.queued[FGIO_CRITICAL] +
+		      play->queue.own.queued[FGIO_NONCRITICAL] ==
+	      (u32)waiting);
+	CHECK(play->shares.in_device == (u32)count(play, -1, SERVED, -1));
+	CHECK(waiting || !fgio_queue_has_work(&play->queue));
+	if (play->disk)
+		take_over_tags(play);
+	check_groups(play);
+}
+
+/* Each queued request, once: by the walks that promotion uses. */
+static void check_walk(struct play *play, int class)
+{
+	struct fgio_request *request, *next;
+	int seen = 0;
+
+	fgio_hw_queue_for_each(&play->queue.own, class, request, next) {
+		const struct model_request *model =
+			&play->model[number_of(play, request)];
+
+		CHECK(model->where == WAITS && model->critical == class);
+		seen++;
+	}
+	CHECK(seen == count(play, -1, WAITS, class));
+}
+
+static void play_operation(struct play *play, uint8_t operation, uint8_t value)
+{
+	int i = value % REQUESTS;
+	int group = operation / 16 % (GROUPS + 1);
+
+	switch (operation % 16) {
+	case 0: case 1: case 2: case 3: case 4:
+		play_insert(play, (operation / 16 + 16 * (operation % 16)) %
+					  REQUESTS, value);
+		break;
+	case 5: case 6: case 7: case 8:
+		play_next(play);
+		break;
+	case 9: case 10: case 11:
+		play_left_device(play, i);
+		break;
+	case 12:
+		play_promote(play, i);
+		break;
+	case 13:
+		play_recharge(play, i, group);
+		break;
+	case 14:
+		if (value & 1)
+			play_weight(play, group, value);
+		else if (value & 2)
+			play_remove(play, group);
+		else
+			check_walk(play, value / 4 % 2);
+		break;
+	default:
+		play->now_ns += (u64)value * value *
+				(operation / 16 ? 1000 : 100000);
+	}
+}
+
+/* Without a completion, what is queued goes all the same. */
+static void check_unreaped(struct play *play)
+{
+	for (int tries = 0; count(play, -1, WAITS, -1); tries++) {
+		u64 before = play->dispatched;
+
+		CHECK(tries < 200 * REQUESTS);
+		play_next(play);
+		if (play->dispatched != before)
+			continue;
+		play->now_ns = fgio_queue_retry_ns(&play->queue) + 1;
+		fgio_queue_retry(&play->queue);
+		CHECK(fgio_queue_has_work(&play->queue));
+	}
+}
+
+static void begin(struct play *play, bool disk)
+{
+	memset(play, 0, sizeof(*play));
+	play->now_ns = 1;
+	play->disk = disk;
+	fgio_queue_init(&play->queue, disk);
+	fgio_shares_init(&play->shares, disk);
+	fgio_queue_set_shares(&play->queue, &play->shares);
+	for (int i = 0; i <= GROUPS; i++)
+		play->of[i].weight = fgio_shares_weight(
+			i == REST ? FGIO_SHARES_WEIGHT_DEFAULT :
+				    50 * ((u32)i + 1));
+	for (int i = 0; i < GROUPS; i++)
+		fgio_share_group_init(&play->groups[i], play->of[i].weight);
+}
+
+void model_shares_play(const uint8_t *script, size_t length)
+{
+	static struct play play;
+
+	begin(&play, length && script[0] & 1);
+	for (size_t at = 1; at + 1 < length; at += 2) {
+		play_operation(&play, script[at], script[at + 1]);
+		check_always(&play);
+	}
+	check_unreaped(&play);
+	for (int i = 0; i < REQUESTS; i++)
+		play_left_device(&play, i);
+	for (int i = 0; i < GROUPS; i++)
+		play_remove(&play, i);
+	CHECK(play.inserted == play.dispatched);
+}
+
+/* ---- the heap alone ---- */
+
+#define NODES 64
+
+void model_shares_heap_play(const uint8_t *script, size_t length)
+{
+	struct fgio_heap_node nodes[NODES] = { 0 };
+	struct fgio_heap heap = { 0 };
+	/* Keys lie on both sides of where virtual time goes around. */
+	u64 base = (u64)0 - 32768;
+
+	for (size_t at = 0; at + 2 < length; at += 3) {
+		struct fgio_heap_node *node = &nodes[script[at] % NODES];
+		u64 key = base + script[at + 1] * 256U + script[at + 2];
+		bool found = false;
+		u64 least = 0;
+
+		if (!node->in_heap)
+			fgio_heap_add(&heap, node, key);
+		else if (script[at] & 64)
+			fgio_heap_remove(&heap, node);
+		else
+			fgio_heap_change(&heap, node, key);
+		heap_count(&heap);
+		for (int i = 0; i < NODES; i++) {
+			if (!nodes[i].in_heap)
+				continue;
+			if (!found || earlier(nodes[i].key, least))
+				least = nodes[i].key;
+			found = true;
+		}
+		CHECK(!!fgio_heap_first(&heap) == found);
+		CHECK(!found || fgio_heap_first(&heap)->key == least);
+	}
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Tenants, each a group with one stream of I/O, on a simulated drive behind a
+ * policy that shares it: a whole experiment in seconds.
+ */
+#ifndef FGIO_CORE_TESTS_MODEL_TENANTS_H
+#define FGIO_CORE_TESTS_MODEL_TENANTS_H
+
+#include "../simdisk.h"
+
+#define TENANTS_MAX 256U
+#define TENANTS_SECONDS_MAX 64U
+
+/**
+ * struct tenant - one group
+ * @name: of the kind of stream
+ * @weight: 1 to 10,000
+ * @write: its direction
+ * @sequential: else random
+ * @critical: a foreground task waits for each I/O
+ * @bytes: length of an I/O
+ * @depth: I/Os at a time
+ * @bytes_per_s: it asks for no more; 0: for all it gets
+ * @think_ns: from a completion to the next request
+ * @begin_ns: time of its first request
+ */
+struct tenant {
+	const char *name;
+	u32 weight;
+	bool write;
+	bool sequential;
+	bool critical;
+	u32 bytes;
+	u32 depth;
+	double bytes_per_s;
+	u64 think_ns;
+	u64 begin_ns;
+};
+
+enum tenants_policy {
+	TENANTS_NONE, /* in order of arrival, as many as the drive takes */
+	TENANTS_SFQ,  /* start tags by bytes, a fixed number in the drive */
+	TENANTS_FGIO,
+	TENANTS_OFF,  /* fgio without shares */
+};
+
+/**
+ * struct tenants - an experiment
+ * @drive: its parameters
+ * @seed: of drive and streams
+ * @policy: enum tenants_policy
+ * @depth: of TENANTS_SFQ
+ * @count: of @tenant
+ * @tenant: the groups
+ * @begin_ns: measured from here...
+ * @end_ns: ...to here
+ */
+struct tenants {
+	const struct simdisk_parameters *drive;
+	u64 seed;
+	enum tenants_policy policy;
+	u32 depth;
+	u32 count;
+	const struct tenant *tenant;
+	u64 begin_ns;
+	u64 end_ns;
+};
+
+/**
+ * struct tenant_figures - what a group got
+ * @bytes_per_s: mean
+ * @second: bytes in each second
+ * @p50_ns: of its I/Os, from request to completion
+ * @p99_ns: the same
+ */
+struct tenant_figures {
+	double bytes_per_s;
+	double second[TENANTS_SECONDS_MAX];
+	double p50_ns;
+	double p99_ns;
+};
+
+/**
+ * struct tenants_figures - of an experiment
+ * @bytes_per_s: of all groups
+ * @limit: requests in the drive at the end, of TENANTS_FGIO
+ * @group: of each
+ */
+struct tenants_figures {
+	double bytes_per_s;
+	u32 limit;
+	struct tenant_figures group[TENANTS_MAX];
+};
+
+void tenants_run(const struct tenants *tenants,
+		 struct tenants_figures *figures);
+
+#endif

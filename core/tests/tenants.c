@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Mixes of tenants on simulated drives: what each is guaranteed and got, and
+ * how full the drive is, with fair shares and without. make -C core shares.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "model_host.h"
+#include "model_tenants.h"
+
+#define SECOND 1000000000ULL
+#define MILLISECOND 1000000ULL
+#define KIB 1024U
+#define MIB (1024U * KIB)
+/* Of a task that reads without a queue. */
+#define THINK_NS 3000
+/* A burst's tenant enters at the begin of the measurement, less this. */
+#define ENTERED_NS (50 * MILLISECOND)
+#define DRIVES_MAX 16U
+#define ALONE_MAX 64U
+
+struct mix {
+	const char *name;
+	void (*fill)(struct mix *mix);
+	bool burst;
+	u32 count;
+	struct tenant tenant[TENANTS_MAX];
+};
+
+struct options {
+	const char *drive[DRIVES_MAX];
+	u32 drives;
+	const char *mixes; /* NULL: all */
+	u64 seed;
+	u32 seeds;
+	double seconds;
+	double warm_up;
+	bool json;
+	bool groups;
+};
+
+struct alone {
+	struct tenant tenant;
+	double bytes_per_s;
+	double p99_ns;
+};
+
+struct policy {
+	const char *name;
+	enum tenants_policy policy;
+	u32 depth;
+};
+
+static const struct policy policies[] = {
+	{ "none", TENANTS_NONE, 0 },
+	{ "sfq-4", TENANTS_SFQ, 4 },
+	{ "sfq-32", TENANTS_SFQ, 32 },
+	{ "fgio", TENANTS_FGIO, 0 },
+};
+
+#define POLICIES ARRAY_SIZE(policies)
+
+struct result {
+	struct tenants_figures figures;
+	double jain;
+	double worst[TENANTS_MAX];
+	double least;
+	double burst;
+};
+
+/* ---- streams: buffered, as the benchmark S, or direct ---- */
+
+static const struct tenant random_reader = {
+	.name = "random reader", .weight = 100, .bytes = 4 * KIB, .depth = 1, .think_ns = THINK_NS,
+};
+/* Two readaheads of 128 KiB at a time. */
+static const struct tenant reader = {
+	.name = "reader", .weight = 100, .sequential = true, .bytes = 128 * KIB, .depth = 2,
+	.think_ns = THINK_NS,
+};
+/* Writeback, deep. */
+static const struct tenant random_writer = {
+	.name = "random writer", .weight = 100, .write = true, .bytes = 4 * KIB, .depth = 32,
+};
+static const struct tenant writer = {
+	.name = "writer", .weight = 100, .write = true, .sequential = true, .bytes = 512 * KIB,
+	.depth = 16,
+};
+
+static void add(struct mix *mix, struct tenant tenant, u32 weight, u32 times)
+{
+	tenant.weight = weight;
+	while (times--)
+		mix->tenant[mix->count++] = tenant;
+}
+
+static struct tenant of_bytes(struct tenant tenant, u32 bytes)
+{
+	tenant.bytes = bytes;
+	return tenant;
+}
+
+static void random_beside_readers(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, reader, 100, 4);
+}
+
+static void random_beside_writers(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, writer, 100, 4);
+}
+
+static void reader_beside_readers(struct mix *mix)
+{
+	add(mix, reader, 300, 1);
+	add(mix, reader, 100, 4);
+}
+
+static void reader_beside_writers(struct mix *mix)
+{
+	add(mix, reader, 300, 1);
+	add(mix, writer, 100, 4);
+}
+
+/* Of the nine interferers of S four are active: the three random ones first. */
+static void mix2_reads(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, of_bytes(random_reader, 128 * KIB), 100, 3);
+	add(mix, reader, 100, 1);
+}
+
+static void mix2_reads_4k(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, random_reader, 100, 3);
+	add(mix, reader, 100, 1);
+}
+
+static void mix2_reads_1m(struct mix *mix)
+{
+	add(mix, reader, 300, 1);
+	add(mix, of_bytes(random_reader, MIB), 100, 3);
+	add(mix, reader, 100, 1);
+}
+
+static void mix2_writes_4k(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, random_writer, 100, 3);
+	add(mix, writer, 100, 1);
+}
+
+static void mix2_writes_128k(struct mix *mix)
+{
+	add(mix, reader, 300, 1);
+	add(mix, of_bytes(random_writer, 128 * KIB), 100, 3);
+	add(mix, writer, 100, 1);
+}
+
+static void random_beside_random(struct mix *mix)
+{
+	add(mix, random_reader, 300, 1);
+	add(mix, random_reader, 100, 4);
+}
+
+static void reader_beside_random(struct mix *mix)
+{
+	add(mix, reader, 300, 1);
+	add(mix, random_reader, 100, 4);
+}
+
+static void dynamic(struct mix *mix)
+{
+	struct tenant sporadic = of_bytes(reader, MIB);
+
+	sporadic.bytes_per_s = 50e6;
+	add(mix, random_reader, 300, 1);
+	add(mix, random_reader, 100, 1);
+	add(mix, reader, 100, 1);
+	add(mix, random_writer, 100, 1);
+	add(mix, writer, 100, 1);
+	add(mix, sporadic, 200, 5);
+}
+
+static void equal(struct mix *mix)
+{
+	add(mix, random_reader, 100, 1);
+	add(mix, reader, 100, 7);
+}
+
+static struct tenant saturating(bool write, bool sequential, u32 bytes,
+				u32 depth)
+{
+	return (struct tenant){
+		.name = write ? "direct writer" : "direct reader",
+		.write = write, .sequential = sequential, .bytes = bytes,
+		.depth = depth,
+	};
+}
+
+/* isol-bench: four jobs of depth 256 each; fewer where that is 100,000. */
+static void isolated(struct mix *mix, u32 count, bool write)
+{
+	for (u32 i = 1; i <= count; i++)
+		add(mix, saturating(write, false, 4 * KIB,
+				    count > 16 ? 64 : 1024), i, 1);
+}
+
+static void isolated_2(struct mix *mix)
+{
+	isolated(mix, 2, false);
+}
+
+static void isolated_8(struct mix *mix)
+{
+	isolated(mix, 8, false);
+}
+
+static void isolated_64(struct mix *mix)
+{
+	isolated(mix, 64, false);
+}
+
+static void isolated_256(struct mix *mix)
+{
+	isolated(mix, 256, false);
+}
+
+static void isolated_writes(struct mix *mix)
+{
+	isolated(mix, 8, true);
+}
+
+static void sizes(struct mix *mix)
+{
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 2);
+	add(mix, saturating(false, false, 256 * KIB, 256), 100, 2);
+}
+
+static void patterns(struct mix *mix)
+{
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 2);
+	add(mix, saturating(false, true, 4 * KIB, 256), 100, 2);
+}
+
+static void reads_and_writes(struct mix *mix)
+{
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 2);
+	add(mix, saturating(true, false, 4 * KIB, 256), 100, 2);
+}
+
+/* The four are there before the measurement begins. */
+static void burst(struct mix *mix)
+{
+	struct tenant critical = random_reader;
+
+	critical.critical = true;
+	add(mix, critical, 100, 1);
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 4);
+}
+
+static struct mix mixes[] = {
+	{ .name = "1: random, 4 readers", .fill = random_beside_readers },
+	{ .name = "1: random, 4 writers", .fill = random_beside_writers },
+	{ .name = "1: reader, 4 readers", .fill = reader_beside_readers },
+	{ .name = "1: reader, 4 writers", .fill = reader_beside_writers },
+	{ .name = "2: random, reads of 4 KiB", .fill = mix2_reads_4k },
+	{ .name = "2: random, reads of 128 KiB", .fill = mix2_reads },
+	{ .name = "2: reader, reads of 1 MiB", .fill = mix2_reads_1m },
+	{ .name = "2: random, writes of 4 KiB", .fill = mix2_writes_4k },
+	{ .name = "2: reader, writes of 128 KiB", .fill = mix2_writes_128k },
+	{ .name = "3: random, 4 random", .fill = random_beside_random },
+	{ .name = "3: reader, 4 random", .fill = reader_beside_random },
+	{ .name = "4: dynamic", .fill = dynamic },
+	{ .name = "equal: random, 7 readers", .fill = equal },
+	{ .name = "isolated: 2", .fill = isolated_2 },
+	{ .name = "isolated: 8", .fill = isolated_8 },
+	{ .name = "isolated: 64", .fill = isolated_64 },
+	{ .name = "isolated: 256", .fill = isolated_256 },
+	{ .name = "isolated: 8, writes", .fill = isolated_writes },
+	{ .name = "isolated: 4 and 256 KiB", .fill = sizes },
+	{ .name = "isolated: random, sequential", .fill = patterns },
+	{ .name = "isolated: reads, writes", .fill = reads_and_writes },
+	{ .name = "burst", .fill = burst, .burst = true },
+};
+
+/* ---- what each would do alone, and the guarantee ---- */
+
+static struct alone run_alone(const struct options *options,
+			      const struct simdisk_parameters *drive,
+			      const struct tenant *tenant, u64 seed)
+{
+	static struct tenants_figures figures;
+	struct alone alone = { .tenant = *tenant };
+	struct tenants tenants = {
+		.drive = drive,
+		.seed = seed,
+		.policy = TENANTS_NONE,
+		.count = 1,
+		.tenant = &alone.tenant,
+		.begin_ns = (u64)(options->warm_up * SECOND),
+	};
+
+	alone.tenant.bytes_per_s = 0;
+	alone.tenant.begin_ns = 0;
+	alone.tenant.weight = 1;
+	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
+	tenants_run(&tenants, &figures);
+	alone.bytes_per_s = figures.bytes_per_s;
+	alone.p99_ns = figures.group[0].p99_ns;
+	return alone;
+}
+
+static bool same_stream(const struct tenant *one, const struct tenant *other)
+{
+	return one->write == other->write &&
+	       one->sequential == other->sequential &&
+	       one->bytes == other->bytes && one->depth == other->depth &&
+	       one->think_ns == other->think_ns;
+}
+
+static void alone_rates(const struct options *options,
+			const struct simdisk_parameters *drive,
+			const struct mix *mix, u64 seed, double *rate)
+{
+	struct alone known[ALONE_MAX];
+	u32 count = 0;
+
+	for (u32 i = 0; i < mix->count; i++) {
+		u32 j = 0;
+
+		while (j < count &&
+		       !same_stream(&known[j].tenant, &mix->tenant[i]))
+			j++;
+		if (j == count) {
+			CHECK(count < ALONE_MAX);
+			known[count++] = run_alone(options, drive,
+						   &mix->tenant[i], seed);
+		}
+		rate[i] = known[j].bytes_per_s;
+	}
+}
+
+/*
+ * Each group's part of the drive's time: by weight among those that want more,
+ * and no more than it wants.
+ */
+static void parts_of_time(const struct mix *mix, const double *alone,
+			  double *part)
+{
+	bool full[TENANTS_MAX] = { false };
+	double left = 1, weights;
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		weights = 0;
+		for (u32 i = 0; i < mix->count; i++)
+			weights += full[i] ? 0 : mix->tenant[i].weight;
+		for (u32 i = 0; i < mix->count && !changed; i++) {
+			double wants = mix->tenant[i].bytes_per_s / alone[i];
+
+			if (full[i])
+				continue;
+			part[i] = left * mix->tenant[i].weight / weights;
+			if (mix->tenant[i].bytes_per_s > 0 && wants < part[i]) {
+				part[i] = wants;
+				left -= wants;
+				full[i] = true;
+				changed = true;
+			}
+		}
+	}
+}
+
+/* ---- running and judging ---- */
+
+static void run_policy(const struct options *options,
+		       const struct simdisk_parameters *drive,
+		       const struct mix *mix, const struct policy *policy,
+		       u64 seed, struct result *result)
+{
+	static struct mix changed;
+	struct tenants tenants = {
+		.drive = drive,
+		.seed = seed,
+		.policy = policy->policy,
+		.depth = policy->depth,
+		.count = mix->count,
+		.tenant = changed.tenant,
+		.begin_ns = (u64)(options->warm_up * SECOND),
+	};
+
+	changed = *mix;
+	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
+	if (mix->burst)
+		changed.tenant[0].begin_ns = tenants.begin_ns - ENTERED_NS;
+	tenants_run(&tenants, &result->figures);
+}
+
+static double jain(const double *value, u32 count)
+{
+	double sum = 0, squares = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		sum += value[i];
+		squares += value[i] * value[i];
+	}
+	return sum * sum / (count * squares);
+}
+
+/* A second counts one I/O more: it may be under way when the second ends. */
+static void judge(const struct options *options, const struct mix *mix,
+		  const double *guarantee, struct result *result)
+{
+	double share[TENANTS_MAX];
+
+	result->least = INFINITY;
+	for (u32 i = 0; i < mix->count; i++) {
+		const struct tenant_figures *group = &result->figures.group[i];
+
+		result->worst[i] = INFINITY;
+		share[i] = group->bytes_per_s / guarantee[i];
+		for (u32 s = 0; s < (u32)options->seconds; s++)
+			result->worst[i] = fmin(result->worst[i],
+						(group->second[s] +
+						 mix->tenant[i].bytes) /
+						guarantee[i]);
+		result->least = fmin(result->least, result->worst[i]);
+	}
+	result->jain = jain(share, mix->count);
+}
+
+static double burst_p99(const struct options *options,
+			const struct simdisk_parameters *drive,
+			const struct mix *mix, u64 seed, double part)
+{
+	struct simdisk_parameters slower = *drive;
+
+	slower.variation.turn_ns = 1;
+	slower.variation.turn_speed_ppm = (u32)(part * SIMDISK_PPM);
+	return run_alone(options, &slower, &mix->tenant[0], seed).p99_ns;
+}
+
+/* ---- printing ---- */
+
+static void print_json(const char *drive, const struct mix *mix,
+		       const struct policy *policy, u64 seed, double feasible,
+		       const double *guarantee, const struct result *result)
+{
+	printf("{\"config\": \"%s\", \"device\": \"%s\", \"mix\": \"%s\", \"seed\": %llu, \"total_mb_s\": %.1f, \"feasible_mb_s\": %.1f, \"jain\": %.4f, \"worst_second\": %.3f, ",
+	       policy->name, drive, mix->name, (unsigned long long)seed,
+	       result->figures.bytes_per_s / 1e6, feasible / 1e6, result->jain,
+	       result->least);
+	if (mix->burst)
+		printf("\"p99_of_share\": %.3f, ", result->burst);
+	printf("\"groups\": [");
+	/* Of hundreds, the first of each kind is enough. */
+	for (u32 i = 0; i < mix->count && i < 16; i++)
+		printf("%s{\"name\": \"%s\", \"weight\": %u, \"guarantee_mb_s\": %.2f, \"mb_s\": %.2f, \"worst_second\": %.3f, \"p99_ms\": %.3f}",
+		       i ? ", " : "", mix->tenant[i].name,
+		       mix->tenant[i].weight, guarantee[i] / 1e6,
+		       result->figures.group[i].bytes_per_s / 1e6,
+		       result->worst[i], result->figures.group[i].p99_ns / 1e6);
+	printf("]}\n");
+}
+
+static void print_text(const struct options *options, const char *drive,
+		       const struct mix *mix, const struct policy *policy,
+		       double feasible, const double *guarantee,
+		       const struct result *result)
+{
+	printf("%-8s %-28s %-7s total %7.1f of %7.1f MB/s (%4.0f%%)  worst second %4.0f%%  Jain %.4f",
+	       drive, mix->name, policy->name,
+	       result->figures.bytes_per_s / 1e6, feasible / 1e6,
+	       100 * result->figures.bytes_per_s / feasible,
+	       100 * result->least, result->jain);
+	if (mix->burst)
+		printf("  p99 %.2f of its share's", result->burst);
+	if (policy->policy == TENANTS_FGIO)
+		printf("  depth %u", result->figures.limit);
+	printf("\n");
+	for (u32 i = 0; options->groups && i < mix->count && i < 16; i++)
+		printf("    %-14s weight %3u: guarantee %7.2f, got %7.2f MB/s, worst second %4.0f%%, p50 %.2f p99 %.2f ms\n",
+		       mix->tenant[i].name, mix->tenant[i].weight,
+		       guarantee[i] / 1e6,
+		       result->figures.group[i].bytes_per_s / 1e6,
+		       100 * result->worst[i],
+		       result->figures.group[i].p50_ns / 1e6,
+		       result->figures.group[i].p99_ns / 1e6);
+}
+
+static void run_mix(const struct options *options, const char *name,
+		    const struct mix *mix, u64 seed)
+{
+	static struct result results[POLICIES];
+	struct simdisk_parameters drive = host_parsed(name);
+	double alone[TENANTS_MAX], part[TENANTS_MAX], guarantee[TENANTS_MAX];
+	double feasible = 0, share_p99 = 0;
+
+	alone_rates(options, &drive, mix, seed, alone);
+	parts_of_time(mix, alone, part);
+	for (u32 i = 0; i < mix->count; i++) {
+		guarantee[i] = part[i] * alone[i];
+		feasible += guarantee[i];
+	}
+	if (mix->burst)
+		share_p99 = burst_p99(options, &drive, mix, seed, part[0]);
+	for (u32 i = 0; i < POLICIES; i++) {
+		run_policy(options, &drive, mix, &policies[i], seed,
+			   &results[i]);
+		judge(options, mix, guarantee, &results[i]);
+		results[i].burst =
+			results[i].figures.group[0].p99_ns / share_p99;
+		/* The best that keeps all guarantees. */
+		if (results[i].least >= 0.95)
+			feasible = fmax(feasible,
+					results[i].figures.bytes_per_s);
+	}
+	for (u32 i = 0; i < POLICIES; i++) {
+		if (options->json)
+			print_json(name, mix, &policies[i], seed, feasible,
+				   guarantee, &results[i]);
+		else
+			print_text(options, name, mix, &policies[i], feasible,
+				   guarantee, &results[i]);
+	}
+	fflush(stdout);
+}
+
+/* ---- options ---- */
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: shares [OPTION]... [DRIVE]...\n"
+	      "Mixes of tenants on simulated drives, with fair shares and without.\n\n"
+	      "  --mix TEXT     mixes whose name has this; default: all\n"
+	      "  --seconds S    measured of each run; default: 4\n"
+	      "  --warm-up S    before that; default: 3\n"
+	      "  --seeds N      seeds of each; default: 1\n"
+	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
+	      "  --groups       print what each group got\n"
+	      "  --json         one object a line\n"
+	      "  --help\n\nDefault drives: ssd-article, volume, nvme, hdd. Mixes:\n", out);
+	for (u32 i = 0; i < ARRAY_SIZE(mixes); i++)
+		fprintf(out, "  %s\n", mixes[i].name);
+}
+
+static double number(const char *text, double least, double most)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= least && value <= most)) {
+		fprintf(stderr, "shares: %s: give a value from %g to %g\n",
+			text, least, most);
+		exit(2);
+	}
+	return value;
+}
+
+static void read_options(struct options *options, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "mix", required_argument, NULL, 'm' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ "warm-up", required_argument, NULL, 'w' },
+		{ "seeds", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "groups", no_argument, NULL, 'g' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static const char *const usual[] = { "ssd-article", "volume", "nvme", "hdd" };
+	bool seeded = false;
+	int option;
+
+	*options = (struct options){ .seconds = 4, .warm_up = 3, .seeds = 1 };
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		switch (option) {
+		case 'm':
+			options->mixes = optarg;
+			break;
+		case 't':
+			options->seconds = number(optarg, 1, 60);
+			break;
+		case 'w':
+			options->warm_up = number(optarg, 0.1, 1000);
+			break;
+		case 'n':
+			options->seeds = (u32)number(optarg, 1, 1000);
+			break;
+		case 's':
+			options->seed = (u64)number(optarg, 0, 1e18);
+			seeded = true;
+			break;
+		case 'g':
+			options->groups = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'h':
+			print_usage(stdout);
+			exit(0);
+		default:
+			print_usage(stderr);
+			exit(2);
+		}
+	}
+	for (; optind < argc && options->drives < DRIVES_MAX; optind++)
+		options->drive[options->drives++] = argv[optind];
+	for (u32 i = 0; !options->drives && i < ARRAY_SIZE(usual); i++)
+		options->drive[i] = usual[i];
+	if (!options->drives)
+		options->drives = ARRAY_SIZE(usual);
+	for (u32 i = 0; i < options->drives; i++)
+		host_parsed(options->drive[i]);
+	if (!seeded && !options->json)
+		options->seed = fresh_seed("shares");
+	else if (!seeded)
+		options->seed = 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+
+	read_options(&options, argc, argv);
+	for (u32 i = 0; i < ARRAY_SIZE(mixes); i++)
+		mixes[i].fill(&mixes[i]);
+	for (u32 drive = 0; drive < options.drives; drive++)
+		for (u32 i = 0; i < ARRAY_SIZE(mixes); i++)
+			for (u32 seed = 0; seed < options.seeds; seed++)
+				if (!options.mixes ||
+				    strstr(mixes[i].name, options.mixes))
+					run_mix(&options, options.drive[drive],
+						&mixes[i], options.seed + seed);
+	return 0;
+}

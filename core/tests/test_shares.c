@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Fair shares: properties one by one, then random scripts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../queue.h"
+#include "check.h"
+#include "model_host.h"
+#include "model_shares.h"
+#include "model_tenants.h"
+
+#define MILLISECOND 1000000ULL
+#define SECOND (1000 * MILLISECOND)
+
+#define SCRIPTS 800
+#define SCRIPT_BYTES 1024
+
+static void test_random_scripts_follow_the_model(void **state)
+{
+	uint64_t seed = fresh_seed("shares");
+	static uint8_t script[SCRIPT_BYTES];
+
+	(void)state;
+	for (int i = 0; i < SCRIPTS; i++) {
+		fill_random(&seed, script, sizeof(script));
+		model_shares_play(script, sizeof(script));
+		model_shares_heap_play(script, sizeof(script));
+	}
+}
+
+static void test_weights_flatten(void **state)
+{
+	u32 root = fgio_shares_weight(100);
+
+	(void)state;
+	assert_int_equal(root, 6400);
+	assert_int_equal(fgio_shares_flatten(root, 100, 400), 1600);
+	assert_int_equal(fgio_shares_flatten(root, 300, 400), 4800);
+	assert_int_equal(fgio_shares_flatten(4800, 1, 10000), 1);
+	assert_int_equal(fgio_shares_flatten(
+				 fgio_shares_weight(FGIO_SHARES_WEIGHT_MOST),
+				 FGIO_SHARES_WEIGHT_MOST,
+				 FGIO_SHARES_WEIGHT_MOST),
+			 640000);
+}
+
+/* ---- service costs and the in-flight limit, by themselves ---- */
+
+/* An interval of a full drive with @small and @large random reads. */
+static void full_interval(struct fgio_share_cost *cost, u32 small, u32 large,
+			  u64 *now_ns)
+{
+	while (small--) {
+		fgio_share_cost_sent(cost, 0, 8);
+		*now_ns += 25000;
+	}
+	while (large--) {
+		fgio_share_cost_sent(cost, 0, 512);
+		*now_ns += 500000;
+	}
+	assert_true(fgio_share_cost_is_due(cost, *now_ns));
+	fgio_share_cost_learn(cost, *now_ns);
+	fgio_share_cost_begin(cost, *now_ns);
+}
+
+static void test_costs_are_told_apart_where_mixes_vary(void **state)
+{
+	uint64_t seed = fresh_seed("costs");
+	struct fgio_share_cost cost;
+	u64 now_ns = SECOND;
+
+	(void)state;
+	fgio_share_cost_init(&cost);
+	fgio_share_cost_begin(&cost, now_ns);
+	for (int i = 0; i < 400; i++)
+		full_interval(&cost, 128 + (u32)(next_random(&seed) % 1000),
+			      20 + (u32)(next_random(&seed) % 50), &now_ns);
+	assert_in_range(fgio_share_cost_of(&cost, 0, 8), 21250, 28750);
+	assert_in_range(fgio_share_cost_of(&cost, 0, 512), 425000, 575000);
+}
+
+/* In one proportion alone they cannot be, but their sum is right. */
+static void test_costs_of_one_mix_add_up(void **state)
+{
+	struct fgio_share_cost cost;
+	u64 now_ns = SECOND, sum_ns;
+
+	(void)state;
+	fgio_share_cost_init(&cost);
+	fgio_share_cost_begin(&cost, now_ns);
+	for (int i = 0; i < 100; i++)
+		full_interval(&cost, 100, 50, &now_ns);
+	sum_ns = 100 * fgio_share_cost_of(&cost, 0, 8) +
+		 50 * fgio_share_cost_of(&cost, 0, 512);
+	assert_in_range(sum_ns, 27000000, 28000000);
+}
+
+/* A drive that does @knee requests at a time, and one interval on it. */
+static void limited_interval(struct fgio_share_limit *limit, u32 knee)
+{
+	u32 busy = limit->limit < knee ? limit->limit : knee;
+
+	fgio_share_limit_reached(limit);
+	fgio_share_limit_learn(limit, 10 * MILLISECOND * busy / knee,
+			       10 * MILLISECOND, true);
+}
+
+static void test_limit_is_at_the_knee(void **state)
+{
+	static const u32 knees[] = { 2, 7, 20, 64, 300 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(knees); i++) {
+		struct fgio_share_limit limit;
+
+		fgio_share_limit_init(&limit, false);
+		for (int j = 0; j < 2000; j++)
+			limited_interval(&limit, knees[i]);
+		/* Within a trial's step of it, and never below. */
+		assert_in_range(limit.before, knees[i], 2 * knees[i] + 1);
+	}
+}
+
+/* A device with fewer tags than the limit never holds as many. */
+static void test_limit_beyond_the_tags_is_not_believed(void **state)
+{
+	struct fgio_share_limit limit;
+
+	(void)state;
+	fgio_share_limit_init(&limit, false);
+	for (int i = 0; i < 100; i++)
+		fgio_share_limit_learn(&limit, MILLISECOND * (u64)(10 + i),
+				       10 * MILLISECOND, true);
+	assert_in_range(limit.limit, 1, 2 * FGIO_SHARE_LIMIT_FIRST);
+}
+
+/* ---- groups ---- */
+
+static void test_recharge_moves_what_was_paid(void **state)
+{
+	struct fgio_share_group one, other;
+	struct fgio_request request = { .sectors = 8, .queued_ns = SECOND };
+	struct fgio_request rest = { .sectors = 8, .queued_ns = SECOND };
+	struct fgio_shares shares;
+	struct fgio_queue queue;
+	u64 paid_ns;
+
+	(void)state;
+	fgio_queue_init(&queue, false);
+	fgio_shares_init(&shares, false);
+	fgio_queue_set_shares(&queue, &shares);
+	fgio_share_group_init(&one, fgio_shares_weight(100));
+	fgio_share_group_init(&other, fgio_shares_weight(100));
+	fgio_list_init(&request.link);
+	fgio_list_init(&rest.link);
+	fgio_queue_insert_of(&queue, &rest, &other, false);
+	fgio_queue_insert_of(&queue, &request, &one, false);
+	/* Queued, it leaves one group for the other. */
+	fgio_shares_recharge(&request, &other, SECOND);
+	assert_false(fgio_share_group_is_busy(&one));
+	assert_int_equal(other.queued[FGIO_NONCRITICAL], 2);
+	fgio_shares_recharge(&request, &one, SECOND);
+	assert_non_null(fgio_queue_next(&queue, SECOND, NULL));
+	assert_non_null(fgio_queue_next(&queue, SECOND, NULL));
+	paid_ns = one.counters.charged_ns;
+	assert_true(paid_ns > 0);
+	/* In the drive, the other group pays, once. */
+	fgio_shares_recharge(&request, &other, SECOND);
+	fgio_shares_recharge(&request, &other, SECOND);
+	assert_int_equal(one.counters.charged_ns, 0);
+	assert_int_equal(other.counters.charged_ns, 2 * paid_ns);
+	assert_true(fgio_share_group_is_busy(&one));
+	fgio_queue_left_device(&queue, &request, SECOND + MILLISECOND);
+	assert_false(fgio_share_group_is_busy(&one));
+	fgio_share_group_remove(&one);
+	fgio_queue_left_device(&queue, &rest, SECOND + MILLISECOND);
+	fgio_share_group_remove(&other);
+}
+
+/* ---- on a drive ---- */
+
+static struct tenant tenant(u32 weight, u32 bytes, bool sequential, u32 depth)
+{
+	return (struct tenant){
+		.name = "reader",
+		.weight = weight,
+		.bytes = bytes,
+		.sequential = sequential,
+		.depth = depth,
+		.think_ns = 3000,
+	};
+}
+
+static void run(struct tenants_figures *figures, const char *drive,
+		enum tenants_policy policy, u64 seed,
+		const struct tenant *of, u32 count)
+{
+	struct simdisk_parameters parameters = host_parsed(drive);
+	struct tenants tenants = {
+		.drive = &parameters,
+		.seed = seed,
+		.policy = policy,
+		.count = count,
+		.tenant = of,
+		.begin_ns = 3 * SECOND,
+		.end_ns = 5 * SECOND,
+	};
+
+	tenants_run(&tenants, figures);
+}
+
+static void test_weights_divide_a_drive(void **state)
+{
+	uint64_t seed = fresh_seed("weights");
+	static struct tenants_figures figures;
+	struct tenant of[8];
+	double unit;
+
+	(void)state;
+	for (u32 i = 0; i < 8; i++)
+		of[i] = tenant(i + 1, 4096, false, 256);
+	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 8);
+	assert_true(figures.bytes_per_s > 152e6);
+	unit = figures.bytes_per_s / 36;
+	for (u32 i = 0; i < 8; i++)
+		assert_true(fabs(figures.group[i].bytes_per_s -
+				 unit * (i + 1)) < 0.04 * unit * (i + 1));
+}
+
+/*
+ * The article's first case, which the low limit meets with a tenth of the
+ * drive, and bfq with 90 % of what time slices would give.
+ */
+static void test_guarantee_of_the_article(void **state)
+{
+	uint64_t seed = fresh_seed("article");
+	static struct tenants_figures figures;
+	struct tenant of[5] = {
+		tenant(300, 4096, false, 1),
+		tenant(100, 131072, true, 2),
+	};
+	double slow, quick;
+
+	(void)state;
+	of[2] = of[3] = of[4] = of[1];
+	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[0], 1);
+	slow = figures.bytes_per_s;
+	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	quick = figures.bytes_per_s;
+	/* Without shares the random reader has a quarter of its guarantee. */
+	run(&figures, "ssd-article", TENANTS_OFF, seed, of, 5);
+	assert_true(figures.group[0].bytes_per_s < 0.5 * slow * 3 / 7);
+	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 5);
+	assert_true(figures.group[0].bytes_per_s > 0.95 * slow * 3 / 7);
+	for (u32 i = 1; i < 5; i++)
+		assert_true(figures.group[i].bytes_per_s > 0.95 * quick / 7);
+	/* And the drive is fuller than with time slices. */
+	assert_true(figures.bytes_per_s > 1.3 * (slow * 3 + quick * 4) / 7);
+}
+
+/* A satisfied group does not keep the drive idle. */
+static void test_room_is_lent(void **state)
+{
+	uint64_t seed = fresh_seed("lent");
+	static struct tenants_figures figures;
+	struct tenant of[2] = {
+		tenant(100, 4096, false, 1),
+		tenant(100, 4096, false, 64),
+	};
+	double alone;
+
+	(void)state;
+	of[0].bytes_per_s = 1e6;
+	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	alone = figures.bytes_per_s;
+	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 2);
+	assert_true(figures.group[0].bytes_per_s > 0.95e6);
+	/* 0.89 was measured, and 0.65 where the first is waited for. */
+	assert_true(figures.bytes_per_s > 0.85 * alone);
+}
+
+/* Weights come before classes. */
+static void test_foreground_of_one_group_does_not_starve_others(void **state)
+{
+	uint64_t seed = fresh_seed("starve");
+	static struct tenants_figures figures;
+	struct tenant of[2] = {
+		tenant(100, 4096, false, 64),
+		tenant(100, 4096, false, 64),
+	};
+	double alone;
+
+	(void)state;
+	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	alone = figures.bytes_per_s;
+	of[0].critical = true;
+	run(&figures, "ssd-article", TENANTS_OFF, seed, of, 2);
+	assert_true(figures.group[1].bytes_per_s < 0.2 * alone);
+	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 2);
+	assert_true(fabs(figures.group[1].bytes_per_s -
+			 figures.group[0].bytes_per_s) < 0.05 * alone);
+	/* Measured: 0.9; the depth leaves that much of the drive unused. */
+	assert_true(figures.group[1].bytes_per_s > 0.85 * alone / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_weights_flatten),
+		cmocka_unit_test(test_costs_are_told_apart_where_mixes_vary),
+		cmocka_unit_test(test_costs_of_one_mix_add_up),
+		cmocka_unit_test(test_limit_is_at_the_knee),
+		cmocka_unit_test(test_limit_beyond_the_tags_is_not_believed),
+		cmocka_unit_test(test_recharge_moves_what_was_paid),
+		cmocka_unit_test(test_weights_divide_a_drive),
+		cmocka_unit_test(test_guarantee_of_the_article),
+		cmocka_unit_test(test_room_is_lent),
+		cmocka_unit_test(
+			test_foreground_of_one_group_does_not_starve_others),
+		cmocka_unit_test(test_random_scripts_follow_the_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
