@@ -15,6 +15,7 @@
 #include "base/waker.h"
 #include "block/counters.h"
 #include "block/flush.h"
+#include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/promote.h"
 #include "block/stamp.h"
@@ -96,6 +97,7 @@ static const struct {
 	{ attach_hooks, detach_hooks },
 	{ fgio_trust_init, fgio_trust_exit },
 	{ fgio_watchdog_init, fgio_watchdog_exit },
+	{ fgio_groups_init, fgio_groups_exit },
 	{ fgio_elevator_init, fgio_elevator_exit },
 	{ fgio_device_init, fgio_device_exit },
 };

@@ -18,6 +18,8 @@ BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
+    Batch("shares", ("shares",), append="slub_debug=FPZ"),
+    Batch("weights", ("weights",), cpus=1, counted_clock=True),
     Batch(
         "trouble",
         ("trouble",),

@@ -115,10 +115,10 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	spin_unlock(&fq->lock);
 	/* After those in the device, so that no fewer were dispatched. */
 	counters = fgio_queue_totals(&fq->queue);
-	for (hw = 0; fq->hw && hw < fq->queue.hw_count; hw++)
+	for (hw = 0; fq->all_hw && hw < fq->q->nr_hw_queues; hw++)
 		for (class = 0; class < FGIO_CLASSES; class++)
 			bytes[class] +=
-				READ_ONCE(fq->hw[hw].dispatched_bytes[class]);
+				READ_ONCE(fq->all_hw[hw].dispatched_bytes[class]);
 
 	show_class(file, "critical", FGIO_CRITICAL, &admission, &counters,
 		   in_device[FGIO_CRITICAL], merged[FGIO_CRITICAL],
@@ -136,6 +136,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "drive_priority %llu\n", hardware_priority_sent);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
+	seq_printf(file, "shared %d\n", READ_ONCE(fq->shared));
 	seq_printf(file, "hardware_queues %u\n",
 		   fq->hw ? fq->queue.hw_count : 0);
 }

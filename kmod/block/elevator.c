@@ -20,6 +20,7 @@
 #include "block/admission.h"
 #include "block/drive.h"
 #include "block/elevator.h"
+#include "block/groups.h"
 #include "block/hw_queue.h"
 #include "block/io_target.h"
 #include "block/queues.h"
@@ -301,7 +302,11 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 
 	fgio_elevator_describe(rq);
 	request = &fgio_slot_of(rq)->request;
-	fgio_queue_insert(&fq->queue, request, at_head);
+	if (fq->queue.shares)
+		fgio_queue_insert_of(&fq->queue, request,
+				     fgio_group_of(fq, rq), at_head);
+	else
+		fgio_queue_insert(&fq->queue, request, at_head);
 	make_mergeable(fq, rq, request->class);
 }
 

@@ -14,6 +14,7 @@
 #include "base/setting.h"
 #include "block/counters.h"
 #include "block/elevator.h"
+#include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/queues.h"
 #include "block/tunables.h"
@@ -108,6 +109,7 @@ static struct fgio_tag_set *new_tag_set(struct fgio_queue_data *fq,
 	tag_set->fq = fq;
 	if (fq->hw) {
 		tag_set->hw = &fq->hw[index];
+		tag_set->own_hw = tag_set->hw;
 		tag_set->hw->hctx = hctx;
 	}
 	spin_lock_init(&tag_set->lock);
@@ -204,6 +206,7 @@ static void make_hw(struct fgio_queue_data *fq)
 	}
 	for (index = 0; index < count; index++)
 		init_hw(fq, index);
+	fq->all_hw = fq->hw;
 	fgio_queue_set_hw(&fq->queue, fq->hw_queues, count);
 }
 
@@ -276,6 +279,7 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 	fgio_wbt_disable(q);
 	q->elevator = eq;
 	announce_queue(fq);
+	fgio_groups_add_queue(fq);
 	return 0;
 }
 
@@ -292,6 +296,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 {
 	struct fgio_queue_data *fq = eq->elevator_data;
 
+	fgio_groups_remove_queue(fq);
 	withdraw_queue(fq);
 	hrtimer_cancel(&fq->retry_timer);
 	hrtimer_cancel(&fq->turn_timer);
@@ -302,7 +307,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 	fgio_mark_wbt_unwanted(eq, false);
 	fgio_wbt_enable(fq->q);
 	kvfree(fq->hw_queues);
-	kvfree(fq->hw);
+	kvfree(fq->all_hw);
 	kfree(fq);
 }
 

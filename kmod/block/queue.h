@@ -21,6 +21,7 @@
 #include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "base/scale.h"
 #include "block/io_target.h"
@@ -109,6 +110,7 @@ struct fgio_hw {
  * @fq: queue that it belongs to
  * @hw: the hardware queue that it belongs to; NULL: the device's lock protects
  *	all requests
+ * @own_hw: the same, whether or not hardware queues are used now (share.c)
  * @list: in fgio_queue_data.tag_sets
  * @users: hardware contexts that share the tags
  * @charged: its mark in rq_flags of charged allocations, see FGIO_RQF_CHARGED;
@@ -126,6 +128,7 @@ struct fgio_hw {
 struct fgio_tag_set {
 	struct fgio_queue_data *fq;
 	struct fgio_hw *hw;
+	struct fgio_hw *own_hw;
 	struct list_head list;
 	unsigned int users;
 	req_flags_t charged;
@@ -156,7 +159,13 @@ struct fgio_trip {
  * @list: in the list of all such queues
  * @tag_sets: its tag sets
  * @hw: its hardware queues; NULL: requests are in one queue for all
+ * @all_hw: the same, whether or not they are used now (share.c)
  * @hw_queues: core's view of them
+ * @has_groups: its cgroups are followed (groups.c)
+ * @groups: those that have used it
+ * @groups_closed: no more come
+ * @look: looks at their weights
+ * @shared: whether @shares are on; the worker's of @look
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
  * @let_through: the watchdog tripped, see fgio_lets_through()
@@ -178,13 +187,20 @@ struct fgio_trip {
  * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
+ * @shares: core's view of its groups
  */
 struct fgio_queue_data {
 	struct request_queue *q;
 	struct list_head list;
 	struct list_head tag_sets;
 	struct fgio_hw *hw;
+	struct fgio_hw *all_hw;
 	struct fgio_hw_queue **hw_queues;
+	bool has_groups;
+	struct list_head groups;
+	bool groups_closed;
+	struct delayed_work look;
+	bool shared;
 	struct counters_file *counters;
 	struct fgio_watchdog watchdog;
 	bool let_through;
@@ -205,6 +221,7 @@ struct fgio_queue_data {
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;
+	struct fgio_shares shares;
 };
 
 /*

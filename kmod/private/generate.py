@@ -243,9 +243,11 @@ def names_in_c(names: list[str]) -> str:
 
 INCLUDES = (
     "generated/utsrelease.h",
+    "linux/bio.h",
     "linux/blk-mq.h",
     "linux/blkdev.h",
     "linux/build_bug.h",
+    "linux/cgroup-defs.h",
     "linux/ipc.h",
     "linux/kobject.h",
     "linux/list.h",
@@ -254,6 +256,7 @@ INCLUDES = (
     "linux/stddef.h",
     "linux/sysfs.h",
     "linux/types.h",
+    "linux/u64_stats_sync.h",
 )
 
 

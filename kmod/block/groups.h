@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The groups of core/shares.h: cgroups, of which the block layer knows to which
+ * one each bio belongs. A policy of blk-cgroup keeps a struct for each pair of
+ * cgroup and queue under the elevator.
+ */
+#ifndef FGIO_GROUPS_H
+#define FGIO_GROUPS_H
+
+#include "block/queue.h"
+
+/**
+ * fgio_group_of() - the group to which a request is charged
+ * @fq: its queue
+ * @rq: a request with bios
+ *
+ * Return: NULL for a request of no group. Context: the queue's lock is held;
+ * the group stays as long as the request is not told to core as having left.
+ */
+struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
+				       struct request *rq);
+
+/*
+ * A queue comes under the elevator, or leaves it without requests. Context: as
+ * for init_sched and exit_sched.
+ */
+void fgio_groups_add_queue(struct fgio_queue_data *fq);
+void fgio_groups_remove_queue(struct fgio_queue_data *fq);
+
+/*
+ * The queue is to be shared no longer: core forgets its groups. Context: it has
+ * no request, and gets none; may sleep.
+ */
+void fgio_groups_stop_sharing(struct fgio_queue_data *fq);
+
+/* Return: 0. Without the policy there are no shares, which is logged. */
+int fgio_groups_init(void);
+void fgio_groups_exit(void);
+
+#endif /* FGIO_GROUPS_H */

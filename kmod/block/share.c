@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Turns the fair shares of a queue on and off. With shares, all requests are in
+ * one queue for the device, also where it has several hardware queues: which
+ * group is next is one decision for the whole drive.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/hrtimer.h>
+
+#include "block/groups.h"
+#include "block/queues.h"
+#include "block/share.h"
+#include "compat/compat.h"
+
+/* Time that requests in the drive have to complete. */
+#define DRAIN_MS 1000
+
+static void use_hardware_queues(struct fgio_queue_data *fq, bool use)
+{
+	struct fgio_tag_set *tag_set;
+
+	if (!fq->all_hw)
+		return;
+	WRITE_ONCE(fq->hw, use ? fq->all_hw : NULL);
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		tag_set->hw = use ? tag_set->own_hw : NULL;
+	fgio_queue_set_hw(&fq->queue, use ? fq->hw_queues : NULL,
+			  use ? fq->q->nr_hw_queues : 1);
+	if (use)
+		blk_queue_flag_clear(QUEUE_FLAG_SQ_SCHED, fq->q);
+	else
+		blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, fq->q);
+}
+
+/*
+ * Context: the queue has no request, and dispatches none. Its timers do not
+ * run: only dispatch starts them.
+ */
+static void change(struct fgio_queue_data *fq, bool on)
+{
+	hrtimer_cancel(&fq->retry_timer);
+	hrtimer_cancel(&fq->turn_timer);
+	mutex_lock(&fgio_queues_lock);
+	use_hardware_queues(fq, !on);
+	if (!on)
+		fgio_groups_stop_sharing(fq);
+	else
+		fgio_shares_init(&fq->shares, !blk_queue_nonrot(fq->q));
+	spin_lock(&fq->lock);
+	fgio_queue_set_shares(&fq->queue, on ? &fq->shares : NULL);
+	spin_unlock(&fq->lock);
+	WRITE_ONCE(fq->shared, on);
+	mutex_unlock(&fgio_queues_lock);
+}
+
+void fgio_share_switch(struct fgio_queue_data *fq, bool on)
+{
+	struct request_queue *q = fq->q;
+
+	/* Held while the queue comes under an elevator or leaves it. */
+	if (on == fq->shared || !mutex_trylock(&q->sysfs_lock))
+		return;
+	blk_freeze_queue_start(q);
+	if (blk_mq_freeze_queue_wait_timeout(q, msecs_to_jiffies(DRAIN_MS)) >
+	    0) {
+		blk_mq_quiesce_queue(q);
+		change(fq, on);
+		blk_mq_unquiesce_queue(q);
+	}
+	blk_mq_unfreeze_queue(q);
+	mutex_unlock(&q->sysfs_lock);
+}
