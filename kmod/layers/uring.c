@@ -16,8 +16,6 @@
  *
  * Left out:
  *	rings that another process shares: its workers are not looked for.
- *	reads by callback that a task issued before it became foreground, or
- *		was boosted.
  *	rings that are polled (IORING_SETUP_IOPOLL): their tasks do not sleep,
  *		and direct I/O has its submitter's class.
  */
@@ -44,8 +42,6 @@
 #include "graph/walk.h"
 #include "layers/io.h"
 #include "layers/uring.h"
-#include "who/foreground.h"
-#include "who/presence.h"
 #include "who/uring.h"
 
 /* --- the ring of a call -------------------------------------------------- */
@@ -93,13 +89,13 @@ u64 fgio_uring_of_call(const struct task_struct *task, u32 fd, u32 flags)
 
 /**
  * struct read_set - requests that read, issued last for some of the rings
- * @next: the number of requests so far: place of the next one
+ * @last: place of the last one
  * @requests: their addresses, which are gone or used again by now, or 0
  *
- * Without locks: at worst a request replaces a newer one.
+ * Without locks or atomic operations: at worst a request is forgotten.
  */
 struct read_set {
-	atomic_t next;
+	u32 last;
 	u64 requests[FGIO_URING_READS];
 };
 
@@ -110,27 +106,21 @@ static struct read_set *set_of(u64 ring)
 	return &read_sets[hash_64(ring, FGIO_URING_SET_BITS)];
 }
 
-static noinline void note_read(const struct io_kiocb *request)
-{
-	struct read_set *set = set_of((u64)request->ctx);
-	unsigned int place = atomic_inc_return_relaxed(&set->next);
-
-	WRITE_ONCE(set->requests[place % FGIO_URING_READS], (u64)request);
-}
-
 /*
- * Called for reads of all threads. Workers wait for pages as all tasks do.
- * Context: that of ftrace.
+ * Called for reads of all threads, each a few thousand instructions long. To
+ * find out whether the thread matters would take longer than to note it.
  */
 static void on_read(unsigned long function, unsigned long caller,
 		    struct ftrace_ops *operations, struct ftrace_regs *regs)
 {
-	if (!fgio_waits_matter() ||
-	    (current->flags & PF_IO_WORKER && current->worker_private))
-		return;
-	if (fgio_current_serves_requests() ||
-	    fgio_task_is_boosted((u64)current))
-		note_read((void *)fgio_ftrace_argument(regs, 0));
+	u64 request = fgio_ftrace_argument(regs, 0);
+	struct read_set *set;
+	u32 place;
+
+	set = set_of((u64)((const struct io_kiocb *)request)->ctx);
+	place = (READ_ONCE(set->last) + 1) % FGIO_URING_READS;
+	WRITE_ONCE(set->last, place);
+	WRITE_ONCE(set->requests[place], request);
 }
 
 static struct fgio_hook hooks[] = {

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define RING_ENTRIES 8
-#define RING_POLLER_IDLE_MS 1000
+/* It takes all of a processor until then. */
+#define RING_POLLER_IDLE_MS 10
 #define RING_NEED(condition) ring_need(condition, #condition)
 
 static inline void ring_need(bool condition, const char *what)
@@ -31,7 +32,10 @@ static inline void ring_need(bool condition, const char *what)
 
 struct ring {
 	int file;
-	bool polled;
+	/* Of io_uring_enter(2): the file or its number, and flags. */
+	int entered;
+	unsigned int enter_flags;
+	/* Of each operation. */
 	unsigned char flags;
 	_Atomic unsigned int *submit_tail;
 	unsigned int *submit_mask;
@@ -63,9 +67,10 @@ static inline struct ring *ring_new(bool polled)
 	char *submit, *complete;
 
 	RING_NEED(ring);
-	ring->polled = polled;
+	ring->enter_flags = polled ? IORING_ENTER_SQ_WAKEUP : 0;
 	ring->file = syscall(SYS_io_uring_setup, RING_ENTRIES, &set);
 	RING_NEED(ring->file >= 0);
+	ring->entered = ring->file;
 	submit = ring_map(ring->file, set.sq_off.array + set.sq_entries * 4,
 			  IORING_OFF_SQ_RING);
 	complete = ring_map(ring->file,
@@ -92,12 +97,24 @@ static inline void ring_leave_to_workers(struct ring *ring)
 	ring->flags = IOSQE_ASYNC;
 }
 
+/* The calling thread, and no other, enters the ring by number. */
+static inline void ring_register(struct ring *ring)
+{
+	struct io_uring_rsrc_update number = { .offset = -1U,
+					       .data = ring->file };
+
+	RING_NEED(syscall(SYS_io_uring_register, ring->file,
+			  IORING_REGISTER_RING_FDS, &number, 1) == 1);
+	ring->entered = number.offset;
+	ring->enter_flags |= IORING_ENTER_REGISTERED_RING;
+}
+
 static inline void ring_enter(struct ring *ring, unsigned int submitted,
 			      unsigned int wait)
 {
-	unsigned int flags = (ring->polled ? IORING_ENTER_SQ_WAKEUP : 0) |
+	unsigned int flags = ring->enter_flags |
 			     (wait ? IORING_ENTER_GETEVENTS : 0);
-	int done = syscall(SYS_io_uring_enter, ring->file, submitted, wait,
+	int done = syscall(SYS_io_uring_enter, ring->entered, submitted, wait,
 			   flags, NULL, 0);
 
 	RING_NEED(done == (int)submitted || (done < 0 && errno == EINTR));
