@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -173,6 +174,32 @@ static void sync_other1_by_polled_ring(unsigned int round)
 	ring_do_polled(IORING_OP_FSYNC, other[1], NULL, 0, 0);
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Through a ring that the thread registered, as liburing does. */
+static void sync_other0_with_mutex(unsigned int round)
+{
+	static struct ring *ring;
+
+	if (!ring) {
+		ring = ring_new(false);
+		ring_register(ring);
+	}
+	pthread_mutex_lock(&mutex);
+	change(other[0], round);
+	about_to_wait();
+	ring_submit_and_wait(ring, IORING_OP_FSYNC, other[0], NULL, 0, 0, 1);
+	ring_wait(ring, 1);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void take_mutex(unsigned int round)
+{
+	(void)round;
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
 /* Two inodes of one block: one is being journalled, the other changed. */
 static void sync_neighbour(unsigned int round)
 {
@@ -254,6 +281,9 @@ const struct scenario journal_scenarios[] = {
 		"is locked",
 		"boost,uring", prepare, write_other1_by_ring,
 		.background = { change_uncached, sync_other0 }, .journal = 2),
+	JOURNAL("uring-mutex", "mutex, held across an fsync through io_uring",
+		"boost,uring", prepare, take_mutex,
+		.background = { sync_other0_with_mutex }, .journal = 1),
 	JOURNAL("journalled-buffer",
 		"changing metadata that is being journalled",
 		OFF, prepare_cached, change_neighbour,
