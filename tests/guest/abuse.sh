@@ -148,7 +148,7 @@ check_unload_while_threads_come_and_go() {
 
 no_wait_is_left() { [[ $(abuse state foreground_waiting) -eq 0 ]]; }
 
-some_boost() { [[ $(abuse state boosts) -gt 0 ]]; }
+some_walks() { [[ $(abuse state walks) -gt 50 ]]; }
 
 # The walk looks at workers and requests of io_uring that are gone at any moment.
 check_unload_while_rings_come_and_go() {
@@ -163,8 +163,7 @@ check_unload_while_rings_come_and_go() {
   rings=$!
   for round in 1 2; do
     use fgio
-    wait_for "waiting threads" some_wait
-    wait_for "boosts" some_boost
+    wait_for "walks" some_walks
     use none
     # An open file of a thread that tags itself may hold the module.
     wait_for "the module to go" rmmod fgio
@@ -172,10 +171,10 @@ check_unload_while_rings_come_and_go() {
   done
   kill $rings || fail "the rings ended early"
   wait $rings || true
+  wait_for "the last process to end" umount "$WORK/mount"
   wait_for "threads to end" no_wait_is_left
   expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
   unload_fgio
-  wait_for "the last process to end" umount "$WORK/mount"
   remove_null abuse
 }
 
