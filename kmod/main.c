@@ -34,6 +34,7 @@
 #include "layers/pagecache.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
+#include "layers/uring.h"
 #include "layers/xfs.h"
 #include "who/tag.h"
 #include "who/trust.h"
@@ -51,6 +52,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_sysvsem_layer,
 	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
+	&fgio_uring_layer,
 };
 
 static int init_layers(void)

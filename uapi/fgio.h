@@ -150,7 +150,8 @@ struct fgio_rearm {
 	X(THREAD, 21, "thread", "thread named by hint")			\
 	X(ADMISSION, 22, "admission", "slot of the queue")		\
 	X(DIRTY, 23, "dirty", "dirty limit")				\
-	X(IO, 24, "io", "device I/O")
+	X(IO, 24, "io", "device I/O")					\
+	X(URING, 25, "uring", "request of io_uring")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

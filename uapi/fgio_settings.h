@@ -59,6 +59,11 @@
 		"foreground tasks sync",				\
 		"commits wait unhelped for others that sync the "	\
 		"same log")						\
+	SWITCH(uring,							\
+		"let io_uring's threads act for the threads whose "	\
+		"requests they execute",				\
+		"foreground tasks wait unhelped for requests of "	\
+		"io_uring that other threads execute")			\
 	SWITCH(transitive,						\
 		"follow chains of waits beyond the first step",		\
 		"only the first task of a chain of waits is boosted")	\

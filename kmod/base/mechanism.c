@@ -16,6 +16,7 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_PAGECACHE] = "pagecache",
 	[FGIO_MECHANISM_BLAME] = "blame",
 	[FGIO_MECHANISM_COMMITS] = "commits",
+	[FGIO_MECHANISM_URING] = "uring",
 };
 
 /* A mechanism without a parameter of its own that is not here is off. */
@@ -27,6 +28,7 @@ static bool mechanisms[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_PAGECACHE] = FGIO_DEFAULT_pagecache,
 	[FGIO_MECHANISM_BLAME] = true,
 	[FGIO_MECHANISM_COMMITS] = FGIO_DEFAULT_commits,
+	[FGIO_MECHANISM_URING] = FGIO_DEFAULT_uring,
 };
 
 /* NULL while the parameters of the module's command line are set. */
@@ -77,6 +79,7 @@ MECHANISM_PARAM(journal, FGIO_MECHANISM_JOURNAL);
 MECHANISM_PARAM(io, FGIO_MECHANISM_IO);
 MECHANISM_PARAM(user, FGIO_MECHANISM_USER);
 MECHANISM_PARAM(commits, FGIO_MECHANISM_COMMITS);
+MECHANISM_PARAM(uring, FGIO_MECHANISM_URING);
 MECHANISM_PARAM(pagecache, FGIO_MECHANISM_PAGECACHE);
 
 void fgio_mechanism_init(void (*changed)(void))

@@ -5,7 +5,7 @@
  * what happens when it is full.
  *
  * Allocated when the module is loaded: 5.1 MiB, of which 3.4 are waits. Of the
- * module's own data they are 42 KiB.
+ * module's own data they are 110 KiB.
  *
  * Elsewhere: places within one bucket, which are searched one by one
  * (core/inherit.h, core/history.h); what the bits of a word allow
@@ -93,6 +93,20 @@
  * threads wait for them. Full: the scan made longest ago is made again.
  */
 #define FGIO_HOLDER_SCANS 4
+
+/*
+ * layers/uring.c: reads that were issued through io_uring last, in sets by
+ * ring. 264 bytes for each set, 66 KiB. Full set: the oldest read is forgotten;
+ * the page that it waits for is not promoted.
+ */
+#define FGIO_URING_SET_BITS FGIO_SCALE_SHARE_BITS(6)
+#define FGIO_URING_READS 32
+
+/*
+ * layers/uring.c: workers of one process that execute requests. 24 bytes each,
+ * 1.5 KiB. Full: those beyond are boosted when others have become idle.
+ */
+#define FGIO_URING_WORKERS FGIO_SCALE_SHARE(8)
 
 /* --- blame --------------------------------------------------------------- */
 

@@ -195,6 +195,17 @@ static inline bool fgio_is_compat_futex(int number)
 #endif
 }
 
+/* The io_uring of a task, whose memory it is; NULL: none. */
+static inline const struct io_uring_task *
+fgio_uring_of_task(const struct task_struct *task)
+{
+#ifdef CONFIG_IO_URING
+	return READ_ONCE(task->io_uring);
+#else
+	return NULL;
+#endif
+}
+
 /* An argument of a function, from the registers that ftrace saves. */
 static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 						 unsigned int number)

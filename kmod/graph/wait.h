@@ -84,8 +84,8 @@ bool fgio_wait_is_on(u64 task, u32 seq);
 void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
- * The current task, a foreground task, begins to sleep in futex(2) or semop(2);
- * the sleep ends when the scheduler runs it again. Context: the scheduler's,
+ * The current task, a foreground task, begins to sleep in futex(2), semop(2) or
+ * io_uring_enter(2); the sleep ends when the scheduler runs it again. Context: the scheduler's,
  * with the run queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sleeps in futex(2) and semop(2): the sleeping tasks and their objects.
+ * Sleeps in futex(2), semop(2) and io_uring_enter(2): the sleeping tasks and
+ * their objects.
  *
  * Whole pools of threads idle there, and programs switch between threads there
  * all the time. So nothing is recorded for tasks that are not foreground, and
@@ -23,6 +24,7 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 #include <uapi/linux/futex.h>
+#include <uapi/linux/io_uring.h>
 
 #include "base/foreign.h"
 #include "base/hook.h"
@@ -31,6 +33,7 @@
 #include "layers/futex.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
+#include "layers/uring.h"
 #include "who/foreground.h"
 #include "who/presence.h"
 
@@ -48,11 +51,13 @@ struct sleep {
 
 /**
  * struct call - a system call that a task may sleep in
+ * @task: the task: current, or lives under RCU
  * @mm: the task's
  * @arguments: as they were at entry
  * @is_compat: the call is of a 32-bit process
  */
 struct call {
+	const struct task_struct *task;
 	const struct mm_struct *mm;
 	unsigned long arguments[6];
 	bool is_compat;
@@ -151,6 +156,19 @@ static bool read_semop(const struct call *call, struct sleep *sleep)
 	return true;
 }
 
+/* io_uring_enter(fd, to_submit, min_complete, flags, ...) */
+static bool read_ring(const struct call *call, struct sleep *sleep)
+{
+	u32 flags = call->arguments[3];
+
+	if (!(flags & IORING_ENTER_GETEVENTS))
+		return false;
+	sleep->kind = FGIO_WAIT_URING;
+	sleep->object = fgio_uring_of_call(call->task, call->arguments[0],
+					   flags);
+	return sleep->object;
+}
+
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
 /* Return: the reader of this system call; NULL when it has none. */
@@ -167,6 +185,8 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_futex_wait:
 		return read_futex_wait;
 #endif
+	case __NR_io_uring_enter:
+		return read_ring;
 	case __NR_semop:
 	case __NR_semtimedop:
 		return read_semop;
@@ -186,6 +206,7 @@ static bool read_call(struct task_struct *task, struct pt_regs *registers,
 		      struct sleep *sleep)
 {
 	struct call call = {
+		.task = task,
 		.mm = READ_ONCE(task->mm),
 		.is_compat = fgio_is_compat_call(task),
 	};

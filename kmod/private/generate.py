@@ -231,6 +231,16 @@ def constants(kernel: Btf, expected: dict, macros: set[str]) -> list[str]:
     return lines
 
 
+def offsets(kernel: Btf, expected: dict) -> list[str]:
+    """The offsets in bytes of members of private structs that this kernel has."""
+    lines = []
+    for macro, path in expected["offsets"].items():
+        member = kernel.member(*path.split("."))
+        if member:
+            lines.append(f"#define {macro} {member[1] // 8} /* {path} */")
+    return lines
+
+
 def forward_declarations(lines: list[str]) -> list[str]:
     tags = set(re.findall(r"\b(?:struct|union) \w+", "\n".join(lines)))
     return [f"{tag};" for tag in sorted(tags)]
@@ -297,6 +307,7 @@ def render(
         [f"#define {macro} 1" for macro in sorted(macros)],
         ["#define FGIO_CHANGED_FUNCTIONS " + names_in_c(changed_functions(kernel, expected))],
         constants(kernel, expected, macros),
+        offsets(kernel, expected),
         forward_declarations(types + functions),
         types[:-1],
         size_assertions(kernel, expected["types"]["same_size"]),

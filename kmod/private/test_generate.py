@@ -39,6 +39,23 @@ MACROS = {
     },
 }
 
+# By hand from io_uring/io-wq.c and sqpoll.c, for x86-64 as Debian configures it.
+OFFSETS = {
+    "6.12": {
+        "FGIO_IO_WORKER_WORK": 64,
+        "FGIO_IO_WORKER_WQ": 56,
+        "FGIO_IO_WQ_TASK": 96,
+        "FGIO_IO_SQ_DATA_THREAD": 64,
+    },
+    "6.1": {
+        "FGIO_IO_WORKER_WORK": 56,
+        "FGIO_IO_WORKER_WQE": 48,
+        "FGIO_IO_WQE_WQ": 176,
+        "FGIO_IO_WQ_TASK": 96,
+        "FGIO_IO_SQ_DATA_THREAD": 56,
+    },
+}
+
 
 def kdir_of(version: str) -> Path:
     kdir = CACHE / version / "build"
@@ -98,6 +115,12 @@ def operation(kernel: Btf, name: str) -> dict:
 
 def test_macros_of_each_kernel(kernel: Btf, version: str, kdir: Path) -> None:
     assert generate.check(kernel, EXPECTED, kdir / "Module.symvers") == MACROS[version]
+
+
+def test_offsets_of_each_kernel(kernel: Btf, version: str) -> None:
+    """A member that a kernel lacks has no macro."""
+    found = {line.split()[1]: int(line.split()[2]) for line in generate.offsets(kernel, EXPECTED)}
+    assert found == OFFSETS[version]
 
 
 def test_release_is_the_one_that_modules_see(kdir: Path, version: str) -> None:

@@ -10,8 +10,9 @@
  * itself until its system call has returned.
  *
  * The registers of the system call give its number and its file, so nothing is
- * recorded per task, and nothing has to be undone. Files are recorded by the
- * address of their address_space, which is never followed.
+ * recorded per task, and nothing has to be undone. A worker of io_uring has no
+ * system call: its request gives both. Files are recorded by the address of
+ * their address_space, which is never followed.
  */
 #include <linux/compat.h>
 #include <linux/fdtable.h>
@@ -31,6 +32,7 @@
 #include "compat/compat.h"
 #include "who/commit.h"
 #include "who/presence.h"
+#include "who/uring.h"
 
 /* Keeps these wakers apart from those of waits for the same address. */
 #define SYNCED 1ULL
@@ -87,6 +89,8 @@ static u64 mapping_of_call(void)
 	unsigned long arguments[6];
 	struct pt_regs *call;
 
+	if (current->flags & PF_IO_WORKER)
+		return fgio_uring_file_of_current();
 	if (!has_system_call())
 		return 0;
 	call = task_pt_regs(current);

@@ -11,6 +11,7 @@
 
 #include "core/class.h"
 #include "core/trust.h"
+#include "who/uring.h"
 
 struct fgio_thread_flags;
 
@@ -35,8 +36,11 @@ static inline enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 				  FGIO_THREAD_UNTAGGED;
 }
 
+/* A thread of io_uring has the tag of the thread that it acts for. */
 static inline enum fgio_thread_tag fgio_tag_of_current(void)
 {
+	if (unlikely(current->flags & PF_IO_WORKER) && fgio_tag_count())
+		return fgio_uring_tag_of(current);
 	return fgio_tag_of(current);
 }
 

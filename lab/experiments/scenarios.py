@@ -33,7 +33,7 @@ SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
-ALL += ("pagecache", "commits", "boost")
+ALL += ("pagecache", "commits", "uring", "boost")
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
@@ -138,7 +138,8 @@ def program() -> Path:
     """Builds the program in tests/scenarios/, which runs here and in guests."""
     target = paths.BUILD / "tests" / "scenarios"
     sources = sorted(SOURCES.glob("*.c"))
-    newest = max(file.stat().st_mtime for file in (*sources, *SOURCES.glob("*.h")))
+    headers = (*SOURCES.glob("*.h"), paths.LAB / "guest" / "ring.h")
+    newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if target.is_file() and target.stat().st_mtime > newest:
         return target
     command = ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-static", "-pthread"]

@@ -13,7 +13,7 @@ from lab.configurations import Configuration
 from lab.experiments.base import compile_program, extra_modules, fgio_command
 from lab.experiments.counted import Count, CountedExperiment
 
-MODES = ("pingpong", "mutex", "inode", "files")
+MODES = ("pingpong", "mutex", "inode", "files", "ring", "worker")
 # Foreground threads: none (module absent or loaded), a bystander, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
@@ -43,10 +43,10 @@ $PAYLOAD/bin/contend {mode} {seconds} {word} >{mode}-{condition} || stop "conten
 
 
 class WaitCost(CountedExperiment):
-    """Futexes, kernel locks and buffers of XFS, with and without foreground tasks."""
+    """Futexes, kernel locks, buffers of XFS and io_uring, with and without foreground tasks."""
 
     name = "wait-cost"
-    description = "lock-heavy and futex-heavy programs: instructions per round"
+    description = "lock-heavy, futex-heavy and io_uring-heavy programs: instructions per round"
     device = "volume"
     configurations = tuple(CONDITIONS)
     duration_s = 12

@@ -2,7 +2,7 @@
 /*
  * Nothing but waiting for each other: how many rounds in a time?
  *
- *	contend pingpong|mutex|inode|files SECONDS [foreground]
+ *	contend pingpong|mutex|inode|files|ring|worker SECONDS [foreground]
  *
  * pingpong	two threads hand a POSIX semaphore to and fro: a futex wait and
  *		a wake each round
@@ -12,6 +12,9 @@
  *		lock is the kernel's rw_semaphore
  * files	four threads each make and remove a file of their own in /files: on
  *		XFS, locks of its buffers that are mostly free
+ * ring		four threads each read a page of /files/read that is in the
+ *		cache, through a ring of their own
+ * worker	the same, executed by a worker of io_uring that has to wake up
  *
  * Prints "ROUNDS NANOSECONDS". With `foreground`, the threads are foreground
  * tasks.
@@ -31,9 +34,11 @@
 #include <unistd.h>
 
 #include "lab/guest/program.h"
+#include "lab/guest/ring.h"
 
 #define THREADS 4
 #define BYTES 65536
+#define PAGE 4096
 
 static atomic_bool over;
 static atomic_ulong rounds;
@@ -118,6 +123,35 @@ static void *make_file(void *unused)
 	return unused;
 }
 
+static int page_file;
+static bool by_worker;
+
+static void open_page(void)
+{
+	static const char bytes[PAGE];
+
+	page_file = open("/files/read", O_RDWR | O_CREAT, 0600);
+	if (page_file < 0 || pwrite(page_file, bytes, PAGE, 0) != PAGE)
+		stop("/files/read");
+}
+
+static void *read_page(void *unused)
+{
+	struct ring *ring = ring_new(false);
+	char bytes[PAGE];
+
+	tag_thread();
+	if (by_worker)
+		ring_leave_to_workers(ring);
+	while (!over) {
+		ring_submit_and_wait(ring, IORING_OP_READ, page_file, bytes,
+				     PAGE, 0, 1);
+		ring_wait(ring, 1);
+		rounds++;
+	}
+	return unused;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -147,6 +181,14 @@ static void measure(void *(*const run[])(void *), unsigned int count,
 		pthread_join(threads[i], NULL);
 }
 
+static void measure_reads(void *(*const run[])(void *), bool worker,
+			  unsigned int seconds)
+{
+	by_worker = worker;
+	open_page();
+	measure(run, THREADS, seconds);
+}
+
 int main(int count, char **arguments)
 {
 	static void *(*const pingpong[])(void *) = { echo, call };
@@ -156,6 +198,8 @@ int main(int count, char **arguments)
 						  write_file, write_file };
 	static void *(*const makes[])(void *) = { make_file, make_file,
 						  make_file, make_file };
+	static void *(*const reads[])(void *) = { read_page, read_page,
+						  read_page, read_page };
 	const char *mode = count > 2 ? arguments[1] : "";
 	unsigned int seconds = count > 2 ? atoi(arguments[2]) : 0;
 
@@ -173,8 +217,10 @@ int main(int count, char **arguments)
 		measure(files, THREADS, seconds);
 	else if (!strcmp(mode, "files"))
 		measure(makes, THREADS, seconds);
+	else if (!strcmp(mode, "ring") || !strcmp(mode, "worker"))
+		measure_reads(reads, !strcmp(mode, "worker"), seconds);
 	else
 		return fprintf(stderr,
-			       "contend pingpong|mutex|inode|files SECONDS [foreground]\n"), 2;
+			       "contend pingpong|mutex|inode|files|ring|worker SECONDS [foreground]\n"), 2;
 	return 0;
 }

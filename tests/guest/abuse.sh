@@ -146,6 +146,38 @@ check_unload_while_threads_come_and_go() {
   remove_null abuse
 }
 
+no_wait_is_left() { [[ $(abuse state foreground_waiting) -eq 0 ]]; }
+
+some_walks() { [[ $(abuse state walks) -gt 50 ]]; }
+
+# The walk looks at workers and requests of io_uring that are gone at any moment.
+check_unload_while_rings_come_and_go() {
+  local rings round
+  make_null abuse size=128
+  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+  dd if=/dev/zero of="$WORK/mount/file" bs=1M count=2 status=none conv=fsync
+  load_fgio
+  rings mortal "$WORK/mount/file" &
+  rings=$!
+  for round in 1 2; do
+    use fgio
+    wait_for "walks" some_walks
+    use none
+    # An open file of a thread that tags itself may hold the module.
+    wait_for "the module to go" rmmod fgio
+    load_fgio
+  done
+  kill $rings || fail "the rings ended early"
+  wait $rings || true
+  wait_for "the last process to end" umount "$WORK/mount"
+  wait_for "threads to end" no_wait_is_left
+  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
+  unload_fgio
+  remove_null abuse
+}
+
 # Of two waits of one call, the first may find no room, and the second one a place that became free.
 check_waits_without_room_leave_none() {
   load_fgio waits_max=512

@@ -108,6 +108,28 @@ check_buffered_writes_belong_to_the_syncing_task() {
   done_with
 }
 
+expect_half_critical() { # HOW: 16 requests of a foreground thread, and 16 of another one
+  count_classes rings "$1" "/dev/$DISK"
+  expect "critical requests, $1" "$CRITICAL" -eq 16
+  expect "others, $1" "$NONCRITICAL" -eq 16
+}
+
+check_threads_of_io_uring_act_for_the_submitter() {
+  local how
+  prepare
+  for how in beside after polled named; do
+    expect_half_critical $how
+  done
+  # The controls.
+  parameter uring N
+  for how in beside after polled; do
+    expect_noncritical rings $how "/dev/$DISK"
+  done
+  expect_half_critical named
+  parameter uring Y
+  done_with
+}
+
 # Sets HINTED to the number of requests that went to the driver with this priority, as the trace
 # spells it.
 count_issued_as() { # WORDS COMMAND...

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lab/guest/ring.h"
 #include "scenario.h"
 
 #define PAGES 1024
@@ -128,6 +129,51 @@ static void touch_page(unsigned int round)
 	(void)mapped[(page_of(round) + 1) * BLOCK];
 }
 
+/* ---- through io_uring ---- */
+
+static struct ring *common;
+
+static void prepare_common(void)
+{
+	prepare_uncached();
+	common = ring_new(false);
+}
+
+static void read_page_by_ring(unsigned int round)
+{
+	off_t place = (off_t)(page_of(round) + 1) * BLOCK;
+
+	ring_do(IORING_OP_READ, file, buffer(BLOCK), BLOCK, place);
+}
+
+static void write_first_page_by_ring(unsigned int round)
+{
+	(void)round;
+	ring_do(IORING_OP_WRITE, file, buffer(BLOCK), 100, 0);
+}
+
+/* Does not wait for it: a worker reads the page with the file's lock held. */
+static void write_partly_by_common_ring(unsigned int round)
+{
+	ring_submit(common, IORING_OP_WRITE, file, buffer(BLOCK), 100,
+		    (off_t)page_of(round) * BLOCK);
+}
+
+/* Writes to one file are executed one by one. */
+static void write_first_page_by_common_ring(unsigned int round)
+{
+	(void)round;
+	ring_submit(common, IORING_OP_WRITE, file, buffer(BLOCK), 100, 0);
+	ring_wait(common, 2);
+}
+
+/* The thread that polls the ring submits the write. */
+static void write_disk_by_polled_ring(unsigned int round)
+{
+	ring_do_polled(IORING_OP_WRITE, disk(), buffer(BLOCK), BLOCK,
+		       own_place(round));
+}
+
 #define SCENARIO(_group, _name, _title, _off, _prepare, _background,           \
 		 _foreground)                                                  \
 	{                                                                      \
@@ -159,6 +205,22 @@ const struct scenario file_scenarios[] = {
 		      "boost,io", prepare_uncached, read_ahead, read_page),
 	SCENARIO("file", "fault", "page fault on a page that readahead holds",
 		      "boost,io", prepare_mapping, read_ahead, touch_page),
+	SCENARIO("file", "uring-read",
+		 "io_uring: reading a page that readahead holds",
+		 "boost,uring", prepare_uncached, read_ahead,
+		 read_page_by_ring),
+	SCENARIO("file", "uring-write",
+		 "io_uring: write, inode lock held by a direct append",
+		 "boost,uring", prepare_file, append_directly,
+		 write_first_page_by_ring),
+	SCENARIO("file", "uring-write-behind",
+		 "io_uring: write behind that of another thread, which has to "
+		 "read, on one ring",
+		 "boost,uring", prepare_common, write_partly_by_common_ring,
+		 write_first_page_by_common_ring),
+	SCENARIO("file", "uring-polled",
+		 "io_uring: direct write that the ring's thread submits",
+		 "boost,uring", prepare_file, NULL, write_disk_by_polled_ring),
 	SCENARIO("dm", "dm-rewrite",
 		 "rewriting a page under writeback, on dm-linear", "boost,io",
 		 prepare_file, write_back_page, rewrite_page),
@@ -174,5 +236,13 @@ const struct scenario file_scenarios[] = {
 	SCENARIO("xfs", "xfs-readahead",
 		 "XFS: reading a page that readahead holds", "boost,io",
 		 prepare_uncached, read_ahead, read_page),
+	SCENARIO("xfs", "xfs-uring-read",
+		 "XFS, io_uring: reading a page that readahead holds",
+		 "boost,uring", prepare_uncached, read_ahead,
+		 read_page_by_ring),
+	SCENARIO("xfs", "xfs-uring-write",
+		 "XFS, io_uring: write, inode lock held by a direct read",
+		 "boost,uring", prepare_uncached, read_directly,
+		 write_first_page_by_ring),
 	{ 0 },
 };

@@ -4,12 +4,14 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lab/guest/ring.h"
 #include "scenario.h"
 
 #define OFF "boost,journal"
@@ -134,6 +136,12 @@ static void write_other1(unsigned int round)
 	write_block(other[1], 0, 100);
 }
 
+static void write_other1_by_ring(unsigned int round)
+{
+	(void)round;
+	ring_do(IORING_OP_WRITE, other[1], buffer(BLOCK), 100, 0);
+}
+
 /* New blocks: the transaction that gives them to the file awaits their data. */
 static void append(unsigned int round)
 {
@@ -152,6 +160,44 @@ static void write_and_sync(unsigned int round)
 	write_block(other[1], 0, BLOCK);
 	change_other1(round);
 	NEED(!fsync(other[1]));
+}
+
+static void sync_other1_by_ring(unsigned int round)
+{
+	change_other1(round);
+	ring_do(IORING_OP_FSYNC, other[1], NULL, 0, 0);
+}
+
+static void sync_other1_by_polled_ring(unsigned int round)
+{
+	change_other1(round);
+	ring_do_polled(IORING_OP_FSYNC, other[1], NULL, 0, 0);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Through a ring that the thread registered, as liburing does. */
+static void sync_other0_with_mutex(unsigned int round)
+{
+	static struct ring *ring;
+
+	if (!ring) {
+		ring = ring_new(false);
+		ring_register(ring);
+	}
+	pthread_mutex_lock(&mutex);
+	change(other[0], round);
+	about_to_wait();
+	ring_submit_and_wait(ring, IORING_OP_FSYNC, other[0], NULL, 0, 0, 1);
+	ring_wait(ring, 1);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void take_mutex(unsigned int round)
+{
+	(void)round;
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
 }
 
 /* Two inodes of one block: one is being journalled, the other changed. */
@@ -222,6 +268,22 @@ const struct scenario journal_scenarios[] = {
 	JOURNAL("other-commit", "fsync, while the journal commits for others",
 		OFF, prepare, sync_other1, .background = { sync_other0 },
 		.journal = 1),
+	JOURNAL("uring-fsync",
+		"io_uring: fsync, while the journal commits for others",
+		"boost,uring", prepare, sync_other1_by_ring,
+		.background = { sync_other0 }, .journal = 1),
+	JOURNAL("uring-polled-fsync",
+		"io_uring, polled: fsync, while the journal commits for others",
+		"boost,uring", prepare, sync_other1_by_polled_ring,
+		.background = { sync_other0 }, .journal = 1),
+	JOURNAL("uring-locked-transaction",
+		"io_uring: write that begins a handle, while the transaction "
+		"is locked",
+		"boost,uring", prepare, write_other1_by_ring,
+		.background = { change_uncached, sync_other0 }, .journal = 2),
+	JOURNAL("uring-mutex", "mutex, held across an fsync through io_uring",
+		"boost,uring", prepare, take_mutex,
+		.background = { sync_other0_with_mutex }, .journal = 1),
 	JOURNAL("journalled-buffer",
 		"changing metadata that is being journalled",
 		OFF, prepare_cached, change_neighbour,

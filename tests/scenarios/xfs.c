@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lab/guest/ring.h"
 #include "scenario.h"
 
 #define OFF "boost,journal"
@@ -38,6 +39,12 @@ static void sync_file0(unsigned int round)
 static void sync_file1(unsigned int round)
 {
 	change_and_sync(file[1], round);
+}
+
+static void sync_file1_by_ring(unsigned int round)
+{
+	NEED(!fchmod(file[1], round % 2 ? 0600 : 0640));
+	ring_do(IORING_OP_FSYNC, file[1], NULL, 0, 0);
 }
 
 static void name_inode(char name[32], unsigned int number)
@@ -107,6 +114,13 @@ static void look_at_second(unsigned int round)
 const struct scenario xfs_scenarios[] = {
 	XFS("xfs-log", "XFS: fsync, while the log is written for others",
 	    prepare, sync_file0, sync_file1),
+	{
+		.name = "xfs-uring-fsync", .group = "xfs",
+		.title = "XFS, io_uring: fsync, while the log is written for "
+			 "others",
+		.off = "boost,uring", .rounds = 5, .prepare = prepare,
+		.background = { sync_file0 }, .foreground = sync_file1_by_ring,
+	},
 	XFS("xfs-buffer", "XFS: looking at an inode whose neighbour is read",
 	    prepare_inodes, look_at_first, look_at_second),
 	{ 0 },

@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
 /// Caveats for readers of waits: waits not seen, waits not acted upon.
 pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     /// The switches without which some waits are not seen.
-    const SEEING: [&str; 5] = ["locks", "journal", "io", "user", "pagecache"];
+    const SEEING: [&str; 6] = ["locks", "journal", "io", "user", "uring", "pagecache"];
     let is_off = |name: &str| setting::is_on(root, name) == Some(false);
     let mut notes = Vec::new();
     if is_off("boost") {

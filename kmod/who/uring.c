@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The threads that io_uring's threads act for (io_uring/io-wq.c, sqpoll.c).
+ *
+ * A worker holds its pool (io_wq), and the pool the thread whose requests it
+ * executes: that thread ends after all of its workers. So nothing is recorded
+ * when a worker begins and ends a request, and nothing can be missed: whether
+ * the worker counts as foreground is asked when it waits or submits I/O. Between
+ * two requests it does neither.
+ *
+ * A thread that polls a submission queue keeps no pointer to the thread that
+ * set the queue up. Its name has the id of that thread.
+ */
+#include <linux/io_uring_types.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/io_uring.h>
+
+#include "base/foreign.h"
+#include "base/identity.h"
+#include "base/mechanism.h"
+#include "compat/compat.h"
+#include "who/tag.h"
+#include "who/uring.h"
+
+#define POLLER_PREFIX "iou-sqp-"
+
+static bool is_uring_thread(const struct task_struct *thread)
+{
+	return READ_ONCE(thread->flags) & PF_IO_WORKER;
+}
+
+/* NULL for a worker that exits, and for threads that are no workers. */
+static const void *worker_of(const struct task_struct *thread)
+{
+	return is_uring_thread(thread) ? READ_ONCE(thread->worker_private) :
+					 NULL;
+}
+
+static u64 member(u64 object, size_t offset)
+{
+	return object ? fgio_peek_word((const void *)(object + offset)) : 0;
+}
+
+/* Return: the thread of the worker's pool. It exists while the worker does. */
+static const struct task_struct *owner_of_worker(const void *worker)
+{
+	u64 pool = 0, thread = 0;
+
+#if defined(FGIO_IO_WORKER_WQ)
+	pool = member((u64)worker, FGIO_IO_WORKER_WQ);
+#elif defined(FGIO_IO_WORKER_WQE) && defined(FGIO_IO_WQE_WQ)
+	pool = member(member((u64)worker, FGIO_IO_WORKER_WQE), FGIO_IO_WQE_WQ);
+#endif
+#ifdef FGIO_IO_WQ_TASK
+	thread = member(pool, FGIO_IO_WQ_TASK);
+#endif
+	return (const struct task_struct *)thread;
+}
+
+/*
+ * The name may have been changed by a thread of the same process, so it must
+ * lead to a thread of that process. Context: RCU.
+ */
+static struct task_struct *owner_of_poller(const struct task_struct *poller)
+{
+	char name[TASK_COMM_LEN];
+	struct task_struct *task;
+	pid_t tid;
+
+	memcpy(name, poller->comm, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	if (!str_has_prefix(name, POLLER_PREFIX) ||
+	    kstrtoint(name + strlen(POLLER_PREFIX), 10, &tid))
+		return NULL;
+	task = fgio_thread_of(tid);
+	return task && same_thread_group(task, (struct task_struct *)poller) ?
+		       task : NULL;
+}
+
+/*
+ * Workers of a poller act for that poller's owner. Only the address of the
+ * owner of a worker is used, unless the kernel's table of threads leads back to
+ * it. Context: RCU.
+ */
+static struct task_struct *owner_of(const struct task_struct *thread)
+{
+	const void *worker = worker_of(thread);
+	const struct task_struct *owner;
+
+	if (!worker)
+		return owner_of_poller(thread);
+	owner = fgio_task_at((u64)owner_of_worker(worker));
+	if (owner && is_uring_thread(owner))
+		return owner_of_poller(owner);
+	return (struct task_struct *)owner;
+}
+
+enum fgio_thread_tag fgio_uring_tag_of(struct task_struct *thread)
+{
+	struct task_struct *owner = NULL;
+	enum fgio_thread_tag tag;
+
+	rcu_read_lock();
+	if (fgio_mechanism_on(FGIO_MECHANISM_URING))
+		owner = owner_of(thread);
+	tag = fgio_tag_of(owner ? owner : thread);
+	rcu_read_unlock();
+	return tag;
+}
+
+u64 fgio_uring_request_of(const struct task_struct *thread)
+{
+	u64 work = 0;
+
+#ifdef FGIO_IO_WORKER_WORK
+	work = member((u64)worker_of(thread), FGIO_IO_WORKER_WORK);
+#endif
+	return work ? work - offsetof(struct io_kiocb, work) : 0;
+}
+
+u64 fgio_uring_ring_of(u64 request)
+{
+	return member(request, offsetof(struct io_kiocb, ctx));
+}
+
+static bool writes_or_syncs(u64 request)
+{
+	const struct io_kiocb *req = (const struct io_kiocb *)request;
+	u8 opcode;
+
+	if (!request || get_kernel_nofault(opcode, &req->opcode))
+		return false;
+	return opcode == IORING_OP_FSYNC || opcode == IORING_OP_WRITE ||
+	       opcode == IORING_OP_WRITEV || opcode == IORING_OP_WRITE_FIXED;
+}
+
+u64 fgio_uring_file_of_current(void)
+{
+	u64 request = fgio_uring_request_of(current);
+
+	if (!fgio_mechanism_on(FGIO_MECHANISM_URING) ||
+	    !writes_or_syncs(request))
+		return 0;
+	return member(member(request, offsetof(struct io_kiocb, file)),
+		      offsetof(struct file, f_mapping));
+}
