@@ -102,6 +102,40 @@ check_all_queues_run_after_another_elevator() {
   remove_null after
 }
 
+# The bug keeps the requests of one hardware queue, and the others go on.
+check_watchdog_sees_one_hardware_queue_among_others() {
+  local fio before
+  load_fgio watchdog_ms=1000
+  make_null watched size=64 irqmode=2 completion_nsec=1000000 submit_queues=4
+  use fgio
+  expect "CPU of hardware queue 2" "$(cat "/sys/block/$DISK/mq/2/cpu_list")" -eq 2
+  fio --filename="/dev/$DISK" --direct=1 --bs=4k --time_based --runtime=100 --ioengine=libaio \
+    --name=reader --rw=randread --iodepth=1 --prioclass=1 --cpus_allowed=0 \
+    --name=writer --rw=randwrite --iodepth=8 --numjobs=3 --cpus_allowed=0,1,3 \
+    --cpus_allowed_policy=split --output="$WORK/fio.out" &
+  fio=$!
+  wait_for "critical I/O" some_critical_completed
+  # The control: without the bug, all of them move.
+  before=$SECONDS
+  while [[ $SECONDS -lt $((before + 5)) ]]; do
+    taskset -c 2 dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none
+  done
+  expect "the watchdog, without the bug" "$(counter watchdog_tripped)" -eq 0
+  withhold hardware_queue=2
+  before=$(counter noncritical_dispatched)
+  dmesg -C
+  taskset -c 2 dd "if=/dev/$DISK" of=/dev/null bs=4k count=16 iflag=direct status=none
+  no_withhold
+  expect "the watchdog" "$(counter watchdog_tripped)" -eq 1
+  expect "requests of the others meanwhile" $(($(counter noncritical_dispatched) - before)) -gt 100
+  dmesg | grep "stayed queued for 1 s in hardware queue 2: letting" || fail "$(dmesg)"
+  kill $fio
+  wait $fio || true
+  expect_nothing_left
+  remove_null watched
+  load_fgio
+}
+
 some_critical_completed() { [[ $(counter critical_completed) -gt 10 ]]; }
 
 check_switches_under_load() {
