@@ -18,6 +18,7 @@ BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
+    Batch("wide", ("wide",), cpus=16, append="slub_debug=FPZ"),
     Batch(
         "trouble",
         ("trouble",),
