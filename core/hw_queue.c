@@ -391,7 +391,7 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
 		queue->retry_ns = now_ns;
 		return request;
 	}
-	fgio_queue_look_for_critical(queue);
+	fgio_queue_look_for_critical(queue, now_ns);
 	request = choose(hw, now_ns);
 	return request ? grant(hw, request, now_ns) : NULL;
 }

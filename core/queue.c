@@ -126,18 +126,10 @@ static void count(struct fgio_queue *queue, u64 now_ns)
 	count->at_ns = now_ns;
 	count->again_ns = now_ns;
 	count->in_device = counted(queue);
+	count->queued = fgio_queue_queued(queue, FGIO_NONCRITICAL);
 	if (count->in_device >= FGIO_COUNT_MANY)
 		count->again_ns += smaller(each_ns / FGIO_COUNT_SHARE,
 					   FGIO_COUNT_NS);
-}
-
-/* How many wait matters as the most of a longer time. */
-static void count_queued(struct fgio_queue *queue, u64 now_ns)
-{
-	if (now_ns < queue->count.queued_ns + FGIO_COUNT_NS)
-		return;
-	queue->count.queued_ns = now_ns;
-	queue->count.queued = fgio_queue_queued(queue, FGIO_NONCRITICAL);
 }
 
 /* The fixed limit, or a limit of one if there is none. */
@@ -209,7 +201,7 @@ static bool has_room(const struct fgio_queue *queue,
 				   in_device);
 }
 
-void fgio_queue_look_for_critical(struct fgio_queue *queue)
+void fgio_queue_look_for_critical(struct fgio_queue *queue, u64 now_ns)
 {
 	bool critical = !fgio_depth_is_quiet(&queue->depth);
 	u32 i;
@@ -219,6 +211,7 @@ void fgio_queue_look_for_critical(struct fgio_queue *queue)
 		critical = fgio_inflight_any(
 			&queue->hw[i]->in_device[FGIO_CRITICAL]);
 	queue->count.critical = critical;
+	queue->count.asked_ns = now_ns;
 }
 
 /* The same with many hardware queues, which are counted only if need be. */
@@ -226,12 +219,13 @@ static bool may_go_by_count(struct fgio_queue *queue,
 			    const struct fgio_request *first, u64 now_ns)
 {
 	struct fgio_count *last = &queue->count;
+	/* @now_ns is later for what goes ahead. */
+	u64 asked_ns = last->asked_ns;
 	u32 in_device[FGIO_CLASSES];
 
-	count_queued(queue, now_ns);
-	if (!last->at_ns || now_ns >= last->at_ns + FGIO_COUNT_NS ||
-	    (now_ns >= last->again_ns && !has_room(queue, first)))
-		count(queue, now_ns);
+	if (!last->at_ns || asked_ns >= last->at_ns + FGIO_COUNT_NS ||
+	    (asked_ns >= last->again_ns && !has_room(queue, first)))
+		count(queue, asked_ns);
 	in_device[FGIO_NONCRITICAL] = last->in_device;
 	in_device[FGIO_CRITICAL] = last->critical;
 	return allows(queue, first, in_device, last->queued, now_ns);

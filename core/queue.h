@@ -164,9 +164,9 @@ struct fgio_queue_still {
 /**
  * struct fgio_count - what a device with many hardware queues holds, as of its
  *	last count: to look at all queues for each request would take too long
+ * @asked_ns: time of this call of fgio_hw_queue_ask()
  * @at_ns: time of the count; 0: it does not hold any more
  * @again_ns: when requests in the device may be counted again
- * @queued_ns: time of the count of @queued
  * @in_device: non-critical requests in the device, as a limit counts them. Those
  *	that went since are added, those that left are not taken off: never less
  *	than there are (but see FGIO_COUNT_NS)
@@ -175,9 +175,9 @@ struct fgio_queue_still {
  *	fgio_hw_queue_ask()
  */
 struct fgio_count {
+	u64 asked_ns;
 	u64 at_ns;
 	u64 again_ns;
-	u64 queued_ns;
 	u32 in_device;
 	u32 queued;
 	bool critical;

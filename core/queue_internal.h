@@ -63,7 +63,7 @@ bool fgio_queue_release_has_room(const struct fgio_queue *queue);
  * Call of fgio_hw_queue_ask() only, before a decision: critical requests are
  * looked for once for all that it grants.
  */
-void fgio_queue_look_for_critical(struct fgio_queue *queue);
+void fgio_queue_look_for_critical(struct fgio_queue *queue, u64 now_ns);
 
 /*
  * Requests are withheld: announce it. A full barrier on both sides. Return:
