@@ -238,6 +238,16 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 	return true;
 }
 
+bool fgio_depth_has_room(const struct fgio_depth *depth, u32 sectors,
+			 bool write, u32 others)
+{
+	if (fgio_saturation_is_on(&depth->saturation) && !depth->recent)
+		return others < fgio_saturation_limit(&depth->saturation);
+	return others < others_max(depth,
+				   &depth->base[fgio_kind_of(sectors, write)],
+				   work_of(depth, sectors));
+}
+
 /*
  * How long a request keeps a disk's arm; writes go to the cache first. 0: not
  * known.

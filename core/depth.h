@@ -194,6 +194,25 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		       const u32 in_device[FGIO_CLASSES], u32 waiting,
 		       u64 now_ns);
 
+/*
+ * Whether so few others are in the drive that fgio_depth_allows() does not
+ * refuse a request for their number. Nothing is noted.
+ */
+bool fgio_depth_has_room(const struct fgio_depth *depth, u32 sectors,
+			 bool write, u32 others);
+
+/* Whether all known critical requests have completed. */
+static inline bool fgio_depth_is_quiet(const struct fgio_depth *depth)
+{
+	return fgio_load(&depth->quiet_since_ns);
+}
+
+/* Whether the drive is not done with what it was given. */
+static inline bool fgio_depth_owes(const struct fgio_depth *depth, u64 now_ns)
+{
+	return depth->cost.busy_until_ns > now_ns;
+}
+
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth);
 
 /*
@@ -297,6 +316,15 @@ static inline u64 fgio_depth_base_ns(const struct fgio_depth *depth,
 	return depth->base[fgio_kind_of(sectors, write)].known_ns;
 }
 
+/*
+ * Time that a non-critical I/O takes in the drive, where many are in it at once,
+ * in ns; 0: not known.
+ */
+static inline u64 fgio_depth_time_of_others_ns(const struct fgio_depth *depth)
+{
+	return depth->saturation.other_ns;
+}
+
 /* It completed; @others non-critical requests are left in the drive. */
 void fgio_depth_completed(struct fgio_depth *depth,
 			  const struct fgio_depth_stamp *stamp,
@@ -326,6 +354,13 @@ static inline void fgio_depth_flush_begins(struct fgio_depth *depth,
 					   bool commits, u64 now_ns)
 {
 	fgio_flush_begin(&depth->flushes, flush, commits, now_ns);
+}
+
+/* Writes of @size went before it, as fgio_flush_covers(). Any context. */
+static inline void fgio_depth_flush_covers(const struct fgio_depth *depth,
+					   struct fgio_flush *flush, u64 size)
+{
+	fgio_flush_covers(&depth->flushes, flush, size);
 }
 
 /* It completed. Any context. */

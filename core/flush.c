@@ -24,6 +24,13 @@ void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 	fgio_store(&flushes->until_ns, now_ns + fgio_load(&flushes->usual_ns));
 }
 
+void fgio_flush_covers(const struct fgio_flushes *flushes,
+		       struct fgio_flush *flush, u64 size)
+{
+	flush->wrote += size;
+	flush->left = beyond(flush->wrote, fgio_load(&flushes->flushed));
+}
+
 /*
  * Two that end at once may each miss the other, which costs a little of the
  * mean.

@@ -78,12 +78,12 @@ bool fgio_flush_may_come(const struct fgio_flushes *flushes, u64 now_ns);
 void fgio_flush_begin(struct fgio_flushes *flushes, struct fgio_flush *flush,
 		      bool commits, u64 now_ns);
 
-/* Writes of @size went before it that fgio_flush_wrote() was not told of yet. */
-static inline void fgio_flush_covers(struct fgio_flush *flush, u64 size)
-{
-	flush->wrote += size;
-	flush->left += size;
-}
+/*
+ * Writes of @size went before it that fgio_flush_wrote() was not told of yet.
+ * Those that an earlier flush covered are among them.
+ */
+void fgio_flush_covers(const struct fgio_flushes *flushes,
+		       struct fgio_flush *flush, u64 size);
 
 /*
  * @alone_ns: base latency of such a flush; 0: not known. Writes may go for that

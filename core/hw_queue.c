@@ -102,56 +102,59 @@ struct fgio_request *fgio_hw_queue_next(struct fgio_hw_queue *hw, u64 now_ns)
 
 /* ---- what the device knows ---- */
 
-static void add_passed(struct fgio_passed *sum, const struct fgio_passed *more)
-{
-	sum->untold += fgio_load(&more->untold);
-	sum->untold_sectors += fgio_load(&more->untold_sectors);
-	sum->writes += fgio_load(&more->writes);
-	sum->write_sectors += fgio_load(&more->write_sectors);
-}
-
-static struct fgio_passed all_passed(const struct fgio_queue *queue)
-{
-	struct fgio_passed sum = { 0 };
-	u32 i;
-
-	for (i = 0; i < queue->hw_count; i++)
-		add_passed(&sum, &queue->hw[i]->passed);
-	return sum;
-}
-
 u64 fgio_hw_queues_wrote(const struct fgio_queue *queue)
 {
-	struct fgio_passed sum = all_passed(queue);
 	u64 accounted = fgio_depth_size(
 		fgio_load(&queue->passed.writes),
 		fgio_load(&queue->passed.write_sectors));
+	u64 writes = 0, sectors = 0;
+	u32 i;
 
-	return beyond(fgio_depth_size(sum.writes, sum.write_sectors),
-		      accounted);
+	for (i = 0; i < queue->hw_count; i++) {
+		writes += fgio_load(&queue->hw[i]->passed.writes);
+		sectors += fgio_load(&queue->hw[i]->passed.write_sectors);
+	}
+	return beyond(fgio_depth_size(writes, sectors), accounted);
 }
 
-static void account_for_passed(struct fgio_queue *queue, u64 now_ns)
+static void account_for_untold(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	const struct fgio_passed before = queue->passed;
-	struct fgio_passed sum = all_passed(queue);
+	u64 count = hw->passed.untold - hw->accounted.untold;
 
-	queue->passed = sum;
-	if (sum.untold != before.untold)
-		fgio_depth_passed(&queue->depth, sum.untold - before.untold,
-				  sum.untold_sectors - before.untold_sectors,
+	if (count)
+		fgio_depth_passed(&hw->queue->depth, count,
+				  hw->passed.untold_sectors -
+					  hw->accounted.untold_sectors,
 				  now_ns);
-	if (sum.writes != before.writes)
-		fgio_depth_wrote(&queue->depth, sum.writes - before.writes,
-				 sum.write_sectors - before.write_sectors);
 }
 
-static enum fgio_queue_mode look(struct fgio_queue *queue, u64 now_ns)
+static void account_for_writes(struct fgio_hw_queue *hw)
 {
-	enum fgio_queue_mode mode = fgio_queue_mode_at(queue, now_ns);
+	struct fgio_passed *all = &hw->queue->passed;
+	u64 count = hw->passed.writes - hw->accounted.writes;
+	u64 sectors = hw->passed.write_sectors - hw->accounted.write_sectors;
 
-	account_for_passed(queue, now_ns);
-	fgio_queue_measure(queue, mode, now_ns);
+	if (!count)
+		return;
+	fgio_store(&all->writes, all->writes + count);
+	fgio_store(&all->write_sectors, all->write_sectors + sectors);
+	fgio_depth_wrote(&hw->queue->depth, count, sectors);
+}
+
+/* Of this queue; others account for theirs. */
+static void account_for_passed(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	account_for_untold(hw, now_ns);
+	account_for_writes(hw);
+	hw->accounted = hw->passed;
+}
+
+static enum fgio_queue_mode look(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	enum fgio_queue_mode mode = fgio_queue_mode_at(hw->queue, now_ns);
+
+	account_for_passed(hw, now_ns);
+	fgio_queue_measure(hw->queue, mode, now_ns);
 	return mode;
 }
 
@@ -183,7 +186,7 @@ void fgio_hw_queue_tell(struct fgio_hw_queue *hw, struct fgio_request *request,
 			u64 now_ns)
 {
 	hw->told_ns = now_ns;
-	look(hw->queue, now_ns);
+	look(hw, now_ns);
 	fgio_queue_measure_request(hw->queue, request, now_ns);
 }
 
@@ -339,7 +342,7 @@ static struct fgio_request *wait_for_turn(struct fgio_hw_queue *hw, u64 now_ns)
 	struct fgio_queue *queue = hw->queue;
 	u64 retry_ns = now_ns;
 
-	fgio_exchange(&queue->withheld, 1);
+	fgio_queue_withhold(queue, now_ns);
 	if (!fgio_queue_may_go_in_turn(hw, now_ns)) {
 		/* A release may be due: then, too, it is called now. */
 		retry_ns = larger(fgio_queue_retry_at(queue), now_ns);
@@ -380,7 +383,7 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
 
 	queue->retry_ns = 0;
 	fgio_store(&hw->called, false);
-	if (look(queue, now_ns) == FGIO_QUEUE_FREE) {
+	if (look(hw, now_ns) == FGIO_QUEUE_FREE) {
 		request = fgio_queue_choose_free(hw, NULL, now_ns);
 		fgio_queue_hand_over(request, now_ns);
 		/* Turns are over: all that was withheld may go. */
@@ -388,6 +391,7 @@ struct fgio_request *fgio_hw_queue_ask(struct fgio_hw_queue *hw, u64 now_ns)
 		queue->retry_ns = now_ns;
 		return request;
 	}
+	fgio_queue_look_for_critical(queue, now_ns);
 	request = choose(hw, now_ns);
 	return request ? grant(hw, request, now_ns) : NULL;
 }

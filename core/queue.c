@@ -5,6 +5,9 @@
 #include "queue.h"
 #include "queue_internal.h"
 
+/* Least looks whether requests move, in FGIO_QUEUE_STILL_NS. */
+#define LOOKS 16
+
 /* Of a disk with a full cache. */
 #define FLUSH_MOST_NS 1000000000ULL
 
@@ -27,7 +30,7 @@ void fgio_queue_configure(struct fgio_queue *queue,
 void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class)
 {
 	fgio_store(&queue->one_class, one_class);
-	fgio_exchange(&queue->withheld, 0);
+	fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
 bool fgio_request_is_in_device(const struct fgio_request *request)
@@ -85,7 +88,7 @@ void fgio_queue_insert_of(struct fgio_queue *queue,
 	fgio_hw_queue_insert(&queue->own, request, at_head);
 	/* It may be of a group that others are withheld for. */
 	if (fgio_load(&queue->withheld))
-		fgio_exchange(&queue->withheld, 0);
+		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
 void fgio_queue_absorb(struct fgio_request *request,
@@ -135,19 +138,42 @@ static u32 counted(const struct fgio_queue *queue)
 	return count;
 }
 
+/*
+ * All hardware queues are looked at, most of which other processors wrote since
+ * this one did: that takes longer than all else.
+ */
+static void count(struct fgio_queue *queue, u64 now_ns)
+{
+	struct fgio_count *count = &queue->count;
+	u64 each_ns = fgio_depth_time_of_others_ns(&queue->depth);
+
+	count->at_ns = now_ns;
+	count->again_ns = now_ns;
+	count->in_device = counted(queue);
+	count->queued = fgio_queue_queued(queue, FGIO_NONCRITICAL);
+	if (count->in_device >= FGIO_COUNT_MANY)
+		count->again_ns += smaller(each_ns / FGIO_COUNT_SHARE,
+					   FGIO_COUNT_NS);
+}
+
 /* The fixed limit, or a limit of one if there is none. */
+static u32 fixed_limit(const struct fgio_queue *queue)
+{
+	return queue->config.noncritical_in_device_max ?: 1;
+}
+
 static bool device_has_room(const struct fgio_queue *queue)
 {
-	u32 max = queue->config.noncritical_in_device_max;
-
-	return counted(queue) < (max ?: 1);
+	return counted(queue) < fixed_limit(queue);
 }
 
 bool fgio_queue_release_has_room(const struct fgio_queue *queue)
 {
-	return device_has_room(queue) ||
-	       counted(queue) < fgio_queue_in_device(queue, FGIO_CRITICAL) /
-					FGIO_RELEASE_SHARE;
+	u32 noncritical = counted(queue);
+
+	return noncritical < fixed_limit(queue) ||
+	       noncritical < fgio_queue_in_device(queue, FGIO_CRITICAL) /
+				     FGIO_RELEASE_SHARE;
 }
 
 static u64 release_interval_ns(const struct fgio_queue *queue,
@@ -179,6 +205,56 @@ static void plan_next_release(struct fgio_queue *queue,
 	fgio_store(&queue->next_release_ns, on_grid_ns);
 }
 
+static bool allows(struct fgio_queue *queue, const struct fgio_request *first,
+		   const u32 in_device[FGIO_CLASSES], u32 queued, u64 now_ns)
+{
+	if (!fgio_queue_adapts(queue))
+		return in_device[FGIO_NONCRITICAL] < fixed_limit(queue);
+	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
+				 in_device, queued, now_ns);
+}
+
+static bool has_room(const struct fgio_queue *queue,
+		     const struct fgio_request *first)
+{
+	u32 in_device = queue->count.in_device;
+
+	if (!fgio_queue_adapts(queue))
+		return in_device < fixed_limit(queue);
+	return fgio_depth_has_room(&queue->depth, first->sectors, first->write,
+				   in_device);
+}
+
+void fgio_queue_look_for_critical(struct fgio_queue *queue, u64 now_ns)
+{
+	bool critical = !fgio_depth_is_quiet(&queue->depth);
+	u32 i;
+
+	/* Unless the drive seems to have none, it makes no difference. */
+	for (i = 0; !critical && i < queue->hw_count; i++)
+		critical = fgio_inflight_any(
+			&queue->hw[i]->in_device[FGIO_CRITICAL]);
+	queue->count.critical = critical;
+	queue->count.asked_ns = now_ns;
+}
+
+/* The same with many hardware queues, which are counted only if need be. */
+static bool may_go_by_count(struct fgio_queue *queue,
+			    const struct fgio_request *first, u64 now_ns)
+{
+	struct fgio_count *last = &queue->count;
+	/* @now_ns is later for what goes ahead. */
+	u64 asked_ns = last->asked_ns;
+	u32 in_device[FGIO_CLASSES];
+
+	if (!last->at_ns || asked_ns >= last->at_ns + FGIO_COUNT_NS ||
+	    (asked_ns >= last->again_ns && !has_room(queue, first)))
+		count(queue, asked_ns);
+	in_device[FGIO_NONCRITICAL] = last->in_device;
+	in_device[FGIO_CRITICAL] = last->critical;
+	return allows(queue, first, in_device, last->queued, now_ns);
+}
+
 bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 {
 	return fgio_queue_may_go(hw->queue,
@@ -189,17 +265,14 @@ bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns)
 bool fgio_queue_may_go(struct fgio_queue *queue,
 		       const struct fgio_request *first, u64 now_ns)
 {
-	const u32 in_device[FGIO_CLASSES] = {
-		[FGIO_NONCRITICAL] = counted(queue),
-		[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL),
-	};
+	u32 in_device[FGIO_CLASSES];
 
-	if (!fgio_queue_adapts(queue))
-		return device_has_room(queue);
-	return fgio_depth_allows(&queue->depth, first->sectors, first->write,
-				 in_device,
-				 fgio_queue_queued(queue, FGIO_NONCRITICAL),
-				 now_ns);
+	if (queue->hw)
+		return may_go_by_count(queue, first, now_ns);
+	in_device[FGIO_NONCRITICAL] = counted(queue);
+	in_device[FGIO_CRITICAL] = fgio_queue_in_device(queue, FGIO_CRITICAL);
+	return allows(queue, first, in_device,
+		      queue->own.queued[FGIO_NONCRITICAL], now_ns);
 }
 
 /* Begins with the first call that finds I/O of both classes present. */
@@ -209,6 +282,9 @@ void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 	bool measures = mode != FGIO_QUEUE_FREE && fgio_queue_adapts(queue) &&
 			fgio_queue_both_present(queue);
 
+	/* Requests may go without the device's leave. */
+	if (mode == FGIO_QUEUE_FREE)
+		queue->count.at_ns = 0;
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
@@ -221,11 +297,29 @@ void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 	fgio_depth_turn(&queue->depth, mode == FGIO_QUEUE_RECENT, now_ns);
 }
 
+/*
+ * Where it is known that there are some, or where no difference is made, not all
+ * hardware queues are looked at.
+ */
+static u32 others_in_device(const struct fgio_queue *queue, u64 now_ns)
+{
+	u32 others = 0;
+
+	if (!queue->hw)
+		return counted(queue);
+	if (!queue->measures || fgio_depth_owes(&queue->depth, now_ns))
+		return queue->count.in_device;
+	for (u32 i = 0; !others && i < queue->hw_count; i++)
+		others = fgio_inflight_counted(
+			&queue->hw[i]->in_device[FGIO_NONCRITICAL]);
+	return others;
+}
+
 void fgio_queue_measure_request(struct fgio_queue *queue,
 			    struct fgio_request *request, u64 now_ns)
 {
 	bool critical = request->class == FGIO_CRITICAL;
-	u32 others = counted(queue);
+	u32 others = others_in_device(queue, now_ns);
 	bool unseen;
 
 	request->depth.sent_ns = 0;
@@ -246,11 +340,15 @@ void fgio_queue_measure_request(struct fgio_queue *queue,
 
 void fgio_queue_hand_over(struct fgio_request *request, u64 now_ns)
 {
+	struct fgio_queue *queue = request->hw->queue;
+
 	fgio_request_take_out(request);
-	fgio_queue_measure_request(request->hw->queue, request, now_ns);
+	fgio_queue_measure_request(queue, request, now_ns);
 	if (request->share.group)
-		fgio_shares_sent(request->hw->queue->shares, request, now_ns);
+		fgio_shares_sent(queue->shares, request, now_ns);
 	fgio_request_enter_device(request, now_ns);
+	if (request->class == FGIO_NONCRITICAL)
+		queue->count.in_device++;
 }
 
 /* Up to fgio_queue_choose_weighed(): which request goes. */
@@ -408,8 +506,13 @@ static void write_off(struct fgio_queue *queue)
 void fgio_queue_write_off_overdue(struct fgio_queue *queue, u64 now_ns)
 {
 	struct fgio_queue_still *still = &queue->still;
-	u64 moves = count_moves(queue);
+	u64 moves;
 
+	/* All hardware queues are looked at, so not each time. */
+	if (queue->hw &&
+	    now_ns < still->since_ns + FGIO_QUEUE_STILL_NS / LOOKS)
+		return;
+	moves = count_moves(queue);
 	if (moves == still->moves &&
 	    now_ns < still->since_ns + FGIO_QUEUE_STILL_NS)
 		return;
@@ -424,11 +527,22 @@ u64 fgio_queue_retry_at(const struct fgio_queue *queue)
 {
 	u64 at_ns = queue->still.since_ns + FGIO_QUEUE_STILL_NS;
 
+	if (fgio_load(&queue->withheld) == FGIO_WITHHELD_TO_RETRY)
+		return queue->count.again_ns;
 	if (fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue))
 		at_ns = smaller(at_ns, queue->next_release_ns);
 	if (fgio_queue_adapts(queue) && fgio_depth_retry_ns(&queue->depth))
 		at_ns = smaller(at_ns, fgio_depth_retry_ns(&queue->depth));
 	return at_ns;
+}
+
+bool fgio_queue_withhold(struct fgio_queue *queue, u64 now_ns)
+{
+	bool look = !queue->hw || now_ns >= queue->count.again_ns;
+
+	fgio_exchange(&queue->withheld, look ? FGIO_WITHHELD_TO_COMPLETION :
+					       FGIO_WITHHELD_TO_RETRY);
+	return look;
 }
 
 /* Return: NULL if all requests are withheld. */
@@ -446,13 +560,13 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 	 * that its room is wanted. Announce that first, then look once more:
 	 * either its completion sees the flag, or this call sees the room.
 	 */
-	fgio_exchange(&queue->withheld, 1);
 	fgio_queue_write_off_overdue(queue, now_ns);
-	request = next_beside_critical(hw, now_ns);
+	if (fgio_queue_withhold(queue, now_ns))
+		request = next_beside_critical(hw, now_ns);
 	if (!request)
 		queue->retry_ns = fgio_queue_retry_at(queue);
 	else if (!queue->hw) /* else, other queues may wait */
-		fgio_exchange(&queue->withheld, 0);
+		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 	return request;
 }
 
@@ -485,7 +599,7 @@ u64 fgio_queue_retry_ns(const struct fgio_queue *queue)
 
 void fgio_queue_retry(struct fgio_queue *queue)
 {
-	fgio_exchange(&queue->withheld, 0);
+	fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
 /*
@@ -500,8 +614,8 @@ static void note_quiet(struct fgio_queue *queue, u64 now_ns)
 
 static bool asks_for_room(struct fgio_queue *queue)
 {
-	return fgio_load(&queue->withheld) &&
-	       fgio_exchange(&queue->withheld, 0);
+	return fgio_load(&queue->withheld) == FGIO_WITHHELD_TO_COMPLETION &&
+	       fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
 bool fgio_queue_left_device(struct fgio_queue *queue,
@@ -521,9 +635,10 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	/* Requests dispatched while nothing was weighed are not measured. */
 	if (measured)
 		fgio_depth_completed(&queue->depth, &request->depth, class,
-				     counted(queue), now_ns);
+				     class == FGIO_CRITICAL ? 0 : counted(queue),
+				     now_ns);
 	if (class == FGIO_CRITICAL) {
-		if (!left && (!queue->hw || fgio_load(&queue->measures)))
+		if (!left && (!queue->hw || measured))
 			note_quiet(queue, now_ns);
 		/* Those that the device is told of run others often enough. */
 		if (queue->hw && !measured)
@@ -548,7 +663,8 @@ void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 	fgio_raise(&queue->flush_until_ns, now_ns + FLUSH_MOST_NS);
 	fgio_depth_flush_begins(&queue->depth, flush, commits, now_ns);
 	if (queue->hw)
-		fgio_flush_covers(flush, fgio_hw_queues_wrote(queue));
+		fgio_depth_flush_covers(&queue->depth, flush,
+					fgio_hw_queues_wrote(queue));
 }
 
 bool fgio_queue_flush_ends(struct fgio_queue *queue,

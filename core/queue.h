@@ -106,6 +106,22 @@ struct fgio_queue_counters {
 /* Where hardware queues share it, the note of critical I/O is this old. */
 #define FGIO_SEEN_SHARE 16
 
+/*
+ * Where there are many hardware queues, requests are counted again after this
+ * time, or as soon as there seems to be no room. Requests that found no critical
+ * I/O as the count was made, and entered the device after it, are missed until
+ * then: one for each CPU at most.
+ */
+#define FGIO_COUNT_NS 100000ULL
+
+/*
+ * With FGIO_COUNT_MANY in the device or more, they are not counted again for
+ * each that completes, but once in 1/FGIO_COUNT_SHARE of the time that one takes
+ * there.
+ */
+#define FGIO_COUNT_MANY 64U
+#define FGIO_COUNT_SHARE 16U
+
 /* A release may exceed the limit up to this share of the critical requests. */
 #define FGIO_RELEASE_SHARE 8
 
@@ -152,6 +168,28 @@ struct fgio_queue_still {
 };
 
 /**
+ * struct fgio_count - what a device with many hardware queues holds, as of its
+ *	last count: to look at all queues for each request would take too long
+ * @asked_ns: time of this call of fgio_hw_queue_ask()
+ * @at_ns: time of the count; 0: it does not hold any more
+ * @again_ns: when requests in the device may be counted again
+ * @in_device: non-critical requests in the device, as a limit counts them. Those
+ *	that went since are added, those that left are not taken off: never less
+ *	than there are (but see FGIO_COUNT_NS)
+ * @queued: non-critical requests queued
+ * @critical: critical requests are in the device; for one call of
+ *	fgio_hw_queue_ask()
+ */
+struct fgio_count {
+	u64 asked_ns;
+	u64 at_ns;
+	u64 again_ns;
+	u32 in_device;
+	u32 queued;
+	bool critical;
+};
+
+/**
  * struct fgio_hw_queue - the requests of one hardware queue; only the functions
  *	here and of hw_queue.h touch the members
  * @queue: its device
@@ -165,6 +203,7 @@ struct fgio_queue_still {
  * @served_ns: since then, its non-critical requests wait, and none goes
  * @told_ns: the last time that the device was told of a critical request
  * @passed: what it sent without telling the device, in total
+ * @accounted: as far as the device accounted for that
  * @counters: totals
  * @in_device: requests in the device, per class
  * @called: it is to ask, and did not yet
@@ -182,6 +221,7 @@ struct fgio_hw_queue {
 	u64 served_ns;
 	u64 told_ns;
 	struct fgio_passed passed;
+	struct fgio_passed accounted;
 	struct fgio_queue_counters counters;
 
 	/*
@@ -196,6 +236,13 @@ struct fgio_hw_queue {
 /*
  * A device. Only the functions below and of hw_queue.h touch the members.
  */
+/* Until when non-critical requests are withheld, at the latest a retry. */
+enum fgio_queue_withheld {
+	FGIO_WITHHELD_NOT,
+	FGIO_WITHHELD_TO_COMPLETION, /* or until one completes */
+	FGIO_WITHHELD_TO_RETRY,
+};
+
 struct fgio_queue {
 	/* Read by all paths, and hardly ever written. */
 	struct fgio_queue_config config;
@@ -212,6 +259,7 @@ struct fgio_queue {
 	struct fgio_queue_still still;
 	struct fgio_turn turn;
 	struct fgio_passed passed; /* as far as accounted for */
+	struct fgio_count count;
 	struct fgio_depth depth;
 
 	/*
@@ -221,7 +269,7 @@ struct fgio_queue {
 	u64 critical_seen_ns __attribute__((aligned(64)));
 	u64 flush_until_ns;
 
-	u32 withheld __attribute__((aligned(64)));
+	u32 withheld __attribute__((aligned(64))); /* enum fgio_queue_withheld */
 
 	struct fgio_hw_queue own;
 };
@@ -461,8 +509,8 @@ static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 {
 	return !fgio_load(&queue->one_class) &&
 	       fgio_queue_has(queue, FGIO_NONCRITICAL) &&
-	       (fgio_queue_has(queue, FGIO_CRITICAL) ||
-		fgio_queue_saw_critical(queue));
+	       (fgio_queue_saw_critical(queue) ||
+		fgio_queue_has(queue, FGIO_CRITICAL));
 }
 
 /*

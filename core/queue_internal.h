@@ -74,6 +74,18 @@ bool fgio_queue_has_places(const struct fgio_queue *queue);
 /* Whether the in-flight limit has room for a release. */
 bool fgio_queue_release_has_room(const struct fgio_queue *queue);
 
+/*
+ * Call of fgio_hw_queue_ask() only, before a decision: critical requests are
+ * looked for once for all that it grants.
+ */
+void fgio_queue_look_for_critical(struct fgio_queue *queue, u64 now_ns);
+
+/*
+ * Requests are withheld: announce it. A full barrier on both sides. Return:
+ * whether it is worth a look if one completed meanwhile.
+ */
+bool fgio_queue_withhold(struct fgio_queue *queue, u64 now_ns);
+
 /* The first time at which a withheld request may go. */
 u64 fgio_queue_retry_at(const struct fgio_queue *queue);
 

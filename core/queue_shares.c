@@ -127,12 +127,12 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 	if (request)
 		return request;
 	/* As fgio_queue_choose_weighed(): a completion sees this, or is seen. */
-	fgio_exchange(&queue->withheld, 1);
+	fgio_queue_withhold(queue, now_ns);
 	if (mode != FGIO_QUEUE_FREE)
 		fgio_queue_write_off_overdue(queue, now_ns);
 	request = choose(queue, mode, now_ns);
 	if (request)
-		fgio_exchange(&queue->withheld, 0);
+		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 	else
 		queue->retry_ns = retry_at(queue, mode, now_ns);
 	return request;

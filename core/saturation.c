@@ -579,7 +579,7 @@ void fgio_saturation_turn(struct fgio_saturation *saturation,
  * The limit of the next I/O: rounded up for a fraction of them, so that the
  * mean holds.
  */
-static u32 limit_now(const struct fgio_saturation *saturation)
+u32 fgio_saturation_limit(const struct fgio_saturation *saturation)
 {
 	u32 whole = saturation->limit / FGIO_SATURATION_ONE;
 	u32 part = saturation->limit % FGIO_SATURATION_ONE;
@@ -591,7 +591,7 @@ static u32 limit_now(const struct fgio_saturation *saturation)
 bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
 			    u32 waiting, u64 now_ns, u64 *retry_ns)
 {
-	u32 whole = limit_now(saturation);
+	u32 whole = fgio_saturation_limit(saturation);
 
 	saturation->wanted = (u32)larger(saturation->wanted, others + waiting);
 

@@ -189,6 +189,9 @@ fgio_saturation_probes(const struct fgio_saturation *saturation)
 bool fgio_saturation_allows(struct fgio_saturation *saturation, u64 others,
 			    u32 waiting, u64 now_ns, u64 *retry_ns);
 
+/* Non-critical I/Os in the drive at which it does not. */
+u32 fgio_saturation_limit(const struct fgio_saturation *saturation);
+
 /*
  * A non-critical I/O was dispatched. Counts even while the limit is not in
  * force.

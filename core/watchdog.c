@@ -1,30 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "atomic.h"
+#include "number.h"
 #include "watchdog.h"
 
-static bool device_hangs(const struct fgio_watchdog *watchdog,
-			 const struct fgio_watchdog_sample *sample)
+void fgio_watchdog_sample_queue(struct fgio_watchdog_sample *sample,
+				const struct fgio_hw_queue *hw)
 {
-	return sample->in_device && watchdog->last.in_device &&
-	       sample->completed == watchdog->last.completed;
+	u32 class;
+
+	for (class = 0; class < FGIO_CLASSES; class++) {
+		u64 dispatched = fgio_load(&hw->counters.dispatched[class]);
+		u32 in_device = fgio_inflight_all(&hw->in_device[class]);
+
+		sample->held[FGIO_PLACE_QUEUE][class] +=
+			fgio_load(&hw->queued[class]);
+		sample->moved[FGIO_PLACE_QUEUE][class] += dispatched;
+		sample->in_device += in_device;
+		sample->completed += dispatched - in_device;
+	}
+	/* Promoted requests leave the class, too. */
+	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] +=
+		hw->counters.promoted - hw->granted_count;
+	sample->held[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] += hw->granted_count;
+	sample->in_device -= hw->granted_count;
 }
 
-static bool driver_stopped(const struct fgio_watchdog *watchdog,
-			   const struct fgio_watchdog_sample *sample)
+/* Rounds of minimum service over all hardware queues. */
+#define ROUNDS 4
+
+u64 fgio_watchdog_limit_ns(const struct fgio_queue *queue, u64 limit_ns)
 {
-	return sample->stopped || watchdog->last.stopped;
+	return larger(limit_ns, ROUNDS * queue->hw_count *
+					queue->config.release_interval_ns);
 }
 
-/* The part of the time since the last look in which I/O could have moved. */
+static bool hangs(u32 in_device, u32 last_in_device, u64 completed,
+		  u64 last_completed)
+{
+	return in_device && last_in_device && completed == last_completed;
+}
+
+void fgio_watchdog_begin(struct fgio_watchdog_device *device, u32 in_device,
+			 u64 completed, u64 now_ns, u64 limit_ns)
+{
+	device->counts_ns = 0;
+	if (device->last_ns && !hangs(in_device, device->in_device, completed,
+				      device->completed))
+		device->counts_ns = smaller(now_ns - device->last_ns,
+					    limit_ns / 2);
+	device->last_ns = now_ns;
+	device->in_device = in_device;
+	device->completed = completed;
+}
+
+/*
+ * The part of the time since the last look in which I/O of the queue could have
+ * moved.
+ */
 static u64 time_that_counts(const struct fgio_watchdog *watchdog,
-			    const struct fgio_watchdog_sample *sample,
-			    u64 now_ns, u64 limit_ns)
+			    const struct fgio_watchdog_device *device,
+			    const struct fgio_watchdog_sample *sample)
 {
-	u64 elapsed_ns = now_ns - watchdog->last_ns;
+	const struct fgio_watchdog_sample *last = &watchdog->last;
 
-	if (!watchdog->last_ns || device_hangs(watchdog, sample) ||
-	    driver_stopped(watchdog, sample))
+	if (sample->stopped || last->stopped ||
+	    hangs(sample->in_device, last->in_device, sample->completed,
+		  last->completed))
 		return 0;
-	return elapsed_ns < limit_ns / 2 ? elapsed_ns : limit_ns / 2;
+	return device->counts_ns;
 }
 
 /* I/O that arrived since the last look has not stood still for that time. */
@@ -53,10 +96,11 @@ static bool look_at(struct fgio_watchdog *watchdog,
 }
 
 bool fgio_watchdog_look(struct fgio_watchdog *watchdog,
-			const struct fgio_watchdog_sample *sample, u64 now_ns,
+			const struct fgio_watchdog_device *device,
+			const struct fgio_watchdog_sample *sample,
 			u64 limit_ns, struct fgio_watchdog_finding *finding)
 {
-	u64 elapsed_ns = time_that_counts(watchdog, sample, now_ns, limit_ns);
+	u64 elapsed_ns = time_that_counts(watchdog, device, sample);
 	unsigned int place, class;
 	bool found = false;
 
@@ -75,6 +119,5 @@ bool fgio_watchdog_look(struct fgio_watchdog *watchdog,
 		}
 	}
 	watchdog->last = *sample;
-	watchdog->last_ns = now_ns;
 	return found;
 }

@@ -2,7 +2,8 @@
 """The module on stock kernels: every check of every batch, and the kernel's log after each.
 
 FGIO_KERNELS chooses kernels ("6.12,6.1" by default) and FGIO_CHECKS, a regular expression, single
-checks. The results of a batch are in build/scenarios/BATCH-KERNEL/.
+checks. FGIO_WIDE=1 adds a guest of 16 processors. The results of a batch are in
+build/scenarios/BATCH-KERNEL/.
 """
 
 import os
@@ -20,6 +21,8 @@ BATCHES = (
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
     Batch("weights", ("weights",), cpus=1, counted_clock=True),
+    # 16 processors: on a busy host, RCU stalls in such a guest as it boots.
+    *((Batch("wide", ("wide",), cpus=16, append="slub_debug=FPZ"),) * ("FGIO_WIDE" in os.environ)),
     Batch(
         "trouble",
         ("trouble",),

@@ -6,9 +6,12 @@
 #define PS_PER_NS 1000ULL
 #define WAIT_MOST_PS (60ULL * 1000000000 * PS_PER_NS)
 
-/* Steps of each CPU without a completion, after which the clock leaps. */
+/*
+ * Steps of each CPU without a completion, after which the clock leaps to what
+ * comes next. It never leaps over that: completions would seem late.
+ */
 #define STEPS_BEFORE_LEAP 100
-#define LEAP_PS (10000 * PS_PER_NS)
+#define LEAP_MOST_PS (1000000 * PS_PER_NS)
 
 static void step(struct bench_interleave *order)
 {
@@ -28,6 +31,20 @@ static void step(struct bench_interleave *order)
 		order->after(cpu, phase);
 }
 
+static void leap(struct bench_interleave *order)
+{
+	const struct bench_machine *machine = order->machine;
+	u64 next_ps = order->now_ps + LEAP_MOST_PS;
+
+	for (u32 i = 0; i < machine->load.cpus; i++) {
+		u64 at_ps = bench_cpu_next_ns(&machine->cpus[i]) * PS_PER_NS;
+
+		next_ps = at_ps < next_ps ? at_ps : next_ps;
+	}
+	if (next_ps > order->now_ps)
+		order->now_ps = next_ps;
+}
+
 /* Until one more has completed. Return: false if none is under way. */
 static bool run_until_one_more(struct bench_interleave *order)
 {
@@ -45,7 +62,7 @@ static bool run_until_one_more(struct bench_interleave *order)
 			return false;
 		step(order);
 		if (++steps > STEPS_BEFORE_LEAP * machine->load.cpus)
-			order->now_ps += LEAP_PS;
+			leap(order);
 		CHECK(order->now_ps < until_ps);
 	}
 	return true;
@@ -54,6 +71,16 @@ static bool run_until_one_more(struct bench_interleave *order)
 void bench_interleave_run(struct bench_interleave *order, u64 ios)
 {
 	while (ios-- && run_until_one_more(order))
+		;
+}
+
+void bench_interleave_warm_up(struct bench_interleave *order, u64 ios)
+{
+	u64 until_ps = order->now_ps +
+		       bench_machine_learns_ns(order->machine) * PS_PER_NS;
+
+	bench_interleave_run(order, ios);
+	while (order->now_ps < until_ps && run_until_one_more(order))
 		;
 }
 

@@ -36,6 +36,11 @@ struct bench_interleave {
  */
 void bench_interleave_run(struct bench_interleave *order, u64 ios);
 
+/*
+ * The same, and on until the policy has learnt. Call it once, first.
+ */
+void bench_interleave_warm_up(struct bench_interleave *order, u64 ios);
+
 /* No CPU submits more, until no I/O is under way. Ends as above. */
 void bench_interleave_drain(struct bench_interleave *order);
 

@@ -4,6 +4,7 @@
 #include <x86intrin.h>
 
 #include "../atomic.h"
+#include "../number.h"
 #include "../tests/check.h"
 #include "clock.h"
 #include "machine.h"
@@ -71,6 +72,15 @@ void bench_machine_destroy(struct bench_machine *machine)
 	machine->policy->destroy(machine->state);
 	free(machine->cpus);
 	free(machine);
+}
+
+u64 bench_machine_learns_ns(const struct bench_machine *machine)
+{
+	const struct bench_load *load = &machine->load;
+
+	return load->foreground && load->foreground < load->cpus ?
+		       machine->policy->learns_ns :
+		       0;
 }
 
 u64 bench_machine_completed(const struct bench_machine *machine)
@@ -313,6 +323,28 @@ static enum bench_phase reap(struct bench_cpu *cpu)
 	    __atomic_exchange_n(&cpu->kicked, false, __ATOMIC_ACQUIRE))
 		cpu->wants_run = true;
 	return cpu->wants_run ? begin_run(cpu) : BENCH_SUBMIT;
+}
+
+static u64 earlier(u64 at_ns, u64 other_ns)
+{
+	return other_ns && other_ns < at_ns ? other_ns : at_ns;
+}
+
+u64 bench_cpu_next_ns(const struct bench_cpu *cpu)
+{
+	const struct bench_machine *machine = cpu->machine;
+	u64 at_ns = earlier(earlier(~0ULL, cpu->retry_at_ns), cpu->turn_at_ns);
+	bool submits = !machine->drains &&
+		       cpu->idle_count >= machine->load.plug;
+
+	if (cpu->phase == BENCH_INSERT || cpu->phase == BENCH_LOOK_UP ||
+	    cpu->phase == BENCH_RUN || cpu->from_others || cpu->kicked ||
+	    cpu->wants_run || submits)
+		return 0;
+	if (cpu->done_first == cpu->done_end)
+		return at_ns;
+	return smaller(at_ns,
+		       cpu->done[cpu->done_first % machine->load.depth]->due_ns);
 }
 
 void bench_cpu_step(struct bench_cpu *cpu)

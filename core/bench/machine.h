@@ -135,6 +135,15 @@ static inline bool bench_cpu_is_idle(const struct bench_cpu *cpu)
 	return cpu->idle_count == cpu->machine->load.depth;
 }
 
+/*
+ * When its next step does anything, if no other CPU does: 0 for at once, or the
+ * end of its first I/O in the drive, or the time of a timer; ~0 for never.
+ */
+u64 bench_cpu_next_ns(const struct bench_cpu *cpu);
+
+/* How long the policy learns under the load, before its figures count. */
+u64 bench_machine_learns_ns(const struct bench_machine *machine);
+
 /* I/Os that completed, on all CPUs. No CPU may be in a step. */
 u64 bench_machine_completed(const struct bench_machine *machine);
 

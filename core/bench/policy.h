@@ -77,6 +77,8 @@ struct bench_io {
  * @name: for tables and options
  * @turn_ns: when completed() or retry() named a queue, retry() is called again
  *	after this time; 0: it is not
+ * @learns_ns: time that it takes to learn what the drive does where a part of
+ *	the I/O is critical; figures are taken after that
  * @make: its state for a number of CPUs and hardware queues
  * @destroy: frees that
  * @look_up: looks for a queued I/O that one of @sectors at @sector could be
@@ -92,6 +94,7 @@ struct bench_io {
 struct bench_policy {
 	const char *name;
 	u64 turn_ns;
+	u64 learns_ns;
 	void *(*make)(u32 cpus, u32 queues);
 	void (*destroy)(void *state);
 	bool (*look_up)(void *state, u32 queue, const struct bench_io *io);
@@ -102,6 +105,9 @@ struct bench_policy {
 	u32 (*completed)(void *state, struct bench_io *io, u64 now_ns);
 	u32 (*retry)(void *state, u64 now_ns);
 };
+
+/* For @learns_ns: from the first cost of fgio's depth to that of any drive. */
+#define BENCH_FGIO_LEARNS_NS 400000000ULL
 
 extern const struct bench_policy bench_none;
 extern const struct bench_policy bench_deadline;

@@ -186,6 +186,7 @@ static u32 retry(void *state, u64 now_ns)
 
 const struct bench_policy bench_many_queues = {
 	.name = "fgio, many queues",
+	.learns_ns = BENCH_FGIO_LEARNS_NS,
 	.turn_ns = FGIO_TURN_NS,
 	.make = make,
 	.destroy = destroy,

@@ -174,6 +174,7 @@ static u32 retry(void *state, u64 now_ns)
 
 const struct bench_policy bench_one_queue = {
 	.name = "fgio, one queue",
+	.learns_ns = BENCH_FGIO_LEARNS_NS,
 	.make = make,
 	.destroy = free,
 	.look_up = look_up,

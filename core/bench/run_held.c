@@ -61,7 +61,7 @@ static void run_policy(const struct bench_options *options,
 	};
 	double parts[BENCH_LOCKS][PARTS];
 
-	bench_interleave_run(&order, options->ios / 2);
+	bench_interleave_warm_up(&order, options->ios / 2);
 	for (u32 part = 0; part < PARTS; part++) {
 		double held_ns[BENCH_LOCKS];
 

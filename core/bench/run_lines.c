@@ -43,7 +43,7 @@ static void run_policy(const struct bench_options *options,
 	double ios;
 
 	bench_lines_reset();
-	bench_interleave_run(&order, options->ios / 2);
+	bench_interleave_warm_up(&order, options->ios / 2);
 	bench_lines_begin();
 	begin_ps = order.now_ps;
 	ios = -(double)bench_machine_completed(order.machine);

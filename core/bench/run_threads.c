@@ -9,7 +9,7 @@
 #include "threads.h"
 #include "transfer.h"
 
-/* Slices that are not kept: caches fill, and the depth is learnt. */
+/* Least slices that are not kept: caches fill. */
 #define WARM_UP_SLICES 3
 
 /**
@@ -102,15 +102,28 @@ static void print_policy(const struct bench_policy *policy,
 	puts("}");
 }
 
+static void warm_up(struct figures *figures, const struct bench_options *options,
+		    u64 learns_ns)
+{
+	u64 slice_ns = options->slice_us * 1000ULL;
+	u64 ns = 0;
+
+	for (u32 i = 0; i < WARM_UP_SLICES || ns < learns_ns; i++) {
+		bench_team_run(figures->team, slice_ns);
+		ns += slice_ns;
+	}
+}
+
 static void begin(struct figures *figures, const struct bench_policy *policy,
 		  const struct bench_options *options)
 {
-	figures->team = bench_team_make(
-		bench_machine_make(policy, &options->load));
+	struct bench_machine *machine =
+		bench_machine_make(policy, &options->load);
+
+	figures->team = bench_team_make(machine);
 	figures->slices = bench_allocate((options->slices + WARM_UP_SLICES) *
 					 sizeof(*figures->slices));
-	for (u32 i = 0; i < WARM_UP_SLICES; i++)
-		bench_team_run(figures->team, options->slice_us * 1000ULL);
+	warm_up(figures, options, bench_machine_learns_ns(machine));
 }
 
 void bench_run(const struct bench_options *options)

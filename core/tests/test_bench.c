@@ -236,7 +236,7 @@ static double rate_of(const struct bench_policy *policy,
 	};
 	u64 begin_ps;
 
-	bench_interleave_run(&order, 150000);
+	bench_interleave_warm_up(&order, 150000);
 	begin_ps = order.now_ps;
 	bench_interleave_run(&order, 50000);
 	bench_machine_destroy(order.machine);

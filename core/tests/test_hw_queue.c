@@ -414,6 +414,64 @@ static void test_a_queue_that_never_comes_is_passed_over(void **state)
 	}
 }
 
+/*
+ * All queues have 16 for 50 ms beside critical I/O. Return: requests served, the
+ * @most in the device.
+ */
+static uint64_t fill(uint64_t seed, uint32_t limit, bool seldom, uint64_t *most)
+{
+	uint64_t end_ns, in_device, served = 0;
+
+	*most = 0;
+	start(seed, HW_MOST, limit);
+	host.in_device_max = REQUESTS;
+	host.late_ns = seed % 3 * 20 * MICROSECOND;
+	/* As if it was learnt, which a fixed limit is without. */
+	if (seldom)
+		host.queue.depth.saturation.other_ns = host.service_ns;
+	run_for(SECOND);
+	make(FGIO_CRITICAL, 0);
+	end_ns = host.now_ns + 50 * MILLISECOND;
+	while (host.now_ns < end_ns) {
+		for (uint32_t hw = 0; hw < HW_MOST; hw++)
+			while (host.hw[hw]->queued[FGIO_NONCRITICAL] < 16)
+				make(FGIO_NONCRITICAL, hw);
+		in_device = fgio_queue_in_device(&host.queue, FGIO_NONCRITICAL);
+		*most = in_device > *most ? in_device : *most;
+		run_for(5 * MICROSECOND);
+	}
+	for (uint32_t hw = 0; hw < HW_MOST; hw++)
+		served += host.served[hw];
+	run_for(3 * SECOND);
+	assert_int_equal(left(), 0);
+	return served;
+}
+
+/*
+ * With many in the device, hardware queues are not counted for each request: no
+ * more go than the limit allows, and nearly as many.
+ */
+static void test_many_in_the_device_are_counted_seldom(void **state)
+{
+	uint64_t seed = fresh_seed("many in the device");
+	uint64_t most, served, control;
+
+	(void)state;
+	for (uint64_t i = 0; i < 6; i++) {
+		const uint32_t limit = 80 + (uint32_t)i * 16;
+
+		control = fill(seed + i, limit, false, &most);
+		served = fill(seed + i, limit, true, &most);
+		print_message("    limit %u: %llu at most, %llu requests, %llu if counted each time\n",
+			      limit, (unsigned long long)most,
+			      (unsigned long long)served,
+			      (unsigned long long)control);
+		/* A late queue has one more in a release interval. */
+		assert_in_range(most, limit - 8, limit + 1);
+		assert_true(10 * served >= 9 * control);
+	}
+}
+
 /* Requests that were withheld in the recent window go when it is over. */
 static void test_all_go_when_critical_io_is_over(void **state)
 {
@@ -482,6 +540,16 @@ static void test_flushes_wait_for_what_passed(void **state)
 	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
 	left = flush.left;
 	assert_true(left > sectors || !sectors);
+	/* It covered them, though the device was not told of them yet. */
+	fgio_queue_flush_ends(&host.queue, &flush, host.now_ns);
+	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
+	assert_int_equal(flush.left, 0);
+	for (uint32_t i = 0; i < 8; i++)
+		make(FGIO_NONCRITICAL, i % 4)->request.write = i % 2;
+	run_for(10 * SECOND);
+	fgio_queue_flush_begins(&host.queue, &flush, false, host.now_ns);
+	left = flush.left;
+	assert_true(left > 0);
 	/* A second one, with the writes accounted for in between. */
 	make(FGIO_CRITICAL, 0);
 	make(FGIO_NONCRITICAL, 0)->request.write = false;
@@ -613,6 +681,7 @@ int main(void)
 		cmocka_unit_test(test_queues_take_turns),
 		cmocka_unit_test(test_a_busy_processor_is_not_starved),
 		cmocka_unit_test(test_a_queue_that_never_comes_is_passed_over),
+		cmocka_unit_test(test_many_in_the_device_are_counted_seldom),
 		cmocka_unit_test(test_all_go_when_critical_io_is_over),
 		cmocka_unit_test(test_minimum_service_beside_a_critical_backlog),
 		cmocka_unit_test(test_flushes_wait_for_what_passed),

@@ -117,6 +117,8 @@ struct fgio_hw {
  *	0 when numbers ran out: then no task waits for its slots
  * @slot_count: length of @slots; tags beyond it pass unscheduled
  * @slots: one for each tag; replaced under fgio_slots_lock()
+ * @watchdog: whether its I/O moves; the watchdog's own, as is the next one
+ * @sample: what this look found
  * @lock: protects the members below; irqsave, since completions take it
  * @admission: decides which tasks may take a tag; slots are taken and released
  *	without the lock, see core/admission.h
@@ -134,6 +136,8 @@ struct fgio_tag_set {
 	req_flags_t charged;
 	unsigned int slot_count;
 	struct fgio_slot *slots;
+	struct fgio_watchdog watchdog;
+	struct fgio_watchdog_sample sample;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct fgio_admission admission;
@@ -202,7 +206,7 @@ struct fgio_queue_data {
 	struct delayed_work look;
 	bool shared;
 	struct counters_file *counters;
-	struct fgio_watchdog watchdog;
+	struct fgio_watchdog_device watchdog;
 	bool let_through;
 	struct fgio_trip trip;
 	u32 critical_slots;

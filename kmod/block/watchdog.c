@@ -68,42 +68,49 @@ static const char *const place_names[FGIO_PLACES] = {
  * Whether the driver accepts no requests: then they wait for it, not for fgio.
  * Context: fgio_queues_lock is held, so that the hardware contexts stay.
  */
-static bool driver_stopped(struct request_queue *q)
+static bool driver_stopped(const struct fgio_tag_set *tag_set)
 {
+	struct request_queue *q = tag_set->fq->q;
 	struct blk_mq_hw_ctx *hctx;
 	unsigned long i;
 
 	if (blk_queue_quiesced(q))
 		return true;
+	if (tag_set->hw)
+		return test_bit(BLK_MQ_S_STOPPED, &tag_set->hw->hctx->state);
 	queue_for_each_hw_ctx(q, hctx, i)
 		if (!test_bit(BLK_MQ_S_STOPPED, &hctx->state))
 			return false;
 	return true;
 }
 
-static void sample_queue(struct fgio_queue_data *fq,
-			 struct fgio_watchdog_sample *sample)
+/* Requests that are in one queue for all belong to the first tag set. */
+static const struct fgio_hw_queue *
+requests_of(const struct fgio_tag_set *tag_set)
 {
-	const struct fgio_queue *of = &fq->queue;
-	struct fgio_queue_counters totals = fgio_queue_totals(of);
-	unsigned int class;
+	struct fgio_queue_data *fq = tag_set->fq;
 
-	for (class = 0; class < FGIO_CLASSES; class++) {
-		sample->held[FGIO_PLACE_QUEUE][class] =
-			fgio_queue_queued(of, class);
-		sample->moved[FGIO_PLACE_QUEUE][class] =
-			totals.dispatched[class];
-		sample->in_device += fgio_queue_in_device(of, class);
-		sample->completed += totals.dispatched[class];
-	}
-	/* Promoted requests leave the class, too. */
-	sample->moved[FGIO_PLACE_QUEUE][FGIO_NONCRITICAL] += totals.promoted;
-	sample->completed -= sample->in_device;
-	sample->stopped = driver_stopped(fq->q);
+	if (tag_set->hw)
+		return &tag_set->hw->queue;
+	return list_is_first(&tag_set->list, &fq->tag_sets) ? &fq->queue.own :
+							      NULL;
 }
 
-static void sample_tag_set(struct fgio_tag_set *tag_set,
-			   struct fgio_watchdog_sample *sample)
+static void sample_requests(struct fgio_tag_set *tag_set,
+			    struct fgio_watchdog_sample *sample)
+{
+	const struct fgio_hw_queue *requests = requests_of(tag_set);
+
+	sample->stopped = driver_stopped(tag_set);
+	if (!requests)
+		return;
+	spin_lock(fgio_slots_lock(tag_set));
+	fgio_watchdog_sample_queue(sample, requests);
+	spin_unlock(fgio_slots_lock(tag_set));
+}
+
+static void sample_sleepers(struct fgio_tag_set *tag_set,
+			    struct fgio_watchdog_sample *sample)
 {
 	const struct fgio_admission *slots = &tag_set->admission;
 	unsigned int line, place, class;
@@ -123,17 +130,24 @@ static void sample_tag_set(struct fgio_tag_set *tag_set,
 	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
-static void trip(struct fgio_queue_data *fq,
+static void trip(struct fgio_tag_set *tag_set,
 		 const struct fgio_watchdog_finding *finding)
 {
+	struct fgio_queue_data *fq = tag_set->fq;
 	struct fgio_trip *trip = &fq->trip;
+	int length;
 
 	trip->at_ns = ktime_get_real_ns();
-	snprintf(trip->reason, sizeof(trip->reason),
-		 "%s: %u %s I/Os %s for %llu s",
-		 fq->q->disk ? fq->q->disk->disk_name : "?", finding->held,
-		 class_names[finding->class], place_names[finding->place],
-		 finding->still_ns / NSEC_PER_SEC);
+	length = scnprintf(trip->reason, sizeof(trip->reason),
+			   "%s: %u %s I/Os %s for %llu s",
+			   fq->q->disk ? fq->q->disk->disk_name : "?",
+			   finding->held, class_names[finding->class],
+			   place_names[finding->place],
+			   finding->still_ns / NSEC_PER_SEC);
+	if (tag_set->hw)
+		scnprintf(trip->reason + length, sizeof(trip->reason) - length,
+			  " in hardware queue %u",
+			  tag_set->hw->hctx->queue_num);
 	WRITE_ONCE(fq->let_through, true);
 	pr_warn("%s: letting all its I/O through until the watchdog is re-armed (fgio rearm)\n",
 		trip->reason);
@@ -146,26 +160,51 @@ struct look {
 	u64 limit_ns;
 };
 
+/* Context: fgio_queues_lock is held, so that the tag sets stay. */
+static void begin_look(struct fgio_queue_data *fq, u64 now_ns, u64 limit_ns)
+{
+	struct fgio_tag_set *tag_set;
+	u32 in_device = 0;
+	u64 completed = 0;
+
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		struct fgio_watchdog_sample *sample = &tag_set->sample;
+
+		*sample = (struct fgio_watchdog_sample){};
+		sample_requests(tag_set, sample);
+		sample_sleepers(tag_set, sample);
+		in_device += sample->in_device;
+		completed += sample->completed;
+	}
+	fgio_watchdog_begin(&fq->watchdog, in_device, completed, now_ns,
+			    limit_ns);
+}
+
 static void look_at_queue(struct fgio_queue_data *fq, void *data)
 {
 	const struct look *look = data;
-	struct fgio_watchdog_sample sample = {};
+	u64 limit_ns = fgio_watchdog_limit_ns(&fq->queue, look->limit_ns);
 	struct fgio_watchdog_finding finding;
-	struct fgio_tag_set *tag_set;
+	struct fgio_tag_set *tag_set, *stands = NULL;
 
 	if (fq->let_through)
 		return;
-	sample_queue(fq, &sample);
+	begin_look(fq, look->now_ns, limit_ns);
 	list_for_each_entry(tag_set, &fq->tag_sets, list)
-		sample_tag_set(tag_set, &sample);
-	if (fgio_watchdog_look(&fq->watchdog, &sample, look->now_ns,
-			       look->limit_ns, &finding))
-		trip(fq, &finding);
+		if (fgio_watchdog_look(&tag_set->watchdog, &fq->watchdog,
+				       &tag_set->sample, limit_ns, &finding))
+			stands = tag_set;
+	if (stands)
+		trip(stands, &finding);
 }
 
 static void forget_queue(struct fgio_queue_data *fq, void *unused)
 {
+	struct fgio_tag_set *tag_set;
+
 	memset(&fq->watchdog, 0, sizeof(fq->watchdog));
+	list_for_each_entry(tag_set, &fq->tag_sets, list)
+		memset(&tag_set->watchdog, 0, sizeof(tag_set->watchdog));
 }
 
 static void look_at_queues(unsigned int limit_ms)

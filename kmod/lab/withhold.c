@@ -3,6 +3,8 @@
  * A bug of the elevator, simulated for tests: while this module is loaded,
  * fgio.ko keeps non-critical requests queued for ever, as long as no critical
  * one is queued. Only the watchdog ends that, when it lets the disk through.
+ * With hardware_queue=N, it is only those of this hardware queue, where each has
+ * its own.
  *
  * fgio.ko has no code for it: two of its functions are replaced where they
  * begin, as a livepatch would do it.
@@ -22,6 +24,9 @@
 
 #include "block/queues.h"
 #include "compat/compat.h"
+
+static int hardware_queue = -1;
+module_param(hardware_queue, int, 0444);
 
 static struct fgio_queue_data *queue_of(const struct blk_mq_hw_ctx *hctx)
 {
@@ -43,9 +48,23 @@ static bool has_unscheduled(struct blk_mq_hw_ctx *hctx)
 	return !list_empty_careful(&queue_of(hctx)->unscheduled);
 }
 
-static bool has_work_to_hide(unsigned long hctx)
+static bool withholds_here(const struct fgio_queue_data *fq,
+			   const struct blk_mq_hw_ctx *hctx)
 {
-	return withholds(queue_of((const struct blk_mq_hw_ctx *)hctx));
+	const struct fgio_tag_set *tag_set = hctx->sched_data;
+
+	return tag_set->hw && hctx->queue_num == hardware_queue &&
+	       !fgio_lets_through(fq) &&
+	       !READ_ONCE(tag_set->hw->queue.queued[FGIO_CRITICAL]);
+}
+
+static bool has_work_to_hide(unsigned long argument)
+{
+	const struct blk_mq_hw_ctx *hctx =
+		(const struct blk_mq_hw_ctx *)argument;
+	const struct fgio_queue_data *fq = queue_of(hctx);
+
+	return hardware_queue < 0 ? withholds(fq) : withholds_here(fq, hctx);
 }
 
 static struct fgio_request *no_request(struct fgio_queue *queue, u64 now_ns,
@@ -56,7 +75,8 @@ static struct fgio_request *no_request(struct fgio_queue *queue, u64 now_ns,
 
 static bool has_request_to_hide(unsigned long queue)
 {
-	return withholds(container_of((const struct fgio_queue *)queue,
+	return hardware_queue < 0 &&
+	       withholds(container_of((const struct fgio_queue *)queue,
 				      struct fgio_queue_data, queue));
 }
 

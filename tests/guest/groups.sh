@@ -31,14 +31,13 @@ remove_groups() {
   local group
   for group in "$GROUPS_ROOT"/*/ "$GROUPS_ROOT"; do
     [[ -d $group ]] || continue
-    wait_for "the end of all tasks in $group" is_empty "$group"
-    rmdir "$group"
+    wait_for "the end of all tasks in $group" is_removed "$group"
   done
 }
 
 # Of fio's own processes, some end after it.
 nothing_left() { [[ $(counter critical_in_device) -eq 0 && $(counter noncritical_in_device) -eq 0 ]]; }
-is_empty() { [[ ! -s $1/cgroup.procs ]]; }
+is_removed() { rmdir "$1" 2>/dev/null; }
 
 shared() { [[ $(counter shared) -eq 1 ]]; }
 not_shared() { [[ $(counter shared) -eq 0 ]]; }

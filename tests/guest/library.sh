@@ -91,9 +91,9 @@ no_unhook() {
 
 # A bug of the elevator (kmod/lab/withhold.c): non-critical requests stay queued while no critical one
 # is, until the watchdog trips.
-withhold() {
+withhold() { # [hardware_queue=N]: of this one alone
   need_fgio
-  insmod "$PAYLOAD/modules/fgio_withhold.ko"
+  insmod "$PAYLOAD/modules/fgio_withhold.ko" "$@"
 }
 
 no_withhold() {
