@@ -286,6 +286,13 @@ _ALL = (
         io_cost=True,
     ),
     Configuration(
+        "io-cost-latency",
+        "shares with io-cost, and less I/O let into the disk from twice the latency of one I/O of "
+        "128 KiB alone",
+        "none",
+        io_cost=True,
+    ),
+    Configuration(
         "bfq-no-low-latency",
         "bfq with low_latency 0, without priorities",
         "bfq",
