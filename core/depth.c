@@ -297,8 +297,10 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		stamp->sent_ns = smaller(depth->came_ns, now_ns);
 	depth->work_ns = work_of(depth, sectors);
 	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
-	if (class == FGIO_NONCRITICAL)
-		fgio_saturation_spend(&depth->saturation, now_ns);
+	if (class != FGIO_NONCRITICAL)
+		return;
+	depth->noncritical_size = size_of(sectors);
+	fgio_saturation_spend(&depth->saturation, now_ns);
 }
 
 u64 fgio_depth_size(u64 count, u64 sectors)

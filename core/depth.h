@@ -58,6 +58,7 @@ struct fgio_depth_stamp {
  * @begin_ns: its begin
  * @idle_ns: time in it without a non-critical request
  * @found_ns: unaccounted work found in the drive
+ * @longest_ns: that the longest non-critical I/O took
  * @measured: completions learnt from
  * @judged: critical completions since the tolerance last grew
  * @held_back: a request waited for its turn: a lower cost would help
@@ -71,6 +72,7 @@ struct fgio_depth_interval {
 	u64 begin_ns;
 	u64 idle_ns;
 	u64 found_ns;
+	u64 longest_ns;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -106,6 +108,7 @@ struct fgio_depth {
 	u64 learnt_ns; /* last fgio_depth_learn() */
 	u64 raised_ns; /* last rise of the cost */
 	u64 work_ns; /* of the latest request */
+	u64 noncritical_size; /* of the latest non-critical one */
 	u32 in_flight_max; /* in-flight limit until the drive's limit was met */
 	u32 intervals;
 	/* Waiting among each other, in 1/TOLERANCE_ONE of a base latency. */

@@ -94,6 +94,8 @@
 #define REQUEST_MOST_NS (10 * MILLISECOND)
 /* Least completions. */
 #define INTERVAL_SAMPLES 4
+/* In the race, it is this share of that [tests/test_batch.c]. */
+#define RACE_INTERVAL_SHARE 2
 /* Idle for more than this share: the interval says nothing of the limit. */
 #define IDLE_SHARE 4
 /* Given work for this share: pressed [test_bursts_do_not_lower_the_cost]. */

@@ -295,6 +295,13 @@ static void learn_cache(struct fgio_depth *depth, u64 now_ns)
 	depth->phase = FGIO_DEPTH_SETTLED;
 }
 
+static void note_noncritical(struct fgio_depth *depth, u64 took_ns)
+{
+	depth->interval.longest_ns =
+		larger(depth->interval.longest_ns, took_ns);
+	fgio_saturation_note_other(&depth->saturation, took_ns);
+}
+
 static void learn_sample(struct fgio_depth *depth,
 			 const struct fgio_sample *seen, u64 now_ns)
 {
@@ -317,7 +324,7 @@ static void learn_sample(struct fgio_depth *depth,
 		fgio_saturation_note(&depth->saturation, seen->kind,
 				     seen->took_ns, now_ns);
 	else
-		fgio_saturation_note_other(&depth->saturation, seen->took_ns);
+		note_noncritical(depth, seen->took_ns);
 	if (seen->critical)
 		depth->blind = depth->rotates && !base->known_ns;
 	if (!base->known_ns)
@@ -365,6 +372,31 @@ static void raise_cost(struct fgio_depth *depth, u64 length_ns, u64 now_ns)
 }
 
 /*
+ * The race takes a dozen intervals, and a batch may be over before it is. On a
+ * disk, and where flushes find what writes left in a cache, short ones have
+ * nothing to tell.
+ */
+static bool takes_short_steps(const struct fgio_depth *depth, u64 now_ns)
+{
+	return depth->phase == FGIO_DEPTH_RACES && !depth->rotates &&
+	       !fgio_flush_may_come(&depth->flushes, now_ns);
+}
+
+/*
+ * With one in the drive at a time, no cost below what the I/Os take lets more
+ * go.
+ */
+static bool one_takes_less(const struct fgio_depth *depth)
+{
+	u64 longest_ns = depth->interval.longest_ns;
+
+	return depth->in_flight_max == 1 && longest_ns &&
+	       depth->cost.per_unit > COST_LEAST &&
+	       longest_ns < fgio_cost_work(&depth->cost,
+					   depth->noncritical_size);
+}
+
+/*
  * Halves the cost, or doubles the in-flight limit where that is what holds
  * requests back. So the limit is met with no more in the drive than twice what
  * it takes.
@@ -383,7 +415,9 @@ static void race(struct fgio_depth *depth, u64 now_ns)
 			(u32)smaller(2ULL * depth->in_flight_max,
 				     RACE_IN_FLIGHT_MOST);
 	else
-		fgio_cost_halve(&depth->cost, now_ns);
+		do
+			fgio_cost_halve(&depth->cost, now_ns);
+		while (takes_short_steps(depth, now_ns) && one_takes_less(depth));
 }
 
 static void lower_cost(struct fgio_depth *depth, u64 now_ns)
@@ -565,11 +599,20 @@ static void turn_window(struct fgio_depth *depth, u64 now_ns)
 		depth->base[i].fresh = 0;
 }
 
-void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
+static u64 interval_ns(const struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = INTERVAL_NS +
 			INTERVAL_REQUESTS *
 				smaller(depth->work_ns, REQUEST_MOST_NS);
+
+	if (takes_short_steps(depth, now_ns))
+		length_ns /= RACE_INTERVAL_SHARE;
+	return length_ns;
+}
+
+void fgio_depth_learn(struct fgio_depth *depth, u64 now_ns)
+{
+	u64 length_ns = interval_ns(depth, now_ns);
 	struct fgio_sample seen;
 	u32 i;
 

@@ -33,7 +33,7 @@ Figure = float | Bound | None
 
 
 def figure(value) -> Figure:
-    """A figure from summary.json; None for what is none."""
+    """A figure from summary.json; None where it is no number."""
     if isinstance(value, Bound):
         return value
     if isinstance(value, dict) and len(value) == 1:
@@ -43,7 +43,7 @@ def figure(value) -> Figure:
 
 
 def restored(figures: dict) -> dict:
-    """Figures of summary.json with bounds in place of what they are written as."""
+    """Figures of summary.json with Bound in place of its written form."""
     return {
         name: found if isinstance(found := figure(value), Bound) else value
         for name, value in figures.items()

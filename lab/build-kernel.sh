@@ -65,7 +65,7 @@ find_stock() {
 	wanted=$(sed -n 's/^linux-image-[^\t]*\t//p' "$stock/packages")
 }
 
-# What a build comes from: nothing is to do while this stays.
+# The sources of a build: there is nothing to do while this stays.
 fingerprint() {
 	cat "$stock_config" "${config[@]}" | sha256sum | cut -d' ' -f1
 }
@@ -105,7 +105,7 @@ run_make() {
 		fail "make $* failed; the end of $work/log:"$'\n'"$(tail -n 15 "$work/log")"
 }
 
-# Each line of the fragment has to be in the configuration: kconfig drops silently what it cannot do.
+# Each line of the fragment has to be in the configuration: kconfig drops unmet options silently.
 check_configuration() {
 	local line name bad=()
 

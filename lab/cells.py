@@ -3,7 +3,7 @@
 
 from collections import Counter
 
-# What a policy's counts are of, in the order of the columns.
+# The counts of a policy, in the order of the columns.
 KINDS = ("good", "free", "kept", "beyond", "dominated")
 
 

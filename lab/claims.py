@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Storms of several experiments in one table: fgio beside the floor and the others."""
+"""Background bursts of several experiments in one table: fgio beside the floor and the others."""
 
 import copy
 import json
@@ -15,13 +15,13 @@ DEFAULT = "mq-deadline"
 # Of the floor's requests: with fewer answered, the others queue.
 SERVED = 0.95
 TAIL, RATE = "p999_ms", "throughput"
-# How long the background's work took, by what the database says of it.
-WORK = ("storm_s", "checkpoint_s")
+# Time of the background's work, by the database's own records.
+WORK = ("burst_s", "checkpoint_s")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A storm under fgio beside the floor, the default and the best of the others.
+    """A background burst under fgio beside the floor, the default and the best of the others.
 
     Latencies are p99.9 in ms, rates requests a second, work seconds; medians over the seeds. None:
     not measured. best: empty where not all stock configurations were run with as many seeds as
@@ -52,7 +52,7 @@ class Claim:
 
     @classmethod
     def from_json(cls, content: dict) -> "Claim":
-        """The claim of a summary.json; older ones do not name what was not run or queued."""
+        """The claim of a summary.json; older ones lack stock_not_run and saturated."""
         return cls(
             content["figure"],
             content["cell"],
@@ -191,16 +191,15 @@ def _times(value: bounds.Figure) -> str:
 
 
 def markdown(found: list[Claim]) -> str:
-    """The storms as a table."""
-    lines = ["# Storms, all together", ""]
+    """The background bursts as a table."""
+    lines = ["# All background bursts", ""]
     lines += ["p99.9 in ms, requests a second. Ratios: of fgio to the floor (the same load without"]
-    lines += [f"its storm), to the default ({DEFAULT}) and to the stock configuration with the"]
-    lines += ["lowest p99.9, where all of them were run with as many seeds as fgio. Aims: p99.9 at"]
-    lines += [
-        "most 1.25 times and throughput at least 0.95 times the floor's, background work (its"
-    ]
-    lines += ["longest piece) at most 1.05 times the default's. ≥: it had not ended in time.", ""]
-    headings = ["figure", "storm", "seeds", "floor", "default", "best stock", "", "fgio"]
+    lines += [f"its background burst), to the default ({DEFAULT}) and to the stock configuration"]
+    lines += ["with the lowest p99.9, where all of them were run with as many seeds as fgio. Aims:"]
+    lines += ["p99.9 at most 1.25 times and throughput at least 0.95 times the floor's, background"]
+    lines += ["work (its longest piece) at most 1.05 times the default's. ≥: it had not ended in"]
+    lines += ["time.", ""]
+    headings = ["figure", "cell", "seeds", "floor", "default", "best stock", "", "fgio"]
     headings += ["p99.9 to floor", "rate to floor", "rate to default", "default's p99.9 to fgio's"]
     headings += ["best's p99.9 to fgio's", "work to default"]
     lines += [f"| {' | '.join(headings)} |", f"|---|---|{'--:|' * (len(headings) - 2)}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The configurations that every experiment can be run under, and what each sets in the guest."""
+"""The configurations that experiments can be run under, and the settings of each in the guest."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Configuration:
     bfq_weights: the same cgroups, with weights of bfq
     own_throttle: which of the database's own throttles are on (Database.throttles), by name
     kyber_targets: kyber's target latencies are those of the disk (rivals.KYBER_TARGETS_US)
-    submitters: what each thread submitted, and at which priority, is kept (row "submitters")
+    submitters: keeps the I/O of each thread, by priority (row "submitters")
     journal_priority: of the file system's journal, None to leave it
     drive_priority: the drive's own knob is on, and fgio is told so
     watched: fgio is loaded beside another elevator and reports the waits
@@ -60,15 +60,15 @@ class Configuration:
         return self.watched or self.elevator == "fgio"
 
     def tuned(self) -> str:
-        """What files of the elevator are set to, as set_tunables (guest/functions.sh) takes it."""
+        """Values of the elevator's files, as set_tunables (guest/functions.sh) takes them."""
         return " ".join(f"{name}={value}" for name, value in self.tunables)
 
     def queued(self) -> str:
-        """What files of the queue are set to, as set_queue (guest/functions.sh) takes it."""
+        """Values of the queue's files, as set_queue (guest/functions.sh) takes them."""
         return " ".join(f"{name}={value}" for name, value in self.queue)
 
     def parameters(self) -> list[str]:
-        """What fgio's parameters are set to, each as NAME=VALUE."""
+        """Values of fgio's parameters, each as NAME=VALUE."""
         return [
             *(f"{name}=N" for name in self.off),
             *(f"{name}={value}" for name, value in self.settings),
@@ -80,7 +80,7 @@ def priority(pair: tuple[int, int] | None) -> str:
     return f"{pair[0]},{pair[1]}" if pair else ""
 
 
-# What each switch of fgio is for, as the ablation switches them off one after the other.
+# Switches of fgio, and the effect of each when the ablation turns it off.
 SWITCHES = {
     "pagecache": "no room kept in the page cache",
     "admission": "no slots kept in the block layer",
@@ -93,7 +93,7 @@ SWITCHES = {
     "transitive": "waits followed for one step only",
 }
 # The database's own throttles (Database.throttles): as its documentation says; at a rate, in
-# percent of what the disk can write; and those for which it may lose what it acknowledged.
+# percent of the write rate of the disk; and those under which it may lose acknowledged changes.
 DOCUMENTED, LOSSY = "documented", "lossy"
 OWN_RATES = (25, 50, 75)
 INHERITANCE = ("locks", "journal", "io", "user", "commits", "pagecache")
@@ -183,7 +183,7 @@ _ALL = (
     Configuration("bfq", "bfq as it comes", "bfq"),
     BFQ_IDLE,
     *_with_and_without_drive(_FGIO),
-    # Half of what NCQ takes: the other half is for the foreground.
+    # Half of the depth of NCQ: the other half is for the foreground.
     *_with_and_without_drive(
         _limited("fgio-16", "up to 16 non-critical I/Os in the drive beside critical ones", 16)
     ),
@@ -214,7 +214,7 @@ _ALL = (
     ),
     Configuration(
         "kyber-targets",
-        "kyber with target latencies of the disk: twice what an I/O alone takes",
+        "kyber with target latencies of the disk: twice the time of an I/O alone",
         "kyber",
         kyber_targets=True,
     ),
@@ -249,13 +249,13 @@ _ALL = (
     replace(
         BFQ_IDLE,
         name="bfq-idle-submitters",
-        description="bfq-idle; keeps what each thread submitted, and its priority",
+        description="bfq-idle; keeps the I/O of each thread, by priority",
         submitters=True,
     ),
     replace(
         MQ_DEADLINE_RT,
         name="mq-deadline-rt-submitters",
-        description="mq-deadline-rt; keeps what each thread submitted, and its priority",
+        description="mq-deadline-rt; keeps the I/O of each thread, by priority",
         submitters=True,
     ),
     Configuration("fgio-idle", "fgio in charge of the disk; no task is foreground", "fgio"),
@@ -312,7 +312,7 @@ _ALL = (
         "wbt",
         "no scheduler; writeback throttled at the kernel's own latency for the device",
         "none",
-        # What the kernel takes for the device's type.
+        # The kernel's choice for the device's type.
         queue=(("wbt_lat_usec", -1),),
     ),
     Configuration(
@@ -325,7 +325,7 @@ _ALL = (
     *(
         Configuration(
             f"own-rate-{percent}",
-            f"mq-deadline; the database's own limit at {percent} % of what the disk can write",
+            f"mq-deadline; the database's own limit at {percent} % of the disk's write rate",
             "mq-deadline",
             own_throttle=f"{percent}%",
         )
@@ -333,8 +333,8 @@ _ALL = (
     ),
     Configuration(
         "own-lossy",
-        "mq-deadline; the database's log is not synced during a storm: a crash loses what it "
-        "acknowledged meanwhile",
+        "mq-deadline; the database's log is not synced during a snapshot or rewrite: a crash loses "
+        "changes acknowledged meanwhile",
         "mq-deadline",
         own_throttle=LOSSY,
     ),
@@ -358,14 +358,14 @@ _ALL = (
     ),
     Configuration(
         "floor",
-        "bound: the same load without the storm, no scheduler",
+        "bound: the same load without the background burst, no scheduler",
         "none",
         has_background=False,
     ),
     Configuration(
         "floor-switch",
-        "bound: the floor with what of a base backup no scheduler can help: two switches of the "
-        "WAL segment",
+        "bound: the floor with the two switches of the WAL segment of a base backup, which no "
+        "scheduler can help",
         "none",
     ),
     Configuration(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Databases on ext4 images, made on the host by the guest's own programs.
 
-Loading one in a guest would cost minutes of virtual computing. What loads it runs in the guest's
-root file system inside private mount and process namespaces: whatever happens, no mount and no
-process is left.
+Loading one in a guest would cost minutes of virtual computing. The loading program runs in the
+guest's root file system inside private mount and process namespaces: no mount and no process is
+left, also after a failure.
 """
 
 import tempfile
@@ -46,7 +46,7 @@ exec chroot "$1" setpriv --reuid="$3" --regid="$3" --init-groups bash /data/prep
 def cluster_script(
     settings: str, load: str, options: str = "", version: int = image.POSTGRESQL[image.SUITE]
 ) -> str:
-    """What fill() runs as the user postgres for a cluster in /data/pg with a database `bench`.
+    """The script of fill() for a cluster in /data/pg with a database `bench`; it runs as postgres.
 
     settings: lines for postgresql.conf; load: shell commands that load the database; options: of
     initdb, each with a space before it; version: of the server
@@ -55,7 +55,7 @@ def cluster_script(
 
 
 def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
-    """Writes an ext4 image of about `size` bytes with what a script leaves in /data.
+    """Writes an ext4 image of about `size` bytes with the files that a script leaves in /data.
 
     root: the root file system (image.root_tree) that the script runs in, as this user of it
     """
@@ -94,13 +94,13 @@ class Database:
     scale: int
     shared_buffers_mib: int
     room_mib: int
-    # What is not the default shows in the script.
+    # Values other than the default show in the script.
     segment_mib: int = field(default=DEFAULT_SEGMENT_MIB, repr=False)
     suite: str = field(default=image.SUITE, repr=False)
 
     @property
     def settings(self) -> str:
-        """What postgresql.conf says beyond the server's defaults."""
+        """Lines of postgresql.conf beyond the server's defaults."""
         lines = [
             f"shared_buffers = {self.shared_buffers_mib}MB",
             "listen_addresses = ''",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * What the lab asks core about a drive, on the host:
+ * Questions of the lab to core about a drive, on the host:
  *
- *   drive help           what --device accepts
+ *   drive help           the values of --device
  *   drive check SPEC     two lines: the kind, and the spec with a preset spelled
  *                        out; or a message on standard error and status 1
  *   drive rates SPEC     bytes and 4 KiB I/Os a second as blk-iocost's linear
@@ -41,7 +41,7 @@ static struct simdisk_request next(struct host *host, u64 number)
 	};
 }
 
-/* I/Os a second once what a cache takes in no longer counts. */
+/* I/Os a second in the long run, without the first that a cache takes in. */
 static double run(const struct simdisk_parameters *parameters, u32 length, bool in_order,
 		  u64 count)
 {
@@ -62,7 +62,7 @@ static double run(const struct simdisk_parameters *parameters, u32 length, bool 
 
 static void print_rates(struct simdisk_parameters *parameters)
 {
-	/* The driver would split what is longer. */
+	/* The driver would split longer ones. */
 	u32 length = parameters->max_sectors < LARGE_SECTORS ? parameters->max_sectors :
 							       LARGE_SECTORS;
 
@@ -86,7 +86,7 @@ static void print_load(const struct simdisk_parameters *parameters, u32 depth)
 	struct host host;
 
 	host_start(&host, parameters, CAPACITY, 1);
-	/* What caches and buckets take in first is another drive's figure. */
+	/* The first I/Os, which caches and buckets take in, are not counted. */
 	host_run(&host, next, depth, LOAD_COUNT / 4);
 	host_run(&host, next, depth, LOAD_COUNT);
 	printf("iops=%.1f", host_iops(&host));
@@ -97,7 +97,7 @@ static void print_load(const struct simdisk_parameters *parameters, u32 depth)
 	host_stop(&host);
 }
 
-/* Refuses, with a message, what the drive cannot do. */
+/* Refuses, with a message, loads that the drive cannot do. */
 static bool read_load(const struct simdisk_parameters *parameters, char **arguments, u32 *depth)
 {
 	unsigned long most = parameters->hw_queues * parameters->queue_depth;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab import host, paths
 
-# What a module parameter of the kernel holds, with room for its name.
+# Longest module parameter of the kernel in bytes, with room for its name.
 MOST_CHARACTERS = 1000
 MOST_OF_A_LABEL = 60
 # kind -> the model whose loads and settings suit it best.
@@ -24,7 +24,7 @@ def _sources() -> list[Path]:
 
 @functools.cache
 def _program() -> Path:
-    """lab/drive.c, built when it is older than what it is made of."""
+    """lab/drive.c, built when it is older than its sources."""
     built = paths.BUILD / "host" / "drive"
     headers = [*(paths.ROOT / "core").glob("*.h"), *(paths.ROOT / "core" / "tests").glob("*.h")]
     newest = max(file.stat().st_mtime for file in (*_sources(), *headers))
@@ -106,9 +106,9 @@ def rates(spec: str) -> str:
 
 @functools.cache
 def load(spec: str, operation: str, kib: int, depth: int) -> dict[str, float]:
-    """What a model of core/ delivers to I/O anywhere with `depth` at a time.
+    """Figures of a model of core/ under I/O anywhere with `depth` at a time.
 
-    iops, and p50, p90 and p99 of the latencies in us. Raises LabError for what it cannot do.
+    iops, and p50, p90 and p99 of the latencies in us. Raises LabError for a load that it cannot do.
     """
     said = _ask("load", spec, operation, str(kib), str(depth))
     return {name: float(value) for name, value in (pair.split("=") for pair in said.split())}

@@ -43,18 +43,18 @@ class Boot:
 
     commands: shell script, run by bash as root; $PAYLOAD and $RESULTS are folders
     payload: guest name below $PAYLOAD -> host file or folder, or text
-    disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; what the
-        guest writes to them is forgotten at its end
+    disks: raw images (multiples of image.ALIGNMENT bytes), seen as /dev/lab/disk1, ... ; the
+        guest's writes to them are forgotten at its end
     packages: Debian packages that it has beside those of every guest
     suite: the Debian release that its programs are from
     system: image of a whole system with a kernel of its own version, which comes up by systemd as
         on a machine before the commands run; None for the lab's root file system
-    keeps_system: what the guest writes to `system` is there at the next boot of it
+    keeps_system: the guest's writes to `system` are there at the next boot of it
     counted_clock: virtual time; False is several times faster but its times mean nothing
-    instructions_per_ns: speed of the processors in virtual time, for what 1 GHz cannot do
+    instructions_per_ns: speed of the processors in virtual time, for loads that 1 GHz cannot do
     memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
         kernel; a debug kernel gets more of both, and scripts find $LAB_SLOWNESS for their limits
-    results_mib: space for what the guest leaves in $RESULTS
+    results_mib: space for the files that the guest leaves in $RESULTS
     host_mib: memory that it takes here, where it never touches most of its own; 0: all of it
     heartbeat_s: virtual seconds between signs of life on the console, 0 for none
     examine: at the end, a debug kernel looks for leaks ($RESULTS/kmemleak) and says whether lockdep
@@ -98,7 +98,7 @@ class Outcome:
 
     status: exit status of the commands
     output: their output, with the kernel's console messages in between
-    results: folder with what they left in $RESULTS
+    results: folder with the files that they left in $RESULTS
     """
 
     status: int
@@ -166,7 +166,7 @@ class _Region:
     shared: bool
 
     def options(self) -> list[str]:
-        """QEMU's options. Private mappings: what the guest writes never reaches the file."""
+        """QEMU's options. Private mappings: the guest's writes never reach the file."""
         name = f"mem{self.address:x}"
         share = "on" if self.shared else "off"
         memory = (
@@ -290,7 +290,7 @@ def _collect(boot: Boot, console: str, results: Path, folder: Path, host_s: floa
 
 
 def run(boot: Boot, results: Path, watch: Callable[[str], None] | None = None) -> Outcome:
-    """Boots, runs the commands, and returns what they left; `results` receives the files.
+    """Boots, runs the commands, and returns the outcome; `results` receives the files.
 
     `watch` is called about twice a second with the console so far. Raises GuestError when the
     guest hangs, crashes or cannot hand over its results; nothing is left running.

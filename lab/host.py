@@ -138,7 +138,7 @@ def whole(target: Path) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or a tree, whatever the permissions inside; nothing happens if absent."""
+    """Removes a file or a tree, with any permissions inside; nothing happens if absent."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

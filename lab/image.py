@@ -55,7 +55,7 @@ def as_root(command: list[str]) -> list[str]:
 
 
 def round_up(size: int) -> int:
-    """A size in bytes, rounded up to what a region of persistent memory needs."""
+    """A size in bytes, rounded up to a whole region of persistent memory."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -77,7 +77,7 @@ def root_tree(
 
     further: packages beside those of every guest
     suite: the Debian release, one of POSTGRESQL
-    alone: packages that are unpacked without what they depend on, such as headers
+    alone: packages that are unpacked without their dependencies, such as headers
     """
     packages = (f"postgresql-{POSTGRESQL[suite]}", *PACKAGES, *further)
     mark = fingerprint(suite, packages, MINIMUM_PARTS_REMOVED, *([alone] if alone else []))

@@ -46,7 +46,7 @@ class Kernel:
         return DEBUG_SLOWNESS if self.checked else 1
 
     def memory_mib(self, stock_mib: int) -> int:
-        """What a guest needs that has enough with `stock_mib` under a stock kernel."""
+        """MiB of memory for a guest that has enough with `stock_mib` under a stock kernel."""
         if not self.checked:
             return stock_mib
         return stock_mib * 3 // 2 + DEBUG_MIB
@@ -98,7 +98,7 @@ def _needs(file: Path) -> list[str]:
 
 
 def unpack_modules(kernel: Kernel, names: Iterable[str], folder: Path) -> list[str]:
-    """Copies modules and what they need, uncompressed, into `folder`.
+    """Copies modules and their dependencies, uncompressed, into `folder`.
 
     Modules that the kernel has built in are left out. Returns the copied names in an order
     in which insmod can load them.

@@ -45,7 +45,7 @@ FIGURES = (
     Figure("ycsb-redis", "figure 9", "ycsb-redis", instructions_per_ns=None),
     Figure("rocksdb", "not there: RocksDB", "rocksdb"),
     Figure("first-light", "not there: a base backup", "first-light"),
-    Figure("databases", "not there: small storms", "databases"),
+    Figure("databases", "not there: small background bursts", "databases"),
     Figure("tpcc-ssd", "figures 4 and 6 on a SATA SSD", "tpcc", "^tpcc-fits(-paced)?$", "ssd"),
     Figure("tpcc-hdd", "figures 4 and 6 on a hard disk", "tpcc", "^tpcc-fits(-slowly)?$", "hdd"),
     Figure("ycsb-ssd", "figures 7 and 8 on a SATA SSD", "ycsb", "^fits(-paced)?$", "ssd"),

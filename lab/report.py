@@ -20,7 +20,7 @@ from lab.configurations import BY_NAME
 from lab.experiments import scenarios
 from lab.experiments.base import Experiment, Row
 
-# In a page: what lies between them is made by lab/report.
+# In a page: lab/report makes the text between them.
 BEGIN, END = "<!-- lab/report: begin -->", "<!-- lab/report: end -->"
 
 

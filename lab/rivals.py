@@ -8,10 +8,10 @@ from lab.configurations import DOCUMENTED, LOSSY, OWN_RATES, Configuration
 
 # MB/s that each disk model reads and writes in large I/Os, one after the other.
 MB_PER_S = {"volume": 125, "ssd": 530, "hdd": 145}
-# Coefficients of blk-iocost's linear model, of what the kernel's tools/cgroup/iocost_coef_gen.py
-# measures: bytes a second in I/Os of 1 MiB, and 4 KiB I/Os a second, one after the other and at
-# random. The disk models of core/ were asked, 4 GiB large and with 32 I/Os at a time; other drives
-# are asked when they are needed.
+# Coefficients of blk-iocost's linear model, as the kernel's tools/cgroup/iocost_coef_gen.py
+# measures them: bytes a second in I/Os of 1 MiB, and 4 KiB I/Os a second, one after the other and
+# at random. The disk models of core/ were asked, 4 GiB large and with 32 I/Os at a time; other
+# drives are asked when they are needed.
 IO_COST_MODELS = {
     "volume": "rbps=125000000 rseqiops=3000 rrandiops=3000 "
     "wbps=125000000 wseqiops=3000 wrandiops=3000",
@@ -100,14 +100,14 @@ def titles(profile: str) -> str:
     return "".join(lines)
 
 
-# What a database's own throttle is called (configurations) -> settings for its script.
+# Name of a database's own throttle (configurations) -> settings for its script.
 Throttles = dict[str, dict[str, object]]
 
 
 def postgresql(device: str) -> Throttles:
     """PostgreSQL's own: checkpoints are spread, the backup is slow, the background writer busy.
 
-    The backup reads what it writes, so a third of the disk's speed makes two thirds of its work.
+    The backup reads as much as it writes: a third of the disk's speed is two thirds of its work.
     """
     options = {
         "checkpoint_completion_target": "0.9",
@@ -131,7 +131,7 @@ def server_options(options: dict[str, str]) -> str:
 
 
 def _bytes_s(device: str, percent: int) -> int:
-    """Bytes a second, a share of what a disk model can do."""
+    """Bytes a second, a share of the rate of a disk model."""
     return _mb_per_s(device) * 1_000_000 * percent // 100
 
 
@@ -145,10 +145,10 @@ SYNC_BYTES = 1 << 20
 
 
 def rocksdb(device: str) -> Throttles:
-    """RocksDB's, for db_bench: a limit on what compaction and flushes write.
+    """RocksDB's, for db_bench: a limit on the writes of compaction and flushes.
 
     As documented (rocksdb.org/blog/2017/12/18/17-auto-tuned-rate-limiter.html): tuned by itself,
-    below what the disk can do at most. And fixed, at several rates.
+    below the disk's rate at most. And fixed, at several rates.
     """
     tuned = _limit(_bytes_s(device, 100), is_tuned=True)
     fixed = {name: _limit(rate, is_tuned=False) for name, rate in _rates(device).items()}

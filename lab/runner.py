@@ -110,7 +110,7 @@ class _Display:
         self.begin = time.monotonic()
 
     def start(self, task: Task):
-        """Adds a boot's line; returns what takes its console to move it."""
+        """Adds a boot's line; returns a function that moves it by the boot's console."""
         span = task.plan.experiment.setup_s + task.plan.experiment.duration_s
         line = self.progress.add_task(str(task), total=span, note="booting")
         if self.plain:

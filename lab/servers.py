@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Later Debian releases as root file systems, to build and test in with their own servers.
 
-A command there sees the checkout at /mnt, read-only, and a folder for what it builds at /data.
+A command there sees the checkout at /mnt, read-only, and a folder for its builds at /data.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ TOOLS = (
     "systemd-standalone-sysusers",
     "systemd-standalone-tmpfiles",
 )
-# The checkout, which it may not change, and a folder for what it builds.
+# The checkout, which it may not change, and a folder for its builds.
 ENTER = """
 set -eu
 root=$1 checkout=$2 build=$3
@@ -47,7 +47,7 @@ def tree(suite: str) -> Path:
 
 
 def run(suite: str, build: Path, *command: str, **variables: str) -> str:
-    """What a command in a release printed, with these variables. LabError when it failed."""
+    """The output of a command in a release, with these variables. LabError when it failed."""
     programs = f"/usr/lib/postgresql/{image.POSTGRESQL[suite]}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     inside = ["env", "-i", f"PATH={programs}", "LC_ALL=C.UTF-8", "HOME=/tmp", "FGIO_BUILD=/data"]
     inside += ["LIBFGIO=/mnt/build/lib/libfgio.a", *(f"{n}={v}" for n, v in variables.items())]

@@ -109,7 +109,7 @@ def _plain(value):
 
 
 def text(value, depth: int = 0) -> str:
-    """JSON with a line for whatever fits into one, and for figures that have none below them."""
+    """JSON with a line for each value that fits, and for figures without others below them."""
     flat = json.dumps(value, allow_nan=False)
     if not isinstance(value, dict | list) or len(flat) + depth <= WIDTH:
         return flat

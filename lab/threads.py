@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def by_class(folder: Path, programs: str) -> dict[str, dict[str, dict[str, int]]]:
-    """Threads of programs, from what list_threads (guest/databases.sh) left in a folder.
+    """Threads of programs, from the lists of list_threads (guest/databases.sh) in a folder.
 
     programs: regular expression of the command names of processes
     Returns moment -> class -> name of a thread, or title of a process, and how many have it.

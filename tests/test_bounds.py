@@ -66,14 +66,14 @@ def test_bounds_are_shown_and_kept(tmp_path):
     assert summary.number(Bound(18.04)) == "≥ 18"
     assert summary.number(Bound(0.5, AT_MOST)) == "≤ 0.5"
     rows = [
-        Row("fgio", seed, {"p99_ms": 1.0}, {"storm_s": storm_s})
-        for seed, storm_s in enumerate([13.9, Bound(18.0), Bound(18.0)])
+        Row("fgio", seed, {"p99_ms": 1.0}, {"burst_s": burst_s})
+        for seed, burst_s in enumerate([13.9, Bound(18.0), Bound(18.0)])
     ]
     (line,) = summary.medians(rows)
-    assert line["background"]["storm_s"] == Bound(18.0)
+    assert line["background"]["burst_s"] == Bound(18.0)
     source = {"commit": "abc", "dirty": False, "command": "lab/run x"}
     written = summary.write({**source, "rows": [row.as_json() for row in rows]}, tmp_path)
-    kept = [row["background"]["storm_s"] for row in json.loads(written.read_text())["rows"]]
+    kept = [row["background"]["burst_s"] for row in json.loads(written.read_text())["rows"]]
     assert kept == [13.9, {"at_least": 18.0}, {"at_least": 18.0}]
     assert bounds.median(kept) == Bound(18.0)
 

@@ -144,7 +144,7 @@ def row(config: str, tail_ms: float, rate: float, work_s: float | dict | None) -
         "config": config,
         "cell": "a backup",
         "foreground": {"p999_ms": tail_ms, "throughput": rate},
-        "background": {"storm_s": None, "checkpoint_s": work_s},
+        "background": {"burst_s": None, "checkpoint_s": work_s},
     }
 
 
@@ -268,8 +268,8 @@ def test_work_that_did_not_end_in_time_counts_as_longer(tmp_path, of_default, of
 
 def test_a_backup_that_did_not_end_is_not_taken_for_its_checkpoint(tmp_path):
     rows = [row(name, 10, 100, 2) for name in ("floor", "mq-deadline", "fgio")]
-    rows[1]["background"]["storm_s"] = 14
-    rows[2]["background"]["storm_s"] = {"at_least": 18}
+    rows[1]["background"]["burst_s"] = 14
+    rows[2]["background"]["burst_s"] = {"at_least": 18}
     (claim,) = claims.of_figure("first-light", save(rows, tmp_path / "first-light"))
     assert claim.ratio("work_s", "fgio", "mq-deadline") == bounds.Bound(18 / 14)
 

@@ -52,7 +52,7 @@ bool fgio_admission_has_waiters(void);
 /* Wu and He, FAST'12. */
 """
 
-# Words that have another meaning outside of the module, and what lab/report made.
+# Words that have another meaning outside of code, and text made by lab/report.
 PROSE = """
 The floor of a paced load: a promise.
 <!-- lab/report: begin -->
@@ -77,19 +77,20 @@ def run(*arguments) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize(("line", "better"), FOUND)
 def test_private_word_is_found(words, line, better):
-    findings = words.check("some.c", f"// first\n{line}\n")
+    findings = words.check("core/some.c", f"// first\n{line}\n")
     assert {finding.line for finding in findings} == {2}
     assert any(better in finding.better for finding in findings)
 
 
 def test_words_of_the_field_are_not_found(words):
-    assert words.check("some.c", NOT_FOUND) == []
+    assert words.check("kmod/some.c", NOT_FOUND) == []
 
 
-def test_code_alone_has_the_words_of_the_module(words):
+def test_some_words_are_found_in_code_alone(words):
     assert words.check("docs/lab.md", PROSE) == []
-    found = {finding.found for finding in words.check("core/depth.c", PROSE)}
-    assert found == {"floor", "paced", "promise"}
+    for code in ("core/depth.c", "tools/fgiod/src/engine.rs"):
+        found = {finding.found for finding in words.check(code, PROSE)}
+        assert found == {"floor", "paced", "promise"}
     assert [one.line for one in words.check("docs/lab.md", PROSE + "Nobody waits.\n")] == [6]
 
 
@@ -103,6 +104,15 @@ def test_findings_fail_and_name_their_place(tmp_path):
     assert run(good).returncode == 0
 
 
-def test_clean_folders_are_clean():
+def test_no_folder_is_left_out_but_licences(words):
+    listed = subprocess.run(["git", "ls-files"], cwd=paths.ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git checkout")
+    of_git = {name.split("/")[0] for name in listed.stdout.splitlines() if "/" in name}
+    checked = {file.relative_to(paths.ROOT).parts[0] for file in words.all_files()}
+    assert of_git - checked == {"LICENSES"}
+
+
+def test_the_repository_is_clean():
     done = run()
     assert (done.returncode, done.stdout) == (0, "")

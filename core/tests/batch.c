@@ -2,7 +2,7 @@
 /*
  * How much later a checkpoint's batch is done because of the foreground's own
  * I/O, and how much because of the policy: batch [--seed N] [--seeds N] [--ios N]
- * [--bytes N] [DRIVE...]. docs/results/batch has what came out.
+ * [--bytes N] [--first] [DRIVE...]. docs/results/batch has what came out.
  */
 #include <getopt.h>
 
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "ios", required_argument, NULL, 'i' },
 		{ "bytes", required_argument, NULL, 'b' },
+		{ "first", no_argument, NULL, 'f' },
 		{ NULL, 0, NULL, 0 },
 	};
 	static const char *const usual[] = { "volume", "volume-sigma", "gp3" };
@@ -103,6 +104,9 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			batch.bytes = (u32)integer(optarg);
+			break;
+		case 'f':
+			batch.first = true;
 			break;
 		default:
 			return 2;

@@ -27,7 +27,7 @@ static struct rival writes(const struct batch *batch, u64 begin_ns)
 
 static struct rivals rivals_of(const struct batch *batch)
 {
-	return (struct rivals){
+	struct rivals rivals = {
 		.drive = batch->drive,
 		.seed = batch->seed,
 		.foreground = { .mixed = true, .bytes = FOREGROUND_BYTES,
@@ -38,6 +38,10 @@ static struct rivals rivals_of(const struct batch *batch)
 		.second = writes(batch, FIRST_NS),
 		.begin_ns = BEGIN_NS,
 	};
+
+	if (batch->first)
+		rivals.second.depth = 0;
+	return rivals;
 }
 
 /* Runs twice, since the first shows when the batch ends. */

@@ -16,6 +16,7 @@ struct batch {
 	u32 ios;
 	u32 bytes;
 	u32 foreground_rate; /* I/Os of 8 KiB a second, at any moment */
+	bool first; /* no batch was before it: nothing is known of the drive */
 	u64 seed;
 };
 

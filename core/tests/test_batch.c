@@ -52,10 +52,47 @@ static void test_the_foreground_takes_what_delays_the_batch(void **state)
 	assert_true(one_class >= 5);
 }
 
+/*
+ * Nothing is known of the drive: it is learnt from the batch itself. With whole
+ * intervals in the race, one step in each, this took 8 and 1.3 times the ideal.
+ */
+static void test_a_first_batch_is_not_held_back_for_long(void **state)
+{
+	static const char *const drives[] = { "gp3-16k", "volume" };
+	static const double most[] = { 6.5, 1.27 };
+	uint64_t random = fresh_seed("first batches");
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
+		struct simdisk_parameters drive = host_parsed(drives[i]);
+		double over_ideal = 0, learnt = 0;
+
+		for (u32 run = 0; run < RUNS; run++) {
+			struct batch batch = {
+				.drive = &drive,
+				.ios = 785,
+				.bytes = 8192,
+				.foreground_rate = 200 + next_random(&random) % 600,
+				.first = true,
+				.seed = next_random(&random) >> 1,
+			};
+			struct batch_figures figures = batch_run(&batch);
+
+			over_ideal += figures.learnt_ns / figures.ideal_ns / RUNS;
+			learnt += figures.learnt_times / RUNS;
+		}
+		print_message("    %s: %.2f of the ideal time, foreground %.2f times\n",
+			      drives[i], over_ideal, learnt);
+		assert_true(over_ideal <= most[i]);
+		assert_true(learnt <= 1.25);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_foreground_takes_what_delays_the_batch),
+		cmocka_unit_test(test_a_first_batch_is_not_held_back_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ SECTOR_BYTES = 512
 def matching(only: str, names: Iterable[str], what: str) -> tuple[str, ...]:
     """The names in which --only's regular expression is found.
 
-    what: what they name, in an error
+    what: the kind of things they name, in an error
 
     Raises LabError when it is none, or is found in no name.
     """
@@ -44,7 +44,7 @@ def matching(only: str, names: Iterable[str], what: str) -> tuple[str, ...]:
 
 @dataclass
 class Row:
-    """One measured row of summary.json, with what the report draws beside it.
+    """One measured row of summary.json, with the data that the report draws beside it.
 
     marks: (name, begin, end) in s from the start of measuring, drawn over the time line
     """
@@ -80,7 +80,7 @@ class Row:
 class Experiment:
     """One experiment. Each (configuration, seed) is one boot, so that its data are fresh.
 
-    device: what the workload runs on, as make_disk in guest/functions.sh knows it: a drive's spec
+    device: the disk of the workload, as make_disk in guest/functions.sh knows it: a drive's spec
     duration_s: virtual seconds measured in a boot; setup_s: virtual seconds before them
     variants: a boot is made for each; most experiments have one
     units: meaning of the figures in rows

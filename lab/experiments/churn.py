@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does fgiod take while processes come and go, and how soon does it tag a foreground thread?
+"""Processor time of fgiod while processes come and go, and its delay in tagging a thread.
 
 A thousand processes a second end as soon as they have started. Beside them processes and threads
 start that a profile calls foreground: they look at their own tags.

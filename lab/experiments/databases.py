@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Each database under its own storm, with no thread tagged by hand.
+"""Each database under its own background burst, with no thread tagged by hand.
 
 Labels come from fgiod and the profiles as they ship, or from the database's own integration.
 """
@@ -46,9 +46,9 @@ class Databases(Experiment):
     """
 
     databases: dict[str, Database] = ALL
-    title = "Databases under their own storms"
+    title = "Databases under their own background bursts"
     name = "databases"
-    description = "each database under its own storm; labels from profiles or from inside alone"
+    description = "each database under its own background burst; tags by profile or by itself"
     device = "volume"
     configurations = ("floor", "none", "mq-deadline", "bfq", "fgio", INSIDE)
     extra_configurations = ("fgio-block", *EVALUATION, *BESIDES)
@@ -56,7 +56,7 @@ class Databases(Experiment):
     limit_s = 1800
     units = {
         "foreground.throughput": "requests per second",
-        "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
+        "background.burst_s": "seconds that the background burst took; at_least: without end",
         **WRITTEN,
         **CPU_IDLE,
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
@@ -112,7 +112,7 @@ class Databases(Experiment):
             "PROGRAMS": database.programs,
             "WARM_S": database.warm_s,
             "DURATION_S": database.duration_s,
-            "STORM_AFTER_S": database.storm_after_s,
+            "BURST_AFTER_S": database.burst_after_s,
             **rival_settings(configuration, self.device),
             **database.settings,
             **database.throttles(self.device).get(configuration.own_throttle, {}),
@@ -158,12 +158,12 @@ class Databases(Experiment):
         begin, end = noted["measure_begin"], noted["measure_end"]
         measured = database.read(folder, begin, end)
         disk = disk_use(folder)
-        background = {"storm_s": None, **measured.background, "written_mib": disk["write"]["mib"]}
+        background = {"burst_s": None, **measured.background, "written_mib": disk["write"]["mib"]}
         background["cpu_idle_percent"] = cpu_idle_percent(folder)
-        if measured.storm_s:
-            storm_begin, storm_end = measured.storm_s
-            seen_s = round((storm_end or end - begin) - storm_begin, 3)
-            background["storm_s"] = seen_s if storm_end else Bound(seen_s)
+        if measured.burst_s:
+            burst_begin, burst_end = measured.burst_s
+            seen_s = round((burst_end or end - begin) - burst_begin, 3)
+            background["burst_s"] = seen_s if burst_end else Bound(seen_s)
         extra = {
             "database": variant,
             "disk": disk,
@@ -248,7 +248,8 @@ def _file_name(cell: str) -> str:
 
 
 def _part(database: Database, rows: list[Row], curves: dict) -> list[str]:
-    lines = ["", f"## {database.title}", "", f"{database.load}. Storm: {database.storm}."]
+    lines = ["", f"## {database.title}", ""]
+    lines += [f"{database.load}. Background burst: {database.burst}."]
     for cell in _cells(rows):
         lines += _figures(cell, _of(rows, cell))
         lines += ["", f"![throughput, {cell}](throughput-{_file_name(cell)}.svg)"]
@@ -287,7 +288,7 @@ def _threads(row: Row) -> list[str]:
 
 
 def _causes(row: Row) -> list[str]:
-    lines = ["", f"What foreground threads waited for under {row.config} (`fgio blame`):", ""]
+    lines = ["", f"Waits of foreground threads under {row.config} (`fgio blame`):", ""]
     lines += ["| cause | waits | total ms | mean ms | max ms |", "|---|--:|--:|--:|--:|"]
     for cause in row.extra["blame"]:
         texts = [summary.number(cause[name]) for name in ("total_ms", "mean_ms", "max_ms")]

@@ -2,7 +2,7 @@
 """How much background I/O does a drive take before a light foreground suffers?
 
 The FAST'17 paper's figure 11: a foreground that writes now and then beside a background that
-never rests, under one limit after the other for what the drive is given of the background.
+never rests, under one limit after the other for background I/O in the drive.
 """
 
 from lab import drives, figures, fio, guest, kernel
@@ -37,7 +37,7 @@ class Depth(FioPair):
     """Fixed limits and the learnt one, on each disk model."""
 
     name = "depth"
-    description = "fio: a light foreground beside a busy background, by what the drive is given"
+    description = "fio: a light foreground beside a busy background, by its limit in the drive"
     device = "all"
     duration_s = 4
     configurations = (

@@ -35,7 +35,7 @@ from lab.figures import Requests
 
 DISK_MIB = 4096
 BULK_MIB = 1536
-# Twice what is written (page cache and disk), a page's 64 bytes for each 4 KiB, and the system.
+# Twice the written bytes (page cache and disk), a page's 64 bytes for each 4 KiB, and the system.
 HOST_MIB = 2 * BULK_MIB + 64 * 1024 // 64 + 1024
 US_PER_S = 1_000_000
 # Causes of waiting that a row keeps.
@@ -44,7 +44,7 @@ BLAMED = 8
 
 @dataclass(frozen=True)
 class _Part:
-    """What a boot is made with: GiB of memory, and how the foreground makes things durable."""
+    """A boot: GiB of memory, and how the foreground makes its writes durable."""
 
     memory_gib: int
     demand: str
@@ -71,7 +71,7 @@ class DirtyLimit(Experiment):
     warm_s = 2
     variants = tuple(PARTS)
     units = {
-        "foreground.throughput": "fsyncs or syncfs per second; who is late leaves out some",
+        "foreground.throughput": "fsyncs or syncfs per second; late ones leave out some",
         "foreground.p*_ms": "from before the write to after its fsync; syncfs alone",
         "background.time_s": f"from the first write to the end of the fsync of {BULK_MIB} MiB",
         "background.written_s": "until the last write(2) returned",

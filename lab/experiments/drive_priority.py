@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What is the drive's own priority worth, beside that of the host?
+"""The effect of the drive's own priority, beside that of the host.
 
 The experiment of "IO Priority: To The Device and Beyond" (Manzanares, Blagojevic, Guyot;
 Western Digital): 4 KiB random reads, 32 at a time by the background and 1, 4, 16 or 32 by the
@@ -35,7 +35,7 @@ READS = {"rw": "randread", "bs": "4k"}
 
 @dataclass(frozen=True)
 class _Part:
-    """A disk model, what the background does on it, and virtual seconds for each of DEPTHS."""
+    """A disk model, its background load, and virtual seconds for each of DEPTHS."""
 
     device: str
     background: dict[str, object]
@@ -243,7 +243,7 @@ def _figures(requests: Requests, duration_s: float) -> dict:
 
 
 def _check_priority(configuration: Configuration, drive: dict[str, int], variant: str) -> None:
-    """Raises LabError when the drive did not see what the configuration says."""
+    """Raises LabError when the drive did not see the priorities of the configuration."""
     if bool(drive["read_high"]) != configuration.drive_priority:
         raise host.LabError(
             f"{configuration.name} on {variant}: {drive['read_high']} commands had priority"
@@ -273,7 +273,7 @@ def _markdown_head() -> list[str]:
 
 
 def _draw(rows: list[Row]) -> Figure:
-    """Foreground left, background right; the drive's priority is what makes a line dashed."""
+    """Foreground left, background right; dashed lines are with the drive's priority."""
     shown = {"throughput": "IOPS", "p50_ms": "p50, ms", "p99_ms": "p99, ms", "p999_ms": "p99.9, ms"}
     figure = Figure(figsize=(9, 11))
     panels = figure.subplots(len(shown), 2, sharex=True, squeeze=False)

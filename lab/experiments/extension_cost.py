@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does the PostgreSQL extension cost a transaction, in instructions?
+"""Cost of the PostgreSQL extension for a transaction, in instructions.
 
 One client selects accounts that are all in memory, so no processor time is idle. A transaction's
 instructions are those of the server, of pgbench, and of the kernel between them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The demo: PostgreSQL on a cloud volume, and a storm in the middle."""
+"""The demo: PostgreSQL on a cloud volume, and a base backup in the middle."""
 
 import re
 from collections import Counter
@@ -38,9 +38,9 @@ DATABASE = Database(scale=40, shared_buffers_mib=240, room_mib=3000)
 # As many dirty buffers as the buffer pool can hold, as after a long spell of uniform updates.
 DIRTY_PAGES = 26_000
 ACCOUNTS_PER_PAGE = 61
-# What a nightly job does: a base backup of the whole database, which begins with a checkpoint of
+# A nightly job: a base backup of the whole database, which begins with a checkpoint of
 # everything that is dirty, to the same volume.
-STORM = """
+BACKUP = """
 pg_basebackup --pgdata=/data/backup $BACKUP_OPTIONS
 """
 # As the server comes, and the backup as soon as it can be had.
@@ -57,8 +57,8 @@ psql -XAtq -c "SELECT pg_switch_wal()"
 CLIENTS = 8
 # Causes of waiting that a row keeps.
 BLAMED = 12
-# Transactions arrive at this rate (per second) whatever the server does, as users do: a stall is
-# felt by every request that arrives in it, not by 8 clients once.
+# Transactions arrive at this rate (per second) however fast the server is, as with users: a stall
+# is felt by every request that arrives in it, not by 8 clients once.
 RATE = 300
 CHECKPOINT_BEGIN = re.compile(r"^(\S+ \S+) UTC \[\d+\] LOG:  checkpoint starting: (.*)$", re.M)
 CHECKPOINT_END = re.compile(
@@ -81,8 +81,8 @@ class FirstLight(Experiment):
 
     name = "first-light"
     description = (
-        "PostgreSQL, 300 pgbench transactions a second on the cloud volume; a checkpoint "
-        "and a base backup storm"
+        "PostgreSQL, 300 pgbench transactions a second on the cloud volume; a base "
+        "backup, which begins with a checkpoint"
     )
     device = "volume"
     configurations = (
@@ -104,11 +104,11 @@ class FirstLight(Experiment):
     setup_s = 16
     limit_s = 1800
     warm_s = 3
-    storm_after_s = 4
+    burst_after_s = 4
     memory_mib = 1024
     units = {
         "foreground.throughput": "transactions per second",
-        "background.storm_s": "seconds from the storm's begin to its end; at_least: without end",
+        "background.burst_s": "seconds that the background burst took; at_least: without end",
         "background.checkpoint_s": "seconds of the longest checkpoint",
         "background.written_mib": "MiB written to the disk while measuring",
     }
@@ -133,7 +133,7 @@ class FirstLight(Experiment):
             "CLIENTS": CLIENTS,
             "WARM_S": self.warm_s,
             "DURATION_S": int(self.duration_s),
-            "STORM_AFTER_S": self.storm_after_s,
+            "BURST_AFTER_S": self.burst_after_s,
             "RATE": RATE,
             "RECORDED": int(self.recorded),
             **rival_settings(configuration, self.device),
@@ -148,7 +148,7 @@ class FirstLight(Experiment):
         taken = script_payload(chosen, configuration, "first-light", values, *SCRIPTS)
         taken["titles"] = rivals.titles("postgresql")
         taken["dirty.sql"] = dirty(DIRTY_PAGES)
-        taken["storm.sh"] = SWITCHES_ALONE if configuration.name == "floor-switch" else STORM
+        taken["burst.sh"] = SWITCHES_ALONE if configuration.name == "floor-switch" else BACKUP
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/first-light.sh",
@@ -171,16 +171,16 @@ class FirstLight(Experiment):
         marks = [(f"checkpoint, {wrote:,} buffers", a, b) for a, b, wrote in checkpoints.ended]
         disk = disk_use(folder)
         background = {
-            "storm_s": None,
+            "burst_s": None,
             "checkpoint_s": checkpoints.longest_s(end - begin),
             "checkpoint_buffers": sum(wrote for *_, wrote in checkpoints.ended),
             "written_mib": disk["write"]["mib"],
         }
-        if "storm_begin" in noted:
-            storm_begin, storm_end = noted["storm_begin"], noted.get("storm_end", end)
-            marks.insert(0, ("storm", storm_begin - begin, storm_end - begin))
-            seen_s = round(storm_end - storm_begin, 3)
-            background["storm_s"] = seen_s if "storm_end" in noted else Bound(seen_s)
+        if "burst_begin" in noted:
+            burst_begin, burst_end = noted["burst_begin"], noted.get("burst_end", end)
+            marks.insert(0, ("burst", burst_begin - begin, burst_end - begin))
+            seen_s = round(burst_end - burst_begin, 3)
+            background["burst_s"] = seen_s if "burst_end" in noted else Bound(seen_s)
         extra = {
             "disk": disk,
             "fgio_counters": grown(folder, "fgio"),
@@ -210,7 +210,7 @@ def transactions(folder: Path, begin: float) -> Requests:
 
 
 def _waits(folder: Path) -> dict[str, float]:
-    """Shares of what transactions were seen doing, by the server's own wait events."""
+    """Shares of the states of transactions, by the server's own wait events."""
     seen = Counter((folder / "waits").read_text().split())
     return {event: round(count / seen.total(), 4) for event, count in seen.most_common()}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does the elevator cost without a foreground?
+"""Cost of the elevator without a foreground.
 
 On the volume, where the disk is the bottleneck. On the faster models the guest's processor (one
 instruction a nanosecond) is, and the difference is the instructions that `overhead` counts.

@@ -82,7 +82,7 @@ class IoMethod(Experiment):
         "foreground.throughput": "scans per second",
         "background.written_mib": "MiB written to the disk while measuring",
         "background.synced": "files of 500 MiB that were written and synced by then",
-        "cell": "io_method, and what labels under fgio",
+        "cell": "io_method, and the source of tags under fgio",
     }
 
     def has(self, configuration: Configuration, variant: str) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does the elevator cost for each I/O, in instructions?
+"""Cost of the elevator for each I/O, in instructions.
 
 The disk answers at once. With more CPUs the time between two I/Os is still the instructions of one:
 a CPU that waits for a lock executes instructions, and lowers IOPS.

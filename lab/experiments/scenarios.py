@@ -2,7 +2,7 @@
 """One wait of a foreground task at a time, with fgio and without.
 
 Under fgio, the control is fgio itself with the scenario's mechanism and all boosting switched
-off: it shows what the mechanism is worth, not what a stock kernel does. Stock schedulers are
+off: it shows the effect of the mechanism, not a stock kernel. Stock schedulers are
 configurations of their own, without the module.
 """
 
@@ -40,7 +40,7 @@ FGIO = "fgio"
 STOCK = ("none", "mq-deadline", "mq-deadline-rt", "kyber", "bfq", "bfq-idle", "bfq-rt")
 # The first round of a scenario teaches fgio which task signals which waiter.
 TAUGHT = 1
-# What is asked for: service times above the floor, and times less than without.
+# Requirements: service times above the floor, and times less than without.
 SERVICES = 3
 GAIN = 10
 
@@ -57,11 +57,11 @@ class Scenario:
 
 @dataclass
 class ScenarioRow(Row):
-    """One scenario: medians of what its foreground waited, in ms; None where it did not run.
+    """One scenario: medians of its foreground's waits, in ms; None where it did not run.
 
     waits: condition -> every round's wait in ms
     known: the row of summary.json, in place of waits, where it was read from there
-    failures: condition -> why it did not run; "kernel" -> what the kernel complained about
+    failures: condition -> why it did not run; "kernel" -> the complaint of the kernel
     """
 
     scenario: Scenario = None
@@ -120,7 +120,7 @@ class ScenarioRow(Row):
         }
 
     def verdict(self) -> str:
-        """What is wrong with fgio's figures, or nothing."""
+        """The fault of fgio's figures; empty when there is none."""
         floor, off, on = (self.median(name) for name in ("floor", "off", "on"))
         if None in (floor, off, on):
             return "; ".join(f"{name}: {why}" for name, why in self.failures.items()) or "no result"
@@ -359,7 +359,7 @@ def _of_fgio(content: dict) -> dict[str, tuple[float | None, ...]]:
 
 
 def _columns(rows: list[ScenarioRow]) -> list[tuple[str, str, str]]:
-    """What tables show of each scenario: heading, configuration, condition."""
+    """The columns of tables of scenarios: heading, configuration, condition."""
     configs = list(dict.fromkeys(row.config for row in rows))
     columns = [(name, name, "stock") for name in configs if name != FGIO]
     if FGIO in configs:
@@ -372,7 +372,7 @@ def _headings(rows: list[ScenarioRow]) -> list[str]:
 
 
 def _lines(rows: list[ScenarioRow]) -> list[tuple[Scenario, list[str]]]:
-    """A line of a table for each scenario of the first seed: its figures, and what is wrong."""
+    """A line of a table for each scenario of the first seed: its figures, and its fault."""
     first = [row for row in rows if row.seed == rows[0].seed]
     by_config = {(row.scenario, row.config): row for row in first}
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does it cost to begin and end a section, in instructions?
+"""Cost of the begin and end of a section, in instructions.
 
 Pairs of libfgio's calls, through the shared library as programs use it, beside the tag by ioctl(2)
 and beside ioprio_set(2).

@@ -4,7 +4,7 @@
 from lab.experiments.database.tpcc import TimedTpcc, Tpcc, TpccOnHardDisk
 from lab.experiments.databases import LONGEST_CHECKPOINT, WRITTEN, Evaluation, each_size, named
 
-# Warehouses, by what the page cache and the buffer pool make of them in 1 GiB.
+# Warehouses, by their share in the page cache and the buffer pool of 1 GiB.
 SIZES = {"fits": 2, "misses": 6, "mostly-misses": 14}
 # Transactions per second of the paced runs: every configuration can serve them.
 PACE = 150

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What does following waits cost a processor, in instructions?
+"""Cost of following waits, in instructions of a processor.
 
 Rounds of programs that do nothing but wait for each other. Without foreground tasks no hook is
-attached and a round costs what it does without the module; with them, contended waits are recorded.
+attached and a round costs the same as without the module; with them, contended waits are recorded.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MODES = ("pingpong", "mutex", "inode", "files")
 # Foreground threads: none (module absent or loaded), a bystander, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
-    "fgio": ("nobody", "others", "themselves"),
+    "fgio": ("none", "others", "themselves"),
 }
 SECONDS = 1
 PREPARE = """

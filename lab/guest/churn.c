@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Processes and threads that come and go, so many a second.
+ * Processes and threads that come and go, at a rate.
  *
  *	churn start RATE SECONDS PROGRAM [ARGUMENT...]
  *	churn fork RATE SECONDS RECORD TITLE
@@ -12,14 +12,14 @@
  * fork		starts children, each of which makes TITLE of its arguments 0 to
  *		40 ms later, as servers do that fork for each client
  * thread	starts threads, each of which calls itself NAME
- * watch	does what follows, from the begin of main()
+ * watch	does the following, from the begin of main()
  *
  * Without arguments it ends at once. Each child, each thread and `watch` look
  * at their own tag from when their title or name can be seen, and end when they
  * are foreground, or after a second. RECORD gets a line of each: when that was
  * (us of the monotonic clock), and how long it took (ns; -1: not in a second).
  *
- * Starts are due at equal intervals; who is late makes up for it. start, fork
+ * Starts are due at equal intervals; late ones are made up for. start, fork
  * and thread print "STARTS NANOSECONDS LATEST", LATEST being how late the latest
  * was, in ns.
  */

@@ -19,7 +19,7 @@ sample() { # NAME: a line of $RESULTS/samples, and the page of metrics as NAME.m
   } | paste -sd' ' >>"$RESULTS/samples"
 }
 
-start_all() { # begins to start whatever is to be started
+start_all() { # begins all starts
   churn start "$RATE" "$DURATION_S" "$PAYLOAD/programs/churn" >"$RESULTS/starts" &
   churn start "$NAMED_RATE" "$DURATION_S" "$PAYLOAD/programs/redis-server" watch \
     "$RESULTS/exec" >"$RESULTS/exec.starts" &
@@ -35,7 +35,7 @@ for name in redis-server postgres mongod; do
   cp "$PAYLOAD/programs/churn" "$PAYLOAD/programs/$name"
 done
 start_daemon
-# Hooks come with the first foreground thread, and whoever tags it waits for them.
+# Hooks come with the first foreground thread, and the tagging process waits for them.
 sleep 1000 &
 resident=$!
 fgio tag --foreground $resident >/dev/null || stop "no tag by hand"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# A database, its clients, and a storm of its own making. Settings come from databases.env, the
+# A database, its clients, and a background burst of its own making. Settings come from databases.env, the
 # database from database.sh:
 #
 #   start_database   on $DISK, which has its I/O scheduler; fgiod is at work when profiles are to label
 #   warm_up          starts the load (if it is to be warm when measuring begins)
-#   measure          the load and the storm, between the moments measure_begin and measure_end
-#   finish           ends both, and leaves what the host reads in $RESULTS
+#   measure          the load and the background burst, between the moments measure_begin and measure_end
+#   finish           ends both, and leaves the records for the host in $RESULTS
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -24,7 +24,7 @@ make_files() { # an empty file system at $DATA
   mount -t ext4 -o noinit_itable "/dev/$DISK" $DATA || stop "ext4 does not mount"
 }
 
-label() { # by fgiod and the profiles as they come, or by what the database has loaded
+label() { # by fgiod and the profiles as they come, or by an extension of the database
   case $LABELS in
   profile)
     network || stop "no loopback"
@@ -52,21 +52,21 @@ wait_until() { # SECONDS COMMAND...
   done
 }
 
-run_storm() { # COMMAND...
+run_burst() { # COMMAND...
   enter_background
-  moment storm_begin
-  "$@" >"$RESULTS/storm.log" 2>&1 || { cat "$RESULTS/storm.log"; echo storm >"$RESULTS/failed"; }
-  moment storm_end
+  moment burst_begin
+  "$@" >"$RESULTS/burst.log" 2>&1 || { cat "$RESULTS/burst.log"; echo burst >"$RESULTS/failed"; }
+  moment burst_end
 }
 
-measure_with_storm() { # COMMAND...: beside a load that runs already
+measure_with_burst() { # COMMAND...: beside a load that runs already
   moment measure_begin
-  sleep "$STORM_AFTER_S"
+  sleep "$BURST_AFTER_S"
   if [[ $HAS_BACKGROUND == 1 ]]; then
-    phase storm
-    run_storm "$@" &
+    phase burst
+    run_burst "$@" &
   fi
-  sleep $((DURATION_S - STORM_AFTER_S))
+  sleep $((DURATION_S - BURST_AFTER_S))
   moment measure_end
 }
 
@@ -101,5 +101,5 @@ if has_fgio; then
 fi
 phase ending
 finish
-[[ ! -e $RESULTS/failed ]] || stop "the storm failed"
+[[ ! -e $RESULTS/failed ]] || stop "the background burst failed"
 exit 0

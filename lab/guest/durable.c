@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Small durable writes beside whatever else happens, and how long they take.
+ * Small durable writes beside any other load, and how long they take.
  *
  *	durable fsync|sync DIRECTORY SEED [foreground]
  *
  * Two threads each write 4 to 16 KiB every 50 ms and call fsync: one over a
  * file that exists, one at the end of a file that grows. With `sync`, a third
- * one calls syncfs every half second instead of both. Who is late leaves out
- * what it missed. Another one looks at what is dirty. Runs until killed.
+ * one calls syncfs every half second instead of both. A late thread leaves out
+ * the writes that it missed. Another one counts dirty pages. Runs until killed.
  *
  * Prints, in microseconds of the wall clock and KiB:
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Sourced by what runs fgiod in a guest; $PAYLOAD/profiles has the profiles.
+# Sourced by scripts that run fgiod in a guest; $PAYLOAD/profiles has the profiles.
 # shellcheck shell=bash disable=SC2034
 
 network() { # lo up: there is no ip(8) here
@@ -15,7 +15,7 @@ metrics() { # the page, without its head
 
 start_daemon() { # with the capabilities of its unit, and no more; sets daemon
   install -d -o nobody /run/fgio/fgiod
-  # What udev's rule does for the group fgio.
+  # As udev's rule does for the group fgio.
   [[ ! -c /dev/fgio ]] || chgrp nogroup /dev/fgio
   setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs \
     --bounding-set=-all,+net_admin,+sys_nice --inh-caps=-all,+net_admin,+sys_nice \

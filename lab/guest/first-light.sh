@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# pgbench on PostgreSQL, with a storm in the middle. Settings come from first-light.env.
+# pgbench on PostgreSQL, with a base backup in the middle. Settings come from first-light.env.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -22,7 +22,7 @@ set_priority() { # CLASS,LEVEL SQL_CONDITION
   done
 }
 
-tag_foreground() { # SQL_CONDITION: says to fgio who serves requests, and no more
+tag_foreground() { # SQL_CONDITION: tags the server processes that serve requests, and no more
   local pid
   for pid in $(pids_of "$1"); do
     "$PAYLOAD/bin/fgio" tag --foreground "$pid" || stop "fgio does not tag process $pid"
@@ -37,24 +37,24 @@ background() { # COMMAND...: runs at the background's priority
   fi
 }
 
-idle_storm() { # the server processes that work for the storm, once they exist
+lower_burst() { # server processes of the backup, once they exist
   [[ -n $BACKGROUND_PRIORITY ]] || return 0
   local round
   for round in 1 2 3; do
     sleep "0.$round"
     set_priority "$BACKGROUND_PRIORITY" "backend_type IN ('walsender', 'parallel worker',
-      'autovacuum worker') OR application_name = 'storm'"
+      'autovacuum worker') OR application_name = 'burst'"
   done
 }
 
-storm() {
+burst() {
   enter_background
-  idle_storm &
-  moment storm_begin
+  lower_burst &
+  moment burst_begin
   # shellcheck source=/dev/null
-  PGAPPNAME=storm BACKUP_OPTIONS=$BACKUP_OPTIONS background bash -e "$PAYLOAD/storm.sh" >"$RESULTS/storm.log" 2>&1 ||
-    { cat "$RESULTS/storm.log"; echo storm >"$RESULTS/failed"; }
-  moment storm_end
+  PGAPPNAME=burst BACKUP_OPTIONS=$BACKUP_OPTIONS background bash -e "$PAYLOAD/burst.sh" >"$RESULTS/burst.log" 2>&1 ||
+    { cat "$RESULTS/burst.log"; echo burst >"$RESULTS/failed"; }
+  moment burst_end
 }
 
 phase starting PostgreSQL
@@ -82,8 +82,8 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
   pgbench=$!
   sleep 0.5
   set_journal_priority "$JOURNAL_PRIORITY"
-  # Who commits waits for the WAL writer as well, and for the journal of the file system, which
-  # fgio finds out by itself. Whom the WAL writer keeps waiting the kernel cannot see.
+  # A committing backend waits for the WAL writer and for the journal of the file system. fgio
+  # finds the wait for the journal by itself; the kernel cannot see the wait for the WAL writer.
   if [[ $ELEVATOR == fgio ]]; then
     tag_foreground "application_name = 'pgbench' OR backend_type = 'walwriter'"
   else
@@ -96,7 +96,7 @@ if [[ $RECORDED == 1 ]]; then
   recorder=$!
 fi
 phase measuring
-# What the transactions wait for, ten times a second: where the time goes that is left.
+# The wait events of the transactions, ten times a second.
 psql -XAtq >waits 2>/dev/null <<'SQL' &
 SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU') FROM pg_stat_activity
   WHERE application_name = 'pgbench' AND state <> 'idle' \watch 0.1
@@ -106,12 +106,12 @@ snapshot before
 watch_submitters
 cat /proc/stat >before.cpu
 moment measure_begin
-sleep "$STORM_AFTER_S"
+sleep "$BURST_AFTER_S"
 if [[ $HAS_BACKGROUND == 1 ]]; then
-  phase storm
-  storm &
+  phase burst
+  burst &
 fi
-sleep $((DURATION_S - STORM_AFTER_S))
+sleep $((DURATION_S - BURST_AFTER_S))
 moment measure_end
 kill $sampler
 [[ $RECORDED == 0 ]] || { kill "$recorder" && wait "$recorder"; } || stop "fgio record failed"
@@ -130,5 +130,5 @@ if [[ $HAS_FOREGROUND == 1 ]]; then
   wait "$pgbench" || { cat pgbench.txt; stop "pgbench failed"; }
 fi
 cat moments
-[[ ! -e failed ]] || stop "the storm failed"
+[[ ! -e failed ]] || stop "the base backup failed"
 exit 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Sourced by what runs in a guest: disks, elevators, counters.
+# Sourced by scripts of a guest: disks, elevators, counters.
 # shellcheck shell=bash
 
 stop() { # MESSAGE: ends the run; the host shows the message
@@ -30,7 +30,7 @@ has_fgio() { [[ -d /sys/module/fgio ]]; }
 make_disk() { # DRIVE SEED SIZE_MIB|PATH: sets DISK; DRIVE as model= of simdisk takes it
   case $1 in
   null)
-    # Timer-less and without data: what is left is the cost of the path to the disk.
+    # Timer-less and without data: the rest is the cost of the path to the disk.
     modprobe null_blk queue_mode=2 irqmode=0 memory_backed=0 gb=16 submit_queues="$(nproc)" \
       hw_queue_depth=256 || stop "null_blk does not load"
     DISK=nullb0
@@ -60,8 +60,8 @@ use_elevator() { # NAME
   grep -qF "[$1]" "/sys/block/$DISK/queue/scheduler" || stop "elevator $1 is not in charge of $DISK"
 }
 
-# What did not take, or was rounded, would be measured under a name that it does not deserve. Of a
-# negative value the kernel makes its own.
+# A value that did not take, or was rounded, would be measured under a wrong name. A negative value
+# stands for the kernel's own.
 set_files() { # FOLDER "NAME=VALUE...": stops unless each file then has its value
   local each file value
   for each in $2; do

@@ -30,7 +30,7 @@ label() { # by fgiod and the profiles as they come, or by the extension
 # The same file again and again, until the end.
 write_and_sync() {
   while [[ ! -e $RESULTS/ending ]]; do
-    dd if=/dev/zero of=/data/storm bs=1M count="$WRITE_MIB" conv=fsync status=none || return
+    dd if=/dev/zero of=/data/burst bs=1M count="$WRITE_MIB" conv=fsync status=none || return
     echo "$EPOCHREALTIME" >>"$RESULTS/written"
   done
 }

@@ -7,8 +7,8 @@
  *
  * SETTINGS are of RocksDB, beside those that db_bench filled the data with. READS and WRITES a
  * second, each due at a random moment; a write is synced. Prints a line for each that was answered
- * (ycsb.h), and at the end the engine's counters on stderr. The limit (0: none) is on what compaction
- * and flushes write.
+ * (ycsb.h), and at the end the engine's counters on stderr. The limit (0: none) is on the writes of
+ * compaction and flushes.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -78,7 +78,7 @@ static rocksdb_ratelimiter_t *set_limit(rocksdb_options_t *options, char **limit
 	return limiter;
 }
 
-/* The storm of the benchmark is compaction: one that passed no limit was not limited. */
+/* Compaction is the background burst: one that passed no limit was not limited. */
 static void say_limit(const rocksdb_ratelimiter_t *limiter)
 {
 	if (!limiter)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// RocksDB's limit on what compaction and flushes write, which its C interface cannot have tuned.
+// RocksDB's limit on the writes of compaction and flushes, which its C interface cannot have tuned.
 #include <cstdint>
 #include <memory>
 #include <rocksdb/c.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* RocksDB's limit on what compaction and flushes write, for lsm-clients. */
+/* RocksDB's limit on the writes of compaction and flushes, for lsm-clients. */
 #ifndef LSM_LIMITER_H
 #define LSM_LIMITER_H
 
@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* Of so many bytes a second, refilled so often; or tuned by itself below that. */
+/* A limit of bytes_s, refilled every refill_us; or one that is tuned by itself below that. */
 rocksdb_ratelimiter_t *make_limiter(int64_t bytes_s, int64_t refill_us, int is_tuned);
-/* What it lets through a second now. */
+/* The present limit in bytes a second. */
 int64_t limiter_bytes_s(const rocksdb_ratelimiter_t *limiter);
 /* Bytes that went through it. */
 int64_t limiter_passed(const rocksdb_ratelimiter_t *limiter);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Sourced by what runs PostgreSQL in a guest.
+# Sourced by scripts that run PostgreSQL in a guest.
 # shellcheck shell=bash
 PATH=$PATH:$(echo /usr/lib/postgresql/*/bin)
 export PATH PGHOST=/tmp PGUSER=postgres PGDATABASE=bench

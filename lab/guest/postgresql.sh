@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# PostgreSQL, see databases.sh. The storm: a base backup with its checkpoint, as in first-light.
+# PostgreSQL, see databases.sh. Background burst: a base backup with its checkpoint, as in first-light.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/postgres-server.sh"
@@ -25,7 +25,7 @@ warm_up() {
   sleep "$WARM_S"
 }
 
-storm() {
+burst() {
   # shellcheck disable=SC2086
   pg_basebackup --pgdata="$DATA/backup" $BACKUP_OPTIONS &
   sleep 1
@@ -33,7 +33,7 @@ storm() {
   wait $!
 }
 
-measure() { measure_with_storm storm; }
+measure() { measure_with_burst burst; }
 
 finish() {
   wait $pgbench || { cat pgbench.txt; stop "pgbench failed"; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* What the programs of experiments share. */
+/* Shared by the programs of experiments. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Several instances of Redis under YCSB's workload A, see databases.sh. The storm: snapshots and
+# Several instances of Redis under YCSB's workload A, see databases.sh. Background burst: snapshots and
 # rewrites of the append-only files, which each instance begins by its own settings.
 # shellcheck shell=bash
 
@@ -42,7 +42,7 @@ warm_up() {
   sleep "$WARM_S"
 }
 
-allow_storm() {
+allow_burst() {
   local each
   for each in $(instances); do
     ask "$each" CONFIG SET save "$SAVE" auto-aof-rewrite-min-size "$REWRITE_MIN" \
@@ -52,9 +52,9 @@ allow_storm() {
 
 measure() {
   moment measure_begin
-  [[ $HAS_BACKGROUND == 0 ]] || allow_storm
+  [[ $HAS_BACKGROUND == 0 ]] || allow_burst
   sleep $((DURATION_S / 2))
-  list_threads storm
+  list_threads burst
   sleep $((DURATION_S - DURATION_S / 2))
   moment measure_end
 }

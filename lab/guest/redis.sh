@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Redis, see databases.sh. The storm: a snapshot, and then a rewrite of the append-only file.
+# Redis, see databases.sh. Background burst: a snapshot, and then a rewrite of the append-only file.
 # shellcheck shell=bash
 SOCKET=/tmp/redis
 
@@ -39,14 +39,14 @@ persist() { # COMMAND FIELD: lists the threads when it has begun, returns when i
   wait_until 60 info_has persistence "$2:0"
 }
 
-storm() {
+burst() {
   persist BGSAVE rdb_bgsave_in_progress
   persist BGREWRITEAOF aof_rewrite_in_progress
   info_has persistence rdb_last_bgsave_status:ok
   info_has persistence aof_last_bgrewrite_status:ok
 }
 
-measure() { measure_with_storm storm; }
+measure() { measure_with_burst burst; }
 
 finish() {
   wait $clients || stop "the clients failed"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Sourced by what runs databases in a guest: what configurations other than fgio's own take.
+# Sourced by scripts that run databases in a guest: settings of configurations other than fgio's.
 # shellcheck shell=bash
 CGROUPS=/sys/fs/cgroup
 TRACING=/sys/kernel/tracing
@@ -23,7 +23,7 @@ use_io_cost() {
   grep -q "^$device enable=1 ctrl=user" $CGROUPS/io.cost.qos || stop "io.cost is not enabled"
 }
 
-# Writeback belongs to a cgroup only where memory does, too. What is started from here on is
+# Writeback belongs to a cgroup only where memory does, too. Processes started from here on are
 # foreground, until sort_processes knows better.
 use_weights() {
   [[ -n ${WEIGHT_FILE:-} ]] || return 0
@@ -36,7 +36,7 @@ use_weights() {
   sort_processes &
 }
 
-# Ten times a second: a process changes its title when it knows what it is.
+# Ten times a second: a process changes its title when it has its role.
 sort_processes() {
   echo "$BASHPID" >$CGROUPS/cgroup.procs
   exec perl -e '
@@ -60,12 +60,12 @@ sort_processes() {
     }' $CGROUPS "$PAYLOAD/titles"
 }
 
-# The current shell, and what it starts: clients of the storm, which have no title of their own.
+# The current shell and its children: clients of the background burst, without a title of their own.
 enter_background() {
   [[ -z ${WEIGHT_FILE:-} ]] || echo "$BASHPID" >$CGROUPS/background/cgroup.procs
 }
 
-# Of the database's threads, as the profiles have them: who is not foreground is background. A thread
+# Of the database's threads, as the profiles have them: all but the foreground is background. A thread
 # is looked at when it is new, not again.
 use_priorities() { # COMMAND_NAMES: extended regular expression
   [[ -n $BACKGROUND_PRIORITY ]] || return 0
@@ -94,7 +94,7 @@ class_name() { # CLASS,LEVEL: as ionice calls it
   echo "${names[${1%,*}]}"
 }
 
-keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have; both sides have to be there
+keep_priorities() { # NAME COMMAND_NAMES: leaves the priorities of threads; both sides have to be there
   [[ -n $BACKGROUND_PRIORITY ]] || return 0
   local process thread
   for process in $(pgrep -x "$2"); do
@@ -108,7 +108,7 @@ keep_priorities() { # NAME COMMAND_NAMES: leaves what the threads have; both sid
   done
 }
 
-watch_submitters() { # what each thread submits from here on, and at which priority
+watch_submitters() { # the I/O of each thread from here on, by priority
   [[ ${SUBMITTERS:-0} == 1 ]] || return 0
   mount -t tracefs none $TRACING 2>/dev/null
   grep -q "field:.* ioprio;" $INSERTED/format || stop "this kernel traces no I/O priorities"
@@ -127,7 +127,7 @@ set_journal_priority() { # CLASS,LEVEL
     stop "no I/O priority for the journal"
 }
 
-keep_weights() { # leaves who did how much I/O, and who was where
+keep_weights() { # leaves the I/O and the threads of each group
   [[ -n ${WEIGHT_FILE:-} ]] || return 0
   local group
   for group in foreground background; do

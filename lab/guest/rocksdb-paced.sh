@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# RocksDB with readers and a writer at a rate, see databases.sh. The storm: compaction, which begins when
+# RocksDB with readers and a writer at a rate, see databases.sh. Background burst: compaction, which begins when
 # the database is opened.
 # shellcheck shell=bash
 
-# The profile is for programs that are known to have RocksDB inside: ours is added as anybody's.
+# The profile is for programs that are known to have RocksDB inside: the lab's is added by a drop-in.
 install -d /etc/fgio/profiles/rocksdb.toml.d
 printf '[program]\ncomm = "lsm-clients"\n' >/etc/fgio/profiles/rocksdb.toml.d/lab.toml
 

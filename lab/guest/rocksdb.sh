@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# RocksDB, see databases.sh. The storm: compaction, which begins when the database is opened.
+# RocksDB, see databases.sh. Background burst: compaction, which begins when the database is opened.
 # shellcheck shell=bash
 
 start_database() {

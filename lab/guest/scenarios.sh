@@ -60,7 +60,7 @@ insmod_extra() {
   done <"$PAYLOAD/extra.order"
 }
 
-# What does not end holds the file system: nothing after it would be worth saying.
+# A scenario that does not end holds the file system: the ones after it would measure nothing.
 give_up() { # NAME CONDITION
   local task
   echo "$1 $2 failed hung" >>"$out"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * What it costs to say that a request begins and ends: time for each pair.
+ * Cost of declaring the begin and the end of a request: time for each pair.
  *
  *	section-cost nothing|section|request|tag|ioprio PAIRS
  *

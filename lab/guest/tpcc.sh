@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# PostgreSQL under TPC-C, see databases.sh. The storm: one checkpoint after the other.
+# PostgreSQL under TPC-C, see databases.sh. Background burst: a checkpoint every CHECKPOINT_S seconds.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/postgres-server.sh"
@@ -29,10 +29,10 @@ log_written() { # bytes of WAL so far
   psql -XAtqc "SELECT pg_current_wal_lsn() - '0/0'"
 }
 
-checkpoints() { # at STORM_AFTER_S, and every CHECKPOINT_S from then on
+checkpoints() { # at BURST_AFTER_S, and every CHECKPOINT_S from then on
   local at
-  sleep "$STORM_AFTER_S"
-  for ((at = STORM_AFTER_S; at < DURATION_S; at += CHECKPOINT_S)); do
+  sleep "$BURST_AFTER_S"
+  for ((at = BURST_AFTER_S; at < DURATION_S; at += CHECKPOINT_S)); do
     psql -Xqc "$CHECKPOINT" >/dev/null &
     sleep "$CHECKPOINT_S"
   done
@@ -44,9 +44,9 @@ measure() {
   before=$(log_written)
   moment measure_begin
   [[ $HAS_BACKGROUND == 0 || -n $TIMED_OPTIONS ]] || checkpoints &
-  sleep $((STORM_AFTER_S + 1))
+  sleep $((BURST_AFTER_S + 1))
   list_threads checkpoint
-  sleep $((DURATION_S - STORM_AFTER_S - 1))
+  sleep $((DURATION_S - BURST_AFTER_S - 1))
   moment measure_end
   echo "$before $(log_written)" >"$RESULTS/wal"
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# WiredTiger under YCSB's workload A, see databases.sh. The storm: checkpoints and eviction, which its
+# WiredTiger under YCSB's workload A, see databases.sh. Background burst: checkpoints and eviction, which its
 # own threads begin.
 # shellcheck shell=bash
 export LD_LIBRARY_PATH=$PAYLOAD/wiredtiger
 
-# The profile is for programs that are known to have WiredTiger inside: ours is added as anybody's.
+# The profile is for programs that are known to have WiredTiger inside: the lab's is added by a drop-in.
 install -d /etc/fgio/profiles/wiredtiger.toml.d
 printf '[program]\ncomm = "wt-clients"\n' >/etc/fgio/profiles/wiredtiger.toml.d/lab.toml
 

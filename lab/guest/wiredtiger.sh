@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# WiredTiger, see databases.sh. The storm: eviction and checkpoints, which its own threads begin.
+# WiredTiger, see databases.sh. Background burst: eviction and checkpoints, which its own threads begin.
 # shellcheck shell=bash
 export LD_LIBRARY_PATH=$PAYLOAD/wiredtiger
 

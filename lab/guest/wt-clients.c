@@ -87,7 +87,7 @@ static void read_key(WT_CURSOR *cursor, uint64_t key)
 	check(cursor->reset(cursor), "reset");
 }
 
-/* Waits for a sync of the log that begins after now. Whoever finds none under way begins it. */
+/* Waits for a sync of the log that begins after now. The first thread to find none begins it. */
 static void sync_log(WT_SESSION *session)
 {
 	unsigned long wanted;

@@ -10,7 +10,7 @@
 #define US_PER_S 1e6
 #define NS_PER_US 1e3
 /*
- * YCSB draws the popularity of one of 10^10 items whatever the number of keys,
+ * YCSB draws the popularity of one of 10^10 items for any number of keys,
  * and takes the hash of its rank for the key. ZETA is the sum of 1/i^THETA over
  * all items.
  */

@@ -9,10 +9,10 @@
 #define YCSB_VALUE_BYTES 1000
 
 /*
- * What to ask for. One of these serves one thread at a time.
+ * A source of requests. One of these serves one thread at a time.
  *
- * rate: requests a second, which arrive at random moments whatever the server
- *	does; 0: each is due when somebody is free to make it
+ * rate: requests a second, which arrive at random moments however fast the
+ *	server is; 0: each is due when a client is free to make it
  */
 struct ycsb {
 	double rate;

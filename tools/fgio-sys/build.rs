@@ -77,7 +77,7 @@ fn entries(text: &str, list: &str) -> Result<Vec<Entry>> {
     }
 }
 
-/// The arguments up to the bracket that ends them, without quotes, and what follows.
+/// The arguments up to the bracket that ends them, without quotes, and the text after it.
 /// Strings that follow each other are one, as in C.
 fn arguments(text: &str) -> Result<(Vec<String>, &str)> {
     let mut arguments = vec![String::new()];
@@ -119,7 +119,7 @@ fn kinds(entries: &[Entry]) -> Result<String> {
     ))
 }
 
-/// What is known of the settings.
+/// Facts about the settings.
 fn settings(entries: &[Entry]) -> Result<String> {
     let mut known = String::new();
     for Entry {
@@ -146,7 +146,7 @@ fn settings(entries: &[Entry]) -> Result<String> {
     }
     let count = entries.len();
     Ok(format!(
-        "/// The settings that these tools know: switches, numbers, lists, what is set at load.\n\
+        "/// The settings that these tools know: switches, numbers, lists, settings of the load.\n\
          pub static KNOWN: [Description; {count}] = [\n{known}];\n"
     ))
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Databases with a load and a storm of their own making, for the experiment `databases`."""
+"""Databases with a load and a background burst of their own, for the experiment `databases`."""
 
 from lab.experiments.database.base import Database
 from lab.experiments.database.postgresql import PostgreSQL, SmallSegments

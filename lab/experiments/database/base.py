@@ -11,28 +11,28 @@ from lab.figures import Requests
 
 @dataclass
 class Measured:
-    """What a database's own records say of a boot.
+    """Measurements of a boot, by the database's own records.
 
     foregrounds: kind of request -> each of them, or figures as figures.summarize() makes them where
         the client keeps no more; kind "" where there is but one
-    background: what the storm did, beside how long it took
-    storm_s: (begin, end) in s from the start of measuring; end None: not within it
+    background: work of the background burst, beside its time
+    burst_s: (begin, end) in s from the start of measuring; end None: not within it
     """
 
     foregrounds: dict[str, Requests | dict]
     background: dict = field(default_factory=dict)
-    storm_s: tuple[float, float | None] | None = None
+    burst_s: tuple[float, float | None] | None = None
 
 
 class Database:
-    """One database: its clients, its storm, and how to read what they leave.
+    """One database: its clients, its background burst, and how to read their records.
 
-    title: for the report; load, storm: what the foreground does, and the background, in a line
-    script: file of lab/guest with the functions that databases.sh calls; scripts: what it sources
+    title, load, burst: for the report, a line each: its name, the foreground, the background burst
+    script: file of lab/guest with the functions that databases.sh calls; scripts: sourced by it
     programs: extended regular expression of the command names of its processes
     packages: Debian packages that the guest needs for it
-    duration_s: virtual seconds measured; warm_s: of load before them; storm_after_s: begin of the
-        storm in them
+    duration_s: virtual seconds measured; warm_s: of load before them; burst_after_s: begin of the
+        burst in them
     instructions_per_ns: speed of the processors, where that of the others would be the limit
     devices: disk models that can serve its load
     settings: for the script, in databases.env
@@ -42,7 +42,7 @@ class Database:
     name = ""
     title = ""
     load = ""
-    storm = ""
+    burst = ""
     script = ""
     scripts: tuple[str, ...] = ()
     programs = ""
@@ -51,7 +51,7 @@ class Database:
     instructions_per_ns = 1
     duration_s = 12
     warm_s = 1
-    storm_after_s = 2
+    burst_after_s = 2
     devices: tuple[str, ...] = MODELS
     settings: dict[str, object] = {}
     profile = ""
@@ -101,10 +101,10 @@ def offered(rate: int, what: str) -> str:
     return f"{rate} {what} a second" if rate else "as fast as it goes"
 
 
-def storm_span(folder: Path, begin: float, end: float) -> tuple[float, float | None] | None:
-    """The storm as measure_with_storm (guest/databases.sh) notes it: see Measured."""
+def burst_span(folder: Path, begin: float, end: float) -> tuple[float, float | None] | None:
+    """The background burst as measure_with_burst (guest/databases.sh) notes it: see Measured."""
     noted = moments(folder)
-    if "storm_begin" not in noted:
+    if "burst_begin" not in noted:
         return None
-    ended = noted.get("storm_end", end)
-    return noted["storm_begin"] - begin, ended - begin if ended < end else None
+    ended = noted.get("burst_end", end)
+    return noted["burst_begin"] - begin, ended - begin if ended < end else None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import dataset, paths, rivals
-from lab.experiments.database.base import Database, Measured, storm_span
+from lab.experiments.database.base import Database, Measured, burst_span
 from lab.experiments.extension_cost import build_extension
 from lab.experiments.first_light import (
     POSTGRESQL,
@@ -14,7 +14,7 @@ from lab.experiments.first_light import (
     transactions,
 )
 
-# A third of first-light's: what it shows, in a third of the time.
+# A third of first-light's: the same effect, in a third of the time.
 DATA_SET = dataset.Database(scale=14, shared_buffers_mib=96, room_mib=1200)
 DIRTY_PAGES = 10_000
 
@@ -22,13 +22,13 @@ DIRTY_PAGES = 10_000
 class PostgreSQL(Database):
     """pgbench at a fixed rate; pg_basebackup, which begins with a checkpoint.
 
-    data_set: what it runs on
+    data_set: its image
     """
 
     name = "postgresql"
     title = "PostgreSQL 15"
     load = "300 pgbench transactions a second, 8 clients"
-    storm = (
+    burst = (
         "a checkpoint of 10,000 dirty buffers and a base backup (`pg_basebackup`) of some 210 MiB"
     )
     script = "postgresql.sh"
@@ -58,15 +58,15 @@ class PostgreSQL(Database):
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = {"": transactions(folder, begin).between(0, end - begin)}
         background = {"checkpoint_s": checkpoints_since(folder, begin).longest_s(end - begin)}
-        return Measured(measured, background, storm_span(folder, begin, end))
+        return Measured(measured, background, burst_span(folder, begin, end))
 
 
 class SmallSegments(PostgreSQL):
     """The same with segments of the WAL so small that to fill one up hardly takes time.
 
     A base backup does that twice, with every commit waiting: with the default of 16 MiB for up
-    to 134 ms of the volume's time, whatever else is done. In a night's backup that is nothing; in
-    the eleven seconds that are measured here it decides what p99.9 is.
+    to 134 ms of the volume's time, under any scheduler. In a night's backup that is nothing; in
+    the eleven seconds that are measured here it decides p99.9.
     """
 
     name = "small-segments"

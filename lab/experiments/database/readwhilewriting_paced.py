@@ -12,7 +12,7 @@ from lab.experiments.database.ycsb import SOURCE, requests
 
 PROGRAM = "lsm-clients"
 LIMITER = "lsm-limiter"
-# Requests a second: what every configuration can serve, and half of the volume's I/Os.
+# Requests a second: a rate that every configuration can serve, and half of the volume's I/Os.
 READS = 1000
 WRITES = 100
 

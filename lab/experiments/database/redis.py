@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab import host, image, paths, rivals
 from lab.experiments.base import compile_program
-from lab.experiments.database.base import Database, Measured, storm_span
+from lab.experiments.database.base import Database, Measured, burst_span
 from lab.experiments.database.ycsb import SOURCE, requests
 
 DISK_MIB = 2048
@@ -18,7 +18,7 @@ class Redis(Database):
     name = "redis"
     title = "Redis 7.0"
     load = "400 SETs of 1,000 bytes a second, `appendfsync always`"
-    storm = "`BGSAVE` of 240 MiB, then `BGREWRITEAOF`"
+    burst = "`BGSAVE` of 240 MiB, then `BGREWRITEAOF`"
     script = "redis.sh"
     programs = "redis-server"
     duration_s = 11
@@ -47,4 +47,4 @@ class Redis(Database):
 
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         measured = requests(folder, begin, end)
-        return Measured({"": measured[""]}, storm_s=storm_span(folder, begin, end))
+        return Measured({"": measured[""]}, burst_s=burst_span(folder, begin, end))

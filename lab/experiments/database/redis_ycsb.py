@@ -25,7 +25,7 @@ class RedisYcsb(Redis):
     """GETs and SETs, half and half, as fast as the clients can, or at a rate."""
 
     title = f"Redis 7.0, {INSTANCES} instances, YCSB A"
-    storm = (
+    burst = (
         "each instance takes a snapshot (20 MiB) 4 s after the end of the last one, and rewrites "
         f"its append-only file when that has {REWRITE_MIN}; none in *floor*"
     )

@@ -8,7 +8,7 @@ from lab import dataset, host, image, paths, rivals
 from lab.experiments.database.base import Database, Measured
 
 PACKAGES = ("rocksdb-tools",)
-# Twelve files of the first level: three times what starts a compaction, and not yet enough to slow
+# Twelve files of the first level: three times the trigger of compaction, and not yet enough to slow
 # down writes. Half of memory stays for the page cache.
 KEYS = 720_000
 FILL_MIB = 800
@@ -43,7 +43,7 @@ class RocksDB(Database):
         "db_bench `readrandomwriterandom`: 8 threads, each with one request at a time, nine reads "
         "and then a write that is synced"
     )
-    storm = "compaction of 12 files (740 MiB) that wait in the first level; none in *floor*"
+    burst = "compaction of 12 files (740 MiB) that wait in the first level; none in *floor*"
     script = "rocksdb.sh"
     programs = "db_bench"
     packages = PACKAGES

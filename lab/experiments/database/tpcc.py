@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""PostgreSQL under TPC-C, with a checkpoint again and again as the storm."""
+"""PostgreSQL under TPC-C, with a checkpoint at intervals as the background burst."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from lab.experiments.first_light import POSTGRESQL, checkpoints_since, transacti
 SQL = paths.LAB / "tpcc"
 # Percent of each transaction: the least that the specification allows (5.2.3), new_order the rest.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
-# A warehouse with its indexes, as loaded; and what some thousands of orders add to it.
+# A warehouse with its indexes, as loaded; and the growth by some thousands of orders.
 MIB_PER_WAREHOUSE = 120
 ROOM_MIB = 1200
 # Of the log, which loading a warehouse writes, and which stays to be written over.
@@ -38,9 +38,9 @@ class Tpcc(Database):
     profile = "postgresql"
     memory_mib = 1024
     duration_s = 20
-    # A cold cache cannot serve the rate: what piles up meanwhile has to be gone.
+    # A cold cache cannot serve the rate: the backlog has to be gone before measuring.
     warm_s = 8
-    storm = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
+    burst = f"`CHECKPOINT` every {CHECKPOINT_S} s; none in *floor*"
 
     def __init__(self, size: str, warehouses: int, rate: int, checked: bool):
         """rate: transactions a second; 0: as many as there can be.
@@ -131,7 +131,7 @@ class TpccOnHardDisk(OnHardDisk, Tpcc):
     def __init__(self, name: str, warehouses: int, rate: int, checkpoint_s: int):
         """rate: transactions a second; checkpoint_s: how often one begins"""
         super().__init__(name, warehouses, rate, checked=False)
-        self.storm = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
+        self.burst = f"`CHECKPOINT` every {checkpoint_s} s; none in *floor*"
         self.settings |= {"CHECKPOINT_S": checkpoint_s, "IN_MEMORY": 1}
 
 
@@ -145,7 +145,7 @@ class TimedTpcc(Tpcc):
 
     warm_s = 240
     duration_s = 340
-    storm = "the server's own checkpoints, at its defaults; none in *floor*"
+    burst = "the server's own checkpoints, at its defaults; none in *floor*"
     checkpoints = {
         "checkpoint_timeout": "5min",
         "checkpoint_completion_target": "0.9",

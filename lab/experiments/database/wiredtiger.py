@@ -43,7 +43,7 @@ POPULATE = f"""
 conn_config="create,cache_size=500M,log=(enabled)"
 {SHAPE}
 """
-# A tenth of the data in the cache, and what commits is on the disk, as with MongoDB's j: true.
+# A tenth of the data in the cache, and commits are on the disk, as with MongoDB's j: true.
 # random_range: the rows need not be counted first.
 RUN = f"""
 conn_config="cache_size=96M,log=(enabled),transaction_sync=(enabled=true,method=fsync),%s"
@@ -72,7 +72,7 @@ class WiredTiger(Database):
         "wtperf: 600 reads and 600 durable updates a second, from 8 threads each (they arrive "
         "when the thread is free); latencies above 1 ms in whole ms"
     )
-    storm = "a checkpoint 2 s after the end of the last one, and eviction; *floor*: eviction alone"
+    burst = "a checkpoint 2 s after the end of the last one, and eviction; *floor*: eviction alone"
     script = "wiredtiger.sh"
     programs = "wtperf"
     memory_mib = 640

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""WiredTiger under YCSB's workload A, with the engine's own checkpoints as the storm."""
+"""WiredTiger under YCSB's workload A, with the engine's own checkpoints as the background burst."""
 
 import tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ CLIENTS = 8
 MEMORY_MIB = 640
 # A row of 1,000 bytes as it lies in the file, in a leaf of 8 KiB.
 BYTES_PER_ROW = 1024
-# For the log and what is written anew; a file also is a quarter larger than its rows.
+# For the log and rewritten pages; a file also is a quarter larger than its rows.
 ROOM_MIB = 440
 FILE_PER_ROWS = 1.25
 # Of the data, in the engine's cache (FAST'17, 7.2); and of memory at most, so that the kernel and
@@ -58,7 +58,7 @@ class WiredTigerYcsb(Database):
             f"reads and durable updates of 1,000 bytes, half and half, {CLIENTS} clients, "
             f"{offered(rate, 'requests')}"
         )
-        self.storm = _storm(CHECKPOINT_S)
+        self.burst = _burst(CHECKPOINT_S)
         self.settings = {
             "RATE": rate,
             "CLIENTS": CLIENTS,
@@ -130,11 +130,11 @@ class WiredTigerYcsbOnHardDisk(OnHardDisk, WiredTigerYcsb):
     def __init__(self, size: str, share: float, rate: int, checkpoint_s: int):
         """checkpoint_s: from a checkpoint's end to the next one"""
         super().__init__(size, share, rate)
-        self.storm = _storm(checkpoint_s)
+        self.burst = _burst(checkpoint_s)
         self.settings |= {"CHECKPOINTS": _checkpoints(checkpoint_s)}
 
 
-def _storm(checkpoint_s: int) -> str:
+def _burst(checkpoint_s: int) -> str:
     return (
         f"a checkpoint {checkpoint_s} s after the end of the last one, and eviction; "
         "*floor*: eviction alone"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What YCSB's clients of any database leave (guest/ycsb.h)."""
+"""Records of YCSB's clients of any database (guest/ycsb.h)."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is arranged for each boot, and whether it has come about: disks, the module, fgiod.
+//! Arrangements for each boot, and whether they took effect: disks, the module, fgiod.
 
 use super::Finding;
 use fgio_sys::block::Disk;

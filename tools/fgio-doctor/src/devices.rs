@@ -132,8 +132,8 @@ fn drive_priority(disk: &Disk) -> Finding {
     }
 }
 
-/// fgio uses none: limits are values that somebody stored in the drive, and what it does with a
-/// command that exceeds one is stored there, too.
+/// fgio uses none: limits are values stored in the drive by its administrator, and so is the
+/// reaction to a command that exceeds one.
 fn duration_limits(disk: &Disk) -> Option<Finding> {
     const ID: &str = "device-duration-limits";
     let are_on = drive::duration_limits(disk)?;

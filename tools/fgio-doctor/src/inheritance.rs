@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Inheritance: can the module see what foreground tasks wait for, and has the
+//! Inheritance: does the module see the waits of foreground tasks, and has the
 //! watchdog let everything through.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use fgio_sys::inheritance::{HookState, State};
 use fgio_sys::{Error, Result, Root, module};
 
 pub(super) fn examine(root: &Root, findings: &mut Vec<Finding>) {
-    // What is wrong with the module or its device is said there.
+    // Findings about the module or its device are made there.
     let Ok(device) = DeviceFile::open(root) else {
         return;
     };
@@ -41,7 +41,7 @@ fn not_answered(error: &Error) -> Finding {
     )
 }
 
-/// What may not work without a hook of a mechanism.
+/// Consequence of a missing hook of a mechanism.
 fn effect(mechanism: &str) -> &'static str {
     match mechanism {
         "locks" => "foreground tasks may wait unhelped for kernel locks",
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_hooks_say_what_does_not_work() {
+    fn broken_hooks_name_their_consequence() {
         let optional = HookState {
             optional: true,
             ..hook("wait_transaction_switching", "journal", Some(2))

@@ -13,8 +13,8 @@ use fgio_sys::{Result, Root, files, module};
 const SECURE_BOOT: &str =
     "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
-/// The one finding about a kernel that cannot have the module: what else hinders
-/// fgio there does not matter, and advice about it would lead nowhere.
+/// The one finding about a kernel that cannot have the module: other obstacles
+/// do not matter there, and advice about them would lead nowhere.
 pub(super) fn refuse(root: &Root) -> Result<Option<Finding>> {
     let release = module::kernel_release(root)?;
     let found = refusal(root, &release);
@@ -47,7 +47,7 @@ fn series(release: &str) -> Finding {
     )
 }
 
-/// What fgio cannot do on a kernel, however well everything is set up.
+/// Limits of fgio on a kernel, even where everything is set up.
 fn limits(release: &str) -> Vec<Finding> {
     const ID: &str = "kernel-limits";
     const UP_TO_6_1: [&str; 2] = [
@@ -110,7 +110,7 @@ fn secure_boot(root: &Root) -> Finding {
         return Finding::ok(ID, "Secure Boot is off");
     }
     if module::is_loaded(root) {
-        return Finding::ok(ID, "Secure Boot is on, and the module was let in");
+        return Finding::ok(ID, "Secure Boot is on, and the module was loaded");
     }
     Finding::warning(
         ID,
@@ -140,7 +140,7 @@ fn lockdown(root: &Root) -> Finding {
 fn signed_only(root: &Root, found: &str) -> Finding {
     const ID: &str = "lockdown";
     if module::is_loaded(root) {
-        return Finding::ok(ID, format!("{found}, and the module was let in"));
+        return Finding::ok(ID, format!("{found}, and the module was loaded"));
     }
     Finding::warning(
         ID,

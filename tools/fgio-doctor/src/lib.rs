@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What helps or hinders fgio on this system, and what to do about it.
+//! Findings about fgio on this system, each with advice.
 
 #![forbid(unsafe_code)]
 
@@ -45,14 +45,14 @@ impl Level {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at. Stable; several findings can share it.
+    /// The subject. Stable; several findings can share it.
     pub id: &'static str,
     pub level: Level,
     /// The device, file or cgroup that it is about, when there are several.
     pub subject: Option<String>,
-    /// What was found.
+    /// The finding, in a sentence.
     pub found: String,
-    /// What to do; `None` when there is nothing to do.
+    /// Advice; `None` when there is nothing to do.
     pub advice: Option<String>,
 }
 
@@ -94,8 +94,8 @@ impl Finding {
     }
 }
 
-/// Looks at everything, in an order that reads well. What the caller may not
-/// read is a finding of its own, not an error.
+/// Looks at everything, in an order that reads well. A file that the caller
+/// may not read is a finding of its own, not an error.
 pub fn examine(root: &Root) -> Result<Vec<Finding>> {
     if let Some(finding) = kernel::refuse(root)? {
         return Ok(vec![finding]);

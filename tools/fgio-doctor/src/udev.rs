@@ -83,7 +83,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// What a rule does to the scheduler: `None` when nothing, `Some(None)` when
+/// The scheduler that a rule chooses: `None` when nothing, `Some(None)` when
 /// it runs a program that writes it.
 fn chosen(rule: &str) -> Option<Option<String>> {
     let mut runs = false;

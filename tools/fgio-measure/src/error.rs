@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Why a drive is not measured, and what to do about it.
+//! Why a drive is not measured, with advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::size::{SIZE_MIN, size};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure. `Display` says what failed; [`Error::advice`] says what to do.
+/// A failure. `Display` names it; [`Error::advice`] has the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -70,7 +70,7 @@ impl Error {
         Self::System(fgio_sys::Error::writing(path, source))
     }
 
-    /// What sort of failure this is.
+    /// The sort of failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::System(error) => error.kind(),
@@ -83,7 +83,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, in one line.
+    /// The remedy for the user, in one line.
     pub fn advice(&self) -> String {
         match self {
             Self::System(error) => error.advice(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From what was measured to the figures of a drive of the kind `measured`.
+//! From measurements to the figures of a drive of the kind `measured`.
 //!
-//! Service times are those of one I/O at a time. What several deliver together
+//! Service times are those of one I/O at a time. The rate of several at once
 //! goes into the model in one of two ways, which are told apart by how even the
 //! waits are when 128 wait: a limit that a volume's provider sets lets I/Os pass
 //! one after the other, and their times become equal; a drive that shares itself
@@ -12,7 +12,7 @@ use crate::samples::SHARES;
 
 /// Sizes of the I/Os whose service times a model has.
 pub const SIZES: [usize; 3] = [4 << 10, 32 << 10, 256 << 10];
-/// Depths beyond 1 at which a model says what several I/Os deliver.
+/// Depths beyond 1 at which a model has the rate of several I/Os.
 pub const DEPTHS: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
 
 /// Rates within this of the deepest load's are limited by the same thing.
@@ -21,23 +21,23 @@ const SAME_RATE: f64 = 0.95;
 const UNLIMITED: f64 = 0.9;
 /// How much faster a stream has to be than I/Os anywhere, to be one.
 const STREAM_GAIN: f64 = 1.3;
-/// What reads and writes deliver together, of what one of them does, up to which a limit is of both.
+/// Reads and writes share a limit when their rate at once is at most this multiple of one alone.
 const SHARED_RATE: f64 = 1.2;
 
-/// What was measured of one direction: reads, or writes.
+/// Measurements of one direction: reads, or writes.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Anywhere, one at a time, of [`SIZES`].
     pub alone: [Outcome; SIZES.len()],
     /// Anywhere, 4 KiB, of [`DEPTHS`].
-    pub together: [Outcome; DEPTHS.len()],
+    pub at_depths: [Outcome; DEPTHS.len()],
     /// Anywhere, 256 KiB, several at a time.
     pub large: Vec<Outcome>,
     /// One stream of 256 KiB: one at a time, and several.
     pub stream: [Outcome; 2],
 }
 
-/// What was measured of a drive.
+/// Measurements of a drive.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub reads: Side,
@@ -111,7 +111,7 @@ pub fn fit(measured: &Measured) -> Fitted {
     }
 }
 
-/// The limit of both directions, if what they deliver together shows one.
+/// The limit of both directions, if their rate at once shows one.
 fn shared(sides: [f64; 2], together: f64) -> Option<f64> {
     let highest = sides[0].max(sides[1]);
     (together < SHARED_RATE * highest).then_some(highest)
@@ -123,7 +123,7 @@ fn quantiles(outcome: &Outcome) -> ([u64; SHARES.len()], usize) {
 
 fn side(side: &Side) -> Figures {
     let [small, .., large] = &side.alone;
-    let rates = side.together.each_ref().map(|outcome| outcome.per_second);
+    let rates = side.at_depths.each_ref().map(|outcome| outcome.per_second);
     let alone = 1e9 / small.samples.mean().max(1.0);
     let iops = limit(side, &rates);
     let mut scaling = rates.map(|rate| rate / alone);
@@ -148,10 +148,10 @@ fn spread(outcome: &Outcome) -> f64 {
     outcome.samples.quantile(0.9) as f64 / median as f64
 }
 
-/// The rate at which I/Os pass one after the other, if that is what limits them.
+/// The rate at which I/Os pass one after the other, if that limits them.
 fn limit(side: &Side, rates: &[f64; DEPTHS.len()]) -> Option<f64> {
     let [small, ..] = &side.alone;
-    let [.., deepest] = &side.together;
+    let [.., deepest] = &side.at_depths;
     let [.., before, last] = rates;
     // Less deep, credit of the pause before may have lasted for all of the load.
     let same = |rate: &f64| (SAME_RATE..=1.0 / SAME_RATE).contains(&(rate / last));
@@ -162,7 +162,7 @@ fn limit(side: &Side, rates: &[f64; DEPTHS.len()]) -> Option<f64> {
     (is_flat && at_most < as_shared).then(|| flat.iter().sum::<f64>() / flat.len() as f64)
 }
 
-/// Beyond what the limit lets pass, several deliver as many times as they did below it.
+/// Beyond the limit, several deliver as many times as they did below it.
 fn lift(scaling: &mut [f64; DEPTHS.len()], rates: &[f64; DEPTHS.len()], limit: f64) {
     let mut each = 1.0;
     for ((scaling, rate), depth) in scaling.iter_mut().zip(rates).zip(DEPTHS) {
@@ -191,15 +191,15 @@ pub(super) mod tests {
 
     /// A side with these rates at [`DEPTHS`], and times from `deep.0` to `deep.1` at the last.
     pub fn side(rates: [f64; 7], deep: (u64, u64)) -> Side {
-        let mut together = rates.map(|rate| outcome(100, 300, rate));
-        together[6] = outcome(deep.0, deep.1, rates[6]);
+        let mut at_depths = rates.map(|rate| outcome(100, 300, rate));
+        at_depths[6] = outcome(deep.0, deep.1, rates[6]);
         Side {
             alone: [
                 outcome(400, 600, 2000.0),
                 outcome(500, 700, 1600.0),
                 outcome(2000, 3000, 400.0),
             ],
-            together,
+            at_depths,
             large: vec![outcome(4000, 6000, 470.0)],
             stream: [outcome(2000, 3000, 410.0), outcome(8000, 9000, 480.0)],
         }
@@ -230,7 +230,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_delivers_less_than_its_number_below_a_limit_goes_on_so() {
+    fn a_drive_below_its_limit_keeps_its_share_beyond_it() {
         let rates = [3400.0, 6000.0, 9000.0, 9000.0, 9000.0, 9000.0, 9000.0];
         let figures = super::side(&side(rates, (14_000, 14_100)));
         assert!((figures.scaling[1] - 3.0).abs() < 1e-9);
@@ -248,7 +248,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_stream_is_what_is_faster_than_anywhere() {
+    fn a_stream_is_faster_than_io_anywhere() {
         let mut disk = volume();
         disk.stream[0] = outcome(1000, 1100, 900.0);
         let figures = super::side(&disk);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Measures a drive for the lab: service times, what several I/Os deliver
-//! together, limits, streams, and the cost of a flush; a model file of the kind
-//! `measured` says it (docs/drives.md).
+//! Measures a drive for the lab: service times, the rate of several I/Os
+//! at once, limits, streams, and the cost of a flush. Writes a model file of the kind
+//! `measured` (docs/drives.md).
 
 #![forbid(unsafe_code)]
 
@@ -41,16 +41,16 @@ const WRITE_PARTS: u32 = SIDE_PARTS + 2 + FLUSH_PARTS;
 
 /// The share of all I/O that others may have before a note says so.
 const OTHERS_SHARE: f64 = 0.02;
-/// The share of the processors from which on they, not the drive, may be what is measured.
+/// From this share of the processors on, they may limit the rate instead of the drive.
 const BUSY_SHARE: f64 = 0.8;
 
-/// What was found, and the text of the model file.
+/// The findings, and the text of the model file.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub text: String,
     /// One line a fact.
     pub facts: Vec<String>,
-    /// What makes the figures less than they seem.
+    /// Reservations about the figures.
     pub notes: Vec<String>,
     pub seconds: f64,
 }
@@ -175,7 +175,7 @@ fn times(outcome: &Outcome) -> String {
 
 fn side_facts(name: &str, side: &Side) -> Vec<String> {
     let rates: Vec<String> = side
-        .together
+        .at_depths
         .iter()
         .map(|outcome| format!("{:.0}", outcome.per_second))
         .collect();
@@ -249,7 +249,7 @@ impl Runner<'_> {
                 self.anywhere(operation, two, 1, parts[1])?,
                 self.anywhere(operation, three, 1, parts[2])?,
             ],
-            together: {
+            at_depths: {
                 let [a, b, c, d, e, f, g] = DEPTHS;
                 let mut at = |depth| self.anywhere(operation, one, depth, 1);
                 [at(a)?, at(b)?, at(c)?, at(d)?, at(e)?, at(f)?, at(g)?]
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_of_what_is_ended_or_fails() {
+    fn an_ended_or_failed_measurement_yields_nothing() {
         let root = Root::system();
         let time = Duration::from_secs(3600);
         for access in [Access::Read, Access::NewFile(SIZE_MIN)] {

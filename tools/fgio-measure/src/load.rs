@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::samples::Samples;
 
-/// What direct I/O has to be a multiple of, on every disk and file system.
+/// Alignment of direct I/O in bytes, enough for every disk and file system.
 pub const BLOCK: usize = 4096;
 
 /// The share of a load's time that fills queues, caches and buckets, and does not count.
@@ -44,7 +44,7 @@ pub struct Load {
     pub is_sequential: bool,
 }
 
-/// What a load did.
+/// The outcome of a load.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub samples: Samples,
@@ -61,7 +61,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Filled by chance: a drive may compress what it is given.
+    /// Filled by chance: a drive may compress its data.
     pub fn new(bytes: usize) -> Self {
         let mut memory = vec![0; bytes + BLOCK];
         fastrand::fill(&mut memory);
@@ -167,10 +167,10 @@ impl Io {
     }
 }
 
-/// What one thread did.
+/// The outcome of one thread.
 type Tally = Vec<Io>;
 
-/// What the threads of a load share.
+/// State that the threads of a load share.
 struct Shared<'a> {
     file: &'a File,
     load: &'a Load,
@@ -220,7 +220,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Does one I/O; returns when what is timed of it began.
+    /// Does one I/O; returns the begin of the timed part.
     fn submit(&self, buffer: &mut [u8], random: &mut fastrand::Rng) -> io::Result<Instant> {
         let block = if self.load.is_sequential {
             self.next.fetch_add(1, Ordering::Relaxed) % self.blocks

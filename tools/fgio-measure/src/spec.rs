@@ -12,7 +12,7 @@ use crate::samples::SHARES;
 /// The kind of drive in a model file's first line.
 pub const KIND: &str = "measured";
 
-/// What a module parameter of the kernel holds, with room for its name: lab/drives.py.
+/// Longest module parameter of the kernel in bytes, with room for its name: lab/drives.py.
 const CHARACTERS_MAX: usize = 1000;
 
 /// A limit of the direction is worth a line below this share of that of both.
@@ -26,7 +26,7 @@ const IOPS_MAX: u64 = 100_000_000;
 const SCALING_MIN: f64 = 0.01;
 const SCALING_MAX: f64 = 1000.0;
 
-/// What a drive announces to the kernel.
+/// The properties that a drive announces to the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Announced {
     pub is_rotational: bool,
@@ -217,7 +217,7 @@ pub fn joined(text: &str) -> String {
     }
 }
 
-/// Says why core would not take a spec with what is written here.
+/// The reason why core would not take a spec with these values.
 pub fn check(spec: &str) -> Result<(), String> {
     if spec.chars().count() > CHARACTERS_MAX {
         return Err(format!(
@@ -242,7 +242,7 @@ pub fn check(spec: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What a parameter's value may be.
+/// The range of a parameter's value.
 enum Sort {
     Count(u64, u64),
     Bytes(u64, u64),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_core_refuses_is_refused() {
+    fn specs_that_core_refuses_are_refused() {
         for spec in [
             "volume",
             "measured:",
@@ -449,7 +449,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was measured, it can be loaded, and means what it was to three digits.
+        /// Any measurement can be loaded again, with the same values to three digits.
         #[test]
         fn any_figures_yield_a_model_that_fits(
             mut times in prop::array::uniform10(0..u64::MAX / 2),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is measured: a disk, a partition, a device on top of disks, a file, or a
+//! The target of a measurement: a disk, a partition, a device on top of disks, a file, or a
 //! file made for it; and whether writing to it destroys anything.
 
 use std::fs::{self, File, OpenOptions};
@@ -25,17 +25,17 @@ const FREE_SHARE: u64 = 2;
 
 const FILL_BYTES: usize = 1 << 20;
 
-/// What may be done to what is measured.
+/// Permitted access to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
     /// Write to a file of this size, made in the directory that is named.
     NewFile(u64),
-    /// Write to the device that is named, whatever is on it.
+    /// Write to the named device, and destroy its content.
     Destroy,
 }
 
-/// What is measured, open for direct I/O.
+/// The target, open for direct I/O.
 #[derive(Debug)]
 pub struct Target {
     pub file: File,
@@ -46,12 +46,12 @@ pub struct Target {
     pub model: Option<String>,
     /// The whole disk that it is on.
     pub disk: Option<Disk>,
-    /// What makes the figures less than they seem.
+    /// Reservations about the figures.
     pub notes: Vec<String>,
 }
 
 impl Target {
-    /// Finds and opens what `name` stands for. Writes nothing yet.
+    /// Finds and opens the target `name`. Writes nothing yet.
     pub fn open(root: &Root, name: &str, access: Access) -> Result<Self> {
         let target = match block::resolve(root, name) {
             Ok(resolved) => device(root, name, resolved, access)?,
@@ -94,7 +94,7 @@ impl Target {
         Ok(false)
     }
 
-    /// What the drive announces; of a file, the drive below it.
+    /// The properties that the drive announces; of a file, the drive below it.
     pub fn announced(&self) -> Announced {
         let Some(disk) = &self.disk else {
             // Whether a flush does anything there is not known: its time says so.
@@ -208,7 +208,7 @@ fn device(root: &Root, name: &str, resolved: Resolved, access: Access) -> Result
     })
 }
 
-/// What wipefs(8) finds on a device: it knows every file system and partition table there is.
+/// Signatures that wipefs(8) finds on a device: it knows every file system and partition table there is.
 fn signatures(root: &Root, node: &Path) -> io::Result<String> {
     if !root.is_system() {
         return Ok(String::new());
@@ -260,7 +260,7 @@ fn directory(root: &Root, path: &Path, access: Access) -> Result<Target> {
     if free / FREE_SHARE < bytes {
         return Err(Error::NoRoomToMeasure { name, bytes, free });
     }
-    // It has no name: whatever ends the command, the file goes with it.
+    // It has no name: the file goes with the command, however that ends.
     let file = tempfile::tempfile_in(path).map_err(failed)?;
     let flags = rustix::fs::fcntl_getfl(&file).map_err(|errno| failed(errno.into()))?;
     rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT).map_err(|errno| failed(errno.into()))?;
@@ -309,7 +309,7 @@ fn model(disk: &Disk) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Where the model goes to: refuses what is there, unless it is to be replaced.
+/// The file of the model: refuses one that exists, unless it is to be replaced.
 pub fn check_output(path: &Path, is_replaced: bool) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| Error::NotFileName {
         path: path.to_owned(),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_said() {
+    fn unsuitable_targets_are_named() {
         let open = |name: &str, access| Target::open(&Root::system(), name, access).unwrap_err();
         let small = holder(4096);
         let error = open(name(small.path()), Access::Read);
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_described_without_what_identifies_it() {
+    fn a_disk_is_described_without_its_identity() {
         let fixture = disk();
         let disk = block::resolve(fixture.root(), "sda").unwrap().disk;
         let target = Target {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What happened between samples: rates, waits and their causes.
+//! Activity between samples: rates, waits and their causes.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -45,11 +45,11 @@ pub struct TaskActivity {
     pub waits: u64,
     pub waited_ms: f64,
     pub longest_ms: f64,
-    /// What it waited for last, in words.
+    /// The reason of its last wait, in words.
     pub last: Option<String>,
 }
 
-/// What inheritance did over the last interval, per second.
+/// Rates of inheritance over the last interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StateRates {
     pub boosts_per_second: f64,
@@ -77,7 +77,7 @@ pub struct Report {
     pub background_count: usize,
     /// Waits within the window, the newest first.
     pub waits: Vec<Event>,
-    /// What was waited for within the window, that of the most time first.
+    /// Causes of waits within the window, the one with the most time first.
     pub causes: Vec<Cause>,
     pub total_ms: f64,
     /// Waits within the window that could not be read, or were too many to be
@@ -93,7 +93,7 @@ struct Missed {
     count: u64,
 }
 
-/// Follows samples, and sums up what happened.
+/// Follows samples, and sums up the activity between them.
 pub struct Activity {
     window: Duration,
     previous: Option<Sample>,
@@ -106,7 +106,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Waits are shown and counted for so long after they ended.
+    /// Waits are shown and counted for `window` after they ended.
     pub fn new(window: Duration) -> Self {
         Self {
             window,
@@ -176,7 +176,7 @@ impl Activity {
         self.reloaded_at_ns = self.reloaded_at_ns.filter(|reloaded| *reloaded >= at_ns);
     }
 
-    /// Sums up what happened up to the last sample; `None` before the first.
+    /// Sums up the activity up to the last sample; `None` before the first.
     pub fn report(&self) -> Option<Report> {
         let sample = self.latest.as_ref()?;
         let mut summary = Summary::new(By::Cause);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missed_is_counted_and_memory_is_bounded() {
+    fn missed_waits_are_counted_and_memory_is_bounded() {
         let mut activity = activity();
         let mut many = sample(
             10,

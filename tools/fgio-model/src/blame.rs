@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What foreground tasks waited for, through whom, and for how long.
+//! Waits of foreground tasks: their reasons, the tasks on the way, their durations.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     /// Hands all waits that have come since the last call to `take`.
     pub fn read(&mut self, mut take: impl FnMut(Wait)) -> Result<()> {
         const CAPACITY: u32 = 1024;
-        // Who fills the ring faster than it is read must not keep us here.
+        // Waits that fill the ring faster than it is read must not keep this loop going.
         const PAGES_MAX: usize = 256;
         for _ in 0..PAGES_MAX {
             let page = self.device.blame(self.cursor, CAPACITY)?;
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What to know when reading waits: what is not seen, what is not acted upon.
+/// Caveats for readers of waits: waits not seen, waits not acted upon.
 pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     /// The switches without which some waits are not seen.
     const SEEING: [&str; 5] = ["locks", "journal", "io", "user", "pagecache"];
@@ -95,15 +95,15 @@ pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     notes
 }
 
-/// What waits are counted together.
+/// The property by which waits are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// What was waited for, and the last task on the way.
+    /// The reason, and the last task on the way.
     Cause,
-    /// What was waited for.
+    /// The reason.
     Kind,
-    /// Who waited.
+    /// The waiting task.
     Task,
     /// The whole way.
     Chain,
@@ -123,17 +123,17 @@ impl By {
     }
 }
 
-/// Waits that are counted together. What it is that they share depends on
-/// [`By`]; what they do not share is `None`.
+/// Waits that are counted together. The properties they share depend on
+/// [`By`]; the others are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause {
-    /// What they share, in words.
+    /// The shared properties, in words.
     pub cause: String,
     pub kind: Option<Kind>,
     pub inner_kind: Option<Kind>,
-    /// Who waited.
+    /// The waiting task.
     pub task: Option<String>,
-    /// Who was waited for in the end.
+    /// The last task on the way.
     pub last: Option<String>,
     pub count: u64,
     pub total_ms: f64,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reader_goes_on_where_it_was_and_counts_what_it_missed() {
+    fn the_reader_goes_on_where_it_was_and_counts_missed_waits() {
         let module = Module {
             entries: RefCell::new(vec![entry(wait::MUTEX, 1, &[]); 3000]),
             kept: 2500,
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_counted_together() {
+    fn causes_are_counted_as_one() {
         let causes = summary(By::Cause);
         assert_eq!(causes.len(), 2);
         let first = &causes[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the fgio tools make of the system: samples of the whole state, what
-//! happened between them, what foreground tasks waited for.
+//! State of a system with fgio: samples of all of it, activity between them, waits
+//! of foreground tasks.
 //!
 //! [`fgio_sys`] reads; here it is put together, compared and sorted. Nothing here
 //! knows how it is shown or kept.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Metrics: names, units and meanings of what can be counted, in one place for
+//! Metrics: names, units and meanings of all counters, in one place for
 //! the daemon and for exports of recordings.
 
 use fgio_sys::counters::Counters;
 use fgio_sys::inheritance::State;
 
-/// What the names of all metrics begin with.
+/// The prefix of the names of all metrics.
 pub const PREFIX: &str = "fgio";
 
 /// How a metric behaves.
@@ -17,7 +17,7 @@ pub enum Sort {
     Counter,
 }
 
-/// What a metric is counted in, when it is not things.
+/// The unit of a metric; none for a plain count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
@@ -95,7 +95,7 @@ fn of(count: u64) -> Option<f64> {
     Some(count as f64)
 }
 
-/// What inheritance and the watchdog do; totals since the module was loaded.
+/// Counters of inheritance and the watchdog; totals since the module was loaded.
 pub const STATE: [Metric<State>; 16] = [
     gauge(
         "foreground_waiting",
@@ -234,7 +234,7 @@ const fn seconds(counter: &'static str, name: &'static str, help: &'static str) 
     }
 }
 
-/// What is counted for each class of I/O of a disk.
+/// Counters for each class of I/O of a disk.
 pub const OF_CLASS: [DiskMetric; 11] = [
     requests(
         "admitted",
@@ -290,7 +290,7 @@ pub const OF_CLASS: [DiskMetric; 11] = [
     ),
 ];
 
-/// What is counted for a disk as a whole.
+/// Counters of a disk as a whole.
 pub const OF_DISK: [DiskMetric; 3] = [
     requests(
         "starvation_releases",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the counters of a disk say per second.
+//! Counters of a disk, per second.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub struct Rates {
     pub starvation_releases_per_second: f64,
 }
 
-/// What happened between two readings that are `elapsed` apart.
+/// The activity between two readings that are `elapsed` apart.
 pub fn rates(before: &Counters, now: &Counters, elapsed: Duration) -> Rates {
     let grown = |name: &str| {
         let new = now.get(name).copied().unwrap_or(0);

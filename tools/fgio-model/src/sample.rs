@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The whole state at a time: what can be recorded, and shown later.
+//! The whole state at a time, to be recorded and shown later.
 
 use std::collections::HashMap;
 use std::fs;
@@ -85,7 +85,7 @@ pub struct Waits {
 pub struct Sample {
     /// Nanoseconds of the Unix epoch.
     pub at_ns: i64,
-    /// `CLOCK_MONOTONIC`, which is what periods are measured by.
+    /// `CLOCK_MONOTONIC`, by which periods are measured.
     pub monotonic_ns: u64,
     /// `None` when the module is not loaded.
     pub module: Option<LoadedModule>,
@@ -93,7 +93,7 @@ pub struct Sample {
     /// `None` when they cannot be listed; the notes say why.
     pub tags: Option<Tags>,
     pub waits: Waits,
-    /// What is missing from this sample, and why.
+    /// Parts that are missing from this sample, and why.
     pub notes: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Sampler {
         Self::with(root, |root| Ok(Box::new(DeviceFile::open(root)?)))
     }
 
-    /// Samples of a system whose module is reached in another way.
+    /// Samples of a system with another way to reach its module.
     pub fn with(root: Root, connect: impl Fn(&Root) -> Result<Box<dyn Calls>> + 'static) -> Self {
         Self {
             root,
@@ -130,7 +130,7 @@ impl Sampler {
         }
     }
 
-    /// Looks at the system. What cannot be read is left out, with a note. The
+    /// Looks at the system. Unreadable parts are left out, with a note. The
     /// first sample has all waits that the module remembers.
     pub fn take(&mut self) -> Sample {
         let mut sample = Sample {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_bounded_and_keep_what_matters() {
+    fn samples_are_bounded_and_keep_the_longest_waits() {
         let fixture = Fixture::new();
         loaded(&fixture);
         let module = Module::default();

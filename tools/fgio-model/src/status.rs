@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is going on: the module, the disks, the tags.
+//! The present state: the module, the disks, the tags.
 
 use std::collections::BTreeMap;
 
@@ -66,11 +66,11 @@ pub struct Status {
     pub devices: Vec<DeviceStatus>,
     /// `None` when they cannot be listed; the notes say why.
     pub tags: Option<Vec<TagStatus>>,
-    /// What is missing from this status, and why.
+    /// Parts that are missing from this status, and why.
     pub notes: Vec<String>,
 }
 
-/// Looks at the system. What cannot be read is left out, with a note.
+/// Looks at the system. Unreadable parts are left out, with a note.
 pub fn read(root: &Root) -> Result<Status> {
     let mut notes = Vec::new();
     let mut devices = Vec::new();
@@ -107,7 +107,7 @@ fn note(notes: &mut Vec<String>, text: String) {
     }
 }
 
-/// What `/dev/fgio` says.
+/// The answers of `/dev/fgio`.
 #[derive(Default)]
 struct Answers {
     info: Option<Info>,
@@ -141,7 +141,7 @@ fn ask(root: &Root, notes: &mut Vec<String>) -> Answers {
         Ok(state) => answers.state = Some(state),
         Err(error) => failed(error),
     }
-    // What it lacks is noted above; hooks came with the state.
+    // Its missing parts are noted above; hooks came with the state.
     answers.calls_missed = device
         .hooks()
         .ok()

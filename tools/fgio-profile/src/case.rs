@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a profile says of threads that it describes: its own tests.
+//! Tests that a profile brings: threads, and the tags they must get.
 
 use fgio_sys::class::Class;
 
 use crate::facts::{self, Ancestor, ProcessFacts, ThreadKind};
 use crate::{Fault, Field, Place, value};
 
-/// A thread that may exist, and what it is to be.
+/// A thread that may exist, and its expected tag.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(crate) process: ProcessFacts,

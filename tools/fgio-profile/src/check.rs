@@ -15,7 +15,7 @@ pub struct CaseFailure {
     pub message: String,
 }
 
-/// What is not as expected.
+/// The difference from the expected tag.
 fn failure(case: &Case, profile: &Profile) -> Option<String> {
     let Case { process, comm, .. } = case;
     let facts = TaskFacts {
@@ -23,9 +23,9 @@ fn failure(case: &Case, profile: &Profile) -> Option<String> {
         comm,
         process,
     };
-    let mut who = format!("thread {comm} of {}", process.comm);
+    let mut name = format!("thread {comm} of {}", process.comm);
     if !process.title.is_empty() {
-        who += &format!(" ({})", process.title);
+        name += &format!(" ({})", process.title);
     }
     let program = profile.program.matches(process);
     let rule = profile.rule_for(&facts).filter(|_| program);
@@ -44,13 +44,13 @@ fn failure(case: &Case, profile: &Profile) -> Option<String> {
     };
     let (expected, found) = (case.class.name(), class.name());
     if class != case.class {
-        return Some(format!("{who} is {found} {by}, expected: {expected}"));
+        return Some(format!("{name} is {found} {by}, expected: {expected}"));
     }
     let other = case
         .rule
         .as_ref()
         .filter(|name| rule.is_none_or(|rule| rule.name != **name));
-    other.map(|name| format!("{who} is {found} {by}, expected: by rule {name}"))
+    other.map(|rule| format!("{name} is {found} {by}, expected: by rule {rule}"))
 }
 
 impl Profile {

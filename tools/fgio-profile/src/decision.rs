@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a thread is, and why.
+//! The class of a thread, and why.
 
 use fgio_sys::class::Class;
 
 use crate::facts::{ProcessFacts, TaskFacts};
 use crate::{Profile, Rule};
 
-/// What a thread is, and why.
+/// The class of a thread, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'a> {
     pub profile: &'a Profile,
@@ -15,7 +15,7 @@ pub struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// The class of the thread of `process`; `facts_of` gives what is known of another
+    /// The class of the thread of `process`; `facts_of` gives the facts of another
     /// process, which it may work for.
     pub fn class(
         &self,

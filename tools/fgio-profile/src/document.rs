@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A TOML file whose parts know where they stand.
+//! A TOML file with the line of each part.
 
 use std::ops::Range;
 use std::path::Path;
@@ -142,7 +142,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What an array holds; a value that is no array stands for an array of one.
+    /// The elements of an array; a value that is no array stands for an array of one.
     pub fn elements(&self) -> Vec<Field<'a>> {
         match self.value {
             DeValue::Array(array) => array
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_wrong_kind_is_refused_where_it_stands() {
+    fn a_value_of_the_wrong_kind_is_refused_at_its_line() {
         for (text, place) in [("\nx = 1", "/f:2:5"), ("x = [\n 'a',\n 1]", "/f:3:2")] {
             let said = fault(text, |field| field.texts().err());
             assert!(said.starts_with(place), "{said}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_refused_where_it_ends() {
+    fn invalid_toml_is_refused_where_it_ends() {
         for (text, place) in [
             ("a = 1\nb = \n", "/f:2:"),
             ("[[rule]\n", "/f:1:"),

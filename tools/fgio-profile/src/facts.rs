@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What rules look at.
+//! Facts that rules test.
 
 use serde::Serialize;
 
@@ -11,13 +11,13 @@ pub struct Ancestor {
     pub title: String,
 }
 
-/// What is known of a process.
+/// Facts about a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProcessFacts {
     pub pid: i32,
     /// The command name of its main thread, at most 15 bytes.
     pub comm: String,
-    /// Its arguments, or what it made of them, joined by spaces.
+    /// Its arguments, or the title that it wrote over them, joined by spaces.
     pub title: String,
     /// The path of its control group, `/` for the root.
     pub cgroup: String,
@@ -33,13 +33,13 @@ pub struct ProcessFacts {
 /// Which threads a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadKind {
-    /// The thread whose id is that of its process.
+    /// The thread that has the id of its process.
     Main,
     /// Every other.
     Other,
 }
 
-/// What is known of a thread.
+/// Facts about a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskFacts<'a> {
     pub tid: i32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is wrong with a file, and where.
+//! A fault of a file, and its line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a file, where, and what to do about it.
+/// A fault of a file, its line, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
     #[serde(flatten)]

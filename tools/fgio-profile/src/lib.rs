@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Profiles: which threads of a program serve requests, and which do not.
 //!
-//! A [`Profile`] is a TOML file; docs/profiles.md is its reference. What is
-//! known of a thread is [`TaskFacts`], read by [`procfs`]; [`Library::decide`]
-//! is a pure function from these to a class. What is wrong with a file is a
+//! A [`Profile`] is a TOML file; docs/profiles.md is its reference. The
+//! facts about a thread are [`TaskFacts`], read by [`procfs`]; [`Library::decide`]
+//! is a pure function from these to a class. A wrong file yields a
 //! [`Fault`] that names the line.
 
 #![forbid(unsafe_code)]

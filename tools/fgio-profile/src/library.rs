@@ -17,7 +17,7 @@ pub const DIRECTORIES: [&str; 2] = ["/usr/lib/fgio/profiles", "/etc/fgio/profile
 /// Profiles longer than this are taken for something else.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
-/// The profiles that can be used, and what is wrong with the others.
+/// The usable profiles, and the faults of the others.
 #[derive(Debug, Default)]
 pub struct Library {
     /// By name: the first one whose program a process is decides.
@@ -92,7 +92,7 @@ impl Library {
         profiles.any(|profile| profile.program.comm.match_whole(process_comm))
     }
 
-    /// What must be known of processes with this command name.
+    /// Facts that rules need of processes with this command name.
     pub fn needs(&self, process_comm: &str) -> Needs {
         let concerned = self.profiles.iter();
         concerned
@@ -107,7 +107,7 @@ impl Library {
         profiles.find(|profile| profile.program.matches(process))
     }
 
-    /// What a thread is; `None` when its process is no profile's program.
+    /// The decision about a thread; `None` when its process is no profile's program.
     pub fn decide(&self, facts: &TaskFacts<'_>) -> Option<Decision<'_>> {
         let profile = self.profile_of(facts.process)?;
         Some(Decision {
@@ -125,7 +125,7 @@ fn read_profile<'a>(
     let Some(profile) = merge::profile(name, read_part(file)?)? else {
         return Ok(None);
     };
-    // One that cannot be read may be what keeps the profile harmless: all or nothing.
+    // An unreadable drop-in may keep the profile harmless: all or nothing.
     let parts = drop_ins
         .map(|file| read_part(file))
         .collect::<Result<_, _>>()?;

@@ -56,7 +56,7 @@ pub fn with_drop_ins(profile: Profile, parts: Vec<Part>) -> Profile {
     }
     let mut merged = profile.clone();
     merged.cases = Vec::new();
-    // What no rule of the profile has the name of comes before all of these.
+    // New names come before all rules of the profile.
     let mut first = 0;
     for part in parts {
         merged.files.push(part.file);

@@ -8,7 +8,7 @@ use crate::profile::{Conditions, Rule};
 use crate::value::{class, thread};
 use crate::{Document, Fault, Field, Patterns};
 
-/// A file: a profile, or a drop-in, which may leave out whatever it likes.
+/// A file: a profile, or a drop-in, which may leave out any part.
 pub struct Part {
     pub file: PathBuf,
     pub summary: Option<String>,
@@ -17,7 +17,7 @@ pub struct Part {
     pub cases: Vec<Case>,
 }
 
-/// What a file says of the program.
+/// The part of a file about the program.
 pub struct ProgramPart {
     pub comm: Option<Patterns>,
     pub conditions: Conditions,

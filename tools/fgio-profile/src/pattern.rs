@@ -22,7 +22,7 @@ impl Patterns {
         }
     }
 
-    /// Adds an alternative; the error says what is wrong with it.
+    /// Adds an alternative; the error describes its fault.
     pub fn add(&mut self, source: &str) -> Result<(), String> {
         // Alone first: `a)(b` is made valid by the parentheses around it.
         compile(source)?;
@@ -50,7 +50,7 @@ impl Patterns {
 
 fn compile(source: &str) -> Result<Regex, String> {
     RegexBuilder::new(source)
-        // Titles are what programs make of them: a line break is a character as any other.
+        // Programs write any title: a line break is a character as any other.
         .dot_matches_new_line(true)
         .size_limit(COMPILED_MAX_BYTES)
         .build()
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_refused() {
+    fn invalid_expressions_are_refused() {
         for source in ["(", "a)(b", "*", "[", r"\p{Nonsense}", "(a{1000}){1000}"] {
             let error = Patterns::none().add(source).unwrap_err();
             assert!(

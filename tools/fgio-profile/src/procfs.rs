@@ -10,7 +10,7 @@ use fgio_sys::Root;
 
 use crate::facts::{Ancestor, Needs, ProcessFacts, unit_of};
 
-/// What is read of a title: programs that rewrite it stay far below.
+/// Bytes read of a title: programs that rewrite it stay far below.
 const TITLE_MAX_BYTES: u64 = 4096;
 /// Names have 15 bytes, those of the kernel's own threads up to 63; and a line break.
 const COMM_MAX_BYTES: usize = 64;
@@ -46,13 +46,13 @@ pub fn thread_comm(root: &Root, pid: i32, tid: i32) -> Option<String> {
     read_comm(path(root, pid, &format!("task/{tid}/comm")))
 }
 
-/// The arguments of a process, joined by spaces, or what it made of them; `None`
+/// The arguments of a process, joined by spaces, or the title over them; `None`
 /// when it has ended.
 pub fn title(root: &Root, pid: i32) -> Option<String> {
     let mut bytes = Vec::new();
     let file = File::open(path(root, pid, "cmdline")).ok()?;
     file.take(TITLE_MAX_BYTES).read_to_end(&mut bytes).ok()?;
-    // What a program leaves unused of its arguments it fills with these.
+    // A program fills the unused rest of its arguments with these.
     let is_filling = |byte: &u8| matches!(byte, 0 | b' ');
     let end = bytes.iter().rposition(|byte| !is_filling(byte));
     bytes.truncate(end.map_or(0, |last| last + 1));
@@ -156,13 +156,13 @@ impl Users {
     }
 }
 
-/// What is needed of a process; `None` when it has ended.
+/// The needed facts of a process; `None` when it has ended.
 pub fn process_facts(root: &Root, users: &Users, pid: i32, needs: Needs) -> Option<ProcessFacts> {
     let comm = comm(root, pid)?;
     facts_besides_comm(root, users, pid, comm, needs)
 }
 
-/// Like [`process_facts`], for a process whose command name is known.
+/// Like [`process_facts`], for a process with a known command name.
 pub fn facts_besides_comm(
     root: &Root,
     users: &Users,
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_is_not_read() {
+    fn facts_that_are_not_needed_are_not_read() {
         let (_directory, root) = system(&[("/proc/7/comm", b"x\n")]);
         let users = Users::read(&root);
         let facts = process_facts(&root, &users, 7, Needs::default()).unwrap();
@@ -294,7 +294,7 @@ mod tests {
                 "{needs:?}"
             );
         }
-        // A kernel may have no control groups, or nobody has mounted them.
+        // A kernel may have no control groups, or they are not mounted.
         let cgroup = Needs {
             cgroup: true,
             ..Needs::default()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A profile: a program, and rules that say what its threads are.
+//! A profile: a program, and rules for the classes of its threads.
 
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ impl Conditions {
 pub struct Program {
     /// Of the main thread.
     pub comm: Patterns,
-    /// What else must hold for the process.
+    /// Further conditions of the process.
     pub conditions: Conditions,
 }
 
@@ -93,13 +93,13 @@ impl Program {
     }
 }
 
-/// What threads are that fulfil conditions.
+/// The class of threads that meet conditions.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub name: String,
     pub class: Class,
-    /// What stands in the title before the id of the process that threads work
-    /// for: they are what it is, and `class` when that is not known.
+    /// Text in the title before the id of the process that threads work for: they
+    /// get its class, and `class` when that is not known.
     pub leader: Option<String>,
     /// For people.
     pub why: Option<String>,
@@ -123,7 +123,7 @@ impl Rule {
         rest[..end.unwrap_or(rest.len())].parse().ok()
     }
 
-    /// What threads of `process` are; `class_of` says what another process is.
+    /// The class of threads of `process`; `class_of` gives that of another process.
     pub fn class_for(
         &self,
         process: &ProcessFacts,
@@ -134,7 +134,7 @@ impl Rule {
     }
 }
 
-/// A program, and rules that say what its threads are.
+/// A program, and rules for the classes of its threads.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: String,
@@ -145,7 +145,7 @@ pub struct Profile {
     /// The first one that applies decides.
     pub rules: Vec<Rule>,
     pub cases: Vec<Case>,
-    /// What it was without drop-ins, with the cases that are meant for that.
+    /// The profile without drop-ins, with the cases meant for that.
     pub origin: Option<Box<Profile>>,
 }
 

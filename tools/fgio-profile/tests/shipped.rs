@@ -48,11 +48,11 @@ fn shipped_profiles_are_as_their_cases_say() {
     }
 }
 
-/// Threads that submit I/O for threads that serve requests. Where these have no
-/// tag, what requests wait for stands behind the I/O of all others that have one,
-/// which is worse than without fgio.
+/// Threads that submit I/O for threads that serve requests. If they had no
+/// tag, requests would wait behind the I/O of all threads that have one, which is
+/// worse than without fgio.
 #[test]
-fn helpers_that_read_for_requests_are_foreground() {
+fn threads_that_read_for_requests_are_foreground() {
     let library = Library::load_from(&[shipped()]);
     let cases = [
         ("postgres", "postgres: io worker 0", "postgres"),
@@ -224,7 +224,7 @@ fn drop_ins_add_replace_and_narrow() {
         ("usr/lib/fgio/profiles/a.toml", PROFILE),
         (
             "usr/lib/fgio/profiles/a.toml.d/x.toml",
-            "[program]\nuser = 'nobody'",
+            "[program]\nuser = 'daemon'",
         ),
         ("etc/fgio/profiles/a.toml.d/x.toml", drop_in),
     ]);
@@ -354,7 +354,7 @@ fn a_broken_drop_in_refuses_its_profile() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_fault() {
+fn an_unreadable_file_is_a_fault() {
     let system = System::new(&[
         ("etc/fgio/profiles/a.toml/x", ""),
         ("usr/lib/fgio/profiles", ""),

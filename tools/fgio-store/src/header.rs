@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A frame: what stands before each sample on disk.
+//! The header of a frame, before each sample on disk.
 //!
 //! A segment is a sequence of frames, numbers in little endian:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 4 | mark: `F6 47 46 01` |
 //! | 4 | length of the payload |
@@ -16,13 +16,13 @@
 //! Each frame stands alone. A reader goes on at the next mark after damage, and
 //! the numbers tell how many frames that cost.
 
-/// What a frame begins with.
+/// The first bytes of a frame.
 pub const MARK: [u8; 4] = [0xf6, b'G', b'F', 1];
 /// Larger ones are not written, and not believed when read.
 pub const PAYLOAD_MAX: usize = 16 << 20;
 
-/// The fields of a frame between its mark and its checksum, in their order. What is
-/// listed here is all that is known of them: size, place, how they are written and read.
+/// The fields of a frame between its mark and its checksum, in their order. This
+/// list is the one source of their size, place, writing and reading.
 macro_rules! fields {
     ($($(#[$doc:meta])* $field:ident: $number:ty,)+) => {
         /// The fixed part of a frame.
@@ -34,14 +34,14 @@ macro_rules! fields {
         impl Header {
             const FIELDS: usize = 0 $(+ size_of::<$number>())+;
 
-            /// The fields in little endian, which is what the checksum covers.
+            /// The fields in little endian, as the checksum covers them.
             fn fields(self) -> Vec<u8> {
                 let mut bytes = Vec::with_capacity(Self::FIELDS);
                 $(bytes.extend(self.$field.to_le_bytes());)+
                 bytes
             }
 
-            /// The fields that `bytes` begin with, and what follows them.
+            /// The fields that `bytes` begin with, and the bytes after them.
             fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
                 $(
                     let ($field, bytes) = bytes.split_first_chunk()?;

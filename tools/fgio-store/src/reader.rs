@@ -28,7 +28,7 @@ struct Place {
     header: Header,
 }
 
-/// What cannot be read of a recording, in words.
+/// The unreadable parts of a recording, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub message: String,
@@ -68,7 +68,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Finds the frames of a segment; returns what is between them.
+    /// Finds the frames of a segment; returns the bytes between them.
     fn index(&mut self, segment: usize) -> Result<Vec<Damage>> {
         let path = &self.segments[segment];
         let bytes = match std::fs::read(path) {
@@ -110,7 +110,7 @@ impl Recording {
         gaps.collect()
     }
 
-    /// What cannot be read.
+    /// The unreadable parts.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

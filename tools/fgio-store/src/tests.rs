@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is written is read, and damage costs what it touches.
+//! Samples that are written are read; damage costs the samples it touches, and no other.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::*;
 const S: i64 = 1_000_000_000;
 const BEGIN: i64 = 1_700_000_000 * S;
 
-/// A sample that says who it is, of some size.
+/// A sample of a given size that carries its own number.
 fn sample(index: usize, size: usize) -> Sample {
     // Noise, which does not compress.
     let mut noise = index as u64 + 1;
@@ -58,7 +58,7 @@ fn read(directory: &Path) -> Vec<Sample> {
 }
 
 #[test]
-fn what_is_recorded_is_read_and_a_recording_can_go_on() {
+fn recorded_samples_are_read_and_a_recording_can_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new");
     let samples: Vec<Sample> = (0..50).map(|index| sample(index, 100)).collect();
@@ -96,7 +96,7 @@ fn the_oldest_goes_by_age_and_by_size() {
 }
 
 #[test]
-fn what_is_no_recording_is_told_apart() {
+fn other_folders_are_no_recording() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let error = Recording::open(&path.join("nothing")).unwrap_err();
@@ -144,7 +144,7 @@ fn moments_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     // One that is missing, then a pause of half a day, which midnight is in
-    // or in the time before it, whatever the time zone.
+    // or in the time before it, in any time zone.
     let taken = [0, 1, 3, 4, 43_200, 43_201, 86_399];
     let samples: Vec<Sample> = taken.iter().map(|&index| sample(index, 5)).collect();
     record(path, limits(1_000_000, 1 << 20), &samples);
@@ -172,7 +172,7 @@ fn moments_are_found() {
 }
 
 #[test]
-fn what_is_lost_is_told() {
+fn lost_parts_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let samples: Vec<Sample> = (0..10).map(|index| sample(index, 50)).collect();
@@ -204,7 +204,7 @@ fn what_is_lost_is_told() {
     );
 }
 
-/// What happens to a segment.
+/// Damage to a segment.
 #[derive(Clone, Debug)]
 enum Mishap {
     Truncate(usize),

@@ -22,7 +22,7 @@ const COMPRESSION: i32 = 3;
 /// of them.
 const SEGMENTS: u32 = 12;
 
-/// What is kept.
+/// Limits of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub keep: Duration,
@@ -89,7 +89,7 @@ impl Writer {
         finished + self.current.as_ref().map_or(0, |current| current.size)
     }
 
-    /// Writes a sample, and removes what is too old or too much.
+    /// Writes a sample, and removes segments beyond the limits.
     pub fn append(&mut self, sample: &Sample) -> Result<()> {
         let frame = self.encode(sample)?;
         let length = frame.len() as u64;
@@ -107,7 +107,7 @@ impl Writer {
             }
         };
         if let Err(source) = current.file.write_all(&frame) {
-            // What was written of the frame would only be in the way.
+            // The written part of the frame would only be in the way.
             let _ = current.file.set_len(current.size);
             return Err(Error::writing(&current.path, source));
         }
@@ -163,7 +163,7 @@ impl Writer {
                 break;
             }
             match std::fs::remove_file(&oldest.path) {
-                // Somebody else tidied up.
+                // Another process removed it.
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
                     return Err(Error::writing(&oldest.path, source));
                 }

@@ -17,7 +17,7 @@ pub struct Disk {
     directory: PathBuf,
 }
 
-/// What a name given by a user stands for.
+/// The device that a name given by a user stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     pub disk: Disk,

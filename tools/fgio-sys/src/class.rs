@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the I/O of a thread is worth.
+//! The class of a thread, which decides on its I/O.
 
 use serde::Serialize;
 
 use crate::uapi;
 
-/// What the I/O of a thread is worth.
+/// The class of a thread, which decides on its I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -13,7 +13,7 @@ pub enum Class {
     None,
     /// Requests wait for this thread: its I/O is critical.
     Foreground,
-    /// Nobody waits for this thread.
+    /// No request waits for this thread.
     Background,
 }
 
@@ -26,7 +26,7 @@ impl Class {
         }
     }
 
-    /// Classes of a newer module are taken for no tag: what they mean is not
+    /// Classes of a newer module are taken for no tag: their meaning is not
     /// known here.
     pub(crate) fn from_kernel(class: u32) -> Self {
         match class {

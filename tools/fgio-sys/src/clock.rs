@@ -21,8 +21,8 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic)).unsigned_abs()
 }
 
-/// When the clock on the wall says what `CLOCK_MONOTONIC` says: nanoseconds of
-/// the Unix epoch to be added to the latter. It moves when the clock is set.
+/// Wall clock minus `CLOCK_MONOTONIC`, in nanoseconds: add it to the latter for
+/// the time since the Unix epoch. It moves when the clock is set.
 pub fn wall_offset_ns() -> i64 {
     nanoseconds(clock_gettime(ClockId::Realtime)) - nanoseconds(clock_gettime(ClockId::Monotonic))
 }

@@ -18,12 +18,12 @@ use crate::{Error, Result, Root, module, syscall};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hook {
     pub name: String,
-    /// What the hook is there for.
+    /// The purpose of the hook.
     pub purpose: String,
     pub live: bool,
 }
 
-/// What the module says of itself.
+/// The state of the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Info {
     pub version: String,
@@ -76,7 +76,7 @@ fn hooks(expected: u32, live: u32) -> Vec<Hook> {
 
 /// The calls of the module; a trait so that tests can stand in for the kernel.
 pub trait Control {
-    /// What the module is and which of its hooks are live.
+    /// The state of the module and of its hooks.
     fn info(&self) -> Result<Info>;
 
     /// Sets the tag of thread `tid`, or clears it with [`Class::None`].
@@ -89,13 +89,13 @@ pub trait Control {
     fn list_tags(&self) -> Result<Vec<(i32, Class)>>;
 }
 
-/// The calls of the module that tell what inheritance does; older modules
+/// The calls of the module that report on inheritance; older modules
 /// have none of them, and answer with [`Error::ModuleOlder`].
 pub trait Diagnosis {
     /// The places in the kernel where the module looks on.
     fn hooks(&self) -> Result<Vec<HookState>>;
 
-    /// What inheritance and the watchdog do.
+    /// Counters of inheritance and the watchdog.
     fn state(&self) -> Result<State>;
 
     /// Takes up work again on all disks that the watchdog lets through.
@@ -275,8 +275,8 @@ impl Diagnosis for DeviceFile {
 }
 
 impl DeviceFile {
-    /// Says that the calling thread waits for thread `tid`, for locks that the
-    /// kernel cannot see; [`DeviceFile::wait_for_nobody`] ends it.
+    /// Declares that the calling thread waits for thread `tid`, for locks that the
+    /// kernel cannot see; [`DeviceFile::end_wait`] ends it.
     pub fn wait_for(&self, tid: i32) -> Result<()> {
         syscall::wait_for(&self.file, tid).map_err(|errno| match errno {
             Errno::SRCH => Error::NoSuchTask { id: tid },
@@ -285,8 +285,8 @@ impl DeviceFile {
         })
     }
 
-    /// Ends what [`DeviceFile::wait_for`] said.
-    pub fn wait_for_nobody(&self) -> Result<()> {
+    /// Ends the wait declared by [`DeviceFile::wait_for`].
+    pub fn end_wait(&self) -> Result<()> {
         syscall::wait_for(&self.file, 0).map_err(|errno| later_call_failed("WAIT_FOR", errno))
     }
 
@@ -357,7 +357,7 @@ mod tests {
             device.rearm_disk(8, 0).unwrap_err(),
             device.blame(0, 16).unwrap_err(),
             device.wait_for(1).unwrap_err(),
-            device.wait_for_nobody().unwrap_err(),
+            device.end_wait().unwrap_err(),
         ];
         for error in errors {
             assert!(matches!(error, Error::ModuleOlder { .. }), "{error}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{Error, Result, Root, files};
 
-/// Counters by name; those whose name ends in `_in_device` or `_waiting` are
+/// Counters by name; names that end in `_in_device` or `_waiting` are
 /// present figures, all others only grow while the disk is under fgio.
 pub type Counters = BTreeMap<String, u64>;
 

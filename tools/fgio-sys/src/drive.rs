@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The drive's own queue: whether its commands have a priority, and the knob that turns it on.
 //!
-//! Off the shelf the knob is off, and who submits I/O of the real-time class changes nothing in the
+//! Off the shelf the knob is off, and I/O of the real-time class changes nothing in the
 //! drive. Under fgio the module gives that class to critical requests, and to no others, once it is
 //! told to (`queue/iosched/drive_priority`).
 
@@ -21,7 +21,7 @@ const LIMITS_ENABLED: &str = "device/cdl_enable";
 const ON: &str = "1";
 const OFF: &str = "0";
 
-/// How a drive is told what is urgent.
+/// The command that tells a drive of urgent I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
@@ -55,7 +55,7 @@ impl Command {
     }
 }
 
-/// What a drive offers, and what is made of it.
+/// The priority command of a drive, and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Priority {
     pub command: Command,
@@ -66,7 +66,7 @@ pub struct Priority {
     pub told: Option<bool>,
 }
 
-/// What [`turn_on`] and [`turn_off`] came to.
+/// The outcome of [`turn_on`] and [`turn_off`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state", content = "reason")]
 pub enum Outcome {
@@ -80,7 +80,7 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// What the drive offers; `None`: nothing that the kernel knows.
+/// The command of the drive; `None`: none that the kernel knows.
 pub fn priority(disk: &Disk) -> Option<Priority> {
     let command = command(disk)?;
     let enabled = command
@@ -97,7 +97,7 @@ fn command(disk: &Disk) -> Option<Command> {
     let offered = |command: Command| {
         let (supported, enable) = command.knob()?;
         let is_refused = disk.attribute(supported).as_deref() == Some(OFF);
-        // smartpqi does not say what the drive can: it takes the word or refuses it.
+        // smartpqi does not report support: a write to the file succeeds or fails.
         let is_there = disk.path(enable).exists();
         (is_there && !is_refused).then_some(command)
     };
@@ -168,7 +168,7 @@ fn memory(disk: &Disk) -> String {
     format!("{MEMORY}/{}.drive-priority", disk.name)
 }
 
-/// Turns the knob off where [`turn_on`] turned it on; does nothing otherwise. What was remembered is
+/// Turns the knob off where [`turn_on`] turned it on; does nothing otherwise. The remembered value is
 /// the knob's own file.
 pub(crate) fn restore_knob(root: &Root, disk: &Disk) -> Result<()> {
     let memory = root.path(memory(disk));

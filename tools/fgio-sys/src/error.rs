@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What can go wrong: each error says what failed and what to do about it.
+//! Errors: each names the failure and its remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::uapi;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of failure an [`Error`] is. Stable: callers act on it.
+/// The sort of failure of an [`Error`]. Stable: callers act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The system refused or did something else.
@@ -21,7 +21,7 @@ pub enum ErrorKind {
     PermissionDenied,
     /// No such device, task or setting.
     NotFound,
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     Usage,
 }
 
@@ -38,7 +38,7 @@ impl ErrorKind {
     }
 }
 
-/// A failure. `Display` says what failed; [`Error::advice`] says what to do.
+/// A failure. `Display` names it; [`Error::advice`] has the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -246,7 +246,7 @@ impl Error {
         }
     }
 
-    /// What sort of failure this is.
+    /// The sort of failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoSuchDevice { .. }
@@ -271,7 +271,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, in one line.
+    /// The remedy for the user, in one line.
     pub fn advice(&self) -> String {
         match self {
             Self::NotUnderFgio { .. } => "run `fgio enable DEV` as root".into(),

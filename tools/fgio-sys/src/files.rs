@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> Result<String> {
     }
 }
 
-/// Like [`read`], but `None` when the file cannot be read, for whatever reason.
+/// Like [`read`], but `None` when the file cannot be read, for any reason.
 pub fn read_optional(path: &Path) -> Option<String> {
     read(path).ok()
 }
@@ -33,7 +33,7 @@ pub fn write_existing(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Writes what is to be known later, as a line of its own, into a file that may be new.
+/// Remembers a text as a line of its own in a file that may be new.
 pub fn remember(root: &Root, path: &str, text: &str) -> Result<()> {
     let path = root.path(path);
     if let Some(directory) = path.parent() {
@@ -68,7 +68,7 @@ pub fn replace(root: &Root, path: &str, text: &str) -> Result<()> {
         .map_err(failed)
 }
 
-/// Removes what was remembered. A file that stays is overwritten the next time: no harm done.
+/// Forgets a remembered text. A file that stays is overwritten the next time: no harm done.
 pub fn forget(path: &Path) {
     let _ = fs::remove_file(path);
 }

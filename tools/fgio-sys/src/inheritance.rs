@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What inheritance and the watchdog do, and where in the kernel the module
-//! looks on.
+//! Counters of inheritance and the watchdog, and the places in the kernel that
+//! the module observes.
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -73,11 +73,11 @@ pub struct Watchdog {
     pub disks: u32,
     /// When it tripped first, nanoseconds of the Unix epoch.
     pub at_ns: Option<u64>,
-    /// What stood still on the first of them.
+    /// The I/O that stood still on the first of them.
     pub reason: Option<String>,
 }
 
-/// What inheritance does; totals since the module was loaded unless said
+/// Counters of inheritance; totals since the module was loaded unless said
 /// otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -101,7 +101,7 @@ pub struct State {
     pub parked_ms: f64,
     /// Waits that were not recorded, or were given up, since tables were full.
     pub waits_lost: u64,
-    /// Conditions that foreground tasks wait for, pushed out of the history of helpers.
+    /// Conditions that foreground tasks wait for, pushed out of the history of wakers.
     pub watches_lost: u64,
     /// Tasks that a walk had no room for.
     pub walk_overflows: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Why modprobe could not load the module, and what to do about it.
+//! Why modprobe could not load the module, with advice.
 
 /// Why the module could not be loaded, as far as modprobe's words tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

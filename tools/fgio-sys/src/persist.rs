@@ -20,7 +20,7 @@ use crate::{Error, FGIO, Result, Root, files};
 
 /// The rules. After the rules that find out serial numbers (60-persistent-storage.rules).
 pub const RULES: &str = "/etc/udev/rules.d/90-fgio-disks.rules";
-/// What loads the module at boot.
+/// The file that loads the module at boot.
 pub const MODULES: &str = "/etc/modules-load.d/fgio.conf";
 
 const RULES_HEAD: &str =
@@ -30,7 +30,7 @@ const MODULES_TEXT: &str =
 const RULE_BEGIN: &str = "ACTION==\"add\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", ";
 const NO_DRIVE_PRIORITY: &str = " --no-drive-priority";
 const NAME: &str = "KERNEL";
-/// What udev knows a disk by, the best first.
+/// Properties by which udev knows a disk, the best first.
 const PROPERTIES: [&str; 3] = ["ID_WWN_WITH_EXTENSION", "ID_WWN", "ID_SERIAL"];
 
 /// How a rule recognizes its disk.
@@ -245,7 +245,7 @@ fn lock(root: &Root) -> Result<File> {
         .map_err(|source| Error::writing(directory, source))
 }
 
-/// What udev has found out about a disk: its database, which `udevadm info` shows.
+/// The entry of a disk in the database of udev, which `udevadm info` shows.
 fn properties(root: &Root, disk: &Disk) -> BTreeMap<String, String> {
     let number = disk.device_number().unwrap_or_default();
     let path = root.path(format!("/run/udev/data/b{number}"));
@@ -256,7 +256,7 @@ fn properties(root: &Root, disk: &Disk) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What no other disk of the system has. Virtual disks may share a serial number, the namespaces
+/// A property that no other disk of the system has. Virtual disks may share a serial number, the namespaces
 /// of an NVMe drive do.
 fn identify(root: &Root, disk: &Disk) -> Result<Identity> {
     let mine = properties(root, disk);
@@ -282,7 +282,7 @@ fn identify(root: &Root, disk: &Disk) -> Result<Identity> {
     })
 }
 
-/// A pattern of udev for a text: what would be a pattern's own character matches any one.
+/// A pattern of udev for a text: a special character of patterns matches any one.
 fn literal(value: &str) -> String {
     let is_plain = |character: char| !character.is_control() && !r#"*?[]|\"$%"#.contains(character);
     value
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_undone() {
+    fn written_files_are_undone() {
         let fixture = fixture();
         udev(&fixture, "8:0", "E:ID_WWN=0x1\n");
         assert!(persist(fixture.root(), "sda", OPTIONS).unwrap().changed);

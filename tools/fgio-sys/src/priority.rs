@@ -19,7 +19,7 @@ pub fn value(class: Class) -> i32 {
     }
 }
 
-/// Gives the calling thread, and whatever it starts from now on, the I/O
+/// Gives the calling thread, and all threads it starts from now on, the I/O
 /// priority that stands for `class`.
 pub fn set_own(class: Class) -> Result<()> {
     syscall::set_own_io_priority(value(class)).map_err(|source| Error::SetPriority { source })

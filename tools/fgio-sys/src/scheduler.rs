@@ -18,7 +18,7 @@ pub struct Enabled {
     /// The partition that was named; the whole disk was switched.
     pub partition: Option<String>,
     pub scheduler: String,
-    /// What [`disable`] would restore; `None` when that is not known.
+    /// The scheduler that [`disable`] would restore; `None` when that is not known.
     pub previous: Option<String>,
     /// `false` when the disk was under fgio already.
     pub changed: bool,
@@ -28,7 +28,7 @@ pub struct Enabled {
     pub drive_priority: Outcome,
 }
 
-/// What [`enable`] does beside switching.
+/// Options of [`enable`] beside switching.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Turn the drive's own priority on where it has one; otherwise, put it back.
@@ -57,7 +57,7 @@ pub struct Disabled {
     pub origin: Origin,
     /// `false` when the disk was not under fgio.
     pub changed: bool,
-    /// What became of the drive's own priority.
+    /// The outcome for the drive's own priority.
     pub drive_priority: Outcome,
 }
 

@@ -21,7 +21,7 @@ const DIRECTORY: &str = "/sys/module/fgio/parameters";
 /// Where settings for the next time that the module is loaded are kept.
 pub const PERSISTENT: &str = "/etc/modprobe.d/fgio.conf";
 
-/// What a setting is set to.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// What `text` says for a setting that is set to `self` now.
+    /// The value that `text` gives to a setting that is `self` now.
     fn parse_like(&self, text: &str) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
         match self {
@@ -75,7 +75,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What is known of a setting.
+/// Facts about a setting.
 #[derive(Debug)]
 pub struct Description {
     pub name: &'static str,
@@ -83,9 +83,9 @@ pub struct Description {
     pub default: Option<Value>,
     /// The values that the module takes, for numbers that have bounds.
     pub range: Option<(u64, u64)>,
-    /// What it does; the name of a number ends with its unit.
+    /// Its effect; the name of a number ends with its unit.
     pub purpose: &'static str,
-    /// What is missing while a switch is off; empty for numbers.
+    /// The effect that is missing while a switch is off; empty for numbers.
     pub when_off: &'static str,
 }
 
@@ -136,7 +136,7 @@ const fn list(name: &'static str, default: &'static str, purpose: &'static str) 
 // From uapi/fgio_settings.h.
 include!(concat!(env!("OUT_DIR"), "/settings.rs"));
 
-/// What is known of the setting `name`.
+/// Facts about the setting `name`.
 pub fn description(name: &str) -> Option<&'static Description> {
     KNOWN.iter().find(|known| known.name == name)
 }
@@ -152,7 +152,7 @@ pub struct Setting {
     pub range: Option<(u64, u64)>,
     /// Whether it can be changed while the module is loaded.
     pub writable: bool,
-    /// What it does; `None` when these tools do not know it.
+    /// Its effect; `None` when these tools do not know it.
     pub purpose: Option<&'static str>,
 }
 
@@ -216,7 +216,7 @@ pub fn get(root: &Root, name: &str) -> Result<Setting> {
     Err(Error::NoSuchSetting { name, near })
 }
 
-/// The switch `name`; `None` when it cannot be read, for whatever reason.
+/// The switch `name`; `None` when it cannot be read, for any reason.
 pub fn is_on(root: &Root, name: &str) -> Option<bool> {
     match read(root, name).ok()?.value {
         Value::Switch(on) => Some(on),
@@ -224,7 +224,7 @@ pub fn is_on(root: &Root, name: &str) -> Option<bool> {
     }
 }
 
-/// The number `name`; `None` when it cannot be read, for whatever reason.
+/// The number `name`; `None` when it cannot be read, for any reason.
 pub fn number_of(root: &Root, name: &str) -> Option<u64> {
     match read(root, name).ok()?.value {
         Value::Number(number) => Some(number),
@@ -284,7 +284,7 @@ fn value_of(setting: &Setting, text: &str) -> Result<Value> {
         })
 }
 
-/// Sets the setting `name` to what `text` says, and checks that the module took
+/// Sets the setting `name` to the value of `text`, and checks that the module took
 /// it. Needs root.
 pub fn set(root: &Root, name: &str, text: &str) -> Result<Set> {
     let setting = get(root, name)?;
@@ -340,8 +340,8 @@ pub fn reset(root: &Root) -> Result<Vec<Set>> {
     Ok(done)
 }
 
-/// Makes modprobe set `name` to what `text` says whenever it loads the module;
-/// what else is in [`PERSISTENT`] stays. Returns what that is. Needs root.
+/// Makes modprobe set `name` to the value of `text` at each load of the module;
+/// all else in [`PERSISTENT`] stays. Returns the value. Needs root.
 pub fn persist(root: &Root, name: &str, text: &str) -> Result<Value> {
     let setting = get(root, name)?;
     let wanted = value_of(&setting, text)?;
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_at_load_says_how() {
+    fn settings_of_the_load_say_how() {
         let fixture = fixture();
         read_only(&fixture, "novelty");
         let error = set(fixture.root(), "novelty", "8").unwrap_err();
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn reset_gives_defaults_back_to_what_has_one() {
+    fn reset_restores_settings_that_have_a_default() {
         let fixture = fixture();
         let done = reset(fixture.root()).unwrap();
         let names: Vec<_> = done.iter().map(|set| set.name.as_str()).collect();

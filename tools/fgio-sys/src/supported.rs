@@ -4,11 +4,11 @@
 /// Kernel series that the module is built for and every release is tested on.
 const SUPPORTED: [(u32, u32); 2] = [(6, 12), (6, 1)];
 
-/// What fgio runs on, in a sentence's words.
+/// The supported kernels, as part of a sentence.
 pub const RUNS_ON: &str =
     "Debian's kernels of the series 6.12 and 6.1 for amd64, not the real-time ones";
 
-/// What to do on a kernel that cannot have the module.
+/// Advice for a kernel that cannot have the module.
 pub const ADVICE: &str = "boot such a kernel (Debian 12: `apt install linux-image-amd64` for 6.1, `apt install -t bookworm-backports linux-image-amd64` for 6.12); until then `fgio run` still sets I/O priorities, which bfq and mq-deadline heed";
 
 /// The version of a release: `(6, 12)` of `6.12.117+deb12-amd64`.

@@ -20,7 +20,7 @@ pub struct Thread {
 /// The outcome of tagging.
 #[derive(Debug, Serialize)]
 pub struct Tagged {
-    /// The process whose threads were tagged; for one thread, its process.
+    /// The process of the tagged threads.
     pub process: i32,
     pub class: Class,
     /// Whether one thread alone was asked for.
@@ -71,7 +71,7 @@ pub fn tag_process(root: &Root, control: &dyn Control, id: i32, class: Class) ->
     })
 }
 
-/// What became of the ids that were named.
+/// The outcome for the named ids.
 #[derive(Debug, Default)]
 pub struct TaggedAll {
     /// In the order in which they were named. A process that was named several

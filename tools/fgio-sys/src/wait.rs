@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::clock::milliseconds;
 use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, WAIT_KIND_NAMES, wait};
 
-/// What was waited for.
+/// The reason of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind(u32);
 
@@ -64,16 +64,16 @@ pub struct Step {
     /// `None` when it is not known.
     pub tid: Option<i32>,
     pub comm: Option<String>,
-    /// What it waited for itself; `None` when it was running, or waited for
-    /// something that is not followed.
+    /// The reason of its own wait; `None` when it was running, or its wait is not
+    /// followed.
     pub kind: Option<Kind>,
 }
 
-/// What the module did about a wait.
+/// Actions of the module on a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Actions {
-    /// Somebody on the way was boosted.
+    /// A task on the way was boosted.
     pub boosted: bool,
     pub promoted_request: bool,
     pub promoted_sleeper: bool,
@@ -89,13 +89,13 @@ pub struct Wait {
     pub tid: i32,
     pub comm: String,
     pub kind: Kind,
-    /// What the task waited for in the end, when the wait contained another;
+    /// The last reason, when the wait contained another;
     /// else the same as `kind`.
     pub inner_kind: Kind,
-    /// What was waited for: has no meaning but equality.
+    /// Identity of the lock or object: has no meaning but equality.
     #[serde(serialize_with = "hexadecimal", deserialize_with = "from_hexadecimal")]
     pub object: u64,
-    /// Who was waited for, whom that one waited for, and so on.
+    /// The task that was waited for, the task that this one waited for, and so on.
     pub steps: Vec<Step>,
     pub actions: Actions,
 }
@@ -155,7 +155,7 @@ impl Wait {
         }
     }
 
-    /// What was waited for, and what for in the end.
+    /// The reason, and the last reason where it differs.
     pub fn what(&self) -> String {
         let kind = self.kind.label();
         if self.inner_kind == self.kind {
@@ -164,7 +164,7 @@ impl Wait {
         format!("{kind}: {}", self.inner_kind.label())
     }
 
-    /// Like [`Wait::what`], without what the last step says anyhow.
+    /// Like [`Wait::what`], without the reason that the last step has, too.
     fn first_part(&self) -> String {
         let last = self.steps.last().and_then(|step| step.kind);
         if last == Some(self.inner_kind) {
@@ -173,7 +173,7 @@ impl Wait {
         self.what()
     }
 
-    /// Who waited for what and whom, down to the cause.
+    /// The waiting task, the reasons and the tasks on the way, down to the cause.
     pub fn chain(&self) -> String {
         let mut text = format!("{}[{}] -> {}", self.comm, self.tid, self.first_part());
         for step in &self.steps {
@@ -189,7 +189,7 @@ impl Wait {
         text
     }
 
-    /// The same without what tells one task of a name from another.
+    /// The same without the ids of tasks.
     pub fn chain_of_names(&self) -> String {
         let mut text = format!("{} -> {}", general(&self.comm), self.first_part());
         for step in &self.steps {
@@ -218,7 +218,7 @@ fn general(comm: &str) -> &str {
     comm
 }
 
-/// What one call of the module gave.
+/// The answer to one call of the module.
 #[derive(Debug)]
 pub struct Page {
     pub waits: Vec<Wait>,

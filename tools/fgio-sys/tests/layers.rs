@@ -140,7 +140,7 @@ fn exports(root: &str) -> BTreeMap<String, String> {
     exports
 }
 
-/// What follows `crate::` in a text without its tests.
+/// The paths after `crate::` in a text without its tests.
 fn names_used(text: &str) -> BTreeSet<String> {
     let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
     let mut names = BTreeSet::new();

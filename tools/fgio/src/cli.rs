@@ -305,7 +305,7 @@ pub struct TagArguments {
     #[arg(long, group = "class")]
     pub foreground: bool,
 
-    /// Their I/O is non-critical, whatever their I/O priority
+    /// Their I/O is non-critical with any I/O priority
     #[arg(long, group = "class")]
     pub background: bool,
 
@@ -385,7 +385,7 @@ pub struct BlameArguments {
     pub min: Option<f64>,
 }
 
-/// What of the view `fgio top` and `fgio replay` show.
+/// The parts of the view that `fgio top` and `fgio replay` show.
 #[derive(Debug, Args)]
 pub struct ShownArguments {
     /// Show it once, as text or with --json, and end

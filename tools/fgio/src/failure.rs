@@ -20,7 +20,7 @@ pub const COMMAND_NOT_RUNNABLE: u8 = 126;
 /// The command of `fgio run` does not exist, as with env(1).
 pub const COMMAND_NOT_FOUND: u8 = 127;
 
-/// What failed, what to do, and the exit status that says so.
+/// A failure, its remedy, and the exit status.
 #[derive(Debug, Serialize)]
 pub struct Failure {
     pub kind: &'static str,

@@ -24,7 +24,7 @@ use cli::{Arguments, Command};
 use failure::Failure;
 use output::Output;
 
-/// What every command works with.
+/// Context that every command has.
 struct Context {
     root: Root,
     output: Output,

@@ -52,7 +52,7 @@ impl Output {
 
     /// Columns that text may take; `None` when standard output is no terminal.
     pub fn width(self) -> Option<u16> {
-        // What serial consoles have that do not know their size.
+        // The usual size of serial consoles, which do not know theirs.
         const USUAL: u16 = 80;
         let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
         Some(if size.ws_col == 0 { USUAL } else { size.ws_col })
@@ -81,7 +81,7 @@ impl Output {
         self.complain(&format!("fgio: {RED}error:{RED:#} {message}\n  {advice}"));
     }
 
-    /// Reports what does not keep the command from doing its work.
+    /// Reports a problem that does not keep the command from its work.
     pub fn warning(self, message: &str, advice: &str) {
         if self.json {
             let warning = json!({ "warning": { "message": message, "advice": advice } });
@@ -93,7 +93,7 @@ impl Output {
         ));
     }
 
-    /// Says on standard error what is being done; nothing when the answer is JSON.
+    /// Reports progress on standard error; nothing when the answer is JSON.
     pub fn progress(self, text: &str) {
         if !self.json {
             self.complain(text);

@@ -192,7 +192,7 @@ fn switches(switches: &Switches) -> String {
     }
 }
 
-/// What inheritance and the watchdog do.
+/// Counters of inheritance and the watchdog.
 fn state(state: &State) -> String {
     let mut text = format!(
         "  waiting   {} now, {} boosted for them\n",
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watchdog_that_tripped_says_why_and_what_to_do() {
+    fn a_watchdog_that_tripped_has_reason_and_advice() {
         let state = State {
             watchdog: Watchdog {
                 tripped: true,

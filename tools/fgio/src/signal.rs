@@ -15,7 +15,7 @@ use signal_hook::low_level::pipe;
 
 use crate::failure::{self, Failure};
 
-/// What ended a wait.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The command is to end.
@@ -91,7 +91,7 @@ impl End {
         input: Option<BorrowedFd<'_>>,
     ) -> rustix::io::Result<Woken> {
         let stdout = io::stdout();
-        // Nothing is asked of standard output: what is told then are errors and
+        // No events are requested of standard output: poll then reports errors and
         // hang-up alone.
         let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if self.until == Until::AnswersUnread {

@@ -88,7 +88,7 @@ fn message(error: &Error) -> Option<String> {
     })
 }
 
-/// What clap says, without how to use it.
+/// The message of clap, without the usage.
 fn first_paragraph(error: &Error) -> String {
     let text = error.to_string();
     let lines = text
@@ -102,14 +102,14 @@ fn first_paragraph(error: &Error) -> String {
 }
 
 fn advice(error: &Error, usage: &str) -> String {
-    // "fgio profile test [OPTIONS] <PID>": the command is what comes first.
+    // "fgio profile test [OPTIONS] <PID>": the command comes first.
     let words = usage.split_whitespace();
     let command: Vec<&str> = words
         .take_while(|word| word.starts_with(|first: char| first.is_ascii_alphabetic()))
         .collect();
     match command[..] {
         [] | ["fgio"] => "run `fgio --help` to see all commands".to_owned(),
-        // What `$(pgrep ...)` leaves of an argument when it finds nothing.
+        // The rest of an argument when `$(pgrep ...)` finds nothing.
         ["fgio", "tag", ..] if error.kind() == ErrorKind::MissingRequiredArgument => format!(
             "name processes: `{usage}`; a `$(pgrep ...)` that finds none leaves nothing to tag"
         ),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong_and_what_to_do() {
+    fn errors_have_their_fault_and_advice() {
         let cases: [(&[&str], &str, &str); 12] = [
             (
                 &["stats"],

@@ -194,7 +194,7 @@ fn enable_and_disable_are_a_round_trip() {
 }
 
 #[test]
-fn what_persists_is_said_and_undone() {
+fn persistent_changes_are_reported_and_undone() {
     let system = System::with_module();
     let rules = "etc/udev/rules.d/90-fgio-disks.rules";
     let arguments = ["enable", "sda", "--persist"];
@@ -259,7 +259,7 @@ fn one_bad_device_does_not_keep_the_others_from_being_done() {
 #[test]
 fn no_permission_is_4() {
     let system = System::with_module();
-    // Root may write files whatever their mode: become nobody, or skip.
+    // Root may write files of any mode: become an unprivileged user, or skip.
     if !Path::new("/usr/bin/setpriv").exists() {
         eprintln!("skipped: no setpriv to become an unprivileged user with");
         return;
@@ -421,7 +421,7 @@ fn system_under_fgio() -> System {
 }
 
 #[test]
-fn top_shows_once_what_there_is() {
+fn top_shows_the_present_state_once() {
     let system = system_under_fgio();
     let arguments = ["top", "--once", "--interval", "0.1", "--json"];
     let assert = system.fgio(&arguments).assert().success();
@@ -481,7 +481,7 @@ fn top_goes_on_while_the_module_goes_and_comes() {
 }
 
 #[test]
-fn what_is_recorded_is_replayed() {
+fn recorded_samples_are_replayed() {
     let system = system_under_fgio();
     let recording = system.path("recording");
     let recording = recording.to_str().unwrap();
@@ -707,7 +707,7 @@ fn with_profile() -> System {
 }
 
 #[test]
-fn profiles_say_what_they_make_of_a_process() {
+fn profiles_explain_the_tags_of_a_process() {
     let system = with_profile();
     for id in ["7", "8"] {
         let assert = system.fgio(&["profile", "test", id]).assert().success();

@@ -149,7 +149,7 @@ fn a_part_can_be_chosen() {
 }
 
 #[test]
-fn wrong_usage_says_what_to_do() {
+fn wrong_usage_has_advice() {
     let recorded = Recorded::new(0..2);
     recorded
         .export(&[])
@@ -171,7 +171,7 @@ fn wrong_usage_says_what_to_do() {
 }
 
 #[test]
-fn what_is_no_recording_is_an_error() {
+fn other_files_are_no_recording() {
     let directory = tempfile::tempdir().unwrap();
     for format in ["csv", "openmetrics"] {
         let arguments = ["--format", format];
@@ -189,7 +189,7 @@ fn what_is_no_recording_is_an_error() {
 }
 
 #[test]
-fn what_can_be_read_of_a_damaged_recording_is_exported() {
+fn readable_parts_of_a_damaged_recording_are_exported() {
     for format in ["csv", "openmetrics"] {
         let arguments = ["--format", format];
         let recorded = Recorded::new(0..20);
@@ -199,7 +199,7 @@ fn what_can_be_read_of_a_damaged_recording_is_exported() {
         assert
             .stdout(contains("1700000018").and(contains("1700000019").not()))
             .stderr(contains("ends within a sample").and(contains("1 part of the recording")));
-        // In the middle: what follows is there.
+        // In the middle: the samples after it are there.
         let mut bytes = bytes;
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0xff;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio measure` on files, and what it writes against core's own reader of models.
+//! `fgio measure` on files, and its output against core's own reader of models.
 
 #![allow(clippy::unwrap_used, reason = "a failure to prepare a test is a panic")]
 
@@ -95,7 +95,7 @@ fn a_file_is_measured_and_core_takes_the_model() {
     let spec = spec::joined(&text);
     assert_eq!(answer["spec"], spec.as_str());
     assert!(is_accepted(&core(folder.directory.path()), &spec), "{spec}");
-    // What is published names no file.
+    // A published model names no file.
     assert!(!text.contains("data") && !text.contains(folder.directory.path().to_str().unwrap()));
     assert!(
         text.contains("# fgio 0.1.0: fgio measure --seconds 1, 20"),
@@ -131,7 +131,7 @@ fn writes_are_measured_in_a_file_that_is_gone_afterwards() {
 }
 
 #[test]
-fn what_is_interrupted_leaves_nothing() {
+fn an_interrupted_measurement_leaves_nothing() {
     let folder = Folder::new();
     folder.file("data", 32);
     for arguments in [&["data"][..], &[".", "--write", "--size", "16Mi"]] {
@@ -165,7 +165,7 @@ fn what_is_interrupted_leaves_nothing() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn refusals_have_advice() {
     let folder = Folder::new();
     folder.file("small", 1);
     let cases: [(&[&str], i32, &str); 10] = [

@@ -204,7 +204,7 @@ fn colours_are_left_out_where_they_are_not_wanted() {
     }
 }
 
-/// What became of a command whose terminal went away.
+/// The fate of a command after its terminal went away.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Ended(Option<i32>),
@@ -225,7 +225,7 @@ fn cpu_seconds(child: &Child) -> f64 {
 
 /// Waits until the command ends, or has taken `limit` seconds of a processor more.
 /// By its own time, since a busy host says nothing about it; `patience` is for
-/// what does neither.
+/// a command that does neither.
 fn fate(child: &mut Child, limit: f64, patience: Duration) -> Fate {
     let begin = Instant::now();
     let before = cpu_seconds(child);
@@ -342,9 +342,9 @@ fn a_recorder_outlives_its_terminal_where_it_is_told_to() {
     assert_eq!(fate(&mut child, CPU_LIMIT, while_recorded), Fate::Stayed);
 }
 
-/// The control: what spins is found to.
+/// The control: a command that spins is found to.
 #[test]
-fn what_spins_on_a_terminal_that_is_gone_is_noticed() {
+fn a_command_that_spins_without_terminal_is_noticed() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' HUP; echo on; while :; do :; done"]);
     if let Some(mut child) = hang_up(shell, true, "on") {
@@ -352,7 +352,7 @@ fn what_spins_on_a_terminal_that_is_gone_is_noticed() {
     }
 }
 
-/// An answer whose reader has closed the pipe ends a command, also one that has
+/// A closed pipe at its output ends a command, also one that has
 /// nothing to say.
 #[test]
 fn commands_end_when_their_pipe_is_closed() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The arguments, and what is done without running as a service.
+//! The arguments, and the actions that do not run the service.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -106,8 +106,8 @@ pub fn check(root: &Root) -> Result<(), String> {
     Err(wrong.join("\n"))
 }
 
-/// Takes away what the ledger says, but for threads that have ended since and
-/// tags that somebody has changed.
+/// Removes the tags of the ledger, but for threads that have ended since and
+/// tags that another program has changed.
 pub fn clear(root: &Root) -> Result<(), String> {
     let mut ledger = Ledger::open(root).map_err(|source| format!("{PATH}: {source}"))?;
     let module = Module::new(root);

@@ -22,11 +22,11 @@ pub struct Config {
     /// Titles change without an event: they are read so often, or more rarely
     /// when that takes too much of a processor.
     pub title_interval: Duration,
-    /// What reading titles may take of one processor, in percent.
+    /// Limit on the time for reading titles, in percent of one processor.
     pub title_cpu_percent_max: u64,
-    /// Threads that are kept in mind at once.
+    /// Threads that are remembered at once.
     pub threads_max: usize,
-    /// Whose processes get tags; everybody's when empty.
+    /// The users that processes must have to get tags; all users when empty.
     pub users: Patterns,
 }
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_means_the_same() {
+    fn printed_settings_mean_the_same() {
         let text = "metrics_address = '[::1]:1'\ntitle_interval_ms = 20\nusers = ['db.*', 'x']\n";
         let config = parse(text).unwrap();
         let again = parse(&config.to_string()).unwrap();

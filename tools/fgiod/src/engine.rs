@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Who is tagged: what is known of the threads that profiles are about, kept up
-//! to date by events, and the tags that follow from it.
+//! The threads that profiles are about, kept up to date by events, and the tags
+//! that follow from their facts.
 //!
-//! Processes whose command name no profile has are not remembered, and cost
-//! nothing but the question. Events can be lost: [`Engine::rescan`] puts right
-//! whatever is wrong.
+//! Processes with a command name of no profile are not remembered, and cost one
+//! lookup each. Events can be lost: [`Engine::rescan`] corrects the consequences.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::system::System;
 
 /// A new process has its parent's title until it writes its own: it is looked at
-/// so long after its start, until the title has changed, and from then on with
+/// at these times after its start, until the title has changed, and from then on with
 /// all others.
 const FIRST_LOOKS: [Duration; 5] = [
     Duration::from_millis(2),
@@ -30,13 +29,13 @@ const FIRST_LOOKS: [Duration; 5] = [
     Duration::from_millis(40),
 ];
 
-/// Whose tag a thread has.
+/// The origin of the tag of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     /// None, as far as is known.
-    Nobodys,
+    Absent,
     Ours(Class),
-    /// Somebody else's: it is left alone.
+    /// Set by another program: it is left alone.
     Foreign,
 }
 
@@ -54,7 +53,7 @@ struct Birth {
     title: Option<String>,
 }
 
-/// A process that is new, and whose title is going to change.
+/// A new process that is about to change its title.
 struct Youth {
     /// When it started.
     at: Duration,
@@ -71,10 +70,10 @@ struct Process {
     youth: Option<Youth>,
 }
 
-/// What profiles and settings say.
+/// Profiles and settings.
 pub struct Policy {
     pub library: Library,
-    /// Whose processes get tags; everybody's when empty.
+    /// The users that processes must have to get tags; all users when empty.
     pub users: Patterns,
     pub threads_max: usize,
 }
@@ -86,7 +85,7 @@ impl Policy {
         needs
     }
 
-    /// `facts_of` gives what is known of another process, which it may work for.
+    /// `facts_of` gives the facts of another process, which it may work for.
     fn class(
         &self,
         facts: &TaskFacts<'_>,
@@ -117,8 +116,8 @@ pub struct Engine<S, C> {
     complaint: Option<String>,
 }
 
-/// Of each start, whether what started has ended by the last of `happened`. Most
-/// processes of a build or a script are gone before anybody can look at them.
+/// For each start, whether that process or thread has ended by the last of `happened`.
+/// Most processes of a build or a script are gone before their facts can be read.
 fn outlived(happened: &[Happened]) -> Vec<bool> {
     let mut ended = HashSet::new();
     let mut outlived: Vec<bool> = happened
@@ -179,7 +178,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.policy = policy;
     }
 
-    /// Follows what happened, in its order, and leaves out what is over by now.
+    /// Follows events in their order, but for processes that have ended by now.
     pub fn handle_all(&mut self, happened: Vec<Happened>) {
         let outlived = outlived(&happened);
         for (Happened { event, at }, is_over) in happened.into_iter().zip(outlived) {
@@ -215,7 +214,7 @@ impl<S: System, C: Control> Engine<S, C> {
         }
     }
 
-    /// Takes a process into account, or what it has become.
+    /// Takes a new process into account, or one that runs another program now.
     fn follow(&mut self, pid: i32, birth: Option<Birth>) {
         let facts = self.system.comm(pid).and_then(|comm| {
             let concerned = self.policy.library.may_concern(&comm);
@@ -309,7 +308,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.threads += 1;
         let thread = Thread {
             comm,
-            tag: Tag::Nobodys,
+            tag: Tag::Absent,
             since: at,
         };
         process.threads.insert(tid, thread);
@@ -322,7 +321,7 @@ impl<S: System, C: Control> Engine<S, C> {
         };
         if let Some(thread) = process.threads.remove(&tid) {
             self.threads -= 1;
-            self.note_tag(tid, thread.tag, Tag::Nobodys);
+            self.note_tag(tid, thread.tag, Tag::Absent);
         }
     }
 
@@ -410,7 +409,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.tag(pid, tid, class);
     }
 
-    /// What a process is at this moment: a worker may start before its leader's title is
+    /// The facts of a process at this moment: a worker may start before its leader's title is
     /// looked at again, or be found before its leader is.
     fn facts_now(&self, pid: i32) -> Option<ProcessFacts> {
         let comm = self.system.comm(pid)?;
@@ -429,7 +428,7 @@ impl<S: System, C: Control> Engine<S, C> {
         };
         let is_right = match thread.tag {
             Tag::Foreign => true,
-            Tag::Nobodys => class == Class::None && self.ledger.get(tid).is_none(),
+            Tag::Absent => class == Class::None && self.ledger.get(tid).is_none(),
             Tag::Ours(present) => present == class,
         };
         if is_right {
@@ -457,7 +456,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.note_tag(tid, was, is);
     }
 
-    /// Asks the module, then tells it. Returns whose tag the thread has now.
+    /// Asks the module for the tag, then sets it. Returns the tag of the thread now.
     fn set_tag(&mut self, pid: i32, tid: i32, was: Tag, class: Class) -> Result<Tag, Error> {
         let present = self.control.get_tag(tid)?;
         let started = || {
@@ -486,7 +485,7 @@ impl<S: System, C: Control> Engine<S, C> {
                 self.metrics.count_tag_change(class);
             }
             self.ledger.remove(tid);
-            return Ok(Tag::Nobodys);
+            return Ok(Tag::Absent);
         }
         let entry = Entry {
             started: started()?,
@@ -495,7 +494,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.ledger.add(tid, entry);
         if present != class {
             self.control.set_tag(tid, class).inspect_err(|_| {
-                // Nothing was set, and what was there is not `class`.
+                // No tag was set, and the present one is not `class`.
                 self.ledger.remove(tid);
             })?;
             self.metrics.count_tag_change(class);
@@ -521,7 +520,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.looks.first().map(|(due, _)| *due)
     }
 
-    /// Looks at the new processes whose time has come.
+    /// Looks at the new processes that are due.
     pub fn look_at_the_young(&mut self) {
         let now = self.system.now();
         while let Some((due, pid)) = self.looks.first().copied() {
@@ -612,7 +611,7 @@ impl<S: System, C: Control> Engine<S, C> {
         self.processes.remove(&pid);
     }
 
-    /// Notices tags that somebody has changed, and those that went with the module
+    /// Notices tags that another program has changed, and those that went with the module
     /// when it was unloaded.
     fn compare_tags(&mut self) {
         let listed: HashMap<i32, Class> = match self.control.list_tags() {
@@ -625,7 +624,7 @@ impl<S: System, C: Control> Engine<S, C> {
                 let present = listed.get(tid).copied();
                 let is = match (thread.tag, present) {
                     (Tag::Ours(class), Some(present)) if present != class => Tag::Foreign,
-                    (Tag::Ours(_) | Tag::Foreign, None) => Tag::Nobodys,
+                    (Tag::Ours(_) | Tag::Foreign, None) => Tag::Absent,
                     (tag, _) => tag,
                 };
                 if is != thread.tag {

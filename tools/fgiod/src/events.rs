@@ -22,7 +22,7 @@ const NETLINK_DONE: u16 = 3;
 /// Both the index and the value of the process connector, and its group.
 const CONNECTOR_PROC: u32 = 1;
 const LISTEN: u32 = 1;
-/// About 50,000 events: what comes while we are not scheduled for a while.
+/// About 50,000 events: those that come while fgiod is not scheduled for a while.
 const BUFFER_BYTES: usize = 8 << 20;
 
 const FORK: u32 = 0x1;
@@ -62,7 +62,7 @@ pub struct Happened {
     pub at: Duration,
 }
 
-/// What came of an attempt to read an event.
+/// The outcome of an attempt to read an event.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     Event(Happened),
@@ -148,7 +148,7 @@ fn parse(message: &[u8]) -> Received {
     parse_event(message).unwrap_or(Received::Other)
 }
 
-/// `None` for what is too short.
+/// `None` for a message that is too short.
 fn parse_event(message: &[u8]) -> Option<Received> {
     let mut reader = Reader(message.get(NETLINK_HEADER_BYTES..)?);
     let index = reader.bytes().map(u32::from_ne_bytes)?;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_or_foreign_is_nothing_to_us() {
+    fn short_and_foreign_messages_are_ignored() {
         let whole = message(COMM, &[0; 24]);
         assert!(matches!(parse(&whole), Received::Event(..)));
         for length in 0..whole.len() {

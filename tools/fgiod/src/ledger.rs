@@ -32,10 +32,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Lines that are put up with whatever they say.
+    /// Superfluous lines that are tolerated before the file is written again.
     const SLACK_LINES: usize = 1024;
 
-    /// Reads what the last fgiod left.
+    /// Reads the ledger of the last fgiod.
     pub fn open(root: &Root) -> io::Result<Self> {
         let path = root.path(PATH);
         let text = match fs::read_to_string(&path) {
@@ -78,7 +78,7 @@ impl Ledger {
         }
     }
 
-    /// Writes what holds now, at once or not at all.
+    /// Writes the present entries, all or none of them.
     fn rewrite(&mut self) -> io::Result<()> {
         let text: String = self
             .entries
@@ -99,7 +99,7 @@ impl Ledger {
     fn append(&mut self, line: &str) {
         self.lines += 1;
         if self.lines > 4 * self.entries.len() + Self::SLACK_LINES {
-            // The entries say what the line says.
+            // The entries are those of the line.
             self.file = None;
             let _ = self.rewrite();
         } else if let Some(file) = &mut self.file
@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that a tag is gone, or somebody else's.
+    /// Notes that a tag is gone, or was changed by another program.
     pub fn remove(&mut self, tid: i32) {
         if self.entries.remove(&tid).is_some() {
             self.append(&format!("- {tid}\n"));
@@ -158,7 +158,7 @@ mod tests {
     };
 
     #[test]
-    fn the_next_one_knows_what_holds() {
+    fn the_next_fgiod_knows_the_entries() {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::at(directory.path());
         let mut ledger = Ledger::open(&root).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said() {
+    fn an_unwritable_ledger_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::at(directory.path());
         fs::write(root.path("/run"), "").unwrap();

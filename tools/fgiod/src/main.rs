@@ -11,9 +11,9 @@ mod events;
 mod ledger;
 mod metrics;
 mod module;
-mod pace;
 mod service;
 mod system;
+mod throttle;
 
 use std::process::ExitCode;
 

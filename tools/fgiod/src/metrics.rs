@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What fgiod tells Prometheus. Labels are few: never an id, never a title.
+//! Metrics of fgiod for Prometheus. Labels are few: never an id, never a title.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,10 +29,10 @@ use crate::system::time_of;
 type Label = [(&'static str, &'static str); 1];
 
 const CONTENT_TYPE: &[u8] = b"application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Upper bounds, in seconds: 50 ms is what nobody waits longer for.
+/// Upper bounds, in seconds: no thread waits longer than 50 ms.
 const LATENCY_BUCKETS: [f64; 9] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1.0];
 
-/// Shared by who counts and who serves.
+/// Shared by the engine, which counts, and the server, which answers.
 #[derive(Clone)]
 pub struct Metrics {
     events: Family<Label, Counter>,
@@ -165,7 +165,7 @@ impl Metrics {
         );
         registry.register(
             "foreign_tagged_threads",
-            "Threads that profiles are about with a tag of somebody else",
+            "Threads with a profile that another program has tagged",
             self.foreign.clone(),
         );
         registry.register(
@@ -216,7 +216,7 @@ fn answer_all(server: &Server, registry: &Registry) {
             (Method::Get | Method::Head, _) => message(404, "metrics are at /metrics\n"),
             _ => message(405, "only GET is answered\n"),
         };
-        // Whoever asked has gone: nobody is there to be told.
+        // An error says that the client has gone: it cannot be told.
         let _ = request.respond(response);
     }
 }
@@ -237,7 +237,7 @@ fn page(registry: &Registry) -> Response<std::io::Cursor<Vec<u8>>> {
     }
 }
 
-/// What is known at the moment of asking: of the module and of this process.
+/// Values read at each request: of the module and of this process.
 #[derive(Debug)]
 struct ModuleCollector {
     root: Root,

@@ -9,7 +9,7 @@ use fgio_sys::control::{Control, DeviceFile, Info};
 use fgio_sys::{Result, Root};
 
 /// `/dev/fgio`, opened when it is needed and closed by [`Module::release`]: the
-/// module cannot be unloaded while somebody has it open.
+/// module cannot be unloaded while a process has it open.
 pub struct Module {
     root: Root,
     device: RefCell<Option<Rc<DeviceFile>>>,

@@ -22,22 +22,22 @@ use crate::events::{Connector, Happened, Received};
 use crate::ledger::{self, Ledger};
 use crate::metrics::Metrics;
 use crate::module::Module;
-use crate::pace::Pace;
 use crate::system::{Procfs, System, time_of};
+use crate::throttle::Throttle;
 
 /// After events were lost, /proc is looked through no more often than this.
 const OVERRUN_INTERVAL: Duration = Duration::from_secs(1);
-/// Without events, /proc is looked through at least so often.
+/// Without events, /proc is looked through at least this often.
 const BLIND_INTERVAL: Duration = Duration::from_secs(1);
 /// Under churn, events are taken by the handful: to wake up for each of them would
-/// cost more than to follow it, and what has ended meanwhile need not be followed.
+/// cost more than to follow it, and threads that ended meanwhile need not be followed.
 const GATHER: Duration = Duration::from_millis(1);
 /// They are gathered for longer when to follow them takes more of a processor ...
 const EVENTS_CPU_PERCENT_MAX: u64 = 3;
-/// ... but for no longer than this, so that nobody is wrong for long.
+/// ... but for no longer than this, so that no tag is wrong for long.
 const GATHER_MAX: Duration = Duration::from_millis(10);
-/// Their cost is a mean over about so many handfuls: whoever comes after a single
-/// dear one need not wait for it.
+/// Weight of the mean cost, in handfuls: one expensive handful must not delay the
+/// events after it.
 const HANDFULS: u32 = 16;
 /// Events read before anything else gets its turn.
 const BATCH: usize = 1024;
@@ -68,12 +68,12 @@ pub fn say(level: Level, text: &str) {
     }
 }
 
-/// Whoever started us does not listen: that is no reason to stop.
+/// A service manager that does not listen is no reason to stop.
 fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         say(
             Level::Warning,
-            &format!("the service manager cannot be told: {error}"),
+            &format!("cannot notify the service manager: {error}"),
         );
     }
 }
@@ -91,7 +91,7 @@ struct Service {
     next_rescan: Duration,
     last_rescan: Duration,
     next_titles: Duration,
-    /// What a handful of events takes of a processor.
+    /// Mean processor time of a handful of events.
     events_cost: Duration,
     /// The last complaint, to say each of a row of the same once.
     complaint: Option<String>,
@@ -153,7 +153,7 @@ fn load_library(root: &Root, metrics: &Metrics) -> Library {
 
 impl Service {
     fn new(root: &Root, config: Config) -> Result<Self, String> {
-        let no_signals = |error| format!("signals cannot be waited for: {error}");
+        let no_signals = |error| format!("cannot wait for signals: {error}");
         let terminate = on_signal(&[SIGTERM, SIGINT]).map_err(no_signals)?;
         let reload = on_signal(&[SIGHUP]).map_err(no_signals)?;
         let ledger = Ledger::open(root).map_err(|source| {
@@ -165,7 +165,7 @@ impl Service {
             say(
                 Level::Warning,
                 &format!(
-                    "the kernel tells of no process events ({error}): new threads are found within {} s\n  fgiod needs CAP_NET_ADMIN and the initial namespaces, the kernel CONFIG_PROC_EVENTS",
+                    "the kernel sends no process events ({error}): new threads are found within {} s\n  fgiod needs CAP_NET_ADMIN and the initial namespaces, the kernel CONFIG_PROC_EVENTS",
                     BLIND_INTERVAL.as_secs()
                 ),
             );
@@ -215,7 +215,7 @@ impl Service {
                 self.greet_module();
             }
             let gather = ready.events.then(|| self.take_events());
-            self.do_what_is_due();
+            self.do_due_work();
             self.report();
             // It must not stand in the way of unloading the module.
             self.engine.control().release();
@@ -263,7 +263,7 @@ impl Service {
         })
     }
 
-    /// Tags what there is at once when the module appears, instead of at the next rescan.
+    /// Tags all threads at once when the module appears, instead of at the next rescan.
     fn greet_module(&mut self) {
         let arrived = self.arrivals.as_ref().is_some_and(Arrivals::take);
         if arrived {
@@ -279,8 +279,8 @@ impl Service {
         self.engine.handle_all(happened);
         let cost = time_of(ClockId::ThreadCPUTime).saturating_sub(before);
         self.events_cost = (self.events_cost * (HANDFULS - 1) + cost) / HANDFULS;
-        let pace = Pace::new(GATHER, EVENTS_CPU_PERCENT_MAX);
-        pace.pause_after(self.events_cost).min(GATHER_MAX)
+        let throttle = Throttle::new(GATHER, EVENTS_CPU_PERCENT_MAX);
+        throttle.pause_after(self.events_cost).min(GATHER_MAX)
     }
 
     fn receive_events(&mut self) -> Vec<Happened> {
@@ -300,7 +300,7 @@ impl Service {
                 Err(error) => {
                     say(
                         Level::Error,
-                        &format!("process events have come to an end: {error}"),
+                        &format!("process events have stopped: {error}"),
                     );
                     self.connector = None;
                 }
@@ -309,7 +309,7 @@ impl Service {
         happened
     }
 
-    fn do_what_is_due(&mut self) {
+    fn do_due_work(&mut self) {
         self.engine.look_at_the_young();
         let now = self.now();
         if now >= self.next_titles {
@@ -317,8 +317,8 @@ impl Service {
             self.engine.look_at_all();
             let cost = time_of(ClockId::ThreadCPUTime).saturating_sub(before);
             let config = &self.config;
-            let pace = Pace::new(config.title_interval, config.title_cpu_percent_max);
-            self.next_titles = self.now() + pace.pause_after(cost);
+            let throttle = Throttle::new(config.title_interval, config.title_cpu_percent_max);
+            self.next_titles = self.now() + throttle.pause_after(cost);
         }
         if now >= self.next_rescan {
             self.rescan();
@@ -354,7 +354,7 @@ impl Service {
         }
     }
 
-    /// What cannot be read leaves the settings as they were.
+    /// An unreadable file leaves the settings as they were.
     fn reload(&mut self) {
         let mut signals = [0; 64];
         // One signal or several: all are answered by this.
@@ -384,7 +384,7 @@ impl Service {
     }
 }
 
-/// What can be read from.
+/// Descriptors that are ready to be read.
 struct Ready {
     terminate: bool,
     reload: bool,

@@ -9,7 +9,7 @@ use fgio_profile::{Needs, ProcessFacts};
 use fgio_sys::Root;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What the engine asks; a trait so that tests can stand in for the kernel. `None`
+/// The questions of the engine; a trait so that tests can stand in for the kernel. `None`
 /// says that the process or thread has ended.
 pub trait System {
     /// The clock of process events.
@@ -22,7 +22,7 @@ pub trait System {
     fn facts(&self, pid: i32, comm: String, needs: Needs) -> Option<ProcessFacts>;
     fn process_of(&self, tid: i32) -> Option<i32>;
     fn start_time(&self, pid: i32, tid: i32) -> Option<u64>;
-    /// Forgets what was remembered of things that change rarely.
+    /// Forgets remembered facts that change rarely.
     fn refresh(&self);
 }
 

@@ -38,7 +38,7 @@ impl System {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn a_fault_is_reported_with_its_line() {
     let system = System::new(&[("etc/fgio/profiles/a.toml", PROFILE)]);
     system
         .fgiod(&["--check"])

@@ -58,7 +58,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// What the profiles make of a thread.
+/// The decision of the profiles about a thread.
 #[derive(Serialize)]
 pub struct Tested<'a> {
     pub tid: i32,

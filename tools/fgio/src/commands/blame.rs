@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio blame`: what foreground tasks waited for.
+//! `fgio blame`: the waits of foreground tasks.
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ use crate::failure::{self, Failure};
 use crate::render;
 use crate::signal::{End, Until};
 
-/// How often the module is asked for more: often enough for a person who looks
-/// on, and for the module's memory not to run over.
+/// How often the module is asked for more: often enough for a person who watches,
+/// and for the module's memory not to run over.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A line of `--follow`.
@@ -134,7 +134,7 @@ impl Counted {
     }
 }
 
-/// What to know when reading waits.
+/// Caveats for readers of waits.
 fn notes(root: &Root, device: &dyn Diagnosis) -> Vec<String> {
     blame::notes(root, device.state().ok().as_ref())
 }
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A module whose tasks wait once whenever it is asked.
+    /// A module with one more wait at each call.
     struct Module {
         ring: RefCell<Vec<Wait>>,
         tripped: Cell<bool>,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hinders_is_noted() {
+    fn obstacles_are_noted() {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::at(directory.path());
         let parameters = directory.path().join("sys/module/fgio/parameters");

@@ -19,12 +19,12 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
     if shell == Shell::Fish {
         script.extend(setting_names_for_fish().bytes());
     }
-    // A script is the answer whatever form answers have.
+    // A script is the answer in every output format.
     Output::new(false).print(&String::from_utf8_lossy(&script))?;
     Ok(failure::OK)
 }
 
-/// The generator for fish leaves out what stands without an option.
+/// The generator for fish leaves out positional arguments.
 fn setting_names_for_fish() -> String {
     let names: Vec<&str> = setting::KNOWN.iter().map(|known| known.name).collect();
     format!(

@@ -11,7 +11,7 @@ use crate::cli::MeasureArguments;
 use crate::failure::{self, Failure};
 use crate::signal::{End, Until};
 
-/// What was measured.
+/// The answer to a measurement.
 #[derive(Serialize)]
 struct Answer<'a> {
     model: String,

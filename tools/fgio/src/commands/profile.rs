@@ -183,7 +183,7 @@ fn test(context: &Context, id: i32) -> Result<u8, Failure> {
         render::profile::test(&process, profile, &answer.threads)
     })?;
     if let Err(error) = &module {
-        let message = format!("the tags of now are not known: {error}");
+        let message = format!("the present tags are not known: {error}");
         context.output.warning(&message, &error.advice());
     }
     Ok(failure::OK)

@@ -15,7 +15,7 @@ use crate::failure::{self, Failure};
 struct Answer {
     /// `false` when the watchdog had not tripped.
     rearmed: bool,
-    /// What it had tripped for.
+    /// The reason for which it had tripped.
     watchdog: Watchdog,
 }
 

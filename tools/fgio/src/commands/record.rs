@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio record`: keeps what happened for `fgio replay`.
+//! `fgio record`: keeps samples for `fgio replay`.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::cli::RecordArguments;
 use crate::failure::{self, Failure};
 use crate::signal::{End, Until};
 
-/// What was recorded.
+/// The answer to a recording.
 #[derive(Serialize)]
 struct Answer {
     recording: String,
@@ -28,7 +28,7 @@ pub fn record(context: &Context, arguments: &RecordArguments) -> Result<u8, Fail
         keep: arguments.keep,
         size_max: arguments.max_mib << 20,
     };
-    // Not standard output: what is recorded is the answer.
+    // Not standard output: the recording is the answer.
     let end = End::new(Until::Signal, "try again")?;
     let mut writer = Writer::open(&arguments.recording, limits)?;
     let name = arguments.recording.display();
@@ -74,11 +74,11 @@ fn run(
     loop {
         let sample = sampler.take();
         if samples == 0 {
-            tell_what_is_missing(context, &sample);
+            report_missing_parts(context, &sample);
         }
         writer.append(&sample)?;
         samples += 1;
-        // Who is late does not hurry.
+        // A late sample does not make the next one come sooner.
         due = (due + arguments.interval).max(Instant::now());
         let last = arguments.period.map(|period| begin + period);
         if last.is_some_and(|last| due > last) {
@@ -95,7 +95,7 @@ fn run(
     }
 }
 
-fn tell_what_is_missing(context: &Context, sample: &Sample) {
+fn report_missing_parts(context: &Context, sample: &Sample) {
     if sample.module.is_none() {
         context.output.warning(
             "the module fgio is not loaded: there is little to record until it is",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio replay`: what `fgio record` recorded.
+//! `fgio replay`: shows a recording of `fgio record`.
 
 use fgio_store::Recording;
 
@@ -19,7 +19,7 @@ pub fn replay(context: &Context, arguments: &ReplayArguments) -> Result<u8, Fail
     let shown = &arguments.shown;
     let at = match &arguments.at {
         Some(moment) => recording.find_moment(moment)?,
-        // What there is to be shown once is the end.
+        // The end of the recording is shown once.
         None if shown.once => recording.count() - 1,
         None => 0,
     };

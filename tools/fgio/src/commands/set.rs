@@ -14,15 +14,15 @@ struct All<'a> {
     settings: &'a [Setting],
 }
 
-/// What was changed.
+/// The changed setting.
 #[derive(Serialize)]
 struct Change {
     name: String,
     previous: Value,
-    /// What is in force now.
+    /// The value in force now.
     value: Value,
     changed: bool,
-    /// What will be in force when the module is loaded again, if that was asked
+    /// The value in force when the module is loaded again, if that was asked
     /// for.
     persisted: Option<Value>,
 }

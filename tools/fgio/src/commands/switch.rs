@@ -20,7 +20,7 @@ struct Answer<T> {
 struct Enabling {
     #[serde(flatten)]
     enabled: Enabled,
-    /// What was arranged for the next boot, if that was asked for.
+    /// The arrangement for the next boot, if that was asked for.
     persisted: Option<Persisted>,
 }
 

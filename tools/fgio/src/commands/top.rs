@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `fgio top`: what fgio does, as it happens.
+//! `fgio top`: a live view of fgio at work.
 
 use fgio_model::sample::Sampler;
 

@@ -9,7 +9,7 @@ use fgio_model::sample::{DeviceSample, Sample};
 use fgio_sys::FGIO;
 use fgio_sys::wait::Wait;
 
-/// What the rows of a table are.
+/// The rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// A disk at the time of a sample.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_a_row_with_what_is_known_of_it() {
+    fn a_disk_is_a_row_with_its_known_values() {
         let lines = written(Table::Disks, &[sample(2), sample_without_module(3)]);
         assert_eq!(lines.len(), 1 + 2 * 2);
         let of = |line: usize, column| field(Table::Disks, &lines[line], column);

@@ -32,7 +32,7 @@ struct Point {
     value: f64,
 }
 
-/// What waits of one kind came to.
+/// Totals of the waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waited {
     count: u64,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn families_say_what_they_are_and_keep_their_points_together() {
+    fn families_have_their_types_and_their_points_adjacent() {
         let text = written(&[sample(1), sample(2)]);
         assert!(text.ends_with("\n# EOF\n"));
         for lines in [

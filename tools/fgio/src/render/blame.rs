@@ -62,7 +62,7 @@ fn row(cause: &Cause) -> Vec<String> {
     ]
 }
 
-/// What was done about a wait, in the letters that summaries explain.
+/// Actions on a wait, in the letters that summaries explain.
 pub fn actions_in_letters(actions: Actions) -> String {
     in_letters([
         actions.boosted,
@@ -72,7 +72,7 @@ pub fn actions_in_letters(actions: Actions) -> String {
     ])
 }
 
-/// What was done about some of the waits of a cause.
+/// Actions on some of the waits of a cause.
 pub fn letters(cause: &Cause) -> String {
     in_letters(
         [
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_and_what_is_left_out_are_told() {
+    fn notes_and_omissions_are_shown() {
         let mut answer = answer(By::Cause, &[wait("postgres", 20.0)]);
         answer.omitted = 1;
         answer.notes.push("diagnosis only".into());

@@ -35,7 +35,7 @@ fn part(name: &str, settings: Vec<&Setting>, width: Option<u16>) -> String {
             setting.purpose.unwrap_or("not known here").to_owned(),
         ]
     });
-    let header = ["VALUE", "DEFAULT", "NAME", "WHAT IT IS FOR"];
+    let header = ["VALUE", "DEFAULT", "NAME", "PURPOSE"];
     title(name) + &wrapped_table(&header, rows.collect(), 2, width)
 }
 

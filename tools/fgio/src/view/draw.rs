@@ -24,7 +24,7 @@ const ROWS_MAX: usize = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Headline {
     pub name: &'static str,
-    /// What is shown, and when.
+    /// The title of the view, and its time.
     pub place: String,
     /// Keys that this view has beside those that all have.
     pub keys: &'static [&'static str],
@@ -56,7 +56,7 @@ impl Weight {
 /// A column of a table.
 struct Column {
     title: &'static str,
-    /// 0: what others leave.
+    /// 0: the width that the others leave.
     width: u16,
     is_figure: bool,
     /// Screens that are narrower go without it.
@@ -112,7 +112,7 @@ const WAIT_COLUMNS: [Column; 4] = [
     words("FGIO", 4),
     Column {
         shorten: elide_chain,
-        ..words("WHO WAITED -> WHAT FOR -> FOR WHOM", 0)
+        ..words("TASK -> WAITS FOR -> HELD BY", 0)
     },
 ];
 
@@ -136,7 +136,7 @@ struct Content {
     pane: Pane,
     columns: &'static [Column],
     rows: Vec<Cells>,
-    /// What is said when there are no rows.
+    /// The text when there are no rows.
     empty: String,
 }
 
@@ -166,10 +166,10 @@ pub fn screen(
     if view.help {
         Paragraph::new(help(report)).render(body, buffer);
     } else {
-        let contents = contents(report, view);
-        let wants = contents.each_ref().map(Content::lines);
+        let panes = contents(report, view);
+        let wants = panes.each_ref().map(Content::lines);
         let heights = heights(usize::from(body.height), wants);
-        tables(body, buffer, &contents, heights, view);
+        tables(body, buffer, &panes, heights, view);
     }
     let footer = fitting(&footer(headline, view), "  ", usize::from(area.width));
     Line::from(footer).render(keys, buffer);
@@ -197,18 +197,18 @@ pub fn text(
 
 fn whole(width: u16, headline: &Headline, report: &Report, view: &mut View) -> Buffer {
     let top = Text::from(heading(headline, report, view, width, usize::MAX));
-    let mut contents = contents(report, view);
-    for content in &mut contents[1..] {
+    let mut panes = contents(report, view);
+    for content in &mut panes[1..] {
         content.rows.truncate(ROWS_MAX);
     }
     // With a line between the tables.
-    let heights = contents.each_ref().map(|content| content.lines() + 1);
+    let heights = panes.each_ref().map(|content| content.lines() + 1);
     let used = top.lines.len() as u16 + 1;
     let height = heights.iter().sum::<usize>() as u16;
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, used + height));
     let body = Rect::new(0, used, width, height);
     top.render(buffer.area, &mut buffer);
-    tables(body, &mut buffer, &contents, heights, view);
+    tables(body, &mut buffer, &panes, heights, view);
     buffer
 }
 
@@ -234,8 +234,8 @@ fn split(area: Rect, top: u16) -> [Rect; 3] {
     [part(0, top), part(top, body), part(top + body, keys)]
 }
 
-/// Shares the lines of the screen among the tables. Disks and tasks take what
-/// they need up to a third; the rest is for waits and causes, so that rows that
+/// Shares the lines of the screen among the tables. Disks and tasks take the
+/// lines they need, up to a third; the rest is for waits and causes, so that rows that
 /// come and go do not move everything.
 fn heights(lines: usize, wants: [usize; PANES.len()]) -> [usize; PANES.len()] {
     let devices = wants[0].min(lines / 3);
@@ -247,12 +247,12 @@ fn heights(lines: usize, wants: [usize; PANES.len()]) -> [usize; PANES.len()] {
 fn tables(
     area: Rect,
     buffer: &mut Buffer,
-    contents: &[Content; PANES.len()],
+    panes: &[Content; PANES.len()],
     heights: [usize; PANES.len()],
     view: &mut View,
 ) {
     let mut y = area.y;
-    for (content, height) in contents.iter().zip(heights) {
+    for (content, height) in panes.iter().zip(heights) {
         let height = height as u16;
         let place = Rect::new(area.x, y, area.width, height).intersection(area);
         table(place, buffer, content, view);
@@ -301,7 +301,7 @@ fn table(area: Rect, buffer: &mut Buffer, content: &Content, view: &mut View) {
     }
 }
 
-/// What columns of a fixed width leave for the one that has none.
+/// The width that fixed columns leave for the one without.
 fn rest(columns: &[(usize, &Column)], width: u16) -> u16 {
     let fixed: u16 = columns.iter().map(|(_, column)| column.width + 1).sum();
     width.saturating_sub(fixed.saturating_sub(1))
@@ -328,7 +328,7 @@ fn header_style(is_focus: bool) -> Style {
 
 const GAP: &str = "..";
 
-/// Leaves out the middle of what is too long.
+/// Leaves out the middle of a text that is too long.
 fn elide(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -342,8 +342,8 @@ fn elide(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
-/// Leaves out steps in the middle of a way from who waited to the cause, of which
-/// both ends matter most.
+/// Leaves out steps in the middle of a way from the waiting task to the cause: both
+/// ends matter most.
 fn elide_chain(chain: &str, width: usize) -> String {
     const ARROW: &str = " -> ";
     let steps: Vec<&str> = chain.split(ARROW).collect();
@@ -654,7 +654,7 @@ replay: left, right 10 s   [ ] 1 min   , . one sample
 QUEUE  mean wait in fgio's queue, while both classes had I/O
 SLOT   mean wait for a slot of the queue
 DEV    requests in the device   WAIT  tasks without a slot
-FGIO   what fgio did: b boosted a blocking task,
+FGIO   actions of fgio: b boosted a blocking task,
        r promoted a request, s a task that slept for a slot,
        w let a writer go, - nothing
 Tasks, waits and causes: the last {:.0} s.

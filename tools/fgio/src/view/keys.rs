@@ -16,7 +16,7 @@ const ESCAPE: u8 = 0x1b;
 #[derive(Debug)]
 pub struct Keyboard {
     terminal: File,
-    /// The first bytes of a key whose others have not come.
+    /// The first bytes of a key that is not complete.
     begun: Vec<u8>,
 }
 
@@ -38,8 +38,8 @@ impl Keyboard {
         self.terminal.as_fd()
     }
 
-    /// Reads what has come; `None` when the terminal is gone. Blocks unless there
-    /// is something.
+    /// Reads the keys pressed since; `None` when the terminal is gone. Blocks while
+    /// there are none.
     pub fn read(&mut self) -> Option<Vec<KeyEvent>> {
         let mut bytes = [0; 256];
         match self.terminal.read(&mut bytes) {
@@ -54,8 +54,8 @@ impl Keyboard {
         }
     }
 
-    /// What has begun is all that comes, since time has passed: an escape is the
-    /// key Esc then, not the begin of another.
+    /// Ends a key that has begun, since time has passed: an escape is the key Esc
+    /// then, not the begin of another.
     pub fn settle(&mut self) -> Option<KeyEvent> {
         let is_escape = self.begun == [ESCAPE];
         self.begun.clear();
@@ -77,8 +77,8 @@ fn take_keys(bytes: &mut Vec<u8>) -> Vec<KeyEvent> {
     keys
 }
 
-/// The length of the first key and what it is, when that is a key that means
-/// something; `None` when more bytes have to come.
+/// The length of the first key and its event, where it has one; `None` when more
+/// bytes have to come.
 fn first_key(bytes: &[u8]) -> Option<(usize, Option<KeyEvent>)> {
     match *bytes.first()? {
         ESCAPE => escaped(bytes),

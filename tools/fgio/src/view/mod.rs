@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The view that `fgio top` and `fgio replay` share: what keys change of it.
+//! The view that `fgio top` and `fgio replay` share, and its keys.
 
 pub mod draw;
 #[cfg(test)]
@@ -21,7 +21,7 @@ pub enum Pane {
 
 pub const PANES: [Pane; 4] = [Pane::Devices, Pane::Tasks, Pane::Waits, Pane::Causes];
 
-/// What tasks and causes are sorted by.
+/// The order of tasks and causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Total,
@@ -59,17 +59,17 @@ pub enum Seek {
     End,
 }
 
-/// What a key asks for that the view itself cannot do.
+/// A request of a key that the view itself cannot fulfil.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wish {
     Nothing,
     Quit,
     Seek(Seek),
-    /// Play so many times faster.
+    /// Multiply the speed of the replay.
     Speed(f64),
 }
 
-/// What is shown, and how.
+/// The state of the view.
 #[derive(Clone, Debug)]
 pub struct View {
     pub paused: bool,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_do_what_the_help_says() {
+    fn keys_act_as_the_help_says() {
         let mut view = View::new(false);
         assert_eq!(press(&mut view, KeyCode::Char('p')), Wish::Nothing);
         assert!(view.paused);

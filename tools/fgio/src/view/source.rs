@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Seek;
 use super::draw::Headline;
 
-/// What gives samples, one after the other.
+/// A source of samples, one after the other.
 pub trait Source {
     /// When there will be another sample; `None` when that depends on keys.
     fn due(&self, paused: bool) -> Option<Instant>;
@@ -21,7 +21,7 @@ pub trait Source {
     /// Takes the next sample.
     fn advance(&mut self) -> Result<()>;
 
-    /// What the samples up to now say.
+    /// The report on the samples up to now.
     fn report(&self) -> Option<Report>;
 
     fn headline(&self) -> Headline;
@@ -34,7 +34,7 @@ pub trait Source {
         Ok(())
     }
 
-    /// Goes so many times faster, where that can be chosen.
+    /// Multiplies the speed, where that can be chosen.
     fn accelerate(&mut self, _: f64) {}
 
     /// The place in the recording, where there is one.
@@ -73,7 +73,7 @@ impl Source for Live {
 
     fn advance(&mut self) -> Result<()> {
         self.activity.push((self.take)());
-        // Who is late does not hurry.
+        // A late sample does not make the next one come sooner.
         self.due = (self.due + self.interval).max(Instant::now());
         Ok(())
     }
@@ -113,7 +113,7 @@ pub struct Place {
     /// The sample, from 1 on.
     pub sample: usize,
     pub samples: usize,
-    /// What is lost of the recording, in words.
+    /// The lost parts of the recording, in words.
     pub damage: Vec<String>,
 }
 
@@ -318,7 +318,7 @@ mod tests {
         live.advance().unwrap();
         let report = live.report().unwrap();
         assert!(report.notes[0].contains("not loaded"), "{:?}", report.notes);
-        assert_eq!(report.waits.len(), 6, "what was seen is still there");
+        assert_eq!(report.waits.len(), 6, "earlier waits are still there");
         live.advance().unwrap();
         live.advance().unwrap();
         let report = live.report().unwrap();

@@ -55,7 +55,7 @@ pub fn show(output: Output, source: &mut dyn Source) -> Result<(), Failure> {
     screen.run(source, &mut view, &end)
 }
 
-/// Shows what a source says once.
+/// Shows the report of a source once.
 pub fn show_once(output: Output, source: &dyn Source, size: Option<Size>) -> Result<(), Failure> {
     let columns = size.map_or_else(|| output.width().unwrap_or(COLUMNS), |size| size.columns);
     let rows = size.map(|size| size.rows);
@@ -97,7 +97,7 @@ fn print_all(output: Output, source: &mut dyn Source, end: &End) -> Result<(), F
             return Ok(());
         }
         source.advance()?;
-        // What has no rates yet is not worth a block.
+        // A report without rates yet is not worth a block.
         if source.report().is_some_and(|report| report.seconds > 0.0) {
             if shown && !output.is_json() {
                 output.print("\n")?;
@@ -110,7 +110,7 @@ fn print_all(output: Output, source: &mut dyn Source, end: &End) -> Result<(), F
 }
 
 /// The terminal while it shows a view. Left as it was when this goes away; a
-/// panic leaves it so, too, before it says what is wrong.
+/// panic leaves it so, too, before its message.
 struct Screen {
     /// Not dropped: it would complain of a terminal that is gone, and panic where
     /// standard error is gone with it.

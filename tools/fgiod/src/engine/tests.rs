@@ -289,7 +289,7 @@ impl Bench {
 const ONE_BACKEND: [(i32, Class); 1] = [(12, Class::Foreground)];
 
 #[test]
-fn who_serves_requests_is_tagged_and_nobody_else() {
+fn threads_that_serve_requests_are_tagged_and_no_other() {
     let bench = Bench::new();
     assert_eq!(bench.tags(), ONE_BACKEND);
 }
@@ -322,9 +322,9 @@ fn a_new_backend_is_tagged_once_it_has_written_its_title() {
     assert_eq!(bench.tags(), ONE_BACKEND);
 }
 
-/// The leader has a new title when it starts workers, and nobody has looked at it yet.
+/// The leader has a new title when it starts workers, and fgiod has not looked at it yet.
 #[test]
-fn a_parallel_worker_is_what_its_leader_is_by_then() {
+fn a_parallel_worker_has_the_class_of_its_leader_by_then() {
     let mut bench = Bench::new();
     let start_worker = |bench: &mut Bench, pid: i32, leader: i32| {
         bench.fork(10, pid);
@@ -362,7 +362,7 @@ fn a_parallel_worker_is_what_its_leader_is_by_then() {
 }
 
 #[test]
-fn what_a_child_runs_is_no_longer_the_database() {
+fn a_program_run_by_a_child_is_no_longer_the_database() {
     let mut bench = Bench::new();
     bench.fork(12, 30);
     bench.pass(Duration::from_millis(100));
@@ -469,7 +469,7 @@ fn the_next_fgiod_takes_over() {
 fn new_settings_and_profiles_count_at_once() {
     let mut bench = Bench::new();
     let mut narrow = shipped();
-    narrow.users.add("somebody").unwrap();
+    narrow.users.add("another").unwrap();
     bench.engine.set_policy(narrow);
     bench.engine.rescan();
     assert_eq!(bench.tags(), []);
@@ -503,7 +503,7 @@ fn tags_come_back_with_the_module() {
 }
 
 #[test]
-fn a_rescan_puts_right_what_lost_events_left_wrong() {
+fn a_rescan_corrects_the_effect_of_lost_events() {
     let mut bench = Bench::new();
     bench.world.end(12);
     bench.world.start(60, "postgres", BACKEND);
@@ -537,7 +537,7 @@ fn memory_is_bounded() {
 }
 
 #[test]
-fn what_is_over_is_not_looked_at() {
+fn ended_processes_are_not_looked_at() {
     let start = |parent, pid, tid| Event::Start { parent, pid, tid };
     let end = |tid| Event::End { pid: tid, tid };
     let mut bench = Bench::new();
@@ -562,7 +562,7 @@ fn what_is_over_is_not_looked_at() {
         bench.tags(),
         [(12, Class::Foreground), (61, Class::Foreground)]
     );
-    // One whose first thread has ended before the others.
+    // One with a first thread that has ended before the others.
     bench.world.start(70, "mongod", "mongod");
     bench.world.change(70, |process| {
         process.threads.insert(71, "conn1".to_owned());
@@ -571,10 +571,10 @@ fn what_is_over_is_not_looked_at() {
     assert_eq!(bench.tags().last(), Some(&(71, Class::Foreground)));
 }
 
-/// 20 seconds with 1,000 process starts a second that are nobody's concern, and 500
+/// 20 seconds with 1,000 process starts a second that no profile is about, and 500
 /// connections a second that live for 20 ms and write their title after 1 to 8 ms.
 #[test]
-fn churn_costs_little_and_nobody_is_wrong_for_long() {
+fn churn_costs_little_and_no_tag_is_wrong_for_long() {
     const MILLISECONDS: u64 = 20_000;
     const LIFE: u64 = 20;
     let mut bench = Bench::new();
@@ -608,7 +608,7 @@ fn churn_costs_little_and_nobody_is_wrong_for_long() {
         if now % 50 == 0 {
             bench.engine.look_at_all();
         }
-        // Whoever has been a backend for 9 ms and longer has its tag.
+        // A backend of 9 ms and more has its tag.
         let old = now.saturating_sub(LIFE - 3) & !1;
         late += usize::from(now > LIFE && !bench.world.0.tags.borrow().contains_key(&id(old)));
         most = most.max(bench.engine.threads);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How often something is done that must not take too much of a processor.
+//! Throttle of periodic work, by its share of a processor.
 
 use std::time::Duration;
 
-/// Does something every `interval`, or more rarely when it takes long.
+/// Periodic work: every `interval`, or more rarely when it takes long.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Throttle {
     interval: Duration,
     percent_max: u32,
 }
 
-impl Pace {
+impl Throttle {
     pub fn new(interval: Duration, percent_max: u64) -> Self {
         Self {
             interval,
@@ -18,7 +18,7 @@ impl Pace {
         }
     }
 
-    /// The time to leave after what took `cost` of a processor.
+    /// The pause after work that took `cost` of a processor.
     pub fn pause_after(&self, cost: Duration) -> Duration {
         self.interval.max(cost * 100 / self.percent_max)
     }
@@ -29,9 +29,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_long_is_done_rarely() {
-        let pace = Pace::new(Duration::from_millis(50), 2);
-        let pause = |cost| pace.pause_after(Duration::from_micros(cost)).as_millis();
+    fn long_work_is_done_rarely() {
+        let throttle = Throttle::new(Duration::from_millis(50), 2);
+        let pause = |cost| {
+            throttle
+                .pause_after(Duration::from_micros(cost))
+                .as_millis()
+        };
         assert_eq!(
             (pause(0), pause(900), pause(1000), pause(10_000)),
             (50, 50, 50, 500)
