@@ -286,9 +286,8 @@ _ALL = (
         io_cost=True,
     ),
     Configuration(
-        "io-cost-latency",
-        "shares with io-cost, and less I/O let into the disk from twice the latency of one I/O of "
-        "128 KiB alone",
+        "io-cost-90",
+        "shares with io-cost, which lets 90 % of its model's rate into the disk at any latency",
         "none",
         io_cost=True,
     ),

@@ -61,8 +61,9 @@ DISK_MIB = 2304
 # Of the raw disk, which lies in the guest's memory and takes as much as is written to it.
 RAW_MIB = 1024
 DIRTY_MIB = 64
-# Of readahead and writeback.
-LARGE_KIB = 128
+# blk-iocost divides by weights only as much as it lets in. At the model's full rate the disk is
+# the limit, and divides by itself; latency targets that a full SSD exceeds let in a tenth and less.
+IO_COST_RATE = "min=90.00 max=90.00"
 # Seconds measured of each mix, by the plain model that a drive resembles: where few I/Os fit into
 # a second, chance decides one.
 SECONDS = {"ssd": 3, "nvme": 3, "volume": 6, "hdd": 10}
@@ -110,7 +111,7 @@ class Shares(Experiment):
         "bfq",
         "bfq-no-low-latency",
         "io-cost",
-        "io-cost-latency",
+        "io-cost-90",
         "io-max",
     )
     # Needs a kernel of its own: lab/low-kernel.
@@ -166,8 +167,8 @@ class Shares(Experiment):
         if configuration.io_cost:
             measured = rivals.io_cost(self.device)
             model = {name: measured[name] for name in model}
-        if configuration.name == "io-cost-latency":
-            model["IO_COST_QOS"] = quality(self.device)
+        if configuration.name == "io-cost-90":
+            model["IO_COST_QOS"] = IO_COST_RATE
         on_files = self._on_files(variant)
         lasts = ALONE_SECONDS if configuration.name == ALONE else self._seconds()
         return {
@@ -254,19 +255,6 @@ class Shares(Experiment):
 
     def markdown(self, content: dict, rows: list[Row]) -> str:
         return _markdown(content, rows)
-
-
-def quality(device: str) -> str:
-    """Latencies above which blk-iocost lets less into a drive: twice those of one large I/O alone.
-
-    It divides by weights only as much as it lets in, and rivals.IO_COST_QUALITIES are latencies
-    that an SSD with its queue full does not reach.
-    """
-    parts = ["min=10.00 max=100.00"]
-    for letter, operation in (("r", "read"), ("w", "write")):
-        alone_us = drives.load(device, operation, LARGE_KIB, 1)["p99"]
-        parts.append(f"{letter}pct=95.00 {letter}lat={round(2 * alone_us)}")
-    return " ".join(parts)
 
 
 def disk_of_files() -> Path:
