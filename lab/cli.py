@@ -109,6 +109,7 @@ def finish(
 
     of: source.commit() of when the run began
     """
+    rows = plan.experiment.completed(rows)
     content = summary.build(plan.experiment, chosen, rows, command, of)
     summary.write(content, plan.out)
     written, *_ = report.write(plan.experiment, summary.load(plan.out), plan.out)

@@ -281,9 +281,32 @@ _ALL = (
     ),
     Configuration(
         "io-cost",
-        "no scheduler; blk-iocost, the foreground's cgroup weighs 1,000 times the background's",
+        "no scheduler; blk-iocost, the foreground's cgroup weighs 1,000 times the background's; "
+        "with shares, the mix's own weights",
         "none",
         io_cost=True,
+    ),
+    Configuration(
+        "io-cost-90",
+        "shares with io-cost, which lets 90 % of its model's rate into the disk at any latency",
+        "none",
+        io_cost=True,
+    ),
+    Configuration(
+        "bfq-no-low-latency",
+        "bfq with low_latency 0, without priorities",
+        "bfq",
+        tunables=(("low_latency", 0),),
+    ),
+    Configuration(
+        "io-max",
+        "no scheduler; each group's io.max is its weight's part of what the disk reads at random",
+        "none",
+    ),
+    Configuration(
+        "low-none",
+        "no scheduler; each group has the LWN article's io.low (a kernel of its own)",
+        "none",
     ),
     Configuration(
         "wbt",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The kernels that the lab boots: Debian's stock ones, and one built with checks."""
+"""The kernels that the lab boots: Debian's stock ones, and two built from its source."""
 
 import lzma
 import shutil
@@ -11,7 +11,11 @@ from pathlib import Path
 from lab import host, paths
 
 DEBUG = "6.12-debug"
-VERSIONS = ("6.12", "6.1", DEBUG)
+# With io.low, which Debian's kernels have not.
+LOW = "6.1-low"
+VERSIONS = ("6.12", "6.1", DEBUG, LOW)
+# Built here, from Debian's source: version -> command.
+BUILT = {DEBUG: "lab/debug-kernel", LOW: "lab/low-kernel"}
 # A shadow byte for each eight, red zones, stacks of twice the size, a record of each allocation.
 DEBUG_MIB = 256
 # Emulated, and with others on the host.
@@ -56,16 +60,16 @@ class Kernel:
 def locate(version: str) -> Kernel:
     """The kernel of a version; a stock one is downloaded when it is not yet in the cache.
 
-    Raises LabError for a version that is not one of VERSIONS, a download that fails, or a debug
-    kernel that has not been built yet.
+    Raises LabError for a version that is not one of VERSIONS, a download that fails, or a
+    kernel that has to be built first.
     """
     if version not in VERSIONS:
         raise host.LabError(f"unknown kernel {version}; choose one of: {', '.join(VERSIONS)}")
     folder = paths.CACHE / "kernel" / version
     if not (folder / "release").is_file():
-        if version == DEBUG:
+        if version in BUILT:
             raise host.LabError(
-                f"the kernel {DEBUG} is built, not fetched: run lab/debug-kernel (half an hour)"
+                f"the kernel {version} is built, not fetched: run {BUILT[version]} (half an hour)"
             )
         host.tell(f"lab: fetching the Debian kernel {version}")
         fetch = paths.ROOT / "kmod" / "fetch-kernel"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Drives as --device takes them: what is accepted, refused, and how they are named."""
 
+import re
+
 import pytest
 
-from lab import cli, configurations, drives, experiments, host, rivals
+from lab import cli, configurations, drives, experiments, host, paths, rivals
 from lab.experiments.base import MODELS
 
 MEASURED = """# a drive, measured
@@ -133,3 +135,22 @@ def test_rivals_know_any_drive():
     assert "rbps=" in rivals.io_cost("raid0-ssd")["IO_COST_MODEL"]
     documented = rivals.wiredtiger("gp3-16k")[configurations.DOCUMENTED]
     assert documented["CONNECTION"] == "io_capacity=(total=838M)"
+
+
+def test_every_parameter_of_a_model_can_be_set():
+    core = paths.ROOT / "core"
+    header = (core / "simdisk.h").read_text()
+    table = (core / "simdisk_spec.c").read_text()
+    structs = re.findall(r"struct simdisk_(\w+) \{\n(.*?)\n\};", header, re.S)
+    models = {name: body for name, body in structs if name.endswith(("_parameters", "variation"))}
+    assert len(models) == 6
+    models["parameters"] = dict(structs)["parameters"]
+    missing = []
+    for name, body in models.items():
+        plain = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        for field in re.findall(r"\b(?:u32|u64|bool) (\w+)(?:\[[^;]*)?;", plain):
+            prefix = name.removesuffix("_parameters")
+            place = field if name == "parameters" else f"{prefix}.{field}"
+            if not re.search(rf", {re.escape(place)}(\[\d\])*,", table):
+                missing.append(place)
+    assert not missing, f"no --device spec sets these: {missing}"

@@ -454,6 +454,26 @@ static void test_drive_of_the_article(void **state)
 	host_stop(&host);
 }
 
+/*
+ * P. Valente, "Measuring (and fixing) I/O-controller throughput loss" (LWN,
+ * 2018): a Plextor PX-256M5S reads at 160 MB/s at random, 500 MB/s in order,
+ * and 23 MB/s by one thread that reads at random and waits for each.
+ */
+static void test_fairness_drive(void **state)
+{
+	struct host host = drive("ssd-m5s", 256 * GIB_SECTORS);
+
+	(void)state;
+	position = 0;
+	about("MB/s at random", rate(&host, random_read, 4, 32, 100000) / MB,
+	      160, 0.02);
+	about("MB/s at random, one by one",
+	      rate(&host, random_read, 4, 1, 10000) / MB, 23, 0.02);
+	about("MB/s in order", rate(&host, next_read, 128, 4, 20000) / MB, 500,
+	      0.02);
+	host_stop(&host);
+}
+
 static void check_exhaustion(const char *name, double cached, double after,
 			     double gib)
 {
@@ -744,6 +764,7 @@ int main(void)
 		cmocka_unit_test(test_array_cache),
 		cmocka_unit_test(test_data_sheets),
 		cmocka_unit_test(test_drive_of_the_article),
+		cmocka_unit_test(test_fairness_drive),
 		cmocka_unit_test(test_slc_exhaustion),
 		cmocka_unit_test(test_flushes),
 		cmocka_unit_test(test_suspension),

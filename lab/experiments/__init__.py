@@ -17,6 +17,7 @@ from lab.experiments.overhead import Overhead
 from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
+from lab.experiments.shares import Shares
 from lab.experiments.starvation import Starvation
 from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
@@ -30,6 +31,7 @@ ALL: dict[str, Experiment] = {
         Ablation(),
         Admission(),
         Starvation(),
+        Shares(),
         IdleCost(),
         Overhead(),
         Depth(),
