@@ -698,6 +698,9 @@ bool fgio_queue_promote(struct fgio_request *request)
 		   request->hw->queued[FGIO_CRITICAL] + 1);
 	if (request->share.group)
 		fgio_shares_added(request);
+	/* Its group may be one that others are withheld for. */
+	if (request->share.group)
+		fgio_queue_retry(request->hw->queue);
 	request->hw->counters.promoted++;
 	return true;
 }

@@ -379,8 +379,11 @@ static void count_in_parents(struct fgio_group *group)
 	}
 }
 
-/* Its parent has its part already. The root's own tasks are one of its children. */
-static void set_part(struct fgio_queue_data *fq, struct fgio_group *group)
+/*
+ * Its parent has its part already. The root's own tasks are one of its children.
+ * Return: whether its weight changed.
+ */
+static bool set_part(struct fgio_queue_data *fq, struct fgio_group *group)
 {
 	u32 own;
 
@@ -389,10 +392,18 @@ static void set_part(struct fgio_queue_data *fq, struct fgio_group *group)
 						  group->siblings) :
 			      group->part;
 	if (!group->asks || own == group->share.weight)
-		return;
+		return false;
 	spin_lock(&fq->lock);
 	fgio_share_group_set_weight(&group->share, own);
 	spin_unlock(&fq->lock);
+	return true;
+}
+
+/* Requests withheld under the old weights may go under the new ones. */
+static void run_queue(struct fgio_queue_data *fq)
+{
+	fgio_queue_retry(&fq->queue);
+	blk_mq_run_hw_queues(fq->q, true);
 }
 
 /* Return: whether some group has a weight of its own. Context: under RCU. */
@@ -400,6 +411,7 @@ static bool look_at_groups(struct fgio_queue_data *fq)
 {
 	struct fgio_group *group;
 	bool differ = false;
+	bool changed = false;
 
 	list_for_each_entry_rcu(group, &fq->groups, link)
 		differ |= look_at(group);
@@ -409,7 +421,9 @@ static bool look_at_groups(struct fgio_queue_data *fq)
 		if (group->asks)
 			count_in_parents(group);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		set_part(fq, group);
+		changed |= set_part(fq, group);
+	if (changed && fq->shared)
+		run_queue(fq);
 	return true;
 }
 
