@@ -26,8 +26,10 @@ EXPECTED = tomllib.loads(generate.EXPECTED.read_text())
 MACROS = {
     "6.12": {
         "FGIO_HAVE_ALLOC_DATA_CACHED_RQS",
+        "FGIO_HAVE_BLKCG_DISK",
         "FGIO_HAVE_BLK_INSERT_T",
         "FGIO_HAVE_ELEVATOR_QUEUE_FLAGS",
+        "FGIO_HAVE_IOCOST",
         "FGIO_HAVE_RQ_LIST",
         "FGIO_HAVE_WBT_DISK",
     },
@@ -35,6 +37,7 @@ MACROS = {
         "FGIO_HAVE_ALLOC_DATA_CACHED_RQ",
         "FGIO_HAVE_ELEVATOR_FEATURES",
         "FGIO_HAVE_ELV_FLUSH_UNION",
+        "FGIO_HAVE_IOCOST",
         "FGIO_HAVE_RQ_IOPRIO",
     },
 }
