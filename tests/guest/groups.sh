@@ -35,7 +35,6 @@ remove_groups() {
   done
 }
 
-# Of fio's own processes, some end after it.
 nothing_left() { [[ $(counter critical_in_device) -eq 0 && $(counter noncritical_in_device) -eq 0 ]]; }
 is_removed() { rmdir "$1" 2>/dev/null; }
 
