@@ -315,7 +315,7 @@ def test_every_experiment_names_known_configurations():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such"], "first-light, ablation, admission, starvation, idle-cost, overhead"),
+        (["no-such"], "first-light, ablation, admission, starvation, shares, idle-cost, overhead"),
         (["admission", "--configs", "none,cfq", "--out", "x"], "cfq"),
         (["admission", "--configs", "floor", "--out", "x"], "alone"),
         (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),
