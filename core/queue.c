@@ -696,11 +696,11 @@ bool fgio_queue_promote(struct fgio_request *request)
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&request->hw->queued[FGIO_CRITICAL],
 		   request->hw->queued[FGIO_CRITICAL] + 1);
-	if (request->share.group)
+	if (request->share.group) {
 		fgio_shares_added(request);
-	/* Its group may be one that others are withheld for. */
-	if (request->share.group)
+		/* Its group may be one that others are withheld for. */
 		fgio_queue_retry(request->hw->queue);
+	}
 	request->hw->counters.promoted++;
 	return true;
 }

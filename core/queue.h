@@ -233,9 +233,6 @@ struct fgio_hw_queue {
 	bool called;
 };
 
-/*
- * A device. Only the functions below and of hw_queue.h touch the members.
- */
 /* Until when non-critical requests are withheld, at the latest a retry. */
 enum fgio_queue_withheld {
 	FGIO_WITHHELD_NOT,
@@ -243,6 +240,9 @@ enum fgio_queue_withheld {
 	FGIO_WITHHELD_TO_RETRY,
 };
 
+/*
+ * A device. Only the functions below and of hw_queue.h touch the members.
+ */
 struct fgio_queue {
 	/* Read by all paths, and hardly ever written. */
 	struct fgio_queue_config config;

@@ -342,7 +342,7 @@ void fgio_share_group_remove(struct fgio_share_group *group);
 
 /*
  * @request joins @group (NULL: the rest) before it is queued; @now_ns: the time.
- * Then fgio_shares_queued() counts it.
+ * Then fgio_shares_added() counts it.
  */
 void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns);

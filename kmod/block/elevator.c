@@ -564,7 +564,8 @@ static void promote_critical(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			     unsigned int tag)
 {
 	if (slot->request.state == FGIO_REQUEST_QUEUED &&
-	    !fq->queue.one_class && fgio_elevator_class_of(slot->rq) == FGIO_CRITICAL)
+	    !fq->queue.one_class &&
+	    fgio_elevator_class_of(slot->rq) == FGIO_CRITICAL)
 		fgio_elevator_promote(fq, slot);
 }
 

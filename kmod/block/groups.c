@@ -62,6 +62,7 @@
  * @weight: io.weight
  * @part: weight in core
  * @siblings: sum of the weights of its children that ask, and its own
+ * @online: it was at the last look; else @parent may be gone
  * @asks: it did I/O since the last look
  * @counted: it is in its parent's @siblings
  * @seen: requests that it had dispatched at the last look
@@ -80,6 +81,7 @@ struct fgio_group {
 	u32 weight;
 	u32 part;
 	u64 siblings;
+	bool online;
 	bool asks;
 	bool counted;
 	u64 seen;
@@ -344,6 +346,17 @@ static void reap(struct work_struct *unused)
 				   msecs_to_jiffies(REAP_AGAIN_MS));
 }
 
+/*
+ * The queue whose groups matter has no request, so none of them is left. Does
+ * not wait for a worker to begin, which may take memory, and so this queue.
+ */
+static void reap_now(void)
+{
+	cancel_work_sync(&reap_work);
+	cancel_delayed_work_sync(&reap_again);
+	reap(NULL);
+}
+
 /* --- looking at weights --------------------------------------------------- */
 
 /* Whether it did I/O since the last look, or has some. */
@@ -360,8 +373,10 @@ static bool asks(struct fgio_group *group)
 /* Return: whether the group has a weight of its own. */
 static bool look_at(struct fgio_group *group)
 {
-	if (!READ_ONCE(group->offline))
-		group->weight = weight_of(group);
+	group->online = !READ_ONCE(group->offline);
+	if (!group->online)
+		return false;
+	group->weight = weight_of(group);
 	group->asks = asks(group);
 	group->counted = false;
 	/* Its own tasks are one more child. */
@@ -418,10 +433,11 @@ static bool look_at_groups(struct fgio_queue_data *fq)
 	if (!differ)
 		return false;
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		if (group->asks)
+		if (group->online && group->asks)
 			count_in_parents(group);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		changed |= set_part(fq, group);
+		if (group->online)
+			changed |= set_part(fq, group);
 	if (changed && fq->shared)
 		run_queue(fq);
 	return true;
@@ -517,10 +533,7 @@ void fgio_groups_stop_sharing(struct fgio_queue_data *fq)
 		spin_unlock(&fq->lock);
 	}
 	rcu_read_unlock();
-	/* Those that blk-cgroup let go of. None has requests. */
-	flush_work(&reap_work);
-	flush_delayed_work(&reap_again);
-	reap_groups();
+	reap_now();
 }
 
 /* Groups of the queue of which blk-cgroup has not let go yet. */
@@ -544,10 +557,7 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	fq->groups_closed = true;
 	spin_unlock_irq(&groups_lock);
 	deactivate(fq->q);
-	/* No request is left: all that can be reaped is. */
-	cancel_work_sync(&reap_work);
-	cancel_delayed_work_sync(&reap_again);
-	reap(NULL);
+	reap_now();
 	spin_lock_irq(&groups_lock);
 	orphan_groups(fq);
 	spin_unlock_irq(&groups_lock);

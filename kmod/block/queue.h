@@ -169,7 +169,8 @@ struct fgio_trip {
  * @groups: those that have used it
  * @groups_closed: no more come
  * @look: looks at their weights
- * @shared: whether @shares are on; the worker's of @look
+ * @shared: whether @shares are on; the worker's of @look, as is the next one
+ * @drain_after_ns: its requests are not waited for before this time
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
  * @let_through: the watchdog tripped, see fgio_lets_through()
@@ -205,6 +206,7 @@ struct fgio_queue_data {
 	bool groups_closed;
 	struct delayed_work look;
 	bool shared;
+	u64 drain_after_ns;
 	struct counters_file *counters;
 	struct fgio_watchdog_device watchdog;
 	bool let_through;

@@ -7,14 +7,19 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
+#include <linux/timekeeping.h>
 
 #include "block/groups.h"
 #include "block/queues.h"
 #include "block/share.h"
 #include "compat/compat.h"
 
-/* Time that requests in the drive have to complete. */
+/*
+ * Time that requests in the drive have to complete, and until they are waited
+ * for again: a task may leave a polled one there for as long as it likes.
+ */
 #define DRAIN_MS 1000
+#define DRAIN_AGAIN_NS (60ULL * NSEC_PER_SEC)
 
 static void use_hardware_queues(struct fgio_queue_data *fq, bool use)
 {
@@ -58,8 +63,10 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 {
 	struct request_queue *q = fq->q;
 
+	if (on == fq->shared || ktime_get_ns() < fq->drain_after_ns)
+		return;
 	/* Held while the queue comes under an elevator or leaves it. */
-	if (on == fq->shared || !mutex_trylock(&q->sysfs_lock))
+	if (!mutex_trylock(&q->sysfs_lock))
 		return;
 	blk_freeze_queue_start(q);
 	if (blk_mq_freeze_queue_wait_timeout(q, msecs_to_jiffies(DRAIN_MS)) >
@@ -67,6 +74,8 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 		blk_mq_quiesce_queue(q);
 		change(fq, on);
 		blk_mq_unquiesce_queue(q);
+	} else {
+		fq->drain_after_ns = ktime_get_ns() + DRAIN_AGAIN_NS;
 	}
 	blk_mq_unfreeze_queue(q);
 	mutex_unlock(&q->sysfs_lock);
