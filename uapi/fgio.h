@@ -38,6 +38,27 @@ enum fgio_tag_class {
 	FGIO_TAG_BACKGROUND = 2,
 };
 
+/*
+ * A request id is the time at which a user's request arrived, by a hybrid
+ * logical clock: bits 63:24 are milliseconds since 1970 modulo 2^40, bits 23:12
+ * a counter that carries into them, and bits 11:0 the origin, a number of the
+ * clock that made the id. 0 is no id.
+ *
+ * Ids wrap after 34.8 years: of two, that is earlier which is less than half of
+ * the range behind the other.
+ *
+ * An id is a claim. What orders I/O by it takes an id that is further behind
+ * its own clock than FGIO_REQUEST_BEHIND_MS for one that is as far behind, and
+ * the same ahead; a number further off than FGIO_REQUEST_FOREIGN_MS was not
+ * made by such a clock, and is no id.
+ */
+#define FGIO_REQUEST_MS_SHIFT 24
+#define FGIO_REQUEST_COUNTER_SHIFT 12
+#define FGIO_REQUEST_ORIGINS 4096
+#define FGIO_REQUEST_BEHIND_MS 1000
+#define FGIO_REQUEST_AHEAD_MS 1000
+#define FGIO_REQUEST_FOREIGN_MS 600000
+
 /* Bits of fgio_info.hooks_expected and fgio_info.hooks_live. */
 #define FGIO_HOOK_BLOCK_BIO_QUEUE    (1U << 0) /* classes reach the block layer */
 #define FGIO_HOOK_SCHED_PROCESS_EXIT (1U << 1) /* tags end with their thread */
@@ -343,8 +364,12 @@ struct fgio_blame {
  *	one aligned store. It holds for I/O that is submitted and for waits that
  *	begin from then on.
  * @reserved: zero
- * @request: number of the request that the section serves, 0 for none; for
- *	debugging, the module does not read it
+ * @request: id of the request that the section serves, see
+ *	FGIO_REQUEST_MS_SHIFT; 0 for none
+ * @deadline_ms: with @request: when its user wants the answer, in milliseconds
+ *	after its arrival; 0: unknown
+ * @parts: with @request: sub-requests that it has, on all servers together; 0:
+ *	unknown
  * @reserved_more: zero
  *
  * As long as a cache line, so that threads do not disturb each other.
@@ -353,7 +378,9 @@ struct fgio_word {
 	__u32 class;
 	__u32 reserved;
 	__u64 request;
-	__u64 reserved_more[6];
+	__u32 deadline_ms;
+	__u32 parts;
+	__u64 reserved_more[5];
 };
 
 /* Bits of fgio_word_slot.flags. */
