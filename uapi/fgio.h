@@ -23,6 +23,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "fgio_request.h"
+
 #define FGIO_DEVICE_PATH "/dev/fgio"
 
 /* Raised when a call changes its meaning; new calls do not raise it. */
@@ -37,27 +39,6 @@ enum fgio_tag_class {
 	/* No request waits for this thread, whatever its I/O priority says. */
 	FGIO_TAG_BACKGROUND = 2,
 };
-
-/*
- * A request id is the time at which a user's request arrived, by a hybrid
- * logical clock: bits 63:24 are milliseconds since 1970 modulo 2^40, bits 23:12
- * a counter that carries into them, and bits 11:0 the origin, a number of the
- * clock that made the id. 0 is no id.
- *
- * Ids wrap after 34.8 years: of two, that is earlier which is less than half of
- * the range behind the other.
- *
- * An id is a claim. What orders I/O by it takes an id that is further behind
- * its own clock than FGIO_REQUEST_BEHIND_MS for one that is as far behind, and
- * the same ahead; a number further off than FGIO_REQUEST_FOREIGN_MS was not
- * made by such a clock, and is no id.
- */
-#define FGIO_REQUEST_MS_SHIFT 24
-#define FGIO_REQUEST_COUNTER_SHIFT 12
-#define FGIO_REQUEST_ORIGINS 4096
-#define FGIO_REQUEST_BEHIND_MS 1000
-#define FGIO_REQUEST_AHEAD_MS 1000
-#define FGIO_REQUEST_FOREIGN_MS 600000
 
 /* Bits of fgio_info.hooks_expected and fgio_info.hooks_live. */
 #define FGIO_HOOK_BLOCK_BIO_QUEUE    (1U << 0) /* classes reach the block layer */
@@ -365,7 +346,7 @@ struct fgio_blame {
  *	begin from then on.
  * @reserved: zero
  * @request: id of the request that the section serves, see
- *	FGIO_REQUEST_MS_SHIFT; 0 for none
+ *	fgio_request.h; 0 for none
  * @deadline_ms: with @request: when its user wants the answer, in milliseconds
  *	after its arrival; 0: unknown
  * @parts: with @request: sub-requests that it has, on all servers together; 0:
