@@ -45,9 +45,10 @@ static void pass(struct fgio_request *request, u64 now_ns)
 
 static struct fgio_request *next_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
-	struct fgio_request *request =
-		fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
+	struct fgio_request *request;
 
+	fgio_hw_queue_tell_time(hw, now_ns);
+	request = fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
 	pass(request, now_ns);
 	return request;
 }

@@ -83,6 +83,8 @@ static inline bool fgio_hw_queue_needs_clock(const struct fgio_hw_queue *hw)
 {
 	const struct fgio_queue *queue = hw->queue;
 
+	if (fgio_hw_queue_ranks(hw))
+		return true;
 	if (!fgio_queue_saw_critical(queue))
 		return false;
 	return hw->queued[FGIO_NONCRITICAL] || fgio_load(&queue->measures);

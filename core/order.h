@@ -19,6 +19,9 @@
  *   reads: a commit among many critical reads has two before it, and a read
  *   among the writes that an fsync made critical has one.
  *
+ * Within a direction, I/O that serves users' requests may go in the order of
+ * these instead of its own arrival: request_order.h.
+ *
  * Locking: the caller serialises all calls for one struct. Nothing here sleeps,
  * allocates or loops.
  */
@@ -27,6 +30,7 @@
 
 #include "list.h"
 #include "request.h"
+#include "shares_heap.h"
 #include "types.h"
 
 #define FGIO_DIRECTIONS 2
@@ -50,6 +54,19 @@ enum fgio_order_by {
 };
 
 /**
+ * struct fgio_ranked - requests of one direction in the order of users' requests
+ * @heap: those of light and of heavy users' requests, see request_order.h
+ */
+struct fgio_ranked {
+	struct fgio_heap heap[2];
+};
+
+static inline bool fgio_ranked_any(const struct fgio_ranked *ranked)
+{
+	return ranked->heap[0].count | ranked->heap[1].count;
+}
+
+/**
  * struct fgio_order - the queued requests of a class; only the functions below
  *	touch the members
  * @fifo: by direction, the oldest first
@@ -60,6 +77,7 @@ enum fgio_order_by {
  *	writes
  * @passed: the same in requests, without a sweep
  * @turn: writes that went in their turn
+ * @ranked: by direction, those that go in the order of users' requests
  */
 struct fgio_order {
 	struct fgio_list fifo[FGIO_DIRECTIONS];
@@ -69,6 +87,7 @@ struct fgio_order {
 	u32 passed;
 	u32 turn;
 	bool write;
+	struct fgio_ranked ranked[FGIO_DIRECTIONS];
 };
 
 /**
@@ -105,6 +124,21 @@ fgio_order_oldest(const struct fgio_order *order, bool write)
 				 link);
 }
 
+/* request_order.c: where requests of the direction are ranked. */
+struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
+					     bool write);
+void fgio_order_went_ranked(struct fgio_order *order,
+			    struct fgio_request *request);
+
+/* Of those of a direction, the one that goes first but for a sweep. */
+static inline struct fgio_request *
+fgio_order_first(const struct fgio_order *order, bool write)
+{
+	if (fgio_ranked_any(&order->ranked[write]))
+		return fgio_order_first_ranked(order, write);
+	return fgio_order_oldest(order, write);
+}
+
 /* Reads that may go with writes queued, then writes with reads queued. */
 static inline u32 fgio_order_reads_at_a_time(enum fgio_order_by by)
 {
@@ -125,7 +159,7 @@ fgio_order_choose_by_age(const struct fgio_order *order, enum fgio_order_by by)
 	if (fgio_order_holds(order, true) &&
 	    order->passed >= fgio_order_reads_at_a_time(by))
 		write = true;
-	return fgio_order_oldest(order, write);
+	return fgio_order_first(order, write);
 }
 
 static inline void fgio_order_went_by_age(struct fgio_order *order,
@@ -165,7 +199,7 @@ fgio_order_choose(const struct fgio_order *order, enum fgio_order_by by,
 
 /* @request, the last one chosen this way, goes; it is still queued. */
 static inline void fgio_order_went(struct fgio_order *order,
-				   const struct fgio_request *request,
+				   struct fgio_request *request,
 				   enum fgio_order_by by,
 				   const struct fgio_sweep *sweep)
 {
@@ -174,6 +208,8 @@ static inline void fgio_order_went(struct fgio_order *order,
 		fgio_order_went_on_sweep(order, request, sweep);
 	else
 		fgio_order_went_by_age(order, request, by);
+	if (fgio_ranked_any(&order->ranked[request->write]))
+		fgio_order_went_ranked(order, request);
 }
 
 #endif /* FGIO_CORE_ORDER_H */

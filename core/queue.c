@@ -52,12 +52,9 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	request->hw = hw;
 	if (class == FGIO_NONCRITICAL && !hw->queued[FGIO_NONCRITICAL])
 		hw->served_ns = request->queued_ns;
-	if (at_head) {
+	if (at_head)
 		request->queued_ns = 0;
-		fgio_list_add_head(fgio_request_fifo(request), &request->link);
-	} else {
-		fgio_list_add_tail(fgio_request_fifo(request), &request->link);
-	}
+	fgio_request_line_up(request, at_head);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&hw->queued[class], hw->queued[class] + 1);
 	if (request->share.group)
@@ -91,6 +88,28 @@ void fgio_queue_insert_of(struct fgio_queue *queue,
 		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
+/*
+ * @request goes to the place of @absorbed, of the same line. One without a rank
+ * stays before all that have one.
+ */
+static void take_place(struct fgio_request *request,
+		       struct fgio_request *absorbed)
+{
+	bool ranked = absorbed->rank.node.in_heap;
+
+	if (ranked && !request->rank.node.in_heap)
+		return;
+	if (ranked) {
+		fgio_list_remove(&request->link);
+		fgio_request_order_joined(fgio_request_order_of(request),
+					  request, absorbed);
+	} else {
+		fgio_request_step_out(request);
+	}
+	fgio_list_add_head(&absorbed->link, &request->link);
+	request->queued_ns = absorbed->queued_ns;
+}
+
 void fgio_queue_absorb(struct fgio_request *request,
 		       struct fgio_request *absorbed)
 {
@@ -101,11 +120,8 @@ void fgio_queue_absorb(struct fgio_request *request,
 	if (absorbed->class == request->class &&
 	    absorbed->write == request->write &&
 	    absorbed->share.group == request->share.group &&
-	    absorbed->queued_ns < request->queued_ns) {
-		fgio_list_remove(&request->link);
-		fgio_list_add_head(&absorbed->link, &request->link);
-		request->queued_ns = absorbed->queued_ns;
-	}
+	    absorbed->queued_ns < request->queued_ns)
+		take_place(request, absorbed);
 	fgio_request_take_out(absorbed);
 	absorbed->share.group = NULL;
 }
@@ -581,6 +597,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 		return NULL;
 	mode = fgio_queue_mode_at(queue, now_ns);
 	fgio_queue_measure(queue, mode, now_ns);
+	fgio_hw_queue_tell_time(&queue->own, now_ns);
 	if (queue->shares)
 		request = fgio_queue_choose_shared(queue, mode, now_ns);
 	else if (mode == FGIO_QUEUE_FREE)
@@ -692,7 +709,7 @@ bool fgio_queue_promote(struct fgio_request *request)
 		return false;
 	fgio_request_take_out(request);
 	request->class = FGIO_CRITICAL;
-	fgio_list_add_tail(fgio_request_fifo(request), &request->link);
+	fgio_request_line_up(request, false);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&request->hw->queued[FGIO_CRITICAL],
 		   request->hw->queued[FGIO_CRITICAL] + 1);

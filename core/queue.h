@@ -29,6 +29,9 @@
  * for FGIO_QUEUE_STILL_NS, those in the device are written off: no limit counts
  * them any more (inflight.h).
  *
+ * Critical requests may go in the order of the users' requests that they serve
+ * (request_order.h).
+ *
  * With fair shares (shares.h), whose turn it is comes first, what this queue
  * says of classes holds within a group, and the drive's depth last: a group
  * below its guarantee goes whatever the depth says. Minimum service is one
@@ -56,6 +59,7 @@
 #include "list.h"
 #include "order.h"
 #include "request.h"
+#include "request_order.h"
 #include "shares.h"
 #include "types.h"
 
@@ -193,6 +197,7 @@ struct fgio_count {
  * struct fgio_hw_queue - the requests of one hardware queue; only the functions
  *	here and of hw_queue.h touch the members
  * @queue: its device
+ * @by_request: orders its critical requests by the users' requests; NULL: none
  * @index: its place among the device's
  * @order: queued requests of each class
  * @queued: their number
@@ -210,6 +215,7 @@ struct fgio_count {
  */
 struct fgio_hw_queue {
 	struct fgio_queue *queue;
+	struct fgio_request_order *by_request;
 	u32 index;
 
 	/* Written by insertion and dispatch. */
@@ -313,6 +319,26 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
  */
 void fgio_queue_set_shares(struct fgio_queue *queue,
 			   struct fgio_shares *shares);
+
+/**
+ * fgio_hw_queue_set_request_order() - order critical requests by users' requests
+ * @hw: has no queued request; of a device with one lock, its @own
+ * @by_request: initialised; stays in place as long as @hw. NULL: off
+ *
+ * The queued_ns of requests must be set then.
+ */
+static inline void
+fgio_hw_queue_set_request_order(struct fgio_hw_queue *hw,
+				struct fgio_request_order *by_request)
+{
+	hw->by_request = by_request;
+}
+
+/* Whether requests are queued in the order of users' requests. */
+static inline bool fgio_hw_queue_ranks(const struct fgio_hw_queue *hw)
+{
+	return hw->by_request && fgio_load(&hw->by_request->ranked);
+}
 
 /* As fgio_queue_insert(), with shares on. @group: NULL: the rest */
 void fgio_queue_insert_of(struct fgio_queue *queue,
@@ -515,12 +541,12 @@ static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 
 /*
  * Whether fgio_queue_next() will read the clock: to weigh, to share, or to bound
- * the wait of the oldest request on a disk.
+ * the wait of the oldest request on a disk or in an order of users' requests.
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
 	return queue->shares || fgio_queue_both_present(queue) ||
-	       fgio_queue_sweeps(queue);
+	       fgio_queue_sweeps(queue) || fgio_hw_queue_ranks(&queue->own);
 }
 
 /*
@@ -555,7 +581,7 @@ bool fgio_request_is_in_device(const struct fgio_request *request);
  * @request: the request
  *
  * It goes behind the queued critical requests: they were waited for before it
- * was.
+ * was; or to its place, where they are in the order of users' requests.
  *
  * Return: whether it moved; false if it is critical already, or not queued.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What queue.c and hw_queue.c share, and no other file may use. */
+/* What queue.c, hw_queue.c, queue_shares.c and shares.c share, and no other. */
 #ifndef FGIO_CORE_QUEUE_INTERNAL_H
 #define FGIO_CORE_QUEUE_INTERNAL_H
 
@@ -107,13 +107,41 @@ static inline void fgio_request_set_state(struct fgio_request *request,
 	fgio_store(&request->state, (u8)state);
 }
 
-static inline struct fgio_list *
-fgio_request_fifo(const struct fgio_request *request)
+static inline struct fgio_order *
+fgio_request_order_of(const struct fgio_request *request)
 {
 	struct fgio_share_group *group = request->share.group;
 	struct fgio_order *order = group ? group->order : request->hw->order;
 
-	return &order[request->class].fifo[request->write];
+	return &order[request->class];
+}
+
+/* A request joins its FIFO, and the order of users' requests if there is one. */
+static inline void fgio_request_line_up(struct fgio_request *request,
+					bool at_head)
+{
+	struct fgio_order *order = fgio_request_order_of(request);
+	struct fgio_request_order *by_request = request->hw->by_request;
+	struct fgio_list *fifo = &order->fifo[request->write];
+
+	if (at_head)
+		fgio_list_add_head(fifo, &request->link);
+	else
+		fgio_list_add_tail(fifo, &request->link);
+	request->rank.node.in_heap = false;
+	if (by_request && !at_head && request->class == FGIO_CRITICAL &&
+	    (request->rank.id || by_request->ranked))
+		fgio_request_order_added(by_request, order, request);
+}
+
+/* The opposite. */
+static inline void fgio_request_step_out(struct fgio_request *request)
+{
+	fgio_list_remove(&request->link);
+	if (request->rank.node.in_heap)
+		fgio_request_order_taken(request->hw->by_request,
+					 fgio_request_order_of(request),
+					 request);
 }
 
 static inline void fgio_request_take_out(struct fgio_request *request)
@@ -121,11 +149,18 @@ static inline void fgio_request_take_out(struct fgio_request *request)
 	struct fgio_hw_queue *hw = request->hw;
 	u8 class = request->class;
 
-	fgio_list_remove(&request->link);
+	fgio_request_step_out(request);
 	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	fgio_store(&hw->queued[class], hw->queued[class] - 1);
 	if (request->share.group)
 		fgio_shares_taken(request);
+}
+
+/* Before a critical request is chosen. */
+static inline void fgio_hw_queue_tell_time(struct fgio_hw_queue *hw, u64 now_ns)
+{
+	if (hw->by_request)
+		hw->by_request->now_ns = now_ns;
 }
 
 /*

@@ -5,6 +5,7 @@
 
 #include "depth.h"
 #include "list.h"
+#include "shares_heap.h"
 #include "types.h"
 
 enum fgio_request_state {
@@ -37,6 +38,24 @@ struct fgio_share_stamp {
 };
 
 /**
+ * struct fgio_rank - the user's request that an I/O serves, and its place by that
+ *	(request_order.h)
+ * @id: request id, a claim; 0: none. This and the next two are set before
+ *	insertion, where the order is on
+ * @deadline_ms: as in struct fgio_word
+ * @parts: the same
+ * @heap: which one it is in, if it is ranked
+ * @node: in a heap while it is ranked; by key and order of insertion
+ */
+struct fgio_rank {
+	u64 id;
+	u32 deadline_ms;
+	u32 parts;
+	u8 heap;
+	struct fgio_heap_node node;
+};
+
+/**
  * struct fgio_request - one request, embedded in the caller's own
  * @link: position in the FIFO of its class while queued
  * @hw: the hardware queue that it was inserted into
@@ -50,6 +69,7 @@ struct fgio_share_stamp {
  * @queued_ns: time of its insertion, on the clock of fgio_queue_next(); 0 if
  *	unknown
  * @share: see shares.h
+ * @rank: see request_order.h
  */
 struct fgio_request {
 	struct fgio_list link;
@@ -63,6 +83,7 @@ struct fgio_request {
 	bool write;
 	struct fgio_depth_stamp depth;
 	struct fgio_share_stamp share;
+	struct fgio_rank rank;
 };
 
 #endif /* FGIO_CORE_REQUEST_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "atomic.h"
 #include "number.h"
+#include "queue_internal.h"
 #include "shares.h"
 
 /* Groups that are looked at in a call for whether they still ask. */
@@ -924,12 +925,10 @@ void fgio_shares_recharge(struct fgio_request *request,
 	if (group == old)
 		return;
 	if (request->state == FGIO_REQUEST_QUEUED) {
-		fgio_list_remove(&request->link);
+		fgio_request_step_out(request);
 		fgio_shares_taken(request);
 		fgio_shares_join(shares, request, group, now_ns);
-		fgio_list_add_tail(&group->order[request->class]
-					    .fifo[request->write],
-				   &request->link);
+		fgio_request_line_up(request, false);
 		fgio_shares_added(request);
 		return;
 	}

@@ -4,6 +4,7 @@
  *
  *	section.c    begin and end: the hot path
  *	thread.c     a thread's state, and its flag in memory shared with the module
+ *	request.c    request ids: the clock that makes them, and their text
  *	device.c     /dev/fgio itself: status, declared waits, tags
  */
 #ifndef LIBFGIO_INTERNAL_H
@@ -48,7 +49,7 @@ struct thread {
 	struct thread *next;
 	struct {
 		uint32_t class_;
-		uint64_t request;
+		struct fgio_user_request request;
 	} section[FGIO_SECTIONS_MAX];
 	struct fgio_word own;
 };
@@ -70,6 +71,11 @@ static inline struct thread *fgio_thread(void)
 		return self;
 	return fgio_thread_set_up();
 }
+
+/* --- request.c --- */
+
+/* Milliseconds since 1970. Tests put a clock of their own here. */
+extern uint64_t (*fgio_now_ms)(void);
 
 /* --- device.c --- */
 

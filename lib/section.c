@@ -6,15 +6,19 @@
 #include "internal.h"
 
 /* The class last: a reader of it finds the request that belongs to it. */
-static inline void say(struct thread *self, uint32_t class_, uint64_t request)
+static inline void say(struct thread *self, uint32_t class_, const struct fgio_user_request *request)
 {
-	__atomic_store_n(&self->word->request, request, __ATOMIC_RELAXED);
-	__atomic_store_n(&self->word->class, class_, __ATOMIC_RELEASE);
+	struct fgio_word *word = self->word;
+
+	__atomic_store_n(&word->request, request->id, __ATOMIC_RELAXED);
+	__atomic_store_n(&word->deadline_ms, request->deadline_ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&word->parts, request->parts, __ATOMIC_RELAXED);
+	__atomic_store_n(&word->class, class_, __ATOMIC_RELEASE);
 	if (UNLIKELY(self->tags))
 		fgio_device_tag(class_ != FGIO_CLASS_NONE ? class_ : self->tag);
 }
 
-static inline void begin(uint32_t class_, uint64_t request)
+static inline void begin(uint32_t class_, struct fgio_user_request request)
 {
 	struct thread *self = fgio_thread();
 	uint32_t depth;
@@ -26,7 +30,7 @@ static inline void begin(uint32_t class_, uint64_t request)
 		return;
 	self->section[depth].class_ = class_;
 	self->section[depth].request = request;
-	say(self, class_, request);
+	say(self, class_, &request);
 }
 
 /* An end without a begin is ignored: a child may be forked inside a section. */
@@ -39,14 +43,14 @@ static inline void end(void)
 		return;
 	depth = --self->depth;
 	if (!depth)
-		say(self, FGIO_CLASS_NONE, 0);
+		say(self, FGIO_CLASS_NONE, &(struct fgio_user_request){ 0 });
 	else if (LIKELY(depth < FGIO_SECTIONS_MAX))
-		say(self, self->section[depth - 1].class_, self->section[depth - 1].request);
+		say(self, self->section[depth - 1].class_, &self->section[depth - 1].request);
 }
 
 PUBLIC void fgio_foreground_begin(void)
 {
-	begin(FGIO_CLASS_FOREGROUND, 0);
+	begin(FGIO_CLASS_FOREGROUND, (struct fgio_user_request){ 0 });
 }
 
 PUBLIC void fgio_foreground_end(void)
@@ -56,7 +60,7 @@ PUBLIC void fgio_foreground_end(void)
 
 PUBLIC void fgio_background_begin(void)
 {
-	begin(FGIO_CLASS_BACKGROUND, 0);
+	begin(FGIO_CLASS_BACKGROUND, (struct fgio_user_request){ 0 });
 }
 
 PUBLIC void fgio_background_end(void)
@@ -66,7 +70,12 @@ PUBLIC void fgio_background_end(void)
 
 PUBLIC void fgio_request_begin(uint64_t id)
 {
-	begin(FGIO_CLASS_FOREGROUND, id);
+	begin(FGIO_CLASS_FOREGROUND, (struct fgio_user_request){ .id = id });
+}
+
+PUBLIC void fgio_request_begin_as(const struct fgio_user_request *request)
+{
+	begin(FGIO_CLASS_FOREGROUND, *request);
 }
 
 PUBLIC void fgio_request_end(void)

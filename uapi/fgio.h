@@ -23,6 +23,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "fgio_request.h"
+
 #define FGIO_DEVICE_PATH "/dev/fgio"
 
 /* Raised when a call changes its meaning; new calls do not raise it. */
@@ -343,8 +345,12 @@ struct fgio_blame {
  *	one aligned store. It holds for I/O that is submitted and for waits that
  *	begin from then on.
  * @reserved: zero
- * @request: number of the request that the section serves, 0 for none; for
- *	debugging, the module does not read it
+ * @request: id of the request that the section serves, see
+ *	fgio_request.h; 0 for none
+ * @deadline_ms: with @request: when its user wants the answer, in milliseconds
+ *	after its arrival; 0: unknown
+ * @parts: with @request: sub-requests that it has, on all servers together; 0:
+ *	unknown
  * @reserved_more: zero
  *
  * As long as a cache line, so that threads do not disturb each other.
@@ -353,7 +359,9 @@ struct fgio_word {
 	__u32 class;
 	__u32 reserved;
 	__u64 request;
-	__u64 reserved_more[6];
+	__u32 deadline_ms;
+	__u32 parts;
+	__u64 reserved_more[5];
 };
 
 /* Bits of fgio_word_slot.flags. */

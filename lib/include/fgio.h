@@ -24,6 +24,7 @@
 #define LIBFGIO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -68,11 +69,93 @@ void fgio_background_begin(void);
 void fgio_background_end(void);
 
 /**
+ * struct fgio_user_request - a request of a user, as its parts carry it
+ * @id: of fgio_request_new(), 0: none
+ * @deadline_ms: when its user wants the answer, in milliseconds after it
+ *	arrived; 0: unknown
+ * @parts: sub-requests that it has, on all servers together; 0: unknown
+ */
+struct fgio_user_request {
+	uint64_t id;
+	uint32_t deadline_ms;
+	uint32_t parts;
+};
+
+/**
  * fgio_request_begin() - begin a foreground section that serves a request
- * @id: number of the request, 0 for none; for debugging
+ * @id: of the request, by fgio_request_new(), 0 for none. Where requests are
+ *	ordered, I/O goes in the order of ids. A number of the program's own is
+ *	for debugging, and orders nothing
  */
 void fgio_request_begin(uint64_t id);
 void fgio_request_end(void);
+
+/* The same with all that is known of the request; it is copied. */
+void fgio_request_begin_as(const struct fgio_user_request *request);
+
+/**
+ * fgio_request_new() - an id for a request that arrives now
+ *
+ * For the first program that a request meets, which hands it on. Ids are ordered
+ * by arrival, also among processes and hosts, as exactly as their clocks agree.
+ * Each is later than all that this process made or has seen, unless its clock
+ * is set back by more than a second. No system call but for the first of a
+ * process.
+ *
+ * Return: the id, never 0.
+ */
+uint64_t fgio_request_new(void);
+
+/**
+ * fgio_request_origin() - tell the ids of this process from those of others
+ * @origin: a number below 4096, other for each process that makes ids. Without
+ *	this it is random, and two processes may make the same id by chance: their
+ *	two requests count as one.
+ *
+ * A child of fork(2) has a random one again.
+ *
+ * Return: 0; -EINVAL: @origin is too large.
+ */
+int fgio_request_origin(uint32_t origin);
+
+/**
+ * fgio_request_seen() - an id of another process arrived here
+ * @id: what it is; one that is more than a second ahead of the clock is ignored
+ *
+ * Ids that are made here from now on are later. For processes that make ids and
+ * also receive some.
+ */
+void fgio_request_seen(uint64_t id);
+
+/* Whether a request arrived before another one. Ids wrap after 34.8 years. */
+static inline bool fgio_request_is_before(uint64_t id, uint64_t other)
+{
+	return (id - other) >> 63;
+}
+
+/* Room for the text of a request, with the NUL at its end. */
+#define FGIO_REQUEST_TEXT_BYTES 48
+
+/**
+ * fgio_request_format() - a request as text, for a comment or an argument
+ * @request: its @id is not 0
+ * @text: out: "fgio:ID", "fgio:ID-DEADLINE" or "fgio:ID-DEADLINE-PARTS", with
+ *	16 hexadecimal digits and two decimal numbers; a NUL ends it
+ * @bytes: room there; FGIO_REQUEST_TEXT_BYTES is enough for any
+ *
+ * Return: its length without the NUL; -EINVAL: no id; -ENOSPC: no room.
+ */
+int fgio_request_format(const struct fgio_user_request *request, char *text, size_t bytes);
+
+/**
+ * fgio_request_parse() - find a request in a text
+ * @text: any, such as a query, a comment, or a tracestate header, in which the
+ *	name is followed by "=" instead of ":"
+ * @request: out: the first one in it; unchanged if there is none
+ *
+ * Return: 0; -ENOENT: there is none.
+ */
+int fgio_request_parse(const char *text, struct fgio_user_request *request);
 
 /**
  * fgio_wait_for() - declare a wait: name the thread that the caller waits for

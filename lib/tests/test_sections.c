@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -273,6 +274,8 @@ static struct fgio_word seen(void)
 	if (tie) {
 		word.class = __atomic_load_n(&tie->word->class, __ATOMIC_ACQUIRE);
 		word.request = __atomic_load_n(&tie->word->request, __ATOMIC_RELAXED);
+		word.deadline_ms = __atomic_load_n(&tie->word->deadline_ms, __ATOMIC_RELAXED);
+		word.parts = __atomic_load_n(&tie->word->parts, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&device.lock);
 	return word;
@@ -719,7 +722,281 @@ static void errno_is_left_alone(void)
 	fgio_foreground_begin();
 	fgio_foreground_end();
 	fgio_wait_for(1);
+	fgio_request_new();
+	fgio_request_seen(1);
 	EXPECT(errno == 4711);
+}
+
+/* --- requests --- */
+
+static uint64_t clock_ms;
+
+static uint64_t read_clock(void)
+{
+	return __atomic_load_n(&clock_ms, __ATOMIC_RELAXED);
+}
+
+static void set_clock(uint64_t ms)
+{
+	fgio_now_ms = read_clock;
+	__atomic_store_n(&clock_ms, ms, __ATOMIC_RELAXED);
+}
+
+static uint64_t ms_of(uint64_t id)
+{
+	return id >> FGIO_REQUEST_MS_SHIFT;
+}
+
+/* An id that another host made. */
+static uint64_t id_at(uint64_t ms)
+{
+	return ms << FGIO_REQUEST_MS_SHIFT | 7;
+}
+
+/* splitmix64 */
+static uint64_t random_of(uint64_t *state)
+{
+	uint64_t value = (*state += 0x9e3779b97f4a7c15ULL);
+
+	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+	return value ^ (value >> 31);
+}
+
+/* Printed, so that SEED=... repeats the run. */
+static uint64_t fresh_seed(void)
+{
+	const char *chosen = getenv("SEED");
+	uint64_t seed = chosen ? strtoull(chosen, NULL, 0) :
+				 (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
+
+	printf("    SEED=%llu\n", (unsigned long long)seed);
+	fflush(stdout);
+	return seed;
+}
+
+static void sections_carry_all_of_a_request(void)
+{
+	struct fgio_user_request request = { .id = 5, .deadline_ms = 250, .parts = 4 };
+
+	fgio_request_begin_as(&request);
+	request.id = 6;
+	EXPECT(seen().request == 5 && seen().deadline_ms == 250 && seen().parts == 4);
+	fgio_request_begin(9);
+	EXPECT(seen().request == 9 && !seen().deadline_ms && !seen().parts);
+	fgio_foreground_begin();
+	EXPECT(!seen().request && !seen().deadline_ms);
+	fgio_foreground_end();
+	fgio_request_end();
+	EXPECT(seen().class == FGIO_TAG_FOREGROUND && seen().request == 5);
+	EXPECT(seen().deadline_ms == 250 && seen().parts == 4);
+	fgio_request_end();
+	EXPECT(!seen().class && !seen().request && !seen().deadline_ms && !seen().parts);
+}
+
+static void ids_follow_the_clock(void)
+{
+	uint64_t first, last, id;
+	unsigned int i;
+
+	set_clock(5000);
+	EXPECT(!fgio_request_origin(11) && fgio_request_origin(4096) == -EINVAL);
+	first = last = fgio_request_new();
+	EXPECT(ms_of(first) == 5000 && first % FGIO_REQUEST_ORIGINS == 11);
+	/* More than the counter holds: it carries into the time. */
+	for (i = 0; i < 10000; i++, last = id) {
+		id = fgio_request_new();
+		EXPECT(fgio_request_is_before(last, id) && id % FGIO_REQUEST_ORIGINS == 11);
+	}
+	EXPECT(ms_of(last) == 5002);
+	/* Set back by little: ids go on. */
+	set_clock(4500);
+	id = fgio_request_new();
+	EXPECT(fgio_request_is_before(last, id) && ms_of(id) == 5002);
+	/* Set back by an hour: they follow, or others would not believe them. */
+	set_clock(4000000);
+	EXPECT(ms_of(fgio_request_new()) == 4000000);
+	set_clock(400000);
+	EXPECT(ms_of(fgio_request_new()) == 400000);
+}
+
+static void ids_wrap(void)
+{
+	uint64_t last, id;
+	unsigned int i;
+
+	set_clock((1ULL << 40) - 1);
+	last = fgio_request_new();
+	EXPECT(ms_of(last) == (1ULL << 40) - 1);
+	for (i = 0; i < 5000; i++, last = id) {
+		id = fgio_request_new();
+		EXPECT(id && fgio_request_is_before(last, id));
+		EXPECT(!fgio_request_is_before(id, last));
+	}
+	EXPECT(!ms_of(last));
+	set_clock(1ULL << 40);
+	id = fgio_request_new();
+	EXPECT(fgio_request_is_before(last, id));
+	/* At time 0 with the counter at 0 there is no id. */
+	fgio_request_origin(0);
+	set_clock((1ULL << 40) + 4000000);
+	EXPECT(fgio_request_new());
+	set_clock(1ULL << 40);
+	EXPECT(fgio_request_new());
+}
+
+static void ids_of_others_move_the_clock(void)
+{
+	set_clock(10000000);
+	fgio_request_seen(id_at(10000900));
+	EXPECT(fgio_request_is_before(id_at(10000900), fgio_request_new()));
+	/* Too far ahead, behind, none, and beyond half of the range. */
+	set_clock(20000000);
+	fgio_request_seen(id_at(20001100));
+	fgio_request_seen(id_at(19999000));
+	fgio_request_seen(0);
+	fgio_request_seen(id_at(20000000 + (1ULL << 39)));
+	fgio_request_seen(id_at(20000000 + (1ULL << 39) + 1));
+	fgio_request_seen(~0ULL);
+	EXPECT(ms_of(fgio_request_new()) == 20000000);
+}
+
+static void first_id_follows_what_was_seen(void)
+{
+	set_clock(10000000);
+	fgio_request_seen(id_at(10000500));
+	EXPECT(fgio_request_is_before(id_at(10000500), fgio_request_new()));
+}
+
+#define IDS 20000
+
+static void *make_ids(void *data)
+{
+	uint64_t *ids = data;
+	unsigned int i;
+
+	for (i = 0; i < IDS; i++)
+		ids[i] = fgio_request_new();
+	return NULL;
+}
+
+static int compare_ids(const void *one, const void *other)
+{
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return a == b ? 0 : fgio_request_is_before(a, b) ? -1 : 1;
+}
+
+static void threads_never_make_the_same_id(void)
+{
+	static uint64_t ids[4][IDS];
+	pthread_t threads[4];
+	unsigned int i, j;
+
+	for (i = 0; i < 4; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, make_ids, ids[i]));
+	for (i = 0; i < 4; i++)
+		EXPECT(!pthread_join(threads[i], NULL));
+	for (i = 0; i < 4; i++)
+		for (j = 1; j < IDS; j++)
+			EXPECT(fgio_request_is_before(ids[i][j - 1], ids[i][j]));
+	qsort(ids, 4 * IDS, sizeof(ids[0][0]), compare_ids);
+	for (i = 1; i < 4 * IDS; i++)
+		EXPECT((&ids[0][0])[i - 1] != (&ids[0][0])[i]);
+}
+
+static void children_have_origins_of_their_own(void)
+{
+	uint64_t origins = 0, id = fgio_request_new();
+	unsigned int i;
+	int pipes[2], status;
+	pid_t child;
+
+	EXPECT(!fgio_request_origin(1) && fgio_request_new() % FGIO_REQUEST_ORIGINS == 1);
+	EXPECT(!pipe(pipes));
+	/* By chance one has its parent's; that eight have, has 2^-96. */
+	for (i = 0; i < 8; i++) {
+		child = fork();
+		if (!child) {
+			id = fgio_request_new();
+			_exit(write(pipes[1], &id, sizeof(id)) != sizeof(id));
+		}
+		EXPECT(waitpid(child, &status, 0) == child && !status);
+		EXPECT(read(pipes[0], &id, sizeof(id)) == sizeof(id));
+		origins += id % FGIO_REQUEST_ORIGINS != 1;
+	}
+	EXPECT(origins);
+	EXPECT(fgio_request_new() % FGIO_REQUEST_ORIGINS == 1);
+}
+
+static void requests_become_text_and_come_back(void)
+{
+	uint64_t seed = fresh_seed();
+	char text[FGIO_REQUEST_TEXT_BYTES + 64], mark[FGIO_REQUEST_TEXT_BYTES];
+	struct fgio_user_request request, found;
+	unsigned int i;
+	int length;
+
+	for (i = 0; i < 20000; i++) {
+		request = (struct fgio_user_request){
+			.id = random_of(&seed) >> random_of(&seed) % 64 | 1,
+			.deadline_ms = (uint32_t)(random_of(&seed) >> random_of(&seed) % 64),
+			.parts = (uint32_t)(random_of(&seed) >> random_of(&seed) % 64),
+		};
+		length = fgio_request_format(&request, mark, sizeof(mark));
+		EXPECT(length > 0 && (size_t)length == strlen(mark));
+		EXPECT(fgio_request_format(&request, text, (size_t)length) == -ENOSPC);
+		if (i % 2)
+			mark[4] = '=';
+		snprintf(text, sizeof(text), i % 3 ? "SELECT 1 WHERE v <> '%s'" : "a=b,%s,c=d", mark);
+		found = (struct fgio_user_request){ 0 };
+		EXPECT(!fgio_request_parse(text, &found));
+		EXPECT(found.id == request.id && found.deadline_ms == request.deadline_ms &&
+		       found.parts == request.parts);
+	}
+	request = (struct fgio_user_request){ .id = ~0ULL, .deadline_ms = ~0U, .parts = ~0U };
+	EXPECT(fgio_request_format(&request, mark, sizeof(mark)) > 0);
+	request.id = 0;
+	EXPECT(fgio_request_format(&request, mark, sizeof(mark)) == -EINVAL);
+}
+
+static void other_text_is_no_request(void)
+{
+	static const char *const none[] = {
+		"", "fgio", "fgio:", "fgio:12", "fgio:0000000000000000", "xfgio:0000000000000001",
+		"fgio:0000000000000001f", "fgio:0000000000000001-", "fgio:0000000000000001-x",
+		"fgio:0000000000000001-1-", "fgio:0000000000000001-1-2-3",
+		"fgio:0000000000000001-4294967296", "fgio:000000000000000g", "FGIO:0000000000000001",
+		"fgio 0000000000000001", "fgio:-000000000000001", "fgio:0000000000000001-1x",
+		"fgio:0000000000000001-99999999999999999999999999999999999999999999",
+		NULL,
+	};
+	static const char letters[] = "fgio:=-0123456789abcdef ,'x";
+	struct fgio_user_request found = { .id = 3 };
+	uint64_t seed = fresh_seed();
+	unsigned int i, j;
+	char text[96];
+
+	for (i = 0; none[i]; i++)
+		EXPECT(fgio_request_parse(none[i], &found) == -ENOENT && found.id == 3);
+	EXPECT(!fgio_request_parse("fgio:12 fgio=00000000000000Ff-8", &found));
+	EXPECT(found.id == 255 && found.deadline_ms == 8 && !found.parts);
+	/* What is found in any text can be written, and found again. */
+	for (i = 0; i < 100000; i++) {
+		char mark[FGIO_REQUEST_TEXT_BYTES];
+		struct fgio_user_request again;
+
+		for (j = 0; j + 1 < sizeof(text); j++)
+			text[j] = letters[random_of(&seed) % (sizeof(letters) - 1)];
+		if (i % 2)
+			memcpy(text + random_of(&seed) % 40, "fgio:0000000000000001", 21);
+		text[random_of(&seed) % sizeof(text)] = 0;
+		text[sizeof(text) - 1] = 0;
+		if (fgio_request_parse(text, &found))
+			continue;
+		EXPECT(fgio_request_format(&found, mark, sizeof(mark)) > 0);
+		EXPECT(!fgio_request_parse(mark, &again) && again.id == found.id);
+	}
 }
 
 /* --- running them --- */
@@ -766,6 +1043,15 @@ int main(int argc, char **argv)
 		TEST(hints),
 		TEST(status_tells_all),
 		TEST(errno_is_left_alone),
+		TEST(sections_carry_all_of_a_request),
+		TEST(ids_follow_the_clock),
+		TEST(ids_wrap),
+		TEST(ids_of_others_move_the_clock),
+		TEST(first_id_follows_what_was_seen),
+		TEST(threads_never_make_the_same_id),
+		TEST(children_have_origins_of_their_own),
+		TEST(requests_become_text_and_come_back),
+		TEST(other_text_is_no_request),
 	};
 
 	if (argc > 1)

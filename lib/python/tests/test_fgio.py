@@ -91,3 +91,36 @@ def test_missing_library_says_what_to_do():
     if done.returncode == 0:
         pytest.skip("libfgio is installed on this host")
     assert "ImportError" in done.stderr and "libfgio1" in done.stderr
+
+
+def test_requests_are_in_order_and_become_text():
+    fgio.set_origin(9)
+    first, second = fgio.Request.new(deadline_ms=250, parts=4), fgio.Request.new()
+    assert first.is_before(second)
+    assert not second.is_before(first)
+    assert not first.is_before(first)
+    assert first.id % 4096 == 9
+    assert fgio.Request.find(f"SELECT 1 /* {first} {second} */") == first
+    assert fgio.Request.find(f"a=b,fgio={str(second)[5:]}") == second
+    assert fgio.Request.find("fgio:12") is None
+    assert fgio.Request.find(f"\0{first}") is None
+    assert fgio.Request(2**64 - 1).is_before(fgio.Request(1))
+    second.seen()
+    with fgio.request(first):
+        assert now() == (Class.FOREGROUND, 1)
+
+
+def test_bad_requests_are_refused():
+    for bad in ((0,), (2**64,), (1, -1), (1, 2**32), (1, 0, 2**32)):
+        with pytest.raises(ValueError):
+            fgio.Request(*bad)
+    with pytest.raises(ValueError):
+        fgio.request(2**64)
+    with pytest.raises(ValueError):
+        fgio.set_origin(-1)
+    with pytest.raises(OSError):
+        fgio.set_origin(4096)
+
+
+def test_text_with_other_letters_holds_no_request():
+    assert fgio.Request.find("\ud800 \u00e9 fgio:\uff11") is None

@@ -23,7 +23,7 @@
 
 #![warn(missing_docs)]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -60,6 +60,16 @@ mod sys {
         pub fn fgio_background_end();
         pub fn fgio_request_begin(id: u64);
         pub fn fgio_request_end();
+        pub fn fgio_request_begin_as(request: *const super::Request);
+        pub fn fgio_request_new() -> u64;
+        pub fn fgio_request_origin(origin: u32) -> c_int;
+        pub fn fgio_request_seen(id: u64);
+        pub fn fgio_request_format(
+            request: *const super::Request,
+            text: *mut c_char,
+            bytes: usize,
+        ) -> c_int;
+        pub fn fgio_request_parse(text: *const c_char, request: *mut super::Request) -> c_int;
         pub fn fgio_wait_for(tid: i32) -> c_int;
         pub fn fgio_wait_done();
         pub fn fgio_status(status: *mut Status) -> c_int;
@@ -188,7 +198,99 @@ pub fn background() -> Section {
     Section::that_ends_by(sys::fgio_background_end)
 }
 
-/// Begins a foreground section that serves the request of this number; 0 for none.
+/// A request of a user, as its parts carry it; as text, `fgio:ID-DEADLINE-PARTS`.
+///
+/// ```
+/// let request = fgio::Request { parts: 4, ..fgio::Request::new() };
+/// let query = format!("SELECT f('{request}')");
+/// assert_eq!(fgio::Request::find(&query), Some(request));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Request {
+    /// Its id: of two, the one that [`is_before`](Request::is_before) the other arrived first.
+    pub id: u64,
+    /// When its user wants the answer, in milliseconds after it arrived; 0: unknown.
+    pub deadline_ms: u32,
+    /// Sub-requests that it has, on all servers together; 0: unknown.
+    pub parts: u32,
+}
+
+const TEXT_BYTES: usize = 48;
+
+impl Request {
+    /// A request that arrives now.
+    ///
+    /// For the first program that it meets, which hands it on. Ids are ordered by arrival, also
+    /// among processes and hosts, as exactly as their clocks agree.
+    #[must_use]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self {
+            // SAFETY: it takes nothing.
+            id: unsafe { sys::fgio_request_new() },
+            deadline_ms: 0,
+            parts: 0,
+        }
+    }
+
+    /// The first request in a text: a query, a comment, a `tracestate` header.
+    ///
+    /// Text behind a NUL is not looked at.
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        let before = text.split('\0').next().unwrap_or_default();
+        let text = CString::new(before).ok()?;
+        let mut found = Self::default();
+        // SAFETY: the text ends with a NUL, and the other points to a structure of the kind that is
+        // filled in.
+        (unsafe { sys::fgio_request_parse(text.as_ptr(), &mut found) } == 0).then_some(found)
+    }
+
+    /// Whether it arrived before another one.
+    #[must_use]
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.id.wrapping_sub(other.id) >> 63 != 0
+    }
+
+    /// Ids that this process makes from now on are later than this one of another process.
+    ///
+    /// One that is more than a second ahead of the clock is ignored.
+    pub fn seen(&self) {
+        // SAFETY: any number will do.
+        unsafe { sys::fgio_request_seen(self.id) }
+    }
+}
+
+/// The text; that of a request without an id is empty, and holds no request.
+impl fmt::Display for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0; TEXT_BYTES];
+        // SAFETY: the structure is of the kind that is read, and the length that of the array.
+        unsafe { sys::fgio_request_format(self, text.as_mut_ptr(), text.len()) };
+        // SAFETY: a NUL ends it, since it was zero or was filled in.
+        formatter.pad(&unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy())
+    }
+}
+
+/// Tells the ids of this process from those of others, by a number below 4096; it is random else.
+///
+/// # Errors
+///
+/// `InvalidInput`: the number is too large.
+pub fn set_origin(origin: u32) -> io::Result<()> {
+    // SAFETY: any number will do.
+    outcome(unsafe { sys::fgio_request_origin(origin) })
+}
+
+/// Begins a foreground section that serves a request, with all that is known of it.
+pub fn serve(request: &Request) -> Section {
+    // SAFETY: it points to a structure of the kind that is read.
+    unsafe { sys::fgio_request_begin_as(request) };
+    Section::that_ends_by(sys::fgio_request_end)
+}
+
+/// Begins a foreground section that serves the request of this id; 0 for none.
 pub fn request(id: u64) -> Section {
     // SAFETY: any number will do.
     unsafe { sys::fgio_request_begin(id) };

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fgio::Class;
+use fgio::{Class, Request};
 
 fn now() -> (Class, u32) {
     let status = fgio::status().unwrap();
@@ -55,4 +55,39 @@ fn the_module_is_there_or_not() {
 fn hints_say_what_is_wrong() {
     let error = fgio::wait_for(0).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn requests_are_in_order_and_become_text() {
+    fgio::set_origin(9).unwrap();
+    let first = Request {
+        deadline_ms: 250,
+        ..Request::new()
+    };
+    let second = Request::new();
+    assert!(first.is_before(&second) && !second.is_before(&first) && !first.is_before(&first));
+    assert_eq!(first.id % 4096, 9);
+    let text = format!("a=b,{first},{second}");
+    assert_eq!(Request::find(&text), Some(first));
+    assert_eq!(Request::find(&format!("x\0{second}")), None);
+    assert_eq!(Request::find("fgio:12"), None);
+    assert_eq!(Request::default().to_string(), "");
+    second.seen();
+    let error = fgio::set_origin(4096).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    let wrapped = Request {
+        id: 1,
+        ..Request::default()
+    };
+    let last = Request {
+        id: u64::MAX,
+        ..Request::default()
+    };
+    assert!(last.is_before(&wrapped));
+}
+
+#[test]
+fn a_section_serves_a_request() {
+    let _section = fgio::serve(&Request::new());
+    assert_eq!(now(), (Class::Foreground, 1));
 }

@@ -230,7 +230,9 @@ pub struct FgioWord {
     pub class: u32,
     pub reserved: u32,
     pub request: u64,
-    pub reserved_more: [u64; 6],
+    pub deadline_ms: u32,
+    pub parts: u32,
+    pub reserved_more: [u64; 5],
 }
 
 /// `struct fgio_word_slot`

@@ -116,7 +116,7 @@ fn expected() -> BTreeMap<String, u64> {
             end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reserved, comm, step,
         }
         "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
-        "fgio_word" => FgioWord { class, reserved, request, reserved_more }
+        "fgio_word" => FgioWord { class, reserved, request, deadline_ms, parts, reserved_more }
         "fgio_word_slot" => FgioWordSlot { index, flags }
         "fgio_word_at" => FgioWordAt { address }
     };
