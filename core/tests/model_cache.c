@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../number.h"
+#include "check.h"
+#include "model_cache.h"
+
+/* As the kernel's: it begins to reclaim below the one, up to the other. */
+#define WATERMARK_LOW (MODEL_CACHE_MEMORY / 128)
+#define WATERMARK_HIGH (MODEL_CACHE_MEMORY / 64)
+/* Free memory that the policy is to keep. */
+#define SPARE (2 * WATERMARK_HIGH)
+/* Pages that a group can use in a tick, however many are in memory. */
+#define HITS_MOST 400
+#define FILE_PAGES 32
+#define APPEND_PAGES 4
+
+void model_cache_init(struct model_cache *cache, bool controlled, u64 seed)
+{
+	*cache = (struct model_cache){
+		.controlled = controlled,
+		.drive = 16,
+		.random = seed,
+	};
+}
+
+void model_cache_add(struct model_cache *cache, enum model_cache_load load,
+		     u64 weight, u64 size)
+{
+	struct model_cache_group *group = &cache->group[cache->count++];
+
+	CHECK(size <= MODEL_CACHE_FILES);
+	*group = (struct model_cache_group){
+		.load = load,
+		.weight = weight,
+		.size = size,
+		.page = calloc(MODEL_CACHE_FILES + 1, sizeof(*group->page)),
+	};
+	CHECK(group->page);
+	group->page[MODEL_CACHE_FILES].newer = MODEL_CACHE_FILES;
+	group->page[MODEL_CACHE_FILES].older = MODEL_CACHE_FILES;
+}
+
+void model_cache_end(struct model_cache *cache)
+{
+	for (u64 i = 0; i < cache->count; i++)
+		free(cache->group[i].page);
+}
+
+static void unlink_page(struct model_cache_group *group, u32 at)
+{
+	struct model_cache_page *page = &group->page[at];
+
+	group->page[page->newer].older = page->older;
+	group->page[page->older].newer = page->newer;
+}
+
+static void link_newest(struct model_cache_group *group, u32 at)
+{
+	struct model_cache_page *head = &group->page[MODEL_CACHE_FILES];
+
+	group->page[at].older = head->older;
+	group->page[at].newer = MODEL_CACHE_FILES;
+	group->page[head->older].newer = at;
+	head->older = at;
+}
+
+/* The oldest is what the head calls newer: the circle closes there. */
+static bool evict_one(struct model_cache_group *group)
+{
+	u32 at = group->page[MODEL_CACHE_FILES].newer;
+
+	if (at == MODEL_CACHE_FILES)
+		return false;
+	unlink_page(group, at);
+	group->page[at].present = false;
+	group->page[at].evicted = true;
+	group->held--;
+	return true;
+}
+
+static u64 held(const struct model_cache *cache)
+{
+	u64 sum = 0;
+
+	for (u64 i = 0; i < cache->count; i++)
+		sum += cache->group[i].held;
+	return sum;
+}
+
+static u64 open_pages(const struct model_cache_group *group, bool all)
+{
+	return all ? group->held : beyond(group->held, group->low);
+}
+
+/* As kswapd: from each by what it holds beyond memory.low. */
+static void reclaim_from_all(struct model_cache *cache)
+{
+	while (MODEL_CACHE_MEMORY - held(cache) < WATERMARK_HIGH) {
+		u64 sum = 0, chosen;
+		bool all;
+
+		for (u64 i = 0; i < cache->count; i++)
+			sum += open_pages(&cache->group[i], false);
+		all = !sum;
+		if (all)
+			sum = held(cache);
+		chosen = next_random(&cache->random) % sum;
+		for (u64 i = 0; i < cache->count; i++) {
+			u64 mine = open_pages(&cache->group[i], all);
+
+			if (chosen < mine) {
+				evict_one(&cache->group[i]);
+				break;
+			}
+			chosen -= mine;
+		}
+	}
+}
+
+static void use(struct model_cache *cache, struct model_cache_group *group,
+		u32 at, bool writes)
+{
+	struct model_cache_page *page = &group->page[at];
+
+	group->reads++;
+	if (writes || !page->present)
+		group->budget--;
+	if (page->present) {
+		unlink_page(group, at);
+	} else {
+		if (page->evicted && !writes)
+			group->refaults++;
+		page->evicted = false;
+		page->present = true;
+		group->held++;
+	}
+	link_newest(group, at);
+	if (MODEL_CACHE_MEMORY - held(cache) < WATERMARK_LOW)
+		reclaim_from_all(cache);
+}
+
+static void use_file(struct model_cache *cache, struct model_cache_group *group)
+{
+	u32 file = (u32)(next_random(&cache->random) %
+			 (group->size / FILE_PAGES)) * FILE_PAGES;
+	u64 kind = next_random(&cache->random) % 3;
+	u32 first = kind == 2 ? (u32)(next_random(&cache->random) %
+				      (FILE_PAGES - APPEND_PAGES)) : 0;
+	u32 count = kind == 2 ? APPEND_PAGES : FILE_PAGES;
+
+	for (u32 i = 0; i < count; i++)
+		use(cache, group, file + first + i, kind > 0);
+}
+
+static void work(struct model_cache *cache, struct model_cache_group *group)
+{
+	u64 most = group->reads + HITS_MOST;
+
+	while (group->budget >= 1 && group->reads < most) {
+		switch (group->load) {
+		case MODEL_CACHE_IDLE:
+			return;
+		case MODEL_CACHE_REREAD:
+			use(cache, group,
+			    (u32)(next_random(&cache->random) % group->size),
+			    false);
+			break;
+		case MODEL_CACHE_FILESERVER:
+			use_file(cache, group);
+			break;
+		case MODEL_CACHE_STREAM:
+			use(cache, group,
+			    (u32)(group->position++ % group->size), false);
+			break;
+		}
+	}
+}
+
+static void decide(struct model_cache *cache)
+{
+	u64 all = held(cache);
+	u64 spare = MODEL_CACHE_MEMORY - all;
+	struct fgio_cache_level level = {
+		.capacity = all + beyond(spare, SPARE),
+		.deficit = beyond(SPARE, spare),
+		.interval_ms = MODEL_CACHE_INTERVAL,
+	};
+	u64 reclaimed = 0;
+
+	for (u64 i = 0; i < cache->count; i++) {
+		struct fgio_cache_group *facts = &cache->decided[i];
+
+		facts->weight = cache->group[i].weight;
+		facts->file = cache->group[i].held;
+		facts->refaults = cache->group[i].refaults;
+		facts->max = ~0ULL;
+		cache->group[i].refaults = 0;
+	}
+	fgio_cache_decide(&level, cache->decided, cache->count);
+	for (u64 i = 0; i < cache->count; i++) {
+		cache->group[i].low = cache->decided[i].protect;
+		for (u64 n = cache->decided[i].reclaim; n; n--)
+			reclaimed += evict_one(&cache->group[i]);
+	}
+	cache->most_reclaimed = larger(cache->most_reclaimed, reclaimed);
+}
+
+void model_cache_run(struct model_cache *cache, u64 ticks)
+{
+	for (u64 end = cache->ticks + ticks; cache->ticks < end;
+	     cache->ticks++) {
+		double weights = 0;
+
+		for (u64 i = 0; i < cache->count; i++)
+			if (cache->group[i].load != MODEL_CACHE_IDLE)
+				weights += cache->drive_by_weight ?
+						   (double)cache->group[i].weight :
+						   1;
+		for (u64 i = 0; i < cache->count; i++) {
+			struct model_cache_group *group = &cache->group[i];
+			double mine = cache->drive_by_weight ?
+					      (double)group->weight : 1;
+
+			group->budget += cache->drive * mine / weights;
+			/* Time of the drive cannot be saved up. */
+			group->budget = fmin(group->budget, cache->drive);
+			work(cache, group);
+		}
+		if (cache->controlled && cache->ticks % MODEL_CACHE_INTERVAL == 0)
+			decide(cache);
+	}
+}
+
+double model_cache_pv(const double *got, const u64 *weights, u64 count)
+{
+	double sum = 0;
+	u64 least = 0;
+
+	for (u64 i = 1; i < count; i++)
+		if (weights[i] < weights[least])
+			least = i;
+	for (u64 i = 0; i < count; i++)
+		sum += fabs(got[i] / got[least] -
+			    (double)weights[i] / (double)weights[least]);
+	return sum / (double)count;
+}
+
+void model_cache_max_min(const u64 *needs, const u64 *weights, u64 count,
+			 u64 capacity, double *granted)
+{
+	double low = 0, high = 0;
+
+	/* Pages for each unit of weight: where all have what they need. */
+	for (u64 i = 0; i < count; i++)
+		high = fmax(high, (double)needs[i] / (double)weights[i]);
+	for (int step = 0; step < 200; step++) {
+		double level = (low + high) / 2, sum = 0;
+
+		for (u64 i = 0; i < count; i++)
+			sum += fmin((double)needs[i],
+				    level * (double)weights[i]);
+		if (sum > (double)capacity)
+			high = level;
+		else
+			low = level;
+	}
+	for (u64 i = 0; i < count; i++)
+		granted[i] = fmin((double)needs[i], high * (double)weights[i]);
+}
