@@ -27,6 +27,7 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/declared_wait.h"
+#include "layers/file_lock.h"
 #include "layers/futex.h"
 #include "layers/io.h"
 #include "layers/journal.h"
@@ -53,6 +54,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
 	&fgio_uring_layer,
+	&fgio_file_lock_layer,
 };
 
 static int init_layers(void)

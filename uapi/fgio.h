@@ -153,7 +153,9 @@ struct fgio_rearm {
 	X(ADMISSION, 22, "admission", "slot of the queue")		\
 	X(DIRTY, 23, "dirty", "dirty limit")				\
 	X(IO, 24, "io", "device I/O")					\
-	X(URING, 25, "uring", "request of io_uring")
+	X(URING, 25, "uring", "request of io_uring")			\
+	X(FILE_LOCK, 26, "file-lock", "lock of a file")			\
+	X(LEASE, 27, "lease", "lease of a file")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

@@ -64,6 +64,10 @@
 		"requests they execute",				\
 		"foreground tasks wait unhelped for requests of "	\
 		"io_uring that other threads execute")			\
+	SWITCH(file_locks,						\
+		"find the holders of locks and leases of files that "	\
+		"foreground tasks wait for",				\
+		"foreground tasks wait unhelped for locks of files")	\
 	SWITCH(transitive,						\
 		"follow chains of waits beyond the first step",		\
 		"only the first task of a chain of waits is boosted")	\

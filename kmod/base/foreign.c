@@ -8,6 +8,7 @@
  * of threads leads back to it. At worst, a missed event boosts a wrong task
  * until the next walk.
  */
+#include <linux/fdtable.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
@@ -34,6 +35,30 @@ u64 fgio_peek_word(const void *address)
 
 	return get_kernel_nofault(word, (const unsigned long *)address) ?
 		       0 : word;
+}
+
+u64 fgio_file_at(const struct task_struct *task, u32 fd)
+{
+	const struct files_struct *files;
+	const struct fdtable *table;
+	const u64 *entries;
+	unsigned int count;
+
+	files = (const void *)fgio_peek_word(&task->files);
+	if (!files)
+		return 0;
+	table = (const void *)fgio_peek_word(&files->fdt);
+	if (!table || get_kernel_nofault(count, &table->max_fds) || fd >= count)
+		return 0;
+	entries = (const void *)fgio_peek_word(&table->fd);
+	return entries ? fgio_peek_word(entries + fd) : 0;
+}
+
+bool fgio_sleeps_uninterruptibly(const struct task_struct *task)
+{
+	unsigned int state = READ_ONCE(task->__state);
+
+	return state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
 }
 
 u32 fgio_sleep_seq(const struct task_struct *task)

@@ -20,6 +20,19 @@ struct task_struct *fgio_task_at(u64 address);
 u64 fgio_peek_word(const void *address);
 
 /*
+ * The address of the file that a task has open as @fd, or 0. The task is
+ * current, or lives under RCU: its files are read without faults. Context: any;
+ * takes no lock.
+ */
+u64 fgio_file_at(const struct task_struct *task, u32 fd);
+
+/*
+ * Whether a task sleeps for I/O or a lock of the kernel; idle threads of the
+ * kernel do not. Context: any; the task exists.
+ */
+bool fgio_sleeps_uninterruptibly(const struct task_struct *task);
+
+/*
  * Numbers an interruptible sleep among those of its task: the count of the
  * task's context switches, with FGIO_SEQ_OUTSIDE. Return: 0 when the task does
  * not sleep interruptibly, or is gone. Context: any but NMI; the task need not

@@ -108,6 +108,18 @@
  */
 #define FGIO_URING_WORKERS FGIO_SCALE_SHARE(8)
 
+/*
+ * layers/file_lock.c: locks of one file that a walk looks at. Beyond: they are
+ * looked at when others have been released.
+ */
+#define FGIO_FILE_LOCKS FGIO_SCALE_SHARE(8)
+
+/*
+ * layers/file_lock.c: threads that may hold a lock whose taker has ended or is
+ * idle. 8 bytes each. Full: the rest is left out.
+ */
+#define FGIO_FILE_LOCK_SHARERS 8
+
 /* --- blame --------------------------------------------------------------- */
 
 /*

@@ -21,6 +21,12 @@
 #include <uapi/linux/audit.h>
 #include <uapi/linux/futex.h>
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#include <linux/filelock.h>
+#else
+#include <linux/fs.h>
+#endif
+
 #ifdef CONFIG_IA32_EMULATION
 #include <asm/unistd_32_ia32.h>
 #endif
@@ -194,6 +200,24 @@ static inline bool fgio_is_compat_futex(int number)
 	return false;
 #endif
 }
+
+/*
+ * What locks of files and leases have in common: since 6.9 a struct of its own,
+ * which both begin with; before, both are one struct.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define fgio_file_lock_core file_lock_core
+#define fgio_file_lease file_lease
+#define fgio_file_lock_core_of(lock) (&(lock)->c)
+#define fgio_file_lock_of(core) container_of(core, struct file_lock, c)
+#define fgio_lock_member(name) flc_##name
+#else
+#define fgio_file_lock_core file_lock
+#define fgio_file_lease file_lock
+#define fgio_file_lock_core_of(lock) (lock)
+#define fgio_file_lock_of(core) (core)
+#define fgio_lock_member(name) fl_##name
+#endif
 
 /* The io_uring of a task, whose memory it is; NULL: none. */
 static inline const struct io_uring_task *

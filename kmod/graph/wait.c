@@ -198,7 +198,8 @@ static bool is_sleep(const struct fgio_wait *wait)
 	return wait->kind == FGIO_WAIT_FUTEX ||
 	       wait->kind == FGIO_WAIT_CONDITION ||
 	       wait->kind == FGIO_WAIT_SYSV_SEMAPHORE ||
-	       wait->kind == FGIO_WAIT_URING;
+	       wait->kind == FGIO_WAIT_URING ||
+	       wait->kind == FGIO_WAIT_FILE_LOCK;
 }
 
 static noinline void end_sleep(const struct task_struct *task)

@@ -84,9 +84,9 @@ bool fgio_wait_is_on(u64 task, u32 seq);
 void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
- * The current task, a foreground task, begins to sleep in futex(2), semop(2) or
- * io_uring_enter(2); the sleep ends when the scheduler runs it again. Context: the scheduler's,
- * with the run queue locked.
+ * The current task, a foreground task, begins to sleep in one of the system
+ * calls of layers/sleep.c; the sleep ends when the scheduler runs it again.
+ * Context: the scheduler's, with the run queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
 void fgio_sleep_leave(const struct task_struct *task);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sleeps in futex(2), semop(2) and io_uring_enter(2): the sleeping tasks and
- * their objects.
+ * Sleeps in futex(2), semop(2), io_uring_enter(2), flock(2) and fcntl(2): the
+ * sleeping tasks and their objects.
  *
  * Whole pools of threads idle there, and programs switch between threads there
  * all the time. So nothing is recorded for tasks that are not foreground, and
@@ -30,6 +30,7 @@
 #include "base/hook.h"
 #include "compat/compat.h"
 #include "graph/wait.h"
+#include "layers/file_lock.h"
 #include "layers/futex.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
@@ -169,6 +170,44 @@ static bool read_ring(const struct call *call, struct sleep *sleep)
 	return sleep->object;
 }
 
+static bool sleep_on_lock(const struct call *call,
+			  enum fgio_file_lock_request request, u64 address,
+			  struct sleep *sleep)
+{
+	sleep->kind = FGIO_WAIT_FILE_LOCK;
+	sleep->object = fgio_file_at(call->task, call->arguments[0]);
+	sleep->detail = (address & FGIO_FILE_LOCK_ADDRESS) |
+			FIELD_PREP(FGIO_FILE_LOCK_REQUEST, request);
+	return sleep->object && fgio_mechanism_on(FGIO_MECHANISM_FILE_LOCKS);
+}
+
+/* flock(fd, operation) */
+static bool read_flock(const struct call *call, struct sleep *sleep)
+{
+	u32 operation = call->arguments[1];
+
+	if (operation & LOCK_NB || operation & LOCK_UN)
+		return false;
+	return sleep_on_lock(call, operation & LOCK_EX ?
+					   FGIO_FLOCK_EXCLUSIVE :
+					   FGIO_FLOCK_SHARED, 0, sleep);
+}
+
+/* fcntl(fd, command, ...) */
+static bool read_fcntl(const struct call *call, struct sleep *sleep)
+{
+	switch ((u32)call->arguments[1]) {
+	case F_SETLKW:
+		return sleep_on_lock(call, FGIO_POSIX_LOCK, call->arguments[2],
+				     sleep);
+	case F_OFD_SETLKW:
+		return sleep_on_lock(call, FGIO_OFD_LOCK, call->arguments[2],
+				     sleep);
+	default:
+		return false;
+	}
+}
+
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
 /* Return: the reader of this system call; NULL when it has none. */
@@ -187,6 +226,10 @@ static read_fn reader_of(int number, bool is_compat)
 #endif
 	case __NR_io_uring_enter:
 		return read_ring;
+	case __NR_flock:
+		return read_flock;
+	case __NR_fcntl:
+		return read_fcntl;
 	case __NR_semop:
 	case __NR_semtimedop:
 		return read_semop;

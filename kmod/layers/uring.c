@@ -19,7 +19,6 @@
  *	rings that are polled (IORING_SETUP_IOPOLL): their tasks do not sleep,
  *		and direct I/O has its submitter's class.
  */
-#include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/io_uring_types.h>
@@ -46,23 +45,6 @@
 
 /* --- the ring of a call -------------------------------------------------- */
 
-static u64 file_at(const struct task_struct *task, u32 fd)
-{
-	const struct files_struct *files;
-	const struct fdtable *table;
-	const u64 *entries;
-	unsigned int count;
-
-	files = (const void *)fgio_peek_word(&task->files);
-	if (!files)
-		return 0;
-	table = (const void *)fgio_peek_word(&files->fdt);
-	if (!table || get_kernel_nofault(count, &table->max_fds) || fd >= count)
-		return 0;
-	entries = (const void *)fgio_peek_word(&table->fd);
-	return entries ? fgio_peek_word(entries + fd) : 0;
-}
-
 static u64 registered_file_at(const struct task_struct *task, u32 index)
 {
 	const struct io_uring_task *own = fgio_uring_of_task(task);
@@ -81,7 +63,7 @@ u64 fgio_uring_of_call(const struct task_struct *task, u32 fd, u32 flags)
 	if (flags & IORING_ENTER_REGISTERED_RING)
 		file = (const void *)registered_file_at(task, fd);
 	else
-		file = (const void *)file_at(task, fd);
+		file = (const void *)fgio_file_at(task, fd);
 	return file ? fgio_peek_word(&file->private_data) : 0;
 }
 

@@ -33,7 +33,7 @@ SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
-ALL += ("pagecache", "commits", "uring", "boost")
+ALL += ("pagecache", "commits", "uring", "file_locks", "boost")
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
@@ -186,6 +186,7 @@ class Scenarios(Experiment):
     limit_s = 1800
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
+    variants += ("file-locks",)
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -150,6 +150,8 @@ no_wait_is_left() { [[ $(abuse state foreground_waiting) -eq 0 ]]; }
 
 some_walks() { [[ $(abuse state walks) -gt 50 ]]; }
 
+some_walks_more() { [[ $(abuse state walks) -gt 100 ]]; }
+
 # The walk looks at workers and requests of io_uring that are gone at any moment.
 check_unload_while_rings_come_and_go() {
   local rings round
@@ -171,6 +173,39 @@ check_unload_while_rings_come_and_go() {
   done
   kill $rings || fail "the rings ended early"
   wait $rings || true
+  wait_for "the last process to end" umount "$WORK/mount"
+  wait_for "threads to end" no_wait_is_left
+  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
+  unload_fgio
+  remove_null abuse
+}
+
+# The same of locks of files, while the switch goes off and on.
+check_unload_while_file_locks_come_and_go() {
+  local locks round
+  make_null abuse size=128
+  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+  dd if=/dev/zero of="$WORK/mount/file" bs=1M count=2 status=none conv=fsync
+  load_fgio
+  file_locks "$WORK/mount/file" &
+  locks=$!
+  for round in 1 2 3 4; do
+    use fgio
+    wait_for "walks" some_walks
+    parameter file_locks N
+    sleep 0.2
+    parameter file_locks Y
+    wait_for "further walks" some_walks_more
+    expect "boosts" "$(abuse state boosts)" -gt 0
+    use none
+    # An open file of a thread that tags itself may hold the module.
+    wait_for "the module to go" rmmod fgio
+    load_fgio
+  done
+  kill $locks || fail "the processes ended early"
+  wait $locks || true
   wait_for "the last process to end" umount "$WORK/mount"
   wait_for "threads to end" no_wait_is_left
   expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0

@@ -72,6 +72,7 @@ extern const struct scenario file_scenarios[];
 extern const struct scenario journal_scenarios[];
 extern const struct scenario cache_scenarios[];
 extern const struct scenario xfs_scenarios[];
+extern const struct scenario file_lock_scenarios[];
 
 /* Ends the program with a message when the condition is false. */
 #define NEED(condition) need(condition, #condition, __FILE__, __LINE__)

@@ -70,7 +70,15 @@ impl<'a> Reader<'a> {
 /// Caveats for readers of waits: waits not seen, waits not acted upon.
 pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     /// The switches without which some waits are not seen.
-    const SEEING: [&str; 6] = ["locks", "journal", "io", "user", "uring", "pagecache"];
+    const SEEING: [&str; 7] = [
+        "locks",
+        "journal",
+        "io",
+        "user",
+        "uring",
+        "file_locks",
+        "pagecache",
+    ];
     let is_off = |name: &str| setting::is_on(root, name) == Some(false);
     let mut notes = Vec::new();
     if is_off("boost") {

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks of files (fs/locks.c): the tasks that hold the locks which a request
+ * conflicts with.
+ *
+ *	flock(2)	owned by the open file
+ *	F_OFD_SETLKW	the same, for a range
+ *	F_SETLKW	owned by the process (its table of files), for a range
+ *	leases		owned by the open file; open(2) and its kin wait until
+ *			the holder has given them up
+ *
+ * An owner is no task. In the way is the task that took the lock last for this
+ * owner, which the tracepoints note. If it has ended or is idle (flock(1) locks
+ * a file for the shell that started it), other threads of the owner may be:
+ * those that sleep for I/O or locks in processes that have the file open, or,
+ * for a lock of a process, in that process.
+ *
+ * sleep.c finds the sleepers in flock(2) and fcntl(2). The tracepoints come
+ * after the locks of fs/locks.c were released:
+ *
+ *	flock_lock_inode, posix_lock_inode	a request was granted, or a lock
+ *						released
+ *	generic_add_lease			a lease is given
+ *	break_lease_block, _unblock		around a sleep for a lease
+ *
+ * Each walk reads the locks of the file anew, without the kernel's lock around
+ * them: without faults, and as if each lock might be gone. What was read counts
+ * if the wait goes on.
+ *
+ * Left out:
+ *	32-bit programs' calls.
+ *	locks of other machines (NFS), of FUSE and of cluster file systems.
+ *	delegations, and layouts of pNFS.
+ */
+#include <linux/bitfield.h>
+#include <linux/bitmap.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+#include "base/foreign.h"
+#include "base/hook.h"
+#include "base/identity.h"
+#include "base/scale.h"
+#include "base/waker.h"
+#include "compat/compat.h"
+#include "graph/found.h"
+#include "graph/sleeper.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/file_lock.h"
+#include "who/presence.h"
+
+/* The locks of one owner on one file. */
+static u64 object_of(const struct inode *inode, const void *owner)
+{
+	return hash_64((u64)inode, 64) ^ (u64)owner;
+}
+
+/* --- takers ------------------------------------------------------------ */
+
+static void on_lock(void *data, struct inode *inode, struct file_lock *lock,
+		    int error)
+{
+	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lock);
+
+	if (error || !fgio_waits_matter())
+		return;
+	if (core->fgio_lock_member(type) == F_UNLCK)
+		fgio_boost_give_back(FGIO_WAIT_FILE_LOCK);
+	else
+		fgio_waker_note(object_of(inode,
+					  core->fgio_lock_member(owner)), true);
+}
+
+static void on_add_lease(void *data, struct inode *inode,
+			 struct fgio_file_lease *lease)
+{
+	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lease);
+
+	if (fgio_waits_matter())
+		fgio_waker_note(object_of(inode,
+					  core->fgio_lock_member(owner)), true);
+}
+
+/* Context: the file's flc_lock is held. */
+static void on_lease_begin(void *data, struct inode *inode,
+			   struct fgio_file_lease *request)
+{
+	if (fgio_waits_matter() && !fgio_wait_has((u64)inode))
+		fgio_wait_enter(FGIO_WAIT_LEASE, (u64)inode, 0);
+}
+
+/* Context: as above. Stays attached while waits for leases may be recorded. */
+static void on_lease_end(void *data, struct inode *inode,
+			 struct fgio_file_lease *request)
+{
+	if (fgio_wait_kind((u64)inode) == FGIO_WAIT_LEASE)
+		fgio_wait_leave_object((u64)inode);
+}
+
+static struct fgio_hook hooks[] = {
+	{
+		.name = "flock_lock_inode",
+		.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+		.tracepoint = on_lock,
+	},
+	{
+		.name = "posix_lock_inode",
+		.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+		.tracepoint = on_lock,
+	},
+	{
+		.name = "generic_add_lease",
+		.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+		.tracepoint = on_add_lease,
+	},
+	{
+		.name = "break_lease_block",
+		.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+		.tracepoint = on_lease_begin,
+		.ended_by = "break_lease_unblock",
+	},
+	{
+		.name = "break_lease_unblock",
+		.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+		.tracepoint = on_lease_end,
+	},
+	{}
+};
+
+/* --- requests ---------------------------------------------------------- */
+
+/**
+ * struct lock_request - a lock that a task waits for
+ * @inode: of the file; only its address may be used
+ * @owner: of the lock that it is to be; NULL: of none, for a lease
+ * @list: offset of the list of such locks in struct file_lock_context
+ * @has_range: whether the lock is for a range
+ * @shared: whether others may have such a lock at the same time
+ * @first: of the range, in bytes
+ * @last: the same
+ */
+struct lock_request {
+	const struct inode *inode;
+	const void *owner;
+	size_t list;
+	bool has_range;
+	bool shared;
+	loff_t first;
+	loff_t last;
+};
+
+/* A range that is not counted from the file's begin is taken to be all. */
+static void set_range(struct lock_request *request, const struct flock *range)
+{
+	request->first = 0;
+	request->last = OFFSET_MAX;
+	if (range->l_whence != SEEK_SET || range->l_start < 0)
+		return;
+	if (range->l_len < 0) {
+		request->first = max_t(loff_t, 0, range->l_start +
+						  range->l_len);
+		request->last = range->l_start - 1;
+		return;
+	}
+	request->first = range->l_start;
+	if (range->l_len && range->l_len <= OFFSET_MAX - range->l_start)
+		request->last = range->l_start + range->l_len - 1;
+}
+
+/* Context: fgio_sleeper_look()'s. */
+static void look_at_range(struct task_struct *waiter,
+			  const struct fgio_wait *wait, void *data)
+{
+	struct lock_request *request = data;
+	const void __user *address;
+	struct flock range;
+
+	address = (const void __user *)FIELD_GET(FGIO_FILE_LOCK_ADDRESS,
+						 wait->detail);
+	if (copy_from_user_nofault(&range, address, sizeof(range)))
+		range = (struct flock){ .l_type = F_WRLCK,
+					.l_whence = SEEK_END };
+	request->shared = range.l_type == F_RDLCK;
+	set_range(request, &range);
+	if (FIELD_GET(FGIO_FILE_LOCK_REQUEST, wait->detail) == FGIO_POSIX_LOCK)
+		request->owner = READ_ONCE(waiter->files);
+}
+
+/* Return: whether the task still waits. */
+static bool read_request(const struct fgio_walk_step *step,
+			 struct lock_request *request)
+{
+	const struct file *file = (const struct file *)step->wait->object;
+
+	request->owner = file;
+	request->inode = (const void *)fgio_peek_word(&file->f_inode);
+	switch (FIELD_GET(FGIO_FILE_LOCK_REQUEST, step->wait->detail)) {
+	case FGIO_FLOCK_SHARED:
+		request->shared = true;
+		fallthrough;
+	case FGIO_FLOCK_EXCLUSIVE:
+		request->list = offsetof(struct file_lock_context, flc_flock);
+		return true;
+	default:
+		request->list = offsetof(struct file_lock_context, flc_posix);
+		request->has_range = true;
+		return fgio_sleeper_look(step, look_at_range, request);
+	}
+}
+
+/* --- holders ----------------------------------------------------------- */
+
+/* Looking at processes takes at most one part in 10 of the time. */
+#define LOOK_SHARE 10
+/* The files of a process that are looked at, and the threads. */
+#define FILES_MAX 256
+#define THREADS_MAX 256
+
+/*
+ * Threads that may hold a lock beside its taker, found by one scan. For the
+ * walk's thread alone.
+ */
+static struct {
+	u64 object;
+	u64 next_ns;
+	unsigned int count;
+	u64 identities[FGIO_FILE_LOCK_SHARERS];
+} sharers;
+
+/* Context: RCU. */
+static void add_threads(struct task_struct *process)
+{
+	struct task_struct *thread;
+	unsigned int looked_at = 0;
+
+	for_each_thread(process, thread) {
+		if (sharers.count == FGIO_FILE_LOCK_SHARERS ||
+		    looked_at++ == THREADS_MAX)
+			return;
+		if (fgio_sleeps_uninterruptibly(thread) ||
+		    fgio_task_is_boosted((u64)thread))
+			sharers.identities[sharers.count++] =
+				fgio_identity_of(thread);
+	}
+}
+
+/* Context: RCU. */
+static bool has_open(const struct task_struct *process, const void *file)
+{
+	unsigned long open[BITS_TO_LONGS(FILES_MAX)];
+	const struct files_struct *files;
+	const struct fdtable *table;
+	unsigned int count, fd;
+
+	files = (const void *)fgio_peek_word(&process->files);
+	if (!files)
+		return false;
+	table = (const void *)fgio_peek_word(&files->fdt);
+	if (!table || get_kernel_nofault(count, &table->max_fds))
+		return false;
+	/* The kernel makes room for whole words of files. */
+	count = round_down(min_t(unsigned int, count, FILES_MAX),
+			   BITS_PER_LONG);
+	if (copy_from_kernel_nofault(open,
+				     (const void *)
+				     fgio_peek_word(&table->open_fds),
+				     count / BITS_PER_BYTE))
+		return false;
+	for_each_set_bit(fd, open, count)
+		if (fgio_file_at(process, fd) == (u64)file)
+			return true;
+	return false;
+}
+
+/* A table of files has no entry for itself: its process has the lock. */
+static void look_for_sharers(const struct fgio_file_lock_core *lock)
+{
+	const void *owner = lock->fgio_lock_member(owner);
+	struct task_struct *process;
+
+	sharers.count = 0;
+	rcu_read_lock();
+	if (owner != lock->fgio_lock_member(file)) {
+		process = fgio_thread_of(lock->fgio_lock_member(pid));
+		if (process)
+			add_threads(process);
+	} else {
+		for_each_process(process)
+			if (!(process->flags & PF_KTHREAD) &&
+			    has_open(process, owner))
+				add_threads(process);
+	}
+	rcu_read_unlock();
+}
+
+static void find_sharers(const struct fgio_walk_step *step, u64 object,
+			 const struct fgio_file_lock_core *lock)
+{
+	u64 began_ns = ktime_get_ns();
+	unsigned int i;
+	u64 task;
+
+	if (began_ns >= sharers.next_ns) {
+		sharers.object = object;
+		look_for_sharers(lock);
+		sharers.next_ns = ktime_get_ns();
+		sharers.next_ns += LOOK_SHARE * (sharers.next_ns - began_ns);
+	}
+	if (sharers.object != object)
+		return;
+	for (i = 0; i < sharers.count; i++) {
+		task = fgio_name_identity(sharers.identities[i]);
+		if (sharers.count == 1)
+			fgio_walk_found(step->walk, task);
+		else
+			fgio_walk_guessed(step->walk, task);
+	}
+}
+
+static bool is_idle(u64 identity)
+{
+	const struct task_struct *task;
+	bool idle;
+
+	rcu_read_lock();
+	task = fgio_task_of(identity);
+	idle = !task || READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
+	rcu_read_unlock();
+	return idle;
+}
+
+static void find_holders(const struct fgio_walk_step *step,
+			 const struct lock_request *request,
+			 const struct fgio_file_lock_core *lock)
+{
+	u64 object = object_of(request->inode, lock->fgio_lock_member(owner));
+	u64 taker = fgio_waker_last(object);
+
+	fgio_walk_found(step->walk, fgio_name_identity(taker));
+	if (is_idle(taker))
+		find_sharers(step, object, lock);
+}
+
+/* Return: false, too, when the lock is gone. */
+static bool overlaps(const struct lock_request *request,
+		     const struct file_lock *lock)
+{
+	loff_t first, last;
+
+	return !get_kernel_nofault(first, &lock->fl_start) &&
+	       !get_kernel_nofault(last, &lock->fl_end) &&
+	       first <= request->last && last >= request->first;
+}
+
+/* As flock_locks_conflict() and its kin. @copy is of the lock at @place. */
+static bool conflicts(const struct lock_request *request,
+		      const struct fgio_file_lock_core *copy,
+		      const struct fgio_file_lock_core *place)
+{
+	if (copy->fgio_lock_member(owner) == request->owner ||
+	    (request->shared && copy->fgio_lock_member(type) == F_RDLCK))
+		return false;
+	return !request->has_range ||
+	       overlaps(request, fgio_file_lock_of(place));
+}
+
+/* Whether a copy is of a lock of that file: its memory may be another's. */
+static bool is_of(const struct fgio_file_lock_core *copy,
+		  const struct inode *inode)
+{
+	const struct file *file = copy->fgio_lock_member(file);
+
+	return file && fgio_peek_word(&file->f_inode) == (u64)inode;
+}
+
+static void find_locks(const struct fgio_walk_step *step,
+		       const struct lock_request *request)
+{
+	const struct fgio_file_lock_core *place;
+	const struct list_head *head, *entry;
+	struct fgio_file_lock_core copy;
+	unsigned int i;
+	u64 context;
+
+	context = request->inode ? fgio_peek_word(&request->inode->i_flctx) : 0;
+	if (!context)
+		return;
+	head = (const struct list_head *)(context + request->list);
+	entry = (const struct list_head *)fgio_peek_word(&head->next);
+	for (i = 0; entry && entry != head && i < FGIO_FILE_LOCKS; i++) {
+		place = list_entry(entry, struct fgio_file_lock_core,
+				   fgio_lock_member(list));
+		if (copy_from_kernel_nofault(&copy, place, sizeof(copy)) ||
+		    !is_of(&copy, request->inode) ||
+		    !fgio_wait_is_on(step->task, step->wait->seq))
+			return;
+		if (conflicts(request, &copy, place))
+			find_holders(step, request, &copy);
+		entry = copy.fgio_lock_member(list).next;
+	}
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	struct lock_request request = {
+		.inode = (const struct inode *)step->wait->object,
+		.list = offsetof(struct file_lock_context, flc_lease),
+	};
+
+	if (step->wait->kind == FGIO_WAIT_LEASE ||
+	    read_request(step, &request))
+		find_locks(step, &request);
+}
+
+const struct fgio_layer fgio_file_lock_layer = {
+	.name = "file_lock",
+	.mechanism = FGIO_MECHANISM_FILE_LOCKS,
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_FILE_LOCK, FGIO_WAIT_LEASE),
+	.hooks = hooks,
+	.blockers = blockers,
+};
