@@ -14,14 +14,12 @@
  * waits for them before it unregisters the policy.
  *
  * Weights are those of io.weight, which blk-iocost keeps for each cgroup, used
- * or not. The same worker looks at them, and flattens the hierarchy: a cgroup
- * has its part of its parent's, among those of its siblings that did I/O since
- * the last look.
+ * or not. The same worker looks at them, and hands them to core/shares_tree.h,
+ * which flattens the hierarchy.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/atomic.h>
-#include <linux/blk-cgroup.h>
 #include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -34,7 +32,9 @@
 #include "block/groups.h"
 #include "block/queues.h"
 #include "block/share.h"
+#include "compat/blkcg.h"
 #include "compat/compat.h"
+#include "core/shares_tree.h"
 
 /* Time between looks at weights: while shares are off, and on. */
 #define LOOK_OFF_MS 1000U
@@ -46,9 +46,6 @@
 /* A group that has requests is tried again after this time. */
 #define REAP_AGAIN_MS 20U
 
-/* How blk-iocost scales weights (block/blk-iocost.c). */
-#define IOCOST_WEIGHT_ONE (1U << 16)
-
 /**
  * struct fgio_group - a cgroup on a queue
  * @pd: blk-cgroup's part
@@ -56,15 +53,9 @@
  * @reap: in reapable, once blk-cgroup let go of it
  * @rcu: frees it
  * @fq: the queue; NULL: it belongs to none. Written under groups_lock
- * @parent: the group of its parent on the queue, or NULL; it stays while this
- *	one is online
  * @offline: the cgroup is gone: @pd.blkg may be gone, too
- * @weight: io.weight
- * @part: weight in core
- * @siblings: sum of the weights of its children that ask, and its own
- * @online: it was at the last look; else @parent may be gone
- * @asks: it did I/O since the last look
- * @counted: it is in its parent's @siblings
+ * @node: its place in the hierarchy; the worker's own, as is the next one. The
+ *	parent's stays while this one is online
  * @seen: requests that it had dispatched at the last look
  * @share: core's part
  */
@@ -74,16 +65,8 @@ struct fgio_group {
 	struct list_head reap;
 	struct rcu_head rcu;
 	struct fgio_queue_data *fq;
-	struct fgio_group *parent;
 	bool offline;
-
-	/* The worker's own. */
-	u32 weight;
-	u32 part;
-	u64 siblings;
-	bool online;
-	bool asks;
-	bool counted;
+	struct fgio_share_node node;
 	u64 seen;
 
 	struct fgio_share_group share;
@@ -121,78 +104,26 @@ static struct blkg_policy_data *pd_of(struct blkcg_gq *blkg)
 
 /* --- weights -------------------------------------------------------------- */
 
-#ifdef FGIO_HAVE_IOCOST
-/*
- * blk-iocost's part of a cgroup, found once by the root's: it is the first
- * policy of the kernel's own that keeps anything for each cgroup.
- */
-static int iocost_plid = -1;
-
-static u32 iocost_weight(struct blkcg *blkcg, int plid)
-{
-	struct blkcg_policy_data *cpd = READ_ONCE(blkcg->cpd[plid]);
-	u32 weight;
-
-	if (!cpd)
-		return 0;
-	weight = READ_ONCE(container_of(cpd, struct ioc_cgrp, cpd)->dfl_weight);
-	return weight / IOCOST_WEIGHT_ONE;
-}
-
-static void find_iocost(struct blkcg *root)
-{
-	int plid;
-
-	for (plid = 0; plid < ARRAY_SIZE(root->cpd); plid++) {
-		if (!root->cpd[plid])
-			continue;
-		if (iocost_weight(root, plid) == FGIO_SHARES_WEIGHT_DEFAULT)
-			iocost_plid = plid;
-		return;
-	}
-}
+/* blk-iocost's part of a cgroup; negative: the kernel has none. */
+static int iocost_plid = -ENOENT;
 
 /* Context: under RCU; the group is online. */
 static u32 weight_of(const struct fgio_group *group)
 {
 	u32 weight = iocost_plid < 0 ? 0 :
-		iocost_weight(group->pd.blkg->blkcg, iocost_plid);
+		fgio_iocost_weight(group->pd.blkg->blkcg, iocost_plid);
 
 	return weight ? clamp(weight, FGIO_SHARES_WEIGHT_LEAST,
 			      FGIO_SHARES_WEIGHT_MOST) :
 			FGIO_SHARES_WEIGHT_DEFAULT;
 }
-#else
-static void find_iocost(struct blkcg *root)
-{
-}
-
-static u32 weight_of(const struct fgio_group *group)
-{
-	return FGIO_SHARES_WEIGHT_DEFAULT;
-}
-#endif
-
-/*
- * The weight in core of a group and all below it. @more: what its parent's
- * @siblings lack. The parts of groups below the root do not depend on others:
- * one that begins to ask has its weight at once.
- */
-static u32 part_of(const struct fgio_group *group, u32 more)
-{
-	const struct fgio_group *parent = group->parent;
-
-	if (!parent || !parent->parent)
-		return fgio_shares_weight(group->weight);
-	return fgio_shares_flatten(parent->part, group->weight,
-				   parent->siblings + more);
-}
 
 /* --- the policy's operations ---------------------------------------------- */
 
-static struct blkg_policy_data *new_group(gfp_t gfp, int node)
+static struct blkg_policy_data *alloc_group(FGIO_PD_ALLOC_PARAMETERS)
 {
-	struct fgio_group *group = kzalloc_node(sizeof(*group), gfp, node);
+	struct fgio_group *group = kzalloc_node(sizeof(*group), gfp,
+						FGIO_PD_ALLOC_NODE);
 
 	if (!group)
 		return NULL;
@@ -208,20 +139,6 @@ static void free_group(struct fgio_group *group)
 		wake_up(&none_left);
 }
 
-#ifdef FGIO_HAVE_BLKCG_DISK
-static struct blkg_policy_data *alloc_group(struct gendisk *disk,
-					    struct blkcg *blkcg, gfp_t gfp)
-{
-	return new_group(gfp, disk->queue->node);
-}
-#else
-static struct blkg_policy_data *
-alloc_group(gfp_t gfp, struct request_queue *q, struct blkcg *blkcg)
-{
-	return new_group(gfp, q->node);
-}
-#endif
-
 /*
  * blk-cgroup may have allocated the group while the queue was under the
  * elevator, and use it when it no longer is: then it belongs to no queue.
@@ -233,10 +150,10 @@ static void init_group(struct blkg_policy_data *pd)
 	struct blkg_policy_data *parent = pd_of(pd->blkg->parent);
 	struct fgio_queue_data *fq;
 
-	group->parent = parent ? group_of(parent) : NULL;
-	group->weight = weight_of(group);
-	group->part = part_of(group, group->weight);
-	fgio_share_group_init(&group->share, group->part);
+	fgio_share_node_init(&group->node,
+			     parent ? &group_of(parent)->node : NULL,
+			     weight_of(group));
+	fgio_share_group_init(&group->share, group->node.own);
 	rcu_read_lock();
 	fq = fgio_queue_find(pd->blkg->q);
 	spin_lock(&groups_lock);
@@ -370,48 +287,24 @@ static bool asks(struct fgio_group *group)
 	return yes;
 }
 
-/* Return: whether the group has a weight of its own. */
-static bool look_at(struct fgio_group *group)
+static void take_facts(struct fgio_share_tree *tree, struct fgio_group *group)
 {
-	group->online = !READ_ONCE(group->offline);
-	if (!group->online)
-		return false;
-	group->weight = weight_of(group);
-	group->asks = asks(group);
-	group->counted = false;
-	/* Its own tasks are one more child. */
-	group->siblings = group->asks ? group->weight : 0;
-	return group->parent && group->weight != FGIO_SHARES_WEIGHT_DEFAULT;
+	if (READ_ONCE(group->offline))
+		fgio_share_node_leave(&group->node);
+	else
+		fgio_share_node_facts(tree, &group->node, weight_of(group),
+				      asks(group));
 }
 
-/* Each group is counted once, with all above it. */
-static void count_in_parents(struct fgio_group *group)
+/* Return: whether the weight of a group that asks changed. */
+static bool apply(struct fgio_queue_data *fq, struct fgio_group *group)
 {
-	while (group->parent && !group->counted) {
-		group->counted = true;
-		group->parent->siblings += group->weight;
-		group = group->parent;
-	}
-}
-
-/*
- * Its parent has its part already. The root's own tasks are one of its children.
- * Return: whether its weight changed.
- */
-static bool set_part(struct fgio_queue_data *fq, struct fgio_group *group)
-{
-	u32 own;
-
-	group->part = part_of(group, group->asks ? 0 : group->weight);
-	own = group->parent ? fgio_shares_flatten(group->part, group->weight,
-						  group->siblings) :
-			      group->part;
-	if (!group->asks || own == group->share.weight)
+	if (group->node.own == group->share.weight)
 		return false;
 	spin_lock(&fq->lock);
-	fgio_share_group_set_weight(&group->share, own);
+	fgio_share_group_set_weight(&group->share, group->node.own);
 	spin_unlock(&fq->lock);
-	return true;
+	return group->node.asks;
 }
 
 /* Requests withheld under the old weights may go under the new ones. */
@@ -421,26 +314,31 @@ static void run_queue(struct fgio_queue_data *fq)
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/* Return: whether some group has a weight of its own. Context: under RCU. */
+/*
+ * Parents are first in the list. A group that came since the first pass takes
+ * part from the next look on.
+ * Return: whether some group has a weight of its own. Context: under RCU.
+ */
 static bool look_at_groups(struct fgio_queue_data *fq)
 {
+	struct fgio_share_tree tree;
 	struct fgio_group *group;
-	bool differ = false;
 	bool changed = false;
 
+	fgio_share_tree_begin(&tree);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		differ |= look_at(group);
-	if (!differ)
-		return false;
+		take_facts(&tree, group);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		if (group->online && group->asks)
-			count_in_parents(group);
-	list_for_each_entry_rcu(group, &fq->groups, link)
-		if (group->online)
-			changed |= set_part(fq, group);
+		fgio_share_node_count(&group->node);
+	list_for_each_entry_rcu(group, &fq->groups, link) {
+		if (!group->node.present)
+			continue;
+		fgio_share_node_settle(&tree, &group->node);
+		changed |= apply(fq, group);
+	}
 	if (changed && fq->shared)
 		run_queue(fq);
-	return true;
+	return tree.own_weights;
 }
 
 /* Time until the next look, when one took @took_ns. */
@@ -481,29 +379,6 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
-#ifdef FGIO_HAVE_BLKCG_DISK
-static int activate(struct request_queue *q)
-{
-	return q->disk ? blkcg_activate_policy(q->disk, &policy) : -ENODEV;
-}
-
-static void deactivate(struct request_queue *q)
-{
-	if (q->disk)
-		blkcg_deactivate_policy(q->disk, &policy);
-}
-#else
-static int activate(struct request_queue *q)
-{
-	return blkcg_activate_policy(q, &policy);
-}
-
-static void deactivate(struct request_queue *q)
-{
-	blkcg_deactivate_policy(q, &policy);
-}
-#endif
-
 void fgio_groups_add_queue(struct fgio_queue_data *fq)
 {
 	int error;
@@ -512,7 +387,7 @@ void fgio_groups_add_queue(struct fgio_queue_data *fq)
 	INIT_DELAYED_WORK(&fq->look, look);
 	if (!registered || !READ_ONCE(shares))
 		return;
-	error = activate(fq->q);
+	error = fgio_blkcg_activate(fq->q, &policy);
 	if (error) {
 		pr_warn_ratelimited("no shares: the block layer's cgroups cannot be followed: error %d\n",
 				    error);
@@ -556,7 +431,7 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	spin_lock_irq(&groups_lock);
 	fq->groups_closed = true;
 	spin_unlock_irq(&groups_lock);
-	deactivate(fq->q);
+	fgio_blkcg_deactivate(fq->q, &policy);
 	reap_now();
 	spin_lock_irq(&groups_lock);
 	orphan_groups(fq);
@@ -577,7 +452,9 @@ int fgio_groups_init(void)
 		pr_warn("no shares: the block layer takes no more policies: error %d\n",
 			error);
 	else
-		find_iocost(container_of(blkcg_root_css, struct blkcg, css));
+		iocost_plid = fgio_iocost_find(container_of(blkcg_root_css,
+							    struct blkcg, css),
+					       FGIO_SHARES_WEIGHT_DEFAULT);
 	return 0;
 }
 
