@@ -20,6 +20,7 @@ BATCHES = (
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
+    Batch("share-list", ("share_list",), append="slub_debug=FPZ"),
     Batch("weights", ("weights",), cpus=1, counted_clock=True),
     # 16 processors: on a busy host, RCU stalls in such a guest as it boots.
     *((Batch("wide", ("wide",), cpus=16, append="slub_debug=FPZ"),) * ("FGIO_WIDE" in os.environ)),

@@ -35,6 +35,7 @@
 #include "compat/blkcg.h"
 #include "compat/compat.h"
 #include "core/shares_tree.h"
+#include "uapi/fgio.h"
 
 /* Time between looks at weights: while shares are off, and on. */
 #define LOOK_OFF_MS 1000U
@@ -42,6 +43,10 @@
 
 /* Of the worker's time, looks may take this part. */
 #define LOOK_SHARE 50U
+
+/* Values of the parameter shares: off, by weights (see look()), always. */
+#define SHARES_OFF 0U
+#define SHARES_ALWAYS 2U
 
 /* A group that has requests is tried again after this time. */
 #define REAP_AGAIN_MS 20U
@@ -54,8 +59,11 @@
  * @rcu: frees it
  * @fq: the queue; NULL: it belongs to none. Written under groups_lock
  * @offline: the cgroup is gone: @pd.blkg may be gone, too
- * @node: its place in the hierarchy; the worker's own, as is the next one. The
- *	parent's stays while this one is online
+ * @number: those that come later have a greater one
+ * @cgroup: the cgroup's id
+ * @parent_cgroup: its parent's; 0: it is the root
+ * @node: its place in the hierarchy, under the queue's look_lock, as is the next
+ *	one. The parent's stays while this one is online
  * @seen: requests that it had dispatched at the last look
  * @share: core's part
  */
@@ -66,6 +74,9 @@ struct fgio_group {
 	struct rcu_head rcu;
 	struct fgio_queue_data *fq;
 	bool offline;
+	u64 number;
+	u64 cgroup;
+	u64 parent_cgroup;
 	struct fgio_share_node node;
 	u64 seen;
 
@@ -84,6 +95,7 @@ static struct workqueue_struct *worker;
 /* Protects lists of groups; irqsave, as q->queue_lock, in which it nests. */
 static DEFINE_SPINLOCK(groups_lock);
 static LIST_HEAD(reapable);
+static u64 last_number;
 
 static atomic_t group_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(none_left);
@@ -139,6 +151,11 @@ static void free_group(struct fgio_group *group)
 		wake_up(&none_left);
 }
 
+static u64 cgroup_of(const struct blkcg_gq *blkg)
+{
+	return blkg ? cgroup_id(blkg->blkcg->css.cgroup) : 0;
+}
+
 /*
  * blk-cgroup may have allocated the group while the queue was under the
  * elevator, and use it when it no longer is: then it belongs to no queue.
@@ -154,11 +171,14 @@ static void init_group(struct blkg_policy_data *pd)
 			     parent ? &group_of(parent)->node : NULL,
 			     weight_of(group));
 	fgio_share_group_init(&group->share, group->node.own);
+	group->cgroup = cgroup_of(pd->blkg);
+	group->parent_cgroup = cgroup_of(pd->blkg->parent);
 	rcu_read_lock();
 	fq = fgio_queue_find(pd->blkg->q);
 	spin_lock(&groups_lock);
 	if (fq && !fq->groups_closed) {
 		WRITE_ONCE(group->fq, fq);
+		group->number = ++last_number;
 		list_add_tail_rcu(&group->link, &fq->groups);
 	}
 	spin_unlock(&groups_lock);
@@ -317,28 +337,29 @@ static void run_queue(struct fgio_queue_data *fq)
 /*
  * Parents are first in the list. A group that came since the first pass takes
  * part from the next look on.
- * Return: whether some group has a weight of its own. Context: under RCU.
+ * Return: whether some group has a weight of its own. Context: under RCU and
+ * look_lock.
  */
 static bool look_at_groups(struct fgio_queue_data *fq)
 {
-	struct fgio_share_tree tree;
+	struct fgio_share_tree *tree = &fq->group_tree;
 	struct fgio_group *group;
 	bool changed = false;
 
-	fgio_share_tree_begin(&tree);
+	fgio_share_tree_begin(tree);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		take_facts(&tree, group);
+		take_facts(tree, group);
 	list_for_each_entry_rcu(group, &fq->groups, link)
 		fgio_share_node_count(&group->node);
 	list_for_each_entry_rcu(group, &fq->groups, link) {
 		if (!group->node.present)
 			continue;
-		fgio_share_node_settle(&tree, &group->node);
+		fgio_share_node_settle(tree, &group->node);
 		changed |= apply(fq, group);
 	}
 	if (changed && fq->shared)
 		run_queue(fq);
-	return tree.own_weights;
+	return tree->own_weights;
 }
 
 /* Time until the next look, when one took @took_ns. */
@@ -350,19 +371,29 @@ static unsigned long pause_after(const struct fgio_queue_data *fq, u64 took_ns)
 						      NSEC_PER_MSEC));
 }
 
+/* A cgroup that has never used the disk does not make it shared. */
+static bool wants_shares(bool own_weights)
+{
+	unsigned int mode = READ_ONCE(shares);
+
+	return mode == SHARES_ALWAYS || (mode != SHARES_OFF && own_weights);
+}
+
 static void look(struct work_struct *work)
 {
 	struct fgio_queue_data *fq = container_of(to_delayed_work(work),
 						  struct fgio_queue_data, look);
 	u64 since_ns = ktime_get_ns();
-	bool on;
+	bool own_weights;
 
+	mutex_lock(&fq->look_lock);
 	rcu_read_lock();
-	on = look_at_groups(fq);
+	own_weights = look_at_groups(fq);
 	rcu_read_unlock();
+	mutex_unlock(&fq->look_lock);
 	queue_delayed_work(worker, &fq->look,
 			   pause_after(fq, ktime_get_ns() - since_ns));
-	fgio_share_switch(fq, on && READ_ONCE(shares) &&
+	fgio_share_switch(fq, wants_shares(own_weights) &&
 				      !fgio_lets_through(fq));
 }
 
@@ -379,13 +410,18 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
+void fgio_groups_init_queue(struct fgio_queue_data *fq)
+{
+	INIT_LIST_HEAD(&fq->groups);
+	INIT_DELAYED_WORK(&fq->look, look);
+	mutex_init(&fq->look_lock);
+}
+
 void fgio_groups_add_queue(struct fgio_queue_data *fq)
 {
 	int error;
 
-	INIT_LIST_HEAD(&fq->groups);
-	INIT_DELAYED_WORK(&fq->look, look);
-	if (!registered || !READ_ONCE(shares))
+	if (!registered || READ_ONCE(shares) == SHARES_OFF)
 		return;
 	error = fgio_blkcg_activate(fq->q, &policy);
 	if (error) {
@@ -393,7 +429,7 @@ void fgio_groups_add_queue(struct fgio_queue_data *fq)
 				    error);
 		return;
 	}
-	fq->has_groups = true;
+	WRITE_ONCE(fq->has_groups, true);
 	queue_delayed_work(worker, &fq->look, msecs_to_jiffies(LOOK_OFF_MS));
 }
 
@@ -437,6 +473,91 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	orphan_groups(fq);
 	spin_unlock_irq(&groups_lock);
 	synchronize_rcu();
+}
+
+/* --- the listing ---------------------------------------------------------- */
+
+struct listing {
+	dev_t disk;
+	struct fgio_share_list *list;
+	struct fgio_share *shares;
+	bool found;
+};
+
+/* Context: under RCU and look_lock. */
+static void describe(struct fgio_queue_data *fq, struct fgio_group *group,
+		     struct fgio_share *entry)
+{
+	const struct fgio_share_group *share = &group->share;
+
+	*entry = (struct fgio_share){
+		.cgroup = group->cgroup,
+		.parent = group->parent_cgroup,
+		.weight = group->node.weight,
+		.guarantee = fgio_share_node_guarantee(&fq->group_tree,
+						       &group->node),
+		.flags = group->node.asks ? FGIO_SHARE_ASKS : 0,
+	};
+	spin_lock(&fq->lock);
+	entry->requests = share->counters.dispatched;
+	entry->sectors = share->counters.sectors;
+	entry->drive_ns = share->counters.charged_ns;
+	entry->held = share->counters.held;
+	entry->lag_ns = fgio_shares_lag_ns(share);
+	entry->queued = share->queued[FGIO_CRITICAL] +
+			share->queued[FGIO_NONCRITICAL];
+	entry->in_drive = READ_ONCE(share->in_device);
+	spin_unlock(&fq->lock);
+}
+
+/* Groups are in the order of their numbers. Context: as describe(). */
+static void list_groups(struct fgio_queue_data *fq,
+			struct fgio_share_list *list, struct fgio_share *shares)
+{
+	struct fgio_group *group;
+
+	list_for_each_entry_rcu(group, &fq->groups, link) {
+		if (list->count == list->capacity)
+			return;
+		if (group->number <= list->cursor ||
+		    READ_ONCE(group->offline))
+			continue;
+		describe(fq, group, &shares[list->count++]);
+		list->cursor = group->number;
+	}
+}
+
+static void list_queue(struct fgio_queue_data *fq, void *data)
+{
+	struct listing *listing = data;
+	struct fgio_share_list *list = listing->list;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != listing->disk)
+		return;
+	listing->found = true;
+	mutex_lock(&fq->look_lock);
+	list->state = (READ_ONCE(fq->has_groups) ? FGIO_SHARES_FOLLOWED : 0) |
+		      (READ_ONCE(fq->shared) ? FGIO_SHARES_ON : 0);
+	list->groups = fq->group_tree.groups;
+	list->asking = fq->group_tree.asking;
+	rcu_read_lock();
+	list_groups(fq, list, listing->shares);
+	rcu_read_unlock();
+	mutex_unlock(&fq->look_lock);
+}
+
+int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
+		     struct fgio_share *shares)
+{
+	struct listing listing = {
+		.disk = disk,
+		.list = list,
+		.shares = shares,
+	};
+
+	list->count = 0;
+	fgio_visit_queues(list_queue, &listing);
+	return listing.found ? 0 : -ENODEV;
 }
 
 int fgio_groups_init(void)
