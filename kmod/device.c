@@ -300,7 +300,7 @@ static int list_shares(void __user *user)
 	dev_t disk;
 	int error;
 
-	if (!capable(CAP_SYS_ADMIN))
+	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
 	if (copy_from_user(&request, user, sizeof(request)))
 		return -EFAULT;

@@ -552,8 +552,8 @@ struct fgio_share_list {
 /*
  * Lists the cgroups that have used a disk, in the order in which they came, a part
  * of them at a call. Cgroups that come or go between two calls may be listed or
- * not; all others are listed once. Needs CAP_SYS_ADMIN, since it tells of the I/O
- * of all users. EINVAL: capacity too large. ENODEV: no such disk, or its queue is
+ * not; all others are listed once. Needs CAP_SYS_NICE, since a call holds up the
+ * looks at weights while it lasts. EINVAL: capacity too large. ENODEV: no such disk, or its queue is
  * not under the fgio elevator.
  */
 #define FGIO_IOC_SHARES _IOWR(FGIO_IOC_MAGIC, 13, struct fgio_share_list)

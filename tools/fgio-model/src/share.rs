@@ -231,6 +231,79 @@ fn active(by_id: &BTreeMap<u64, &Share>) -> BTreeSet<u64> {
     active
 }
 
+/// What cgroups got of a disk in total.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShareTotals {
+    pub drive_ns: u64,
+    pub requests: u64,
+    pub bytes: u64,
+    pub held: u64,
+}
+
+impl ShareTotals {
+    pub fn of(share: &Share) -> Self {
+        Self {
+            drive_ns: share.drive_ns,
+            requests: share.requests,
+            bytes: share.bytes,
+            held: share.held,
+        }
+    }
+
+    /// Adds the growth from `before`; all of `now` where totals began anew.
+    fn grow(&mut self, before: Self, now: Self) {
+        let before = match now.requests < before.requests || now.drive_ns < before.drive_ns {
+            true => Self::default(),
+            false => before,
+        };
+        self.drive_ns += now.drive_ns.saturating_sub(before.drive_ns);
+        self.requests += now.requests.saturating_sub(before.requests);
+        self.bytes += now.bytes.saturating_sub(before.bytes);
+        self.held += now.held.saturating_sub(before.held);
+    }
+}
+
+/// The cgroups of a disk that got most of it in total, each by itself, and the rest
+/// together: as many series, however many cgroups there are.
+#[derive(Clone, Debug, Default)]
+pub struct Largest {
+    seen: BTreeMap<u64, ShareTotals>,
+    /// What cgroups got while they were in the rest. Only grows.
+    pub rest: ShareTotals,
+    /// Cgroups in the rest now.
+    pub rest_count: usize,
+}
+
+impl Largest {
+    /// Takes a reading; returns those that are named, `most` of them at most. One
+    /// without a path is in the rest.
+    pub fn update<'a>(
+        &mut self,
+        shares: &'a Shares,
+        paths: &'a BTreeMap<u64, Cgroup>,
+        most: usize,
+    ) -> Vec<(&'a Cgroup, &'a Share)> {
+        let mut all: Vec<&Share> = shares.cgroups.iter().collect();
+        all.sort_by_key(|share| (std::cmp::Reverse(share.drive_ns), share.cgroup));
+        let mut named = Vec::new();
+        let mut seen = BTreeMap::new();
+        for share in all {
+            let now = ShareTotals::of(share);
+            seen.insert(share.cgroup, now);
+            match paths.get(&share.cgroup) {
+                Some(cgroup) if named.len() < most => named.push((cgroup, share)),
+                _ => {
+                    let before = self.seen.get(&share.cgroup).copied();
+                    self.rest.grow(before.unwrap_or_default(), now);
+                }
+            }
+        }
+        self.rest_count = seen.len() - named.len();
+        self.seen = seen;
+        named
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use fgio_sys::cgroup;
@@ -404,5 +477,46 @@ mod tests {
         let now = shares(&[share(id, 1, 100, true)]);
         let found = compare("sda", &Shares::default(), &now, Duration::ZERO, &paths);
         assert_eq!(found.cgroups[0].name(), "/a");
+    }
+
+    #[test]
+    fn the_rest_of_many_cgroups_only_grows() {
+        let fixture = Fixture::new();
+        fixture.file("/sys/fs/cgroup/cgroup.controllers", "io\n");
+        for number in 0..9 {
+            fixture.file(
+                &format!("/sys/fs/cgroup/n{number}/cgroup.controllers"),
+                "io\n",
+            );
+        }
+        let paths = cgroup::paths(fixture.root()).unwrap();
+        let ids: Vec<u64> = paths.keys().copied().collect();
+        let mut largest = Largest::default();
+        let mut read = |drive_ns: &[u64]| {
+            let one = |(id, ns): (&u64, &u64)| Share {
+                drive_ns: *ns,
+                requests: *ns,
+                ..share(*id, 0, 100, true)
+            };
+            let now = shares(&ids.iter().zip(drive_ns).map(one).collect::<Vec<_>>());
+            let named = largest.update(&now, &paths, 2);
+            let named: Vec<u64> = named.iter().map(|(_, share)| share.drive_ns).collect();
+            (named, largest.rest.drive_ns, largest.rest_count)
+        };
+        assert_eq!(read(&[50, 40, 3, 2]), (vec![50, 40], 5, 2));
+        // The third enters: what it got before stays in the rest.
+        assert_eq!(read(&[50, 40, 60, 4]), (vec![60, 50], 7, 2));
+        // The second, now in the rest, adds what it got since.
+        assert_eq!(read(&[50, 45, 60, 4]), (vec![60, 50], 12, 2));
+        // One has gone, and one began anew.
+        assert_eq!(read(&[1, 45]), (vec![45, 1], 12, 0));
+        assert_eq!(read(&[]), (vec![], 12, 0));
+        // Without a path.
+        let nameless = shares(&[Share {
+            drive_ns: 7,
+            ..share(u64::MAX, 0, 100, true)
+        }]);
+        assert!(largest.update(&nameless, &paths, 2).is_empty());
+        assert_eq!((largest.rest.drive_ns, largest.rest_count), (19, 1));
     }
 }
