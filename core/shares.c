@@ -45,11 +45,6 @@ void fgio_shares_init(struct fgio_shares *shares, bool rotates)
 			      fgio_shares_weight(FGIO_SHARES_WEIGHT_DEFAULT));
 }
 
-u32 fgio_shares_flatten(u32 parent, u32 weight, u64 siblings)
-{
-	return (u32)larger(1, (u64)parent * weight / larger(siblings, 1));
-}
-
 bool fgio_share_group_is_busy(const struct fgio_share_group *group)
 {
 	return fgio_load_acquire(&group->in_device) ||

@@ -53,7 +53,7 @@
 
 /*
  * Weights of core are FGIO_SHARES_WEIGHT_ONE times as large, so that a
- * hierarchy can be flattened to them.
+ * hierarchy can be flattened to them (shares_tree.h).
  */
 #define FGIO_SHARES_WEIGHT_ONE 64U
 
@@ -311,16 +311,6 @@ static inline u32 fgio_shares_weight(u32 weight)
 {
 	return weight * FGIO_SHARES_WEIGHT_ONE;
 }
-
-/**
- * fgio_shares_flatten() - the weight in core of a group below another
- * @parent: weight in core of the parent
- * @weight: the user's weight of the group
- * @siblings: sum of the user's weights of it and its siblings
- *
- * Return: its part of the parent's weight, at least 1.
- */
-u32 fgio_shares_flatten(u32 parent, u32 weight, u64 siblings);
 
 /* @weight: of core, at least 1. */
 void fgio_share_group_init(struct fgio_share_group *group, u32 weight);

@@ -11,6 +11,7 @@
 
 #include "base/version.h"
 #include "block/elevator.h"
+#include "block/groups.h"
 #include "block/promote.h"
 #include "block/queues.h"
 #include "block/stamp.h"
@@ -292,6 +293,35 @@ static int rearm_disk(void __user *user)
 	return copy_to_user(user, &request, sizeof(request)) ? -EFAULT : 0;
 }
 
+static int list_shares(void __user *user)
+{
+	struct fgio_share_list request;
+	struct fgio_share *shares;
+	dev_t disk;
+	int error;
+
+	if (!capable(CAP_SYS_NICE))
+		return -EPERM;
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.reserved || request.capacity > FGIO_SHARES_AT_ONCE)
+		return -EINVAL;
+	if (!disk_of(request.major, request.minor, &disk))
+		return -ENODEV;
+	/* Of that size at most, whatever the number of cgroups. */
+	shares = kvcalloc(request.capacity ?: 1, sizeof(*shares),
+			  GFP_KERNEL_ACCOUNT);
+	if (!shares)
+		return -ENOMEM;
+	error = fgio_groups_list(disk, &request, shares);
+	if (!error && (copy_to_user(u64_to_user_ptr(request.shares), shares,
+				    request.count * sizeof(*shares)) ||
+		       copy_to_user(user, &request, sizeof(request))))
+		error = -EFAULT;
+	kvfree(shares);
+	return error;
+}
+
 static int read_blame(void __user *user)
 {
 	struct fgio_blame request;
@@ -335,6 +365,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return rearm_disk(user);
 	case FGIO_IOC_BLAME:
 		return read_blame(user);
+	case FGIO_IOC_SHARES:
+		return list_shares(user);
 	case FGIO_IOC_SET_WORD:
 		return set_flag(file, user);
 	case FGIO_IOC_TIE_WORD:

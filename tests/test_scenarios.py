@@ -14,12 +14,22 @@ import pytest
 import scenario
 from scenario import Batch
 
+from lab.experiments.base import fgio_command
+
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
 BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
+    Batch("share-list", ("share_list",), append="slub_debug=FPZ"),
+    Batch(
+        "share-change",
+        ("share_change",),
+        cpus=1,
+        counted_clock=True,
+        files=lambda: {"bin/fgio": fgio_command()},
+    ),
     Batch("weights", ("weights",), cpus=1, counted_clock=True),
     # 16 processors: on a busy host, RCU stalls in such a guest as it boots.
     *((Batch("wide", ("wide",), cpus=16, append="slub_debug=FPZ"),) * ("FGIO_WIDE" in os.environ)),

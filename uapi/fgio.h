@@ -387,6 +387,82 @@ struct fgio_word_at {
 	__u64 address;
 };
 
+/* Bits of fgio_share.flags. */
+#define FGIO_SHARE_ASKS (1U << 0) /* its tasks have I/O, or had it lately */
+
+/**
+ * struct fgio_share - a cgroup's share of a disk
+ * @cgroup: its id: the inode number of its folder in a cgroup file system. The
+ *	root's folder has the id 1
+ * @parent: id of its parent; 0: it is the root
+ * @requests: sent to the disk by its tasks, or because they waited for them
+ * @sectors: their length, in 512 bytes
+ * @drive_ns: time of the disk that it was charged for them
+ * @held: times that it had less than its guarantee and others were held back
+ * @lag_ns: time of the disk that it is behind its guarantee now, as if it had the
+ *	disk alone; 0: it is not
+ * @weight: as users set it, 1 to 10,000
+ * @guarantee: its part of the disk's time, in millionths, while those cgroups do
+ *	I/O that did it lately; if it did none, the part that it would have
+ * @queued: its requests in the scheduler's queue now
+ * @in_drive: its requests in the disk now
+ * @flags: FGIO_SHARE_* bits
+ * @reserved: zero
+ *
+ * Requests, sectors, times and counts are totals since it first used the disk
+ * under fgio, for the time in which the disk was shared.
+ */
+struct fgio_share {
+	__u64 cgroup;
+	__u64 parent;
+	__u64 requests;
+	__u64 sectors;
+	__u64 drive_ns;
+	__u64 held;
+	__u64 lag_ns;
+	__u32 weight;
+	__u32 guarantee;
+	__u32 queued;
+	__u32 in_drive;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/* Most entries of one call of FGIO_IOC_SHARES. */
+#define FGIO_SHARES_AT_ONCE 512U
+
+/* Bits of fgio_share_list.state. */
+#define FGIO_SHARES_FOLLOWED (1U << 0) /* its cgroups are known */
+#define FGIO_SHARES_ON       (1U << 1) /* it is shared by weight now */
+
+/**
+ * struct fgio_share_list - the cgroups that have used a disk
+ * @cursor: in: 0 at first; out: where to go on
+ * @shares: user address of an array of struct fgio_share
+ * @capacity: in: length of the array, at most FGIO_SHARES_AT_ONCE; 0 for the
+ *	state alone
+ * @count: out: entries written; fewer than @capacity: these were the last
+ * @major: of the whole disk
+ * @minor: of the whole disk
+ * @state: out: FGIO_SHARES_* bits
+ * @groups: out: cgroups there were at the last look; 50 ms ago, or a second
+ *	while the disk is not shared
+ * @asking: out: those of them that had I/O since the look before it
+ * @reserved: zero
+ */
+struct fgio_share_list {
+	__u64 cursor;
+	__u64 shares;
+	__u32 capacity;
+	__u32 count;
+	__u32 major;
+	__u32 minor;
+	__u32 state;
+	__u32 groups;
+	__u32 asking;
+	__u32 reserved;
+};
+
 #define FGIO_IOC_MAGIC 0xF6
 
 /* No permission needed. */
@@ -482,5 +558,14 @@ struct fgio_word_at {
  * or its queue is not under the fgio elevator.
  */
 #define FGIO_IOC_REARM_DISK _IOWR(FGIO_IOC_MAGIC, 12, struct fgio_rearm)
+
+/*
+ * Lists the cgroups that have used a disk, in the order in which they came, a part
+ * of them at a call. Cgroups that come or go between two calls may be listed or
+ * not; all others are listed once. Needs CAP_SYS_NICE, since a call holds up the
+ * looks at weights while it lasts. EINVAL: capacity too large. ENODEV: no such disk, or its queue is
+ * not under the fgio elevator.
+ */
+#define FGIO_IOC_SHARES _IOWR(FGIO_IOC_MAGIC, 13, struct fgio_share_list)
 
 #endif /* _UAPI_FGIO_H */

@@ -84,10 +84,11 @@
 		"let I/O priority best-effort 0 count while no "	\
 		"cgroups are listed",					\
 		"I/O priority best-effort 0 makes no I/O critical")	\
-	NUMBER(shares, 0, 0, 1,						\
+	NUMBER(shares, 0, 0, 2,						\
 		"1: share each disk among the cgroups by io.weight "	\
-		"while one has another than 100, from the next time "	\
-		"that the disk is put under fgio")			\
+		"while one that uses it has another than 100; 2: "	\
+		"always; from 0, disks follow once they are put under "	\
+		"fgio again")						\
 	NUMBER(walk_interval_us, 2000, 50, 1000000,			\
 		"time between walks over the waits")			\
 	NUMBER(walk_delay_us, 100, 50, 1000000,				\

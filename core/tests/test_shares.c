@@ -33,22 +33,6 @@ static void test_random_scripts_follow_the_model(void **state)
 	}
 }
 
-static void test_weights_flatten(void **state)
-{
-	u32 root = fgio_shares_weight(100);
-
-	(void)state;
-	assert_int_equal(root, 6400);
-	assert_int_equal(fgio_shares_flatten(root, 100, 400), 1600);
-	assert_int_equal(fgio_shares_flatten(root, 300, 400), 4800);
-	assert_int_equal(fgio_shares_flatten(4800, 1, 10000), 1);
-	assert_int_equal(fgio_shares_flatten(
-				 fgio_shares_weight(FGIO_SHARES_WEIGHT_MOST),
-				 FGIO_SHARES_WEIGHT_MOST,
-				 FGIO_SHARES_WEIGHT_MOST),
-			 640000);
-}
-
 /* ---- service costs and the in-flight limit, by themselves ---- */
 
 /* An interval of a full drive with @small and @large random reads. */
@@ -311,7 +295,6 @@ static void test_foreground_of_one_group_does_not_starve_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_weights_flatten),
 		cmocka_unit_test(test_costs_are_told_apart_where_mixes_vary),
 		cmocka_unit_test(test_costs_of_one_mix_add_up),
 		cmocka_unit_test(test_limit_is_at_the_knee),

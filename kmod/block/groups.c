@@ -14,14 +14,12 @@
  * waits for them before it unregisters the policy.
  *
  * Weights are those of io.weight, which blk-iocost keeps for each cgroup, used
- * or not. The same worker looks at them, and flattens the hierarchy: a cgroup
- * has its part of its parent's, among those of its siblings that did I/O since
- * the last look.
+ * or not. The same worker looks at them, and hands them to core/shares_tree.h,
+ * which flattens the hierarchy.
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/atomic.h>
-#include <linux/blk-cgroup.h>
 #include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -34,7 +32,10 @@
 #include "block/groups.h"
 #include "block/queues.h"
 #include "block/share.h"
+#include "compat/blkcg.h"
 #include "compat/compat.h"
+#include "core/shares_tree.h"
+#include "uapi/fgio.h"
 
 /* Time between looks at weights: while shares are off, and on. */
 #define LOOK_OFF_MS 1000U
@@ -43,11 +44,12 @@
 /* Of the worker's time, looks may take this part. */
 #define LOOK_SHARE 50U
 
+/* Values of the parameter shares: off, by weights (see look()), always. */
+#define SHARES_OFF 0U
+#define SHARES_ALWAYS 2U
+
 /* A group that has requests is tried again after this time. */
 #define REAP_AGAIN_MS 20U
-
-/* How blk-iocost scales weights (block/blk-iocost.c). */
-#define IOCOST_WEIGHT_ONE (1U << 16)
 
 /**
  * struct fgio_group - a cgroup on a queue
@@ -56,15 +58,12 @@
  * @reap: in reapable, once blk-cgroup let go of it
  * @rcu: frees it
  * @fq: the queue; NULL: it belongs to none. Written under groups_lock
- * @parent: the group of its parent on the queue, or NULL; it stays while this
- *	one is online
  * @offline: the cgroup is gone: @pd.blkg may be gone, too
- * @weight: io.weight
- * @part: weight in core
- * @siblings: sum of the weights of its children that ask, and its own
- * @online: it was at the last look; else @parent may be gone
- * @asks: it did I/O since the last look
- * @counted: it is in its parent's @siblings
+ * @number: those that come later have a greater one
+ * @cgroup: the cgroup's id
+ * @parent_cgroup: its parent's; 0: it is the root
+ * @node: its place in the hierarchy, under the queue's look_lock, as is the next
+ *	one. The parent's stays while this one is online
  * @seen: requests that it had dispatched at the last look
  * @share: core's part
  */
@@ -74,16 +73,11 @@ struct fgio_group {
 	struct list_head reap;
 	struct rcu_head rcu;
 	struct fgio_queue_data *fq;
-	struct fgio_group *parent;
 	bool offline;
-
-	/* The worker's own. */
-	u32 weight;
-	u32 part;
-	u64 siblings;
-	bool online;
-	bool asks;
-	bool counted;
+	u64 number;
+	u64 cgroup;
+	u64 parent_cgroup;
+	struct fgio_share_node node;
 	u64 seen;
 
 	struct fgio_share_group share;
@@ -101,6 +95,7 @@ static struct workqueue_struct *worker;
 /* Protects lists of groups; irqsave, as q->queue_lock, in which it nests. */
 static DEFINE_SPINLOCK(groups_lock);
 static LIST_HEAD(reapable);
+static u64 last_number;
 
 static atomic_t group_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(none_left);
@@ -121,78 +116,26 @@ static struct blkg_policy_data *pd_of(struct blkcg_gq *blkg)
 
 /* --- weights -------------------------------------------------------------- */
 
-#ifdef FGIO_HAVE_IOCOST
-/*
- * blk-iocost's part of a cgroup, found once by the root's: it is the first
- * policy of the kernel's own that keeps anything for each cgroup.
- */
-static int iocost_plid = -1;
-
-static u32 iocost_weight(struct blkcg *blkcg, int plid)
-{
-	struct blkcg_policy_data *cpd = READ_ONCE(blkcg->cpd[plid]);
-	u32 weight;
-
-	if (!cpd)
-		return 0;
-	weight = READ_ONCE(container_of(cpd, struct ioc_cgrp, cpd)->dfl_weight);
-	return weight / IOCOST_WEIGHT_ONE;
-}
-
-static void find_iocost(struct blkcg *root)
-{
-	int plid;
-
-	for (plid = 0; plid < ARRAY_SIZE(root->cpd); plid++) {
-		if (!root->cpd[plid])
-			continue;
-		if (iocost_weight(root, plid) == FGIO_SHARES_WEIGHT_DEFAULT)
-			iocost_plid = plid;
-		return;
-	}
-}
+/* blk-iocost's part of a cgroup; negative: the kernel has none. */
+static int iocost_plid = -ENOENT;
 
 /* Context: under RCU; the group is online. */
 static u32 weight_of(const struct fgio_group *group)
 {
 	u32 weight = iocost_plid < 0 ? 0 :
-		iocost_weight(group->pd.blkg->blkcg, iocost_plid);
+		fgio_iocost_weight(group->pd.blkg->blkcg, iocost_plid);
 
 	return weight ? clamp(weight, FGIO_SHARES_WEIGHT_LEAST,
 			      FGIO_SHARES_WEIGHT_MOST) :
 			FGIO_SHARES_WEIGHT_DEFAULT;
 }
-#else
-static void find_iocost(struct blkcg *root)
-{
-}
-
-static u32 weight_of(const struct fgio_group *group)
-{
-	return FGIO_SHARES_WEIGHT_DEFAULT;
-}
-#endif
-
-/*
- * The weight in core of a group and all below it. @more: what its parent's
- * @siblings lack. The parts of groups below the root do not depend on others:
- * one that begins to ask has its weight at once.
- */
-static u32 part_of(const struct fgio_group *group, u32 more)
-{
-	const struct fgio_group *parent = group->parent;
-
-	if (!parent || !parent->parent)
-		return fgio_shares_weight(group->weight);
-	return fgio_shares_flatten(parent->part, group->weight,
-				   parent->siblings + more);
-}
 
 /* --- the policy's operations ---------------------------------------------- */
 
-static struct blkg_policy_data *new_group(gfp_t gfp, int node)
+static struct blkg_policy_data *alloc_group(FGIO_PD_ALLOC_PARAMETERS)
 {
-	struct fgio_group *group = kzalloc_node(sizeof(*group), gfp, node);
+	struct fgio_group *group = kzalloc_node(sizeof(*group), gfp,
+						FGIO_PD_ALLOC_NODE);
 
 	if (!group)
 		return NULL;
@@ -208,19 +151,10 @@ static void free_group(struct fgio_group *group)
 		wake_up(&none_left);
 }
 
-#ifdef FGIO_HAVE_BLKCG_DISK
-static struct blkg_policy_data *alloc_group(struct gendisk *disk,
-					    struct blkcg *blkcg, gfp_t gfp)
+static u64 cgroup_of(const struct blkcg_gq *blkg)
 {
-	return new_group(gfp, disk->queue->node);
+	return blkg ? cgroup_id(blkg->blkcg->css.cgroup) : 0;
 }
-#else
-static struct blkg_policy_data *
-alloc_group(gfp_t gfp, struct request_queue *q, struct blkcg *blkcg)
-{
-	return new_group(gfp, q->node);
-}
-#endif
 
 /*
  * blk-cgroup may have allocated the group while the queue was under the
@@ -233,15 +167,18 @@ static void init_group(struct blkg_policy_data *pd)
 	struct blkg_policy_data *parent = pd_of(pd->blkg->parent);
 	struct fgio_queue_data *fq;
 
-	group->parent = parent ? group_of(parent) : NULL;
-	group->weight = weight_of(group);
-	group->part = part_of(group, group->weight);
-	fgio_share_group_init(&group->share, group->part);
+	fgio_share_node_init(&group->node,
+			     parent ? &group_of(parent)->node : NULL,
+			     weight_of(group));
+	fgio_share_group_init(&group->share, group->node.own);
+	group->cgroup = cgroup_of(pd->blkg);
+	group->parent_cgroup = cgroup_of(pd->blkg->parent);
 	rcu_read_lock();
 	fq = fgio_queue_find(pd->blkg->q);
 	spin_lock(&groups_lock);
 	if (fq && !fq->groups_closed) {
 		WRITE_ONCE(group->fq, fq);
+		group->number = ++last_number;
 		list_add_tail_rcu(&group->link, &fq->groups);
 	}
 	spin_unlock(&groups_lock);
@@ -370,48 +307,24 @@ static bool asks(struct fgio_group *group)
 	return yes;
 }
 
-/* Return: whether the group has a weight of its own. */
-static bool look_at(struct fgio_group *group)
+static void take_facts(struct fgio_share_tree *tree, struct fgio_group *group)
 {
-	group->online = !READ_ONCE(group->offline);
-	if (!group->online)
-		return false;
-	group->weight = weight_of(group);
-	group->asks = asks(group);
-	group->counted = false;
-	/* Its own tasks are one more child. */
-	group->siblings = group->asks ? group->weight : 0;
-	return group->parent && group->weight != FGIO_SHARES_WEIGHT_DEFAULT;
+	if (READ_ONCE(group->offline))
+		fgio_share_node_leave(&group->node);
+	else
+		fgio_share_node_facts(tree, &group->node, weight_of(group),
+				      asks(group));
 }
 
-/* Each group is counted once, with all above it. */
-static void count_in_parents(struct fgio_group *group)
+/* Return: whether the weight of a group that asks changed. */
+static bool apply(struct fgio_queue_data *fq, struct fgio_group *group)
 {
-	while (group->parent && !group->counted) {
-		group->counted = true;
-		group->parent->siblings += group->weight;
-		group = group->parent;
-	}
-}
-
-/*
- * Its parent has its part already. The root's own tasks are one of its children.
- * Return: whether its weight changed.
- */
-static bool set_part(struct fgio_queue_data *fq, struct fgio_group *group)
-{
-	u32 own;
-
-	group->part = part_of(group, group->asks ? 0 : group->weight);
-	own = group->parent ? fgio_shares_flatten(group->part, group->weight,
-						  group->siblings) :
-			      group->part;
-	if (!group->asks || own == group->share.weight)
+	if (group->node.own == group->share.weight)
 		return false;
 	spin_lock(&fq->lock);
-	fgio_share_group_set_weight(&group->share, own);
+	fgio_share_group_set_weight(&group->share, group->node.own);
 	spin_unlock(&fq->lock);
-	return true;
+	return group->node.asks;
 }
 
 /* Requests withheld under the old weights may go under the new ones. */
@@ -421,26 +334,32 @@ static void run_queue(struct fgio_queue_data *fq)
 	blk_mq_run_hw_queues(fq->q, true);
 }
 
-/* Return: whether some group has a weight of its own. Context: under RCU. */
+/*
+ * Parents are first in the list. A group that came since the first pass takes
+ * part from the next look on.
+ * Return: whether some group has a weight of its own. Context: under RCU and
+ * look_lock.
+ */
 static bool look_at_groups(struct fgio_queue_data *fq)
 {
+	struct fgio_share_tree *tree = &fq->group_tree;
 	struct fgio_group *group;
-	bool differ = false;
 	bool changed = false;
 
+	fgio_share_tree_begin(tree);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		differ |= look_at(group);
-	if (!differ)
-		return false;
+		take_facts(tree, group);
 	list_for_each_entry_rcu(group, &fq->groups, link)
-		if (group->online && group->asks)
-			count_in_parents(group);
-	list_for_each_entry_rcu(group, &fq->groups, link)
-		if (group->online)
-			changed |= set_part(fq, group);
+		fgio_share_node_count(&group->node);
+	list_for_each_entry_rcu(group, &fq->groups, link) {
+		if (!group->node.present)
+			continue;
+		fgio_share_node_settle(tree, &group->node);
+		changed |= apply(fq, group);
+	}
 	if (changed && fq->shared)
 		run_queue(fq);
-	return true;
+	return tree->own_weights;
 }
 
 /* Time until the next look, when one took @took_ns. */
@@ -452,19 +371,29 @@ static unsigned long pause_after(const struct fgio_queue_data *fq, u64 took_ns)
 						      NSEC_PER_MSEC));
 }
 
+/* A cgroup that has never used the disk does not make it shared. */
+static bool wants_shares(bool own_weights)
+{
+	unsigned int mode = READ_ONCE(shares);
+
+	return mode == SHARES_ALWAYS || (mode != SHARES_OFF && own_weights);
+}
+
 static void look(struct work_struct *work)
 {
 	struct fgio_queue_data *fq = container_of(to_delayed_work(work),
 						  struct fgio_queue_data, look);
 	u64 since_ns = ktime_get_ns();
-	bool on;
+	bool own_weights;
 
+	mutex_lock(&fq->look_lock);
 	rcu_read_lock();
-	on = look_at_groups(fq);
+	own_weights = look_at_groups(fq);
 	rcu_read_unlock();
+	mutex_unlock(&fq->look_lock);
 	queue_delayed_work(worker, &fq->look,
 			   pause_after(fq, ktime_get_ns() - since_ns));
-	fgio_share_switch(fq, on && READ_ONCE(shares) &&
+	fgio_share_switch(fq, wants_shares(own_weights) &&
 				      !fgio_lets_through(fq));
 }
 
@@ -481,44 +410,26 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
-#ifdef FGIO_HAVE_BLKCG_DISK
-static int activate(struct request_queue *q)
+void fgio_groups_init_queue(struct fgio_queue_data *fq)
 {
-	return q->disk ? blkcg_activate_policy(q->disk, &policy) : -ENODEV;
+	INIT_LIST_HEAD(&fq->groups);
+	INIT_DELAYED_WORK(&fq->look, look);
+	mutex_init(&fq->look_lock);
 }
-
-static void deactivate(struct request_queue *q)
-{
-	if (q->disk)
-		blkcg_deactivate_policy(q->disk, &policy);
-}
-#else
-static int activate(struct request_queue *q)
-{
-	return blkcg_activate_policy(q, &policy);
-}
-
-static void deactivate(struct request_queue *q)
-{
-	blkcg_deactivate_policy(q, &policy);
-}
-#endif
 
 void fgio_groups_add_queue(struct fgio_queue_data *fq)
 {
 	int error;
 
-	INIT_LIST_HEAD(&fq->groups);
-	INIT_DELAYED_WORK(&fq->look, look);
-	if (!registered || !READ_ONCE(shares))
+	if (!registered || READ_ONCE(shares) == SHARES_OFF)
 		return;
-	error = activate(fq->q);
+	error = fgio_blkcg_activate(fq->q, &policy);
 	if (error) {
 		pr_warn_ratelimited("no shares: the block layer's cgroups cannot be followed: error %d\n",
 				    error);
 		return;
 	}
-	fq->has_groups = true;
+	WRITE_ONCE(fq->has_groups, true);
 	queue_delayed_work(worker, &fq->look, msecs_to_jiffies(LOOK_OFF_MS));
 }
 
@@ -556,12 +467,97 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	spin_lock_irq(&groups_lock);
 	fq->groups_closed = true;
 	spin_unlock_irq(&groups_lock);
-	deactivate(fq->q);
+	fgio_blkcg_deactivate(fq->q, &policy);
 	reap_now();
 	spin_lock_irq(&groups_lock);
 	orphan_groups(fq);
 	spin_unlock_irq(&groups_lock);
 	synchronize_rcu();
+}
+
+/* --- the listing ---------------------------------------------------------- */
+
+struct listing {
+	dev_t disk;
+	struct fgio_share_list *list;
+	struct fgio_share *shares;
+	bool found;
+};
+
+/* Context: under RCU and look_lock. */
+static void describe(struct fgio_queue_data *fq, struct fgio_group *group,
+		     struct fgio_share *entry)
+{
+	const struct fgio_share_group *share = &group->share;
+
+	*entry = (struct fgio_share){
+		.cgroup = group->cgroup,
+		.parent = group->parent_cgroup,
+		.weight = group->node.weight,
+		.guarantee = fgio_share_node_guarantee(&fq->group_tree,
+						       &group->node),
+		.flags = group->node.asks ? FGIO_SHARE_ASKS : 0,
+	};
+	spin_lock(&fq->lock);
+	entry->requests = share->counters.dispatched;
+	entry->sectors = share->counters.sectors;
+	entry->drive_ns = share->counters.charged_ns;
+	entry->held = share->counters.held;
+	entry->lag_ns = fgio_shares_lag_ns(share);
+	entry->queued = share->queued[FGIO_CRITICAL] +
+			share->queued[FGIO_NONCRITICAL];
+	entry->in_drive = READ_ONCE(share->in_device);
+	spin_unlock(&fq->lock);
+}
+
+/* Groups are in the order of their numbers. Context: as describe(). */
+static void list_groups(struct fgio_queue_data *fq,
+			struct fgio_share_list *list, struct fgio_share *shares)
+{
+	struct fgio_group *group;
+
+	list_for_each_entry_rcu(group, &fq->groups, link) {
+		if (list->count == list->capacity)
+			return;
+		if (group->number <= list->cursor ||
+		    READ_ONCE(group->offline))
+			continue;
+		describe(fq, group, &shares[list->count++]);
+		list->cursor = group->number;
+	}
+}
+
+static void list_queue(struct fgio_queue_data *fq, void *data)
+{
+	struct listing *listing = data;
+	struct fgio_share_list *list = listing->list;
+
+	if (!fq->q->disk || disk_devt(fq->q->disk) != listing->disk)
+		return;
+	listing->found = true;
+	mutex_lock(&fq->look_lock);
+	list->state = (READ_ONCE(fq->has_groups) ? FGIO_SHARES_FOLLOWED : 0) |
+		      (READ_ONCE(fq->shared) ? FGIO_SHARES_ON : 0);
+	list->groups = fq->group_tree.groups;
+	list->asking = fq->group_tree.asking;
+	rcu_read_lock();
+	list_groups(fq, list, listing->shares);
+	rcu_read_unlock();
+	mutex_unlock(&fq->look_lock);
+}
+
+int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
+		     struct fgio_share *shares)
+{
+	struct listing listing = {
+		.disk = disk,
+		.list = list,
+		.shares = shares,
+	};
+
+	list->count = 0;
+	fgio_visit_queues(list_queue, &listing);
+	return listing.found ? 0 : -ENODEV;
 }
 
 int fgio_groups_init(void)
@@ -577,7 +573,9 @@ int fgio_groups_init(void)
 		pr_warn("no shares: the block layer takes no more policies: error %d\n",
 			error);
 	else
-		find_iocost(container_of(blkcg_root_css, struct blkcg, css));
+		iocost_plid = fgio_iocost_find(container_of(blkcg_root_css,
+							    struct blkcg, css),
+					       FGIO_SHARES_WEIGHT_DEFAULT);
 	return 0;
 }
 

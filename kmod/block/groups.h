@@ -20,6 +20,9 @@
 struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 				       struct request *rq);
 
+/* Before other files find the queue. Context: any. */
+void fgio_groups_init_queue(struct fgio_queue_data *fq);
+
 /*
  * A queue comes under the elevator, or leaves it without requests. Context: as
  * for init_sched and exit_sched.
@@ -32,6 +35,17 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq);
  * no request, and gets none; may sleep.
  */
 void fgio_groups_stop_sharing(struct fgio_queue_data *fq);
+
+/**
+ * fgio_groups_list() - the cgroups that have used a disk
+ * @disk: the whole disk
+ * @list: FGIO_IOC_SHARES: all but the address
+ * @shares: memory for @list->capacity of them
+ *
+ * Return: 0; -ENODEV: no such disk is under the elevator. Context: may sleep.
+ */
+int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
+		     struct fgio_share *shares);
 
 /* Return: 0. Without the policy there are no shares, which is logged. */
 int fgio_groups_init(void);

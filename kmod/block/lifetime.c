@@ -278,6 +278,7 @@ static int init_sched(struct request_queue *q, struct elevator_type *type)
 	fgio_mark_wbt_unwanted(eq, true);
 	fgio_wbt_disable(q);
 	q->elevator = eq;
+	fgio_groups_init_queue(fq);
 	announce_queue(fq);
 	fgio_groups_add_queue(fq);
 	return 0;

@@ -20,6 +20,7 @@
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -31,6 +32,7 @@
 #include "core/drive.h"
 #include "core/hw_queue.h"
 #include "core/queue.h"
+#include "core/shares_tree.h"
 #include "core/watchdog.h"
 #include "uapi/fgio.h"
 
@@ -169,6 +171,8 @@ struct fgio_trip {
  * @groups: those that have used it
  * @groups_closed: no more come
  * @look: looks at their weights
+ * @look_lock: held meanwhile; protects @group_tree and what @groups say of it
+ * @group_tree: what the last look found
  * @shared: whether @shares are on; the worker's of @look, as is the next one
  * @drain_after_ns: its requests are not waited for before this time
  * @counters: its files in debugfs; NULL: none
@@ -205,6 +209,8 @@ struct fgio_queue_data {
 	struct list_head groups;
 	bool groups_closed;
 	struct delayed_work look;
+	struct mutex look_lock;
+	struct fgio_share_tree group_tree;
 	bool shared;
 	u64 drain_after_ns;
 	struct counters_file *counters;

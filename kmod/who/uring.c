@@ -23,6 +23,7 @@
 #include "base/identity.h"
 #include "base/mechanism.h"
 #include "compat/compat.h"
+#include "compat/uring.h"
 #include "who/tag.h"
 #include "who/uring.h"
 
@@ -45,20 +46,15 @@ static u64 member(u64 object, size_t offset)
 	return object ? fgio_peek_word((const void *)(object + offset)) : 0;
 }
 
-/* Return: the thread of the worker's pool. It exists while the worker does. */
-static const struct task_struct *owner_of_worker(const void *worker)
+/* Return: what the path ends at, or 0. */
+static u64 follow(const void *object, const struct fgio_uring_path *path)
 {
-	u64 pool = 0, thread = 0;
+	u64 at = path->steps ? (u64)object : 0;
+	unsigned int i;
 
-#if defined(FGIO_IO_WORKER_WQ)
-	pool = member((u64)worker, FGIO_IO_WORKER_WQ);
-#elif defined(FGIO_IO_WORKER_WQE) && defined(FGIO_IO_WQE_WQ)
-	pool = member(member((u64)worker, FGIO_IO_WORKER_WQE), FGIO_IO_WQE_WQ);
-#endif
-#ifdef FGIO_IO_WQ_TASK
-	thread = member(pool, FGIO_IO_WQ_TASK);
-#endif
-	return (const struct task_struct *)thread;
+	for (i = 0; i < path->steps; i++)
+		at = member(at, path->offset[i]);
+	return at;
 }
 
 /*
@@ -93,7 +89,8 @@ static struct task_struct *owner_of(const struct task_struct *thread)
 
 	if (!worker)
 		return owner_of_poller(thread);
-	owner = fgio_task_at((u64)owner_of_worker(worker));
+	/* The thread of its pool exists while the worker does. */
+	owner = fgio_task_at(follow(worker, &fgio_uring_owner_of_worker));
 	if (owner && is_uring_thread(owner))
 		return owner_of_poller(owner);
 	return (struct task_struct *)owner;
@@ -114,11 +111,8 @@ enum fgio_thread_tag fgio_uring_tag_of(struct task_struct *thread)
 
 u64 fgio_uring_request_of(const struct task_struct *thread)
 {
-	u64 work = 0;
+	u64 work = follow(worker_of(thread), &fgio_uring_work_of_worker);
 
-#ifdef FGIO_IO_WORKER_WORK
-	work = member((u64)worker_of(thread), FGIO_IO_WORKER_WORK);
-#endif
 	return work ? work - offsetof(struct io_kiocb, work) : 0;
 }
 

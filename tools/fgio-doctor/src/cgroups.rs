@@ -52,7 +52,7 @@ const POLICIES: [Policy; 4] = [
     Policy {
         file: "io.weight",
         id: "cgroup-io-weight",
-        effect: "the weight has an effect under io.cost only",
+        effect: "a weight of one disk has an effect under io.cost only; fgio's shares go by the line `default`",
         advice: None,
         in_force: |_| true,
     },

@@ -12,4 +12,5 @@ pub mod blame;
 pub mod metric;
 pub mod rates;
 pub mod sample;
+pub mod share;
 pub mod status;

@@ -4,6 +4,9 @@
 
 use fgio_sys::counters::Counters;
 use fgio_sys::inheritance::State;
+use fgio_sys::share::Share;
+
+use crate::share::ShareTotals;
 
 /// The prefix of the names of all metrics.
 pub const PREFIX: &str = "fgio";
@@ -22,6 +25,7 @@ pub enum Sort {
 pub enum Unit {
     Seconds,
     Bytes,
+    Ratio,
 }
 
 impl Unit {
@@ -30,6 +34,7 @@ impl Unit {
         match self {
             Self::Seconds => "seconds",
             Self::Bytes => "bytes",
+            Self::Ratio => "ratio",
         }
     }
 }
@@ -181,6 +186,71 @@ pub fn of_state(name: &str) -> Option<&'static Metric<State>> {
     STATE.iter().find(|metric| metric.name == name)
 }
 
+const fn share_gauge(
+    name: &'static str,
+    unit: Option<Unit>,
+    help: &'static str,
+    value: fn(&Share) -> Option<f64>,
+) -> Metric<Share> {
+    Metric {
+        unit,
+        ..gauge(name, help, value)
+    }
+}
+
+/// The share of a cgroup of a disk, now.
+pub const SHARE: [Metric<Share>; 4] = [
+    share_gauge("share_weight", None, "Weight of the cgroup", |share| {
+        of(share.weight.into())
+    }),
+    share_gauge(
+        "share_guarantee",
+        Some(Unit::Ratio),
+        "Part of the disk's time that the cgroup is guaranteed",
+        |share| Some(share.guarantee),
+    ),
+    share_gauge(
+        "share_lag",
+        SECONDS,
+        "Disk time that the cgroup is behind its guarantee",
+        |share| Some(share.lag_ns as f64 / 1e9),
+    ),
+    share_gauge(
+        "share_queued_requests",
+        None,
+        "Requests of the cgroup in the scheduler's queue now",
+        |share| of(share.queued.into()),
+    ),
+];
+
+/// The same in total, also of several cgroups together.
+pub const SHARE_TOTALS: [Metric<ShareTotals>; 4] = [
+    counter(
+        "share_disk",
+        SECONDS,
+        "Disk time charged to the cgroup",
+        |totals| Some(totals.drive_ns as f64 / 1e9),
+    ),
+    counter(
+        "share_requests",
+        None,
+        "Requests of the cgroup sent to the disk",
+        |totals| of(totals.requests),
+    ),
+    counter(
+        "share_sent",
+        Some(Unit::Bytes),
+        "Bytes of these requests",
+        |totals| of(totals.bytes),
+    ),
+    counter(
+        "share_holds",
+        None,
+        "Times that the cgroup was below its guarantee and others were held back",
+        |totals| of(totals.held),
+    ),
+];
+
 /// A metric of one class of I/O of a disk under fgio, or of the disk as a whole.
 #[derive(Debug)]
 pub struct DiskMetric {
@@ -320,7 +390,11 @@ mod tests {
         let state = STATE.iter().map(|metric| (metric.family(), metric.help));
         let disks = OF_CLASS.iter().chain(&OF_DISK);
         let disks = disks.map(|disk| (disk.metric.family(), disk.metric.help));
-        let all: Vec<(String, &str)> = state.chain(disks).collect();
+        let shares = SHARE.iter().map(|metric| (metric.family(), metric.help));
+        let totals = SHARE_TOTALS
+            .iter()
+            .map(|metric| (metric.family(), metric.help));
+        let all: Vec<(String, &str)> = state.chain(disks).chain(shares).chain(totals).collect();
         let is_of_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         for (name, help) in &all {
             assert!(name.chars().all(is_of_name), "{name}");

@@ -85,6 +85,13 @@ impl Disk {
         self.attribute("dev")
     }
 
+    /// The same as two numbers.
+    pub fn major_minor(&self) -> Option<(u32, u32)> {
+        let number = self.device_number()?;
+        let (major, minor) = number.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
     /// The schedulers of the disk.
     pub fn schedulers(&self) -> Result<Schedulers> {
         let none = || Error::NoScheduler {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::class::Class;
 use crate::error::is_permission;
 use crate::inheritance::{HookState, State};
-use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioTag};
+use crate::share::{Share, Shares, Sharing};
+use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioShare, FgioTag};
 use crate::wait::{Page, Wait};
 use crate::{Error, Result, Root, module, syscall};
 
@@ -274,6 +275,30 @@ impl Diagnosis for DeviceFile {
     }
 }
 
+impl Sharing for DeviceFile {
+    fn shares(&self, major: u32, minor: u32) -> Result<Shares> {
+        let mut shares = Shares::default();
+        let mut cursor = 0;
+        loop {
+            let mut page = [FgioShare::default(); uapi::SHARES_AT_ONCE as usize];
+            let answer = syscall::shares(&self.file, (major, minor), cursor, &mut page).map_err(
+                |errno| match errno {
+                    Errno::NODEV => Error::NotUnderFgio { major, minor },
+                    errno => later_call_failed("SHARES", errno),
+                },
+            )?;
+            let written = page.iter().take(answer.count as usize);
+            shares.cgroups.extend(written.map(Share::from_kernel));
+            shares.followed = answer.state & uapi::SHARES_FOLLOWED != 0;
+            shares.on = answer.state & uapi::SHARES_ON != 0;
+            if answer.count < uapi::SHARES_AT_ONCE {
+                return Ok(shares);
+            }
+            cursor = answer.cursor;
+        }
+    }
+}
+
 impl DeviceFile {
     /// Declares that the calling thread waits for thread `tid`, for locks that the
     /// kernel cannot see; [`DeviceFile::end_wait`] ends it.
@@ -356,6 +381,7 @@ mod tests {
             device.rearm().unwrap_err(),
             device.rearm_disk(8, 0).unwrap_err(),
             device.blame(0, 16).unwrap_err(),
+            device.shares(8, 0).unwrap_err(),
             device.wait_for(1).unwrap_err(),
             device.end_wait().unwrap_err(),
         ];

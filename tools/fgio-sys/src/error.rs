@@ -174,6 +174,30 @@ pub enum Error {
     #[error("{name} can only be set when the module is loaded")]
     SettingAtLoad { name: String },
 
+    #[error("no cgroup {name}")]
+    NoSuchCgroup { name: String },
+
+    #[error("several cgroups are named {name}: {}", paths.join(", "))]
+    AmbiguousCgroup { name: String, paths: Vec<String> },
+
+    #[error("cgroup v2 is not mounted on /sys/fs/cgroup")]
+    NoCgroup2,
+
+    #[error("the root cgroup has no weight: its tasks count as one more cgroup of weight 100")]
+    RootCgroup,
+
+    #[error("the io controller is not enabled for {cgroup}: its I/O counts as that of {parent}")]
+    IoNotEnabled {
+        cgroup: String,
+        parent: String,
+        /// The unit of systemd that the cgroup is, if it is one.
+        unit: Option<String>,
+        weight: u32,
+    },
+
+    #[error("this kernel keeps no io.weight: it has no io.cost")]
+    NoIoWeight,
+
     #[error("cannot set the I/O priority: {source}")]
     SetPriority { source: io::Error },
 
@@ -252,8 +276,11 @@ impl Error {
             Self::NoSuchDevice { .. }
             | Self::NotUnderFgio { .. }
             | Self::NoSuchTask { .. }
+            | Self::NoSuchCgroup { .. }
             | Self::NoSuchSetting { .. } => ErrorKind::NotFound,
-            Self::SettingValue { .. } => ErrorKind::Usage,
+            Self::SettingValue { .. } | Self::AmbiguousCgroup { .. } | Self::RootCgroup => {
+                ErrorKind::Usage
+            }
             Self::ModuleNotLoaded
             | Self::KernelUnsupported { .. }
             | Self::ModuleLoad { .. }
@@ -351,6 +378,28 @@ impl Error {
             }
             Self::TagsUnsupported => {
                 "use `fgio run` (I/O priorities) instead; `fgio doctor` shows the hooks".into()
+            }
+            Self::NoSuchCgroup { .. } => {
+                "run `systemd-cgls`, or `find /sys/fs/cgroup -type d`, to see the cgroups".into()
+            }
+            Self::AmbiguousCgroup { .. } => "name one of these".into(),
+            Self::NoCgroup2 => {
+                "boot with the kernel parameter systemd.unified_cgroup_hierarchy=1".into()
+            }
+            Self::RootCgroup => "put its tasks into a cgroup of their own".into(),
+            Self::IoNotEnabled {
+                unit: Some(unit),
+                weight,
+                ..
+            } => format!(
+                "run `systemctl set-property {unit} IOWeight={weight}` as root, which enables it"
+            ),
+            Self::IoNotEnabled { parent, .. } => format!(
+                "run `echo +io >/sys/fs/cgroup{}/cgroup.subtree_control` as root, and the same for each cgroup above it",
+                parent.trim_end_matches('/')
+            ),
+            Self::NoIoWeight => {
+                "use a kernel with CONFIG_BLK_CGROUP_IOCOST, as those of Debian are".into()
             }
             Self::Call { .. } => "run `fgio doctor`, and look at the kernel log".into(),
             Self::SetPriority { .. } => {

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod block;
+pub mod cgroup;
 pub mod class;
 pub mod clock;
 pub mod control;
@@ -25,6 +26,7 @@ pub mod priority;
 pub mod root;
 pub mod scheduler;
 pub mod setting;
+pub mod share;
 pub mod supported;
 #[allow(unsafe_code)]
 mod syscall;

@@ -9,7 +9,7 @@ use rustix::ioctl::{Getter, NoArg, Setter, Updater, ioctl};
 
 use crate::uapi::{
     self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioRearm,
-    FgioState, FgioTag, FgioTagList, FgioWaitFor,
+    FgioShare, FgioShareList, FgioState, FgioTag, FgioTagList, FgioWaitFor,
 };
 
 /// `FGIO_IOC_INFO`
@@ -167,6 +167,34 @@ pub fn blame(
         )
     }?;
     Ok(blame)
+}
+
+/// `FGIO_IOC_SHARES` of the disk `major`:`minor` from `cursor` on into `shares`; in the
+/// answer `cursor`, `count`, `state`, `groups` and `asking` have a meaning.
+pub fn shares(
+    device: &File,
+    (major, minor): (u32, u32),
+    cursor: u64,
+    shares: &mut [FgioShare],
+) -> Result<FgioShareList, Errno> {
+    let mut list = FgioShareList {
+        cursor,
+        shares: shares.as_mut_ptr() as u64,
+        capacity: u32::try_from(shares.len()).map_err(|_| Errno::INVAL)?,
+        major,
+        minor,
+        ..FgioShareList::default()
+    };
+    // SAFETY: the driver reads and writes one struct fgio_share_list, of which
+    // FgioShareList is the exact layout, and writes at most `capacity` entries
+    // through `list.shares`, which `shares` borrows mutably for the whole call.
+    unsafe {
+        ioctl(
+            device,
+            Updater::<{ uapi::IOC_SHARES }, FgioShareList>::new(&mut list),
+        )
+    }?;
+    Ok(list)
 }
 
 /// Hour, minute and second of the system's time zone at `seconds` of the Unix

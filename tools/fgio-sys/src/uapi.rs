@@ -260,6 +260,50 @@ pub struct FgioRearm {
     pub reserved: u32,
 }
 
+/// `FGIO_SHARE_ASKS`
+pub const SHARE_ASKS: u32 = 1 << 0;
+/// `FGIO_SHARES_FOLLOWED`
+pub const SHARES_FOLLOWED: u32 = 1 << 0;
+/// `FGIO_SHARES_ON`
+pub const SHARES_ON: u32 = 1 << 1;
+/// `FGIO_SHARES_AT_ONCE`
+pub const SHARES_AT_ONCE: u32 = 512;
+
+/// `struct fgio_share`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioShare {
+    pub cgroup: u64,
+    pub parent: u64,
+    pub requests: u64,
+    pub sectors: u64,
+    pub drive_ns: u64,
+    pub held: u64,
+    pub lag_ns: u64,
+    pub weight: u32,
+    pub guarantee: u32,
+    pub queued: u32,
+    pub in_drive: u32,
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+/// `struct fgio_share_list`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioShareList {
+    pub cursor: u64,
+    pub shares: u64,
+    pub capacity: u32,
+    pub count: u32,
+    pub major: u32,
+    pub minor: u32,
+    pub state: u32,
+    pub groups: u32,
+    pub asking: u32,
+    pub reserved: u32,
+}
+
 /// `FGIO_IOC_MAGIC`
 pub const IOC_MAGIC: u8 = 0xF6;
 /// `FGIO_IOC_INFO`
@@ -289,6 +333,9 @@ pub const IOC_TIE_WORD: Opcode = opcode::write::<FgioWordAt>(IOC_MAGIC, 11);
 
 /// `FGIO_IOC_REARM_DISK`
 pub const IOC_REARM_DISK: Opcode = opcode::read_write::<FgioRearm>(IOC_MAGIC, 12);
+
+/// `FGIO_IOC_SHARES`
+pub const IOC_SHARES: Opcode = opcode::read_write::<FgioShareList>(IOC_MAGIC, 13);
 
 /// The text of a field that ends with a NUL.
 pub(crate) fn text(field: &[u8]) -> String {

@@ -15,7 +15,7 @@ use std::process::Command;
 use fgio_sys::setting::KNOWN;
 use fgio_sys::uapi::*;
 
-const CONSTANTS: [(&str, u64); 57] = [
+const CONSTANTS: [(&str, u64); 62] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -70,6 +70,11 @@ const CONSTANTS: [(&str, u64); 57] = [
     ("FGIO_IOC_STATE", IOC_STATE as u64),
     ("FGIO_IOC_REARM", IOC_REARM as u64),
     ("FGIO_IOC_REARM_DISK", IOC_REARM_DISK as u64),
+    ("FGIO_IOC_SHARES", IOC_SHARES as u64),
+    ("FGIO_SHARE_ASKS", SHARE_ASKS as u64),
+    ("FGIO_SHARES_FOLLOWED", SHARES_FOLLOWED as u64),
+    ("FGIO_SHARES_ON", SHARES_ON as u64),
+    ("FGIO_SHARES_AT_ONCE", SHARES_AT_ONCE as u64),
     ("FGIO_IOC_BLAME", IOC_BLAME as u64),
     ("FGIO_IOC_SET_WORD", IOC_SET_WORD as u64),
     ("FGIO_IOC_TIE_WORD", IOC_TIE_WORD as u64),
@@ -119,6 +124,13 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_word" => FgioWord { class, reserved, request, deadline_ms, parts, reserved_more }
         "fgio_word_slot" => FgioWordSlot { index, flags }
         "fgio_word_at" => FgioWordAt { address }
+        "fgio_share" => FgioShare {
+            cgroup, parent, requests, sectors, drive_ns, held, lag_ns, weight, guarantee, queued,
+            in_drive, flags, reserved,
+        }
+        "fgio_share_list" => FgioShareList {
+            cursor, shares, capacity, count, major, minor, state, groups, asking, reserved,
+        }
     };
     let constants = CONSTANTS.map(|(name, value)| (name.to_owned(), value));
     let settings = [(SETTINGS.to_owned(), KNOWN.len() as u64)];

@@ -11,6 +11,7 @@ use clap_complete::Shell;
 use fgio_measure::{Access, SIZE_MIN};
 use fgio_model::blame::By;
 use fgio_store::Moment;
+use fgio_sys::cgroup::WEIGHTS;
 use fgio_sys::class::Class;
 use fgio_sys::setting;
 
@@ -32,6 +33,7 @@ Examples:
   fgio export --format csv            a recording as a table
   fgio profile test 4711              the class of each of its threads, and the rule
   fgio set boost off                  diagnosis only: boost nothing
+  fgio share                          what each cgroup got of each disk
   fgio measure sda                    a model of a disk, for the lab
   fgio disable sda                    and back
 
@@ -41,7 +43,7 @@ Exit status:
   2  wrong usage
   3  the module is not loaded, cannot be loaded or does not match
   4  no permission
-  5  no such device, task, setting or recording
+  5  no such device, task, cgroup, setting or recording
   `fgio run` exits as its command does; 125 when fgio itself failed,
   126 when the command cannot be run, 127 when it does not exist.
 
@@ -187,6 +189,17 @@ pub enum Command {
     /// once and last until the module is unloaded, unless --persist is given; they
     /// need root.
     Set(SetArguments),
+
+    /// Show and set the shares that cgroups have of disks
+    ///
+    /// Cgroups share a disk by their io.weight (IOWeight= of systemd), 1 to 10,000 and
+    /// 100 by default. A cgroup's guarantee is its part of the disk's time among those
+    /// that do I/O; what one does not use goes to the others. A disk is shared while
+    /// the setting `shares` is 1 and a cgroup that uses it has another weight than 100,
+    /// or while it is 2 (see `fgio set`).
+    ///
+    /// Without a command, as `fgio share list`.
+    Share(ShareArguments),
 
     /// Take up work again on disks that the watchdog lets through
     ///
@@ -580,6 +593,79 @@ impl From<Grouping> for By {
 }
 
 #[derive(Debug, Args)]
+pub struct ShareArguments {
+    #[command(subcommand)]
+    pub command: Option<ShareCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ShareCommand {
+    /// Show what each cgroup got of each disk, beside its guarantee
+    ///
+    /// GOT is the part of the disk's time that was charged to the cgroup. A cgroup is
+    /// below when it got less than its guarantee and had more I/O to do. Needs root.
+    List(ShareListArguments),
+
+    /// Give a cgroup a weight
+    ///
+    /// Writes its io.weight, for all disks and until the cgroup goes. For a unit of
+    /// systemd, `systemctl set-property UNIT IOWeight=WEIGHT` does it for good. Needs
+    /// root.
+    Set {
+        /// Path of a cgroup (/system.slice/cron.service), or its last part, where one alone has it
+        #[arg(value_name = "CGROUP")]
+        cgroup: String,
+        /// 1 to 10000
+        #[arg(value_name = "WEIGHT", value_parser = weight)]
+        weight: u32,
+    },
+
+    /// Show how the share of a cgroup comes about
+    ///
+    /// For each disk that it uses: its weight and those beside it, from the root down,
+    /// its guarantee, what it got, and the other cgroups that did I/O. Needs root.
+    Explain {
+        /// Path of a cgroup (/system.slice/cron.service), or its last part, where one alone has it
+        #[arg(value_name = "CGROUP")]
+        cgroup: String,
+
+        /// Time over which it is measured what each got
+        #[arg(long = "for", id = "period", value_name = "SECONDS", default_value = "1", value_parser = interval)]
+        period: Duration,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ShareListArguments {
+    /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken; all under fgio when none is given
+    #[arg(value_name = "DEV")]
+    pub devices: Vec<String>,
+
+    /// Time over which it is measured what each got
+    #[arg(long = "for", id = "period", value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub period: Duration,
+
+    /// Show cgroups without I/O, too
+    #[arg(long)]
+    pub all: bool,
+
+    /// Show at most this number of cgroups of each disk
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
+    pub top: usize,
+}
+
+impl Default for ShareListArguments {
+    fn default() -> Self {
+        Self {
+            devices: Vec::new(),
+            period: Duration::from_secs(1),
+            all: false,
+            top: 20,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 #[command(group = ArgGroup::new("change"))]
 pub struct SetArguments {
     /// Switch or number
@@ -634,6 +720,13 @@ fn id(text: &str) -> Result<i32, String> {
 fn count(text: &str) -> Result<usize, String> {
     let count = text.parse();
     count.map_err(|_| "give a whole number".to_owned())
+}
+
+fn weight(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(weight) if WEIGHTS.contains(&weight) => Ok(weight),
+        _ => Err("give a weight from 1 to 10000; 100 is that of every other cgroup".to_owned()),
+    }
 }
 
 fn mebibytes(text: &str) -> Result<u64, String> {

@@ -62,6 +62,7 @@ fn dispatch(context: &Context, command: Command) -> Result<u8, Failure> {
         Command::Export(arguments) => commands::export::export(context, &arguments),
         Command::Blame(arguments) => commands::blame::blame(context, &arguments),
         Command::Set(arguments) => commands::set::set(context, &arguments),
+        Command::Share(arguments) => commands::share::share(context, &arguments),
         Command::Rearm { devices } => commands::rearm::rearm(context, &devices),
         Command::Profile(command) => commands::profile::profile(context, &command),
         Command::Measure(arguments) => commands::measure::measure(context, &arguments),

@@ -4,6 +4,7 @@
 pub mod blame;
 pub mod profile;
 pub mod setting;
+pub mod share;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -99,6 +99,12 @@ fn wrong_usage_is_2() {
         &["run", "--foreground", "--background", "true"],
         &["status", "--watch", "0"],
         &["set", "--persist"],
+        &["share", "set", "/a"],
+        &["share", "set", "/a", "0"],
+        &["share", "set", "/a", "20000"],
+        &["share", "set", "/a", "x"],
+        &["share", "explain"],
+        &["share", "list", "--for", "0"],
         &["set", "boost", "--reset"],
         &["blame", "--follow", "--for", "1"],
         &["blame", "--since", "0"],
@@ -767,4 +773,111 @@ fn profiles_are_listed_shown_and_checked() {
         .assert()
         .code(1)
         .stdout(contains("refused"));
+}
+
+/// Two cgroups with weights, and one that the io controller is not enabled for.
+fn system_with_cgroups() -> System {
+    let system = System::with_module();
+    let cgroup = |path: &str, controllers: &str| {
+        let folder = format!("sys/fs/cgroup{path}");
+        system.file(&format!("{folder}/cgroup.controllers"), "io memory\n");
+        system.file(&format!("{folder}/cgroup.subtree_control"), controllers);
+    };
+    cgroup("", "io\n");
+    cgroup("/a.service", "");
+    cgroup("/b", "");
+    cgroup("/b/c", "");
+    for path in ["a.service", "b"] {
+        system.file(&format!("sys/fs/cgroup/{path}/io.weight"), "default 100\n");
+    }
+    system.file("sys/module/fgio/parameters/shares", "1\n");
+    system
+}
+
+#[test]
+fn share_sets_the_weight_of_a_cgroup() {
+    let system = system_with_cgroups();
+    let set = |arguments: &[&str]| {
+        system
+            .fgio(&[&["share", "set"], arguments].concat())
+            .assert()
+    };
+    set(&["/b", "300"])
+        .success()
+        .stdout("/b: weight 300, was 100\n")
+        .stderr(is_empty());
+    assert_eq!(system.text("sys/fs/cgroup/b/io.weight"), "default 300");
+    set(&["b", "300"])
+        .success()
+        .stdout("/b: still weight 300\n");
+    let output = system
+        .fgio(&["share", "set", "b", "1", "--json"])
+        .output()
+        .unwrap();
+    let answer = json(&output.stdout);
+    assert_eq!(answer["cgroup"], "/b");
+    assert_eq!(
+        (&answer["previous"], &answer["weight"]),
+        (&300.into(), &1.into())
+    );
+    // Of systemd, and without an effect.
+    fs::create_dir_all(system.path("run/systemd/system")).unwrap();
+    system.file("sys/module/fgio/parameters/shares", "0\n");
+    set(&["a.service", "500"])
+        .success()
+        .stderr(contains("systemctl set-property a.service IOWeight=500"))
+        .stderr(contains("fgio set shares 1 --persist"));
+}
+
+#[test]
+fn share_says_what_to_do_where_a_weight_cannot_be_set() {
+    let system = system_with_cgroups();
+    for (cgroup, status, advice) in [
+        (
+            "/b/c",
+            1,
+            "echo +io >/sys/fs/cgroup/b/cgroup.subtree_control",
+        ),
+        ("/", 2, "a cgroup of their own"),
+        ("/nothing", 5, "systemd-cgls"),
+    ] {
+        system
+            .fgio(&["share", "set", cgroup, "300"])
+            .assert()
+            .code(status)
+            .stderr(contains(advice));
+    }
+    system
+        .fgio(&["share", "set", "/b", "20000"])
+        .assert()
+        .code(2)
+        .stderr(contains("from 1 to 10000"));
+    System::with_module()
+        .fgio(&["share", "set", "/b", "300"])
+        .assert()
+        .code(1)
+        .stderr(contains("systemd.unified_cgroup_hierarchy=1"));
+}
+
+#[test]
+fn share_lists_nothing_without_the_module() {
+    for arguments in [&["share"][..], &["share", "list", "--all"]] {
+        let system = System::new();
+        system
+            .fgio(arguments)
+            .assert()
+            .code(3)
+            .stderr(contains("not loaded"));
+    }
+    let system = system_with_cgroups();
+    system
+        .fgio(&["share", "explain", "/b"])
+        .assert()
+        .code(3)
+        .stderr(contains("/dev/fgio does not exist"));
+    system
+        .fgio(&["share", "list", "sda"])
+        .assert()
+        .code(5)
+        .stderr(contains("fgio enable sda"));
 }

@@ -12,8 +12,10 @@ mod ledger;
 mod metrics;
 mod module;
 mod service;
+mod share_metrics;
 mod system;
 mod throttle;
+mod unit;
 
 use std::process::ExitCode;
 

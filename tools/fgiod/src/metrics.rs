@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Metrics of fgiod for Prometheus. Labels are few: never an id, never a title.
+//! Metrics of fgiod for Prometheus. Labels are few: never an id, never a title; of
+//! cgroups, those that got most of a disk.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,7 +24,9 @@ use prometheus_client::registry::{Registry, Unit};
 use rustix::time::ClockId;
 use tiny_http::{Header, Method, Response, Server};
 
+use crate::share_metrics::ShareCollector;
 use crate::system::time_of;
+use crate::unit::unit;
 
 /// One label and its value.
 type Label = [(&'static str, &'static str); 1];
@@ -186,6 +189,7 @@ impl Metrics {
             self.latency.clone(),
         );
         registry.register_collector(Box::new(ModuleCollector { root: root.clone() }));
+        registry.register_collector(Box::new(ShareCollector::new(root.clone())));
         registry
     }
 
@@ -280,10 +284,7 @@ fn encode_state(encoder: &mut DescriptorEncoder, name: &str, state: &State) -> f
     let Some(value) = (metric.value)(state) else {
         return Ok(());
     };
-    let unit = metric.unit.map(|unit| match unit {
-        metric::Unit::Seconds => Unit::Seconds,
-        metric::Unit::Bytes => Unit::Bytes,
-    });
+    let unit = metric.unit.map(unit);
     let (name, help, unit) = (metric.name, metric.help, unit.as_ref());
     match metric.sort {
         metric::Sort::Gauge => {

@@ -12,6 +12,7 @@ pub mod record;
 pub mod replay;
 pub mod run;
 pub mod set;
+pub mod share;
 pub mod status;
 pub mod switch;
 pub mod tag;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio rearm`
 
-use fgio_sys::block::{self, Disk};
+use fgio_sys::block;
 use fgio_sys::control::{DeviceFile, Diagnosis};
 use fgio_sys::inheritance::Watchdog;
 use fgio_sys::{Error, Root};
@@ -47,20 +47,17 @@ pub fn rearm(context: &Context, devices: &[String]) -> Result<u8, Failure> {
 
 fn take_up_work_on(module: &dyn Diagnosis, root: &Root, name: &str) -> Result<Rearmed, Error> {
     let resolved = block::resolve(root, name)?;
-    let (major, minor) = number(&resolved.disk).ok_or_else(|| Error::NoSuchDevice {
-        name: name.to_owned(),
-    })?;
+    let (major, minor) = resolved
+        .disk
+        .major_minor()
+        .ok_or_else(|| Error::NoSuchDevice {
+            name: name.to_owned(),
+        })?;
     Ok(Rearmed {
         rearmed: module.rearm_disk(major, minor)?,
         device: resolved.disk.name,
         partition: resolved.partition,
     })
-}
-
-fn number(disk: &Disk) -> Option<(u32, u32)> {
-    let number = disk.device_number()?;
-    let (major, minor) = number.split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn describe_one(rearmed: &Rearmed) -> String {
