@@ -481,6 +481,13 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
+struct fgio_share_group *fgio_group_of_bio(const struct bio *bio)
+{
+	struct blkg_policy_data *pd = pd_of(bio->bi_blkg);
+
+	return pd ? &group_of(pd)->share : NULL;
+}
+
 #ifdef FGIO_HAVE_BLKCG_DISK
 static int activate(struct request_queue *q)
 {

@@ -20,6 +20,9 @@
 struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 				       struct request *rq);
 
+/* The same of a bio, of whichever queue. Context: any, while the bio stays. */
+struct fgio_share_group *fgio_group_of_bio(const struct bio *bio);
+
 /*
  * A queue comes under the elevator, or leaves it without requests. Context: as
  * for init_sched and exit_sched.
