@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "admission.h"
+#include "admission_groups.h"
 
 /* One slot in 16 stays free for the class that is not there yet. */
 #define RESERVE_FRACTION 16
@@ -89,6 +90,8 @@ void fgio_admission_set_shares(struct fgio_admission *admission, u32 critical,
 	admission->wanted[FGIO_CRITICAL] = critical;
 	admission->wanted[FGIO_NONCRITICAL] = noncritical;
 	divide_slots(admission);
+	if (admission->groups)
+		fgio_admission_rekey_groups(admission);
 }
 
 /* Whether a line holds slots or waits for some. */
@@ -226,9 +229,23 @@ fgio_admission_grant_anyway(struct fgio_admission *admission)
 	struct fgio_waiter *waiter = NULL;
 	unsigned int i;
 
+	if (admission->groups)
+		return fgio_admission_grant_any_group(admission) ?:
+			       grant_first(admission, FGIO_LINE_CARRIER);
 	for (i = 0; i < FGIO_LINES && !waiter; i++)
 		waiter = grant_first(admission, grant_order[i]);
 	return waiter;
+}
+
+static struct fgio_waiter *grant_by_group(struct fgio_admission *admission,
+					  bool critical_present)
+{
+	struct fgio_waiter *waiter = NULL;
+
+	fgio_admission_critical_is(admission, critical_present);
+	if (has_room(admission, FGIO_LINE_CARRIER, false))
+		waiter = grant_first(admission, FGIO_LINE_CARRIER);
+	return waiter ?: fgio_admission_grant_by_group(admission);
 }
 
 struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
@@ -237,6 +254,8 @@ struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 	struct fgio_waiter *waiter = NULL;
 	unsigned int i;
 
+	if (admission->groups)
+		return grant_by_group(admission, critical_present);
 	for (i = 0; i < FGIO_LINES && !waiter; i++) {
 		enum fgio_line line = grant_order[i];
 		bool present = line == FGIO_LINE_NONCRITICAL &&
@@ -251,6 +270,9 @@ struct fgio_waiter *fgio_admission_grant(struct fgio_admission *admission,
 bool fgio_admission_promote(struct fgio_admission *admission,
 			    struct fgio_waiter *waiter)
 {
+	if (admission->groups)
+		return fgio_admission_promote_to(admission, waiter,
+						 waiter->place);
 	if (waiter->granted || waiter->line == FGIO_LINE_CRITICAL)
 		return false;
 	stop_waiting(admission, waiter);

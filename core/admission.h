@@ -20,6 +20,8 @@
  * Waiting is first come, first served within a line. The task that frees a slot
  * hands it to a waiter: a woken waiter never competes again.
  *
+ * Slots may be divided among groups as well (admission_groups.h).
+ *
  * Locking: the caller serialises fgio_admission_wait(), _grant*(), _promote(),
  * _resize() and _set_shares() for one admission. fgio_admission_try(),
  * _charge(), _release(), _reclassify() and _limit() may run at any time, in any
@@ -66,16 +68,20 @@ static inline enum fgio_class fgio_class_of_line(enum fgio_line line)
 	return line == FGIO_LINE_CRITICAL ? FGIO_CRITICAL : FGIO_NONCRITICAL;
 }
 
+struct fgio_admission_groups;
+
 /**
  * struct fgio_waiter - a task that waits for a slot, embedded in the caller's
  *	own
  * @link: position among the waiters of its line
  * @line: enum fgio_line
+ * @place: see admission_groups.h
  * @granted: the slot is charged to it: it may go on
  */
 struct fgio_waiter {
 	struct fgio_list link;
 	u8 line;
+	u8 place;
 	bool granted;
 };
 
@@ -93,6 +99,7 @@ struct fgio_waiter {
  * @granted: total slots taken, per line
  * @waiting: tasks that wait, per line
  * @waiters: the tasks, per line
+ * @groups: slots are divided among groups as well; NULL: they are not
  */
 struct fgio_admission {
 	u32 total;
@@ -104,6 +111,7 @@ struct fgio_admission {
 	u64 granted[FGIO_LINES];
 	u32 waiting[FGIO_LINES];
 	struct fgio_list waiters[FGIO_LINES];
+	struct fgio_admission_groups *groups;
 };
 
 /* @total: slots of the queue, at least 2. Shares are the default ones. */

@@ -19,6 +19,13 @@ void fgio_hw_queue_init(struct fgio_hw_queue *hw, struct fgio_queue *queue,
 void fgio_queue_set_hw(struct fgio_queue *queue,
 		       struct fgio_hw_queue *const *hw, u32 count)
 {
+	/* Totals go on. */
+	for (u32 i = 0; queue->hw && i < queue->hw_count; i++) {
+		fgio_queue_add_counters(&queue->own.counters,
+					&queue->hw[i]->counters);
+		queue->hw[i]->counters =
+			(struct fgio_queue_counters){ .promoted = 0 };
+	}
 	queue->hw = hw;
 	queue->hw_count = count;
 }

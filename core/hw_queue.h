@@ -63,7 +63,8 @@ void fgio_hw_queue_init(struct fgio_hw_queue *hw, struct fgio_queue *queue,
 
 /*
  * The device has @count hardware queues, each initialised; @hw stays in place
- * as long as the device. Before the first request.
+ * as long as the device. @hw NULL, @count 1: one queue for all. While the queue
+ * has no request; fgio_queue_totals() is not called meanwhile.
  */
 void fgio_queue_set_hw(struct fgio_queue *queue,
 		       struct fgio_hw_queue *const *hw, u32 count);

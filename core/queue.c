@@ -470,8 +470,8 @@ enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns)
 	return FGIO_QUEUE_FREE;
 }
 
-static void add_counters(struct fgio_queue_counters *sum,
-			 const struct fgio_queue_counters *more)
+void fgio_queue_add_counters(struct fgio_queue_counters *sum,
+			     const struct fgio_queue_counters *more)
 {
 	unsigned int class;
 
@@ -484,12 +484,14 @@ static void add_counters(struct fgio_queue_counters *sum,
 	sum->starvation_releases += fgio_load(&more->starvation_releases);
 }
 
+/* @own has those of the time in which hardware queues were not used. */
 struct fgio_queue_counters fgio_queue_totals(const struct fgio_queue *queue)
 {
 	struct fgio_queue_counters sum = { .promoted = 0 };
 
-	for (u32 i = 0; i < queue->hw_count; i++)
-		add_counters(&sum, &fgio_queue_hw(queue, i)->counters);
+	fgio_queue_add_counters(&sum, &queue->own.counters);
+	for (u32 i = 0; queue->hw && i < queue->hw_count; i++)
+		fgio_queue_add_counters(&sum, &queue->hw[i]->counters);
 	return sum;
 }
 

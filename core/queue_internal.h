@@ -101,6 +101,9 @@ static inline bool fgio_queue_probes(const struct fgio_queue *queue)
 	return fgio_queue_adapts(queue) && fgio_depth_probes(&queue->depth);
 }
 
+void fgio_queue_add_counters(struct fgio_queue_counters *sum,
+			     const struct fgio_queue_counters *more);
+
 static inline void fgio_request_set_state(struct fgio_request *request,
 					  enum fgio_request_state state)
 {

@@ -87,10 +87,16 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 				   enum fgio_queue_mode mode, u64 now_ns)
 {
 	struct fgio_shares *shares = queue->shares;
-	struct fgio_shares_turn turn = fgio_shares_turn(
-		shares, mode == FGIO_QUEUE_FREE, now_ns);
-	struct fgio_request *request = of_group(queue, mode, turn, now_ns);
+	struct fgio_shares_turn turn;
+	struct fgio_request *request;
 
+	/* With one class nothing is withheld. */
+	if (fgio_load(&queue->one_class))
+		turn = fgio_shares_turn_in_order(shares, now_ns);
+	else
+		turn = fgio_shares_turn(shares, mode == FGIO_QUEUE_FREE,
+					now_ns);
+	request = of_group(queue, mode, turn, now_ns);
 	if (request || !turn.group)
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */

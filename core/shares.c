@@ -798,6 +798,18 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	return turn_of(lags_more(lagging, sufferer) ? lagging : NULL);
 }
 
+struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
+						  u64 now_ns)
+{
+	shares->retry_ns = 0;
+	shares->probe.group = NULL;
+	advance(shares, now_ns);
+	look_for_idle(shares, now_ns);
+	/* The drive may have more than the limit: nothing is learnt from that. */
+	fgio_share_cost_slack(&shares->cost);
+	return turn_of(in_order(shares));
+}
+
 /* ---- dispatch and completion ---- */
 
 /* Follows the probe, if the request belongs to it. */

@@ -397,6 +397,10 @@ struct fgio_shares_turn {
 struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 					 bool free, u64 now_ns);
 
+/* The same where nothing may be withheld: there is one. */
+struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
+						  u64 now_ns);
+
 /*
  * After fgio_shares_turn(), whose group may not go for another reason: the
  * group with critical requests whose turn comes next; the group with queued

@@ -674,11 +674,36 @@ static void test_depth_is_learnt_as_with_one_queue(void **state)
 	}
 }
 
+/* Shares need one queue for all, and are on and off at any time. */
+static void test_totals_go_on_where_queues_are_left(void **state)
+{
+	struct fgio_queue_counters before, after;
+
+	(void)state;
+	start(fresh_seed("totals"), 4, 0);
+	for (int round = 1; round <= 3; round++) {
+		fgio_queue_set_hw(&host.queue, host.hw, host.count);
+		for (uint32_t i = 0; i < 40; i++)
+			make(i % 2, i % host.count);
+		while (step(host.now_ns + SECOND))
+			;
+		before = fgio_queue_totals(&host.queue);
+		for (int class = 0; class < FGIO_CLASSES; class++) {
+			assert_int_equal(before.queued[class], 20 * round);
+			assert_int_equal(before.dispatched[class], 20 * round);
+		}
+		fgio_queue_set_hw(&host.queue, NULL, 1);
+		after = fgio_queue_totals(&host.queue);
+		assert_memory_equal(&before, &after, sizeof(before));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_hosts_lose_and_hold_up_nothing),
 		cmocka_unit_test(test_queues_take_turns),
+		cmocka_unit_test(test_totals_go_on_where_queues_are_left),
 		cmocka_unit_test(test_a_busy_processor_is_not_starved),
 		cmocka_unit_test(test_a_queue_that_never_comes_is_passed_over),
 		cmocka_unit_test(test_many_in_the_device_are_counted_seldom),

@@ -166,6 +166,59 @@ static void test_recharge_moves_what_was_paid(void **state)
 	fgio_share_group_remove(&other);
 }
 
+/*
+ * The watchdog tripped, or queue=0: nothing is withheld, even from a drive that
+ * completes nothing.
+ */
+static void test_one_class_withholds_nothing(void **state)
+{
+	static struct fgio_request requests[200];
+	struct fgio_share_group groups[2];
+	struct fgio_shares shares;
+	struct fgio_queue queue;
+
+	(void)state;
+	for (int rotates = 0; rotates < 2; rotates++) {
+		u64 now_ns = SECOND;
+		u32 sent = 0;
+
+		fgio_queue_init(&queue, rotates);
+		fgio_shares_init(&shares, rotates);
+		fgio_queue_set_shares(&queue, &shares);
+		fgio_share_group_init(&groups[0], fgio_shares_weight(100));
+		fgio_share_group_init(&groups[1], fgio_shares_weight(300));
+		for (u32 i = 0; i < ARRAY_SIZE(requests); i++) {
+			requests[i] = (struct fgio_request){
+				.sector = i * 8,
+				.sectors = 8,
+				.queued_ns = now_ns,
+			};
+			fgio_list_init(&requests[i].link);
+			fgio_queue_insert_of(&queue, &requests[i],
+					     &groups[i % 2], false);
+		}
+		while (fgio_queue_next(&queue, ++now_ns, NULL))
+			sent++;
+		assert_in_range(sent, 1, ARRAY_SIZE(requests) - 1);
+		assert_false(fgio_queue_has_work(&queue));
+		fgio_queue_set_one_class(&queue, true);
+		for (; sent < ARRAY_SIZE(requests); sent++) {
+			assert_true(fgio_queue_has_work(&queue));
+			assert_non_null(fgio_queue_next(&queue, ++now_ns,
+							NULL));
+			/* By weight, as long as both have some. */
+			if (groups[1].queued[FGIO_NONCRITICAL] == 0)
+				continue;
+			assert_true(groups[1].queued[FGIO_NONCRITICAL] <
+				    groups[0].queued[FGIO_NONCRITICAL] + 8);
+		}
+		for (u32 i = 0; i < ARRAY_SIZE(requests); i++)
+			fgio_queue_left_device(&queue, &requests[i], now_ns);
+		fgio_share_group_remove(&groups[0]);
+		fgio_share_group_remove(&groups[1]);
+	}
+}
+
 /* ---- on a drive ---- */
 
 static struct tenant tenant(u32 weight, u32 bytes, bool sequential, u32 depth)
@@ -300,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_limit_is_at_the_knee),
 		cmocka_unit_test(test_limit_beyond_the_tags_is_not_believed),
 		cmocka_unit_test(test_recharge_moves_what_was_paid),
+		cmocka_unit_test(test_one_class_withholds_nothing),
 		cmocka_unit_test(test_weights_divide_a_drive),
 		cmocka_unit_test(test_guarantee_of_the_article),
 		cmocka_unit_test(test_room_is_lent),

@@ -8,6 +8,10 @@
  * limit_depth charges a slot and tells prepare_request through bits of
  * rq_flags. A sleeper gets its slot from the task that frees one, so no sleeper
  * retries or is overtaken.
+ *
+ * On a drive that is shared, slots are divided among groups, under the tag
+ * set's lock. The group is that of the bio that the task submitted last. If
+ * that turns out to be wrong, the charge moves when the request is queued.
  */
 #include <linux/backing-dev.h>
 #include <linux/hashtable.h>
@@ -68,6 +72,56 @@ struct sleeper {
 	struct noted_bio bio;
 };
 
+/* The group of the last bio of a task. */
+struct noted_group {
+	u64 task;
+	u64 key;
+	u32 weight;
+};
+
+/* As noted_bios. */
+static DEFINE_PER_CPU(struct noted_group, noted_groups);
+
+static u64 key_of(const struct fgio_share_group *group)
+{
+	return (u64)group;
+}
+
+/* Any weight serves for I/O without a group. */
+static u32 weight_of(const struct fgio_share_group *group)
+{
+	return group ? READ_ONCE(group->weight) : 1;
+}
+
+void fgio_admission_note_group(const struct fgio_share_group *group)
+{
+	*get_cpu_ptr(&noted_groups) = (struct noted_group){
+		.task = (u64)current,
+		.key = key_of(group),
+		.weight = weight_of(group),
+	};
+	put_cpu_ptr(&noted_groups);
+}
+
+static struct noted_group look_up_group(void)
+{
+	struct noted_group note = *get_cpu_ptr(&noted_groups);
+
+	put_cpu_ptr(&noted_groups);
+	if (note.task != (u64)current)
+		return (struct noted_group){ .weight = 1 };
+	return note;
+}
+
+/* The group itself may be gone: only its key is used. */
+static u8 place_of(struct fgio_tag_set *tag_set,
+		   const struct noted_group *group)
+{
+	lockdep_assert_held(&tag_set->lock);
+	return fgio_admission_place_of(&tag_set->admission, group->key,
+				       group->weight);
+}
+
 static u64 object_of(const struct noted_bio *bio)
 {
 	return bio->buffer ? bio->buffer : bio->target.mapping;
@@ -106,10 +160,16 @@ static bool critical_present(struct fgio_tag_set *tag_set)
 }
 
 static void line_up(struct fgio_tag_set *tag_set, struct sleeper *sleeper,
-		    enum fgio_line line)
+		    enum fgio_line line, const struct noted_group *group)
 {
+	struct fgio_admission *admission = &tag_set->admission;
+
 	lockdep_assert_held(&tag_set->lock);
-	fgio_admission_wait(&tag_set->admission, &sleeper->waiter, line);
+	if (group)
+		fgio_admission_wait_for(admission, &sleeper->waiter, line,
+					place_of(tag_set, group));
+	else
+		fgio_admission_wait(admission, &sleeper->waiter, line);
 	hlist_add_head(&sleeper->by_task,
 		       head_of(tag_set->by_task, (u64)sleeper->task));
 	hlist_add_head(&sleeper->by_object,
@@ -212,10 +272,12 @@ static bool try(struct fgio_tag_set *tag_set, enum fgio_line line)
  * hence another attempt under the lock.
  *
  * Return: the line to which the slot is charged: @line, or the critical one
- * when the sleeper was promoted.
+ * when the sleeper was promoted. @group: the task's, if slots are divided among
+ * groups, or NULL; @place: out: the place to which it is charged then.
  */
-static noinline enum fgio_line sleep_for_slot(struct fgio_tag_set *tag_set,
-					      enum fgio_line line)
+static noinline enum fgio_line
+sleep_for_slot(struct fgio_tag_set *tag_set, enum fgio_line line,
+	       const struct noted_group *group, u8 *place)
 {
 	enum fgio_class class = fgio_class_of_line(line);
 	struct sleeper sleeper = { .task = current };
@@ -224,7 +286,7 @@ static noinline enum fgio_line sleep_for_slot(struct fgio_tag_set *tag_set,
 
 	look_up_note(&sleeper.bio);
 	spin_lock_irq(&tag_set->lock);
-	line_up(tag_set, &sleeper, line);
+	line_up(tag_set, &sleeper, line, group);
 	wake_granted(tag_set);
 	spin_unlock_irq(&tag_set->lock);
 	if (unlikely(!is_on(tag_set->fq)))
@@ -240,6 +302,7 @@ static noinline enum fgio_line sleep_for_slot(struct fgio_tag_set *tag_set,
 
 	spin_lock_irq(&tag_set->lock);
 	tag_set->waited_ns[class] += waited_ns;
+	*place = sleeper.waiter.place;
 	spin_unlock_irq(&tag_set->lock);
 	trace_fgio_admission_wait(tag_set->fq->q, class, waited_ns);
 	return sleeper.waiter.line;
@@ -292,15 +355,211 @@ static bool is_full(struct fgio_tag_set *tag_set, enum fgio_line line)
 	       fgio_admission_limit(slots, line, present);
 }
 
+/* ---- slots that are divided among groups ---- */
+
+/**
+ * try_by_group() - look for a slot
+ * @tag_set: the slots; its lock is held
+ * @line: the line
+ * @place: the place of the group
+ * @opf: operation and flags of the bio
+ * @data: the allocation
+ *
+ * Return: whether the task must sleep for it.
+ */
+static bool try_by_group(struct fgio_tag_set *tag_set, enum fgio_line line,
+			 u8 place, blk_opf_t opf,
+			 struct blk_mq_alloc_data *data)
+{
+	struct fgio_admission *slots = &tag_set->admission;
+	bool nowait = data->flags & BLK_MQ_REQ_NOWAIT;
+
+	lockdep_assert_held(&tag_set->lock);
+	/* A batch is charged request by request, when each has its tag. */
+	if (data->nr_tags > 1 && !nowait &&
+	    fgio_admission_has_plenty_for(slots, line, place, data->nr_tags))
+		return false;
+	data->nr_tags = 1;
+	if (nowait) {
+		if (!fgio_admission_has_room_for(slots, line, place))
+			data->shallow_depth = 1;
+		return false;
+	}
+	if (may_not_wait(opf))
+		return false;
+	if (!fgio_admission_try_for(slots, line, place))
+		return true;
+	data->rq_flags |= tag_set->charged;
+	return false;
+}
+
+/* Remembers until prepare_request() which place was charged. */
+static void carry(struct fgio_tag_set *tag_set, enum fgio_line line, u8 place,
+		  struct blk_mq_alloc_data *data)
+{
+	lockdep_assert_held(&tag_set->lock);
+	if (!(data->rq_flags & FGIO_RQF_CHARGED) || line == FGIO_LINE_CARRIER ||
+	    fgio_admission_carry(&tag_set->admission, (u64)current, line,
+				 place))
+		return;
+	/* It is charged anew when it has its tag. */
+	data->rq_flags &= ~FGIO_RQF_CHARGED;
+	fgio_admission_release_for(&tag_set->admission, line, place);
+	wake_granted(tag_set);
+}
+
+static noinline void limit_by_group(struct fgio_tag_set *tag_set,
+				    enum fgio_line line, blk_opf_t opf,
+				    struct blk_mq_alloc_data *data)
+{
+	struct noted_group group = look_up_group();
+	bool present = critical_present(tag_set);
+	bool sleeps;
+	u8 place;
+
+	spin_lock_irq(&tag_set->lock);
+	fgio_admission_critical_is(&tag_set->admission, present);
+	place = place_of(tag_set, &group);
+	sleeps = try_by_group(tag_set, line, place, opf, data);
+	if (!sleeps)
+		carry(tag_set, line, place, data);
+	spin_unlock_irq(&tag_set->lock);
+	if (!sleeps)
+		return;
+	line = sleep_for_slot(tag_set, line, &group, &place);
+	if (line == FGIO_LINE_CRITICAL)
+		data->cmd_flags |= FGIO_REQ_CRITICAL;
+	data->rq_flags |= tag_set->charged;
+	spin_lock_irq(&tag_set->lock);
+	carry(tag_set, line, place, data);
+	spin_unlock_irq(&tag_set->lock);
+}
+
+/* Gives back what limit_by_group() charged. */
+static void return_by_group(struct fgio_tag_set *tag_set, enum fgio_line line)
+{
+	u8 place = FGIO_ADMISSION_REST;
+	unsigned long flags;
+
+	spin_lock_irqsave(&tag_set->lock, flags);
+	if (line != FGIO_LINE_CARRIER)
+		place = fgio_admission_carried(&tag_set->admission,
+					       (u64)current, line);
+	if (!WARN_ON_ONCE(place == FGIO_ADMISSION_NOWHERE))
+		fgio_admission_release_for(&tag_set->admission, line, place);
+	wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
+}
+
+/* Return: the place that was charged in limit_by_group(). */
+static u8 charged_place(struct fgio_slot *slot)
+{
+	u8 place;
+
+	if (slot->charged_line == FGIO_LINE_CARRIER)
+		return FGIO_ADMISSION_REST;
+	place = fgio_admission_carried(&slot->tag_set->admission, (u64)current,
+				       slot->charged_line);
+	return WARN_ON_ONCE(place == FGIO_ADMISSION_NOWHERE) ?
+		       FGIO_ADMISSION_REST : place;
+}
+
+static noinline void prepare_by_group(struct fgio_slot *slot,
+				      struct request *rq)
+{
+	struct fgio_tag_set *tag_set = slot->tag_set;
+	struct noted_group group = look_up_group();
+	bool charged = tag_set->charged &&
+		       (rq->rq_flags & FGIO_RQF_CHARGED) == tag_set->charged;
+	unsigned long flags;
+
+	spin_lock_irqsave(&tag_set->lock, flags);
+	if (charged) {
+		slot->place = charged_place(slot);
+	} else {
+		slot->place = place_of(tag_set, &group);
+		fgio_admission_charge_for(&tag_set->admission,
+					  slot->charged_line, slot->place);
+	}
+	spin_unlock_irqrestore(&tag_set->lock, flags);
+	if (charged)
+		rq->rq_flags &= ~FGIO_RQF_CHARGED;
+	else
+		fgio_admission_return_charge(tag_set->fq, rq);
+}
+
+/* Context: as for fgio_admission_settle(). */
+static void move_to_place(struct fgio_slot *slot, enum fgio_line line,
+			  u64 key, u32 weight)
+{
+	struct fgio_tag_set *tag_set = slot->tag_set;
+	unsigned long flags;
+	u8 place;
+
+	spin_lock_irqsave(&tag_set->lock, flags);
+	place = fgio_admission_place_of(&tag_set->admission, key, weight);
+	fgio_admission_move_to(&tag_set->admission, slot->charged_line,
+			       slot->place, line, place);
+	slot->charged_line = line;
+	slot->place = place;
+	wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
+}
+
+static noinline void move_by_group(struct fgio_slot *slot,
+				   enum fgio_class class)
+{
+	struct fgio_tag_set *tag_set = slot->tag_set;
+	unsigned long flags;
+
+	spin_lock_irqsave(&tag_set->lock, flags);
+	fgio_admission_move_to(&tag_set->admission, slot->charged_line,
+			       slot->place, (enum fgio_line)class, slot->place);
+	slot->charged_line = class;
+	wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
+}
+
+void fgio_admission_settle_group(struct fgio_slot *slot,
+				 const struct fgio_share_group *group)
+{
+	struct fgio_admission *slots = &slot->tag_set->admission;
+
+	if (!slots->groups || slot->charged_line == FGIO_LINE_CARRIER ||
+	    fgio_admission_is_place_of(slots, slot->place, key_of(group)))
+		return;
+	move_to_place(slot, slot->charged_line, key_of(group),
+		      weight_of(group));
+}
+
+void fgio_admission_finish_by_group(struct fgio_slot *slot)
+{
+	struct fgio_tag_set *tag_set = slot->tag_set;
+	unsigned long flags;
+
+	spin_lock_irqsave(&tag_set->lock, flags);
+	fgio_admission_release_for(&tag_set->admission, slot->charged_line,
+				   slot->place);
+	wake_granted(tag_set);
+	spin_unlock_irqrestore(&tag_set->lock, flags);
+}
+
+/* ---- the operations of the elevator ---- */
+
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fgio_tag_set *tag_set = data->hctx->sched_data;
 	enum fgio_line line;
+	u8 place;
 
 	if (data->rq_flags & FGIO_RQF_CHARGED || !tag_set->charged ||
 	    !is_on(tag_set->fq))
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
+	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
+		limit_by_group(tag_set, line, opf, data);
+		return;
+	}
 	/* A batch is charged request by request, when each has its tag. */
 	if (data->nr_tags > 1 && !(data->flags & BLK_MQ_REQ_NOWAIT) &&
 	    fgio_admission_has_plenty(&tag_set->admission, line,
@@ -317,7 +576,7 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	if (may_not_wait(opf))
 		return;
 	if (unlikely(!try(tag_set, line)))
-		line = sleep_for_slot(tag_set, line);
+		line = sleep_for_slot(tag_set, line, NULL, &place);
 	/* The request gets its class from here; the bio has the old one. */
 	if (line == FGIO_LINE_CRITICAL)
 		data->cmd_flags |= FGIO_REQ_CRITICAL;
@@ -349,15 +608,19 @@ void fgio_admission_return_charge(struct fgio_queue_data *fq,
 {
 	struct fgio_tag_set *tag_set;
 	req_flags_t charged = rq->rq_flags & FGIO_RQF_CHARGED;
+	enum fgio_line line;
 
 	rq->rq_flags &= ~FGIO_RQF_CHARGED;
 	if (!charged)
 		return;
 	tag_set = charged_tag_set(fq, charged);
-	if (!WARN_ON_ONCE(!tag_set))
-		fgio_admission_give_back(tag_set,
-					 line_of(rq->q,
-						 fgio_class_of_opf(rq->cmd_flags)));
+	line = line_of(rq->q, fgio_class_of_opf(rq->cmd_flags));
+	if (WARN_ON_ONCE(!tag_set))
+		return;
+	if (unlikely(READ_ONCE(tag_set->admission.groups)))
+		return_by_group(tag_set, line);
+	else
+		fgio_admission_give_back(tag_set, line);
 }
 
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
@@ -365,6 +628,10 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 	struct fgio_tag_set *tag_set = slot->tag_set;
 
 	slot->charged_line = line_of(rq->q, fgio_class_of_opf(rq->cmd_flags));
+	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
+		prepare_by_group(slot, rq);
+		return;
+	}
 	if (likely(tag_set->charged &&
 		   (rq->rq_flags & FGIO_RQF_CHARGED) == tag_set->charged)) {
 		rq->rq_flags &= ~FGIO_RQF_CHARGED;
@@ -378,6 +645,10 @@ void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class)
 {
 	struct fgio_tag_set *tag_set = slot->tag_set;
 
+	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
+		move_by_group(slot, class);
+		return;
+	}
 	fgio_admission_reclassify(&tag_set->admission, slot->charged_line,
 				  (enum fgio_line)class);
 	slot->charged_line = class;

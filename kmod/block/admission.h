@@ -25,6 +25,19 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
  */
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
 
+/*
+ * Notes the group of the bio that the current task is about to submit. Context:
+ * a task's.
+ */
+void fgio_admission_note_group(const struct fgio_share_group *group);
+
+/*
+ * The group to which a request belongs is known: it pays for the slot. Context:
+ * the queue's lock is held, so that the group stays.
+ */
+void fgio_admission_settle_group(struct fgio_slot *slot,
+				 const struct fgio_share_group *group);
+
 /* For fgio_admission_settle(): the slot was charged to the other class. */
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
 
@@ -95,8 +108,15 @@ static inline void fgio_admission_give_back(struct fgio_tag_set *tag_set,
 		fgio_admission_wake(tag_set);
 }
 
+/* The same where slots are divided among groups. */
+void fgio_admission_finish_by_group(struct fgio_slot *slot);
+
 static inline void fgio_admission_finish(struct fgio_slot *slot)
 {
+	if (unlikely(READ_ONCE(slot->tag_set->admission.groups))) {
+		fgio_admission_finish_by_group(slot);
+		return;
+	}
 	fgio_admission_give_back(slot->tag_set, slot->charged_line);
 }
 

@@ -114,7 +114,9 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	memcpy(bytes, fq->dispatched_bytes, sizeof(bytes));
 	spin_unlock(&fq->lock);
 	/* After those in the device, so that no fewer were dispatched. */
+	mutex_lock(&fgio_queues_lock);
 	counters = fgio_queue_totals(&fq->queue);
+	mutex_unlock(&fgio_queues_lock);
 	for (hw = 0; fq->all_hw && hw < fq->q->nr_hw_queues; hw++)
 		for (class = 0; class < FGIO_CLASSES; class++)
 			bytes[class] +=

@@ -287,6 +287,16 @@ void fgio_elevator_describe(struct request *rq)
 	trace_fgio_insert(rq, request->class);
 }
 
+static void insert_of_group(struct fgio_queue_data *fq, struct request *rq,
+			    bool at_head)
+{
+	struct fgio_share_group *group = fgio_group_of(fq, rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
+
+	fgio_admission_settle_group(slot, group);
+	fgio_queue_insert_of(&fq->queue, &slot->request, group, at_head);
+}
+
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 			   bool at_head, struct list_head *free)
 {
@@ -303,8 +313,7 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 	fgio_elevator_describe(rq);
 	request = &fgio_slot_of(rq)->request;
 	if (fq->queue.shares)
-		fgio_queue_insert_of(&fq->queue, request,
-				     fgio_group_of(fq, rq), at_head);
+		insert_of_group(fq, rq, at_head);
 	else
 		fgio_queue_insert(&fq->queue, request, at_head);
 	make_mergeable(fq, rq, request->class);

@@ -410,6 +410,13 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
+struct fgio_share_group *fgio_group_of_bio(const struct bio *bio)
+{
+	struct blkg_policy_data *pd = pd_of(bio->bi_blkg);
+
+	return pd ? &group_of(pd)->share : NULL;
+}
+
 void fgio_groups_init_queue(struct fgio_queue_data *fq)
 {
 	INIT_LIST_HEAD(&fq->groups);

@@ -20,6 +20,9 @@
 struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 				       struct request *rq);
 
+/* The same of a bio, of whichever queue. Context: any, while the bio stays. */
+struct fgio_share_group *fgio_group_of_bio(const struct bio *bio);
+
 /* Before other files find the queue. Context: any. */
 void fgio_groups_init_queue(struct fgio_queue_data *fq);
 

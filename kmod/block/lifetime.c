@@ -17,6 +17,7 @@
 #include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/queues.h"
+#include "block/share.h"
 #include "block/tunables.h"
 #include "block/watchdog.h"
 #include "compat/compat.h"
@@ -156,6 +157,7 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	WARN_ON_ONCE(fgio_admission_has_waiters(&tag_set->admission));
 	WARN_ON_ONCE(tag_set->admission.admitted[FGIO_CRITICAL] ||
 		     tag_set->admission.admitted[FGIO_NONCRITICAL]);
+	kvfree(tag_set->groups);
 	kvfree(tag_set->slots);
 	kfree(tag_set);
 }
@@ -298,6 +300,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 	struct fgio_queue_data *fq = eq->elevator_data;
 
 	fgio_groups_remove_queue(fq);
+	fgio_share_remove_queue(fq);
 	withdraw_queue(fq);
 	hrtimer_cancel(&fq->retry_timer);
 	hrtimer_cancel(&fq->turn_timer);

@@ -28,6 +28,7 @@
 #include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/admission.h"
+#include "core/admission_groups.h"
 #include "core/class.h"
 #include "core/drive.h"
 #include "core/hw_queue.h"
@@ -70,6 +71,8 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
  *	after a walk asked, and in the device while foreground tasks exist
  * @wanted: used by promote.c under the queue's lock
  * @charged_line: the enum fgio_line to which the slot is charged
+ * @place: the place of the group to which it is charged, if slots are divided
+ *	among groups
  * @ioprio_replaced: the request carries the drive's priority, not its own
  * @ioprio: its own, while @ioprio_replaced
  */
@@ -82,6 +85,7 @@ struct fgio_slot {
 	struct fgio_io_target target;
 	bool wanted;
 	u8 charged_line;
+	u8 place;
 	bool ioprio_replaced;
 	u16 ioprio;
 };
@@ -121,9 +125,11 @@ struct fgio_hw {
  * @slots: one for each tag; replaced under fgio_slots_lock()
  * @watchdog: whether its I/O moves; the watchdog's own, as is the next one
  * @sample: what this look found
+ * @groups: memory for @admission's groups; NULL before the queue was shared
  * @lock: protects the members below; irqsave, since completions take it
  * @admission: decides which tasks may take a tag; slots are taken and released
- *	without the lock, see core/admission.h
+ *	without the lock, see core/admission.h, unless they are divided among
+ *	groups
  * @waited_ns: time slept in admission, per class
  * @promoted: sleepers that became critical
  * @by_task: tasks that sleep in admission
@@ -140,6 +146,7 @@ struct fgio_tag_set {
 	struct fgio_slot *slots;
 	struct fgio_watchdog watchdog;
 	struct fgio_watchdog_sample sample;
+	struct fgio_admission_groups *groups;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct fgio_admission admission;

@@ -2,11 +2,16 @@
 /*
  * Turns the fair shares of a queue on and off. With shares, all requests are in
  * one queue for the device, also where it has several hardware queues: which
- * group is next is one decision for the whole drive.
+ * group is next is one decision for the whole drive. Slots are divided among
+ * groups as well, those of each tag set.
  */
+#define pr_fmt(fmt) "fgio: " fmt
+
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "block/groups.h"
@@ -20,6 +25,43 @@
  */
 #define DRAIN_MS 1000
 #define DRAIN_AGAIN_NS (60ULL * NSEC_PER_SEC)
+
+atomic_t fgio_share_count = ATOMIC_INIT(0);
+
+/*
+ * Memory for the groups of each tag set, which stay while the queue is under
+ * the elevator. Without it, slots are not divided. The memory must be found
+ * without I/O, which could be for this very disk.
+ */
+static void make_slot_groups(struct fgio_queue_data *fq)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct fgio_tag_set *tag_set;
+	bool all = true;
+
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		if (!tag_set->groups)
+			tag_set->groups = kvzalloc(sizeof(*tag_set->groups),
+						   GFP_KERNEL);
+		all &= !!tag_set->groups;
+	}
+	memalloc_noio_restore(noio);
+	if (!all)
+		pr_warn_ratelimited("no memory to divide slots among cgroups\n");
+}
+
+static void divide_slots(struct fgio_queue_data *fq, bool on)
+{
+	struct fgio_tag_set *tag_set;
+	unsigned long flags;
+
+	list_for_each_entry(tag_set, &fq->tag_sets, list) {
+		spin_lock_irqsave(&tag_set->lock, flags);
+		fgio_admission_use_groups(&tag_set->admission,
+					  on ? tag_set->groups : NULL);
+		spin_unlock_irqrestore(&tag_set->lock, flags);
+	}
+}
 
 static void use_hardware_queues(struct fgio_queue_data *fq, bool use)
 {
@@ -48,6 +90,7 @@ static void change(struct fgio_queue_data *fq, bool on)
 	hrtimer_cancel(&fq->turn_timer);
 	mutex_lock(&fgio_queues_lock);
 	use_hardware_queues(fq, !on);
+	divide_slots(fq, on);
 	if (!on)
 		fgio_groups_stop_sharing(fq);
 	else
@@ -56,6 +99,7 @@ static void change(struct fgio_queue_data *fq, bool on)
 	fgio_queue_set_shares(&fq->queue, on ? &fq->shares : NULL);
 	spin_unlock(&fq->lock);
 	WRITE_ONCE(fq->shared, on);
+	atomic_add(on ? 1 : -1, &fgio_share_count);
 	mutex_unlock(&fgio_queues_lock);
 }
 
@@ -68,6 +112,8 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 	/* Held while the queue comes under an elevator or leaves it. */
 	if (!mutex_trylock(&q->sysfs_lock))
 		return;
+	if (on)
+		make_slot_groups(fq);
 	blk_freeze_queue_start(q);
 	if (blk_mq_freeze_queue_wait_timeout(q, msecs_to_jiffies(DRAIN_MS)) >
 	    0) {
@@ -79,4 +125,10 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 	}
 	blk_mq_unfreeze_queue(q);
 	mutex_unlock(&q->sysfs_lock);
+}
+
+void fgio_share_remove_queue(struct fgio_queue_data *fq)
+{
+	if (fq->shared)
+		atomic_dec(&fgio_share_count);
 }

@@ -23,8 +23,10 @@
 #include "base/waker.h"
 #include "block/admission.h"
 #include "block/flush.h"
+#include "block/groups.h"
 #include "block/io_target.h"
 #include "block/queues.h"
+#include "block/share.h"
 #include "block/stamp.h"
 #include "graph/wait.h"
 #include "who/commit.h"
@@ -147,6 +149,8 @@ static bool needs_no_stamp(const struct bio *bio)
 
 static void on_bio_queue(void *data, struct bio *bio)
 {
+	if (unlikely(fgio_share_any()) && in_task())
+		fgio_admission_note_group(fgio_group_of_bio(bio));
 	if (likely(needs_no_stamp(bio)))
 		return;
 	if (fgio_queues_exist() && stamp_bio(bio) == FGIO_CRITICAL &&

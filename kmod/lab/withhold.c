@@ -6,12 +6,17 @@
  * With hardware_queue=N, it is only those of this hardware queue, where each has
  * its own.
  *
- * fgio.ko has no code for it: two of its functions are replaced where they
- * begin, as a livepatch would do it.
+ * With groups=1, something else is withheld: drives that begin to be shared do
+ * not divide their slots among groups.
+ *
+ * fgio.ko has no code for it: functions of it are replaced where they begin, as
+ * a livepatch would do it.
  *
  *	fgio_has_work	says that there is none: then the block layer asks no
  *			hardware queue for a request
  *	fgio_queue_next	finds no request that may go; under the queue's lock
+ *	fgio_admission_use_groups
+ *			uses none; under the tag set's lock
  *
  * Requests that fgio does not order pass all the same.
  */
@@ -28,6 +33,9 @@
 static int hardware_queue = -1;
 module_param(hardware_queue, int, 0444);
 
+static bool groups;
+module_param(groups, bool, 0444);
+
 static struct fgio_queue_data *queue_of(const struct blk_mq_hw_ctx *hctx)
 {
 	return hctx->queue->elevator->elevator_data;
@@ -35,7 +43,7 @@ static struct fgio_queue_data *queue_of(const struct blk_mq_hw_ctx *hctx)
 
 static bool withholds(const struct fgio_queue_data *fq)
 {
-	return !fgio_lets_through(fq) &&
+	return !groups && !fgio_lets_through(fq) &&
 	       !fgio_queue_queued(&fq->queue, FGIO_CRITICAL);
 }
 
@@ -80,6 +88,17 @@ static bool has_request_to_hide(unsigned long queue)
 				      struct fgio_queue_data, queue));
 }
 
+static void use_no_groups(struct fgio_admission *admission,
+			  struct fgio_admission_groups *unused)
+{
+	admission->groups = NULL;
+}
+
+static bool are_groups_withheld(unsigned long unused)
+{
+	return groups;
+}
+
 /**
  * struct replacement - a function of fgio that has the bug
  * @operations: calls replace() at its beginning
@@ -122,6 +141,8 @@ static void notrace replace(unsigned long ip, unsigned long parent_ip,
 static struct replacement replacements[] = {
 	REPLACEMENT("fgio_has_work", has_work_to_hide, has_unscheduled),
 	REPLACEMENT("fgio_queue_next", has_request_to_hide, no_request),
+	REPLACEMENT("fgio_admission_use_groups", are_groups_withheld,
+		    use_no_groups),
 };
 
 static int begin(struct replacement *replacement)
