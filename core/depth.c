@@ -113,8 +113,13 @@ static u64 others_max(const struct fgio_depth *depth,
 		      const struct fgio_base_latency *base, u64 work_ns)
 {
 	u64 steady = BUSY_OTHERS + depth->tolerance / TOLERANCE_ONE;
-	u64 waits_ns = steady * base->known_ns;
+	u64 takes_ns = base->known_ns;
+	u64 waits_ns;
 
+	/* A write passes to a cache while reads are at the arms. */
+	if (depth->arms.several)
+		takes_ns = larger(takes_ns, depth->mix_ns);
+	waits_ns = steady * takes_ns;
 	if (depth->phase != FGIO_DEPTH_SETTLED)
 		return depth->in_flight_max;
 	if (base->fresh < BASE_FRESH)
@@ -176,7 +181,8 @@ static bool bucket_allows(struct fgio_depth *depth, u64 now_ns)
 
 /*
  * Keeping a disk idle helps no other request: it goes on rotating. So one read
- * goes unless critical I/O has the arm, or is back before the arm has moved.
+ * goes unless critical I/O has the arm, or is back before the arm has moved. Of
+ * several arms, most are elsewhere.
  */
 static bool arm_is_free(struct fgio_depth *depth,
 			const struct fgio_base_latency *base,
@@ -185,6 +191,8 @@ static bool arm_is_free(struct fgio_depth *depth,
 	u64 since_ns = fgio_load(&depth->quiet_since_ns);
 	u64 late_ns;
 
+	if (depth->arms.several)
+		return true;
 	if (fgio_load(&in_device[FGIO_CRITICAL]))
 		return hold_back(depth, 0);
 	if (since_ns &&
@@ -287,6 +295,26 @@ bool fgio_depth_rests_until(const struct fgio_depth *depth, u64 retry_ns,
 	return owes || retry_ns - now_ns < REST_NEAR_NS;
 }
 
+static void note_mix(struct fgio_depth *depth, u64 known_ns)
+{
+	depth->mix_ns -= depth->mix_ns / MIX_SPAN;
+	depth->mix_ns += known_ns / MIX_SPAN;
+}
+
+/*
+ * Whether the request shows arms, see arms.h. With more of them in the drive,
+ * requests wait for each other whatever the number of arms is; a write beside it
+ * may be in a cache.
+ */
+static bool shows_arms(const struct fgio_depth *depth,
+		       const struct fgio_depth_stamp *stamp,
+		       enum fgio_class class, bool write, u32 others)
+{
+	if (write || others != 1 || !depth->reads)
+		return false;
+	return class == FGIO_CRITICAL ? depth->crosses : stamp->far;
+}
+
 void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		     enum fgio_class class, u64 sector, u32 sectors, bool write,
 		     u32 others, u64 now_ns)
@@ -307,9 +335,13 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 		stamp->sent_ns = smaller(depth->came_ns, now_ns);
 	depth->work_ns = work_of(depth, sectors);
 	fgio_cost_charge(&depth->cost, size_of(sectors), now_ns);
+	stamp->beside = shows_arms(depth, stamp, class, write, others);
 	if (class != FGIO_NONCRITICAL)
 		return;
+	depth->reads = !write;
+	depth->crosses = !fgio_load(&depth->quiet_since_ns);
 	depth->noncritical_size = size_of(sectors);
+	note_mix(depth, depth->base[stamp->kind].known_ns);
 	fgio_saturation_spend(&depth->saturation, now_ns);
 }
 

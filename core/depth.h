@@ -25,6 +25,7 @@
 #ifndef FGIO_CORE_DEPTH_H
 #define FGIO_CORE_DEPTH_H
 
+#include "arms.h"
 #include "atomic.h"
 #include "chance.h"
 #include "class.h"
@@ -44,6 +45,7 @@
  * @kind: see base_latency.h
  * @quiet: the drive had no other non-critical request, nor work left by one
  * @far: a read far from the reads before it
+ * @beside: a read beside another one that an arm would delay, see arms.h
  */
 struct fgio_depth_stamp {
 	u64 sent_ns;
@@ -51,6 +53,7 @@ struct fgio_depth_stamp {
 	u8 kind;
 	bool quiet;
 	bool far;
+	bool beside;
 };
 
 /**
@@ -67,6 +70,7 @@ struct fgio_depth_stamp {
  * @harmed: critical I/O suffered from a cost that is too low
  * @flushed: critical flushes did
  * @told: a critical flush completed, late or not
+ * @wrote_late: writes were among what found that work
  */
 struct fgio_depth_interval {
 	u64 begin_ns;
@@ -81,6 +85,7 @@ struct fgio_depth_interval {
 	bool harmed;
 	bool flushed;
 	bool told;
+	bool wrote_late;
 };
 
 enum fgio_depth_phase {
@@ -102,6 +107,10 @@ struct fgio_depth {
 	struct fgio_chance chance; /* that non-critical I/O is late */
 	struct fgio_chance flush_chance; /* that a flush is */
 	struct fgio_rotation rotation;
+	struct fgio_arms arms;
+	/* The latest non-critical request is a read; went beside critical I/O. */
+	bool reads;
+	bool crosses;
 	struct fgio_service_cost cost;
 	/* That of the other mode: recent window, or not. */
 	struct fgio_service_cost aside;
@@ -109,6 +118,7 @@ struct fgio_depth {
 	u64 raised_ns; /* last rise of the cost */
 	u64 work_ns; /* of the latest request */
 	u64 noncritical_size; /* of the latest non-critical one */
+	u64 mix_ns; /* mean base latency of the latest of these */
 	u32 in_flight_max; /* in-flight limit until the drive's limit was met */
 	u32 intervals;
 	/* Waiting among each other, in 1/TOLERANCE_ONE of a base latency. */

@@ -204,6 +204,8 @@
 #define TOLERANCE_MOST_INTERVALS 16
 /* Waiting allowed in a recent window [tests/test_recent.c]. */
 #define RECENT_WAIT_NS (1 * MILLISECOND)
+/* Background I/Os over which the mean base latency of their mix is taken. */
+#define MIX_SPAN 16
 /* I/Os that keep the drive busy beside those that wait. */
 #define BUSY_OTHERS 2
 
@@ -249,6 +251,19 @@
 #define ROTATION_DOUBTS_AT_ONCE 4
 /* Doubts that an interval with slow reads removes. */
 #define ROTATION_DOUBTS_GONE 3
+
+/* ---- several arms (arms.c) [tests/test_arms.c] ---- */
+
+/* Reads of either sort that a verdict takes, and the most in a mean. */
+#define ARMS_LEAST 16
+#define ARMS_SPAN 64
+/* One counts as at most this many base latencies. */
+#define ARMS_TIMES_MOST 4ULL
+/*
+ * One arm makes them take half as long again or more, of n arms one in n does:
+ * this share longer is between two arms and four.
+ */
+#define ARMS_SHARE 4
 
 /* ---- flushes (flush.c) [test_flushes_find_an_empty_cache] ---- */
 

@@ -21,6 +21,7 @@ void fgio_depth_completed(struct fgio_depth *depth,
 		.quiet = stamp->quiet,
 		.critical = class == FGIO_CRITICAL,
 		.far = stamp->far,
+		.beside = stamp->beside,
 	};
 
 	fgio_samples_note(&depth->samples, &sample);
@@ -248,6 +249,7 @@ static void learn_noncritical(struct fgio_depth *depth,
 	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += found_ns;
+	depth->interval.wrote_late |= seen->kind >= FGIO_KIND_SIZES;
 	cross(depth, excess_ns, now_ns);
 }
 
@@ -302,6 +304,20 @@ static void note_noncritical(struct fgio_depth *depth, u64 took_ns)
 	fgio_saturation_note_other(&depth->saturation, took_ns);
 }
 
+/*
+ * A background read in order does not wait for an arm that is there already. A
+ * critical one does: the background's moved it.
+ */
+static void learn_arms(struct fgio_depth *depth, const struct fgio_sample *seen,
+		       u64 known_ns)
+{
+	if (!depth->rotates || seen->kind >= FGIO_KIND_SIZES)
+		return;
+	if (seen->beside || (seen->quiet && (seen->far || seen->critical)))
+		fgio_arms_note(&depth->arms, seen->beside, seen->took_ns,
+			       known_ns);
+}
+
 static void learn_sample(struct fgio_depth *depth,
 			 const struct fgio_sample *seen, u64 now_ns)
 {
@@ -329,6 +345,7 @@ static void learn_sample(struct fgio_depth *depth,
 		depth->blind = depth->rotates && !base->known_ns;
 	if (!base->known_ns)
 		return;
+	learn_arms(depth, seen, base->known_ns);
 	slack_ns = fgio_base_latency_slack_ns(base);
 	if (seen->quiet)
 		fgio_chance_learn(&depth->chance,
@@ -500,11 +517,16 @@ static void settle(struct fgio_depth *depth)
 	fgio_cost_settle(&depth->cost);
 }
 
-/* A disk's full cache delays critical writes next: tolerate nothing there. */
+/*
+ * A disk's full cache delays critical writes next: tolerate nothing there. Reads
+ * that wait for one of several arms fill no cache.
+ */
 static bool is_tolerated(struct fgio_depth *depth)
 {
-	return !depth->rotates && !depth->interval.flushed &&
-	       raise_tolerance(depth);
+	if (depth->rotates &&
+	    (!depth->arms.several || depth->interval.wrote_late))
+		return false;
+	return !depth->interval.flushed && raise_tolerance(depth);
 }
 
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)

@@ -5,7 +5,7 @@
 
 /*
  * A word: quiet (bit 0), critical (1), kind (2), far (7), others (8), took_ns
- * (16) and wait_ns (42), both in 64 ns. 0 is an empty word: every I/O took
+ * (16), beside (42) and wait_ns (43), times in 64 ns. 0 is an empty word: every I/O took
  * time.
  */
 #define CRITICAL_SHIFT 1
@@ -16,8 +16,9 @@
 #define OTHERS_MOST 255
 #define TOOK_SHIFT 16
 #define TOOK_MOST ((1ULL << 26) - 1)
-#define WAIT_SHIFT 42
-#define WAIT_MOST ((1ULL << 22) - 1)
+#define BESIDE_SHIFT 42
+#define WAIT_SHIFT 43
+#define WAIT_MOST ((1ULL << 21) - 1)
 #define TIME_SHIFT 6
 
 static u64 pack(const struct fgio_sample *sample)
@@ -29,7 +30,8 @@ static u64 pack(const struct fgio_sample *sample)
 	       (u64)sample->kind << KIND_SHIFT |
 	       (u64)sample->far << FAR_SHIFT |
 	       smaller(sample->others, OTHERS_MOST) << OTHERS_SHIFT |
-	       larger(took, 1) << TOOK_SHIFT | wait << WAIT_SHIFT;
+	       larger(took, 1) << TOOK_SHIFT |
+	       (u64)sample->beside << BESIDE_SHIFT | wait << WAIT_SHIFT;
 }
 
 static struct fgio_sample unpack(u64 word)
@@ -42,6 +44,7 @@ static struct fgio_sample unpack(u64 word)
 		.quiet = word & 1,
 		.critical = word >> CRITICAL_SHIFT & 1,
 		.far = word >> FAR_SHIFT & 1,
+		.beside = word >> BESIDE_SHIFT & 1,
 	};
 }
 

@@ -14,12 +14,13 @@
 /**
  * struct fgio_sample - an I/O that completed
  * @took_ns: time in the drive
- * @wait_ns: the expected wait in that
+ * @wait_ns: the expected wait in that, up to 134 ms
  * @others: non-critical requests left in the drive; 255: at least 255
  * @kind: see base_latency.h
  * @quiet: the drive had no other non-critical request, nor work left by one
  * @critical: its class
  * @far: a read far from the reads before it, see rotation.h
+ * @beside: a read beside another one, see arms.h
  */
 struct fgio_sample {
 	u64 took_ns;
@@ -29,6 +30,7 @@ struct fgio_sample {
 	bool quiet;
 	bool critical;
 	bool far;
+	bool beside;
 };
 
 /*

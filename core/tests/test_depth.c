@@ -717,6 +717,36 @@ static void test_reads_that_follow_each_other_have_the_arm(void **state)
 	check_reads(16, 1.35, 1.0);
 }
 
+/* Of eight arms, a backup may have some while reads have one. */
+static void test_an_array_is_not_one_arm(void **state)
+{
+	struct simdisk_parameters array = host_parsed("raid5-hdd");
+	struct seeds means = { .count = 0 }, shares = { .count = 0 };
+	struct rivals rivals = {
+		.drive = &array,
+		.foreground = { .bytes = 8192, .depth = 1 },
+		.background = { .sequential = true, .bytes = 262144, .depth = 8 },
+		.begin_ns = 5 * SECOND,
+		.end_ns = 15 * SECOND,
+	};
+
+	(void)state;
+	for (u32 i = 0; i < SEEDS; i++) {
+		struct rivals_figures learnt, one;
+
+		rivals.seed = first_seed + 100 * i;
+		learnt = rivals_run(&rivals);
+		one = limited(rivals, 1);
+		note(&means, learnt.mean_ns / alone(rivals).mean_ns);
+		note(&shares, learnt.background_bytes_per_s /
+				      one.background_bytes_per_s);
+	}
+	show("raid5-hdd, reads one at a time, mean", &means);
+	show("backup, of that with a limit of one", &shares);
+	assert_true(median(&means) <= 1.25);
+	assert_true(median(&shares) >= 0.8);
+}
+
 /* A copy, in pieces long enough to delay each read of a volume. */
 static struct rivals copy_of_volume(u64 seed)
 {
@@ -801,6 +831,7 @@ int main(void)
 		cmocka_unit_test(test_flushes_find_an_empty_cache),
 		cmocka_unit_test(test_minimum_service_leaves_an_arm_to_commits),
 		cmocka_unit_test(test_reads_that_follow_each_other_have_the_arm),
+		cmocka_unit_test(test_an_array_is_not_one_arm),
 		cmocka_unit_test(test_a_virtual_disk_does_not_rotate),
 		cmocka_unit_test(test_background_never_stands_still),
 		cmocka_unit_test(test_random_scripts),

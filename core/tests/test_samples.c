@@ -14,7 +14,7 @@
 
 #define ROUNDING_NS 64
 #define TOOK_MOST_NS ((1ULL << 32) - ROUNDING_NS)
-#define WAIT_MOST_NS ((1ULL << 28) - ROUNDING_NS)
+#define WAIT_MOST_NS ((1ULL << 27) - ROUNDING_NS)
 #define WRITERS 3
 #define ROUNDS 20000
 
@@ -30,6 +30,7 @@ static struct fgio_sample some_sample(void)
 		.quiet = next_random(&chance) % 2,
 		.critical = next_random(&chance) % 2,
 		.far = next_random(&chance) % 2,
+		.beside = next_random(&chance) % 2,
 	};
 }
 
@@ -54,6 +55,7 @@ static void assert_arrived(const struct fgio_sample *arrived,
 	assert_int_equal(arrived->quiet, noted->quiet);
 	assert_int_equal(arrived->critical, noted->critical);
 	assert_int_equal(arrived->far, noted->far);
+	assert_int_equal(arrived->beside, noted->beside);
 }
 
 static void test_each_arrives_as_it_was(void **state)
