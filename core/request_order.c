@@ -124,12 +124,27 @@ static u32 level_by_work(const struct fgio_request_order *by_request,
 						  typical)));
 }
 
+/*
+ * Twice as heavy, a level later: a scan does not hold up requests that are heavy
+ * by little.
+ */
+static u32 level_by_weight(const struct fgio_request_order *by_request,
+			   const struct fgio_request_memo *memo)
+{
+	u64 times = 16ULL * memo->served / by_request->heavy_x16;
+
+	return (u32)smaller(LEVELS - 1,
+			    logarithm((u32)times / FGIO_REQUEST_HEAVY_TIMES));
+}
+
 static u32 level_of(const struct fgio_request_order *by_request,
 		    const struct fgio_request_memo *memo)
 {
 	switch (by_request->policy) {
 	case FGIO_BY_BATCH:
 		return !memo || !memo->served;
+	case FGIO_BY_LIMITED:
+		return memo ? level_by_weight(by_request, memo) : 0;
 	case FGIO_BY_BOTTLENECK:
 		return memo ? level_by_work(by_request, memo) : 0;
 	default:
@@ -174,7 +189,8 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 		memo->queued += memo->queued < 0xffff;
 	}
 	rank->heap = memo && by_request->policy == FGIO_BY_LIMITED &&
-		     16ULL * memo->served >= by_request->heavy_x16;
+		     16ULL * memo->served / by_request->heavy_x16 >=
+			     FGIO_REQUEST_HEAVY_TIMES;
 	rank->node.tie = by_request->ties++;
 	fgio_heap_add(&ranked->heap[rank->heap], &rank->node,
 		      by_deadline(by_request, request, id ?: now) +
@@ -241,7 +257,8 @@ struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 	if (!oldest->rank.node.in_heap || is_aged(oldest))
 		return oldest;
 	if (heap[LIGHT].count && heap[HEAVY].count)
-		heavy = orders(oldest)->light_went[write];
+		heavy = orders(oldest)->light_went[write] >=
+			FGIO_REQUEST_LIGHT_RUN;
 	return first_of(&heap[heavy]);
 }
 
@@ -275,6 +292,16 @@ static void begin(struct fgio_heap *heap, struct fgio_request *request)
 	fgio_heap_add(heap, &request->rank.node, key);
 }
 
+/* Of those that went in turn with heavy ones. */
+static void count_light(u8 *light_went, const struct fgio_request *request,
+			bool heavy_queued)
+{
+	if (request->rank.heap == HEAVY || !heavy_queued)
+		*light_went = 0;
+	else
+		(*light_went)++;
+}
+
 void fgio_order_went_ranked(struct fgio_order *order,
 			    struct fgio_request *request)
 {
@@ -290,8 +317,8 @@ void fgio_order_went_ranked(struct fgio_order *order,
 	by_request->passed = aged ? 0 : by_request->passed + 1;
 	fgio_store(&by_request->aged, by_request->aged + aged);
 	if (!aged)
-		by_request->light_went[request->write] =
-			request->rank.heap == LIGHT && heap[HEAVY].count;
+		count_light(&by_request->light_went[request->write], request,
+			    heap[HEAVY].count);
 	memo = request->rank.id ? find(by_request, request->rank.id) : NULL;
 	if (!memo)
 		return;
