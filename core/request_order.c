@@ -5,8 +5,13 @@
 #include "request_id.h"
 #include "request_order.h"
 
-/* Ranks of one level are within it: ids that are believed, and deadlines. */
-#define LEVEL (1ULL << (FGIO_REQUEST_MS_SHIFT + 20))
+/*
+ * The key of a rank, from below: order of insertion, for I/Os of one request; its
+ * id, without the highest bits; and the level. Ids that are believed, and
+ * deadlines, are within 2^20 ms of each other.
+ */
+#define NUMBER_BITS 12
+#define LEVEL (1ULL << (NUMBER_BITS + FGIO_REQUEST_MS_SHIFT + 20))
 #define LEVELS 16U
 
 #define SETS (FGIO_REQUEST_MEMOS / FGIO_REQUEST_MEMO_WAYS)
@@ -172,6 +177,19 @@ static u64 believed(const struct fgio_request_order *by_request,
 	return fgio_request_id_believed(request->rank.id, now);
 }
 
+static u64 key_of(struct fgio_request_order *by_request, u64 id)
+{
+	u64 number = by_request->number++ & ((1U << NUMBER_BITS) - 1);
+
+	return id << NUMBER_BITS | number;
+}
+
+/* Whether two keys are of one id, and of one level. */
+static bool is_alike(u64 one, u64 other)
+{
+	return one >> NUMBER_BITS == other >> NUMBER_BITS;
+}
+
 void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
 			      struct fgio_request *request)
@@ -182,7 +200,7 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 	struct fgio_request_memo *memo = NULL;
 	struct fgio_rank *rank = &request->rank;
 
-	if (!id && !fgio_ranked_any(ranked))
+	if (!id && !ranked->heap[LIGHT].count && !ranked->heap[HEAVY].count)
 		return;
 	if (id) {
 		memo = remember(by_request, rank->id, rank->parts);
@@ -191,10 +209,11 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 	rank->heap = memo && by_request->policy == FGIO_BY_LIMITED &&
 		     16ULL * memo->served / by_request->heavy_x16 >=
 			     FGIO_REQUEST_HEAVY_TIMES;
-	rank->node.tie = by_request->ties++;
 	fgio_heap_add(&ranked->heap[rank->heap], &rank->node,
-		      by_deadline(by_request, request, id ?: now) +
+		      key_of(by_request, by_deadline(by_request, request,
+						     id ?: now)) +
 			      level_of(by_request, memo) * LEVEL);
+	order->ranked_count++;
 	fgio_store(&by_request->ranked, by_request->ranked + 1);
 }
 
@@ -207,6 +226,7 @@ void fgio_request_order_taken(struct fgio_request_order *by_request,
 
 	fgio_heap_remove(&order->ranked[request->write].heap[rank->heap],
 			 &rank->node);
+	order->ranked_count--;
 	fgio_store(&by_request->ranked, by_request->ranked - 1);
 	memo = rank->id ? find(by_request, rank->id) : NULL;
 	if (memo && memo->queued)
@@ -262,11 +282,11 @@ struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 	return first_of(&heap[heavy]);
 }
 
-/* Equal ranks at the root of a heap are below each other. */
-static bool has_equal(const struct fgio_heap_node *root)
+/* Those like the root of a heap are below each other. */
+static bool has_alike(const struct fgio_heap_node *root)
 {
-	return (root->child[0] && root->child[0]->key == root->key) ||
-	       (root->child[1] && root->child[1]->key == root->key);
+	return (root->child[0] && is_alike(root->child[0]->key, root->key)) ||
+	       (root->child[1] && is_alike(root->child[1]->key, root->key));
 }
 
 /*
@@ -279,7 +299,7 @@ static void begin(struct fgio_heap *heap, struct fgio_request *request)
 	struct fgio_heap_node *chain = NULL, *node;
 
 	fgio_heap_remove(heap, &request->rank.node);
-	while ((node = fgio_heap_first(heap)) && node->key == key &&
+	while ((node = fgio_heap_first(heap)) && is_alike(node->key, key) &&
 	       first_of(heap)->rank.id == id) {
 		fgio_heap_remove(heap, node);
 		node->parent = chain;
@@ -287,7 +307,7 @@ static void begin(struct fgio_heap *heap, struct fgio_request *request)
 	}
 	while ((node = chain)) {
 		chain = node->parent;
-		fgio_heap_add(heap, node, key - LEVEL);
+		fgio_heap_add(heap, node, node->key - LEVEL);
 	}
 	fgio_heap_add(heap, &request->rank.node, key);
 }
@@ -324,7 +344,7 @@ void fgio_order_went_ranked(struct fgio_order *order,
 		return;
 	if (!memo->served && by_request->policy == FGIO_BY_BATCH &&
 	    first_of(&heap[request->rank.heap]) == request &&
-	    has_equal(&request->rank.node))
+	    has_alike(&request->rank.node))
 		begin(&heap[request->rank.heap], request);
 	memo->served++;
 }

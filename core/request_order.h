@@ -101,7 +101,7 @@ struct fgio_request_memo {
  *	functions here touch the members
  * @policy: enum fgio_request_policy
  * @ranked: I/Os that are ranked now
- * @ties: numbers them
+ * @number: of the next one
  * @now_ns: time of the last decision
  * @real_ns: add to the clock of fgio_queue_next() for the time since 1970
  * @passed: I/Os that went since the last one by age
@@ -116,7 +116,7 @@ struct fgio_request_memo {
 struct fgio_request_order {
 	u32 policy;
 	u32 ranked;
-	u32 ties;
+	u32 number;
 	u32 passed;
 	u64 now_ns;
 	u64 real_ns;

@@ -325,10 +325,10 @@ static void play_absorb(struct play *play, int i, int other)
 	into->queued_ns = from->queued_ns;
 	if (!from->ranked) {
 		into->ranked = false;
-	} else if (from->level < into->level ||
-		   (from->level == into->level && from->time < into->time)) {
+	} else if (goes_before(from, into)) {
 		into->level = from->level;
 		into->time = from->time;
+		into->number = from->number;
 	}
 }
 
