@@ -61,11 +61,6 @@ struct fgio_ranked {
 	struct fgio_heap heap[2];
 };
 
-static inline bool fgio_ranked_any(const struct fgio_ranked *ranked)
-{
-	return ranked->heap[0].count | ranked->heap[1].count;
-}
-
 /**
  * struct fgio_order - the queued requests of a class; only the functions below
  *	touch the members
@@ -77,7 +72,8 @@ static inline bool fgio_ranked_any(const struct fgio_ranked *ranked)
  *	writes
  * @passed: the same in requests, without a sweep
  * @turn: writes that went in their turn
- * @ranked: by direction, those that go in the order of users' requests
+ * @ranked_count: those that go in the order of users' requests
+ * @ranked: by direction, their heaps
  */
 struct fgio_order {
 	struct fgio_list fifo[FGIO_DIRECTIONS];
@@ -87,6 +83,7 @@ struct fgio_order {
 	u32 passed;
 	u32 turn;
 	bool write;
+	u32 ranked_count;
 	struct fgio_ranked ranked[FGIO_DIRECTIONS];
 };
 
@@ -124,7 +121,7 @@ fgio_order_oldest(const struct fgio_order *order, bool write)
 				 link);
 }
 
-/* request_order.c: where requests of the direction are ranked. */
+/* request_order.c: where some are ranked, of either direction. */
 struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 					     bool write);
 void fgio_order_went_ranked(struct fgio_order *order,
@@ -134,7 +131,7 @@ void fgio_order_went_ranked(struct fgio_order *order,
 static inline struct fgio_request *
 fgio_order_first(const struct fgio_order *order, bool write)
 {
-	if (fgio_ranked_any(&order->ranked[write]))
+	if (order->ranked_count)
 		return fgio_order_first_ranked(order, write);
 	return fgio_order_oldest(order, write);
 }
@@ -208,7 +205,7 @@ static inline void fgio_order_went(struct fgio_order *order,
 		fgio_order_went_on_sweep(order, request, sweep);
 	else
 		fgio_order_went_by_age(order, request, by);
-	if (fgio_ranked_any(&order->ranked[request->write]))
+	if (order->ranked_count)
 		fgio_order_went_ranked(order, request);
 }
 

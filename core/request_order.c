@@ -5,8 +5,13 @@
 #include "request_id.h"
 #include "request_order.h"
 
-/* Ranks of one level are within it: ids that are believed, and deadlines. */
-#define LEVEL (1ULL << (FGIO_REQUEST_MS_SHIFT + 20))
+/*
+ * The key of a rank, from below: order of insertion, for I/Os of one request; its
+ * id, without the highest bits; and the level. Ids that are believed, and
+ * deadlines, are within 2^20 ms of each other.
+ */
+#define NUMBER_BITS 12
+#define LEVEL (1ULL << (NUMBER_BITS + FGIO_REQUEST_MS_SHIFT + 20))
 #define LEVELS 16U
 
 #define SETS (FGIO_REQUEST_MEMOS / FGIO_REQUEST_MEMO_WAYS)
@@ -124,12 +129,27 @@ static u32 level_by_work(const struct fgio_request_order *by_request,
 						  typical)));
 }
 
+/*
+ * Twice as heavy, a level later: a scan does not hold up requests that are heavy
+ * by little.
+ */
+static u32 level_by_weight(const struct fgio_request_order *by_request,
+			   const struct fgio_request_memo *memo)
+{
+	u64 times = 16ULL * memo->served / by_request->heavy_x16;
+
+	return (u32)smaller(LEVELS - 1,
+			    logarithm((u32)times / FGIO_REQUEST_HEAVY_TIMES));
+}
+
 static u32 level_of(const struct fgio_request_order *by_request,
 		    const struct fgio_request_memo *memo)
 {
 	switch (by_request->policy) {
 	case FGIO_BY_BATCH:
 		return !memo || !memo->served;
+	case FGIO_BY_LIMITED:
+		return memo ? level_by_weight(by_request, memo) : 0;
 	case FGIO_BY_BOTTLENECK:
 		return memo ? level_by_work(by_request, memo) : 0;
 	default:
@@ -157,6 +177,19 @@ static u64 believed(const struct fgio_request_order *by_request,
 	return fgio_request_id_believed(request->rank.id, now);
 }
 
+static u64 key_of(struct fgio_request_order *by_request, u64 id)
+{
+	u64 number = by_request->number++ & ((1U << NUMBER_BITS) - 1);
+
+	return id << NUMBER_BITS | number;
+}
+
+/* Whether two keys are of one id, and of one level. */
+static bool is_alike(u64 one, u64 other)
+{
+	return one >> NUMBER_BITS == other >> NUMBER_BITS;
+}
+
 void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
 			      struct fgio_request *request)
@@ -167,18 +200,20 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 	struct fgio_request_memo *memo = NULL;
 	struct fgio_rank *rank = &request->rank;
 
-	if (!id && !fgio_ranked_any(ranked))
+	if (!id && !ranked->heap[LIGHT].count && !ranked->heap[HEAVY].count)
 		return;
 	if (id) {
 		memo = remember(by_request, rank->id, rank->parts);
 		memo->queued += memo->queued < 0xffff;
 	}
 	rank->heap = memo && by_request->policy == FGIO_BY_LIMITED &&
-		     16ULL * memo->served >= by_request->heavy_x16;
-	rank->node.tie = by_request->ties++;
+		     16ULL * memo->served / by_request->heavy_x16 >=
+			     FGIO_REQUEST_HEAVY_TIMES;
 	fgio_heap_add(&ranked->heap[rank->heap], &rank->node,
-		      by_deadline(by_request, request, id ?: now) +
+		      key_of(by_request, by_deadline(by_request, request,
+						     id ?: now)) +
 			      level_of(by_request, memo) * LEVEL);
+	order->ranked_count++;
 	fgio_store(&by_request->ranked, by_request->ranked + 1);
 }
 
@@ -191,6 +226,7 @@ void fgio_request_order_taken(struct fgio_request_order *by_request,
 
 	fgio_heap_remove(&order->ranked[request->write].heap[rank->heap],
 			 &rank->node);
+	order->ranked_count--;
 	fgio_store(&by_request->ranked, by_request->ranked - 1);
 	memo = rank->id ? find(by_request, rank->id) : NULL;
 	if (memo && memo->queued)
@@ -241,15 +277,16 @@ struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 	if (!oldest->rank.node.in_heap || is_aged(oldest))
 		return oldest;
 	if (heap[LIGHT].count && heap[HEAVY].count)
-		heavy = orders(oldest)->light_went[write];
+		heavy = orders(oldest)->light_went[write] >=
+			FGIO_REQUEST_LIGHT_RUN;
 	return first_of(&heap[heavy]);
 }
 
-/* Equal ranks at the root of a heap are below each other. */
-static bool has_equal(const struct fgio_heap_node *root)
+/* Those like the root of a heap are below each other. */
+static bool has_alike(const struct fgio_heap_node *root)
 {
-	return (root->child[0] && root->child[0]->key == root->key) ||
-	       (root->child[1] && root->child[1]->key == root->key);
+	return (root->child[0] && is_alike(root->child[0]->key, root->key)) ||
+	       (root->child[1] && is_alike(root->child[1]->key, root->key));
 }
 
 /*
@@ -262,7 +299,7 @@ static void begin(struct fgio_heap *heap, struct fgio_request *request)
 	struct fgio_heap_node *chain = NULL, *node;
 
 	fgio_heap_remove(heap, &request->rank.node);
-	while ((node = fgio_heap_first(heap)) && node->key == key &&
+	while ((node = fgio_heap_first(heap)) && is_alike(node->key, key) &&
 	       first_of(heap)->rank.id == id) {
 		fgio_heap_remove(heap, node);
 		node->parent = chain;
@@ -270,9 +307,19 @@ static void begin(struct fgio_heap *heap, struct fgio_request *request)
 	}
 	while ((node = chain)) {
 		chain = node->parent;
-		fgio_heap_add(heap, node, key - LEVEL);
+		fgio_heap_add(heap, node, node->key - LEVEL);
 	}
 	fgio_heap_add(heap, &request->rank.node, key);
+}
+
+/* Of those that went in turn with heavy ones. */
+static void count_light(u8 *light_went, const struct fgio_request *request,
+			bool heavy_queued)
+{
+	if (request->rank.heap == HEAVY || !heavy_queued)
+		*light_went = 0;
+	else
+		(*light_went)++;
 }
 
 void fgio_order_went_ranked(struct fgio_order *order,
@@ -290,14 +337,14 @@ void fgio_order_went_ranked(struct fgio_order *order,
 	by_request->passed = aged ? 0 : by_request->passed + 1;
 	fgio_store(&by_request->aged, by_request->aged + aged);
 	if (!aged)
-		by_request->light_went[request->write] =
-			request->rank.heap == LIGHT && heap[HEAVY].count;
+		count_light(&by_request->light_went[request->write], request,
+			    heap[HEAVY].count);
 	memo = request->rank.id ? find(by_request, request->rank.id) : NULL;
 	if (!memo)
 		return;
 	if (!memo->served && by_request->policy == FGIO_BY_BATCH &&
 	    first_of(&heap[request->rank.heap]) == request &&
-	    has_equal(&request->rank.node))
+	    has_alike(&request->rank.node))
 		begin(&heap[request->rank.heap], request);
 	memo->served++;
 }

@@ -15,9 +15,10 @@
  * - FGIO_BY_ARRIVAL: the earliest request first.
  * - FGIO_BY_BATCH: those that were begun here first, the earliest of them first:
  *   I/O of few requests is mixed.
- * - FGIO_BY_LIMITED: the earliest first, but heavy ones and light ones in turn:
- *   requests with more I/O here than most (Baraat's FIFO with limited
- *   multiplexing), lest one hold up a thousand small ones.
+ * - FGIO_BY_LIMITED: the earliest first, but three light ones for a heavy one,
+ *   lest a scan hold up a thousand small requests (after Baraat's FIFO with
+ *   limited multiplexing). Heavy ones have had more I/O here than most; of them,
+ *   those go first that have had less, in powers of two.
  * - FGIO_BY_SLACK: the earliest deadline first; that of a request without one is
  *   FGIO_REQUEST_DEADLINE_MS after its arrival.
  * - FGIO_BY_BOTTLENECK: the least work first, in powers of two; then the
@@ -69,10 +70,14 @@ enum fgio_request_policy {
 #define FGIO_REQUEST_MEMO_WAYS 4U
 
 /*
- * A request is heavy beyond the I/Os that four of five had, but never with
- * fewer than this.
+ * A request is heavy from this number of times the I/Os that four of five had
+ * at most; that is never less than FGIO_REQUEST_HEAVY_LEAST.
  */
+#define FGIO_REQUEST_HEAVY_TIMES 2U
 #define FGIO_REQUEST_HEAVY_LEAST 4U
+
+/* Light ones that go before a heavy one does. */
+#define FGIO_REQUEST_LIGHT_RUN 3U
 
 /* Parts are told apart in powers of two. */
 #define FGIO_REQUEST_SIZES 8U
@@ -96,13 +101,13 @@ struct fgio_request_memo {
  *	functions here touch the members
  * @policy: enum fgio_request_policy
  * @ranked: I/Os that are ranked now
- * @ties: numbers them
+ * @number: of the next one
  * @now_ns: time of the last decision
  * @real_ns: add to the clock of fgio_queue_next() for the time since 1970
  * @passed: I/Os that went since the last one by age
- * @light_went: the last one of a direction was of a light request, with heavy
- *	ones queued
- * @heavy_x16: I/Os, in sixteenths, that make a request heavy
+ * @light_went: of a direction, light ones since the last heavy one, while heavy
+ *	ones are queued
+ * @heavy_x16: I/Os, in sixteenths, that four of five requests had at most
  * @typical_x16: mean I/Os of requests, by size, in sixteenths
  * @memo: in sets by hash of the id; of a set, the last one served first
  * @forgotten: requests that were forgotten with I/O queued, in total
@@ -111,11 +116,11 @@ struct fgio_request_memo {
 struct fgio_request_order {
 	u32 policy;
 	u32 ranked;
-	u32 ties;
+	u32 number;
 	u32 passed;
 	u64 now_ns;
 	u64 real_ns;
-	bool light_went[FGIO_DIRECTIONS];
+	u8 light_went[FGIO_DIRECTIONS];
 	u32 heavy_x16;
 	u32 typical_x16[FGIO_REQUEST_SIZES];
 	u64 forgotten;

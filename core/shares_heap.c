@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "shares_heap.h"
 
-static bool goes_before(const struct fgio_heap_node *one,
-			const struct fgio_heap_node *other)
-{
-	if (one->key == other->key)
-		return (s32)(one->tie - other->tie) < 0;
-	return fgio_before(one->key, other->key);
-}
-
 /*
  * The pointer to place @number of the tree, counted from 1 row by row. The bits
  * of the number below its highest are the way from the root. @parent: out.
@@ -64,16 +56,17 @@ static struct fgio_heap_node *lesser_child(const struct fgio_heap_node *node)
 {
 	struct fgio_heap_node *left = node->child[0], *right = node->child[1];
 
-	return right && goes_before(right, left) ? right : left;
+	return right && fgio_before(right->key, left->key) ? right : left;
 }
 
 static void settle(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
 	struct fgio_heap_node *child;
 
-	while (node->parent && goes_before(node, node->parent))
+	while (node->parent && fgio_before(node->key, node->parent->key))
 		rise_once(heap, node);
-	while ((child = lesser_child(node)) && goes_before(child, node))
+	while ((child = lesser_child(node)) &&
+	       fgio_before(child->key, node->key))
 		rise_once(heap, child);
 }
 
@@ -86,7 +79,6 @@ void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
 	*node = (struct fgio_heap_node){
 		.key = key,
 		.parent = parent,
-		.tie = node->tie,
 		.in_heap = true,
 	};
 	*place = node;

@@ -7,8 +7,8 @@
  * of the tree: 2 * log2(nodes), in the worst case as well.
  *
  * Keys are virtual times that wrap around: of two, that is less which is less
- * than half of the range behind the other. Nodes of equal keys come in the order
- * of their ties, which wrap around as well, and in any order if these are equal.
+ * than half of the range behind the other. Nodes of equal keys come in any
+ * order.
  *
  * Locking: the caller serialises all calls for one heap.
  */
@@ -19,18 +19,16 @@
 
 /**
  * struct fgio_heap_node - only the functions below touch the members but @key,
- *	which may be read, and @tie
+ *	which may be read
  * @key: its place in the order
  * @parent: NULL at the root
  * @child: left and right
- * @tie: its place among equal keys; set before it is added
  * @in_heap: whether it is in a heap
  */
 struct fgio_heap_node {
 	u64 key;
 	struct fgio_heap_node *parent;
 	struct fgio_heap_node *child[2];
-	u32 tie;
 	bool in_heap;
 };
 

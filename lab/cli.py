@@ -13,6 +13,7 @@ from lab import (
     configurations,
     drives,
     experiments,
+    fleet,
     host,
     kernel,
     paper,
@@ -78,7 +79,8 @@ def list_experiments() -> None:
     """Prints every experiment in a line."""
     for experiment in experiments.ALL.values():
         print(f"{experiment.name:<12} {experiment.description}")
-    print(f"{paper.NAME:<12} {paper.DESCRIPTION}")
+    for other in (fleet, paper):
+        print(f"{other.NAME:<12} {other.DESCRIPTION}")
 
 
 def list_configurations(name: str | None) -> None:
@@ -88,6 +90,10 @@ def list_configurations(name: str | None) -> None:
     """
     usual: tuple[str, ...] = ()
     valid = list(configurations.BY_NAME)
+    if name == fleet.NAME:
+        for each in fleet.CONFIGURATIONS:
+            print(f"* {each:<26} {fleet.WHAT[each]}")
+        return
     if name == paper.NAME:
         usual = valid = configurations.EVALUATION
     elif name:
@@ -158,6 +164,27 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
         raise UsageError(str(error)) from error
 
 
+def _fleet(options: argparse.Namespace, command: str) -> None:
+    """The simulator, which boots nothing."""
+    if options.device or options.instructions_per_ns or options.demo or options.resume:
+        raise UsageError(
+            f"{fleet.NAME} has drives of its own and no guest: leave these options out"
+        )
+    if options.seeds < 1:
+        raise UsageError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
+    if not options.out:
+        raise UsageError("where to? give --out DIR, a folder for summary and report")
+    try:
+        asked = fleet.plan(options.only, options.configs, options.seeds)
+    except host.LabError as error:
+        raise UsageError(str(error)) from error
+    of = source.commit()
+    content = {**of, "command": command, **fleet.run(asked, host.tell)}
+    options.out.mkdir(parents=True, exist_ok=True)
+    written = summary.write(content, options.out)
+    print(f"summary: {written}\nreport:  {report.again(options.out, options.out)[0]}", flush=True)
+
+
 def _main(options: argparse.Namespace, command: str) -> None:
     if options.list:
         list_experiments()
@@ -170,6 +197,9 @@ def _main(options: argparse.Namespace, command: str) -> None:
         return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")
+    if options.experiment == fleet.NAME:
+        _fleet(options, command)
+        return
     plans = _plans(options)
     chosen = kernel.locate(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import jinja2
 import matplotlib.pyplot as plt
 
-from lab import cells, claims, drawings, experiments, host, paths, summary
+from lab import cells, claims, drawings, experiments, fleet, host, paths, summary
 from lab.configurations import BY_NAME
 from lab.experiments import scenarios
 from lab.experiments.base import Experiment, Row
@@ -93,6 +93,12 @@ def _html(experiment: Experiment, content: dict, rows: list[Row], ccdf: str) -> 
     )
 
 
+def fleet_drawings(content: dict) -> dict[str, str]:
+    """The drawings of lab/run fleet, by file."""
+    drawn = fleet.drawings(content)
+    return {f"{name}.svg": _svg(one) for name, one in drawn.items()}
+
+
 def again(folder: Path, out: Path) -> list[Path]:
     """Makes the report and the drawings of a folder's summary.json once more.
 
@@ -103,6 +109,8 @@ def again(folder: Path, out: Path) -> list[Path]:
         return _keep(out, {"report.md": claims.report(content)})
     if "cells" in content:
         return _keep(out, {"report.md": cells.markdown(content)})
+    if "fleet" in content:
+        return _keep(out, {"report.md": fleet.markdown(content), **fleet_drawings(content)})
     if "experiment" not in content:
         raise host.LabError(f"{folder}: made by {content.get('command')}, which has no report")
     experiment = copy.copy(experiments.find(content["experiment"]))

@@ -19,6 +19,7 @@ from lab import (
     experiments,
     figures,
     fio,
+    fleet,
     host,
     kernel,
     paper,
@@ -322,6 +323,12 @@ def test_every_experiment_names_known_configurations():
         (["admission", "--seeds", "0", "--out", "x"], "--seeds 0"),
         (["admission", "--instructions-per-ns", "0", "--out", "x"], "give 1 to 16"),
         (["admission"], "--out"),
+        (["fleet"], "--out"),
+        (["fleet", "--configs", "none,bfq", "--out", "x"], "fgio-unordered"),
+        (["fleet", "--only", "nosuch", "--out", "x"], "no such cell"),
+        (["fleet", "--only", "liars", "--configs", "oracle", "--out", "x"], "nothing to run"),
+        (["fleet", "--device", "ssd", "--out", "x"], "drives of its own"),
+        (["fleet", "--seeds", "0", "--out", "x"], "--seeds 0"),
         ([], "--list"),
     ],
 )
@@ -339,7 +346,28 @@ def test_list_has_a_line_for_each():
     done = call(RUN, "--list")
     assert done.returncode == 0
     listed = [line.split()[0] for line in done.stdout.splitlines()]
-    assert listed == [*experiments.ALL, paper.NAME]
+    assert listed == [*experiments.ALL, fleet.NAME, paper.NAME]
+
+
+def test_fleet_writes_a_summary_and_a_report_of_it(tmp_path):
+    out = tmp_path / "out"
+    chosen = ("--only", "^skew-50$", "--configs", "none,fgio-fifo-lm", "--seeds", "2")
+    done = call(RUN, "fleet", *chosen, "--out", out, limit_s=600)
+    assert done.returncode == 0, done.stderr
+    content = summary.load(out)
+    assert content["simulated"] and content["command"].startswith("lab/run fleet")
+    rows = content["rows"]
+    assert [(row["config"], row["seed"]) for row in rows] == [
+        (config, seed) for seed in (1, 2) for config in ("none", "fgio-fifo-lm")
+    ]
+    for row in rows:
+        assert {"device", "vehicle", "cell", *fleet.FIGURES} < row.keys()
+        assert row["n"] > 1000 and row["p50_ms"] < row["p99_ms"] <= row["p999_ms"]
+    report = (out / "report.md").read_text()
+    assert "## skew-50" in report and "| fgio-fifo-lm |" in report
+    again = call(paths.LAB / "report", out, "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again" / "report.md").read_text() == report
 
 
 def test_configurations_are_listed_with_what_they_are():

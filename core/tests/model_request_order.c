@@ -48,7 +48,7 @@ struct play {
 	int first_position, last_position, numbers;
 	unsigned int reads_passed;
 	unsigned int passed;
-	bool light_went[2];
+	unsigned int light_went[2];
 	u64 aged;
 };
 
@@ -145,7 +145,11 @@ static int level_of(const struct play *play, bool known, int user)
 
 	if (play->policy == FGIO_BY_BATCH)
 		return !known || !play->served[user];
-	while (play->policy == FGIO_BY_BOTTLENECK && (work >>= 1))
+	if (play->policy == FGIO_BY_LIMITED)
+		work = known ? play->served[user] / 8 : 0;
+	else if (play->policy != FGIO_BY_BOTTLENECK)
+		work = 0;
+	while (work >>= 1)
 		level++;
 	return level > 15 ? 15 : level;
 }
@@ -170,7 +174,7 @@ static void model_add(struct play *play, int i)
 			UNITS_PER_MS;
 	io->ranked = true;
 	io->heavy = known && play->policy == FGIO_BY_LIMITED &&
-		    play->served[io->user] >= 4;
+		    play->served[io->user] >= 8;
 	io->level = level_of(play, known, io->user);
 	io->time = time;
 	io->number = ++play->numbers;
@@ -217,12 +221,14 @@ static int model_next_of(struct play *play, bool write)
 		return next;
 	if (!aged)
 		next = least(play, write,
-			     light && heavy ? play->light_went[write] : !light);
+			     light && heavy ? play->light_went[write] >= 3 : !light);
 	io = &play->model[next];
 	play->aged += aged;
 	play->passed = aged ? 0 : play->passed + 1;
-	if (!aged)
-		play->light_went[write] = !io->heavy && heavy;
+	if (!aged && !io->heavy && heavy)
+		play->light_went[write]++;
+	else if (!aged)
+		play->light_went[write] = 0;
 	if (io->user >= 0 && play->known[io->user]) {
 		model_begin(play, next);
 		play->served[io->user]++;
@@ -319,10 +325,10 @@ static void play_absorb(struct play *play, int i, int other)
 	into->queued_ns = from->queued_ns;
 	if (!from->ranked) {
 		into->ranked = false;
-	} else if (from->level < into->level ||
-		   (from->level == into->level && from->time < into->time)) {
+	} else if (goes_before(from, into)) {
 		into->level = from->level;
 		into->time = from->time;
+		into->number = from->number;
 	}
 }
 

@@ -275,23 +275,30 @@ static void test_a_batch_ends_before_another_begins(void **state)
 
 static void test_a_heavy_request_goes_in_turn_with_light_ones(void **state)
 {
-	struct fgio_request *heavy[8], *light[3];
-	u64 scan;
+	u32 bound = FGIO_REQUEST_HEAVY_TIMES * FGIO_REQUEST_HEAVY_LEAST;
+	struct fgio_request *heavy[2], *scan, *light[8];
+	u64 some, more;
 
 	(void)state;
 	begin(FGIO_BY_LIMITED);
-	scan = arrived(50);
-	for (u32 i = 0; i < FGIO_REQUEST_HEAVY_LEAST; i++)
-		expect(add(scan));
-	for (int i = 0; i < 4; i++)
-		heavy[i] = add(scan);
-	for (int i = 0; i < 3; i++)
-		light[i] = add(arrived(3 - i));
-	for (int i = 0; i < 3; i++) {
+	some = arrived(40);
+	more = arrived(50);
+	for (u32 i = 0; i < 2 * bound; i++)
+		expect(add(more));
+	for (u32 i = 0; i < bound; i++)
+		expect(add(some));
+	scan = add(more);
+	for (int i = 0; i < 2; i++)
+		heavy[i] = add(some);
+	for (int i = 0; i < 8; i++)
+		light[i] = add(arrived(30 - i));
+	for (int i = 0, turn = 0; i < 8; i++) {
 		expect(light[i]);
-		expect(heavy[i]);
+		if (i % FGIO_REQUEST_LIGHT_RUN == FGIO_REQUEST_LIGHT_RUN - 1)
+			expect(heavy[turn++]);
 	}
-	expect(heavy[3]);
+	/* The scan had twice as much. */
+	expect(scan);
 	expect(NULL);
 }
 
