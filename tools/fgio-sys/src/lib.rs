@@ -8,6 +8,8 @@
 #![deny(unsafe_code)]
 
 pub mod block;
+pub mod cache_limits;
+pub mod cgroup;
 pub mod class;
 pub mod clock;
 pub mod control;
