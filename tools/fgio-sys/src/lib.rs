@@ -15,6 +15,7 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod drive;
+pub mod drop_behind;
 pub mod error;
 pub mod files;
 pub mod inheritance;
