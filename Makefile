@@ -137,8 +137,10 @@ install-command:
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(CARGO_TARGET)/release/fgio $(CARGO_TARGET)/release/fgiod
 	install -D -m 0644 -t $(DESTDIR)/usr/lib/fgio/profiles profiles/*.toml
 	install -d $(DESTDIR)$(UNITS)
-	sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/fgiod.service \
-		>$(DESTDIR)$(UNITS)/fgiod.service
+	for unit in fgiod fgiod-cache; do \
+		sed 's,/usr/bin/fgiod,$(PREFIX)/bin/fgiod,' packaging/systemd/$$unit.service \
+			>$(DESTDIR)$(UNITS)/$$unit.service || exit; \
+	done
 	install -D -m 0644 -t $(DESTDIR)$(UDEV_RULES) packaging/udev/60-fgio.rules
 	install -D -m 0644 -t $(DESTDIR)$(SYSUSERS) packaging/sysusers/fgio.conf
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(BASH_COMPLETIONS) \

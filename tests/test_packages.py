@@ -141,8 +141,9 @@ def test_users_of_the_servers_may_open_the_device(debian):
 
 
 def test_daemon_is_sound_and_waits_to_be_enabled(debian):
-    assert debian.run("systemd-analyze verify /lib/systemd/system/fgiod.service") == ""
-    assert debian.attempt("systemctl is-enabled fgiod").stdout == "disabled\n"
+    for unit in ("fgiod", "fgiod-cache"):
+        assert debian.run(f"systemd-analyze verify /lib/systemd/system/{unit}.service") == ""
+        assert debian.attempt(f"systemctl is-enabled {unit}").stdout == "disabled\n"
 
 
 def of_next_version(built: list[Path], folder: Path) -> list[Path]:

@@ -9,12 +9,13 @@ mod devices;
 mod inheritance;
 mod kernel;
 mod modules;
+mod page_cache;
 mod tuned;
 mod udev;
 
 use serde::Serialize;
 
-use fgio_sys::{Result, Root, block};
+use fgio_sys::{Result, Root, block, module};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -110,6 +111,7 @@ pub fn examine(root: &Root) -> Result<Vec<Finding>> {
     tuned::examine(root, &mut findings)?;
     udev::examine(root, &mut findings)?;
     cgroups::examine(root, &disks, &mut findings)?;
+    page_cache::examine(root, &module::kernel_release(root)?, &mut findings);
     Ok(findings)
 }
 

@@ -8,12 +8,15 @@
 #![deny(unsafe_code)]
 
 pub mod block;
+pub mod cache_limits;
 pub mod cgroup;
+pub mod cgroup_memory;
 pub mod class;
 pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod drive;
+pub mod drop_behind;
 pub mod error;
 pub mod files;
 pub mod inheritance;

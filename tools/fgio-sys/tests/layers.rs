@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate with the crates that it uses; a crate comes after those that it uses.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("fgio-sys", &[]),
+    ("fgio-cache", &[]),
     ("fgio-model", &["fgio-sys"]),
     ("fgio-store", &["fgio-model", "fgio-sys"]),
     ("fgio-doctor", &["fgio-sys"]),
@@ -27,7 +28,10 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "fgio-sys",
         ],
     ),
-    ("fgiod", &["fgio-model", "fgio-profile", "fgio-sys"]),
+    (
+        "fgiod",
+        &["fgio-cache", "fgio-model", "fgio-profile", "fgio-sys"],
+    ),
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

@@ -351,6 +351,26 @@ pub struct RunArguments {
     #[arg(long, group = "class")]
     pub background: bool,
 
+    /// Keep at most this much of what the command reads and writes in the page cache
+    ///
+    /// For backups and copies, which would evict the working set of databases. The command runs in
+    /// a cgroup of its own; file pages that it brought in are reclaimed from there as it goes on,
+    /// and the rest at its end. Pages that other tasks had brought in stay. Needs root, cgroup v2
+    /// and Linux 6.1; with swap space, Linux 6.10.
+    #[arg(
+        long,
+        value_name = "MIB",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "64",
+        value_parser = clap::value_parser!(u64).range(1..=1_048_576)
+    )]
+    pub drop_behind: Option<u64>,
+
+    /// Say at the end how much page cache was dropped, on standard error
+    #[arg(long, requires = "drop_behind")]
+    pub summary: bool,
+
     /// The command and its arguments
     #[arg(
         required = true,

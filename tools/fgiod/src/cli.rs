@@ -20,6 +20,7 @@ Files:
   /usr/lib/fgio/profiles/*.toml   profiles; see `fgio profile`
   /etc/fgio/profiles/*.toml       those of the same name mask the former
   /run/fgio/fgiod/tags            the tags that fgiod has set
+  /run/fgio/cache/limits          the memory.low that `fgiod cache` has set
 
 Signals:
   SIGHUP    read settings and profiles again
@@ -56,6 +57,18 @@ pub enum Action {
     /// Take away the tags that fgiod has set, when it runs no more
     Clear,
 
+    /// Divide the page cache among cgroups by their weights
+    ///
+    /// Each cgroup's part of the memory for files follows its io.weight (IOWeight= of systemd), among
+    /// its siblings. What a cgroup does not need is lent to the others. Parts are protected by
+    /// memory.low; file pages beyond them are reclaimed when another cgroup needs the memory. Runs
+    /// until SIGTERM, and then takes back what it has set. Needs root.
+    Cache {
+        /// Take back what was set by one that was killed, then exit
+        #[arg(long)]
+        restore: bool,
+    },
+
     /// Write the manual pages
     #[command(hide = true)]
     Man {
@@ -73,6 +86,13 @@ fn print(text: &str) -> Result<(), String> {
 pub fn cat_config(root: &Root) -> Result<(), String> {
     let config = Config::load(root).map_err(|fault| format!("{fault}\n  {}", fault.advice))?;
     print(&config.to_string())
+}
+
+pub fn restore_cache(root: &Root) -> Result<(), String> {
+    let count = crate::cache::restore(root)?;
+    print(&format!(
+        "{count} cgroups have their own memory.low again\n"
+    ))
 }
 
 pub fn man(out: &Path) -> Result<(), String> {

@@ -11,6 +11,8 @@ use std::time::Duration;
 use fgio_profile::{Document, Fault, Patterns};
 use fgio_sys::Root;
 
+use crate::cache::Mode;
+
 pub const PATH: &str = "/etc/fgio/fgiod.toml";
 
 #[derive(Clone, Debug)]
@@ -26,6 +28,12 @@ pub struct Config {
     pub title_cpu_percent_max: u64,
     /// Threads that are remembered at once.
     pub threads_max: usize,
+    /// When `fgiod cache` divides the page cache.
+    pub page_cache: Mode,
+    /// So often, or more rarely when that takes too much of a processor.
+    pub page_cache_interval: Duration,
+    /// Limit on the time for looking at cgroups, in percent of one processor.
+    pub page_cache_cpu_percent_max: u64,
     /// The users that processes must have to get tags; all users when empty.
     pub users: Patterns,
 }
@@ -38,17 +46,23 @@ impl Default for Config {
             title_interval: Duration::from_millis(50),
             title_cpu_percent_max: 1,
             threads_max: 65_536,
+            page_cache: Mode::Weights,
+            page_cache_interval: Duration::from_millis(500),
+            page_cache_cpu_percent_max: 1,
             users: Patterns::none(),
         }
     }
 }
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 9] = [
     "metrics_address",
     "rescan_interval_ms",
     "title_interval_ms",
     "title_cpu_percent_max",
     "threads_max",
+    "page_cache",
+    "page_cache_interval_ms",
+    "page_cache_cpu_percent_max",
     "users",
 ];
 
@@ -76,11 +90,29 @@ impl Config {
                 }
                 "title_cpu_percent_max" => config.title_cpu_percent_max = field.number(1..=100)?,
                 "threads_max" => config.threads_max = field.number(1..=1_048_576)? as usize,
+                "page_cache" => config.page_cache = mode(&field)?,
+                "page_cache_interval_ms" => {
+                    config.page_cache_interval = Duration::from_millis(field.number(100..=10_000)?);
+                }
+                "page_cache_cpu_percent_max" => {
+                    config.page_cache_cpu_percent_max = field.number(1..=100)?;
+                }
                 _ => config.users = field.patterns()?,
             }
         }
         Ok(config)
     }
+}
+
+fn mode(field: &fgio_profile::Field<'_>) -> Result<Mode, Fault> {
+    let text = field.text()?;
+    let found = Mode::NAMES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, mode)| *mode).ok_or_else(|| {
+        field.fault(
+            format!("{text:?} says not when to divide the page cache"),
+            "give \"weights\" (where weights differ), \"all\" (always) or \"off\"",
+        )
+    })
 }
 
 fn address(field: &fgio_profile::Field<'_>) -> Result<Option<SocketAddr>, Fault> {
@@ -127,6 +159,17 @@ impl fmt::Display for Config {
             self.title_cpu_percent_max
         )?;
         writeln!(formatter, "threads_max = {}", self.threads_max)?;
+        writeln!(formatter, "page_cache = {:?}", self.page_cache.name())?;
+        writeln!(
+            formatter,
+            "page_cache_interval_ms = {}",
+            self.page_cache_interval.as_millis()
+        )?;
+        writeln!(
+            formatter,
+            "page_cache_cpu_percent_max = {}",
+            self.page_cache_cpu_percent_max
+        )?;
         match &users[..] {
             [] => writeln!(
                 formatter,
@@ -147,7 +190,7 @@ mod tests {
 
     #[test]
     fn printed_settings_mean_the_same() {
-        let text = "metrics_address = '[::1]:1'\ntitle_interval_ms = 20\nusers = ['db.*', 'x']\n";
+        let text = "metrics_address = '[::1]:1'\ntitle_interval_ms = 20\nusers = ['db.*', 'x']\npage_cache = 'all'\n";
         let config = parse(text).unwrap();
         let again = parse(&config.to_string()).unwrap();
         assert_eq!(config.to_string(), again.to_string());
@@ -174,6 +217,8 @@ mod tests {
             ("title_interval_ms = 0", "/c:1:21"),
             ("rescan_interval_ms = 'x'", "/c:1:22"),
             ("users = ['(']", "/c:1:10"),
+            ("page_cache = 'on'", "/c:1:14"),
+            ("page_cache_interval_ms = 1", "/c:1:26"),
         ] {
             let fault = parse(text).unwrap_err();
             assert!(fault.to_string().starts_with(place), "{fault}");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! fgiod: tags the threads of databases as they appear, by profiles.
+//! fgiod: tags the threads of databases as they appear, by profiles. `fgiod cache`, a process of its
+//! own, divides the page cache by weight.
 
 #![forbid(unsafe_code)]
 
 mod arrival;
+mod cache;
 mod cli;
 mod config;
 mod engine;
@@ -35,6 +37,10 @@ fn main() -> ExitCode {
         (true, _) => cli::check(&root),
         (false, Some(Action::CatConfig)) => cli::cat_config(&root),
         (false, Some(Action::Clear)) => cli::clear(&root),
+        (false, Some(Action::Cache { restore: true })) => cli::restore_cache(&root),
+        (false, Some(Action::Cache { restore: false })) => Config::load(&root)
+            .map_err(|fault| format!("{fault}\n  {}", fault.advice))
+            .and_then(|config| cache::run(&root, config)),
         (false, Some(Action::Man { out })) => cli::man(out),
         (false, None) => Config::load(&root)
             .map_err(|fault| format!("{fault}\n  {}", fault.advice))

@@ -2,6 +2,7 @@
 //! Metrics of fgiod for Prometheus. Labels are few: never an id, never a title; of
 //! cgroups, those that got most of a disk.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::net::SocketAddr;
 use std::thread;
@@ -24,6 +25,7 @@ use prometheus_client::registry::{Registry, Unit};
 use rustix::time::ClockId;
 use tiny_http::{Header, Method, Response, Server};
 
+use crate::cache::shares::{self, Share};
 use crate::share_metrics::ShareCollector;
 use crate::system::time_of;
 use crate::unit::unit;
@@ -190,6 +192,7 @@ impl Metrics {
         );
         registry.register_collector(Box::new(ModuleCollector { root: root.clone() }));
         registry.register_collector(Box::new(ShareCollector::new(root.clone())));
+        registry.register_collector(Box::new(CacheCollector { root: root.clone() }));
         registry
     }
 
@@ -272,6 +275,89 @@ impl Collector for ModuleCollector {
     }
 }
 
+/// The shares of the page cache, of the process that divides it; nothing where none runs.
+#[derive(Debug)]
+struct CacheCollector {
+    root: Root,
+}
+
+/// Cgroups with a label of their own, those that hold the most: the others are one.
+const CGROUPS_MOST: usize = 64;
+const OTHERS: &str = "(others)";
+
+/// A metric of each cgroup: its name, its help and its value.
+type CacheGauge = (&'static str, &'static str, fn(&Share) -> u64);
+
+const CACHE_GAUGES: [CacheGauge; 4] = [
+    (
+        "page_cache_held",
+        "File memory that a cgroup holds",
+        |share| share.held,
+    ),
+    (
+        "page_cache_entitled",
+        "File memory that is its part by weight",
+        |share| share.entitled,
+    ),
+    (
+        "page_cache_lent",
+        "Part of what it is entitled to that others may use",
+        Share::lent,
+    ),
+    (
+        "page_cache_reclaimed",
+        "File memory that fgiod reclaimed from it since fgiod saw it first",
+        |share| share.reclaimed,
+    ),
+];
+
+/// Label and value of each cgroup, with CGROUPS_MOST labels and OTHERS at most.
+fn cache_values(shares: &[Share], value: fn(&Share) -> u64) -> Vec<(&str, u64)> {
+    let mut most: Vec<&Share> = shares.iter().collect();
+    most.sort_by_key(|share| Reverse(share.held));
+    let (named, others) = most.split_at(most.len().min(CGROUPS_MOST));
+    let mut values: Vec<(&str, u64)> = named
+        .iter()
+        .map(|share| (share.group.as_str(), value(share)))
+        .collect();
+    if !others.is_empty() {
+        values.push((OTHERS, others.iter().map(|share| value(share)).sum()));
+    }
+    values
+}
+
+impl Collector for CacheCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let published = shares::read(&self.root);
+        let running = ConstGauge::new(i64::from(published.is_some()));
+        let help = "Whether a process divides the page cache";
+        let kind = running.metric_type();
+        running.encode(encoder.encode_descriptor("page_cache_divided", help, None, kind)?)?;
+        let Some((totals, shares)) = published else {
+            return Ok(());
+        };
+        for (name, help, value) in CACHE_GAUGES {
+            let kind = ConstGauge::new(0i64).metric_type();
+            let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), kind)?;
+            for (group, bytes) in cache_values(&shares, value) {
+                let label = [("cgroup", group)];
+                ConstGauge::new(bytes as i64).encode(family.encode_family(&label)?)?;
+            }
+        }
+        let changes = ConstCounter::new(totals.changes);
+        let (name, help) = ("page_cache_protection_changes", "Changes of memory.low");
+        let kind = changes.metric_type();
+        changes.encode(encoder.encode_descriptor(name, help, None, kind)?)?;
+        let errors = ConstCounter::new(totals.errors);
+        let (name, help) = (
+            "page_cache_errors",
+            "Files of cgroups that could not be written",
+        );
+        let kind = errors.metric_type();
+        errors.encode(encoder.encode_descriptor(name, help, None, kind)?)
+    }
+}
+
 /// Of the metrics of the module's state, those that are served.
 const GAUGES: [&str; 3] = ["foreground_waiting", "boosted_threads", "watchdog_tripped"];
 const COUNTERS: [&str; 3] = ["boosts", "boosted", "promoted_requests"];
@@ -346,6 +432,56 @@ mod tests {
             "fgio_promoted_requests_total 0.0\n",
         ] {
             assert!(text.contains(lines), "{lines}{text}");
+        }
+    }
+
+    #[test]
+    fn labels_of_cgroups_are_few() {
+        let many: Vec<Share> = (0..1000)
+            .map(|number| Share {
+                group: format!("/{number}"),
+                held: number,
+                ..Share::default()
+            })
+            .collect();
+        let values = cache_values(&many, |share| share.held);
+        assert_eq!(values.len(), CGROUPS_MOST + 1);
+        assert_eq!(values[0], ("/999", 999));
+        assert_eq!(values.iter().map(|(_, bytes)| bytes).sum::<u64>(), 499_500);
+        assert_eq!(values[CGROUPS_MOST].0, OTHERS);
+    }
+
+    #[test]
+    fn shares_of_the_page_cache_are_served() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::at(directory.path());
+        let collected = || {
+            let mut registry = Registry::with_prefix("fgio");
+            registry.register_collector(Box::new(CacheCollector { root: root.clone() }));
+            let mut text = String::new();
+            encode(&mut text, &registry).unwrap();
+            text
+        };
+        assert!(collected().contains("fgio_page_cache_divided 0"));
+        let share = Share {
+            group: "/a.slice".to_owned(),
+            weight: 100,
+            held: 5,
+            entitled: 9,
+            granted: 7,
+            ..Share::default()
+        };
+        let _lock = fgio_sys::cache_limits::lock(&root).unwrap();
+        shares::publish(&root, &shares::Totals::default(), &[share]).unwrap();
+        let text = collected();
+        for line in [
+            "fgio_page_cache_divided 1",
+            "fgio_page_cache_held_bytes{cgroup=\"/a.slice\"} 5",
+            "fgio_page_cache_entitled_bytes{cgroup=\"/a.slice\"} 9",
+            "fgio_page_cache_lent_bytes{cgroup=\"/a.slice\"} 2",
+            "fgio_page_cache_errors_total 0",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
         }
     }
 

@@ -69,7 +69,7 @@ pub fn say(level: Level, text: &str) {
 }
 
 /// A service manager that does not listen is no reason to stop.
-fn notify(states: &[NotifyState<'_>]) {
+pub fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         say(
             Level::Warning,
@@ -115,7 +115,7 @@ pub fn run(root: &Root, config: Config) -> Result<(), String> {
 }
 
 /// A stream that can be read from once the signal has come.
-fn on_signal(signals: &[i32]) -> io::Result<UnixStream> {
+pub fn on_signal(signals: &[i32]) -> io::Result<UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
     receiver.set_nonblocking(true)?;
     for signal in signals {

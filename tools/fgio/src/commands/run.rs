@@ -2,15 +2,26 @@
 //! `fgio run`
 
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
+use fgio_sys::drop_behind::DropBehind;
 use fgio_sys::priority;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag;
 
 use crate::Context;
 use crate::cli::RunArguments;
 use crate::commands::warn_unless_effective;
 use crate::failure::{self, Failure};
+
+/// At 1 GB/s, a command brings in 50 MB meanwhile.
+const DROP_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Becomes the command; returns only when that fails.
 pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
@@ -29,9 +40,90 @@ pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
             "name the command to run after --",
         ));
     };
-    let source = Command::new(program).args(words).exec();
+    let mut command = Command::new(program);
+    command.args(words);
     let name = program.to_string_lossy();
+    if let Some(mib) = arguments.drop_behind {
+        return watch(context, &mut command, &name, mib << 20, arguments.summary);
+    }
+    let source = command.exec();
     Err(not_run(&name, &source))
+}
+
+fn refused(message: String, advice: &str) -> Failure {
+    Failure::new("operation-failed", failure::RUN_FAILED, message, advice)
+}
+
+/// Runs the command to its end, and drops its page cache behind it.
+fn watch(
+    context: &Context,
+    command: &mut Command,
+    name: &str,
+    keep: u64,
+    summary: bool,
+) -> Result<u8, Failure> {
+    let mut group = DropBehind::prepare(&context.root, keep)
+        .map_err(|refusal| refused(refusal.found, refusal.advice))?;
+    // Those that a terminal or a service manager sends to stop the command.
+    let passed_on = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        flag::register_usize(signal, Arc::clone(&passed_on), signal as usize)
+            .map_err(|error| refused(format!("cannot wait for signals: {error}"), "try again"))?;
+    }
+    let started = group.spawn(command);
+    let mut child = match started {
+        Ok(child) => child,
+        Err(source) => {
+            group.finish();
+            return Err(not_run(name, &source));
+        }
+    };
+    let mut complained = false;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => {}
+            Err(source) => {
+                return Err(refused(
+                    format!("cannot wait for {name}: {source}"),
+                    "it may still run",
+                ));
+            }
+        }
+        let signal = passed_on.swap(0, Ordering::Relaxed);
+        if signal != 0
+            && let (Some(signal), Some(pid)) = (
+                Signal::from_named_raw(signal as i32),
+                Pid::from_raw(child.id() as i32),
+            )
+        {
+            // It may have ended just now.
+            let _ = kill_process(pid, signal);
+        }
+        if let Err(error) = group.drop_behind()
+            && !complained
+        {
+            complained = true;
+            context.output.warning(
+                &format!("the page cache of {name} cannot be dropped: {error}"),
+                "`fgio doctor` says what is missing; the command runs all the same",
+            );
+        }
+        thread::sleep(DROP_INTERVAL);
+    };
+    let (dropped, most) = group.finish();
+    if summary {
+        context.output.progress(&format!(
+            "fgio: {} MiB of page cache dropped behind {name}, {} MiB at once at most",
+            dropped >> 20,
+            most >> 20
+        ));
+    }
+    // As a shell has it.
+    let code = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(u8::try_from(code).unwrap_or(failure::RUN_FAILED))
 }
 
 fn not_run(name: &str, source: &io::Error) -> Failure {

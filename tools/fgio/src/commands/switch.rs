@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio enable` and `fgio disable`.
 
+use fgio_sys::cache_limits::{self, Limits};
 use fgio_sys::drive::Outcome;
 use fgio_sys::persist::{self, Persisted};
 use fgio_sys::scheduler::{self, Disabled, Enabled, Options, Origin};
@@ -54,6 +55,7 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<u8, Fail
 }
 
 pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
+    restore_page_cache(context);
     each(
         context,
         devices,
@@ -65,6 +67,25 @@ pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
         },
         describe_disabling,
     )
+}
+
+/// Takes back the memory.low that a `fgiod cache` set which is gone. One that runs takes it back
+/// when it ends.
+fn restore_page_cache(context: &Context) {
+    if !cache_limits::is_left_over(&context.root) {
+        return;
+    }
+    // Held, so that none starts meanwhile.
+    let restored = cache_limits::lock(&context.root).and_then(|lock| match lock {
+        Some(_held) => Limits::open(&context.root)?.restore_all(),
+        None => Ok(0),
+    });
+    if let Err(error) = restored {
+        context.output.warning(
+            &format!("cgroups keep the memory.low that fgiod has set: {error}"),
+            "run `fgiod cache --restore` as root",
+        );
+    }
 }
 
 /// Does the same to each device. One that fails does not keep the others from

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Control groups (version 2): weights, and the memory that each is charged.
+//!
+//! A cgroup is named by its path below the mount point, as in /proc/PID/cgroup: `/` is the root.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use crate::{Root, files};
+
+/// Where systemd mounts version 2, as do all distributions.
+pub const HIERARCHY: &str = "/sys/fs/cgroup";
+
+/// The weight of a cgroup that says nothing.
+pub const WEIGHT_DEFAULT: u64 = 100;
+
+/// In memory.low and its like: no limit, or all of it.
+pub const MAX: u64 = u64::MAX;
+
+/// The memory of one cgroup and all below it. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// All that is charged to it.
+    pub current: u64,
+    /// File pages that can be reclaimed; shared memory and tmpfs are none.
+    pub file: u64,
+    /// File pages read again after they were evicted, a counter of pages.
+    pub refaults: u64,
+    pub low: u64,
+    pub min: u64,
+    /// The least of memory.max and memory.high.
+    pub max: u64,
+    /// Time in which a task stalled for memory in the last 10 s, in hundredths of a percent; 0
+    /// without PSI.
+    pub stalled: u64,
+}
+
+fn file_of(root: &Root, group: &str, name: &str) -> PathBuf {
+    root.path(HIERARCHY)
+        .join(group.trim_start_matches('/'))
+        .join(name)
+}
+
+/// Why there is no memory to be divided; `None` when cgroups and the memory controller are there.
+pub fn obstacle(root: &Root) -> Option<(&'static str, &'static str)> {
+    let Some(controllers) = files::read_optional(&file_of(root, "/", "cgroup.controllers")) else {
+        return Some((
+            "cgroup v2 is not mounted at /sys/fs/cgroup",
+            "boot with systemd.unified_cgroup_hierarchy=1 (without systemd: mount -t cgroup2 none /sys/fs/cgroup)",
+        ));
+    };
+    if !controllers.split(' ').any(|name| name == "memory") {
+        return Some((
+            "cgroup v2 has no memory controller here",
+            "boot without cgroup_disable=memory, and without cgroup v1 hierarchies that have it (systemd.unified_cgroup_hierarchy=1)",
+        ));
+    }
+    let children = files::read_optional(&file_of(root, "/", "cgroup.subtree_control"));
+    if !children
+        .unwrap_or_default()
+        .split(' ')
+        .any(|name| name == "memory")
+    {
+        return Some((
+            "the memory controller is not enabled for the cgroups below the root",
+            "echo +memory > /sys/fs/cgroup/cgroup.subtree_control (with systemd: DefaultMemoryAccounting=yes)",
+        ));
+    }
+    None
+}
+
+/// The cgroups right below one, sorted; none when it is gone.
+pub fn children(root: &Root, group: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(file_of(root, group, "")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .map(|name| format!("{}/{name}", group.trim_end_matches('/')))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The weight among its siblings: io.weight, else io.bfq.weight, else the default.
+pub fn weight(root: &Root, group: &str) -> u64 {
+    ["io.weight", "io.bfq.weight"]
+        .into_iter()
+        .find_map(|name| {
+            let text = files::read_optional(&file_of(root, group, name))?;
+            text.lines().find_map(|line| {
+                let number = line.strip_prefix("default ").unwrap_or(line);
+                number.trim().parse().ok()
+            })
+        })
+        .unwrap_or(WEIGHT_DEFAULT)
+}
+
+/// A number of bytes, or `max`. `None` when there is no such file, or the cgroup is gone.
+pub fn number(root: &Root, group: &str, name: &str) -> Option<u64> {
+    let text = files::read_optional(&file_of(root, group, name))?;
+    match text.as_str() {
+        "max" => Some(MAX),
+        text => text.parse().ok(),
+    }
+}
+
+/// Bytes charged to a cgroup. `None` when it is gone or has no memory controller.
+pub fn current(root: &Root, group: &str) -> Option<u64> {
+    number(root, group, "memory.current")
+}
+
+/// The memory of a cgroup. `None` when it is gone or has no memory controller.
+pub fn memory(root: &Root, group: &str) -> Option<Memory> {
+    let stat = files::read_optional(&file_of(root, group, "memory.stat"))?;
+    let mut found = Memory {
+        current: current(root, group)?,
+        low: number(root, group, "memory.low")?,
+        min: number(root, group, "memory.min").unwrap_or(0),
+        max: number(root, group, "memory.max")
+            .unwrap_or(MAX)
+            .min(number(root, group, "memory.high").unwrap_or(MAX)),
+        stalled: stalled(root, group),
+        ..Memory::default()
+    };
+    for line in stat.lines() {
+        match line.split_once(' ') {
+            Some(("active_file" | "inactive_file", value)) => {
+                found.file += value.parse().unwrap_or(0);
+            }
+            Some(("workingset_refault_file", value)) => {
+                found.refaults = value.parse().unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+fn stalled(root: &Root, group: &str) -> u64 {
+    let text = files::read_optional(&file_of(root, group, "memory.pressure")).unwrap_or_default();
+    let average = text
+        .lines()
+        .find_map(|line| line.strip_prefix("some avg10="))
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|number| number.parse::<f64>().ok());
+    (average.unwrap_or(0.0) * 100.0) as u64
+}
+
+/// Sets memory.low, in bytes.
+pub fn set_low(root: &Root, group: &str, bytes: u64) -> io::Result<()> {
+    let text = match bytes {
+        MAX => "max".to_owned(),
+        bytes => bytes.to_string(),
+    };
+    files::write_existing(&file_of(root, group, "memory.low"), &text)
+}
+
+/// Reclaims bytes from a cgroup and all below it, in the calling thread, which may take as long as
+/// that needs. `file_only`: no anonymous memory, which kernels before 6.10 refuse (`InvalidInput`).
+/// `WouldBlock` says that fewer bytes could be reclaimed.
+pub fn reclaim(root: &Root, group: &str, bytes: u64, file_only: bool) -> io::Result<()> {
+    let which = if file_only { " swappiness=0" } else { "" };
+    let path = file_of(root, group, "memory.reclaim");
+    files::write_existing(&path, &format!("{bytes}{which}"))
+}
+
+/// Whether the kernel can reclaim from a cgroup at all (6.1 and later can).
+pub fn can_reclaim(root: &Root, group: &str) -> bool {
+    file_of(root, group, "memory.reclaim").exists()
+}
+
+/// Whether anonymous memory could be swapped out.
+pub fn has_swap(root: &Root) -> bool {
+    let text = files::read_optional(&root.path("/proc/swaps")).unwrap_or_default();
+    text.lines().count() > 1
+}
+
+/// Free memory of the host in bytes, and below how much the kernel's reclaim goes on (the sum of
+/// the high watermarks of all zones). `None` when /proc does not say.
+pub fn free(root: &Root) -> Option<(u64, u64)> {
+    const PAGE: u64 = 4096;
+    let text = files::read_optional(&root.path("/proc/meminfo"))?;
+    let free: u64 = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemFree:"))?
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .ok()?;
+    let zones = files::read_optional(&root.path("/proc/zoneinfo"))?;
+    let high: u64 = zones
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("high "))
+        .filter_map(|number| number.trim().parse::<u64>().ok())
+        .sum();
+    Some((free * 1024, high * PAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn memory_is_read_as_the_kernel_writes_it() {
+        let fixture = Fixture::new();
+        let group = "/sys/fs/cgroup/a b/c";
+        fixture.file(
+            &format!("{group}/memory.stat"),
+            "anon 4096\nfile 999\ninactive_file 8192\nactive_file 4096\nworkingset_refault_anon 5\nworkingset_refault_file 7\n",
+        );
+        fixture.file(&format!("{group}/memory.current"), "20480\n");
+        fixture.file(&format!("{group}/memory.low"), "0\n");
+        fixture.file(&format!("{group}/memory.max"), "max\n");
+        fixture.file(&format!("{group}/memory.high"), "65536\n");
+        fixture.file(
+            &format!("{group}/memory.pressure"),
+            "some avg10=1.25 avg60=0.00 avg300=0.00 total=9\nfull avg10=9.00 avg60=0 avg300=0 total=0\n",
+        );
+        let found = memory(fixture.root(), "/a b/c").unwrap();
+        let expected = Memory {
+            current: 20480,
+            file: 12288,
+            refaults: 7,
+            low: 0,
+            min: 0,
+            max: 65536,
+            stalled: 125,
+        };
+        assert_eq!(found, expected);
+        assert_eq!(memory(fixture.root(), "/a b"), None);
+        assert_eq!(children(fixture.root(), "/"), ["/a b"]);
+        assert_eq!(children(fixture.root(), "/a b"), ["/a b/c"]);
+    }
+
+    #[test]
+    fn weights_are_those_of_either_policy() {
+        let fixture = Fixture::new();
+        fixture.file("/sys/fs/cgroup/a/io.weight", "default 300\n8:0 50\n");
+        fixture.file("/sys/fs/cgroup/b/io.bfq.weight", "default 200\n");
+        fixture.file("/sys/fs/cgroup/c/io.bfq.weight", "400\n");
+        fixture.directory("/sys/fs/cgroup/d");
+        let weights = ["/a", "/b", "/c", "/d"].map(|group| weight(fixture.root(), group));
+        assert_eq!(weights, [300, 200, 400, 100]);
+    }
+
+    #[test]
+    fn free_memory_and_watermarks_are_read() {
+        let fixture = Fixture::new();
+        assert_eq!(free(fixture.root()), None);
+        fixture.file("/proc/meminfo", "MemTotal: 8 kB\nMemFree:     12 kB\n");
+        fixture.file(
+            "/proc/zoneinfo",
+            "Node 0, zone DMA\n  pages free 9\n        min 1\n        low 2\n        high     3\n  pagesets\n    cpu: 0\n              high:  378\nNode 0, zone Normal\n        high 4\n",
+        );
+        assert_eq!(free(fixture.root()), Some((12288, 7 * 4096)));
+    }
+
+    #[test]
+    fn obstacles_have_advice() {
+        let fixture = Fixture::new();
+        let found = |fixture: &Fixture| obstacle(fixture.root()).map(|(found, _)| found);
+        assert!(found(&fixture).unwrap().contains("not mounted"));
+        fixture.file("/sys/fs/cgroup/cgroup.controllers", "cpu io\n");
+        assert!(found(&fixture).unwrap().contains("no memory controller"));
+        fixture.file("/sys/fs/cgroup/cgroup.controllers", "cpu io memory\n");
+        assert!(found(&fixture).unwrap().contains("not enabled"));
+        fixture.file("/sys/fs/cgroup/cgroup.subtree_control", "io memory\n");
+        assert_eq!(found(&fixture), None);
+    }
+}

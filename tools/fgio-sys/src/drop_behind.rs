@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Commands that leave little in the page cache: each runs in a cgroup of its own, and file pages
+//! that it brought in are reclaimed from that as it goes on.
+//!
+//! A page is charged to the cgroup that brought it in, so pages that other tasks had in memory before
+//! stay, whatever the command reads. No limit is set: the command is never throttled, and a
+//! supervisor that is killed leaves a command that runs on as any other, in a cgroup without limits.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::process::{self, Child, Command};
+
+use crate::{Root, cgroup_memory, files};
+
+/// Reclaimed at once, so that the command's own allocations need not wait for long.
+const PIECE: u64 = 16 << 20;
+
+/// A cgroup for one command.
+pub struct DropBehind {
+    root: Root,
+    group: String,
+    /// Where this process was before.
+    own: String,
+    /// Bytes of file memory that the command may keep.
+    keep: u64,
+    file_only: bool,
+    dropped: u64,
+    most: u64,
+}
+
+/// Why there can be no such cgroup, and the remedy.
+#[derive(Debug)]
+pub struct Refusal {
+    pub found: String,
+    pub advice: &'static str,
+}
+
+fn refusal(found: impl Into<String>, advice: &'static str) -> Refusal {
+    Refusal {
+        found: found.into(),
+        advice,
+    }
+}
+
+fn parent_of(group: &str) -> &str {
+    match group.rsplit_once('/') {
+        None | Some(("", _)) => "/",
+        Some((parent, _)) => parent,
+    }
+}
+
+impl DropBehind {
+    /// Makes the cgroup, beside that of the calling process. Needs root, or a delegated subtree.
+    pub fn prepare(root: &Root, keep: u64) -> Result<Self, Refusal> {
+        if let Some((found, advice)) = cgroup_memory::obstacle(root) {
+            return Err(refusal(found, advice));
+        }
+        let text = files::read_optional(&root.path("/proc/self/cgroup")).unwrap_or_default();
+        let own = text.lines().find_map(|line| line.strip_prefix("0::"));
+        let own = own.unwrap_or("/").to_owned();
+        let parent = parent_of(&own);
+        let group = format!(
+            "{}/fgio-run-{}",
+            parent.trim_end_matches('/'),
+            process::id()
+        );
+        let path = root.path(cgroup_memory::HIERARCHY).join(&group[1..]);
+        fs::create_dir(&path).map_err(|source| {
+            refusal(
+                format!("cgroup {group} cannot be made: {source}"),
+                "run it as root, or leave out --drop-behind",
+            )
+        })?;
+        let made = Self {
+            root: root.clone(),
+            group,
+            own,
+            keep,
+            file_only: true,
+            dropped: 0,
+            most: 0,
+        };
+        if cgroup_memory::can_reclaim(root, &made.group) {
+            return Ok(made);
+        }
+        made.remove();
+        Err(refusal(
+            format!("cgroup {} has no memory.reclaim", made.group),
+            "it takes Linux 6.1 or later, and the memory controller for the cgroups beside this one (systemd: MemoryAccounting=yes)",
+        ))
+    }
+
+    fn enter(&self, group: &str) -> io::Result<()> {
+        let path = self.root.path(cgroup_memory::HIERARCHY).join(&group[1..]);
+        // Itself: 0 is the writer.
+        files::write_existing(&path.join("cgroup.procs"), "0")
+    }
+
+    /// Starts the command in the cgroup; the calling process goes there for the moment of the fork.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.enter(&self.group)?;
+        let child = command.spawn();
+        self.enter(&self.own)?;
+        child
+    }
+
+    /// Reclaims what is beyond the limit. Returns bytes reclaimed by this call.
+    pub fn drop_behind(&mut self) -> io::Result<u64> {
+        let Some(memory) = cgroup_memory::memory(&self.root, &self.group) else {
+            return Ok(0);
+        };
+        self.most = self.most.max(memory.file);
+        let mut left = memory.file.saturating_sub(self.keep);
+        let mut done = 0;
+        while left > 0 {
+            let piece = left.min(PIECE);
+            match cgroup_memory::reclaim(&self.root, &self.group, piece, self.file_only) {
+                Ok(()) => {
+                    done += piece;
+                    left -= piece;
+                }
+                Err(source) if source.kind() == ErrorKind::InvalidInput && self.file_only => {
+                    if cgroup_memory::has_swap(&self.root) {
+                        return Err(io::Error::new(
+                            ErrorKind::Unsupported,
+                            "this kernel would swap out (it takes Linux 6.10, or no swap space)",
+                        ));
+                    }
+                    self.file_only = false;
+                }
+                // Pages that have to be written first, or are in use: the next time.
+                Err(source)
+                    if matches!(
+                        source.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotFound
+                    ) =>
+                {
+                    break;
+                }
+                Err(source) => return Err(source),
+            }
+        }
+        self.dropped += done;
+        Ok(done)
+    }
+
+    /// Bytes reclaimed so far, and the most file memory that was seen.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.dropped, self.most)
+    }
+
+    /// Reclaims the rest and removes the cgroup. One with tasks (the command left some behind)
+    /// stays, as does what they use.
+    pub fn finish(mut self) -> (u64, u64) {
+        self.keep = 0;
+        // What cannot be reclaimed is the parent's from now on.
+        let _ = self.drop_behind();
+        self.remove();
+        self.counters()
+    }
+
+    fn remove(&self) {
+        let _ = fs::remove_dir(
+            self.root
+                .path(cgroup_memory::HIERARCHY)
+                .join(&self.group[1..]),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn host() -> Fixture {
+        let fixture = Fixture::new();
+        fixture.file("/sys/fs/cgroup/cgroup.controllers", "io memory\n");
+        fixture.file("/sys/fs/cgroup/cgroup.subtree_control", "io memory\n");
+        fixture.file("/proc/self/cgroup", "0::/user.slice/session-1.scope\n");
+        fixture.directory("/sys/fs/cgroup/user.slice/session-1.scope");
+        fixture
+    }
+
+    fn group() -> String {
+        format!("/user.slice/fgio-run-{}", process::id())
+    }
+
+    fn made(fixture: &Fixture, keep: u64) -> DropBehind {
+        DropBehind {
+            root: fixture.root().clone(),
+            group: group(),
+            own: "/user.slice/session-1.scope".to_owned(),
+            keep,
+            file_only: true,
+            dropped: 0,
+            most: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_limit_is_reclaimed() {
+        let fixture = host();
+        let place = format!("/sys/fs/cgroup{}", group());
+        for (name, text) in [
+            ("memory.current", "9000000\n"),
+            ("memory.low", "0\n"),
+            ("memory.reclaim", ""),
+            (
+                "memory.stat",
+                "inactive_file 5000000\nactive_file 1000000\n",
+            ),
+        ] {
+            fixture.file(&format!("{place}/{name}"), text);
+        }
+        let mut made = made(&fixture, 4_000_000);
+        assert_eq!(made.drop_behind().unwrap(), 2_000_000);
+        assert_eq!(
+            fixture.text(&format!("{place}/memory.reclaim")),
+            "2000000 swappiness=0"
+        );
+        made.keep = 6_000_000;
+        assert_eq!(made.drop_behind().unwrap(), 0);
+        assert_eq!(made.finish(), (8_000_000, 6_000_000));
+    }
+
+    #[test]
+    fn a_kernel_or_a_place_without_reclaim_is_refused_and_nothing_stays() {
+        let fixture = host();
+        // The imitation's new folder is empty.
+        let refused = DropBehind::prepare(fixture.root(), 0).err().unwrap();
+        assert!(refused.found.contains("memory.reclaim"), "{refused:?}");
+        assert!(!fixture.exists(&format!("/sys/fs/cgroup{}", group())));
+        fixture.remove("/sys/fs/cgroup/cgroup.controllers");
+        let refused = DropBehind::prepare(fixture.root(), 0).err().unwrap();
+        assert!(refused.found.contains("not mounted"));
+    }
+
+    #[test]
+    fn the_cgroup_is_beside_the_callers_own() {
+        for (own, parent) in [("/", "/"), ("/a", "/"), ("/a/b.scope", "/a")] {
+            assert_eq!(parent_of(own), parent);
+        }
+    }
+}

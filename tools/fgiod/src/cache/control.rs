@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One look at all cgroups and what follows from it: facts for the policy, and its decisions as
+//! memory.low and memory.reclaim.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::time::{Duration, Instant};
+
+use fgio_cache::{Group, Level, PAGE, decide};
+use fgio_sys::Root;
+use fgio_sys::cache_limits::Limits;
+use fgio_sys::cgroup_memory::{self, Memory};
+
+use super::Mode;
+use super::shares::{self, Share, Totals};
+
+/// Cgroups that are charged less have no part worth dividing: nothing below them is read.
+const LEAST: u64 = 4 << 20;
+/// Written at once to memory.reclaim, so that a signal or another cgroup need not wait for long.
+const CHUNK: u64 = 4 << 20;
+/// Reclaim of one step ends after this part of the time since the step before.
+const RECLAIM_TIME: u32 = 4;
+/// memory.low is left as it is while it differs by less than 1 MiB, or by this part of it.
+const LOW_SLACK: u64 = 1 << 20;
+const LOW_PART: u64 = 32;
+
+/// A cgroup of the last scan.
+#[derive(Debug)]
+struct Node {
+    group: String,
+    weight: u64,
+    children: Vec<Node>,
+}
+
+/// Of a cgroup, from step to step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    need: u64,
+    held: u64,
+    known: u64,
+    /// The kernel's counter; `None` before the first look.
+    refaults: Option<u64>,
+    reclaimed: u64,
+    /// The step that saw it last.
+    step: u64,
+}
+
+/// How memory.reclaim can be used on this kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reclaim {
+    /// File pages alone (6.10 and later).
+    FileOnly,
+    /// It knows no kinds, and there is no swap space: what it takes are file pages.
+    Plain,
+    /// It would swap out.
+    Never,
+}
+
+pub struct Controller {
+    root: Root,
+    limits: Limits,
+    mode: Mode,
+    tree: Vec<Node>,
+    differ: bool,
+    kept: HashMap<String, Kept>,
+    pub(super) reclaim: Reclaim,
+    reclaim_until: Instant,
+    reclaim_time: Duration,
+    last: Option<Duration>,
+    steps: u64,
+    shares: Vec<Share>,
+    totals: Totals,
+    complaint: Option<String>,
+    said: HashSet<String>,
+}
+
+/// What all cgroups of one step have in common.
+struct Step {
+    interval_ms: u64,
+}
+
+impl Controller {
+    pub fn new(root: &Root, limits: Limits, mode: Mode) -> Self {
+        let mut controller = Self {
+            root: root.clone(),
+            limits,
+            mode,
+            tree: Vec::new(),
+            differ: false,
+            kept: HashMap::new(),
+            reclaim: Reclaim::FileOnly,
+            reclaim_until: Instant::now(),
+            reclaim_time: Duration::ZERO,
+            last: None,
+            steps: 0,
+            shares: Vec::new(),
+            totals: Totals::default(),
+            complaint: None,
+            said: HashSet::new(),
+        };
+        controller.scan();
+        controller
+    }
+
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    /// A complaint that was not made before.
+    pub fn take_complaint(&mut self) -> Option<String> {
+        self.complaint.take()
+    }
+
+    fn complain(&mut self, text: String) {
+        if self.said.len() < 64 && self.said.insert(text.clone()) {
+            self.complaint = Some(text);
+        }
+    }
+
+    pub fn is_active(&self) -> bool {
+        match self.mode {
+            Mode::Off => false,
+            Mode::Weights => self.differ,
+            Mode::All => true,
+        }
+    }
+
+    /// Finds the cgroups that hold memory, and their weights.
+    pub fn scan(&mut self) {
+        let mut seen = HashSet::new();
+        self.differ = false;
+        self.tree = self.look("/", &mut seen);
+        for group in self.limits.groups() {
+            if !seen.contains(&group)
+                && let Err(source) = self.limits.restore(&group)
+            {
+                self.refused(&group, &source);
+            }
+        }
+    }
+
+    fn look(&mut self, parent: &str, seen: &mut HashSet<String>) -> Vec<Node> {
+        let mut nodes: Vec<Node> = Vec::new();
+        for group in cgroup_memory::children(&self.root, parent) {
+            // No such file where the memory controller is not enabled.
+            let least = match self.limits.has(&group) {
+                true => LEAST / 2,
+                false => LEAST,
+            };
+            if cgroup_memory::current(&self.root, &group).is_none_or(|current| current < least) {
+                continue;
+            }
+            seen.insert(group.clone());
+            let children = self.look(&group, seen);
+            let weight = cgroup_memory::weight(&self.root, &group);
+            nodes.push(Node {
+                group,
+                weight,
+                children,
+            });
+        }
+        self.differ |= nodes.iter().any(|node| node.weight != nodes[0].weight);
+        nodes
+    }
+
+    /// Divides the page cache as it is now. Returns the processor time that reclaim took.
+    pub fn step(&mut self, now: Duration) -> Duration {
+        let since = self
+            .last
+            .map_or(Duration::from_millis(1), |last| now.saturating_sub(last));
+        self.last = Some(now);
+        self.reclaim_time = Duration::ZERO;
+        self.shares.clear();
+        if !self.is_active() {
+            self.kept.clear();
+            if !self.limits.is_empty()
+                && let Err(source) = self.limits.restore_all()
+            {
+                self.refused("/", &source);
+            }
+            return Duration::ZERO;
+        }
+        let Some((free, high)) = cgroup_memory::free(&self.root) else {
+            self.complain("/proc/meminfo and /proc/zoneinfo do not say how much memory is free: the page cache is not divided\n  give fgiod the host's /proc".to_owned());
+            return Duration::ZERO;
+        };
+        self.steps += 1;
+        self.reclaim_until = Instant::now() + since / RECLAIM_TIME;
+        let step = Step {
+            interval_ms: since.as_millis() as u64,
+        };
+        let tree = mem::take(&mut self.tree);
+        // Above the watermarks by as much again, so that the kernel's reclaim has nothing to do.
+        let spare = 2 * high;
+        let level = Level {
+            capacity: free.saturating_sub(spare) / PAGE,
+            deficit: spare.saturating_sub(free) / PAGE,
+            interval_ms: step.interval_ms,
+        };
+        self.divide(&tree, level, true, &step);
+        self.tree = tree;
+        let steps = self.steps;
+        self.kept.retain(|_, kept| kept.step == steps);
+        self.reclaim_time
+    }
+
+    /// Divides what siblings may hold: all that they hold and is free, or the grant of their parent.
+    fn divide(&mut self, nodes: &[Node], mut level: Level, is_top: bool, step: &Step) {
+        let mut members: Vec<(&Node, Memory)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for node in nodes {
+            // One that is gone meanwhile has no part.
+            if let Some(memory) = cgroup_memory::memory(&self.root, &node.group) {
+                groups.push(self.facts(node, &memory));
+                members.push((node, memory));
+            }
+        }
+        if is_top {
+            level.capacity += groups.iter().map(|group| group.file).sum::<u64>();
+        }
+        decide(&level, &mut groups);
+        for ((node, memory), group) in members.into_iter().zip(groups) {
+            self.apply(node, &memory, &group);
+            let below = Level {
+                capacity: group.granted,
+                deficit: 0,
+                interval_ms: step.interval_ms,
+            };
+            if !node.children.is_empty() {
+                self.divide(&node.children, below, false, step);
+            }
+        }
+    }
+
+    fn facts(&mut self, node: &Node, memory: &Memory) -> Group {
+        let kept = self.kept.entry(node.group.clone()).or_default();
+        let before = kept.refaults.replace(memory.refaults);
+        kept.step = self.steps;
+        Group {
+            weight: node.weight,
+            file: memory.file / PAGE,
+            other: memory.current.saturating_sub(memory.file) / PAGE,
+            refaults: before.map_or(0, |before| memory.refaults.saturating_sub(before)),
+            low: self.limits.original(&node.group, memory.low) / PAGE,
+            min: memory.min / PAGE,
+            max: match memory.max {
+                cgroup_memory::MAX => u64::MAX,
+                max => max / PAGE,
+            },
+            stalled: memory.stalled,
+            need: kept.need,
+            held: kept.held,
+            known: kept.known,
+            ..Group::default()
+        }
+    }
+
+    fn apply(&mut self, node: &Node, memory: &Memory, group: &Group) {
+        let low = group.protect.saturating_mul(PAGE);
+        let differs = low.abs_diff(memory.low);
+        if differs > LOW_SLACK && differs > low / LOW_PART {
+            match self.limits.set(&node.group, low) {
+                Ok(()) => self.totals.changes += 1,
+                Err(source) => self.refused(&node.group, &source),
+            }
+        }
+        let reclaimed = self.reclaim(&node.group, group.reclaim * PAGE);
+        self.totals.reclaimed += reclaimed;
+        let Some(kept) = self.kept.get_mut(&node.group) else {
+            return;
+        };
+        kept.need = group.need;
+        kept.held = group.held;
+        kept.known = group.known;
+        kept.reclaimed += reclaimed;
+        self.shares.push(Share {
+            group: node.group.clone(),
+            weight: node.weight,
+            held: memory.file,
+            entitled: group.entitled * PAGE,
+            granted: group.granted * PAGE,
+            protected: low,
+            reclaimed: kept.reclaimed,
+            refaults: memory.refaults,
+        });
+    }
+
+    /// Reclaims file pages, in pieces, while there is time. Returns the bytes of complete pieces.
+    fn reclaim(&mut self, group: &str, bytes: u64) -> u64 {
+        let mut done = 0;
+        let begun = Instant::now();
+        while done < bytes && Instant::now() < self.reclaim_until {
+            if self.reclaim == Reclaim::Plain && cgroup_memory::has_swap(&self.root) {
+                self.cannot_keep_anonymous();
+            }
+            if self.reclaim == Reclaim::Never || !cgroup_memory::can_reclaim(&self.root, group) {
+                break;
+            }
+            let piece = CHUNK.min(bytes - done);
+            let file_only = self.reclaim == Reclaim::FileOnly;
+            match cgroup_memory::reclaim(&self.root, group, piece, file_only) {
+                Ok(()) => done += piece,
+                Err(source) if source.kind() == ErrorKind::InvalidInput && file_only => {
+                    self.cannot_keep_anonymous();
+                }
+                // Less was there than was asked for; or the cgroup is gone; or a signal came.
+                Err(source)
+                    if matches!(
+                        source.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::NotFound | ErrorKind::Interrupted
+                    ) =>
+                {
+                    break;
+                }
+                Err(source) => {
+                    self.refused(group, &source);
+                    break;
+                }
+            }
+        }
+        self.reclaim_time += begun.elapsed();
+        done
+    }
+
+    /// The kernel takes no `swappiness=`.
+    pub(super) fn cannot_keep_anonymous(&mut self) {
+        if !cgroup_memory::has_swap(&self.root) {
+            self.reclaim = Reclaim::Plain;
+            return;
+        }
+        self.reclaim = Reclaim::Never;
+        self.complain("memory.reclaim would swap out on this kernel: pages beyond a cgroup's share go when memory is short, not before\n  it needs Linux 6.10 or later, or a host without swap space; memory.low works as it is".to_owned());
+    }
+
+    fn refused(&mut self, group: &str, source: &io::Error) {
+        self.totals.errors += 1;
+        let advice = match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                "run `fgiod cache` as root, with /sys/fs/cgroup writable (its unit has it)"
+            }
+            _ => "look at the kernel's log; `fgiod cache --restore` takes back all that was set",
+        };
+        self.complain(format!(
+            "the memory of cgroup {group} cannot be protected or reclaimed: {source}\n  {advice}"
+        ));
+    }
+
+    /// Writes the shares down, for metrics.
+    pub fn publish(&mut self) {
+        if let Err(source) = shares::publish(&self.root, &self.totals, &self.shares) {
+            self.refused("/", &source);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn shares(&self) -> &[Share] {
+        &self.shares
+    }
+
+    /// Takes back all that was set.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.limits.restore_all().map(|_| ())
+    }
+}
