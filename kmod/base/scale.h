@@ -109,6 +109,14 @@
 #define FGIO_URING_WORKERS FGIO_SCALE_SHARE(8)
 
 /*
+ * layers/lock_readers.c: readers of one lock that are asleep, 8 bytes each; and
+ * locks for which they are known at once. Full: those beyond have their turn
+ * when others have left; the scan made longest ago is made again.
+ */
+#define FGIO_LOCK_READERS FGIO_SCALE_SHARE(10)
+#define FGIO_LOCK_SCANS 4
+
+/*
  * layers/file_lock.c: locks of one file that a walk looks at. Beyond: they are
  * looked at when others have been released.
  */

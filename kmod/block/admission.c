@@ -124,7 +124,9 @@ static u8 place_of(struct fgio_tag_set *tag_set,
 
 static u64 object_of(const struct noted_bio *bio)
 {
-	return bio->buffer ? bio->buffer : bio->target.mapping;
+	if (bio->buffer)
+		return bio->buffer;
+	return bio->target.mapping ? bio->target.mapping : bio->target.direct;
 }
 
 static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
@@ -716,6 +718,8 @@ static bool carries(const struct noted_bio *bio,
 		return bio->buffer == wanted->object;
 	if (wanted->kind == FGIO_WANTED_XFS_LOG)
 		return bio->target.log_write;
+	if (wanted->kind == FGIO_WANTED_DIRECT)
+		return bio->target.direct == wanted->object;
 	return wanted->kind == FGIO_WANTED_PAGES &&
 	       bio->target.mapping == wanted->object &&
 	       bio->target.first <= wanted->last &&

@@ -5,9 +5,9 @@
  * are compared and never followed: a page's file may be gone by then.
  *
  * Pages in the swap cache are named by their place in the swap area. Left out
- * are other pages without a file, copies (dm-crypt, bounce buffers,
- * compression), which cannot be recognised, and direct I/O, whose buffers are
- * not locked for it.
+ * are other pages without a file, and copies (dm-crypt, bounce buffers,
+ * compression), which cannot be recognised. The buffers of direct I/O are not
+ * locked for it: it is known by its file.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
@@ -15,6 +15,7 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "base/foreign.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
 
@@ -110,13 +111,52 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 	hold_pages(target, last_mapping, last, last);
 }
 
+/*
+ * The file of direct I/O of fs/iomap, or 0. The first step is private there, and
+ * bi_private may be anything else: all is read without faults, and the result
+ * compared with a file that exists. A bio that was split or cloned has another
+ * bi_private, and no file.
+ */
+static u64 direct_mapping_of(const struct bio *bio)
+{
+#ifdef FGIO_IOMAP_DIO_IOCB
+	u64 io = (u64)bio->bi_private;
+	const struct kiocb *iocb;
+	const struct file *file;
+
+	if (!io)
+		return 0;
+	iocb = (const void *)fgio_peek_word((const void *)
+					    (io + FGIO_IOMAP_DIO_IOCB));
+	file = iocb ? (const void *)fgio_peek_word(&iocb->ki_filp) : NULL;
+	return file ? fgio_peek_word(&file->f_mapping) : 0;
+#else
+	return 0;
+#endif
+}
+
+static void note_direct(struct fgio_io_target *target, const struct bio *bio)
+{
+	u64 mapping = direct_mapping_of(bio);
+
+	if (target->direct && mapping != target->direct)
+		target->several = true;
+	else
+		target->direct = mapping;
+}
+
 static void add_bio(struct fgio_io_target *target, struct bio *bio)
 {
-	if (fgio_bio_is_direct(bio))
+	if (fgio_bio_is_direct(bio)) {
+		note_direct(target, bio);
 		return;
+	}
 	target->privates |= fgio_private_bit((u64)bio->bi_private);
-	if (bio_has_data(bio))
-		note_pages(target, bio);
+	if (!bio_has_data(bio))
+		return;
+	note_pages(target, bio);
+	if (!target->mapping)
+		note_direct(target, bio);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */

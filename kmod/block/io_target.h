@@ -22,7 +22,8 @@ struct request;
  * @first: lowest index of a page of that file
  * @last: highest index
  * @privates: a bit for each bi_private, see fgio_private_bit()
- * @several: it carries pages of other files, too
+ * @direct: file of direct I/O, or 0; not to be followed
+ * @several: it carries pages of other files, too, or is for them
  * @log_write: it may write an XFS log
  * @known: whether the other members were filled in
  */
@@ -31,6 +32,7 @@ struct fgio_io_target {
 	u64 first;
 	u64 last;
 	u64 privates;
+	u64 direct;
 	bool several;
 	bool log_write;
 	bool known;

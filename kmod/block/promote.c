@@ -175,7 +175,8 @@ static void index_wanted(u32 i)
 	pass.log_writes |= wanted->kind == FGIO_WANTED_XFS_LOG;
 	if (wanted->kind == FGIO_WANTED_PRIVATE)
 		pass.privates |= fgio_private_bit(wanted->object);
-	if (wanted->kind == FGIO_WANTED_PAGES)
+	if (wanted->kind == FGIO_WANTED_PAGES ||
+	    wanted->kind == FGIO_WANTED_DIRECT)
 		pass.files |= fgio_private_bit(wanted->object);
 }
 
@@ -198,11 +199,13 @@ static bool stands_for_itself(u32 i)
 	return pass.notes[i].same_as == i;
 }
 
-/* A wait for a range of a file ends when all of it is written. */
+/* A wait for a range of a file, or for direct I/O, ends with all of it. */
 static enum rank rank_of(const struct fgio_wanted *wanted)
 {
-	return wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ? RANK_RANGE :
-							       RANK_EXACT;
+	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ||
+	    wanted->kind == FGIO_WANTED_DIRECT)
+		return RANK_RANGE;
+	return RANK_EXACT;
 }
 
 /* A request carries wanted I/O. It counts once, for all its bios. */
@@ -265,6 +268,26 @@ static void hit_pages(const struct fgio_io_target *target, enum rank *rank,
 			hit(i, rank, actions);
 }
 
+static bool direct_may_be_wanted(const struct fgio_io_target *target)
+{
+	return target->direct &&
+	       pass.files & fgio_private_bit(target->direct);
+}
+
+static void hit_direct(const struct fgio_io_target *target, enum rank *rank,
+		       u32 actions)
+{
+	u32 i;
+
+	if (!direct_may_be_wanted(target))
+		return;
+	i = *head_of(target->direct, WHOLE_FILE);
+	for (; i != NONE; i = pass.notes[i].next)
+		if (pass.wanted[i].kind == FGIO_WANTED_DIRECT &&
+		    pass.wanted[i].object == target->direct)
+			hit(i, rank, actions);
+}
+
 static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 {
 	u32 i;
@@ -308,6 +331,7 @@ static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 	__rq_for_each_bio(bio, rq) {
 		fgio_io_target_of_bio(&target, bio);
 		hit_pages(&target, rank, actions);
+		hit_direct(&target, rank, actions);
 		hit_private((u64)bio->bi_private, rank, actions);
 	}
 }
@@ -321,7 +345,8 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	pass.serial++;
 	hit_log_writes(target, &rank, actions);
 	if (pass.privates & target->privates ||
-	    file_may_be_wanted(target) || target->several)
+	    file_may_be_wanted(target) || direct_may_be_wanted(target) ||
+	    target->several)
 		hit_each_bio(slot->rq, &rank, actions);
 	return rank;
 }
@@ -342,6 +367,7 @@ static void find_in_device(struct fgio_slot *slot)
 	pass.serial++;
 	hit_log_writes(target, &rank, 0);
 	hit_pages(target, &rank, 0);
+	hit_direct(target, &rank, 0);
 	if (!(pass.privates & target->privates))
 		return;
 	for (i = 0; i < pass.count; i++)

@@ -202,6 +202,28 @@ static inline bool fgio_is_compat_futex(int number)
 }
 
 /*
+ * The part of a sleeping task's stack that is in use: only as addresses, which
+ * are to be read without faults. Return: whether there is one. Context: RCU;
+ * the task may wake up meanwhile.
+ */
+static inline bool fgio_stack_of_sleeper(const struct task_struct *task,
+					 const unsigned long **begin,
+					 const unsigned long **end)
+{
+#ifdef CONFIG_X86_64
+	unsigned long stack = (unsigned long)READ_ONCE(task->stack);
+	unsigned long top = READ_ONCE(task->thread.sp);
+
+	*begin = (const unsigned long *)top;
+	*end = (const unsigned long *)(stack + THREAD_SIZE);
+	return stack && top > stack && top < stack + THREAD_SIZE &&
+	       IS_ALIGNED(top, sizeof(long));
+#else
+	return false;
+#endif
+}
+
+/*
  * What locks of files and leases have in common: since 6.9 a struct of its own,
  * which both begin with; before, both are one struct.
  */

@@ -32,6 +32,17 @@ void fgio_layers_release(const struct fgio_walk *walk)
 			table[i]->release(walk);
 }
 
+bool fgio_layers_look_further(void)
+{
+	bool found = false;
+	unsigned int i;
+
+	for (i = 0; i < table_count; i++)
+		if (table[i]->look_further)
+			found |= table[i]->look_further();
+	return found;
+}
+
 static int answer_for_kinds(const struct fgio_layer *layer)
 {
 	u8 kind;

@@ -35,6 +35,7 @@ enum fgio_wanted_kind {
 	FGIO_WANTED_PAGES,   /* pages of a file: object is its mapping */
 	FGIO_WANTED_PRIVATE, /* a bio: object is its bi_private */
 	FGIO_WANTED_XFS_LOG, /* any write of an XFS log */
+	FGIO_WANTED_DIRECT,  /* direct I/O on a file: object is its mapping */
 };
 
 /**
@@ -73,6 +74,9 @@ struct fgio_wanted {
  *	whether the task waits. Context: the walk's thread
  * @release: tasks of a walk are critical now: lets those that the layer holds
  *	back go on. Context: the walk's thread; may not sleep
+ * @look_further: looks for blockers in ways that take too long for a walk, once
+ *	a walk has promoted what it found. Return: whether there are any, for a
+ *	walk that begins at once. Context: the walk's thread
  */
 struct fgio_layer {
 	const char *name;
@@ -84,6 +88,7 @@ struct fgio_layer {
 			  const struct fgio_wanted *wanted);
 	bool (*unrecorded)(u64 task, struct fgio_wait *wait);
 	void (*release)(const struct fgio_walk *walk);
+	bool (*look_further)(void);
 };
 
 /* A range of kinds, both ends included, for @kinds. */
@@ -97,6 +102,9 @@ const struct fgio_layer *fgio_layer_at(unsigned int index);
 
 /* Calls each layer's @release. */
 void fgio_layers_release(const struct fgio_walk *walk);
+
+/* Calls each layer's @look_further. Return: whether one found anything. */
+bool fgio_layers_look_further(void);
 
 /* Return: 0, or -EINVAL when two layers answer for one kind. */
 int fgio_layers_init(const struct fgio_layer *const *layers,

@@ -414,6 +414,14 @@ static void walk_once(void)
 	totals.walk_ns += duration_ns;
 }
 
+/* What is found between two walks is not of the time that walks take. */
+static void walk_thoroughly(void)
+{
+	walk_once();
+	if (fgio_layers_look_further())
+		walk_once();
+}
+
 void fgio_walk_pause(void)
 {
 	mutex_lock(&walking);
@@ -443,7 +451,7 @@ static int walk_thread(void *unused)
 			break;
 		mutex_lock(&walking);
 		if (!is_stopped)
-			walk_once();
+			walk_thoroughly();
 		mutex_unlock(&walking);
 		if (walk_is_needed())
 			fgio_alarm_again(back_off);

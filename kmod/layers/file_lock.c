@@ -301,7 +301,7 @@ static void look_for_sharers(const struct fgio_file_lock_core *lock)
 }
 
 static void find_sharers(const struct fgio_walk_step *step, u64 object,
-			 const struct fgio_file_lock_core *lock)
+			 const struct fgio_file_lock_core *lock, u64 taker)
 {
 	u64 began_ns = ktime_get_ns();
 	unsigned int i;
@@ -317,6 +317,9 @@ static void find_sharers(const struct fgio_walk_step *step, u64 object,
 		return;
 	for (i = 0; i < sharers.count; i++) {
 		task = fgio_name_identity(sharers.identities[i]);
+		/* It is found already, and is no guess. */
+		if (task == taker)
+			continue;
 		if (sharers.count == 1)
 			fgio_walk_found(step->walk, task);
 		else
@@ -341,11 +344,12 @@ static void find_holders(const struct fgio_walk_step *step,
 			 const struct fgio_file_lock_core *lock)
 {
 	u64 object = object_of(request->inode, lock->fgio_lock_member(owner));
-	u64 taker = fgio_waker_last(object);
+	u64 identity = fgio_waker_last(object);
+	u64 taker = fgio_name_identity(identity);
 
-	fgio_walk_found(step->walk, fgio_name_identity(taker));
-	if (is_idle(taker))
-		find_sharers(step, object, lock);
+	fgio_walk_found(step->walk, taker);
+	if (is_idle(identity))
+		find_sharers(step, object, lock, taker);
 }
 
 /* Return: false, too, when the lock is gone. */

@@ -8,7 +8,8 @@
  *
  *	pthread_mutex_t		2; the owner's thread id stands 8 bytes further
  *	 robust or PI		the owner's thread id itself, with FUTEX_WAITERS
- *	pthread_rwlock_t	3; a writer that holds it left its thread id
+ *	pthread_rwlock_t	3; a writer that holds it left its thread id; or
+ *				2, while readers hold it, which are counted
  *	pthread_join()		the thread id that is waited for
  *
  * as glibc lays them out (nptl, struct_mutex.h and struct_rwlock.h, x86-64).
@@ -27,10 +28,12 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
 
+#include "base/foreign.h"
 #include "base/hook.h"
 #include "base/waker.h"
 #include "compat/compat.h"
@@ -65,7 +68,11 @@ struct glibc_rwlock {
 	s32 shared;
 };
 
+#define GLIBC_RWLOCK_WRITE_PHASE 1
 #define GLIBC_RWLOCK_WRITE_LOCKED 2
+#define GLIBC_RWLOCK_READER_SHIFT 3
+/* What the first writer waits on while there are readers. */
+#define GLIBC_RWLOCK_READ_PHASE 2
 
 /* Wakers of shared futexes are noted only once one is watched. */
 static bool shared_watched;
@@ -127,22 +134,56 @@ static pid_t mutex_owner(u64 detail)
 	return mutex.owner;
 }
 
-/* The address tells the two futexes of a rwlock apart, hence its start. */
-static pid_t rwlock_owner(u64 detail)
+/*
+ * The address tells the two futexes of a rwlock apart, hence its start. Return:
+ * false when it is not resident.
+ */
+static bool read_rwlock(u64 detail, struct glibc_rwlock *rwlock)
 {
 	bool is_phase = !(detail & 4);
-	struct glibc_rwlock rwlock;
 	long offset;
 
 	offset = is_phase ? offsetof(struct glibc_rwlock, phase_futex) :
 			    offsetof(struct glibc_rwlock, writers_futex);
-	if (copy_from_user_nofault(&rwlock, address_of(detail, -offset),
-				   sizeof(rwlock)))
+	return !copy_from_user_nofault(rwlock, address_of(detail, -offset),
+				       sizeof(*rwlock));
+}
+
+static pid_t rwlock_owner(u64 detail)
+{
+	struct glibc_rwlock rwlock;
+
+	if (!read_rwlock(detail, &rwlock))
 		return OWNER_UNKNOWN;
 	if (!(rwlock.readers & GLIBC_RWLOCK_WRITE_LOCKED) || !rwlock.writer ||
 	    !rwlock.shared == is_shared(detail))
 		return OWNER_UNKNOWN;
 	return rwlock.writer;
+}
+
+/*
+ * Whether a futex is of a rwlock that readers hold. The first writer waits on
+ * the value of a contended mutex, which is no mutex if this is true.
+ */
+static bool is_held_by_readers(u64 detail)
+{
+	struct glibc_rwlock rwlock;
+
+	switch (shape_of(detail)) {
+	case FGIO_SHAPE_MUTEX:
+	case FGIO_SHAPE_RWLOCK:
+		break;
+	default:
+		return false;
+	}
+	if (!read_rwlock(detail, &rwlock) || rwlock.pad[0] || rwlock.pad[1] ||
+	    rwlock.writer || !rwlock.shared == is_shared(detail))
+		return false;
+	if (shape_of(detail) == FGIO_SHAPE_MUTEX &&
+	    rwlock.phase_futex != GLIBC_RWLOCK_READ_PHASE)
+		return false;
+	return rwlock.readers >> GLIBC_RWLOCK_READER_SHIFT &&
+	       !(rwlock.readers & GLIBC_RWLOCK_WRITE_PHASE);
 }
 
 /*
@@ -261,6 +302,7 @@ static struct fgio_hook hooks[] = {
  * @object: if not known: conditions that the waiter may wait for
  * @shared: whether other processes share them
  * @count: their number
+ * @by_readers: it is a rwlock that readers hold
  */
 struct finding {
 	bool is_known;
@@ -268,6 +310,7 @@ struct finding {
 	u64 object[FGIO_FUTEX_VECTOR_MAX];
 	bool shared[FGIO_FUTEX_VECTOR_MAX];
 	u32 count;
+	bool by_readers;
 };
 
 static void add_condition(struct finding *finding, u64 address, bool shared)
@@ -308,11 +351,41 @@ static void look_around(struct task_struct *waiter,
 	finding->is_known = finding->owner || !tid;
 	if (finding->is_known)
 		return;
+	finding->by_readers = is_held_by_readers(detail);
 	if (shape_of(detail) == FGIO_SHAPE_VECTOR)
 		add_vector(finding, detail);
 	else
 		add_condition(finding, detail & FGIO_FUTEX_ADDRESS,
 			      is_shared(detail));
+}
+
+/* Threads of a process that are looked at, and those that are found. */
+#define THREADS_MAX 256
+#define READERS_MAX 8
+
+/*
+ * A rwlock counts its readers alone. Threads of the process that sleep for I/O
+ * or a lock of the kernel may be among them.
+ */
+static void guess_readers(const struct fgio_walk_step *step)
+{
+	unsigned int looked_at = 0, found = 0;
+	struct task_struct *waiter, *thread;
+
+	rcu_read_lock();
+	waiter = fgio_task_at(step->task);
+	if (!waiter)
+		goto out;
+	for_each_thread(waiter, thread) {
+		if (looked_at++ == THREADS_MAX || found == READERS_MAX)
+			break;
+		if (!fgio_sleeps_uninterruptibly(thread))
+			continue;
+		fgio_walk_guessed(step->walk, fgio_walk_name(thread));
+		found++;
+	}
+out:
+	rcu_read_unlock();
 }
 
 static void blockers(const struct fgio_walk_step *step)
@@ -331,6 +404,8 @@ static void blockers(const struct fgio_walk_step *step)
 		watch(step, finding.object[i], finding.shared[i]);
 		fgio_guessed_by_history(step, finding.object[i]);
 	}
+	if (finding.by_readers)
+		guess_readers(step);
 }
 
 const struct fgio_layer fgio_futex_layer = {

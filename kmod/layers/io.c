@@ -9,6 +9,7 @@
  *	out_of_line_wait_on_bit(_lock)	a buffer that is locked, or journalled
  *	inode_wait_for_writeback and	a file that a task is submitting
  *	its kin
+ *	inode_dio_wait			all direct I/O on a file: truncation
  *	io_schedule(_timeout)		for blame alone: a foreground task in a
  *					wait that no other hook records
  *
@@ -168,6 +169,21 @@ static int on_wait_inode(struct kretprobe_instance *instance,
 			       BEING_WRITTEN);
 }
 
+/* Called even without direct I/O. Context: the inode is locked. */
+static int on_wait_direct(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	const struct inode *inode;
+
+	if (!fgio_waits_matter())
+		return 1;
+	inode = (const struct inode *)regs_get_kernel_argument(regs, 0);
+	if (!atomic_read(&inode->i_dio_count))
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_DIRECT_IO,
+			       (u64)inode->i_mapping, 0);
+}
+
 static void note_worker(const struct inode *inode)
 {
 	fgio_waker_note((u64)inode->i_mapping, true);
@@ -218,6 +234,7 @@ static struct fgio_hook hooks[] = {
 		  fgio_hook_leave, .optional = true),
 	FGIO_HOOK("inode_sleep_on_writeback", IO, on_wait_inode,
 		  fgio_hook_leave),
+	FGIO_HOOK("inode_dio_wait", IO, on_wait_direct, fgio_hook_leave),
 	FGIO_HOOK("ext4:ext4_convert_unwritten_extents", IO, on_ext4_convert,
 		  NULL),
 	FGIO_HOOK("xfs:xfs_end_ioend", IO, on_xfs_end, NULL),
@@ -269,6 +286,10 @@ static void blockers(const struct fgio_walk_step *step)
 		break;
 	case FGIO_WAIT_BUFFER:
 		fgio_wanted_add(step, FGIO_WANTED_PRIVATE, step->wait->object,
+				0, 0);
+		break;
+	case FGIO_WAIT_DIRECT_IO:
+		fgio_wanted_add(step, FGIO_WANTED_DIRECT, step->wait->object,
 				0, 0);
 		break;
 	case FGIO_WAIT_FILE_WRITEBACK:
@@ -341,7 +362,9 @@ void fgio_io_not_found(struct fgio_walk *walk,
 const struct fgio_layer fgio_io_layer = {
 	.name = "io",
 	.mechanism = FGIO_MECHANISM_IO,
-	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_PAGE_LOCK, FGIO_WAIT_FILE_WRITEBACK),
+	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_PAGE_LOCK,
+				 FGIO_WAIT_FILE_WRITEBACK) |
+		 BIT_ULL(FGIO_WAIT_DIRECT_IO),
 	.hooks = hooks,
 	.blockers = blockers,
 	.not_found = fgio_io_not_found,

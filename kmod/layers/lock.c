@@ -5,12 +5,15 @@
  *
  *	mutex			the owner, exactly
  *	rw_semaphore		its writer exactly; of its readers the last one that
- *				came, which the kernel records, advisory
+ *				came, which the kernel records, advisory, and
+ *				those that sleep (lock_readers.c); for the lock
+ *				of an inode, direct I/O on its file
  *	semaphore		the last taker, by probes: exact where one task
  *				can hold it at a time
  *	percpu_rw_semaphore	the last writer, by a probe; readers are counted
  *				per CPU and not recorded
  */
+#include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/rwsem.h>
@@ -28,6 +31,7 @@
 #include "graph/walk.h"
 #include "layers/io.h"
 #include "layers/lock.h"
+#include "layers/lock_readers.h"
 #include "layers/xfs.h"
 #include "who/presence.h"
 
@@ -133,32 +137,70 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* The last reader may have left long ago, and ended. */
-static u64 rwsem_holder(const struct rw_semaphore *lock)
+/**
+ * struct view - what a lock says of its holders
+ * @task: its owner; of readers the last one, which may have left long ago
+ * @by_readers: it is held by readers
+ * @file: it is the lock of an inode: the mapping of its file; else 0
+ */
+struct view {
+	u64 task;
+	bool by_readers;
+	u64 file;
+};
+
+/* The mapping of an inode leads back to it. */
+static u64 file_of(const struct rw_semaphore *lock)
+{
+	const struct address_space *mapping;
+	const struct inode *inode;
+
+	inode = container_of(lock, struct inode, i_rwsem);
+	mapping = (const void *)fgio_peek_word(&inode->i_mapping);
+	if (!mapping || fgio_peek_word(&mapping->host) != (u64)inode)
+		return 0;
+	return (u64)mapping;
+}
+
+static void look_at_rwsem(const struct rw_semaphore *lock, struct view *view)
 {
 	unsigned long owner = fgio_peek_word(&lock->owner);
+	bool by_writer = fgio_peek_word(&lock->count) & RWSEM_LOCKED_BY_WRITER;
 
-	if (owner & RWSEM_OWNED_BY_READER ||
-	    fgio_peek_word(&lock->count) & RWSEM_LOCKED_BY_WRITER)
-		return fgio_walk_name((void *)(owner & ~OWNER_FLAGS));
-	return 0;
+	view->by_readers = owner & RWSEM_OWNED_BY_READER && !by_writer;
+	if (view->by_readers || by_writer)
+		view->task = fgio_walk_name((void *)(owner & ~OWNER_FLAGS));
+	if (view->by_readers)
+		view->file = file_of(lock);
 }
 
 /* Reads the lock while the wait goes on, which keeps it. */
-static u64 holder(const struct fgio_walk_step *step)
+static bool look_at_lock(const struct fgio_walk_step *step, struct view *view)
 {
 	u64 object = step->wait->object;
 	unsigned long flags;
-	u64 task;
 
 	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
-		return 0;
+		return false;
 	if (step->wait->kind == FGIO_WAIT_MUTEX)
-		task = fgio_mutex_holder((const struct mutex *)object);
+		view->task = fgio_mutex_holder((const struct mutex *)object);
 	else
-		task = rwsem_holder((const struct rw_semaphore *)object);
+		look_at_rwsem((const struct rw_semaphore *)object, view);
 	fgio_wait_release(step->task, flags);
-	return task;
+	return true;
+}
+
+static void find_holders(const struct fgio_walk_step *step)
+{
+	struct view view = {};
+
+	if (!look_at_lock(step, &view))
+		return;
+	fgio_walk_found(step->walk, view.task);
+	if (view.by_readers)
+		fgio_lock_guess_readers(step, view.task);
+	if (view.file)
+		fgio_wanted_add(step, FGIO_WANTED_DIRECT, view.file, 0, 0);
 }
 
 static void blockers(const struct fgio_walk_step *step)
@@ -169,7 +211,7 @@ static void blockers(const struct fgio_walk_step *step)
 	case FGIO_WAIT_MUTEX:
 	case FGIO_WAIT_RWSEM_READ:
 	case FGIO_WAIT_RWSEM_WRITE:
-		fgio_walk_found(step->walk, holder(step));
+		find_holders(step);
 		break;
 	case FGIO_WAIT_SEMAPHORE:
 		fgio_xfs_buffer_io(step);
@@ -180,11 +222,19 @@ static void blockers(const struct fgio_walk_step *step)
 	}
 }
 
+/* Readers of a file's lock need not have direct I/O. */
+static void not_found(struct fgio_walk *walk, const struct fgio_wanted *wanted)
+{
+	if (wanted->kind != FGIO_WANTED_DIRECT)
+		fgio_io_not_found(walk, wanted);
+}
+
 const struct fgio_layer fgio_lock_layer = {
 	.name = "lock",
 	.mechanism = FGIO_MECHANISM_LOCKS,
 	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_MUTEX, FGIO_WAIT_PERCPU_RWSEM),
 	.hooks = hooks,
 	.blockers = blockers,
-	.not_found = fgio_io_not_found,
+	.not_found = not_found,
+	.look_further = fgio_lock_look_for_readers,
 };

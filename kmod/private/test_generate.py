@@ -42,13 +42,15 @@ MACROS = {
     },
 }
 
-# By hand from io_uring/io-wq.c and sqpoll.c, for x86-64 as Debian configures it.
+# By hand from io_uring/io-wq.c and sqpoll.c, and fs/iomap/direct-io.c, for x86-64 as Debian
+# configures it.
 OFFSETS = {
     "6.12": {
         "FGIO_IO_WORKER_WORK": 64,
         "FGIO_IO_WORKER_WQ": 56,
         "FGIO_IO_WQ_TASK": 96,
         "FGIO_IO_SQ_DATA_THREAD": 64,
+        "FGIO_IOMAP_DIO_IOCB": 0,
     },
     "6.1": {
         "FGIO_IO_WORKER_WORK": 56,
@@ -56,6 +58,7 @@ OFFSETS = {
         "FGIO_IO_WQE_WQ": 176,
         "FGIO_IO_WQ_TASK": 96,
         "FGIO_IO_SQ_DATA_THREAD": 56,
+        "FGIO_IOMAP_DIO_IOCB": 0,
     },
 }
 

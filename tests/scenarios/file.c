@@ -63,6 +63,35 @@ static void write_first_page(unsigned int round)
 	write_block(file, 0, 100);
 }
 
+/* Of another page than the first reader. */
+static void read_directly_too(unsigned int round)
+{
+	off_t place = ((off_t)page_of(round) + 1) * BLOCK;
+
+	NEED(pread(direct, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+/* XFS locks the file for buffered reads, too. */
+static void read_buffered(unsigned int round)
+{
+	off_t place = (off_t)page_of(round) * BLOCK;
+
+	NEED(pread(file, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+static void read_buffered_too(unsigned int round)
+{
+	off_t place = ((off_t)page_of(round) + READAHEAD_PAGES) * BLOCK;
+
+	NEED(pread(file, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
+static void prepare_random(void)
+{
+	prepare_uncached();
+	NEED(!posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM));
+}
+
 /* ---- pages ---- */
 
 static void write_back_page(unsigned int round)
@@ -159,6 +188,15 @@ static void write_partly_by_common_ring(unsigned int round)
 		    (off_t)page_of(round) * BLOCK);
 }
 
+/* Its task waits for the ring, and has no lock. Pages are cut off behind it. */
+static void write_by_ring_before_cut(unsigned int round)
+{
+	off_t place = (off_t)(page_of(rounds() - round) - 1) * BLOCK;
+
+	about_to_wait();
+	ring_do(IORING_OP_WRITE, direct, buffer(BLOCK), BLOCK, place);
+}
+
 /* Writes to one file are executed one by one. */
 static void write_first_page_by_common_ring(unsigned int round)
 {
@@ -190,6 +228,25 @@ const struct scenario file_scenarios[] = {
 		 "inode lock, held by a direct read",
 		      "boost,locks", prepare_uncached, read_directly,
 		      write_first_page),
+	{
+		.name = "inode-lock-readers",
+		.group = "file",
+		.title = "inode lock, held by two direct reads",
+		.off = "boost,locks",
+		.prepare = prepare_uncached,
+		.background = { read_directly, read_directly_too },
+		.foreground = write_first_page,
+	},
+	{
+		.name = "direct-io",
+		.group = "file",
+		.title = "cutting off a file while a direct write is queued",
+		.off = "boost,io",
+		.flood = FLOOD_QUEUED,
+		.prepare = prepare_uncached,
+		.background = { write_by_ring_before_cut },
+		.foreground = cut_off_from_end,
+	},
 	SCENARIO("file", "inode-lock-partial-write",
 		      "inode lock, held by a buffered write that has to read",
 		      "boost,locks", prepare_uncached, write_partly,
@@ -231,6 +288,15 @@ const struct scenario file_scenarios[] = {
 		 "XFS: inode lock, held by a direct read",
 		 "boost,locks", prepare_uncached, read_directly,
 		 write_first_page),
+	{
+		.name = "xfs-inode-lock-readers",
+		.group = "xfs",
+		.title = "XFS: inode lock, held by two buffered reads",
+		.off = "boost,locks",
+		.prepare = prepare_random,
+		.background = { read_buffered, read_buffered_too },
+		.foreground = write_first_page,
+	},
 	SCENARIO("xfs", "xfs-rewrite", "XFS: rewriting a page under writeback",
 		 "boost,io", prepare_file, write_back_page, rewrite_page),
 	SCENARIO("xfs", "xfs-readahead",

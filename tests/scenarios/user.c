@@ -141,6 +141,30 @@ static void take_rwlock(unsigned int round)
 	NEED(!pthread_rwlock_unlock(&state->rwlock));
 }
 
+static void share_rwlock(unsigned int place)
+{
+	NEED(!pthread_rwlock_rdlock(&state->rwlock));
+	read_disk(place);
+	NEED(!pthread_rwlock_unlock(&state->rwlock));
+}
+
+static void share_rwlock_first(unsigned int round)
+{
+	share_rwlock(2 * round);
+}
+
+static void share_rwlock_second(unsigned int round)
+{
+	share_rwlock(2 * round + 1);
+}
+
+static void take_rwlock_alone(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_rwlock_wrlock(&state->rwlock));
+	NEED(!pthread_rwlock_unlock(&state->rwlock));
+}
+
 static void prepare_condition(void)
 {
 	prepare_mutex();
@@ -338,6 +362,15 @@ const struct scenario user_scenarios[] = {
 	},
 	USER("rwlock", "pthread rwlock, held by a writer", prepare_rwlock,
 	     hold_rwlock, take_rwlock, ),
+	{
+		.name = "rwlock-readers",
+		.group = "user",
+		.title = "pthread rwlock, held by two readers",
+		.off = OFF,
+		.prepare = prepare_rwlock,
+		.background = { share_rwlock_first, share_rwlock_second },
+		.foreground = take_rwlock_alone,
+	},
 	USER("condition", "condition variable, signalled after an I/O",
 	     prepare_condition, signal_condition, await_condition, ),
 	USER("posix-semaphore", "POSIX semaphore, posted after an I/O",
