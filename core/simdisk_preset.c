@@ -147,12 +147,6 @@ static const struct simdisk_preset presets[] = {
 		.source = "Patterson, Gibson and Katz, SIGMOD'88",
 	},
 	{
-		.name = "ssd-article",
-		.spec = "ssd:dies=7,sense=150us,die_transfer=10us,read_overhead=6us,link_bytes_per_s=500M",
-		.what = "SATA SSD: 500 MB/s in order, 160 MB/s at random, 23 MB/s for one reader",
-		.source = "Valente, LWN 763603",
-	},
-	{
 		.name = "ssd-tlc",
 		.spec = "ssd:sense=49us,program=720us,random_amplification=2,write_overhead=17us",
 		.what = "fresh SATA SSD",

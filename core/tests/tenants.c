@@ -549,7 +549,7 @@ static void print_usage(FILE *out)
 	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
 	      "  --groups       print what each group got\n"
 	      "  --json         one object a line\n"
-	      "  --help\n\nDefault drives: ssd-article, volume, nvme, hdd. Mixes:\n", out);
+	      "  --help\n\nDefault drives: ssd-m5s, volume, nvme, hdd. Mixes:\n", out);
 	for (u32 i = 0; i < ARRAY_SIZE(mixes); i++)
 		fprintf(out, "  %s\n", mixes[i].name);
 }
@@ -580,7 +580,7 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	static const char *const usual[] = { "ssd-article", "volume", "nvme", "hdd" };
+	static const char *const usual[] = { "ssd-m5s", "volume", "nvme", "hdd" };
 	bool seeded = false;
 	int option;
 

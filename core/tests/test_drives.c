@@ -439,21 +439,6 @@ static void test_data_sheets(void **state)
 		check_sheet(&sheets[i]);
 }
 
-/* The drive of LWN 763603: MB/s in order, at random, and of one random reader. */
-static void test_drive_of_the_article(void **state)
-{
-	struct host host = drive("ssd-article", 64 * GIB_SECTORS);
-
-	(void)state;
-	about("MB/s of one reader",
-	      iops(&host, random_read, 4, 1, 20000) * 4096 / MB, 23, 0.03);
-	about("MB/s of random reads",
-	      iops(&host, random_read, 4, 32, 100000) * 4096 / MB, 160, 0.03);
-	about("MB/s of reads", rate(&host, next_read, 128, 32, 20000) / MB,
-	      500, 0.03);
-	host_stop(&host);
-}
-
 /*
  * P. Valente, "Measuring (and fixing) I/O-controller throughput loss" (LWN,
  * 2018): a Plextor PX-256M5S reads at 160 MB/s at random, 500 MB/s in order,
@@ -763,7 +748,6 @@ int main(void)
 		cmocka_unit_test(test_array_streams),
 		cmocka_unit_test(test_array_cache),
 		cmocka_unit_test(test_data_sheets),
-		cmocka_unit_test(test_drive_of_the_article),
 		cmocka_unit_test(test_fairness_drive),
 		cmocka_unit_test(test_slc_exhaustion),
 		cmocka_unit_test(test_flushes),

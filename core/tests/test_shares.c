@@ -261,7 +261,7 @@ static void test_weights_divide_a_drive(void **state)
 	(void)state;
 	for (u32 i = 0; i < 8; i++)
 		of[i] = tenant(i + 1, 4096, false, 256);
-	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 8);
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, 8);
 	assert_true(figures.bytes_per_s > 152e6);
 	unit = figures.bytes_per_s / 36;
 	for (u32 i = 0; i < 8; i++)
@@ -285,14 +285,14 @@ static void test_guarantee_of_the_article(void **state)
 
 	(void)state;
 	of[2] = of[3] = of[4] = of[1];
-	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[0], 1);
+	run(&figures, "ssd-m5s", TENANTS_NONE, seed, &of[0], 1);
 	slow = figures.bytes_per_s;
-	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	run(&figures, "ssd-m5s", TENANTS_NONE, seed, &of[1], 1);
 	quick = figures.bytes_per_s;
 	/* Without shares the random reader has a quarter of its guarantee. */
-	run(&figures, "ssd-article", TENANTS_OFF, seed, of, 5);
+	run(&figures, "ssd-m5s", TENANTS_OFF, seed, of, 5);
 	assert_true(figures.group[0].bytes_per_s < 0.5 * slow * 3 / 7);
-	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 5);
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, 5);
 	assert_true(figures.group[0].bytes_per_s > 0.95 * slow * 3 / 7);
 	for (u32 i = 1; i < 5; i++)
 		assert_true(figures.group[i].bytes_per_s > 0.95 * quick / 7);
@@ -313,9 +313,9 @@ static void test_room_is_lent(void **state)
 
 	(void)state;
 	of[0].bytes_per_s = 1e6;
-	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	run(&figures, "ssd-m5s", TENANTS_NONE, seed, &of[1], 1);
 	alone = figures.bytes_per_s;
-	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 2);
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, 2);
 	assert_true(figures.group[0].bytes_per_s > 0.95e6);
 	/* 0.89 was measured, and 0.65 where the first is waited for. */
 	assert_true(figures.bytes_per_s > 0.85 * alone);
@@ -333,12 +333,12 @@ static void test_foreground_of_one_group_does_not_starve_others(void **state)
 	double alone;
 
 	(void)state;
-	run(&figures, "ssd-article", TENANTS_NONE, seed, &of[1], 1);
+	run(&figures, "ssd-m5s", TENANTS_NONE, seed, &of[1], 1);
 	alone = figures.bytes_per_s;
 	of[0].critical = true;
-	run(&figures, "ssd-article", TENANTS_OFF, seed, of, 2);
+	run(&figures, "ssd-m5s", TENANTS_OFF, seed, of, 2);
 	assert_true(figures.group[1].bytes_per_s < 0.2 * alone);
-	run(&figures, "ssd-article", TENANTS_FGIO, seed, of, 2);
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, 2);
 	assert_true(fabs(figures.group[1].bytes_per_s -
 			 figures.group[0].bytes_per_s) < 0.05 * alone);
 	/* Measured: 0.9; the depth leaves that much of the drive unused. */

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::blame::{By, Cause, Summary};
 use crate::rates::{self, Rates};
 use crate::sample::{LoadedModule, Sample, Tags};
+use crate::share::{self, DiskShares};
 
 /// Waits that are kept, at most: the newest.
 const KEPT_MAX: usize = 16_384;
@@ -80,6 +81,8 @@ pub struct Report {
     /// Causes of waits within the window, the one with the most time first.
     pub causes: Vec<Cause>,
     pub total_ms: f64,
+    /// Of disks that are shared by weight, over the last interval.
+    pub shares: Vec<DiskShares>,
     /// Waits within the window that could not be read, or were too many to be
     /// kept: they are not counted.
     pub missed: u64,
@@ -196,6 +199,7 @@ impl Activity {
             waits: self.events(),
             causes: summary.causes(),
             total_ms: summary.total_ms,
+            shares: self.shares(sample, elapsed),
             missed: self.missed.iter().map(|missed| missed.count).sum(),
             notes: self.notes(sample),
         })
@@ -224,6 +228,15 @@ impl Activity {
                 .map(|(before, now)| rates::rates(before, now, elapsed)),
         });
         devices.collect()
+    }
+
+    fn shares(&self, sample: &Sample, elapsed: Duration) -> Vec<DiskShares> {
+        let before = |name: &str| self.previous.as_ref()?.shares.get(name);
+        let shared = sample.shares.iter().filter_map(|(name, now)| {
+            let before = before(name).filter(|_| !elapsed.is_zero())?;
+            Some(share::compare(name, before, now, elapsed, &sample.cgroups))
+        });
+        shared.collect()
     }
 
     fn state_rates(&self, sample: &Sample, elapsed: Duration) -> Option<StateRates> {
@@ -369,6 +382,7 @@ mod tests {
                 ..Waits::default()
             },
             notes: Vec::new(),
+            ..Sample::default()
         }
     }
 

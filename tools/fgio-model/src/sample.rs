@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The whole state at a time, to be recorded and shown later.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use fgio_sys::block::{self, Disk};
+use fgio_sys::cgroup::{self, Cgroup};
 use fgio_sys::class::Class;
 use fgio_sys::control::{Control, DeviceFile, Diagnosis};
 use fgio_sys::counters::{self, Counters};
 use fgio_sys::inheritance::State;
+use fgio_sys::share::{Shares, Sharing};
 use fgio_sys::wait::Wait;
 use fgio_sys::{Error, FGIO, Result, Root, clock, module, setting, task};
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,9 @@ pub const TASKS_MAX: usize = 1024;
 
 /// Waits that a sample holds, at most.
 pub const WAITS_MAX: usize = 4096;
+
+/// Cgroups of a disk that a sample holds, at most: those that got most of it.
+pub const CGROUPS_MAX: usize = 1024;
 
 /// The loaded module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,14 +98,18 @@ pub struct Sample {
     /// `None` when they cannot be listed; the notes say why.
     pub tags: Option<Tags>,
     pub waits: Waits,
+    /// Of disks that are shared by weight.
+    pub shares: BTreeMap<String, Shares>,
+    /// The cgroups that these name, by id.
+    pub cgroups: BTreeMap<u64, Cgroup>,
     /// Parts that are missing from this sample, and why.
     pub notes: Vec<String>,
 }
 
 /// All calls of the module.
-pub trait Calls: Control + Diagnosis {}
+pub trait Calls: Control + Diagnosis + Sharing {}
 
-impl<T: Control + Diagnosis> Calls for T {}
+impl<T: Control + Diagnosis + Sharing> Calls for T {}
 
 type Connect = dyn Fn(&Root) -> Result<Box<dyn Calls>>;
 
@@ -176,6 +185,7 @@ impl Sampler {
         match (self.connect)(&self.root) {
             Ok(calls) => {
                 self.read_waits(sample, &*calls);
+                self.read_shares(sample, &*calls);
                 match calls.state() {
                     Ok(state) => module.state = Some(state),
                     Err(error) => note_error(sample, &error),
@@ -205,6 +215,35 @@ impl Sampler {
         if let Err(error) = outcome {
             note_error(sample, &error);
         }
+    }
+
+    /// A module that is too old or denies it has none to tell of.
+    fn read_shares(&self, sample: &mut Sample, calls: &dyn Calls) {
+        for disk in block::disks(&self.root).unwrap_or_default() {
+            let number = disk.major_minor().filter(|_| disk.is_under_fgio());
+            let shares = number.and_then(|(major, minor)| calls.shares(major, minor).ok());
+            let Some(mut shares) = shares.filter(|shares| shares.on) else {
+                continue;
+            };
+            let all = shares.cgroups.len();
+            if all > CGROUPS_MAX {
+                (shares.cgroups).sort_by_key(|share| std::cmp::Reverse(share.drive_ns));
+                shares.cgroups.truncate(CGROUPS_MAX);
+                let name = &disk.name;
+                note(
+                    sample,
+                    format!("{name}: {CGROUPS_MAX} of {all} cgroups are sampled"),
+                );
+            }
+            sample.shares.insert(disk.name, shares);
+        }
+        if sample.shares.is_empty() {
+            return;
+        }
+        let mut paths = cgroup::paths(&self.root).unwrap_or_default();
+        let named = sample.shares.values().flat_map(|shares| &shares.cgroups);
+        let named = named.filter_map(|share| paths.remove_entry(&share.cgroup));
+        sample.cgroups = named.collect();
     }
 
     fn describe_tags(&self, tags: &[(i32, Class)], waits: &Waits) -> Tags {
@@ -289,6 +328,7 @@ mod tests {
     use fgio_sys::control::Info;
     use fgio_sys::fixture::Fixture;
     use fgio_sys::inheritance::HookState;
+    use fgio_sys::share::Share;
     use fgio_sys::wait::{Actions, Kind, Page, Step};
 
     use super::*;
@@ -316,6 +356,7 @@ mod tests {
 
     #[derive(Clone, Default)]
     struct Module {
+        shares: Shares,
         ring: Rc<RefCell<Vec<Wait>>>,
         tags: Rc<RefCell<Vec<(i32, Class)>>>,
     }
@@ -365,6 +406,56 @@ mod tests {
                 lost: 0,
             })
         }
+    }
+
+    impl Sharing for Module {
+        fn shares(&self, major: u32, minor: u32) -> Result<Shares> {
+            match (major, minor) {
+                (8, 0) => Ok(self.shares.clone()),
+                _ => Err(Error::NotUnderFgio { major, minor }),
+            }
+        }
+    }
+
+    #[test]
+    fn shares_are_sampled_with_the_names_of_cgroups() {
+        let fixture = Fixture::new();
+        loaded(&fixture);
+        fixture.disk("sda", "8:0", "[fgio]");
+        fixture.disk("sdb", "8:16", "[fgio]");
+        fixture.disk("sdc", "8:0", "[none]");
+        for path in ["", "/a", "/b"] {
+            fixture.file(&format!("/sys/fs/cgroup{path}/cgroup.controllers"), "io\n");
+        }
+        let found = cgroup::find(fixture.root(), "/a").unwrap();
+        let share = |cgroup, drive_ns| Share {
+            cgroup,
+            drive_ns,
+            ..Share::default()
+        };
+        let mut module = Module::default();
+        module.shares.cgroups = vec![share(found.id(fixture.root()).unwrap(), 9)];
+        let sample = sampler(&fixture, &module).take();
+        assert!(sample.shares.is_empty() && sample.cgroups.is_empty());
+        module.shares.on = true;
+        let sample = sampler(&fixture, &module).take();
+        assert_eq!(sample.shares.keys().collect::<Vec<_>>(), ["sda"]);
+        assert_eq!(sample.cgroups.values().collect::<Vec<_>>(), [&found]);
+        let json = serde_json::to_string(&sample).unwrap();
+        assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), sample);
+        // Of very many, those that got most.
+        let many = (0..CGROUPS_MAX as u64 + 5).map(|id| share(id, id));
+        module.shares.cgroups = many.collect();
+        let sample = sampler(&fixture, &module).take();
+        let kept = &sample.shares["sda"].cgroups;
+        assert_eq!(kept.len(), CGROUPS_MAX);
+        assert!(kept.iter().all(|share| share.drive_ns >= 5));
+        assert!(
+            sample
+                .notes
+                .iter()
+                .any(|note| note.contains("1024 of 1029"))
+        );
     }
 
     fn sampler(fixture: &Fixture, module: &Module) -> Sampler {

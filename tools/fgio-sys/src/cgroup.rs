@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result, Root, files};
 
@@ -28,7 +28,7 @@ pub const WEIGHT_DEFAULT: u32 = 100;
 pub const ROOT_ID: u64 = 1;
 
 /// A cgroup, by its path from the root cgroup: `/system.slice/cron.service`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cgroup {
     path: String,

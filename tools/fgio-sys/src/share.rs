@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fair shares: what the module says of the cgroups that use a disk.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::uapi::{self, FgioShare};
 
 /// A cgroup's share of one disk, now. Counts and times are totals since it first
 /// used the disk under fgio, for the time in which the disk was shared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Share {
     /// Inode number of the cgroup's folder.
     pub cgroup: u64,
@@ -55,7 +56,8 @@ impl Share {
 }
 
 /// The cgroups that have used a disk.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Shares {
     /// The disk came under fgio while the setting `shares` was not 0.
     pub followed: bool,

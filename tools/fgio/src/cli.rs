@@ -142,7 +142,8 @@ pub enum Command {
     /// terminal, prints a block of text, or with --json a line, for each interval.
     /// Without root, counters and waits are missing, and the view says so.
     ///
-    /// Keys: q quit, h help, p pause, s sort, Tab and the arrows scroll.
+    /// Keys: q quit, h help, p pause, s sort, g shares of cgroups, Tab and the arrows
+    /// scroll.
     Top(TopArguments),
 
     /// Record samples for `fgio replay` and `fgio export`

@@ -4,6 +4,7 @@
 use fgio_model::activity::{DeviceActivity, Event, Report, TaskActivity};
 use fgio_model::blame::Cause;
 use fgio_model::rates::ClassRates;
+use fgio_model::share::Standing;
 use fgio_sys::clock;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
@@ -125,6 +126,18 @@ const CAUSE_COLUMNS: [Column; 6] = [
     words("CAUSE OF WAITING", 0),
 ];
 
+const SHARE_COLUMNS: [Column; 9] = [
+    words("DISK", 9),
+    words("CGROUP", 0),
+    figure("WEIGHT", 6, 0),
+    figure("DUE", 6, 0),
+    figure("GOT", 6, 0),
+    words("IT IS", 9),
+    figure("MB/s", 7, 66),
+    figure("IO/s", 7, 72),
+    figure("WAIT", 5, 80),
+];
+
 /// A row of a table.
 struct Cells {
     texts: Vec<String>,
@@ -165,11 +178,13 @@ pub fn screen(
     lines.render(top, buffer);
     if view.help {
         Paragraph::new(help(report)).render(body, buffer);
+    } else if view.shares {
+        table(body, buffer, &shares(report), view);
     } else {
         let panes = contents(report, view);
         let wants = panes.each_ref().map(Content::lines);
         let heights = heights(usize::from(body.height), wants);
-        tables(body, buffer, &panes, heights, view);
+        tables(body, buffer, &panes, &heights, view);
     }
     let footer = fitting(&footer(headline, view), "  ", usize::from(area.width));
     Line::from(footer).render(keys, buffer);
@@ -197,18 +212,21 @@ pub fn text(
 
 fn whole(width: u16, headline: &Headline, report: &Report, view: &mut View) -> Buffer {
     let top = Text::from(heading(headline, report, view, width, usize::MAX));
-    let mut panes = contents(report, view);
+    let mut panes = Vec::from(contents(report, view));
+    if !report.shares.is_empty() {
+        panes.push(shares(report));
+    }
     for content in &mut panes[1..] {
         content.rows.truncate(ROWS_MAX);
     }
     // With a line between the tables.
-    let heights = panes.each_ref().map(|content| content.lines() + 1);
+    let heights: Vec<usize> = panes.iter().map(|content| content.lines() + 1).collect();
     let used = top.lines.len() as u16 + 1;
     let height = heights.iter().sum::<usize>() as u16;
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, used + height));
     let body = Rect::new(0, used, width, height);
     top.render(buffer.area, &mut buffer);
-    tables(body, &mut buffer, &panes, heights, view);
+    tables(body, &mut buffer, &panes, &heights, view);
     buffer
 }
 
@@ -244,16 +262,10 @@ fn heights(lines: usize, wants: [usize; PANES.len()]) -> [usize; PANES.len()] {
     [devices, tasks, rest - rest / 2, rest / 2]
 }
 
-fn tables(
-    area: Rect,
-    buffer: &mut Buffer,
-    panes: &[Content; PANES.len()],
-    heights: [usize; PANES.len()],
-    view: &mut View,
-) {
+fn tables(area: Rect, buffer: &mut Buffer, panes: &[Content], heights: &[usize], view: &mut View) {
     let mut y = area.y;
     for (content, height) in panes.iter().zip(heights) {
-        let height = height as u16;
+        let height = *height as u16;
         let place = Rect::new(area.x, y, area.width, height).intersection(area);
         table(place, buffer, content, view);
         y = y.saturating_add(height);
@@ -288,7 +300,7 @@ fn table(area: Rect, buffer: &mut Buffer, content: &Content, view: &mut View) {
     let titles = columns
         .iter()
         .map(|(_, column)| cell(column.title.to_owned(), column));
-    let header = Row::new(titles).style(header_style(content.pane == view.focus));
+    let header = Row::new(titles).style(header_style(content.pane == view.scrolled()));
     let widths = columns.iter().map(|(_, column)| match column.width {
         0 => Constraint::Fill(1),
         width => Constraint::Length(width),
@@ -489,6 +501,40 @@ fn contents(report: &Report, view: &View) -> [Content; PANES.len()] {
     ]
 }
 
+/// Cgroups without I/O are left out.
+fn shares(report: &Report) -> Content {
+    let rows = report.shares.iter().flat_map(|disk| {
+        let active = disk.cgroups.iter().filter(|share| !share.is_idle());
+        active.map(|share| Cells {
+            texts: vec![
+                disk.device.clone(),
+                share.name(),
+                share.weight.to_string(),
+                format!("{:.1}%", share.guarantee * 100.0),
+                format!("{:.1}%", share.got * 100.0),
+                share.standing.name().to_owned(),
+                rate(share.bytes_per_second / 1e6),
+                rate(share.requests_per_second),
+                share.queued.to_string(),
+            ],
+            weight: match share.standing {
+                Standing::Below => Weight::Warning,
+                Standing::Due | Standing::Above => Weight::Good,
+                Standing::AsksLess | Standing::Idle => Weight::Plain,
+            },
+        })
+    });
+    Content {
+        pane: Pane::Shares,
+        columns: &SHARE_COLUMNS,
+        rows: rows.collect(),
+        empty: match report.shares.is_empty() {
+            true => "no disk is shared by weight: `fgio share` says why".to_owned(),
+            false => "no cgroup does I/O".to_owned(),
+        },
+    }
+}
+
 fn no_task(report: &Report) -> String {
     match (&report.module, &report.foreground) {
         (None, _) => "no foreground task without the module",
@@ -637,7 +683,8 @@ fn milliseconds(value: f64) -> String {
 fn footer(headline: &Headline, view: &View) -> Vec<String> {
     let sort = format!("s sort: {}", view.order.name());
     let common = ["q quit", "h help", &sort, "p pause"];
-    let rest = ["Tab table", "up/down scroll"];
+    let shares = if view.shares { "g tables" } else { "g shares" };
+    let rest = ["Tab table", shares, "up/down scroll"];
     let keys = common.iter().chain(headline.keys).chain(&rest);
     keys.map(|key| (*key).to_owned()).collect()
 }
@@ -647,7 +694,7 @@ fn help(report: &Report) -> String {
         "\
 q quit   p or space pause   h this help (any key ends it)
 Tab next table   up, down, PgUp, PgDn scroll it
-s sort tasks and causes
+s sort tasks and causes   g shares of cgroups, and back
 replay: left, right 10 s   [ ] 1 min   , . one sample
         Home, End   + - speed
 
@@ -657,6 +704,7 @@ DEV    requests in the device   WAIT  tasks without a slot
 FGIO   actions of fgio: b boosted a blocking task,
        r promoted a request, s a task that slept for a slot,
        w let a writer go, - nothing
+Shares: DUE by weight, GOT lately, WAIT requests queued.
 Tasks, waits and causes: the last {:.0} s.
 MB is 1,000,000 bytes.",
         report.window_seconds
@@ -669,6 +717,7 @@ mod tests {
 
     use fgio_model::activity::Activity;
     use fgio_model::sample::Sample;
+    use fgio_sys::share::{Share, Shares};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -807,6 +856,71 @@ mod tests {
             let line = line.skip(1).find(|_| true).unwrap();
             assert!(line.contains(longest), "{name}: {text}");
         }
+    }
+
+    /// A disk shared by two cgroups, one of which is below its guarantee.
+    fn shared() -> Report {
+        let share = |cgroup: u64, weight: u32, drive_ns: u64| Share {
+            cgroup,
+            parent: 1,
+            weight,
+            guarantee: f64::from(weight) / 400.0,
+            asks: drive_ns > 0,
+            requests: drive_ns / 1000,
+            drive_ns,
+            queued: 7,
+            ..Share::default()
+        };
+        let samples = [100, 101].map(|second| {
+            let shares = Shares {
+                followed: true,
+                on: true,
+                cgroups: vec![
+                    share(2, 300, 300_000 * (second - 100)),
+                    share(3, 100, 700_000 * (second - 100)),
+                    share(4, 100, 0),
+                ],
+            };
+            Sample {
+                shares: [("vda".to_owned(), shares)].into(),
+                ..sample(second)
+            }
+        });
+        report(samples)
+    }
+
+    #[test]
+    fn shares_have_a_screen_of_their_own() {
+        let report = shared();
+        let mut view = View::new(false);
+        assert!(!drawn(80, 24, Some(&report), &mut view).contains("CGROUP"));
+        press(&mut view, KeyCode::Char('g'));
+        let text = drawn(80, 24, Some(&report), &mut view);
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("vda"))
+            .collect();
+        assert_eq!(rows.len(), 2, "{text}");
+        for (row, words) in rows.iter().zip([
+            ["id 3", "25.0%", "70.0%", "above"],
+            ["id 2", "75.0%", "30.0%", "below"],
+        ]) {
+            for word in words {
+                assert!(row.contains(word), "{word}: {text}");
+            }
+        }
+        assert!(!text.contains("CAUSE"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80));
+        let unshared = drawn(60, 20, Some(&busy()), &mut view);
+        assert!(unshared.contains("no disk is shared by weight"));
+        // A text without bounds has all tables.
+        let text = text_of(&report);
+        assert!(text.contains("CAUSE OF WAITING") && text.contains("id 2"));
+    }
+
+    fn text_of(report: &Report) -> String {
+        let mut view = View::new(false);
+        super::text(80, None, &headline(), Some(report), &mut view)
     }
 
     #[test]

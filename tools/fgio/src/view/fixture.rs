@@ -118,6 +118,7 @@ pub fn sample(second: u64) -> Sample {
             ..Waits::default()
         },
         notes: Vec::new(),
+        ..Sample::default()
     }
 }
 

@@ -17,8 +17,11 @@ pub enum Pane {
     Tasks,
     Waits,
     Causes,
+    /// On a screen of its own.
+    Shares,
 }
 
+/// Those of the first screen.
 pub const PANES: [Pane; 4] = [Pane::Devices, Pane::Tasks, Pane::Waits, Pane::Causes];
 
 /// The order of tasks and causes.
@@ -74,11 +77,13 @@ pub enum Wish {
 pub struct View {
     pub paused: bool,
     pub help: bool,
+    /// Shares of cgroups, instead of the tables.
+    pub shares: bool,
     pub order: Order,
     pub focus: Pane,
     pub colour: bool,
     /// The first row shown of each pane.
-    scroll: [usize; PANES.len()],
+    scroll: [usize; PANES.len() + 1],
 }
 
 impl View {
@@ -86,10 +91,11 @@ impl View {
         Self {
             paused: false,
             help: false,
+            shares: false,
             order: Order::Total,
             focus: Pane::Waits,
             colour,
-            scroll: [0; PANES.len()],
+            scroll: [0; PANES.len() + 1],
         }
     }
 
@@ -116,6 +122,7 @@ impl View {
         match code {
             KeyCode::Char('p' | ' ') => self.paused = !self.paused,
             KeyCode::Char('s') => self.order = self.order.next(),
+            KeyCode::Char('g') => self.shares = !self.shares,
             KeyCode::Char('h' | '?') | KeyCode::F(1) => self.help = true,
             KeyCode::Tab => self.turn(1),
             KeyCode::BackTab => self.turn(PANES.len() - 1),
@@ -131,8 +138,18 @@ impl View {
         self.focus = PANES[(self.focus as usize + by) % PANES.len()];
     }
 
+    /// The table that scrolls.
+    pub fn scrolled(&self) -> Pane {
+        if self.shares {
+            Pane::Shares
+        } else {
+            self.focus
+        }
+    }
+
     fn scroll_by(&mut self, rows: isize) {
-        let first = &mut self.scroll[self.focus as usize];
+        let pane = self.scrolled();
+        let first = &mut self.scroll[pane as usize];
         *first = first.saturating_add_signed(rows);
     }
 
@@ -184,6 +201,10 @@ mod tests {
         assert_eq!(view.focus, Pane::Causes);
         let seek = press(&mut view, KeyCode::Left);
         assert_eq!(seek, Wish::Seek(Seek::Seconds(-10)));
+        press(&mut view, KeyCode::Char('g'));
+        assert!(view.shares && view.scrolled() == Pane::Shares);
+        press(&mut view, KeyCode::Char('g'));
+        assert!(!view.shares && view.scrolled() == Pane::Causes);
         press(&mut view, KeyCode::Char('h'));
         assert!(view.help);
         // Any key leaves the help, and does nothing else.
