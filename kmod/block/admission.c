@@ -479,7 +479,9 @@ static noinline void prepare_by_group(struct fgio_slot *slot,
 	if (charged) {
 		slot->place = charged_place(slot);
 	} else {
-		slot->place = place_of(tag_set, &group);
+		slot->place = slot->charged_line == FGIO_LINE_CARRIER ?
+				      FGIO_ADMISSION_REST :
+				      place_of(tag_set, &group);
 		fgio_admission_charge_for(&tag_set->admission,
 					  slot->charged_line, slot->place);
 	}

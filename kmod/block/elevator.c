@@ -25,6 +25,7 @@
 #include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
+#include "graph/wait.h"
 #include "who/presence.h"
 
 static int set_two_classes(const char *text, const struct kernel_param *param)
@@ -122,6 +123,7 @@ static enum fgio_class queue_class(struct fgio_queue_data *fq,
 static void promote(struct fgio_queue_data *fq, struct request *rq)
 {
 	struct fgio_slot *slot = fgio_slot_of(rq);
+	struct fgio_share_group *group;
 
 	lockdep_assert_held(fgio_slots_lock(slot->tag_set));
 	if (fq->hw) {
@@ -132,6 +134,11 @@ static void promote(struct fgio_queue_data *fq, struct request *rq)
 	}
 	fgio_stamp_critical(rq);
 	fgio_admission_settle(slot, FGIO_CRITICAL);
+	/* The slot of a carrier was in no group's part. */
+	group = slot->request.share.group;
+	if (fq->queue.shares)
+		fgio_admission_settle_group(
+			slot, group == &fq->shares.rest ? NULL : group);
 	trace_fgio_promote(rq, FGIO_CRITICAL);
 }
 
@@ -287,14 +294,50 @@ void fgio_elevator_describe(struct request *rq)
 	trace_fgio_insert(rq, request->class);
 }
 
+/*
+ * Critical I/O that its submitter does for another task, as a journal's thread
+ * does, is charged to the group of that task.
+ */
+static struct fgio_share_group *payer_of(struct fgio_queue_data *fq,
+					 struct request *rq)
+{
+	struct fgio_share_group *own = fgio_group_of(fq, rq);
+	struct fgio_slot *slot = fgio_slot_of(rq);
+	struct fgio_share_group *other;
+	u64 waiter = 0;
+
+	if (slot->request.class == FGIO_CRITICAL)
+		waiter = fgio_task_boosted_for(slot->submitter);
+	other = waiter ? fgio_group_of_waiter(fq, waiter) : NULL;
+	if (!other || other == own)
+		return own;
+	fq->recharged++;
+	return other;
+}
+
 static void insert_of_group(struct fgio_queue_data *fq, struct request *rq,
 			    bool at_head)
 {
-	struct fgio_share_group *group = fgio_group_of(fq, rq);
+	struct fgio_share_group *group = payer_of(fq, rq);
 	struct fgio_slot *slot = fgio_slot_of(rq);
 
 	fgio_admission_settle_group(slot, group);
 	fgio_queue_insert_of(&fq->queue, &slot->request, group, at_head);
+}
+
+void fgio_elevator_recharge(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			    u64 waiter)
+{
+	struct fgio_share_group *group;
+
+	if (!fq->queue.shares)
+		return;
+	group = fgio_group_of_waiter(fq, waiter);
+	if (!group || group == slot->request.share.group)
+		return;
+	fgio_shares_recharge(&slot->request, group, ktime_get_ns());
+	fgio_admission_settle_group(slot, group);
+	fq->recharged++;
 }
 
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,

@@ -17,6 +17,13 @@ void fgio_elevator_add_operations(struct elevator_mq_ops *operations);
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot);
 
 /*
+ * On a shared drive, a queued request is charged to the group of a task that
+ * waits for it. @waiter: the task's key. Context: the queue's lock is held.
+ */
+void fgio_elevator_recharge(struct fgio_queue_data *fq, struct fgio_slot *slot,
+			    u64 waiter);
+
+/*
  * FGIO_IOC_PROMOTE: queued requests of a disk at a sector become critical.
  * @promoted: out: their number. Return: 0, or -ENODEV when the disk is not
  * under the elevator. Context: may sleep.

@@ -20,7 +20,9 @@
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/atomic.h>
+#include <linux/cgroup.h>
 #include <linux/module.h>
+#include <linux/radix-tree.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -28,6 +30,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "base/foreign.h"
 #include "base/setting.h"
 #include "block/groups.h"
 #include "block/queues.h"
@@ -408,6 +411,41 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	if (!pd || READ_ONCE(group_of(pd)->fq) != fq)
 		return NULL;
 	return &group_of(pd)->share;
+}
+
+/* Context: under RCU. */
+static struct blkcg_gq *blkg_of(struct request_queue *q, u64 key)
+{
+	struct task_struct *task = fgio_task_at(key);
+	struct cgroup_subsys_state *css;
+	struct blkcg_gq *blkg;
+
+	if (!task)
+		return NULL;
+	css = task_css(task, io_cgrp_id);
+	blkg = radix_tree_lookup(&container_of(css, struct blkcg, css)->blkg_tree,
+				 q->id);
+	return blkg && blkg->q == q ? blkg : NULL;
+}
+
+/*
+ * A group that is let go of is marked as offline before the worker looks, under
+ * the queue's lock, whether it has requests: one that is not marked stays.
+ */
+struct fgio_share_group *fgio_group_of_waiter(struct fgio_queue_data *fq,
+					      u64 task)
+{
+	struct fgio_share_group *found = NULL;
+	struct blkg_policy_data *pd;
+
+	lockdep_assert_held(&fq->lock);
+	rcu_read_lock();
+	pd = pd_of(blkg_of(fq->q, task));
+	if (pd && READ_ONCE(group_of(pd)->fq) == fq &&
+	    !READ_ONCE(group_of(pd)->offline))
+		found = &group_of(pd)->share;
+	rcu_read_unlock();
+	return found;
 }
 
 struct fgio_share_group *fgio_group_of_bio(const struct bio *bio)

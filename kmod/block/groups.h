@@ -23,6 +23,18 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 /* The same of a bio, of whichever queue. Context: any, while the bio stays. */
 struct fgio_share_group *fgio_group_of_bio(const struct bio *bio);
 
+/**
+ * fgio_group_of_waiter() - the group of a task that waits for I/O
+ * @fq: the queue of the I/O
+ * @task: the key of the task, which may be gone
+ *
+ * Return: NULL if it cannot be told, or the task's cgroup has not used the queue
+ * yet. Context: the queue's lock is held, under which the group stays; it stays
+ * as long as a request is charged to it.
+ */
+struct fgio_share_group *fgio_group_of_waiter(struct fgio_queue_data *fq,
+					      u64 task);
+
 /* Before other files find the queue. Context: any. */
 void fgio_groups_init_queue(struct fgio_queue_data *fq);
 

@@ -65,12 +65,14 @@ enum rank {
  * @tag_set: the tag set of its slot
  * @tag: the number of its slot
  * @rank: its rank
+ * @waiter: the foreground task that waits for it
  * @queued_ns: the time at which it was queued
  */
 struct match {
 	struct fgio_tag_set *tag_set;
 	unsigned int tag;
 	enum rank rank;
+	u64 waiter;
 	u64 queued_ns;
 };
 
@@ -85,6 +87,8 @@ static struct {
 	u32 *links;
 	unsigned int link_bits;
 	u32 serial;
+	/* The first foreground task that waits for the last request. */
+	u64 waiter;
 	/* A bit for each bi_private and each file, as in fgio_io_target. */
 	u64 privates;
 	u64 files;
@@ -217,6 +221,8 @@ static void hit(u32 i, enum rank *rank, u32 actions)
 		return;
 	note->seen = pass.serial;
 	note->actions |= actions;
+	pass.waiter = pass.waiter ?:
+			      pass.walk->links[pass.wanted[i].link].root;
 	pass.wanted[i].found++;
 	*rank = max(*rank, rank_of(&pass.wanted[i]));
 }
@@ -343,6 +349,7 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	enum rank rank = RANK_NONE;
 
 	pass.serial++;
+	pass.waiter = 0;
 	hit_log_writes(target, &rank, actions);
 	if (pass.privates & target->privates ||
 	    file_may_be_wanted(target) || direct_may_be_wanted(target) ||
@@ -392,6 +399,7 @@ static bool submitter_waits(const struct fgio_slot *slot)
 	link = *link_place(slot->submitter);
 	if (link == NONE)
 		return false;
+	pass.waiter = pass.walk->links[link].root;
 	if (pass.may_promote)
 		fgio_walk_note_action(link, FGIO_BLAME_PROMOTED_REQUEST);
 	return true;
@@ -419,6 +427,7 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
 	if (!slot->wanted || !fgio_elevator_promote(fq, slot))
 		return;
 	slot->wanted = false;
+	fgio_elevator_recharge(fq, slot, match->waiter);
 	promoted_requests++;
 	pass.moved = true;
 }
@@ -460,6 +469,7 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			.tag_set = slot->tag_set,
 			.tag = tag,
 			.rank = rank,
+			.waiter = pass.waiter,
 			.queued_ns = slot->request.queued_ns,
 		};
 }

@@ -200,6 +200,7 @@ struct fgio_trip {
  * @merged: bios and requests merged into queued requests, per class
  * @dispatched_bytes: bytes dispatched to the device, per class
  * @hardware_priority_sent: requests that the drive got with its priority
+ * @recharged: requests charged to the group of a task that waits for them
  * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
@@ -237,6 +238,7 @@ struct fgio_queue_data {
 	u64 merged[FGIO_CLASSES];
 	u64 dispatched_bytes[FGIO_CLASSES];
 	u64 hardware_priority_sent;
+	u64 recharged;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;

@@ -363,7 +363,7 @@ static bool has_reason(u64 task, const struct fgio_lease *lease)
 	       task != (u64)current || current->journal_info;
 }
 
-bool fgio_task_is_boosted(u64 task)
+u64 fgio_task_boosted_for(u64 task)
 {
 	struct fgio_lease leases[FGIO_LEASES];
 	struct locked_bucket *locked;
@@ -371,17 +371,17 @@ bool fgio_task_is_boosted(u64 task)
 	unsigned long flags;
 
 	if (likely(!atomic_read(&leased_tasks)) || !fgio_may_boost())
-		return false;
+		return 0;
 	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
-		return false;
+		return 0;
 	locked = lock_bucket(task, &flags);
 	count = fgio_lease_copy(&locked->bucket, task, leases);
 	unlock_bucket(locked, flags);
 	for (i = 0; i < count; i++)
 		if (has_reason(task, &leases[i]) &&
 		    fgio_lease_is_valid(&leases[i]))
-			return true;
-	return false;
+			return leases[i].root;
+	return 0;
 }
 
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)

@@ -45,8 +45,17 @@ u8 fgio_wait_kind(u64 object);
 /* Whether I/O of the current task is critical: foreground, or boosted. */
 bool fgio_current_is_critical(void);
 
+/*
+ * The foreground task for which a task is boosted; 0: it has no valid boost.
+ * Context: any but NMI.
+ */
+u64 fgio_task_boosted_for(u64 task);
+
 /* Whether a task has a valid boost. Context: any but NMI. */
-bool fgio_task_is_boosted(u64 task);
+static inline bool fgio_task_is_boosted(u64 task)
+{
+	return fgio_task_boosted_for(task);
+}
 
 /**
  * fgio_boost_give_back() - the current task may no longer be in the way

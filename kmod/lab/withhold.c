@@ -7,7 +7,8 @@
  * its own.
  *
  * With groups=1, something else is withheld: drives that begin to be shared do
- * not divide their slots among groups.
+ * not divide their slots among groups. With waiters=1, requests are charged to
+ * the group that they come from, whichever task waits for them.
  *
  * fgio.ko has no code for it: functions of it are replaced where they begin, as
  * a livepatch would do it.
@@ -17,6 +18,8 @@
  *	fgio_queue_next	finds no request that may go; under the queue's lock
  *	fgio_admission_use_groups
  *			uses none; under the tag set's lock
+ *	fgio_group_of_waiter
+ *			knows none; under the queue's lock
  *
  * Requests that fgio does not order pass all the same.
  */
@@ -36,6 +39,9 @@ module_param(hardware_queue, int, 0444);
 static bool groups;
 module_param(groups, bool, 0444);
 
+static bool waiters;
+module_param(waiters, bool, 0444);
+
 static struct fgio_queue_data *queue_of(const struct blk_mq_hw_ctx *hctx)
 {
 	return hctx->queue->elevator->elevator_data;
@@ -43,7 +49,7 @@ static struct fgio_queue_data *queue_of(const struct blk_mq_hw_ctx *hctx)
 
 static bool withholds(const struct fgio_queue_data *fq)
 {
-	return !groups && !fgio_lets_through(fq) &&
+	return !groups && !waiters && !fgio_lets_through(fq) &&
 	       !fgio_queue_queued(&fq->queue, FGIO_CRITICAL);
 }
 
@@ -99,6 +105,16 @@ static bool are_groups_withheld(unsigned long unused)
 	return groups;
 }
 
+static struct fgio_share_group *no_group(struct fgio_queue_data *fq, u64 task)
+{
+	return NULL;
+}
+
+static bool are_waiters_withheld(unsigned long unused)
+{
+	return waiters;
+}
+
 /**
  * struct replacement - a function of fgio that has the bug
  * @operations: calls replace() at its beginning
@@ -143,6 +159,7 @@ static struct replacement replacements[] = {
 	REPLACEMENT("fgio_queue_next", has_request_to_hide, no_request),
 	REPLACEMENT("fgio_admission_use_groups", are_groups_withheld,
 		    use_no_groups),
+	REPLACEMENT("fgio_group_of_waiter", are_waiters_withheld, no_group),
 };
 
 static int begin(struct replacement *replacement)

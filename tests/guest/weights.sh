@@ -95,3 +95,106 @@ check_a_burst_leaves_slots_to_others() {
   expect "the same with slots that are not divided" "$P99_US" -ge $((8 * divided))
   remove_groups
 }
+
+make_files() { # MOUNT OPTIONS: a file system on DISK, whose raw part beyond it is read
+  mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$DISK" 100m
+  mkdir -p "$WORK/mount"
+  mount -o "$1" "/dev/$DISK" "$WORK/mount"
+}
+
+# A foreground task of one cgroup syncs a file, with which a journal's thread is busy. Both cgroups
+# read. Sets RATIO to what that cgroup reads for 100 of the other's.
+measure_syncs() {
+  local each
+  READERS=()
+  # shellcheck disable=SC2016
+  in_cgroup syncs bash -c '
+    end=$((SECONDS + 5))
+    while [[ $SECONDS -lt $end ]]; do
+      tagged foreground dd if=/dev/zero of="$1/file" bs=512k count=1 conv=fsync status=none
+    done' - "$WORK/mount" &
+  READERS+=($!)
+  for each in syncs other; do
+    in_cgroup "$each" fio --name="$each" --filename="/dev/$DISK" --offset=128m --direct=1 --bs=4k \
+      --rw=randread --ioengine=libaio --iodepth=16 --time_based --runtime=5 \
+      --output="$WORK/$each.out" &
+    READERS+=($!)
+  done
+  wait_for "shares" shared
+  sleep 1
+  measure_ratio 3 syncs other
+  wait_for_readers
+}
+
+# With data=journal, all data is written by the journal's thread, whose cgroup is the root's.
+check_journal_commits_are_charged_to_the_tasks_that_wait() {
+  local charged count
+  make_simdisk model=volume size_mib=256
+  share
+  make_files data=journal
+  make_group syncs 200
+  make_group other 200
+  measure_syncs
+  charged=$RATIO
+  count=$(counter recharged)
+  expect "requests charged to those that wait" "$count" -ge 100
+  # The control: they are charged to the root's cgroup.
+  withhold waiters=1
+  count=$(counter recharged)
+  measure_syncs
+  expect "the same in the control" "$(counter recharged)" -eq "$count"
+  echo "reads for 100 of the other's: $charged, in the control $RATIO"
+  umount "$WORK/mount"
+  expect "what it reads less, for what is written for it" "$charged" -le $((RATIO - 20))
+  remove_groups
+}
+
+written() { # NAME: sets BYTES to what was written for the cgroup
+  BYTES=$(sed -n 's/.* wbytes=\([0-9]*\).*/\1/p' "$GROUPS_ROOT/$1/io.stat" | head -1)
+  BYTES=${BYTES:-0}
+}
+
+# The kernel itself charges writeback to the cgroup that wrote to the file, and fgio has the group
+# from the same place. The control: the one that syncs.
+check_writeback_is_charged_to_the_cgroup_of_the_pages() {
+  make_simdisk model=volume size_mib=256
+  share
+  make_files noatime
+  make_group writes 200
+  make_group other 200
+  in_cgroup writes dd if=/dev/zero of="$WORK/mount/file" bs=1M count=24 status=none
+  in_cgroup other sync "$WORK/mount/file"
+  written writes
+  expect "written for the cgroup that wrote" "$BYTES" -ge $((24 << 20))
+  written other
+  expect "written for the one that synced" "$BYTES" -lt $((1 << 20))
+  umount "$WORK/mount"
+  remove_groups
+}
+
+# So it is with pages that are swapped out, whichever task reclaims the memory: the control.
+check_swap_is_charged_to_the_cgroup_of_the_pages() {
+  local owner
+  make_simdisk model=volume size_mib=256
+  share
+  mkswap "/dev/$DISK" >/dev/null
+  swapon "/dev/$DISK"
+  make_group owner 200
+  make_group other 200
+  echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+  echo +memory >$GROUPS_ROOT/cgroup.subtree_control
+  # shellcheck disable=SC2016
+  in_cgroup owner bash -c 'x=$(head -c 24M /dev/zero | tr "\0" x); sleep 1000; echo "${#x}"' >/dev/null &
+  owner=$!
+  sleep 3
+  # shellcheck disable=SC2016
+  in_cgroup other bash -c 'echo 16M >"$1/memory.reclaim" || true' - $GROUPS_ROOT/owner
+  written owner
+  expect "swapped out for the owner of the pages" "$BYTES" -ge $((8 << 20))
+  written other
+  expect "swapped out for the one that reclaims" "$BYTES" -eq 0
+  echo 1 >$GROUPS_ROOT/owner/cgroup.kill
+  wait $owner || true
+  swapoff "/dev/$DISK"
+  remove_groups
+}
