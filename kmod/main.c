@@ -33,6 +33,7 @@
 #include "layers/journal.h"
 #include "layers/lock.h"
 #include "layers/pagecache.h"
+#include "layers/reply.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
 #include "layers/uring.h"
@@ -55,6 +56,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_pagecache_layer,
 	&fgio_uring_layer,
 	&fgio_file_lock_layer,
+	&fgio_reply_layer,
 };
 
 static int init_layers(void)

@@ -92,13 +92,15 @@ SWITCHES = {
     "commits": "syncs of a log by other tasks not followed",
     "uring": "threads of io_uring not followed",
     "file_locks": "locks of files not followed",
+    "replies": "messages of other tasks not followed",
     "transitive": "waits followed for one step only",
 }
 # The database's own throttles (Database.throttles): as its documentation says; at a rate, in
 # percent of the write rate of the disk; and those under which it may lose acknowledged changes.
 DOCUMENTED, LOSSY = "documented", "lossy"
 OWN_RATES = (25, 50, 75)
-INHERITANCE = ("locks", "journal", "io", "user", "commits", "uring", "file_locks", "pagecache")
+INHERITANCE = ("locks", "journal", "io", "user", "commits", "uring", "file_locks", "replies")
+INHERITANCE += ("pagecache",)
 # The parameter `gate` of the module fgio_gate (core/lab/gate.h).
 GATE_BY_PRIORITY = 1
 GATE_BY_DEADLINE = 2

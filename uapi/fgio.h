@@ -156,7 +156,9 @@ struct fgio_rearm {
 	X(URING, 25, "uring", "request of io_uring")			\
 	X(FILE_LOCK, 26, "file-lock", "lock of a file")			\
 	X(LEASE, 27, "lease", "lease of a file")			\
-	X(DIRECT_IO, 28, "direct-io", "direct I/O of the file")
+	X(DIRECT_IO, 28, "direct-io", "direct I/O of the file")		\
+	X(REPLY, 29, "reply", "message of another task")		\
+	X(CHILD, 30, "child", "end of a child")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

@@ -68,6 +68,11 @@
 		"find the holders of locks and leases of files that "	\
 		"foreground tasks wait for",				\
 		"foreground tasks wait unhelped for locks of files")	\
+	SWITCH(replies,							\
+		"find the tasks that are to send what foreground "	\
+		"tasks sleep for (pipe, socket, eventfd, epoll)",	\
+		"foreground tasks wait unhelped for messages of "	\
+		"others")						\
 	SWITCH(transitive,						\
 		"follow chains of waits beyond the first step",		\
 		"only the first task of a chain of waits is boosted")	\

@@ -10,6 +10,7 @@
  * locked for it: it is known by its file.
  */
 #include <linux/bio.h>
+#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/swap.h>
@@ -112,10 +113,11 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 }
 
 /*
- * The file of direct I/O of fs/iomap, or 0. The first step is private there, and
- * bi_private may be anything else: all is read without faults, and the result
- * compared with a file that exists. A bio that was split or cloned has another
- * bi_private, and no file.
+ * The file of direct I/O of fs/iomap, or 0. Its bios are known by the function
+ * that ends them, which reads the same members: bi_private of others may be
+ * anything, and must not be followed, not even without faults (it may lead to
+ * the registers of a device). A bio that was split or cloned has another
+ * function, and no file.
  */
 static u64 direct_mapping_of(const struct bio *bio)
 {
@@ -124,7 +126,7 @@ static u64 direct_mapping_of(const struct bio *bio)
 	const struct kiocb *iocb;
 	const struct file *file;
 
-	if (!io)
+	if (bio->bi_end_io != iomap_dio_bio_end_io || !io)
 		return 0;
 	iocb = (const void *)fgio_peek_word((const void *)
 					    (io + FGIO_IOMAP_DIO_IOCB));

@@ -79,6 +79,27 @@ static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
 	raw_spin_unlock_irqrestore(&chains_lock, flags);
 }
 
+/* Whether a walk found a task in the way of a wait. */
+static bool has_chain(u64 task, u32 seq)
+{
+	const struct fgio_chain *known = chain_of(task);
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&chains_lock, flags);
+	found = known->task == task && known->seq == seq && known->steps;
+	raw_spin_unlock_irqrestore(&chains_lock, flags);
+	return found;
+}
+
+/* A task that sleeps for a message mostly waits for work. */
+static bool is_idle(const struct task_struct *task,
+		    const struct fgio_wait *ended)
+{
+	return ended->kind == FGIO_WAIT_REPLY &&
+	       !has_chain((u64)task, ended->seq);
+}
+
 static struct fgio_blame_entry *next_entry(void)
 {
 	u32 index;
@@ -99,7 +120,7 @@ void fgio_blame_wait(const struct task_struct *task,
 	unsigned long flags;
 
 	if (waited_ns < (u64)READ_ONCE(blame_threshold_us) * NSEC_PER_USEC ||
-	    ended->kind == FGIO_WAIT_THREAD)
+	    ended->kind == FGIO_WAIT_THREAD || is_idle(task, ended))
 		return;
 	raw_spin_lock_irqsave(&ring_lock, flags);
 	entry = next_entry();

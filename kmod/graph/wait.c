@@ -199,7 +199,9 @@ static bool is_sleep(const struct fgio_wait *wait)
 	       wait->kind == FGIO_WAIT_CONDITION ||
 	       wait->kind == FGIO_WAIT_SYSV_SEMAPHORE ||
 	       wait->kind == FGIO_WAIT_URING ||
-	       wait->kind == FGIO_WAIT_FILE_LOCK;
+	       wait->kind == FGIO_WAIT_FILE_LOCK ||
+	       wait->kind == FGIO_WAIT_REPLY ||
+	       wait->kind == FGIO_WAIT_CHILD;
 }
 
 static noinline void end_sleep(const struct task_struct *task)
@@ -220,6 +222,40 @@ void fgio_sleep_leave(const struct task_struct *task)
 	if (READ_ONCE(bucket->foreground_waiting) &&
 	    fgio_wait_any(bucket, (u64)task))
 		end_sleep(task);
+}
+
+static noinline u64 reply_of(const struct task_struct *task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	count = fgio_wait_copy_of((u64)task, waits, NULL);
+	return count && waits[count - 1].kind == FGIO_WAIT_REPLY ?
+		       waits[count - 1].object : 0;
+}
+
+u64 fgio_sleep_reply(const struct task_struct *task)
+{
+	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
+
+	/* Nearly all wake-ups end here. */
+	if (READ_ONCE(bucket->foreground_waiting) &&
+	    fgio_wait_any(bucket, (u64)task))
+		return reply_of(task);
+	return 0;
+}
+
+void fgio_wait_drop(u64 task, u32 seq)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+	u32 roots;
+
+	locked = lock_bucket(task, &flags);
+	roots = locked->bucket.foreground_waiting;
+	fgio_wait_end(&locked->bucket, task, seq, NULL);
+	note_roots(locked, roots);
+	unlock_bucket(locked, flags);
 }
 
 /* Only a task itself begins its waits, so it can read them unlocked. */

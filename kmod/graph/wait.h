@@ -100,6 +100,18 @@ void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
 void fgio_sleep_leave(const struct task_struct *task);
 
+/*
+ * The object of a foreground task's sleep for a reply; 0 when it is in none.
+ * Context: as above, or a wake-up's, with its locks held.
+ */
+u64 fgio_sleep_reply(const struct task_struct *task);
+
+/*
+ * Forgets a wait that goes on, and those nested in it: it has no blocker, and is
+ * not blamed. Context: any but NMI.
+ */
+void fgio_wait_drop(u64 task, u32 seq);
+
 /* --- for the walk ----------------------------------------------------- */
 
 /**

@@ -37,6 +37,7 @@
 #include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -381,7 +382,8 @@ static bool is_of(const struct fgio_file_lock_core *copy,
 {
 	const struct file *file = copy->fgio_lock_member(file);
 
-	return file && fgio_peek_word(&file->f_inode) == (u64)inode;
+	return virt_addr_valid(file) &&
+	       fgio_peek_word(&file->f_inode) == (u64)inode;
 }
 
 static void find_locks(const struct fgio_walk_step *step,
@@ -401,7 +403,8 @@ static void find_locks(const struct fgio_walk_step *step,
 	for (i = 0; entry && entry != head && i < FGIO_FILE_LOCKS; i++) {
 		place = list_entry(entry, struct fgio_file_lock_core,
 				   fgio_lock_member(list));
-		if (copy_from_kernel_nofault(&copy, place, sizeof(copy)) ||
+		if (!virt_addr_valid(place) ||
+		    copy_from_kernel_nofault(&copy, place, sizeof(copy)) ||
 		    !is_of(&copy, request->inode) ||
 		    !fgio_wait_is_on(step->task, step->wait->seq))
 			return;

@@ -14,6 +14,7 @@
  *				per CPU and not recorded
  */
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu-rwsem.h>
 #include <linux/rwsem.h>
@@ -149,7 +150,10 @@ struct view {
 	u64 file;
 };
 
-/* The mapping of an inode leads back to it. */
+/*
+ * The mapping of an inode leads back to it. What lies around another lock may be
+ * anything: the address of a device's registers must not even be read from.
+ */
 static u64 file_of(const struct rw_semaphore *lock)
 {
 	const struct address_space *mapping;
@@ -157,7 +161,8 @@ static u64 file_of(const struct rw_semaphore *lock)
 
 	inode = container_of(lock, struct inode, i_rwsem);
 	mapping = (const void *)fgio_peek_word(&inode->i_mapping);
-	if (!mapping || fgio_peek_word(&mapping->host) != (u64)inode)
+	if (!virt_addr_valid(mapping) ||
+	    fgio_peek_word(&mapping->host) != (u64)inode)
 		return 0;
 	return (u64)mapping;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sleeps in futex(2), semop(2), io_uring_enter(2), flock(2) and fcntl(2): the
- * sleeping tasks and their objects.
+ * Sleeps in futex(2), semop(2), io_uring_enter(2), flock(2), fcntl(2), and in
+ * calls that wait for other tasks' messages: the sleeping tasks and their
+ * objects.
  *
  * Whole pools of threads idle there, and programs switch between threads there
  * all the time. So nothing is recorded for tasks that are not foreground, and
@@ -25,6 +26,7 @@
 #include <asm/unistd.h>
 #include <uapi/linux/futex.h>
 #include <uapi/linux/io_uring.h>
+#include <uapi/linux/wait.h>
 
 #include "base/foreign.h"
 #include "base/hook.h"
@@ -32,6 +34,7 @@
 #include "graph/wait.h"
 #include "layers/file_lock.h"
 #include "layers/futex.h"
+#include "layers/reply.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
 #include "layers/uring.h"
@@ -208,6 +211,48 @@ static bool read_fcntl(const struct call *call, struct sleep *sleep)
 	}
 }
 
+static bool sleep_for_reply(u64 object, struct sleep *sleep)
+{
+	sleep->kind = FGIO_WAIT_REPLY;
+	sleep->object = object;
+	return object && fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
+}
+
+/* read(fd, ...), epoll_wait(fd, ...) and their kin */
+static bool read_from_file(const struct call *call, struct sleep *sleep)
+{
+	return sleep_for_reply(fgio_reply_object(call->task,
+						 call->arguments[0]), sleep);
+}
+
+/* Calls that wait for several files, or for none. */
+static bool read_from_any(const struct call *call, struct sleep *sleep)
+{
+	return sleep_for_reply((u64)call->task, sleep);
+}
+
+static bool sleep_for_child(const struct call *call, s32 pid,
+			    struct sleep *sleep)
+{
+	sleep->kind = FGIO_WAIT_CHILD;
+	sleep->object = (u64)call->task;
+	sleep->detail = pid;
+	return pid > 0 && fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
+}
+
+/* wait4(pid, ...) */
+static bool read_wait4(const struct call *call, struct sleep *sleep)
+{
+	return sleep_for_child(call, call->arguments[0], sleep);
+}
+
+/* waitid(which, pid, ...) */
+static bool read_waitid(const struct call *call, struct sleep *sleep)
+{
+	return (s32)call->arguments[0] == P_PID &&
+	       sleep_for_child(call, call->arguments[1], sleep);
+}
+
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
 /* Return: the reader of this system call; NULL when it has none. */
@@ -233,6 +278,32 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_semop:
 	case __NR_semtimedop:
 		return read_semop;
+	case __NR_read:
+	case __NR_readv:
+	case __NR_recvfrom:
+	case __NR_recvmsg:
+	case __NR_recvmmsg:
+	case __NR_write:
+	case __NR_writev:
+	case __NR_sendto:
+	case __NR_sendmsg:
+	case __NR_sendmmsg:
+	case __NR_mq_timedreceive:
+	case __NR_epoll_wait:
+	case __NR_epoll_pwait:
+	case __NR_epoll_pwait2:
+		return read_from_file;
+	case __NR_poll:
+	case __NR_ppoll:
+	case __NR_select:
+	case __NR_pselect6:
+	case __NR_msgrcv:
+	case __NR_rt_sigtimedwait:
+		return read_from_any;
+	case __NR_wait4:
+		return read_wait4;
+	case __NR_waitid:
+		return read_waitid;
 	default:
 		return NULL;
 	}

@@ -33,7 +33,7 @@ SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
-ALL += ("pagecache", "commits", "uring", "file_locks", "boost")
+ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"

@@ -13,7 +13,7 @@ from lab.configurations import Configuration
 from lab.experiments.base import compile_program, extra_modules, fgio_command
 from lab.experiments.counted import Count, CountedExperiment
 
-MODES = ("pingpong", "mutex", "inode", "files", "ring", "worker")
+MODES = ("pingpong", "pipe", "socket", "epoll", "mutex", "inode", "files", "ring", "worker")
 # Foreground threads: none (module absent or loaded), a bystander, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
@@ -43,10 +43,10 @@ $PAYLOAD/bin/contend {mode} {seconds} {word} >{mode}-{condition} || stop "conten
 
 
 class WaitCost(CountedExperiment):
-    """Futexes, kernel locks, buffers of XFS and io_uring, with and without foreground tasks."""
+    """Futexes, replies, kernel locks, buffers of XFS, io_uring: with foreground tasks or none."""
 
     name = "wait-cost"
-    description = "lock-heavy, futex-heavy and io_uring-heavy programs: instructions per round"
+    description = "programs that wait for locks, replies and io_uring: instructions per round"
     device = "volume"
     configurations = tuple(CONDITIONS)
     duration_s = 12

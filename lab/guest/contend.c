@@ -2,10 +2,13 @@
 /*
  * Nothing but waiting for each other: how many rounds in a time?
  *
- *	contend pingpong|mutex|inode|files|ring|worker SECONDS [foreground]
+ *	contend MODE SECONDS [foreground]
  *
  * pingpong	two threads hand a POSIX semaphore to and fro: a futex wait and
  *		a wake each round
+ * pipe		the same with a byte through two pipes
+ * socket	the same with a byte through two pairs of UNIX sockets
+ * epoll		the same with two eventfds, each under epoll
  * mutex	four threads take a pthread mutex in turn and give up the CPU
  *		while they hold it, so that the others must sleep
  * inode	four threads write to one file of a memory file system, whose inode
@@ -30,6 +33,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +80,82 @@ static void *call(void *unused)
 	}
 	sem_post(&to);
 	return unused;
+}
+
+/* The ends of two channels: [0] is there to read from, [1] to write to. */
+static int there[2], back[2];
+static bool by_epoll;
+
+static int watched(int file)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+	int watch = epoll_create1(0);
+
+	if (watch < 0 || epoll_ctl(watch, EPOLL_CTL_ADD, file, &wanted))
+		stop("epoll");
+	return watch;
+}
+
+static void send_to(int file)
+{
+	uint64_t one = 1;
+
+	if (write(file, &one, sizeof(one)) != sizeof(one))
+		stop("write");
+}
+
+static void receive(int file, int watch)
+{
+	struct epoll_event found;
+	uint64_t count;
+
+	if (by_epoll && epoll_wait(watch, &found, 1, -1) != 1)
+		stop("epoll_wait");
+	if (read(file, &count, sizeof(count)) != sizeof(count))
+		stop("read");
+}
+
+static void *echo_bytes(void *unused)
+{
+	int watch = by_epoll ? watched(there[0]) : -1;
+
+	tag_thread();
+	while (!over) {
+		receive(there[0], watch);
+		send_to(back[1]);
+	}
+	send_to(back[1]);
+	return unused;
+}
+
+static void *call_bytes(void *unused)
+{
+	int watch = by_epoll ? watched(back[0]) : -1;
+
+	tag_thread();
+	while (!over) {
+		send_to(there[1]);
+		receive(back[0], watch);
+		rounds++;
+	}
+	send_to(there[1]);
+	return unused;
+}
+
+static void open_channels(const char *mode)
+{
+	if (!strcmp(mode, "pipe")) {
+		if (pipe(there) || pipe(back))
+			stop("pipe");
+	} else if (!strcmp(mode, "socket")) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, there) ||
+		    socketpair(AF_UNIX, SOCK_STREAM, 0, back))
+			stop("socketpair");
+	} else {
+		by_epoll = true;
+		there[0] = there[1] = eventfd(0, 0);
+		back[0] = back[1] = eventfd(0, 0);
+	}
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -189,6 +271,14 @@ static void measure_reads(void *(*const run[])(void *), bool worker,
 	measure(run, THREADS, seconds);
 }
 
+static void measure_bytes(const char *mode, unsigned int seconds)
+{
+	static void *(*const run[])(void *) = { echo_bytes, call_bytes };
+
+	open_channels(mode);
+	measure(run, 2, seconds);
+}
+
 int main(int count, char **arguments)
 {
 	static void *(*const pingpong[])(void *) = { echo, call };
@@ -211,6 +301,9 @@ int main(int count, char **arguments)
 		stop("/dev/shm/contend");
 	if (!strcmp(mode, "pingpong"))
 		measure(pingpong, 2, seconds);
+	else if (!strcmp(mode, "pipe") || !strcmp(mode, "socket") ||
+		 !strcmp(mode, "epoll"))
+		measure_bytes(mode, seconds);
 	else if (!strcmp(mode, "mutex"))
 		measure(mutexes, THREADS, seconds);
 	else if (!strcmp(mode, "inode"))
@@ -221,6 +314,6 @@ int main(int count, char **arguments)
 		measure_reads(reads, !strcmp(mode, "worker"), seconds);
 	else
 		return fprintf(stderr,
-			       "contend pingpong|mutex|inode|files|ring|worker SECONDS [foreground]\n"), 2;
+			       "contend MODE SECONDS [foreground]\n"), 2;
 	return 0;
 }

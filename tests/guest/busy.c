@@ -4,7 +4,8 @@
  *
  * 200 background threads take locks, append to shared files and sync their own.
  * A few foreground threads share some locks with some of them, and sync as
- * well. Prints the boosts granted meanwhile, in microseconds of boosted task
+ * well; others ask servers, further background threads, for what takes an I/O,
+ * and sleep for the reply. Prints the boosts granted meanwhile, in microseconds of boosted task
  * time, and the part of it that served no wait:
  *
  *	boosted US in_vain US boosts N left N
@@ -29,6 +30,8 @@
 #define APPENDERS 60
 #define SYNCERS 60
 #define FOREGROUND 4
+#define CLIENTS 4
+#define SERVERS 8
 /* Foreground threads take the last few locks as well. */
 #define LOCKS 30
 #define SHARED_LOCKS 4
@@ -136,6 +139,63 @@ static void *foreground(void *argument)
 	return NULL;
 }
 
+/* Requests are numbers of clients; this one ends the server. */
+#define LAST CLIENTS
+
+static int requests[SERVERS][2];
+static int replies[CLIENTS][2];
+
+static void send_byte(int file, unsigned char byte)
+{
+	check(write(file, &byte, 1) == 1, "write");
+}
+
+static unsigned char receive_byte(int file)
+{
+	unsigned char byte;
+
+	check(read(file, &byte, 1) == 1, "read");
+	return byte;
+}
+
+static void *server(void *argument)
+{
+	unsigned int number = (uintptr_t)argument, seed = number;
+	int file = open_numbered("server", number, 0);
+	unsigned char client;
+
+	while ((client = receive_byte(requests[number][0])) != LAST) {
+		write_block(file, rand_r(&seed) % 64);
+		fdatasync(file);
+		send_byte(replies[client][1], client);
+	}
+	return NULL;
+}
+
+static void *client(void *argument)
+{
+	struct fgio_tag tag = { .tid = 0, .class = FGIO_TAG_FOREGROUND };
+	unsigned int number = (uintptr_t)argument, seed = number;
+
+	check(!ioctl(device, FGIO_IOC_SET_TAG, &tag), "tag");
+	while (!over) {
+		send_byte(requests[rand_r(&seed) % SERVERS][1], number);
+		receive_byte(replies[number][0]);
+		pause_us(5000 + rand_r(&seed) % 50000);
+	}
+	return NULL;
+}
+
+static void open_pipes(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SERVERS; i++)
+		check(!pipe(requests[i]), "pipe");
+	for (i = 0; i < CLIENTS; i++)
+		check(!pipe(replies[i]), "pipe");
+}
+
 static pthread_t begin(void *(*function)(void *), unsigned int number)
 {
 	pthread_attr_t attributes;
@@ -166,8 +226,11 @@ int main(int argc, char **argv)
 	} kinds[] = { { locker, LOCKERS },
 		      { appender, APPENDERS },
 		      { syncer, SYNCERS },
-		      { foreground, FOREGROUND } };
-	pthread_t threads[LOCKERS + APPENDERS + SYNCERS + FOREGROUND];
+		      { foreground, FOREGROUND },
+		      { client, CLIENTS },
+		      { server, SERVERS } };
+	pthread_t threads[LOCKERS + APPENDERS + SYNCERS + FOREGROUND +
+			  CLIENTS + SERVERS];
 	struct fgio_state before, after;
 	unsigned int kind, i, count = 0;
 
@@ -175,13 +238,18 @@ int main(int argc, char **argv)
 	check(device >= 0, FGIO_DEVICE_PATH);
 	for (i = 0; i < LOCKS; i++)
 		pthread_mutex_init(&locks[i], NULL);
+	open_pipes();
 	before = state();
 	for (kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
 		for (i = 0; i < kinds[kind].count; i++)
 			threads[count++] = begin(kinds[kind].function, i);
 	pause_us(1000000 * (argc > 1 ? atoi(argv[1]) : 5));
 	over = true;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count - SERVERS; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < SERVERS; i++)
+		send_byte(requests[i][1], LAST);
+	for (i = count - SERVERS; i < count; i++)
 		pthread_join(threads[i], NULL);
 	/* Two walks: the boosts of the last wait are over. */
 	pause_us(10000);

@@ -3,13 +3,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,6 +291,77 @@ static void await_event(unsigned int round)
 	hint_end();
 }
 
+/* ---- replies ---- */
+
+static int reply[2];
+static int watch;
+
+static void prepare_pipe(void)
+{
+	NEED(!pipe(reply));
+}
+
+static void prepare_socket(void)
+{
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, reply));
+}
+
+static void prepare_watched_event(void)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+
+	prepare_event();
+	watch = epoll_create1(EPOLL_CLOEXEC);
+	NEED(watch >= 0);
+	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, event, &wanted));
+}
+
+static void answer(unsigned int round)
+{
+	read_disk(round);
+	NEED(write(reply[1], "", 1) == 1);
+}
+
+static void await_answer(unsigned int round)
+{
+	char byte;
+
+	(void)round;
+	NEED(read(reply[0], &byte, 1) == 1);
+}
+
+static void await_answer_by_poll(unsigned int round)
+{
+	struct pollfd wanted = { .fd = reply[0], .events = POLLIN };
+
+	NEED(poll(&wanted, 1, -1) == 1);
+	await_answer(round);
+}
+
+static void await_watched_event(unsigned int round)
+{
+	struct epoll_event found;
+	uint64_t count;
+
+	(void)round;
+	NEED(epoll_wait(watch, &found, 1, -1) == 1);
+	NEED(read(event, &count, sizeof(count)) == sizeof(count));
+}
+
+/* A child of the waiting task reads. */
+static void await_child(unsigned int round)
+{
+	pid_t child = fork();
+
+	NEED(child >= 0);
+	if (!child) {
+		read_disk(round);
+		_exit(0);
+	}
+	while (waitpid(child, NULL, 0) < 0)
+		NEED(errno == EINTR);
+}
+
 /*
  * A task takes a place in the log, writes and syncs it, while all committing tasks
  * wait, as in databases. In each round they wait on a new semaphore, so that no
@@ -335,6 +410,14 @@ static void commit(unsigned int round)
 		.off = OFF, .prepare = _prepare,                      \
 		.background = { _background },                        \
 		.foreground = _foreground, __VA_ARGS__                \
+	}
+
+#define REPLY(_name, _title, _prepare, _background, _foreground)     \
+	{                                                             \
+		.name = _name, .group = "user", .title = _title,      \
+		.off = "boost,replies", .prepare = _prepare,          \
+		.background = { _background },                        \
+		.foreground = _foreground,                            \
 	}
 
 const struct scenario user_scenarios[] = {
@@ -390,6 +473,15 @@ const struct scenario user_scenarios[] = {
 		.background = { write_log_for_all },
 		.foreground = commit,
 	},
+	REPLY("reply-pipe", "byte from a pipe, written after an I/O",
+	      prepare_pipe, answer, await_answer),
+	REPLY("reply-socket", "byte from a UNIX socket, sent after an I/O",
+	      prepare_socket, answer, await_answer),
+	REPLY("reply-poll", "byte from a UNIX socket under poll",
+	      prepare_socket, answer, await_answer_by_poll),
+	REPLY("reply-epoll", "eventfd under epoll, raised after an I/O",
+	      prepare_watched_event, send_event, await_watched_event),
+	REPLY("child", "end of a child that reads", NULL, NULL, await_child),
 	USER("hint", "eventfd, with a declared wait", prepare_event, send_event,
 	     await_event, ),
 	{ 0 },

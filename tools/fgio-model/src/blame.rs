@@ -70,13 +70,14 @@ impl<'a> Reader<'a> {
 /// Caveats for readers of waits: waits not seen, waits not acted upon.
 pub fn notes(root: &Root, state: Option<&State>) -> Vec<String> {
     /// The switches without which some waits are not seen.
-    const SEEING: [&str; 7] = [
+    const SEEING: [&str; 8] = [
         "locks",
         "journal",
         "io",
         "user",
         "uring",
         "file_locks",
+        "replies",
         "pagecache",
     ];
     let is_off = |name: &str| setting::is_on(root, name) == Some(false);
