@@ -302,6 +302,30 @@ _ALL = (
         tunables=(("low_latency", 0),),
     ),
     Configuration(
+        "cache-bfq",
+        "cache-shares: bfq with the groups' weights",
+        "bfq",
+        tunables=(("low_latency", 0),),
+    ),
+    Configuration(
+        "cache-direct",
+        "cache-shares: bfq with the groups' weights, and all I/O past the page cache",
+        "bfq",
+        tunables=(("low_latency", 0),),
+    ),
+    Configuration(
+        "cache-low",
+        "cache-shares: bfq with the groups' weights; each group's part in a static memory.low",
+        "bfq",
+        tunables=(("low_latency", 0),),
+    ),
+    Configuration(
+        "cache-fgio",
+        "cache-shares: fgio with shares, and fgiod cache",
+        "fgio",
+        settings=(("shares", 1),),
+    ),
+    Configuration(
         "io-max",
         "no scheduler; each group's io.max is its weight's part of what the disk reads at random",
         "none",

@@ -316,7 +316,7 @@ def test_every_experiment_names_known_configurations():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such"], "first-light, ablation, admission, starvation, shares, idle-cost, overhead"),
+        (["no-such"], "ablation, admission, starvation, shares, cache-shares, idle-cost"),
         (["admission", "--configs", "none,cfq", "--out", "x"], "cfq"),
         (["admission", "--configs", "floor", "--out", "x"], "alone"),
         (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),

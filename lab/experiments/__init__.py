@@ -4,6 +4,7 @@
 from lab import host
 from lab.experiments.admission import Admission
 from lab.experiments.base import Experiment
+from lab.experiments.cache_shares import CacheShares
 from lab.experiments.churn import Churn
 from lab.experiments.databases import Databases
 from lab.experiments.depth import Depth
@@ -32,6 +33,7 @@ ALL: dict[str, Experiment] = {
         Admission(),
         Starvation(),
         Shares(),
+        CacheShares(),
         IdleCost(),
         Overhead(),
         Depth(),

@@ -5,61 +5,15 @@
 
 #![deny(unsafe_code)]
 
+mod group;
+#[allow(unsafe_code)]
+mod policy;
+
+pub use group::{Group, Level};
+pub use policy::decide;
+
 /// Pages of core, in bytes.
 pub const PAGE: u64 = 4096;
-
-/// `struct fgio_cache_group`: a group, its facts, its decisions, and the estimate between. Memory is
-/// in pages.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Group {
-    pub weight: u64,
-    pub file: u64,
-    pub other: u64,
-    pub refaults: u64,
-    pub low: u64,
-    pub min: u64,
-    pub max: u64,
-    pub stalled: u64,
-
-    pub entitled: u64,
-    pub granted: u64,
-    pub protect: u64,
-    pub reclaim: u64,
-
-    pub need: u64,
-    pub held: u64,
-    pub known: u64,
-}
-
-/// `struct fgio_cache_level`: what siblings have in common.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Level {
-    /// Pages that they may hold together.
-    pub capacity: u64,
-    /// Pages that are to be freed for all.
-    pub deficit: u64,
-    pub interval_ms: u64,
-}
-
-#[allow(unsafe_code)]
-mod core {
-    use super::{Group, Level};
-
-    unsafe extern "C" {
-        fn fgio_cache_decide(level: *const Level, groups: *mut Group, count: u64);
-    }
-
-    /// Divides the page cache among siblings.
-    pub fn decide(level: &Level, groups: &mut [Group]) {
-        // SAFETY: the structs have the layout of the header's, u64 alone; the function keeps to the
-        // slice, and keeps no pointer.
-        unsafe { fgio_cache_decide(level, groups.as_mut_ptr(), groups.len() as u64) }
-    }
-}
-
-pub use core::decide;
 
 #[cfg(test)]
 mod tests {

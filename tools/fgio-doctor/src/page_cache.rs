@@ -2,7 +2,7 @@
 //! What dividing the page cache by weight (`fgiod cache`) needs.
 
 use super::Finding;
-use fgio_sys::{Root, cache_limits, cgroup_memory};
+use fgio_sys::{Root, cache_limits, cgroup_memory, files};
 
 pub(super) fn examine(root: &Root, release: &str, findings: &mut Vec<Finding>) {
     const CGROUPS: &str = "page-cache-cgroups";
@@ -40,6 +40,15 @@ pub(super) fn examine(root: &Root, release: &str, findings: &mut Vec<Finding>) {
             .advise("boot with psi=1"),
         );
     }
+    if is_multi_generational(root) {
+        findings.push(
+            Finding::info(
+                "page-cache-lru",
+                "the kernel's reclaim has multiple generations (MGLRU), which on 6.12 heeds memory.low only at first: parts of the page cache hold while `fgiod cache` reclaims as fast as memory fills",
+            )
+            .advise("where a drive fills all of memory within seconds, try `echo n > /sys/kernel/mm/lru_gen/enabled`"),
+        );
+    }
     if knows_no_swappiness(release) && cgroup_memory::has_swap(root) {
         findings.push(
             Finding::info(
@@ -49,6 +58,13 @@ pub(super) fn examine(root: &Root, release: &str, findings: &mut Vec<Finding>) {
             .advise("run Linux 6.10 or later, or do without swap space (swapoff -a)"),
         );
     }
+}
+
+/// The lowest bit of the file's mask is the main switch.
+fn is_multi_generational(root: &Root) -> bool {
+    files::read_optional(&root.path("/sys/kernel/mm/lru_gen/enabled"))
+        .and_then(|mask| u32::from_str_radix(mask.trim_start_matches("0x"), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }
 
 fn knows_no_swappiness(release: &str) -> bool {
@@ -84,12 +100,17 @@ mod tests {
         assert_eq!(levels(&findings, "page-cache-cgroups"), [Level::Ok]);
         assert_eq!(levels(&findings, "page-cache-pressure"), [Level::Info]);
         assert_eq!(levels(&findings, "page-cache-reclaim"), []);
+        assert_eq!(levels(&findings, "page-cache-lru"), []);
         fixture.file("/proc/pressure/memory", "");
+        fixture.file("/sys/kernel/mm/lru_gen/enabled", "0x0007\n");
         let findings = examined(&fixture, "6.1.0-28-amd64");
         assert_eq!(levels(&findings, "page-cache-pressure"), []);
+        assert_eq!(levels(&findings, "page-cache-lru"), [Level::Info]);
         assert_eq!(levels(&findings, "page-cache-reclaim"), [Level::Info]);
+        fixture.file("/sys/kernel/mm/lru_gen/enabled", "0x0000\n");
         fixture.file("/proc/swaps", "Filename\n");
         let findings = examined(&fixture, "6.1.0-28-amd64");
+        assert_eq!(levels(&findings, "page-cache-lru"), []);
         assert_eq!(levels(&findings, "page-cache-reclaim"), []);
     }
 

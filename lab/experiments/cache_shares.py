@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Does what a group reads and writes through the page cache follow its weight?
+
+The loads of references/004 (Justitia), scaled down to a guest without KVM: memory of MEMORY_MIB
+where it had 16 GB, two files of FILE_MIB for each group. The drive is the SATA SSD with a link that
+is slower in proportion, so that it takes as long to fill the page cache: with the whole SSD, all of
+it would be exchanged several times a second. Re-read: random reads of 64 KiB over two files, where
+it read one from its beginning between two rounds of writing. Fileserver: guest/fileserver.c, after
+Filebench's published description. Ageing: the re-read with one light and seven heavy groups.
+
+The proportionality variation is as inferred from the reference's figures: see
+docs/page-cache-shares.md.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from lab import guest, kernel, paths, rivals
+from lab.configurations import Configuration
+from lab.experiments.base import (
+    Experiment,
+    Row,
+    check,
+    compile_program,
+    matching,
+    script_payload,
+)
+from lab.experiments.shares import disk_of_files
+from lab.share_mixes import MB
+
+WORKLOADS = {
+    "re-read": (100, 200, 400, 800),
+    "fileserver": (100, 200, 300, 400, 500, 600, 700, 800),
+    "ageing": (100, *(7 * (1000,))),
+}
+MEMORY_MIB = 448
+FILE_MIB = 128
+# Files of a group's file server: half of them, 80 MiB, are there at a time.
+FILESET = 1024
+THREADS = {"re-read": 2, "fileserver": 2, "ageing": 2}
+WARM_S = 40
+CONVENTIONAL = "cache-bfq"
+POLICIES = {"cache-low": "low", "cache-fgio": "fgiod"}
+
+
+class CacheRow(Row):
+    """A row of one workload: no foreground and no background."""
+
+    def as_json(self) -> dict:
+        return {"config": self.config, "seed": self.seed, **self.extra}
+
+    @classmethod
+    def from_json(cls, content: dict) -> "CacheRow":
+        extra = dict(content)
+        return cls(extra.pop("config"), extra.pop("seed"), {}, {}, extra)
+
+
+def normalised(values: list[float], weights: tuple[int, ...]) -> list[float]:
+    """Values divided by that of the group of least weight; all 0 when that is 0."""
+    least = values[weights.index(min(weights))]
+    return [round(value / least, 3) if least else 0.0 for value in values]
+
+
+def variation(values: list[float], weights: tuple[int, ...]) -> float:
+    """The proportionality variation: mean distance of normalised values from those of weights."""
+    ideal = [weight / min(weights) for weight in weights]
+    got = normalised(values, weights)
+    return round(float(np.mean(np.abs(np.subtract(got, ideal)))), 3)
+
+
+class CacheShares(Experiment):
+    """Weighted groups whose I/O is mostly hits in the page cache."""
+
+    name = "cache-shares"
+    description = "weighted cgroups through the page cache: re-read, fileserver, ageing"
+    device = "ssd-m5s:link_bytes_per_s=12M"
+    configurations = (CONVENTIONAL, "cache-direct", "cache-low", "cache-fgio")
+    extra_configurations = ("io-cost",)
+    duration_s = 20
+    setup_s = 46
+    limit_s = 3000
+    variants = tuple(WORKLOADS)
+    units = {
+        "mb_s": "10^6 bytes a second that a group's processes read and wrote, hits included",
+        "normalised": "the same, divided by that of the group of least weight",
+        "pv": "mean distance of `normalised` from the weights, divided by the least (as inferred)",
+        "held_mib": "file memory of a group, mean over the time measured",
+        "held_pv": "the same distance, of file memory held",
+        "fgiod_cpu_percent": "processor time of fgiod cache, its reclaim included",
+        "oom_kills": "in all groups",
+    }
+
+    def choose_part(self, only: str) -> None:
+        """Runs the workloads alone whose names match. Raises LabError for none."""
+        self.variants = matching(only, WORKLOADS, "workload")
+
+    def prepare(self) -> None:
+        disk_of_files()
+        compile_program("fileserver", "-static", "-pthread")
+
+    def _settings(self, configuration: Configuration, seed: int, variant: str) -> dict:
+        model = {"IO_COST_MODEL": "", "IO_COST_QOS": ""}
+        if configuration.io_cost:
+            measured = rivals.io_cost(self.device)
+            model = {name: measured[name] for name in model}
+        return {
+            "DEVICE": self.device,
+            "SEED": seed,
+            "ELEVATOR": configuration.elevator,
+            "TUNABLES": configuration.tuned(),
+            "SETTINGS": " ".join(configuration.parameters()),
+            "POLICY": POLICIES.get(configuration.name, "none"),
+            "DIRECT": int(configuration.name == "cache-direct"),
+            "WORKLOAD": variant,
+            "WEIGHTS": " ".join(map(str, WORKLOADS[variant])),
+            "THREADS": THREADS[variant],
+            "FILESET": FILESET,
+            "WARM_S": WARM_S,
+            "SECONDS_MEASURED": int(self.duration_s),
+            **model,
+        }
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
+        values = self._settings(configuration, seed, variant)
+        taken = script_payload(chosen, configuration, "cache-shares", values)
+        taken["bin/fileserver"] = paths.BUILD / "guest" / "fileserver"
+        if POLICIES.get(configuration.name) == "fgiod":
+            taken["bin/fgiod"] = paths.BUILD / "cargo" / "release" / "fgiod"
+        return guest.Boot(
+            kernel=chosen,
+            commands="bash $PAYLOAD/cache-shares.sh",
+            payload=taken,
+            disks=(disk_of_files(),),
+            memory_mib=MEMORY_MIB,
+            limit_s=self.limit_s,
+            seed=seed,
+        )
+
+    def read(
+        self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
+    ) -> list[Row]:
+        check(outcome, f"{self.name} under {configuration.name}, {variant}")
+        folder, weights = outcome.results, WORKLOADS[variant]
+        moved = [_moved(folder, number) / self.duration_s / MB for number, _ in enumerate(weights)]
+        held = _held_mib(folder, len(weights))
+        extra = {
+            "device": self.device,
+            "workload": variant,
+            "weights": list(weights),
+            "mb_s": [round(one, 3) for one in moved],
+            "normalised": normalised(moved, weights),
+            "pv": variation(moved, weights),
+            "total_mb_s": round(sum(moved), 3),
+            "held_mib": [round(one, 1) for one in held],
+            "held_pv": variation(held, weights),
+            "oom_kills": _oom_kills(folder),
+            "fgiod_cpu_percent": _fgiod_percent(folder, WARM_S + self.duration_s),
+        }
+        return [CacheRow(configuration.name, seed, {}, {}, extra)]
+
+    def rows_of(self, content: dict) -> list[Row]:
+        return [CacheRow.from_json(row) for row in content["rows"]]
+
+    def table(self, rows: list[Row]) -> Table:
+        drawn = Table(title=f"{self.name}: {self.description}", title_justify="left")
+        for heading in HEADINGS:
+            drawn.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right")
+        for row in rows:
+            drawn.add_row(*_texts(row))
+        return drawn
+
+    def markdown(self, content: dict, rows: list[Row]) -> str:
+        lines = [
+            f"# {self.name}",
+            "",
+            f"{self.description}. Guests of {MEMORY_MIB} MiB, simulated drive "
+            f"`{content['device']}`, virtual time, {WARM_S} s to warm up and "
+            f"{self.duration_s:.0f} s measured.",
+            "",
+            "| " + " | ".join(HEADINGS) + " |",
+            "| " + " | ".join("---" for _ in HEADINGS) + " |",
+            *("| " + " | ".join(_texts(row)) + " |" for row in rows),
+            "",
+        ]
+        return "\n".join(lines)
+
+
+HEADINGS = (
+    "workload",
+    "configuration",
+    "seed",
+    "MB/s",
+    "PV",
+    "normalised",
+    "PV of memory",
+    "held MiB",
+    "OOM kills",
+)
+
+
+def _texts(row: Row) -> list[str]:
+    extra = row.extra
+    return [
+        extra["workload"],
+        row.config,
+        str(row.seed),
+        f"{extra['total_mb_s']:.1f}",
+        f"{extra['pv']:.2f}",
+        " : ".join(f"{one:.2f}" for one in extra["normalised"]),
+        f"{extra['held_pv']:.2f}",
+        " : ".join(f"{one:.0f}" for one in extra["held_mib"]),
+        str(extra["oom_kills"]),
+    ]
+
+
+def _moved(folder: Path, number: int) -> int:
+    """Bytes that a group read and wrote in the time measured."""
+    served = folder / f"g{number}.fileserver"
+    if served.is_file():
+        return sum(int(one) for one in served.read_text().split()[:2])
+    text = (folder / f"g{number}.json").read_text()
+    jobs = json.loads(text[text.index("{") :])["jobs"]
+    return sum(job[side]["io_bytes"] for job in jobs for side in ("read", "write"))
+
+
+def _held_mib(folder: Path, count: int) -> list[float]:
+    """File memory of each group, mean over the samples."""
+    samples: dict[str, list[int]] = {}
+    for line in (folder / "held").read_text().splitlines():
+        name, *numbers = line.split()
+        if name != "@":
+            samples.setdefault(name, []).append(int(numbers[0]))
+    return [float(np.mean(samples[f"g{number}"])) / (1 << 20) for number in range(count)]
+
+
+def _oom_kills(folder: Path) -> int:
+    lines = (line.split() for line in (folder / "events").read_text().splitlines())
+    return sum(int(value) for name, value in lines if name == "oom_kill")
+
+
+def _fgiod_percent(folder: Path, seconds: float) -> float | None:
+    """Ticks of 10 ms that fgiod used, in percent of a processor; None where it did not run."""
+    file = folder / "fgiod.ticks"
+    if not file.is_file():
+        return None
+    return round(sum(map(int, file.read_text().split())) / seconds, 2)
