@@ -220,7 +220,11 @@ static bool read_request(const struct fgio_walk_step *step,
 
 /* Looking at processes takes at most one part in 10 of the time. */
 #define LOOK_SHARE 10
-/* The files of a process that are looked at, and the threads. */
+/*
+ * The processes that a scan looks at, in about 2 microseconds each, their files
+ * and their threads. Beyond these, the taker alone is known.
+ */
+#define PROCESSES_MAX 4096
 #define FILES_MAX 256
 #define THREADS_MAX 256
 
@@ -280,6 +284,22 @@ static bool has_open(const struct task_struct *process, const void *file)
 	return false;
 }
 
+/* Context: RCU. */
+static void look_at_processes(const void *file)
+{
+	struct task_struct *process;
+	unsigned int looked_at = 0;
+
+	for_each_process(process) {
+		if (process->flags & PF_KTHREAD)
+			continue;
+		if (looked_at++ == PROCESSES_MAX)
+			return;
+		if (has_open(process, file))
+			add_threads(process);
+	}
+}
+
 /* A table of files has no entry for itself: its process has the lock. */
 static void look_for_sharers(const struct fgio_file_lock_core *lock)
 {
@@ -288,15 +308,12 @@ static void look_for_sharers(const struct fgio_file_lock_core *lock)
 
 	sharers.count = 0;
 	rcu_read_lock();
-	if (owner != lock->fgio_lock_member(file)) {
+	if (owner == lock->fgio_lock_member(file)) {
+		look_at_processes(owner);
+	} else {
 		process = fgio_thread_of(lock->fgio_lock_member(pid));
 		if (process)
 			add_threads(process);
-	} else {
-		for_each_process(process)
-			if (!(process->flags & PF_KTHREAD) &&
-			    has_open(process, owner))
-				add_threads(process);
 	}
 	rcu_read_unlock();
 }
