@@ -423,7 +423,7 @@ mod tests {
         loaded(&fixture);
         fixture.disk("sda", "8:0", "[fgio]");
         fixture.disk("sdb", "8:16", "[fgio]");
-        fixture.disk("sdc", "8:0", "[none]");
+        fixture.disk("sdc", "8:32", "[none]");
         for path in ["", "/a", "/b"] {
             fixture.file(&format!("/sys/fs/cgroup{path}/cgroup.controllers"), "io\n");
         }

@@ -3,3 +3,4 @@
 
 pub mod blame;
 pub mod profile;
+pub mod share;

@@ -4,7 +4,7 @@
 use fgio_model::share::{CgroupShare, Standing, Step};
 
 use super::{table, title};
-use crate::commands::share::{ExplainedDisk, Explanation, List, ListedDisk, NotShared};
+use crate::answer::share::{ExplainedDisk, Explanation, List, ListedDisk, NotShared};
 
 /// Weights beside a cgroup that are named.
 const NAMED: usize = 4;
