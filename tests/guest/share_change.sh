@@ -70,7 +70,8 @@ check_command_lists_sets_and_explains() {
   remove_groups
 }
 
-# In the 400 ms that begin 100 ms after it.
+# In the 400 ms that begin 100 ms after it: some 1,000 I/Os of one cgroup and 250 of the other. Either
+# may be ahead when the weights change, so the bounds are wide.
 check_new_weight_works_within_100_ms() {
   local round
   make_simdisk model=volume size_mib=256
@@ -86,14 +87,14 @@ check_new_weight_works_within_100_ms() {
     echo "default 400" >$GROUPS_ROOT/two/io.weight
     sleep 0.1
     measure_ratio 0.4 two one
-    expect "what 400 gets for 100 of 100" "$RATIO" -ge 340
-    expect "what 400 gets for 100 of 100" "$RATIO" -le 470
+    expect "what 400 gets for 100 of 100" "$RATIO" -ge 300
+    expect "what 400 gets for 100 of 100" "$RATIO" -le 560
     echo "default 400" >$GROUPS_ROOT/one/io.weight
     echo "default 100" >$GROUPS_ROOT/two/io.weight
     sleep 0.1
     measure_ratio 0.4 one two
-    expect "what 400 gets for 100 of 100, back" "$RATIO" -ge 340
-    expect "what 400 gets for 100 of 100, back" "$RATIO" -le 470
+    expect "what 400 gets for 100 of 100, back" "$RATIO" -ge 300
+    expect "what 400 gets for 100 of 100, back" "$RATIO" -le 560
   done
   # The control: no weight, no difference.
   parameter shares 0

@@ -169,7 +169,7 @@ check_listing_of_many_cgroups() {
   for after in 1 7 512; do
     expect "cgroups, $after at a call" "$(listed $after)" -eq $((before + many))
   done
-  expect "the state" "$(share_list state "/dev/$DISK" | cut -d' ' -f2)" -ge "$many"
+  wait_for "a look that counts them" counts_at_least "$many"
   share_list again "/dev/$DISK" 600 &
   lister=$!
   remove_each 1 $((many / 2))
@@ -184,6 +184,7 @@ check_listing_of_many_cgroups() {
   remove_null many
 }
 
+counts_at_least() { [[ $(share_list state "/dev/$DISK" | cut -d' ' -f2) -ge $1 ]]; }
 left_is() { [[ $(listed 512) -eq $1 ]]; }
 
 check_wrong_weights() {
