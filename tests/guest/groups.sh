@@ -42,7 +42,7 @@ shared() { [[ $(counter shared) -eq 1 ]]; }
 not_shared() { [[ $(counter shared) -eq 0 ]]; }
 
 read_bytes() { # NAME: sets BYTES to what the cgroup has read
-  BYTES=$(sed -n 's/.* rbytes=\([0-9]*\).*/\1/p' "$GROUPS_ROOT/$1/io.stat" | head -1)
+  BYTES=$(sed -n "s/^$(<"/sys/block/$DISK/dev") .*rbytes=\([0-9]*\).*/\1/p" "$GROUPS_ROOT/$1/io.stat")
   BYTES=${BYTES:-0}
 }
 
