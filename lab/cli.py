@@ -164,8 +164,8 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
         raise UsageError(str(error)) from error
 
 
-def _fleet(options: argparse.Namespace, command: str) -> None:
-    """The simulator, which boots nothing."""
+def _fleet(options: argparse.Namespace, command: str, of: dict) -> None:
+    """The simulator, which boots nothing. `of` as in finish()."""
     if options.device or options.instructions_per_ns or options.demo or options.resume:
         raise UsageError(
             f"{fleet.NAME} has drives of its own and no guest: leave these options out"
@@ -178,7 +178,6 @@ def _fleet(options: argparse.Namespace, command: str) -> None:
         asked = fleet.plan(options.only, options.configs, options.seeds)
     except host.LabError as error:
         raise UsageError(str(error)) from error
-    of = source.commit()
     content = {**of, "command": command, **fleet.run(asked, host.tell)}
     options.out.mkdir(parents=True, exist_ok=True)
     written = summary.write(content, options.out)
@@ -197,14 +196,14 @@ def _main(options: argparse.Namespace, command: str) -> None:
         return
     if not options.experiment:
         raise UsageError("which experiment? lab/run --list describes them")
+    # Before hours of boots, in which others may commit.
+    of = source.commit()
     if options.experiment == fleet.NAME:
-        _fleet(options, command)
+        _fleet(options, command, of)
         return
     plans = _plans(options)
     chosen = kernel.locate(options.kernel)
     options.out.mkdir(parents=True, exist_ok=True)
-    # Before hours of boots, in which others may commit.
-    of = source.commit()
 
     def done(plan: runner.Plan, rows: list[Row]) -> None:
         finish(plan, rows, chosen, command, of)

@@ -48,10 +48,13 @@ check_tagged_while_ending() {
 }
 
 # With its control: a user's own threads are boosted by the same shared words, all threads by root's.
+# Any boost counts: without replies, in which the thread that asks the others would be boosted.
 check_shared_words_name_no_strangers() {
   reset_limits
   parameter user Y
+  parameter replies N
   trust shared_words
+  parameter replies Y
 }
 
 # Nothing ages here: forgotten entries were pushed out.
