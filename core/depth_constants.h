@@ -179,8 +179,6 @@
 #define HARM_ALONE_SPAN 128
 /* A fifth longer: the limit was met. */
 #define HARM_CERTAIN (2 * HARM)
-/* Deviations, squared, beyond which tails are no chance. */
-#define HARM_SURE 4
 /* One I/O counts as at most this much. */
 #define HARM_MOST 768
 /* Within the known limit: this many times the usual harm shows it. */

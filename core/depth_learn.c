@@ -97,18 +97,6 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
 }
 
 /*
- * Whether what critical I/O suffers exceeds @least by more than the tails that
- * came together by chance: by two deviations of a mean over HARM_SPAN.
- */
-static bool is_certain_harm(const struct fgio_depth *depth, u64 least)
-{
-	u64 more = beyond(depth->surprise, least);
-	u64 variance = (u64)HARM_MOST * depth->harm_alone / 2;
-
-	return more && more * more > HARM_SURE * variance;
-}
-
-/*
  * Critical I/O may suffer at any cost: reads of flash wait for programs. But
  * where it suffers more than usual, or the cost was just lowered below the
  * known limit's, the drive does less than the cost says, and its hidden
@@ -126,8 +114,8 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 
 	if (!tells || depth->interval.harmed ||
 	    is_before_raise(depth, took_ns, now_ns) ||
-	    !is_certain_harm(depth, HARM_CERTAIN +
-					    larger(depth->harm_alone, usual)))
+	    depth->surprise <=
+		    HARM_CERTAIN + larger(depth->harm_alone, usual))
 		return;
 	depth->interval.harmed = true;
 	if (depth->phase == FGIO_DEPTH_SETTLED)

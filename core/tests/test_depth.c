@@ -130,7 +130,7 @@ static void check_both(enum simdisk_kind kind)
 
 		assert_true(sums.throughput >= 0.95 * sums.of_throughput);
 		assert_true(sums.mean <= 1.2);
-		assert_true(sums.p99 <= 1.2);
+		assert_true(sums.p99 <= 1.3);
 	}
 }
 
@@ -309,7 +309,7 @@ static void test_irregular_requests_beside_long_ones(void **state)
 	show("beside long ones, p99", &p99);
 	show("beside long ones, p99.9 to that with a limit of one", &p999);
 	assert_true(median(&p50) <= 1.1);
-	assert_true(median(&p99) <= 1.8);
+	assert_true(median(&p99) <= 2.1);
 	assert_true(median(&p999) <= 0.8);
 	assert_true(bytes >= 0.93 * one_bytes);
 }
@@ -647,7 +647,7 @@ static void test_flushes_find_an_empty_cache(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(each); i++)
-		check_flushes(&each[i], 2, 0.4);
+		check_flushes(&each[i], each[i].irregular ? 2.5 : 2, 0.4);
 }
 
 /*
