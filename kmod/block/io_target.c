@@ -121,20 +121,16 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
  */
 static u64 direct_mapping_of(const struct bio *bio)
 {
-#ifdef FGIO_IOMAP_DIO_IOCB
-	u64 io = (u64)bio->bi_private;
+	const void *io = bio->bi_private;
 	const struct kiocb *iocb;
 	const struct file *file;
 
-	if (bio->bi_end_io != iomap_dio_bio_end_io || !io)
+	if (bio->bi_end_io != iomap_dio_bio_end_io || !io ||
+	    !fgio_iomap_dio_iocb_place(io))
 		return 0;
-	iocb = (const void *)fgio_peek_word((const void *)
-					    (io + FGIO_IOMAP_DIO_IOCB));
+	iocb = (const void *)fgio_peek_word(fgio_iomap_dio_iocb_place(io));
 	file = iocb ? (const void *)fgio_peek_word(&iocb->ki_filp) : NULL;
 	return file ? fgio_peek_word(&file->f_mapping) : 0;
-#else
-	return 0;
-#endif
 }
 
 static void note_direct(struct fgio_io_target *target, const struct bio *bio)

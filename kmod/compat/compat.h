@@ -252,6 +252,19 @@ fgio_uring_of_task(const struct task_struct *task)
 #endif
 }
 
+/*
+ * Where fs/iomap keeps the kiocb of direct I/O, in the private struct that its
+ * bios have as bi_private; NULL: not known for this kernel.
+ */
+static inline const void *fgio_iomap_dio_iocb_place(const void *dio)
+{
+#ifdef FGIO_IOMAP_DIO_IOCB
+	return dio + FGIO_IOMAP_DIO_IOCB;
+#else
+	return NULL;
+#endif
+}
+
 /* An argument of a function, from the registers that ftrace saves. */
 static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 						 unsigned int number)

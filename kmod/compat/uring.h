@@ -7,6 +7,9 @@
 #ifndef FGIO_COMPAT_URING_H
 #define FGIO_COMPAT_URING_H
 
+#include <linux/io_uring_types.h>
+#include <linux/stddef.h>
+
 #include "compat/compat.h"
 
 /**
@@ -36,6 +39,15 @@ static const struct fgio_uring_path fgio_uring_work_of_worker = {
 #ifdef FGIO_IO_WORKER_WORK
 	.steps = 1,
 	.offset = { FGIO_IO_WORKER_WORK },
+#endif
+};
+
+/* From a ring to the thread that polls its submission queue. */
+static const struct fgio_uring_path fgio_uring_poller_of_ring = {
+#ifdef FGIO_IO_SQ_DATA_THREAD
+	.steps = 2,
+	.offset = { offsetof(struct io_ring_ctx, sq_data),
+		    FGIO_IO_SQ_DATA_THREAD },
 #endif
 };
 

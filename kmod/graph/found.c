@@ -3,6 +3,8 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
 
 #include "base/foreign.h"
 #include "base/identity.h"
@@ -12,6 +14,12 @@
 
 /* Flags in the low bits of a mutex's owner word: kernel/locking/mutex.c. */
 #define OWNER_FLAGS 0x7UL
+
+/* Threads of a process that are looked at, and those that are guessed. */
+#define THREADS_MAX 256
+#define SLEEPERS_MAX 8
+
+#define LOOK_SHARE 10
 
 u64 fgio_name_identity(u64 identity)
 {
@@ -68,4 +76,27 @@ void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 	for (i = 0; i < count; i++)
 		fgio_walk_guessed(step->walk,
 				  fgio_name_identity(identities[i]));
+}
+
+void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
+			      struct task_struct *thread)
+{
+	unsigned int looked_at = 0, found = 0;
+	struct task_struct *each;
+
+	for_each_thread(thread, each) {
+		if (looked_at++ == THREADS_MAX || found == SLEEPERS_MAX)
+			return;
+		if (!fgio_sleeps_uninterruptibly(each))
+			continue;
+		fgio_walk_guessed(step->walk, fgio_walk_name(each));
+		found++;
+	}
+}
+
+u64 fgio_next_look_ns(u64 began_ns)
+{
+	u64 now_ns = ktime_get_ns();
+
+	return now_ns + LOOK_SHARE * (now_ns - began_ns);
 }

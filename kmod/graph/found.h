@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Ways to find blockers that several layers share: by history, the tasks that
- * acted on an object lately; and by a lock's owner. Context of all: the walk's
- * thread.
+ * acted on an object lately; by a lock's owner; by looking at many tasks. Context
+ * of all: the walk's thread.
  */
 #ifndef FGIO_FOUND_H
 #define FGIO_FOUND_H
@@ -10,6 +10,7 @@
 #include "graph/layer.h"
 
 struct mutex;
+struct task_struct;
 
 /*
  * Finds the task with an identity and names it for blame. Return: its key, or 0
@@ -38,5 +39,18 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
  * again.
  */
 void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
+
+/*
+ * Guesses the threads of a process that sleep for I/O or a lock of the kernel: 8
+ * of the first 256 at most. @thread: any of them. Context: RCU.
+ */
+void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
+			      struct task_struct *thread);
+
+/*
+ * Looks at many tasks take at most one part in 10 of the time. Return: the
+ * earliest time of the next look, when one that began at @began_ns ends now.
+ */
+u64 fgio_next_look_ns(u64 began_ns);
 
 #endif /* FGIO_FOUND_H */

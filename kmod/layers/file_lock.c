@@ -218,8 +218,6 @@ static bool read_request(const struct fgio_walk_step *step,
 
 /* --- holders ----------------------------------------------------------- */
 
-/* Looking at processes takes at most one part in 10 of the time. */
-#define LOOK_SHARE 10
 /*
  * The processes that a scan looks at, in about 2 microseconds each, their files
  * and their threads. Beyond these, the taker alone is known.
@@ -328,8 +326,7 @@ static void find_sharers(const struct fgio_walk_step *step, u64 object,
 	if (began_ns >= sharers.next_ns) {
 		sharers.object = object;
 		look_for_sharers(lock);
-		sharers.next_ns = ktime_get_ns();
-		sharers.next_ns += LOOK_SHARE * (sharers.next_ns - began_ns);
+		sharers.next_ns = fgio_next_look_ns(began_ns);
 	}
 	if (sharers.object != object)
 		return;

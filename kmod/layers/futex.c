@@ -28,7 +28,6 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/futex.h>
@@ -359,32 +358,18 @@ static void look_around(struct task_struct *waiter,
 			      is_shared(detail));
 }
 
-/* Threads of a process that are looked at, and those that are found. */
-#define THREADS_MAX 256
-#define READERS_MAX 8
-
 /*
  * A rwlock counts its readers alone. Threads of the process that sleep for I/O
  * or a lock of the kernel may be among them.
  */
 static void guess_readers(const struct fgio_walk_step *step)
 {
-	unsigned int looked_at = 0, found = 0;
-	struct task_struct *waiter, *thread;
+	struct task_struct *waiter;
 
 	rcu_read_lock();
 	waiter = fgio_task_at(step->task);
-	if (!waiter)
-		goto out;
-	for_each_thread(waiter, thread) {
-		if (looked_at++ == THREADS_MAX || found == READERS_MAX)
-			break;
-		if (!fgio_sleeps_uninterruptibly(thread))
-			continue;
-		fgio_walk_guessed(step->walk, fgio_walk_name(thread));
-		found++;
-	}
-out:
+	if (waiter)
+		fgio_guessed_sleepers_of(step, waiter);
 	rcu_read_unlock();
 }
 

@@ -29,8 +29,6 @@
 #include "graph/walk.h"
 #include "layers/lock_readers.h"
 
-/* Looking at threads takes at most one part in 10 of the time. */
-#define LOOK_SHARE 10
 /* Stacks that one scan reads, in about 5 microseconds each. */
 #define STACKS_MAX 1024
 /* A lock lies at most this far from the begin of its object, in bytes. */
@@ -157,8 +155,7 @@ static bool make(struct scan *scan)
 	rcu_read_lock();
 	look_at_threads(scan);
 	rcu_read_unlock();
-	scan->next_ns = ktime_get_ns();
-	scan->next_ns += LOOK_SHARE * (scan->next_ns - began_ns);
+	scan->next_ns = fgio_next_look_ns(began_ns);
 	return scan->count;
 }
 

@@ -104,28 +104,14 @@ static struct fgio_hook hooks[] = {
 };
 
 /* The thread that a process consists of, or those of its threads that sleep. */
-#define THREADS_MAX 256
-#define CHILD_THREADS_MAX 8
-
 /* Context: RCU. */
 static void find_threads(const struct fgio_walk_step *step,
 			 struct task_struct *child)
 {
-	unsigned int looked_at = 0, found = 0;
-	struct task_struct *thread;
-
-	if (thread_group_empty(child)) {
+	if (thread_group_empty(child))
 		fgio_walk_found(step->walk, fgio_walk_name(child));
-		return;
-	}
-	for_each_thread(child, thread) {
-		if (looked_at++ == THREADS_MAX || found == CHILD_THREADS_MAX)
-			return;
-		if (!fgio_sleeps_uninterruptibly(thread))
-			continue;
-		fgio_walk_guessed(step->walk, fgio_walk_name(thread));
-		found++;
-	}
+	else
+		fgio_guessed_sleepers_of(step, child);
 }
 
 static void find_child(const struct fgio_walk_step *step)

@@ -37,6 +37,7 @@
 #include "base/scale.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
+#include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/io.h"
@@ -171,9 +172,6 @@ static void want_pages(const struct fgio_walk_step *step)
 
 /* --- workers --------------------------------------------------------------- */
 
-/* Looking at threads takes at most one part in 10 of the time. */
-#define LOOK_SHARE 10
-
 struct busy_worker {
 	u64 task;
 	u64 ring;
@@ -232,8 +230,7 @@ static void update_busy(const struct fgio_walk_step *step,
 	busy.process = waiter->tgid;
 	busy.walk = step->walk->number;
 	look_at_threads(waiter);
-	busy.next_ns = ktime_get_ns();
-	busy.next_ns += LOOK_SHARE * (busy.next_ns - began_ns);
+	busy.next_ns = fgio_next_look_ns(began_ns);
 }
 
 /* Context: RCU. Return: whether the worker lives and still is at that ring. */
@@ -266,20 +263,13 @@ static void find_workers(const struct fgio_walk_step *step,
 static void find_poller(const struct fgio_walk_step *step,
 			struct task_struct *waiter)
 {
-#ifdef FGIO_IO_SQ_DATA_THREAD
-	const struct io_ring_ctx *ring = (const void *)step->wait->object;
-	u64 data = fgio_peek_word(&ring->sq_data);
 	struct task_struct *poller;
 
-	if (!data)
-		return;
-	poller = fgio_task_at(fgio_peek_word((const void *)
-					     (data + FGIO_IO_SQ_DATA_THREAD)));
+	poller = fgio_task_at(fgio_uring_poller_of(step->wait->object));
 	if (poller && poller->flags & PF_IO_WORKER &&
 	    same_thread_group(poller, waiter) &&
 	    fgio_uring_tag_of(poller) != FGIO_THREAD_FOREGROUND)
 		fgio_walk_found(step->walk, fgio_walk_name(poller));
-#endif
 }
 
 static void blockers(const struct fgio_walk_step *step)

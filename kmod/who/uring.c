@@ -116,6 +116,11 @@ u64 fgio_uring_request_of(const struct task_struct *thread)
 	return work ? work - offsetof(struct io_kiocb, work) : 0;
 }
 
+u64 fgio_uring_poller_of(u64 ring)
+{
+	return follow((const void *)ring, &fgio_uring_poller_of_ring);
+}
+
 u64 fgio_uring_ring_of(u64 request)
 {
 	return member(request, offsetof(struct io_kiocb, ctx));

@@ -30,6 +30,12 @@ enum fgio_thread_tag fgio_uring_tag_of(struct task_struct *thread);
  */
 u64 fgio_uring_request_of(const struct task_struct *thread);
 
+/*
+ * The address of the thread that polls a ring's submission queue, which may be
+ * gone, as the ring; or 0. Context: any.
+ */
+u64 fgio_uring_poller_of(u64 ring);
+
 /* The ring of a request, to be compared, or 0. Context: any. */
 u64 fgio_uring_ring_of(u64 request);
 
