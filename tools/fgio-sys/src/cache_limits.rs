@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::line_file::LineFile;
 use crate::{Root, cgroup_memory};
 
 pub const RECORD: &str = "/run/fgio/cache/limits";
@@ -31,34 +31,20 @@ struct Entry {
 /// The values set, and the record of them.
 pub struct Limits {
     root: Root,
-    path: PathBuf,
     entries: BTreeMap<String, Entry>,
-    file: Option<File>,
-    lines: usize,
+    record: LineFile,
 }
 
 impl Limits {
-    /// Superfluous lines that are tolerated before the file is written again.
-    const SLACK_LINES: usize = 1024;
-
     /// Reads the record that the last process left.
     pub fn open(root: &Root) -> io::Result<Self> {
-        let path = root.path(RECORD);
-        let text = match fs::read_to_string(&path) {
-            Err(source) if source.kind() == ErrorKind::NotFound => String::new(),
-            text => text?,
-        };
+        let (record, lines) = LineFile::read(root.path(RECORD))?;
         let mut limits = Self {
             root: root.clone(),
-            path,
             entries: BTreeMap::new(),
-            file: None,
-            lines: 0,
+            record,
         };
-        for line in text
-            .split_inclusive('\n')
-            .filter_map(|line| line.strip_suffix('\n'))
-        {
+        for line in &lines {
             limits.apply(line);
         }
         Ok(limits)
@@ -83,34 +69,17 @@ impl Limits {
         }
     }
 
-    /// Writes the present entries, all or none of them.
-    fn rewrite(&mut self) -> io::Result<()> {
-        let text: String = self
+    /// The entries are those of the line.
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        if self.record.is_open() && !self.record.is_long(self.entries.len()) {
+            return self.record.append(line);
+        }
+        let lines: Vec<String> = self
             .entries
             .iter()
             .map(|(path, entry)| line_of(path, *entry))
             .collect();
-        if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory)?;
-        }
-        let fresh = self.path.with_extension("new");
-        fs::write(&fresh, text)?;
-        fs::rename(&fresh, &self.path)?;
-        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
-        self.lines = self.entries.len();
-        Ok(())
-    }
-
-    fn append(&mut self, line: &str) -> io::Result<()> {
-        self.lines += 1;
-        if self.file.is_none() || self.lines > 4 * self.entries.len() + Self::SLACK_LINES {
-            // The entries are those of the line.
-            return self.rewrite();
-        }
-        match &mut self.file {
-            Some(file) => file.write_all(line.as_bytes()),
-            None => Ok(()),
-        }
+        self.record.replace(&lines)
     }
 
     /// The administrator's value, where a cgroup has `now`: its own unless that is what was set last.
@@ -202,11 +171,8 @@ impl Limits {
         if let Some(source) = failed {
             return Err(source);
         }
-        self.file = None;
-        match fs::remove_file(&self.path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => Err(source),
-            _ => Ok(groups.len()),
-        }
+        self.record.remove()?;
+        Ok(groups.len())
     }
 }
 
@@ -255,6 +221,7 @@ pub fn is_left_over(root: &Root) -> bool {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use crate::line_file::SLACK_LINES;
 
     const GROUPS: [&str; 3] = ["/a", "/b c", "/d/e"];
 
@@ -345,14 +312,8 @@ mod tests {
     #[test]
     fn nothing_is_set_that_cannot_be_recorded() {
         let fixture = tree();
+        let mut limits = Limits::open(fixture.root()).unwrap();
         fixture.file("/run/fgio", "in the way");
-        let mut limits = Limits {
-            root: fixture.root().clone(),
-            path: fixture.root().path(RECORD),
-            entries: BTreeMap::new(),
-            file: None,
-            lines: 0,
-        };
         assert!(limits.set("/a", 4096).is_err());
         assert_eq!(lows(&fixture), ORIGINAL);
     }
@@ -365,7 +326,7 @@ mod tests {
             limits.set("/a", 4096 * (1 + number % 2)).unwrap();
         }
         let lines = fixture.text(RECORD).lines().count();
-        assert!(lines < Limits::SLACK_LINES + 8, "{lines}");
+        assert!(lines < SLACK_LINES + 8, "{lines}");
         fixture.remove_directory("/sys/fs/cgroup/a");
         limits.set("/a", 4096).unwrap();
         assert!(limits.is_empty());

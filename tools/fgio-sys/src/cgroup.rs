@@ -103,7 +103,7 @@ impl Cgroup {
 }
 
 /// The line `default 100` of io.weight; others are of single disks.
-fn parse_weight(text: &str) -> Option<u32> {
+pub(crate) fn parse_weight(text: &str) -> Option<u32> {
     let line = text.lines().find_map(|line| line.strip_prefix("default "));
     line.unwrap_or(text).trim().parse().ok()
 }

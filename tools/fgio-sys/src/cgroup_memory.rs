@@ -7,13 +7,10 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use crate::{Root, files};
+use crate::{Root, cgroup, files};
 
 /// Where systemd mounts version 2, as do all distributions.
 pub const HIERARCHY: &str = "/sys/fs/cgroup";
-
-/// The weight of a cgroup that says nothing.
-pub const WEIGHT_DEFAULT: u64 = 100;
 
 /// In memory.low and its like: no limit, or all of it.
 pub const MAX: u64 = u64::MAX;
@@ -91,12 +88,10 @@ pub fn weight(root: &Root, group: &str) -> u64 {
         .into_iter()
         .find_map(|name| {
             let text = files::read_optional(&file_of(root, group, name))?;
-            text.lines().find_map(|line| {
-                let number = line.strip_prefix("default ").unwrap_or(line);
-                number.trim().parse().ok()
-            })
+            cgroup::parse_weight(&text)
         })
-        .unwrap_or(WEIGHT_DEFAULT)
+        .unwrap_or(cgroup::WEIGHT_DEFAULT)
+        .into()
 }
 
 /// A number of bytes, or `max`. `None` when there is no such file, or the cgroup is gone.

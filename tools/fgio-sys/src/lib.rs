@@ -21,6 +21,7 @@ pub mod error;
 pub mod files;
 pub mod inheritance;
 pub mod kernel;
+pub mod line_file;
 pub mod load;
 pub mod load_failure;
 pub mod module;

@@ -2,16 +2,14 @@
 //! Which tags are ours, kept in a file so that the next fgiod knows, too.
 //!
 //! Lines are added as things happen: `+ TID STARTED CLASS` before a tag is set,
-//! `- TID` when it is gone. A line that is cut off, since we were killed, is
-//! ignored. The file is written anew when most of it says nothing any more.
+//! `- TID` when it is gone.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::io;
 
 use fgio_sys::Root;
 use fgio_sys::class::Class;
+use fgio_sys::line_file::LineFile;
 
 pub const PATH: &str = "/run/fgio/fgiod/tags";
 
@@ -25,34 +23,19 @@ pub struct Entry {
 
 pub struct Ledger {
     entries: HashMap<i32, Entry>,
-    path: PathBuf,
-    /// `None` when it cannot be written: then tags are ours until we end.
-    file: Option<File>,
-    lines: usize,
+    /// Closed when it cannot be written: then tags are ours until we end.
+    file: LineFile,
 }
 
 impl Ledger {
-    /// Superfluous lines that are tolerated before the file is written again.
-    const SLACK_LINES: usize = 1024;
-
     /// Reads the ledger of the last fgiod.
     pub fn open(root: &Root) -> io::Result<Self> {
-        let path = root.path(PATH);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(source) if source.kind() == ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(source),
-        };
+        let (file, lines) = LineFile::read(root.path(PATH))?;
         let mut ledger = Self {
             entries: HashMap::new(),
-            path,
-            file: None,
-            lines: 0,
+            file,
         };
-        for line in text
-            .split_inclusive('\n')
-            .filter_map(|line| line.strip_suffix('\n'))
-        {
+        for line in &lines {
             ledger.apply(line);
         }
         ledger.rewrite()?;
@@ -78,39 +61,25 @@ impl Ledger {
         }
     }
 
-    /// Writes the present entries, all or none of them.
     fn rewrite(&mut self) -> io::Result<()> {
-        let text: String = self
+        let lines: Vec<String> = self
             .entries
             .iter()
             .map(|(tid, entry)| line_of(*tid, *entry))
             .collect();
-        if let Some(directory) = self.path.parent() {
-            fs::create_dir_all(directory)?;
-        }
-        let fresh = self.path.with_extension("new");
-        fs::write(&fresh, text)?;
-        fs::rename(&fresh, &self.path)?;
-        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
-        self.lines = self.entries.len();
-        Ok(())
+        self.file.replace(&lines)
     }
 
+    /// The entries are those of the line.
     fn append(&mut self, line: &str) {
-        self.lines += 1;
-        if self.lines > 4 * self.entries.len() + Self::SLACK_LINES {
-            // The entries are those of the line.
-            self.file = None;
-            let _ = self.rewrite();
-        } else if let Some(file) = &mut self.file
-            && file.write_all(line.as_bytes()).is_err()
-        {
-            self.file = None;
-        }
+        let _ = match self.file.is_long(self.entries.len()) {
+            true => self.rewrite(),
+            false => self.file.append(line),
+        };
     }
 
     pub fn is_written(&self) -> bool {
-        self.file.is_some()
+        self.file.is_open()
     }
 
     /// Notes a tag that is going to be set.
@@ -150,6 +119,10 @@ fn class_of(name: &str) -> Option<Class> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use fgio_sys::line_file::SLACK_LINES;
+
     use super::*;
 
     const FOREGROUND: Entry = Entry {
@@ -188,7 +161,7 @@ mod tests {
         }
         ledger.add(1, FOREGROUND);
         let lines = fs::read_to_string(root.path(PATH)).unwrap().lines().count();
-        assert!(lines <= Ledger::SLACK_LINES + 4, "{lines}");
+        assert!(lines <= SLACK_LINES + 4, "{lines}");
         assert_eq!(Ledger::open(&root).unwrap().get(1), Some(FOREGROUND));
     }
 
