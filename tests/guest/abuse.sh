@@ -152,27 +152,23 @@ some_walks() { [[ $(abuse state walks) -gt 50 ]]; }
 
 some_walks_more() { [[ $(abuse state walks) -gt 100 ]]; }
 
-# The walk looks at workers and requests of io_uring that are gone at any moment.
-check_unload_while_rings_come_and_go() {
-  local rings round
+with_file() { # a file of 2 MiB on a disk, and the module
   make_null abuse size=128
   mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
   mkdir -p "$WORK/mount"
   mount "/dev/$DISK" "$WORK/mount"
   dd if=/dev/zero of="$WORK/mount/file" bs=1M count=2 status=none conv=fsync
   load_fgio
-  rings mortal "$WORK/mount/file" &
-  rings=$!
-  for round in 1 2; do
-    use fgio
-    wait_for "walks" some_walks
-    use none
-    # An open file of a thread that tags itself may hold the module.
-    wait_for "the module to go" rmmod fgio
-    load_fgio
-  done
-  kill $rings || fail "the rings ended early"
-  wait $rings || true
+}
+
+load_again() {
+  use none
+  # An open file of a thread that tags itself may hold the module.
+  wait_for "the module to go" rmmod fgio
+  load_fgio
+}
+
+without_file() { # once the processes have been killed
   wait_for "the last process to end" umount "$WORK/mount"
   wait_for "threads to end" no_wait_is_left
   expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
@@ -180,15 +176,26 @@ check_unload_while_rings_come_and_go() {
   remove_null abuse
 }
 
+# The walk looks at workers and requests of io_uring that are gone at any moment.
+check_unload_while_rings_come_and_go() {
+  local rings round
+  with_file
+  rings mortal "$WORK/mount/file" &
+  rings=$!
+  for round in 1 2; do
+    use fgio
+    wait_for "walks" some_walks
+    load_again
+  done
+  kill $rings || fail "the rings ended early"
+  wait $rings || true
+  without_file
+}
+
 # The same of locks of files, while the switch goes off and on.
 check_unload_while_file_locks_come_and_go() {
   local locks round
-  make_null abuse size=128
-  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
-  mkdir -p "$WORK/mount"
-  mount "/dev/$DISK" "$WORK/mount"
-  dd if=/dev/zero of="$WORK/mount/file" bs=1M count=2 status=none conv=fsync
-  load_fgio
+  with_file
   file_locks "$WORK/mount/file" &
   locks=$!
   for round in 1 2 3 4; do
@@ -199,18 +206,11 @@ check_unload_while_file_locks_come_and_go() {
     parameter file_locks Y
     wait_for "further walks" some_walks_more
     expect "boosts" "$(abuse state boosts)" -gt 0
-    use none
-    # An open file of a thread that tags itself may hold the module.
-    wait_for "the module to go" rmmod fgio
-    load_fgio
+    load_again
   done
   kill $locks || fail "the processes ended early"
   wait $locks || true
-  wait_for "the last process to end" umount "$WORK/mount"
-  wait_for "threads to end" no_wait_is_left
-  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" -eq 0
-  unload_fgio
-  remove_null abuse
+  without_file
 }
 
 # Of two waits of one call, the first may find no room, and the second one a place that became free.

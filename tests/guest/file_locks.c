@@ -4,7 +4,7 @@
  * file_locks FILE
  * Their threads, foreground or not, lock ranges and all of the file in each
  * way, share open files with children, and mostly end with locks held. Begins
- * with a line "seed N" (from $SEED, or the time).
+ * with a line "seed N" (from $SEED, or random).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,13 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "uapi/fgio.h"
+#include "mortals.h"
 
 #define ALIVE 4
 #define THREADS 2
@@ -41,18 +39,6 @@ static void need(int condition, const char *what)
 		return;
 	fprintf(stderr, "file_locks: %s: %s\n", what, strerror(errno));
 	_exit(1);
-}
-
-/* The module may be absent at the moment: it must not be held by an open file. */
-static void try_to_tag(void)
-{
-	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
-	int file = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	if (file < 0)
-		return;
-	NEED(!ioctl(file, FGIO_IOC_SET_TAG, &tag));
-	close(file);
 }
 
 /*
@@ -163,27 +149,14 @@ static void live_and_die(unsigned int seed)
 
 int main(int argc, char **argv)
 {
-	const char *given = getenv("SEED");
-	unsigned int seed = time(NULL);
-	unsigned int alive = 0;
-	int status;
-	pid_t child;
+	const struct mortals mortals = {
+		.live_and_die = live_and_die,
+		.alive = ALIVE,
+		.seeds = THREADS,
+		.may_be_killed = true,
+	};
 
 	NEED(argc == 2);
-	if (given)
-		seed = strtoul(given, NULL, 10);
 	path = argv[1];
-	printf("seed %u\n", seed);
-	fflush(stdout);
-	for (;; seed += THREADS) {
-		child = fork();
-		NEED(child >= 0);
-		if (!child)
-			live_and_die(seed);
-		if (++alive < ALIVE)
-			continue;
-		NEED(wait(&status) > 0);
-		NEED(WIFSIGNALED(status) || !WEXITSTATUS(status));
-		alive--;
-	}
+	come_and_go(&mortals);
 }

@@ -12,7 +12,7 @@
  * Or, until it is killed, processes that come and go: rings mortal FILE
  * Their threads, foreground or not, read, write and sync the file through rings
  * of their own and one that they share, polled or not, and mostly end in the
- * middle of it. Begins with a line "seed N" (from $SEED, or the time).
+ * middle of it. Begins with a line "seed N" (from $SEED, or random).
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,10 +22,9 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "lab/guest/ring.h"
+#include "mortals.h"
 #include "uapi/fgio.h"
 
 #define BLOCK 4096
@@ -46,18 +45,6 @@ static void tag(pid_t tid, unsigned int class)
 	struct fgio_tag tag = { .tid = tid, .class = class };
 
 	NEED(!ioctl(device, FGIO_IOC_SET_TAG, &tag));
-}
-
-/* The module may be absent at the moment: it must not be held by an open file. */
-static void try_to_tag(void)
-{
-	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
-	int file = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	if (file < 0)
-		return;
-	NEED(!ioctl(file, FGIO_IOC_SET_TAG, &tag));
-	close(file);
 }
 
 static void write_some(struct ring *ring, unsigned int count)
@@ -216,39 +203,20 @@ static void live_and_die(unsigned int seed)
 	_exit(0);
 }
 
-static void come_and_go(void)
-{
-	const char *given = getenv("SEED");
-	unsigned int seed = time(NULL);
-	unsigned int alive = 0;
-	pid_t child;
-	int status;
-
-	if (given)
-		seed = strtoul(given, NULL, 10);
-	printf("seed %u\n", seed);
-	fflush(stdout);
-	for (;; seed += THREADS) {
-		child = fork();
-		NEED(child >= 0);
-		if (!child)
-			live_and_die(seed);
-		if (++alive < ALIVE)
-			continue;
-		NEED(wait(&status) > 0);
-		NEED(WIFEXITED(status) && !WEXITSTATUS(status));
-		alive--;
-	}
-}
-
 int main(int argc, char **argv)
 {
+	const struct mortals mortals = {
+		.live_and_die = live_and_die,
+		.alive = ALIVE,
+		.seeds = THREADS,
+	};
+
 	NEED(argc == 3);
 	path = argv[2];
 	disk_file = open(argv[2], O_RDWR | O_DIRECT | O_CLOEXEC);
 	NEED(disk_file >= 0);
 	if (!strcmp(argv[1], "mortal"))
-		come_and_go();
+		come_and_go(&mortals);
 	device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	NEED(device >= 0);
 	polled = !strcmp(argv[1], "polled");
