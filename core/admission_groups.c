@@ -91,8 +91,9 @@ static u64 key_of(const struct fgio_admission *admission,
 	u64 both = (u64)admission->share[FGIO_NONCRITICAL] +
 		   admission->share[FGIO_CRITICAL];
 
+	/* Of one slot, critical I/O has no share. */
 	if (is_beside(group, class))
-		held = held / admission->share[class] * both;
+		held = held / larger(1, admission->share[class]) * both;
 	return held / group->weight;
 }
 

@@ -160,6 +160,24 @@ static void test_classes_divide_the_part_of_their_group(void **state)
 						one));
 }
 
+/* Then there is none for the class of critical I/O alone. */
+static void test_one_slot_serves_both_classes(void **state)
+{
+	struct fgio_waiter critical, other;
+	u8 at;
+
+	(void)state;
+	fgio_admission_init(&admission, 1);
+	fgio_admission_use_groups(&admission, &groups);
+	at = place(1, 100);
+	fgio_admission_wait_for(&admission, &other, FGIO_LINE_NONCRITICAL, at);
+	fgio_admission_wait_for(&admission, &critical, FGIO_LINE_CRITICAL, at);
+	assert_ptr_equal(grant(), &critical);
+	assert_null(grant());
+	fgio_admission_release_for(&admission, FGIO_LINE_CRITICAL, at);
+	assert_ptr_equal(grant(), &other);
+}
+
 static void test_critical_waiters_of_a_group_go_first(void **state)
 {
 	struct fgio_waiter first, second;
@@ -307,6 +325,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_small_group_beside_four_floods_waits_for_none),
 		cmocka_unit_test(test_classes_divide_the_part_of_their_group),
+		cmocka_unit_test(test_one_slot_serves_both_classes),
 		cmocka_unit_test(test_critical_waiters_of_a_group_go_first),
 		cmocka_unit_test(test_a_promoted_waiter_may_change_its_group),
 		cmocka_unit_test(test_places_run_out),
