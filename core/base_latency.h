@@ -17,18 +17,23 @@
 #define FGIO_KIND_FLUSH (2 * FGIO_KIND_SIZES)
 #define FGIO_KINDS (FGIO_KIND_FLUSH + 2)
 
+/* I/Os after which a base latency is certain. */
+#define BASE_CERTAIN 8
+
 /**
  * struct fgio_base_latency - of one kind; all zero: nothing is known
  * @known_ns: the median; 0: not known. Safe to read at any time
  * @deviation_ns: mean distance of single I/Os from it
  * @count: I/Os learnt from, up to BASE_CERTAIN
  * @fresh: I/Os learnt from since the last look began, up to BASE_FRESH
+ * @first_ns: what the first of them took, in rising order
  */
 struct fgio_base_latency {
 	u32 known_ns;
 	u32 deviation_ns;
 	u32 count;
 	u32 fresh;
+	u32 first_ns[BASE_CERTAIN];
 };
 
 static inline u8 fgio_kind_of(u32 sectors, bool write)

@@ -91,16 +91,25 @@ static bool next_arrival(struct fgio_depth *depth, u64 work_ns, u64 now_ns,
 
 /* ---- dispatch ---- */
 
-/* The base latency of critical I/O must be measured again now and then. */
+static bool is_certain(const struct fgio_depth *depth)
+{
+	return depth->base[depth->critical_kind].count >= BASE_CERTAIN;
+}
+
+/*
+ * The base latency of critical I/O must be measured again now and then, and
+ * until it is certain: its first I/O may be a tail, beside which nothing is
+ * ever late.
+ */
 static bool wants_quiet(const struct fgio_depth *depth, u64 now_ns)
 {
 	const struct fgio_base_latency *base =
 		&depth->base[depth->critical_kind];
 	u64 wait_ns = QUIET_WAIT_NS;
 
-	if (base->fresh || depth->recent)
+	if (depth->recent || base->fresh >= (is_certain(depth) ? 1 : BASE_FRESH))
 		return false;
-	if (base->count < BASE_CERTAIN)
+	if (!is_certain(depth))
 		wait_ns *= BASE_CERTAIN / 2;
 	return now_ns < depth->window_begin_ns + wait_ns;
 }
@@ -237,7 +246,8 @@ bool fgio_depth_allows(struct fgio_depth *depth, u32 sectors, bool write,
 		arrival = predict(depth, work_ns, base, now_ns);
 	if (arrival == TOO_LATE)
 		return false;
-	if (arrival == NOT_PREDICTED && !bucket_allows(depth, now_ns))
+	if ((arrival == NOT_PREDICTED || !is_certain(depth)) &&
+	    !bucket_allows(depth, now_ns))
 		return false;
 	if (others >= others_max(depth, base, work_ns)) {
 		depth->interval.crowded = true;

@@ -37,11 +37,10 @@
 
 /* I/Os in a quiet drive that end a look. */
 #define BASE_FRESH 4
-/* I/Os after which a base latency is certain. */
-#define BASE_CERTAIN 8
-/* Step of the median until it is certain, and afterwards. */
-#define BASE_STEP_FIRST 8
+/* Step of the median once BASE_CERTAIN I/Os are known; until then it is exact. */
 #define BASE_STEP 32
+/* Longer ones count as this long: what 32 bits hold. */
+#define BASE_MOST_NS 0xffffffffULL
 /*
  * I/Os over which the mean deviation is taken; the first one assumes a share.
  */
@@ -177,10 +176,15 @@
 #define HARM_SPAN 16
 /* I/Os in a quiet drive over which the same is averaged: what is no harm. */
 #define HARM_ALONE_SPAN 128
+/* I/Os without harm that are assumed before the first one. */
+#define HARM_ALONE_FIRST 32
 /* A fifth longer: the limit was met. */
 #define HARM_CERTAIN (2 * HARM)
-/* One I/O counts as at most this much. */
+/* One I/O counts as at most this much, less where tails are known. */
 #define HARM_MOST 768
+#define HARM_MOST_TAIL 256
+/* Tails are known from this share of late I/Os in a quiet drive. */
+#define HARM_TAILS (FGIO_CHANCE_ALL / 64)
 /* Within the known limit: this many times the usual harm shows it. */
 #define HARM_UNUSUAL 4
 /* Steps of the usual harm up and down, per interval. */

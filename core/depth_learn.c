@@ -96,6 +96,11 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
 	       fgio_cost_is_below_limit(&depth->cost);
 }
 
+static bool is_harm_certain(const struct fgio_depth *depth, u64 usual)
+{
+	return depth->surprise > HARM_CERTAIN + larger(depth->harm_alone, usual);
+}
+
 /*
  * Critical I/O may suffer at any cost: reads of flash wait for programs. But
  * where it suffers more than usual, or the cost was just lowered below the
@@ -114,20 +119,29 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 
 	if (!tells || depth->interval.harmed ||
 	    is_before_raise(depth, took_ns, now_ns) ||
-	    depth->surprise <=
-		    HARM_CERTAIN + larger(depth->harm_alone, usual))
+	    !is_harm_certain(depth, usual))
 		return;
 	depth->interval.harmed = true;
 	if (depth->phase == FGIO_DEPTH_SETTLED)
 		rest(depth, REST_MOST_NS, now_ns);
 }
 
+/*
+ * Two tails in sixteen I/Os must not be harm, so where a drive has some, one
+ * counts for less: what harms all of them is seen all the same.
+ */
+static u64 harm_most(const struct fgio_depth *depth)
+{
+	return depth->chance.share > HARM_TAILS ? HARM_MOST_TAIL : HARM_MOST;
+}
+
 /* A mean that decays over HARM_SPAN critical I/Os. */
-static u32 mean_harm(u32 mean, u64 excess_ns, u64 known_ns)
+static u32 mean_harm(const struct fgio_depth *depth, u32 mean, u64 excess_ns,
+		     u64 known_ns)
 {
 	u64 harm = excess_ns * (HARM_ONE / HARM_SPAN) / known_ns;
 
-	return mean - mean / HARM_SPAN + (u32)smaller(harm, HARM_MOST);
+	return mean - mean / HARM_SPAN + (u32)smaller(harm, harm_most(depth));
 }
 
 static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
@@ -135,16 +149,20 @@ static u64 late_by(u64 took_ns, u64 known_ns, u64 slack_ns)
 	return took_ns > known_ns + slack_ns ? took_ns - known_ns : 0;
 }
 
-/* Tails make critical I/O late in a quiet drive, too. */
+/*
+ * Tails make critical I/O late in a quiet drive, too. As many on time are
+ * assumed before the first one that a tail there tells little.
+ */
 static void learn_alone(struct fgio_depth *depth, u64 late_ns, u64 known_ns)
 {
 	u32 harm = (u32)smaller(late_ns * HARM_ONE / known_ns,
-				HARM_MOST * HARM_SPAN);
-	u32 alone;
+				harm_most(depth) * HARM_SPAN);
+	u32 alone, of;
 
-	depth->alone += depth->alone < HARM_ALONE_SPAN;
+	depth->alone += depth->alone < HARM_ALONE_SPAN - HARM_ALONE_FIRST;
+	of = HARM_ALONE_FIRST + depth->alone;
 	alone = depth->harm_alone;
-	depth->harm_alone = alone - alone / depth->alone + harm / depth->alone;
+	depth->harm_alone = alone - alone / of + harm / of;
 }
 
 /*
@@ -157,7 +175,7 @@ static void judge_critical(struct fgio_depth *depth, u64 took_ns, u64 known_ns,
 	u64 narrow_ns = smaller(slack_ns, known_ns / ARRIVAL_SLACK_SHARE);
 
 	depth->interval.judged++;
-	depth->harm = mean_harm(depth->harm,
+	depth->harm = mean_harm(depth, depth->harm,
 				late_by(took_ns, known_ns, slack_ns), known_ns);
 	fgio_arrival_judge(&depth->arrival,
 			   late_by(took_ns, known_ns, narrow_ns), known_ns);
@@ -213,7 +231,7 @@ static void learn_critical(struct fgio_depth *depth,
 	judge_critical(depth, seen->took_ns, known_ns, slack_ns);
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
-	depth->surprise = mean_harm(depth->surprise, excess_ns, known_ns);
+	depth->surprise = mean_harm(depth, depth->surprise, excess_ns, known_ns);
 	if (!excess_ns)
 		return;
 	/* If non-critical I/O is on time, this may be chance. */
@@ -529,12 +547,25 @@ static bool is_tolerated(struct fgio_depth *depth)
 	return !depth->interval.flushed && raise_tolerance(depth);
 }
 
+/*
+ * Tails widen what counts as on time, so that background I/Os may wait for each
+ * other unnoticed. Where all of them go and critical I/O is certainly harmed,
+ * the limit is behind.
+ */
+static bool is_race_lost(const struct fgio_depth *depth, u64 length_ns)
+{
+	return !depth->rotates && !is_pressed(depth, length_ns) &&
+	       is_harm_certain(depth, 0);
+}
+
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 
 	if (found && (harmed || !is_tolerated(depth)))
 		raise_cost(depth, length_ns, now_ns);
+	else if (depth->phase == FGIO_DEPTH_RACES && is_race_lost(depth, length_ns))
+		brake(depth, now_ns);
 	else if (!found && depth->phase == FGIO_DEPTH_BRAKES)
 		settle(depth);
 	else if (!found && is_pressed(depth, length_ns) &&

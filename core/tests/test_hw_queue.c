@@ -455,6 +455,7 @@ static void test_many_in_the_device_are_counted_seldom(void **state)
 {
 	uint64_t seed = fresh_seed("many in the device");
 	uint64_t most, served, control;
+	uint64_t all_served = 0, all_control = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < 6; i++) {
@@ -468,8 +469,12 @@ static void test_many_in_the_device_are_counted_seldom(void **state)
 			      (unsigned long long)control);
 		/* A late queue has one more in a release interval. */
 		assert_in_range(most, limit - 8, limit + 1);
-		assert_true(10 * served >= 9 * control);
+		assert_true(10 * served >= 8 * control);
+		all_served += served;
+		all_control += control;
 	}
+	/* One run in some hundred has 89 %. */
+	assert_true(10 * all_served >= 9 * all_control);
 }
 
 /* Requests that were withheld in the recent window go when it is over. */
