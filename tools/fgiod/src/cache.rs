@@ -5,7 +5,6 @@
 //! tags threads needs.
 
 mod control;
-pub mod shares;
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +14,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fgio_sys::cache_limits::{self, Limits};
-use fgio_sys::{Root, cgroup_memory};
+use fgio_sys::{Root, cache_shares, cgroup_memory};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::ClockId;
 use sd_notify::NotifyState;
@@ -73,7 +72,7 @@ pub fn restore(root: &Root) -> Result<usize, String> {
         .ok_or(
             "another fgiod divides the page cache\n  stop it first: systemctl stop fgiod-cache",
         )?;
-    shares::remove(root);
+    cache_shares::remove(root);
     Limits::open(root)
         .and_then(|mut limits| limits.restore_all())
         .map_err(|source| no_record(&source))
@@ -136,7 +135,7 @@ pub fn run(root: &Root, mut config: Config) -> Result<(), String> {
         }
     }
     notify(&[NotifyState::Stopping]);
-    shares::remove(root);
+    cache_shares::remove(root);
     controller.end().map_err(|source| no_record(&source))
 }
 
@@ -173,8 +172,9 @@ impl Next {
             self.scan = now() + pause(SCAN_INTERVAL, spent);
         }
         if now() >= self.step {
-            let spent = cost(&mut || controller.step(now()));
-            self.step = now() + pause(config.page_cache_interval, spent);
+            let rest = config.page_cache_interval;
+            let spent = cost(&mut || controller.step(now(), rest));
+            self.step = now() + pause(controller.pause(rest), spent);
         }
         if now() >= self.publish {
             controller.publish();
