@@ -152,8 +152,9 @@ struct Next {
 }
 
 impl Next {
-    /// Scans and steps have half of the limit each, whatever the number of cgroups. Reclaim is not
-    /// counted: it is work that the kernel would do otherwise, and has a rate of its own.
+    /// Scans, steps and the record have a third of the limit each, whatever the number of cgroups.
+    /// Reclaim is not counted: it is work that the kernel would do otherwise, and has a rate of its
+    /// own.
     fn work(&mut self, controller: &mut Controller, config: &Config) {
         let cost = |work: &mut dyn FnMut() -> Duration| {
             let before = time_of(ClockId::ThreadCPUTime);
@@ -162,7 +163,7 @@ impl Next {
             spent.saturating_sub(apart)
         };
         let pause = |interval, cost: Duration| {
-            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 2)
+            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 3)
         };
         if now() >= self.scan {
             let spent = cost(&mut || {
@@ -177,8 +178,11 @@ impl Next {
             self.step = now() + pause(controller.pause(rest), spent);
         }
         if now() >= self.publish {
-            controller.publish();
-            self.publish = now() + PUBLISH_INTERVAL;
+            let spent = cost(&mut || {
+                controller.publish();
+                Duration::ZERO
+            });
+            self.publish = now() + pause(PUBLISH_INTERVAL, spent);
             notify(&[NotifyState::Watchdog]);
         }
     }
