@@ -137,19 +137,21 @@ static void protect(struct fgio_cache_group *group)
 	group->protect = larger(pages(group->other) + kept, group->low);
 }
 
-/*
- * What may be reclaimed from a group: half of what it holds beyond its grant,
- * less when it stalls, and nothing that the administrator protected.
- */
+/* What it holds beyond its grant, and what the administrator protected. */
 static u64 excess_of(const struct fgio_cache_group *group)
 {
 	u64 guarded = larger(group->low, group->min);
 	u64 kept = larger(group->granted,
 			  beyond(guarded, pages(group->other)));
-	u64 excess = beyond(pages(group->file), kept) / 2;
 
-	return excess * beyond(FGIO_CACHE_STALLED, group->stalled) /
-	       FGIO_CACHE_STALLED;
+	return beyond(pages(group->file), kept);
+}
+
+/* Of that, what it can give because others ask: half, less when it stalls. */
+static u64 gift_of(const struct fgio_cache_group *group)
+{
+	return excess_of(group) / 2 *
+	       beyond(FGIO_CACHE_STALLED, group->stalled) / FGIO_CACHE_STALLED;
 }
 
 /*
@@ -165,30 +167,86 @@ static u64 wanted_by(const struct fgio_cache_group *group, u64 interval_ms)
 	return smaller(lacks, 2 * pages(group->refaults));
 }
 
+/* A group's part of @wanted, of which there is @all: at most what is @mine. */
+static u64 portion(u64 mine, u64 wanted, u64 all)
+{
+	/* In 2^10ths, since a product of both could overflow. */
+	return all > wanted ? mine * (wanted * 1024 / all) / 1024 : mine;
+}
+
 static void reclaim(const struct fgio_cache_level *level,
 		    struct fgio_cache_group *groups, u64 count)
 {
-	u64 interval_ms = interval_of(level);
-	u64 held = 0, wanted = pages(level->deficit), excess = 0;
+	u64 deficit = pages(level->deficit);
+	u64 held = 0, asked = 0, excess = 0, gifts = 0;
 
 	for (u64 i = 0; i < count; i++) {
 		held = pages(held + pages(groups[i].file));
 		/* 2^20 groups of 2^42 pages do not overflow. */
 		excess += excess_of(&groups[i]);
-		wanted = pages(wanted + wanted_by(&groups[i], interval_ms));
+		gifts += gift_of(&groups[i]);
+		asked = pages(asked +
+			      wanted_by(&groups[i], interval_of(level)));
 	}
-	wanted = smaller(wanted, held * interval_ms /
-					 (SECOND_MS * FGIO_CACHE_RATE));
-	wanted = smaller(wanted, excess);
+	asked = smaller(asked, held * interval_of(level) /
+				       (SECOND_MS * FGIO_CACHE_RATE));
+	/* What is freed for all is there for those that ask, too. */
+	asked = beyond(asked, deficit);
 	for (u64 i = 0; i < count; i++) {
 		u64 mine = excess_of(&groups[i]);
+		u64 due = smaller(mine, portion(mine, deficit, excess) +
+						portion(gift_of(&groups[i]),
+							asked, gifts));
 
-		/* In 2^10ths, since a product of both could overflow. */
-		mine = excess > wanted ?
-			       mine * (wanted * 1024 / excess) / 1024 :
-			       mine;
-		groups[i].reclaim = mine < FGIO_CACHE_RECLAIM_LEAST ? 0 : mine;
+		groups[i].reclaim = due < FGIO_CACHE_RECLAIM_LEAST ? 0 : due;
 	}
+}
+
+/* The rate seen last, or what is left of a larger one. */
+static void expect(struct fgio_cache_memory *memory, u64 interval_ms)
+{
+	u64 before = pages(memory->was_free) + pages(memory->freed);
+	u64 taken = memory->known ? beyond(before, pages(memory->free)) : 0;
+	u64 kept = memory->inflow -
+		   memory->inflow * smaller(interval_ms, FGIO_CACHE_INFLOW_MS) /
+			   FGIO_CACHE_INFLOW_MS;
+
+	memory->inflow = pages(larger(taken * SECOND_MS / interval_ms, kept));
+	memory->was_free = memory->free;
+	memory->known = 1;
+}
+
+/*
+ * The time in which half of the least spare memory is taken. More often than
+ * that, decisions would cost processor time for nothing; more rarely, more
+ * memory would have to be kept free.
+ */
+static u64 pause_of(const struct fgio_cache_memory *memory, u64 high)
+{
+	u64 rest_ms = smaller(larger(memory->rest_ms, 1), 60 * SECOND_MS);
+	u64 pause_ms = memory->inflow ?
+			       high * SECOND_MS / (2 * memory->inflow) :
+			       rest_ms;
+
+	return smaller(larger(pause_ms, larger(rest_ms / FGIO_CACHE_HASTE, 1)),
+		       rest_ms);
+}
+
+void fgio_cache_keep_free(struct fgio_cache_memory *memory,
+			  struct fgio_cache_level *level)
+{
+	u64 interval_ms = interval_of(level);
+	u64 free = pages(memory->free), file = pages(memory->file);
+	u64 high = pages(memory->high);
+	u64 ahead;
+
+	expect(memory, interval_ms);
+	ahead = 2 * memory->inflow * interval_ms / SECOND_MS;
+	memory->spare = high + larger(high, smaller(ahead,
+						    file / FGIO_CACHE_SPARE));
+	memory->pause_ms = pause_of(memory, high);
+	level->capacity = beyond(file + free, memory->spare);
+	level->deficit = beyond(memory->spare, free);
 }
 
 void fgio_cache_decide(const struct fgio_cache_level *level,

@@ -11,7 +11,10 @@
  * memory open to the kernel's own reclaim. A group that holds more than it is
  * granted is reclaimed only when a sibling that holds less asks for the memory,
  * or when free memory comes near the watermark where the kernel would reclaim
- * from all.
+ * from all. There it would take from groups within their grant as well, since
+ * reclaim with multiple generations passes over a protected group only once: so
+ * the memory that is kept free, and the time to the next decision, follow the
+ * rate at which free memory is taken (fgio_cache_keep_free()).
  *
  * The *need* of a group is not known, but estimated from its refaults: reads of
  * pages that were evicted before. A group that refaults needs more than it
@@ -73,9 +76,10 @@
 #define FGIO_CACHE_DECAY_MS 128000
 
 /*
- * At most this part of all file memory of the siblings is reclaimed in a
- * second, so that reclaim holds locks of the kernel's lists for a small part
- * of the time: 1 / FGIO_CACHE_RATE. All of it is exchanged in 4 s.
+ * At most this part of all file memory of the siblings is reclaimed in a second
+ * because siblings ask, so that reclaim holds locks of the kernel's lists for a
+ * small part of the time: 1 / FGIO_CACHE_RATE. All of it is exchanged in 4 s.
+ * What is reclaimed for a deficit, the kernel would reclaim otherwise.
  */
 #define FGIO_CACHE_RATE 4
 
@@ -84,10 +88,22 @@
 
 /*
  * Time that a group stalled for memory, in hundredths of a percent (PSI, some,
- * avg10), at which nothing more is reclaimed from it. Below it, reclaim gets
- * slower in proportion.
+ * avg10), at which nothing more is reclaimed from it because siblings ask. Below
+ * it, reclaim gets slower in proportion.
  */
 #define FGIO_CACHE_STALLED 1000
+
+/*
+ * A rate at which free memory was taken is expected again: it falls to 1/e in
+ * this time. Shorter, each burst of a load that pauses finds too little free.
+ */
+#define FGIO_CACHE_INFLOW_MS 8000
+
+/* Free memory kept for the inflow is at most this part of file memory. */
+#define FGIO_CACHE_SPARE 8
+
+/* Decisions come at most this number of times as often as they do at rest. */
+#define FGIO_CACHE_HASTE 8
 
 /**
  * struct fgio_cache_group - a group: facts, decisions, and the estimate between
@@ -147,16 +163,59 @@ struct fgio_cache_level {
 };
 
 /**
+ * struct fgio_cache_memory - the free memory of the host, and how much to keep
+ * @free: free pages
+ * @high: pages below which the kernel reclaims from all: the sum of the high
+ *	watermarks of all zones
+ * @file: file pages of all groups
+ * @freed: pages that reclaim of any kind freed since the decision before
+ * @rest_ms: time between two decisions at rest, 1 to 60,000
+ *
+ * @spare: decided: pages to keep free
+ * @pause_ms: decided: time until the next decision, @rest_ms at most
+ *
+ * @inflow: kept: free pages taken in a second, as expected
+ * @was_free: kept: @free of the decision before
+ * @known: kept: 0 before the first decision
+ */
+struct fgio_cache_memory {
+	u64 free;
+	u64 high;
+	u64 file;
+	u64 freed;
+	u64 rest_ms;
+
+	u64 spare;
+	u64 pause_ms;
+
+	u64 inflow;
+	u64 was_free;
+	u64 known;
+};
+
+/**
+ * fgio_cache_keep_free() - how much memory to keep free, and what follows
+ * @memory: facts are read, decisions and the estimate written
+ * @level: @interval_ms is read; @capacity and @deficit of the top level written
+ *
+ * Guarantees: the spare memory is twice the watermark at least, and beyond that
+ * no more than a part of file memory (FGIO_CACHE_SPARE); what is taken in two
+ * intervals at the rate seen last is within it, up to that bound.
+ */
+void fgio_cache_keep_free(struct fgio_cache_memory *memory,
+			  struct fgio_cache_level *level);
+
+/**
  * fgio_cache_decide() - divide the page cache among siblings
  * @level: what they have in common
  * @groups: the siblings; facts are read, decisions and estimates written
  * @count: how many, 0 to 2^20
  *
  * Guarantees, whatever the facts: grants add up to the capacity at most; none
- * is below the lesser of need and part by weight; a group that holds no more
- * than it is granted is not reclaimed; in one call, no more than half of what a
- * group holds beyond its grant is reclaimed, and no more than the rate allows
- * in all.
+ * is below the lesser of need and part by weight; no group is reclaimed below
+ * its grant; in one call, no more is reclaimed in all than the deficit, and
+ * beyond it what siblings ask for: half of what groups hold beyond their grants
+ * at most, and as the rate allows.
  */
 void fgio_cache_decide(const struct fgio_cache_level *level,
 		       struct fgio_cache_group *groups, u64 count);

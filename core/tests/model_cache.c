@@ -10,8 +10,8 @@
 /* As the kernel's: it begins to reclaim below the one, up to the other. */
 #define WATERMARK_LOW (MODEL_CACHE_MEMORY / 128)
 #define WATERMARK_HIGH (MODEL_CACHE_MEMORY / 64)
-/* Free memory that the policy is to keep. */
-#define SPARE (2 * WATERMARK_HIGH)
+/* Pages that reclaim with multiple generations takes from a group in its turn. */
+#define BATCH 32
 /* Pages that a group can use in a tick, however many are in memory. */
 #define HITS_MOST 400
 #define FILE_PAGES 32
@@ -95,10 +95,40 @@ static u64 open_pages(const struct model_cache_group *group, bool all)
 	return all ? group->held : beyond(group->held, group->low);
 }
 
-/* As kswapd: from each by what it holds beyond memory.low. */
-static void reclaim_from_all(struct model_cache *cache)
+static u64 free_pages(const struct model_cache *cache)
 {
-	while (MODEL_CACHE_MEMORY - held(cache) < WATERMARK_HIGH) {
+	return MODEL_CACHE_MEMORY - held(cache);
+}
+
+static void steal(struct model_cache *cache, struct model_cache_group *group)
+{
+	if (!evict_one(group))
+		return;
+	cache->freed++;
+	cache->taken++;
+}
+
+/* As shrink_one(): memory.low counts once, then the group is like any other. */
+static void reclaim_in_turn(struct model_cache *cache)
+{
+	while (free_pages(cache) < WATERMARK_HIGH) {
+		struct model_cache_group *group =
+			&cache->group[cache->turn++ % cache->count];
+
+		if (group->held <= group->low && !group->passed) {
+			group->passed = true;
+			continue;
+		}
+		group->passed = false;
+		for (int i = 0; i < BATCH; i++)
+			steal(cache, group);
+	}
+}
+
+/* As kswapd: from each by what it holds beyond memory.low. */
+static void reclaim_by_overage(struct model_cache *cache)
+{
+	while (free_pages(cache) < WATERMARK_HIGH) {
 		u64 sum = 0, chosen;
 		bool all;
 
@@ -112,7 +142,7 @@ static void reclaim_from_all(struct model_cache *cache)
 			u64 mine = open_pages(&cache->group[i], all);
 
 			if (chosen < mine) {
-				evict_one(&cache->group[i]);
+				steal(cache, &cache->group[i]);
 				break;
 			}
 			chosen -= mine;
@@ -138,8 +168,12 @@ static void use(struct model_cache *cache, struct model_cache_group *group,
 		group->held++;
 	}
 	link_newest(group, at);
-	if (MODEL_CACHE_MEMORY - held(cache) < WATERMARK_LOW)
-		reclaim_from_all(cache);
+	if (free_pages(cache) >= WATERMARK_LOW)
+		return;
+	if (cache->generations)
+		reclaim_in_turn(cache);
+	else
+		reclaim_by_overage(cache);
 }
 
 static void use_file(struct model_cache *cache, struct model_cache_group *group)
@@ -171,6 +205,10 @@ static void work(struct model_cache *cache, struct model_cache_group *group)
 		case MODEL_CACHE_FILESERVER:
 			use_file(cache, group);
 			break;
+		case MODEL_CACHE_BURSTS:
+			if (cache->ticks % 3000 >= 1000)
+				return;
+			/* fall through */
 		case MODEL_CACHE_STREAM:
 			use(cache, group,
 			    (u32)(group->position++ % group->size), false);
@@ -181,15 +219,19 @@ static void work(struct model_cache *cache, struct model_cache_group *group)
 
 static void decide(struct model_cache *cache)
 {
-	u64 all = held(cache);
-	u64 spare = MODEL_CACHE_MEMORY - all;
 	struct fgio_cache_level level = {
-		.capacity = all + beyond(spare, SPARE),
-		.deficit = beyond(SPARE, spare),
-		.interval_ms = MODEL_CACHE_INTERVAL,
+		.interval_ms = larger(cache->ticks - cache->before, 1),
 	};
-	u64 reclaimed = 0;
 
+	cache->memory.free = free_pages(cache);
+	cache->memory.high = WATERMARK_HIGH;
+	cache->memory.file = held(cache);
+	cache->memory.freed = cache->freed;
+	cache->memory.rest_ms = MODEL_CACHE_INTERVAL;
+	cache->freed = 0;
+	if (cache->fixed)
+		cache->memory.known = cache->memory.inflow = 0;
+	fgio_cache_keep_free(&cache->memory, &level);
 	for (u64 i = 0; i < cache->count; i++) {
 		struct fgio_cache_group *facts = &cache->decided[i];
 
@@ -203,9 +245,11 @@ static void decide(struct model_cache *cache)
 	for (u64 i = 0; i < cache->count; i++) {
 		cache->group[i].low = cache->decided[i].protect;
 		for (u64 n = cache->decided[i].reclaim; n; n--)
-			reclaimed += evict_one(&cache->group[i]);
+			cache->freed += evict_one(&cache->group[i]);
 	}
-	cache->most_reclaimed = larger(cache->most_reclaimed, reclaimed);
+	cache->decisions++;
+	cache->before = cache->ticks;
+	cache->next = cache->ticks + cache->memory.pause_ms;
 }
 
 void model_cache_run(struct model_cache *cache, u64 ticks)
@@ -229,7 +273,7 @@ void model_cache_run(struct model_cache *cache, u64 ticks)
 			group->budget = fmin(group->budget, cache->drive);
 			work(cache, group);
 		}
-		if (cache->controlled && cache->ticks % MODEL_CACHE_INTERVAL == 0)
+		if (cache->controlled && cache->ticks >= cache->next)
 			decide(cache);
 	}
 }

@@ -2,12 +2,15 @@
 /*
  * A simulated host: groups that read and write files through page caches that
  * evict the least recently used page, one drive, and a reclaim like the
- * kernel's: when free memory is short it takes from each group in proportion to
- * what that holds beyond its memory.low, and from all when everything is
- * protected. With or without the policy of cache_shares.h.
+ * kernel's, of either kind. One takes from each group in proportion to what that
+ * holds beyond its memory.low, and from all when everything is protected. The
+ * other, with multiple generations, takes from one group after the other, and
+ * passes over one below its memory.low only once before it takes from that, too
+ * (shrink_one() of Linux 6.12). With or without the policy of cache_shares.h.
  *
- * It has no active list, no readahead and no dirty limit: what it shows is how
- * the policy divides pages, not what a kernel reaches.
+ * Within a group it has no active list and no generations, and it has no
+ * readahead and no dirty limit: what it shows is how the policy divides pages,
+ * not what a kernel reaches.
  */
 #ifndef FGIO_CORE_TESTS_MODEL_CACHE_H
 #define FGIO_CORE_TESTS_MODEL_CACHE_H
@@ -17,7 +20,7 @@
 #define MODEL_CACHE_GROUPS 8
 #define MODEL_CACHE_MEMORY 16384
 #define MODEL_CACHE_FILES 65536
-/* Time between two decisions, in ticks of 1 ms. */
+/* Time between two decisions at rest, in ticks of 1 ms. */
 #define MODEL_CACHE_INTERVAL 500
 
 enum model_cache_load {
@@ -25,6 +28,7 @@ enum model_cache_load {
 	MODEL_CACHE_REREAD,	/* random pages of one file */
 	MODEL_CACHE_FILESERVER, /* files: read whole, written whole, appended to */
 	MODEL_CACHE_STREAM,	/* all pages in order, again only after 2^16 */
+	MODEL_CACHE_BURSTS,	/* a stream, for a second of each three */
 };
 
 /* A page of a group's files; lists are circles through the group's head. */
@@ -44,6 +48,7 @@ struct model_cache_group {
 	u64 refaults;
 	u64 reads; /* pages read or written */
 	u64 position;
+	bool passed;	/* over, by reclaim with multiple generations */
 	double budget;
 	struct model_cache_page *page; /* the head at the end */
 };
@@ -52,12 +57,20 @@ struct model_cache {
 	u64 count;
 	struct model_cache_group group[MODEL_CACHE_GROUPS];
 	struct fgio_cache_group decided[MODEL_CACHE_GROUPS];
+	struct fgio_cache_memory memory;
 	bool controlled;
+	bool generations; /* reclaim with multiple generations */
+	bool fixed;	/* ablation: the inflow is taken for 0 */
 	bool drive_by_weight;
+	u64 next;	/* tick of the next decision */
+	u64 before;	/* tick of the last one */
+	u64 turn;	/* group that reclaim looks at next */
+	u64 freed;	/* pages, by reclaim of any kind */
+	u64 taken;	/* pages, by the kernel's reclaim */
+	u64 decisions;
 	double drive; /* pages that it moves in a tick */
 	u64 random;
 	u64 ticks;
-	u64 most_reclaimed; /* by one decision */
 };
 
 void model_cache_init(struct model_cache *cache, bool controlled, u64 seed);

@@ -25,6 +25,7 @@ from lab.experiments.base import (
     Row,
     check,
     compile_program,
+    fgio_command,
     matching,
     script_payload,
 )
@@ -89,6 +90,7 @@ class CacheShares(Experiment):
         "pv": "mean distance of `normalised` from the weights, divided by the least (as inferred)",
         "held_mib": "file memory of a group, mean over the time measured",
         "held_pv": "the same distance, of file memory held",
+        "kswapd_mb_s": "10^6 bytes a second that the kernel's own reclaim took, from all groups",
         "fgiod_cpu_percent": "processor time of fgiod cache, its reclaim included",
         "oom_kills": "in all groups",
     }
@@ -129,8 +131,10 @@ class CacheShares(Experiment):
         values = self._settings(configuration, seed, variant)
         taken = script_payload(chosen, configuration, "cache-shares", values)
         taken["bin/fileserver"] = paths.BUILD / "guest" / "fileserver"
-        if POLICIES.get(configuration.name) == "fgiod":
-            taken["bin/fgiod"] = paths.BUILD / "cargo" / "release" / "fgiod"
+        # The payload is in memory: without it, a guest has a larger page cache.
+        taken["bin/fgio"] = fgio_command()
+        taken["bin/fgiod"] = paths.BUILD / "cargo" / "release" / "fgiod"
+        taken["modules/fgio.ko"] = paths.modules_folder(chosen.release) / "fgio.ko"
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/cache-shares.sh",
@@ -158,6 +162,7 @@ class CacheShares(Experiment):
             "total_mb_s": round(sum(moved), 3),
             "held_mib": [round(one, 1) for one in held],
             "held_pv": variation(held, weights),
+            "kswapd_mb_s": round(_kswapd_bytes(folder) / self.duration_s / MB, 3),
             "oom_kills": _oom_kills(folder),
             "fgiod_cpu_percent": _fgiod_percent(folder, WARM_S + self.duration_s),
         }
@@ -236,6 +241,15 @@ def _held_mib(folder: Path, count: int) -> list[float]:
         if name != "@":
             samples.setdefault(name, []).append(int(numbers[0]))
     return [float(np.mean(samples[f"g{number}"])) / (1 << 20) for number in range(count)]
+
+
+def _kswapd_bytes(folder: Path) -> int:
+    """Bytes that kswapd reclaimed in the time measured."""
+    before, after = (
+        dict(line.split() for line in (folder / f"{name}.reclaim").read_text().splitlines())
+        for name in ("before", "after")
+    )
+    return 4096 * (int(after["pgsteal_kswapd"]) - int(before["pgsteal_kswapd"]))
 
 
 def _oom_kills(folder: Path) -> int:

@@ -109,11 +109,13 @@ done
 sleep "$WARM_S"
 phase measuring
 snapshot before
+grep '^pgsteal_' /proc/vmstat >"$RESULTS/before.reclaim"
 for ((second = 0; second < SECONDS_MEASURED; second++)); do
   held >>"$RESULTS/held"
   sleep 1
 done
 snapshot after
+grep '^pgsteal_' /proc/vmstat >"$RESULTS/after.reclaim"
 for job in "${jobs[@]}"; do
   wait "$job" || stop "a load failed: $(tail -3 "$RESULTS"/g*.json "$RESULTS"/g*.fileserver 2>/dev/null)"
 done

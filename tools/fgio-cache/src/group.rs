@@ -35,3 +35,21 @@ pub struct Level {
     pub deficit: u64,
     pub interval_ms: u64,
 }
+
+/// `struct fgio_cache_memory`: the free memory of the host, and how much to keep. In pages.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    pub free: u64,
+    pub high: u64,
+    pub file: u64,
+    pub freed: u64,
+    pub rest_ms: u64,
+
+    pub spare: u64,
+    pub pause_ms: u64,
+
+    pub inflow: u64,
+    pub was_free: u64,
+    pub known: u64,
+}

@@ -9,8 +9,8 @@ mod group;
 #[allow(unsafe_code)]
 mod policy;
 
-pub use group::{Group, Level};
-pub use policy::decide;
+pub use group::{Group, Level, Memory};
+pub use policy::{decide, keep_free};
 
 /// Pages of core, in bytes.
 pub const PAGE: u64 = 4096;
@@ -18,6 +18,21 @@ pub const PAGE: u64 = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Spare memory, pause, capacity and deficit.
+    fn keep_of_memory(change: fn(&mut Memory)) -> (u64, u64, u64, u64) {
+        let mut memory = Memory {
+            free: 10_000,
+            high: 10_000,
+            file: 790_000,
+            rest_ms: 500,
+            ..Memory::default()
+        };
+        change(&mut memory);
+        let level = keep_free(&mut memory, 500);
+        assert_eq!((memory.was_free, memory.known), (memory.free, 1));
+        (memory.spare, memory.pause_ms, level.capacity, level.deficit)
+    }
 
     /// Each fact moves the decision that it is for, so no field is taken for another one.
     #[test]
@@ -44,6 +59,18 @@ mod tests {
         assert_eq!((plain.held, plain.known), (200_000, 1));
         assert_eq!(plain.protect, 150_000 - 150_000 / 32);
         assert!(plain.reclaim > 0 && plain.reclaim <= 500);
+        assert_eq!(keep_of_memory(|_| {}), (20_000, 500, 780_000, 10_000));
+        assert_eq!(keep_of_memory(|memory| memory.free = 40_000).2, 810_000);
+        assert_eq!(keep_of_memory(|memory| memory.high = 30_000).0, 60_000);
+        assert_eq!(keep_of_memory(|memory| memory.file = 8000).2, 0);
+        assert_eq!(keep_of_memory(|memory| memory.rest_ms = 300).1, 300);
+        // 50,000 pages were taken in 500 ms: twice that would be more than an eighth of file memory.
+        let inflow = |memory: &mut Memory| {
+            memory.known = 1;
+            memory.was_free = 20_000;
+            memory.freed = 40_000;
+        };
+        assert_eq!(keep_of_memory(inflow), (108_750, 62, 691_250, 98_750));
         assert_eq!(decided(|group| group.weight = 200).entitled, 200_000);
         assert_eq!(
             decided(|group| group.file = 8).granted,
@@ -54,6 +81,22 @@ mod tests {
         assert_eq!(decided(|group| group.low = 190_000).protect, 190_000);
         assert_eq!(decided(|group| group.min = 200_000).reclaim, 0);
         assert_eq!(decided(|group| group.max = 5000).granted, 5000);
-        assert_eq!(decided(|group| group.stalled = 1000).reclaim, 0);
+        // One that stalls gives nothing because its sibling asks.
+        let given = |stalled| {
+            let asks = Group {
+                file: 100_000,
+                refaults: 50_000,
+                ..group
+            };
+            let mut groups = [Group { stalled, ..group }, asks];
+            let level = Level {
+                deficit: 0,
+                ..level
+            };
+            decide(&level, &mut groups);
+            groups[0].reclaim
+        };
+        assert!(given(0) > 0);
+        assert_eq!(given(1000), 0);
     }
 }

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The call into core.
 
-use crate::group::{Group, Level};
+use crate::group::{Group, Level, Memory};
 
 unsafe extern "C" {
     fn fgio_cache_decide(level: *const Level, groups: *mut Group, count: u64);
+    fn fgio_cache_keep_free(memory: *mut Memory, level: *mut Level);
+}
+
+/// Decides how much memory to keep free. The top level, with its capacity and deficit.
+pub fn keep_free(memory: &mut Memory, interval_ms: u64) -> Level {
+    let mut level = Level {
+        capacity: 0,
+        deficit: 0,
+        interval_ms,
+    };
+    // SAFETY: both structs have the layout of the header's, u64 alone; the function keeps no pointer.
+    unsafe { fgio_cache_keep_free(memory, &mut level) };
+    level
 }
 
 /// Divides the page cache among siblings.

@@ -8,15 +8,19 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
+use std::process;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::line_file::LineFile;
 use crate::{Root, cgroup_memory};
 
 pub const RECORD: &str = "/run/fgio/cache/limits";
 const LOCK: &str = "/run/fgio/cache/lock";
+/// Name of the process that holds the lock for long.
+const HOLDER: &str = "fgiod";
 
 /// The value of one cgroup. In bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,10 +202,31 @@ pub fn lock(root: &Root) -> io::Result<Option<File>> {
         .write(true)
         .open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => {
+            // For others that want it to end; an older one's is of no use.
+            file.set_len(0)?;
+            (&file).write_all(process::id().to_string().as_bytes())?;
+            Ok(Some(file))
+        }
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Tells the process that divides the page cache to end, which takes back what it set. `NotFound`
+/// where none runs, or it is not known which: its file is in another PID namespace.
+pub fn terminate(root: &Root) -> io::Result<()> {
+    let gone = || io::Error::from(ErrorKind::NotFound);
+    let text = fs::read_to_string(root.path(LOCK))?;
+    if !is_running(root) {
+        return Err(gone());
+    }
+    let process = text.parse().ok().and_then(Pid::from_raw).ok_or_else(gone)?;
+    let name = fs::read_to_string(format!("/proc/{process}/comm"))?;
+    if name.trim_end() != HOLDER {
+        return Err(gone());
+    }
+    Ok(kill_process(process, Signal::TERM)?)
 }
 
 /// Whether a process divides the page cache now.
@@ -342,6 +367,9 @@ mod tests {
         assert!(lock(fixture.root()).unwrap().is_none());
         fixture.file(RECORD, "+ 0 0 4096 /a\n");
         assert!(!is_left_over(fixture.root()));
+        // The holder is this process, which is not called fgiod.
+        let refused = terminate(fixture.root()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotFound);
         drop(held);
         assert!(is_left_over(fixture.root()) && !is_running(fixture.root()));
     }

@@ -25,12 +25,24 @@ pub struct Memory {
     /// File pages read again after they were evicted, a counter of pages.
     pub refaults: u64,
     pub low: u64,
+}
+
+/// What an administrator allows a cgroup, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
     pub min: u64,
     /// The least of memory.max and memory.high.
     pub max: u64,
-    /// Time in which a task stalled for memory in the last 10 s, in hundredths of a percent; 0
-    /// without PSI.
-    pub stalled: u64,
+}
+
+/// Free memory of the host, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Free {
+    pub free: u64,
+    /// Below it, the kernel's reclaim goes on: the sum of the high watermarks of all zones.
+    pub high: u64,
+    /// What reclaim of any kind freed, a counter.
+    pub freed: u64,
 }
 
 fn file_of(root: &Root, group: &str, name: &str) -> PathBuf {
@@ -114,11 +126,6 @@ pub fn memory(root: &Root, group: &str) -> Option<Memory> {
     let mut found = Memory {
         current: current(root, group)?,
         low: number(root, group, "memory.low")?,
-        min: number(root, group, "memory.min").unwrap_or(0),
-        max: number(root, group, "memory.max")
-            .unwrap_or(MAX)
-            .min(number(root, group, "memory.high").unwrap_or(MAX)),
-        stalled: stalled(root, group),
         ..Memory::default()
     };
     for line in stat.lines() {
@@ -135,7 +142,18 @@ pub fn memory(root: &Root, group: &str) -> Option<Memory> {
     Some(found)
 }
 
-fn stalled(root: &Root, group: &str) -> u64 {
+/// What an administrator allows a cgroup; no bounds where it does not say.
+pub fn bounds(root: &Root, group: &str) -> Bounds {
+    let limit = |name| number(root, group, name).unwrap_or(MAX);
+    Bounds {
+        min: number(root, group, "memory.min").unwrap_or(0),
+        max: limit("memory.max").min(limit("memory.high")),
+    }
+}
+
+/// Time in which a task of a cgroup stalled for memory in the last 10 s, in hundredths of a percent;
+/// 0 without PSI.
+pub fn stalled(root: &Root, group: &str) -> u64 {
     let text = files::read_optional(&file_of(root, group, "memory.pressure")).unwrap_or_default();
     let average = text
         .lines()
@@ -174,9 +192,8 @@ pub fn has_swap(root: &Root) -> bool {
     text.lines().count() > 1
 }
 
-/// Free memory of the host in bytes, and below how much the kernel's reclaim goes on (the sum of
-/// the high watermarks of all zones). `None` when /proc does not say.
-pub fn free(root: &Root) -> Option<(u64, u64)> {
+/// Free memory of the host. `None` when /proc does not say.
+pub fn free(root: &Root) -> Option<Free> {
     const PAGE: u64 = 4096;
     let text = files::read_optional(&root.path("/proc/meminfo"))?;
     let free: u64 = text
@@ -192,7 +209,19 @@ pub fn free(root: &Root) -> Option<(u64, u64)> {
         .filter_map(|line| line.trim().strip_prefix("high "))
         .filter_map(|number| number.trim().parse::<u64>().ok())
         .sum();
-    Some((free * 1024, high * PAGE))
+    // Counted for reclaim by memory.reclaim, too, which pgsteal_kswapd and _direct are not.
+    let events = files::read_optional(&root.path("/proc/vmstat"))?;
+    let freed: u64 = events
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, _)| matches!(*name, "pgsteal_anon" | "pgsteal_file"))
+        .filter_map(|(_, number)| number.parse::<u64>().ok())
+        .sum();
+    Some(Free {
+        free: free * 1024,
+        high: high * PAGE,
+        freed: freed * PAGE,
+    })
 }
 
 #[cfg(test)]
@@ -222,11 +251,11 @@ mod tests {
             file: 12288,
             refaults: 7,
             low: 0,
-            min: 0,
-            max: 65536,
-            stalled: 125,
         };
         assert_eq!(found, expected);
+        assert_eq!(stalled(fixture.root(), "/a b/c"), 125);
+        let expected = Bounds { min: 0, max: 65536 };
+        assert_eq!(bounds(fixture.root(), "/a b/c"), expected);
         assert_eq!(memory(fixture.root(), "/a b"), None);
         assert_eq!(children(fixture.root(), "/"), ["/a b"]);
         assert_eq!(children(fixture.root(), "/a b"), ["/a b/c"]);
@@ -252,7 +281,16 @@ mod tests {
             "/proc/zoneinfo",
             "Node 0, zone DMA\n  pages free 9\n        min 1\n        low 2\n        high     3\n  pagesets\n    cpu: 0\n              high:  378\nNode 0, zone Normal\n        high 4\n",
         );
-        assert_eq!(free(fixture.root()), Some((12288, 7 * 4096)));
+        fixture.file(
+            "/proc/vmstat",
+            "nr_free_pages 3\npgsteal_kswapd 9\npgsteal_direct 9\npgsteal_anon 5\npgsteal_file 6\n",
+        );
+        let expected = Free {
+            free: 12288,
+            high: 7 * 4096,
+            freed: 11 * 4096,
+        };
+        assert_eq!(free(fixture.root()), Some(expected));
     }
 
     #[test]

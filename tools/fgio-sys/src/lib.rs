@@ -9,6 +9,7 @@
 
 pub mod block;
 pub mod cache_limits;
+pub mod cache_shares;
 pub mod cgroup;
 pub mod cgroup_memory;
 pub mod class;

@@ -95,7 +95,8 @@ pub enum Command {
     ///
     /// The scheduler that `fgio enable` replaced, or the kernel's own choice
     /// for such a disk when that is not known, and the drive's own priority as it
-    /// was. Safe under load. Undoes `fgio enable --persist`, too.
+    /// was. Safe under load. Undoes `fgio enable --persist`, too. With the last disk,
+    /// `fgiod cache` ends, and memory.low of all cgroups is as it was.
     Disable {
         /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
         #[arg(required = true, value_name = "DEV")]
@@ -621,10 +622,12 @@ pub struct ShareArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum ShareCommand {
-    /// Show what each cgroup got of each disk, beside its guarantee
+    /// Show what each cgroup got of each disk, and holds of the page cache
     ///
     /// GOT is the part of the disk's time that was charged to the cgroup. A cgroup is
-    /// below when it got less than its guarantee and had more I/O to do. Needs root.
+    /// below when it got less than its guarantee and had more I/O to do. While `fgiod
+    /// cache` runs: file memory that each holds, is entitled to by its weight, lends to
+    /// others, and may hold with what is lent. Needs root where a disk is under fgio.
     List(ShareListArguments),
 
     /// Give a cgroup a weight

@@ -5,7 +5,6 @@
 //! tags threads needs.
 
 mod control;
-pub mod shares;
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +14,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fgio_sys::cache_limits::{self, Limits};
-use fgio_sys::{Root, cgroup_memory};
+use fgio_sys::{Root, cache_shares, cgroup_memory};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::ClockId;
 use sd_notify::NotifyState;
@@ -73,7 +72,7 @@ pub fn restore(root: &Root) -> Result<usize, String> {
         .ok_or(
             "another fgiod divides the page cache\n  stop it first: systemctl stop fgiod-cache",
         )?;
-    shares::remove(root);
+    cache_shares::remove(root);
     Limits::open(root)
         .and_then(|mut limits| limits.restore_all())
         .map_err(|source| no_record(&source))
@@ -136,7 +135,7 @@ pub fn run(root: &Root, mut config: Config) -> Result<(), String> {
         }
     }
     notify(&[NotifyState::Stopping]);
-    shares::remove(root);
+    cache_shares::remove(root);
     controller.end().map_err(|source| no_record(&source))
 }
 
@@ -153,8 +152,9 @@ struct Next {
 }
 
 impl Next {
-    /// Scans and steps have half of the limit each, whatever the number of cgroups. Reclaim is not
-    /// counted: it is work that the kernel would do otherwise, and has a rate of its own.
+    /// Scans, steps and the record have a third of the limit each, whatever the number of cgroups.
+    /// Reclaim is not counted: it is work that the kernel would do otherwise, and has a rate of its
+    /// own.
     fn work(&mut self, controller: &mut Controller, config: &Config) {
         let cost = |work: &mut dyn FnMut() -> Duration| {
             let before = time_of(ClockId::ThreadCPUTime);
@@ -163,7 +163,7 @@ impl Next {
             spent.saturating_sub(apart)
         };
         let pause = |interval, cost: Duration| {
-            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 2)
+            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 3)
         };
         if now() >= self.scan {
             let spent = cost(&mut || {
@@ -173,12 +173,16 @@ impl Next {
             self.scan = now() + pause(SCAN_INTERVAL, spent);
         }
         if now() >= self.step {
-            let spent = cost(&mut || controller.step(now()));
-            self.step = now() + pause(config.page_cache_interval, spent);
+            let rest = config.page_cache_interval;
+            let spent = cost(&mut || controller.step(now(), rest));
+            self.step = now() + pause(controller.pause(rest), spent);
         }
         if now() >= self.publish {
-            controller.publish();
-            self.publish = now() + PUBLISH_INTERVAL;
+            let spent = cost(&mut || {
+                controller.publish();
+                Duration::ZERO
+            });
+            self.publish = now() + pause(PUBLISH_INTERVAL, spent);
             notify(&[NotifyState::Watchdog]);
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use fgio_model::metric;
 use fgio_sys::Root;
+use fgio_sys::cache_shares::{self, Share};
 use fgio_sys::class::Class;
 use fgio_sys::control::{DeviceFile, Diagnosis};
 use fgio_sys::inheritance::State;
@@ -25,7 +26,6 @@ use prometheus_client::registry::{Registry, Unit};
 use rustix::time::ClockId;
 use tiny_http::{Header, Method, Response, Server};
 
-use crate::cache::shares::{self, Share};
 use crate::share_metrics::ShareCollector;
 use crate::system::time_of;
 use crate::unit::unit;
@@ -328,7 +328,7 @@ fn cache_values(shares: &[Share], value: fn(&Share) -> u64) -> Vec<(&str, u64)> 
 
 impl Collector for CacheCollector {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let published = shares::read(&self.root);
+        let published = cache_shares::read(&self.root);
         let running = ConstGauge::new(i64::from(published.is_some()));
         let help = "Whether a process divides the page cache";
         let kind = running.metric_type();
@@ -472,7 +472,7 @@ mod tests {
             ..Share::default()
         };
         let _lock = fgio_sys::cache_limits::lock(&root).unwrap();
-        shares::publish(&root, &shares::Totals::default(), &[share]).unwrap();
+        cache_shares::publish(&root, &cache_shares::Totals::default(), &[share]).unwrap();
         let text = collected();
         for line in [
             "fgio_page_cache_divided 1",

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The answers of `fgio share`.
 
+use std::cmp::Reverse;
+
 use fgio_model::share::{CgroupShare, DiskShares, Step};
+use fgio_sys::cache_shares::Share;
 use fgio_sys::cgroup::{self, Cgroup};
 use fgio_sys::share::Shares;
 use serde::Serialize;
@@ -24,6 +27,42 @@ pub struct List {
     /// Time that the figures cover.
     pub seconds: f64,
     pub disks: Vec<ListedDisk>,
+    /// `None` while no `fgiod cache` runs.
+    pub page_cache: Option<PageCache>,
+}
+
+/// A cgroup's file memory. Sizes are in bytes.
+#[derive(Debug, Serialize)]
+pub struct Pages {
+    #[serde(flatten)]
+    pub share: Share,
+    pub lent: u64,
+}
+
+/// The page cache as `fgiod cache` divides it.
+#[derive(Debug, Serialize)]
+pub struct PageCache {
+    /// Those that hold most first; none while all weights are equal.
+    pub cgroups: Vec<Pages>,
+    /// Others that are not in the list.
+    pub left_out: usize,
+}
+
+impl PageCache {
+    /// The `top` cgroups that hold most.
+    pub fn of(mut shares: Vec<Share>, top: usize) -> Self {
+        shares.sort_by_key(|share| Reverse(share.held));
+        let left_out = shares.len().saturating_sub(top);
+        shares.truncate(top);
+        let pages = |share: Share| Pages {
+            lent: share.lent(),
+            share,
+        };
+        Self {
+            cgroups: shares.into_iter().map(pages).collect(),
+            left_out,
+        }
+    }
 }
 
 /// Why a disk under fgio is not shared by weight.

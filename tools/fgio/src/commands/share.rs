@@ -10,9 +10,10 @@ use fgio_sys::cgroup::{self, Cgroup, Weighted};
 use fgio_sys::control::DeviceFile;
 use fgio_sys::share::{Shares, Sharing};
 use fgio_sys::{Error, Root, setting};
+use fgio_sys::{cache_limits, cache_shares};
 
 use crate::Context;
-use crate::answer::share::{ExplainedDisk, Explanation, List, ListedDisk, NotShared};
+use crate::answer::share::{ExplainedDisk, Explanation, List, ListedDisk, NotShared, PageCache};
 use crate::cli::{ShareArguments, ShareCommand, ShareListArguments};
 use crate::failure::{self, Failure};
 use crate::render;
@@ -64,6 +65,7 @@ fn describe_weighted(weighted: &Weighted) -> String {
 }
 
 /// Disks with their cgroups at the begin and at the end of an interval.
+#[derive(Default)]
 struct Measured {
     disks: Vec<(Disk, Shares, Shares)>,
     elapsed: Duration,
@@ -129,7 +131,11 @@ fn choose(root: &Root, names: &[String]) -> Result<Vec<Disk>, Failure> {
 
 fn list(context: &Context, arguments: &ShareListArguments) -> Result<(), Failure> {
     let disks = choose(&context.root, &arguments.devices)?;
-    let measured = measure(&context.root, disks, arguments.period)?;
+    // The page cache is divided without the module, too.
+    let measured = match disks.is_empty() && cache_limits::is_running(&context.root) {
+        true => Measured::default(),
+        false => measure(&context.root, disks, arguments.period)?,
+    };
     let setting = setting::number_of(&context.root, "shares");
     let disks = measured.disks.iter().map(|(disk, before, now)| {
         let shares = share::compare(&disk.name, before, now, measured.elapsed, &measured.paths);
@@ -138,10 +144,16 @@ fn list(context: &Context, arguments: &ShareListArguments) -> Result<(), Failure
     let answer = List {
         seconds: measured.elapsed.as_secs_f64(),
         disks: disks.collect(),
+        page_cache: page_cache(&context.root, arguments.top),
     };
     context
         .output
         .answer(&answer, || render::share::list(&answer))
+}
+
+fn page_cache(root: &Root, top: usize) -> Option<PageCache> {
+    let (_, shares) = cache_shares::read(root)?;
+    Some(PageCache::of(shares, top))
 }
 
 fn cut(
@@ -318,6 +330,7 @@ mod tests {
         let answer = List {
             seconds: 1.0,
             disks: vec![disk],
+            page_cache: None,
         };
         let text = render::share::list(&answer);
         assert!(text.contains("2 more"), "{text}");
@@ -328,6 +341,7 @@ mod tests {
         let answer = List {
             seconds: 1.0,
             disks: vec![listed(&ShareListArguments::default())],
+            page_cache: None,
         };
         let text = anstream::adapter::strip_str(&render::share::list(&answer)).to_string();
         let line = text.lines().find(|line| line.contains("id 2")).unwrap();
@@ -338,6 +352,67 @@ mod tests {
         let json = serde_json::to_value(&answer).unwrap();
         assert_eq!(json["disks"][0]["cgroups"][0]["standing"], "asks-less");
         assert_eq!(json["disks"][0]["cgroups"][1]["got"], 0.4);
+    }
+
+    fn share_of_pages(group: &str, held: u64) -> cache_shares::Share {
+        cache_shares::Share {
+            group: group.to_owned(),
+            weight: 300,
+            held,
+            entitled: 400 << 20,
+            granted: 100 << 20,
+            ..cache_shares::Share::default()
+        }
+    }
+
+    fn listed_pages(fixture: &Fixture, top: usize) -> (List, String) {
+        let answer = List {
+            seconds: 1.0,
+            disks: Vec::new(),
+            page_cache: page_cache(fixture.root(), top),
+        };
+        let text = anstream::adapter::strip_str(&render::share::list(&answer)).to_string();
+        (answer, text)
+    }
+
+    #[test]
+    fn the_page_cache_is_listed_while_it_is_divided() {
+        let fixture = Fixture::new();
+        let shares = [
+            share_of_pages("/a.slice", 1 << 20),
+            share_of_pages("/b.slice", 90 << 20),
+        ];
+        let totals = cache_shares::Totals::default();
+        cache_shares::publish(fixture.root(), &totals, &shares).unwrap();
+        // A record without its writer is old.
+        let (_, text) = listed_pages(&fixture, 20);
+        assert!(text.contains("no disk is under fgio"), "{text}");
+        assert!(
+            text.contains("not divided") && text.contains("fgiod-cache"),
+            "{text}"
+        );
+        let _lock = cache_limits::lock(fixture.root()).unwrap();
+        let (answer, text) = listed_pages(&fixture, 1);
+        let line = text.lines().find(|line| line.contains("/b.slice")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(
+            words,
+            ["/b.slice", "300", "90.0", "400.0", "300.0", "100.0"]
+        );
+        assert!(
+            text.contains("1 more") && !text.contains("/a.slice"),
+            "{text}"
+        );
+        let json = serde_json::to_value(&answer).unwrap();
+        let first = &json["page_cache"]["cgroups"][0];
+        assert_eq!(
+            (&first["group"], &first["lent"]),
+            (&"/b.slice".into(), &(300_u64 << 20).into())
+        );
+        // Equal weights: it runs, and has nothing to divide.
+        cache_shares::publish(fixture.root(), &totals, &[]).unwrap();
+        let (_, text) = listed_pages(&fixture, 20);
+        assert!(text.contains("weights are equal"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `fgio enable` and `fgio disable`.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fgio_sys::block::{self, Disk};
 use fgio_sys::cache_limits::{self, Limits};
 use fgio_sys::drive::Outcome;
 use fgio_sys::persist::{self, Persisted};
@@ -56,7 +60,7 @@ pub fn enable(context: &Context, arguments: &EnableArguments) -> Result<u8, Fail
 
 pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
     restore_page_cache(context);
-    each(
+    let status = each(
         context,
         devices,
         |root, device| {
@@ -66,11 +70,38 @@ pub fn disable(context: &Context, devices: &[String]) -> Result<u8, Failure> {
             })
         },
         describe_disabling,
-    )
+    )?;
+    if cache_limits::is_running(&context.root) && !is_any_under_fgio(&context.root) {
+        end_page_cache(context)?;
+    }
+    Ok(status)
 }
 
-/// Takes back the memory.low that a `fgiod cache` set which is gone. One that runs takes it back
-/// when it ends.
+fn is_any_under_fgio(root: &Root) -> bool {
+    block::disks(root).is_ok_and(|disks| disks.iter().any(Disk::is_under_fgio))
+}
+
+/// Ends the `fgiod cache` that runs, so that nothing of fgio is left with the last disk.
+fn end_page_cache(context: &Context) -> Result<(), Failure> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let asked = cache_limits::terminate(&context.root);
+    let begun = Instant::now();
+    while asked.is_ok() && cache_limits::is_running(&context.root) && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(20));
+    }
+    if cache_limits::is_running(&context.root) {
+        context.output.warning(
+            "fgiod still divides the page cache: cgroups keep the memory.low that it set",
+            "run `systemctl stop fgiod-cache` as root (without systemd, end `fgiod cache`)",
+        );
+        return Ok(());
+    }
+    // It may have been killed meanwhile.
+    restore_page_cache(context);
+    context.output.line("fgiod cache: ended, since no disk is under fgio\n  memory.low of all cgroups is as it was; `systemctl start fgiod-cache` divides the page cache again")
+}
+
+/// Takes back the memory.low that a `fgiod cache` set which is gone.
 fn restore_page_cache(context: &Context) {
     if !cache_limits::is_left_over(&context.root) {
         return;

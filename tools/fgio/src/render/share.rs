@@ -4,7 +4,9 @@
 use fgio_model::share::{CgroupShare, Standing, Step};
 
 use super::{table, title};
-use crate::answer::share::{ExplainedDisk, Explanation, List, ListedDisk, NotShared};
+use crate::answer::share::{
+    ExplainedDisk, Explanation, List, ListedDisk, NotShared, PageCache, Pages,
+};
 
 /// Weights beside a cgroup that are named.
 const NAMED: usize = 4;
@@ -19,11 +21,48 @@ fn megabytes(bytes_per_second: f64) -> String {
 
 /// `fgio share list`
 pub fn list(list: &List) -> String {
+    let mut text: String = list.disks.iter().map(disk).collect();
     if list.disks.is_empty() {
-        return "no disk is under fgio: run `fgio enable DEV` as root\n".to_owned();
+        text += "no disk is under fgio: run `fgio enable DEV` as root\n";
     }
-    let text: String = list.disks.iter().map(disk).collect();
+    text += &page_cache(list.page_cache.as_ref());
     text.trim_start().to_owned()
+}
+
+fn page_cache(divided: Option<&PageCache>) -> String {
+    let Some(divided) = divided else {
+        return title("Page cache, not divided")
+            + "`fgiod cache` does not run\n  systemctl enable --now fgiod-cache\n";
+    };
+    if divided.cgroups.is_empty() {
+        return title("Page cache, not divided")
+            + "weights are equal, or no cgroup holds 4 MiB\n  give one a weight (`fgio share set`)\n";
+    }
+    let mut text = title("Page cache, divided by weight (MiB)");
+    text += &pages(&divided.cgroups);
+    if divided.left_out > 0 {
+        text += &format!("... and {} more\n", divided.left_out);
+    }
+    text
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+fn pages(cgroups: &[Pages]) -> String {
+    let rows = cgroups.iter().map(|Pages { share, lent }| {
+        vec![
+            share.group.clone(),
+            share.weight.to_string(),
+            mebibytes(share.held),
+            mebibytes(share.entitled),
+            mebibytes(*lent),
+            mebibytes(share.granted),
+        ]
+    });
+    let header = ["CGROUP", "WEIGHT", "HELD", "ENTITLED", "LENT", "GRANTED"];
+    table(&header, rows.collect(), 1)
 }
 
 fn disk(disk: &ListedDisk) -> String {

@@ -7,13 +7,13 @@ use std::io::{self, ErrorKind};
 use std::mem;
 use std::time::{Duration, Instant};
 
-use fgio_cache::{Group, Level, PAGE, decide};
+use fgio_cache::{Group, Level, PAGE, decide, keep_free};
 use fgio_sys::Root;
 use fgio_sys::cache_limits::Limits;
-use fgio_sys::cgroup_memory::{self, Memory};
+use fgio_sys::cache_shares::{self, Share, Totals};
+use fgio_sys::cgroup_memory::{self, Bounds, Memory};
 
 use super::Mode;
-use super::shares::{self, Share, Totals};
 
 /// Cgroups that are charged less have no part worth dividing: nothing below them is read.
 const LEAST: u64 = 4 << 20;
@@ -30,6 +30,7 @@ const LOW_PART: u64 = 32;
 struct Node {
     group: String,
     weight: u64,
+    bounds: Bounds,
     children: Vec<Node>,
 }
 
@@ -39,6 +40,8 @@ struct Kept {
     need: u64,
     held: u64,
     known: u64,
+    /// Pages.
+    granted: u64,
     /// The kernel's counter; `None` before the first look.
     refaults: Option<u64>,
     reclaimed: u64,
@@ -68,16 +71,14 @@ pub struct Controller {
     reclaim_until: Instant,
     reclaim_time: Duration,
     last: Option<Duration>,
+    memory: fgio_cache::Memory,
+    /// Bytes that reclaim freed until the last step, as the kernel counts them.
+    freed: Option<u64>,
     steps: u64,
     shares: Vec<Share>,
     totals: Totals,
     complaint: Option<String>,
     said: HashSet<String>,
-}
-
-/// What all cgroups of one step have in common.
-struct Step {
-    interval_ms: u64,
 }
 
 impl Controller {
@@ -93,6 +94,8 @@ impl Controller {
             reclaim_until: Instant::now(),
             reclaim_time: Duration::ZERO,
             last: None,
+            memory: fgio_cache::Memory::default(),
+            freed: None,
             steps: 0,
             shares: Vec::new(),
             totals: Totals::default(),
@@ -154,9 +157,11 @@ impl Controller {
             seen.insert(group.clone());
             let children = self.look(&group, seen);
             let weight = cgroup_memory::weight(&self.root, &group);
+            let bounds = cgroup_memory::bounds(&self.root, &group);
             nodes.push(Node {
                 group,
                 weight,
+                bounds,
                 children,
             });
         }
@@ -164,16 +169,20 @@ impl Controller {
         nodes
     }
 
-    /// Divides the page cache as it is now. Returns the processor time that reclaim took.
-    pub fn step(&mut self, now: Duration) -> Duration {
+    /// Divides the page cache as it is now; the next step is to follow after `rest`, or sooner as
+    /// [`Self::pause`] says. Returns the time that reclaim took.
+    pub fn step(&mut self, now: Duration, rest: Duration) -> Duration {
         let since = self
             .last
-            .map_or(Duration::from_millis(1), |last| now.saturating_sub(last));
+            .map_or(rest, |last| now.saturating_sub(last))
+            .max(Duration::from_millis(1));
         self.last = Some(now);
         self.reclaim_time = Duration::ZERO;
         self.shares.clear();
         if !self.is_active() {
             self.kept.clear();
+            self.freed = None;
+            self.memory = fgio_cache::Memory::default();
             if !self.limits.is_empty()
                 && let Err(source) = self.limits.restore_all()
             {
@@ -181,32 +190,40 @@ impl Controller {
             }
             return Duration::ZERO;
         }
-        let Some((free, high)) = cgroup_memory::free(&self.root) else {
-            self.complain("/proc/meminfo and /proc/zoneinfo do not say how much memory is free: the page cache is not divided\n  give fgiod the host's /proc".to_owned());
+        let Some(free) = cgroup_memory::free(&self.root) else {
+            self.complain("/proc/meminfo, /proc/zoneinfo and /proc/vmstat do not say how much memory is free: the page cache is not divided\n  give fgiod the host's /proc".to_owned());
             return Duration::ZERO;
         };
         self.steps += 1;
         self.reclaim_until = Instant::now() + since / RECLAIM_TIME;
-        let step = Step {
-            interval_ms: since.as_millis() as u64,
-        };
+        let interval_ms = since.as_millis() as u64;
+        let freed = self.freed.replace(free.freed);
+        self.memory.free = free.free / PAGE;
+        self.memory.high = free.high / PAGE;
+        self.memory.freed = freed.map_or(0, |before| free.freed.saturating_sub(before)) / PAGE;
+        self.memory.rest_ms = rest.as_millis() as u64;
         let tree = mem::take(&mut self.tree);
-        // Above the watermarks by as much again, so that the kernel's reclaim has nothing to do.
-        let spare = 2 * high;
-        let level = Level {
-            capacity: free.saturating_sub(spare) / PAGE,
-            deficit: spare.saturating_sub(free) / PAGE,
-            interval_ms: step.interval_ms,
-        };
-        self.divide(&tree, level, true, &step);
+        let (members, mut groups) = self.look_at(&tree);
+        self.memory.file = groups.iter().map(|group| group.file).sum();
+        let level = keep_free(&mut self.memory, interval_ms);
+        decide(&level, &mut groups);
+        self.follow(members, groups, interval_ms);
         self.tree = tree;
         let steps = self.steps;
         self.kept.retain(|_, kept| kept.step == steps);
         self.reclaim_time
     }
 
-    /// Divides what siblings may hold: all that they hold and is free, or the grant of their parent.
-    fn divide(&mut self, nodes: &[Node], mut level: Level, is_top: bool, step: &Step) {
+    /// Time until the next step, as the inflow asks for it.
+    pub fn pause(&self, rest: Duration) -> Duration {
+        match self.memory.pause_ms {
+            0 => rest,
+            pause_ms => rest.min(Duration::from_millis(pause_ms)),
+        }
+    }
+
+    /// The facts of siblings.
+    fn look_at<'a>(&mut self, nodes: &'a [Node]) -> (Vec<(&'a Node, Memory)>, Vec<Group>) {
         let mut members: Vec<(&Node, Memory)> = Vec::new();
         let mut groups: Vec<Group> = Vec::new();
         for node in nodes {
@@ -216,20 +233,24 @@ impl Controller {
                 members.push((node, memory));
             }
         }
-        if is_top {
-            level.capacity += groups.iter().map(|group| group.file).sum::<u64>();
-        }
-        decide(&level, &mut groups);
+        (members, groups)
+    }
+
+    /// Does what was decided of siblings, and divides the grant of each among its children.
+    fn follow(&mut self, members: Vec<(&Node, Memory)>, groups: Vec<Group>, interval_ms: u64) {
         for ((node, memory), group) in members.into_iter().zip(groups) {
             self.apply(node, &memory, &group);
+            if node.children.is_empty() {
+                continue;
+            }
             let below = Level {
                 capacity: group.granted,
                 deficit: 0,
-                interval_ms: step.interval_ms,
+                interval_ms,
             };
-            if !node.children.is_empty() {
-                self.divide(&node.children, below, false, step);
-            }
+            let (members, mut groups) = self.look_at(&node.children);
+            decide(&below, &mut groups);
+            self.follow(members, groups, interval_ms);
         }
     }
 
@@ -243,12 +264,16 @@ impl Controller {
             other: memory.current.saturating_sub(memory.file) / PAGE,
             refaults: before.map_or(0, |before| memory.refaults.saturating_sub(before)),
             low: self.limits.original(&node.group, memory.low) / PAGE,
-            min: memory.min / PAGE,
-            max: match memory.max {
+            min: node.bounds.min / PAGE,
+            max: match node.bounds.max {
                 cgroup_memory::MAX => u64::MAX,
                 max => max / PAGE,
             },
-            stalled: memory.stalled,
+            // Of those alone that may be reclaimed: each file read costs.
+            stalled: match memory.file / PAGE > kept.granted {
+                true => cgroup_memory::stalled(&self.root, &node.group),
+                false => 0,
+            },
             need: kept.need,
             held: kept.held,
             known: kept.known,
@@ -273,6 +298,7 @@ impl Controller {
         kept.need = group.need;
         kept.held = group.held;
         kept.known = group.known;
+        kept.granted = group.granted;
         kept.reclaimed += reclaimed;
         self.shares.push(Share {
             group: node.group.clone(),
@@ -348,7 +374,7 @@ impl Controller {
 
     /// Writes the shares down, for metrics.
     pub fn publish(&mut self) {
-        if let Err(source) = shares::publish(&self.root, &self.totals, &self.shares) {
+        if let Err(source) = cache_shares::publish(&self.root, &self.totals, &self.shares) {
             self.refused("/", &source);
         }
     }

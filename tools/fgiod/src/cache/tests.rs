@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use fgio_sys::Root;
 use fgio_sys::cache_limits::{self, Limits, RECORD};
+use fgio_sys::cache_shares;
 
 use super::control::{Controller, Reclaim};
-use super::{Mode, restore, shares};
+use super::{Mode, restore};
 
 const MIB: u64 = 1 << 20;
+const REST: Duration = Duration::from_millis(500);
 
 struct Host {
     directory: tempfile::TempDir,
@@ -27,7 +29,8 @@ impl Host {
         };
         host.file("sys/fs/cgroup/cgroup.controllers", "io memory\n");
         host.file("sys/fs/cgroup/cgroup.subtree_control", "io memory\n");
-        host.free(0);
+        // As much as is to be kept free.
+        host.free(64, 0);
         host.file("proc/swaps", "Filename Type Size Used Priority\n");
         host
     }
@@ -50,9 +53,16 @@ impl Host {
         fs::read_to_string(path).unwrap().trim().to_owned()
     }
 
-    /// Free memory beside 32 MiB of watermarks.
-    fn free(&self, mib: u64) {
+    /// Free memory beside 32 MiB of watermarks, and what the kernel reclaimed so far.
+    fn free(&self, mib: u64, reclaimed_mib: u64) {
         self.file("proc/meminfo", &format!("MemFree: {} kB\n", mib * 1024));
+        self.file(
+            "proc/vmstat",
+            &format!(
+                "pgsteal_anon 0\npgsteal_file {}\n",
+                reclaimed_mib * MIB / 4096
+            ),
+        );
         self.file(
             "proc/zoneinfo",
             "Node 0, zone Normal\n        high     8192\n",
@@ -100,9 +110,9 @@ impl Host {
     }
 
     fn step(&mut self, controller: &mut Controller) {
-        self.now += Duration::from_millis(500);
+        self.now += REST;
         controller.scan();
-        controller.step(self.now);
+        controller.step(self.now, REST);
     }
 }
 
@@ -241,7 +251,7 @@ fn kernels_without_swappiness_reclaim_only_where_nothing_can_be_swapped() {
 fn cgroups_that_go_are_forgotten() {
     let (mut host, mut controller) = contended();
     fs::remove_dir_all(host.directory.path().join("sys/fs/cgroup/light")).unwrap();
-    controller.step(host.now + Duration::from_millis(500));
+    controller.step(host.now + REST, REST);
     host.step(&mut controller);
     assert_eq!(controller.take_complaint(), None);
     // One weight is left: nothing to divide.
@@ -252,11 +262,35 @@ fn cgroups_that_go_are_forgotten() {
 fn shares_are_published_while_one_runs() {
     let (host, mut controller) = contended();
     controller.publish();
-    assert_eq!(shares::read(&host.root()), None);
+    assert_eq!(cache_shares::read(&host.root()), None);
     let _lock = cache_limits::lock(&host.root()).unwrap();
-    let (totals, published) = shares::read(&host.root()).unwrap();
+    let (totals, published) = cache_shares::read(&host.root()).unwrap();
     assert_eq!(published, controller.shares());
     assert!(totals.reclaimed > 0 && totals.changes >= 2 && totals.errors == 0);
+}
+
+/// What reclaim freed was taken, so free memory that stays the same is an inflow.
+#[test]
+fn spare_memory_follows_the_inflow() {
+    let mut host = Host::new();
+    host.group("/light", 100, 700, 0);
+    host.group("/heavy", 300, 700, 0);
+    let mut controller = host.controller(Mode::Weights);
+    host.step(&mut controller);
+    assert_eq!(controller.pause(REST), REST);
+    assert_eq!(host.text("/light", "memory.reclaim"), "");
+    // 40 MiB in 500 ms: twice that is kept free beside the watermarks, and the next look is soon.
+    host.free(64, 40);
+    host.held("/heavy", 700, 50_000);
+    host.step(&mut controller);
+    assert_eq!(controller.pause(REST), Duration::from_millis(200));
+    let capacity = 1400 + 64 - 32 - 80;
+    assert_eq!(host.low_mib("/light"), capacity / 4 * 31 / 32 + 8);
+    assert!(
+        host.text("/light", "memory.reclaim")
+            .ends_with("swappiness=0")
+    );
+    assert_eq!(host.text("/heavy", "memory.reclaim"), "");
 }
 
 #[test]

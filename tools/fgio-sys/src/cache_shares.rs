@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The shares of cgroups as they are now, in a file for metrics.
+//! What `fgiod cache` publishes: each cgroup's share of the page cache as it is now, in a file for
+//! metrics and `fgio share list`.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 
-use fgio_sys::{Root, cache_limits};
+use serde::Serialize;
+
+use crate::{Root, cache_limits};
 
 /// Rewritten each second while the page cache is divided.
 pub const PATH: &str = "/run/fgio/cache/shares";
 
 /// A cgroup's share. Sizes are in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     pub group: String,
     pub weight: u64,
@@ -26,7 +29,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// What it leaves to others of what it is entitled to.
+    /// Bytes of what it is entitled to that it leaves to others.
     pub fn lent(&self) -> u64 {
         self.entitled.saturating_sub(self.granted)
     }
