@@ -30,7 +30,7 @@ void fgio_queue_configure(struct fgio_queue *queue,
 void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class)
 {
 	fgio_store(&queue->one_class, one_class);
-	fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
+	fgio_queue_retry(queue);
 }
 
 bool fgio_request_is_in_device(const struct fgio_request *request)
@@ -381,6 +381,30 @@ bool fgio_queue_has_places(const struct fgio_queue *queue)
 	       fgio_depth_shares(&queue->depth);
 }
 
+bool fgio_queue_is_full(const struct fgio_queue *queue)
+{
+	const struct fgio_hw_queue *own = &queue->own;
+
+	return !queue->hw && fgio_hw_queue_ranks(own) &&
+	       !fgio_depth_rotates(&queue->depth) &&
+	       fgio_inflight_counted(&own->in_device[FGIO_CRITICAL]) >=
+		       fgio_request_bound_now(&own->by_request->bound);
+}
+
+void fgio_queue_hold_critical(struct fgio_queue *queue, u64 now_ns)
+{
+	struct fgio_hw_queue *own = &queue->own;
+
+	fgio_exchange(&queue->critical_held, true);
+	if (fgio_request_bound_holds(&own->by_request->bound, now_ns))
+		fgio_inflight_write_off(&own->in_device[FGIO_CRITICAL]);
+}
+
+u64 fgio_queue_held_until(const struct fgio_queue *queue)
+{
+	return fgio_request_bound_retry_ns(&queue->own.by_request->bound);
+}
+
 static struct fgio_request *
 next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 {
@@ -397,7 +421,9 @@ next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 		plan_next_release(hw->queue, request, now_ns);
 		return request;
 	}
-	return critical ? fgio_hw_queue_oldest(hw, FGIO_CRITICAL) : NULL;
+	if (!critical || fgio_queue_is_full(hw->queue))
+		return NULL;
+	return fgio_hw_queue_oldest(hw, FGIO_CRITICAL);
 }
 
 /* As with one class, but critical requests go first. */
@@ -563,29 +589,62 @@ bool fgio_queue_withhold(struct fgio_queue *queue, u64 now_ns)
 	return look;
 }
 
+/*
+ * The same where critical requests are withheld as well: then the depth was not
+ * asked.
+ */
+static u64 retry_held_at(const struct fgio_queue *queue)
+{
+	u64 at_ns = fgio_queue_held_until(queue);
+
+	if (queue->own.queued[FGIO_NONCRITICAL] &&
+	    fgio_queue_release_has_room(queue) && !fgio_queue_probes(queue))
+		at_ns = smaller(at_ns, queue->next_release_ns);
+	return at_ns;
+}
+
 /* Return: NULL if all requests are withheld. */
 struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 					       u64 now_ns)
 {
 	struct fgio_queue *queue = hw->queue;
 	struct fgio_request *request;
+	bool held;
 
 	request = next_beside_critical(hw, now_ns);
 	if (request)
 		return request;
+	held = hw->queued[FGIO_CRITICAL];
 	/*
 	 * The last non-critical request may leave the device before it can see
 	 * that its room is wanted. Announce that first, then look once more:
 	 * either its completion sees the flag, or this call sees the room.
 	 */
 	fgio_queue_write_off_overdue(queue, now_ns);
+	if (held)
+		fgio_queue_hold_critical(queue, now_ns);
 	if (fgio_queue_withhold(queue, now_ns))
 		request = next_beside_critical(hw, now_ns);
 	if (!request)
-		queue->retry_ns = fgio_queue_retry_at(queue);
+		queue->retry_ns = held ? retry_held_at(queue) :
+					 fgio_queue_retry_at(queue);
+	else if (held)
+		fgio_queue_retry(queue);
 	else if (!queue->hw) /* else, other queues may wait */
 		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 	return request;
+}
+
+/* A critical request went. @ranks: some were ranked before. */
+static void tell_bound(struct fgio_queue *queue, bool ranks, u64 now_ns)
+{
+	struct fgio_hw_queue *own = &queue->own;
+
+	if (ranks)
+		fgio_request_bound_went(&own->by_request->bound,
+					own->queued[FGIO_CRITICAL], now_ns);
+	else
+		fgio_request_bound_pauses(&own->by_request->bound);
 }
 
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
@@ -593,6 +652,7 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 {
 	struct fgio_request *request;
 	enum fgio_queue_mode mode;
+	bool ranks;
 
 	queue->retry_ns = 0;
 	if (!fgio_queue_holds_requests(queue))
@@ -600,14 +660,18 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	mode = fgio_queue_mode_at(queue, now_ns);
 	fgio_queue_measure(queue, mode, now_ns);
 	fgio_hw_queue_tell_time(&queue->own, now_ns);
+	ranks = fgio_hw_queue_ranks(&queue->own);
 	if (queue->shares)
 		request = fgio_queue_choose_shared(queue, mode, now_ns);
 	else if (mode == FGIO_QUEUE_FREE)
 		request = fgio_queue_choose_free(&queue->own, sweep, now_ns);
 	else
 		request = fgio_queue_choose_weighed(&queue->own, now_ns);
-	if (request)
-		fgio_queue_hand_over(request, now_ns);
+	if (!request)
+		return NULL;
+	fgio_queue_hand_over(request, now_ns);
+	if (queue->own.by_request && request->class == FGIO_CRITICAL)
+		tell_bound(queue, ranks, now_ns);
 	return request;
 }
 
@@ -619,6 +683,9 @@ u64 fgio_queue_retry_ns(const struct fgio_queue *queue)
 void fgio_queue_retry(struct fgio_queue *queue)
 {
 	fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
+	/* Seldom, and never where many hardware queues read what this shares. */
+	if (fgio_load(&queue->critical_held))
+		fgio_exchange(&queue->critical_held, false);
 }
 
 /*
@@ -659,6 +726,11 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 	if (class == FGIO_CRITICAL) {
 		if (!left && (!queue->hw || measured))
 			note_quiet(queue, now_ns);
+		if (fgio_load(&queue->critical_held) &&
+		    fgio_exchange(&queue->critical_held, false)) {
+			asks_for_room(queue);
+			return true;
+		}
 		/* Those that the device is told of run others often enough. */
 		if (queue->hw && !measured)
 			return false;

@@ -30,7 +30,8 @@
  * them any more (inflight.h).
  *
  * Critical requests may go in the order of the users' requests that they serve
- * (request_order.h).
+ * (request_order.h). Some of them wait for a place in the device then, though
+ * not where there are many hardware queues.
  *
  * With fair shares (shares.h), whose turn it is comes first, what this queue
  * says of classes holds within a group, and the drive's depth last: a group
@@ -276,6 +277,7 @@ struct fgio_queue {
 	u64 flush_until_ns;
 
 	u32 withheld __attribute__((aligned(64))); /* enum fgio_queue_withheld */
+	bool critical_held; /* critical requests are, by their order's bound */
 
 	struct fgio_hw_queue own;
 };
@@ -322,10 +324,12 @@ void fgio_queue_set_shares(struct fgio_queue *queue,
 
 /**
  * fgio_hw_queue_set_request_order() - order critical requests by users' requests
- * @hw: has no queued request; of a device with one lock, its @own
- * @by_request: initialised; stays in place as long as @hw. NULL: off
+ * @hw: of a device with one lock, its @own
+ * @by_request: initialised; stays in place as long as @hw. NULL: off, if @hw has
+ *	no queued request
  *
- * The queued_ns of requests must be set then.
+ * The queued_ns of requests must be set then. Those that are queued now go
+ * before all that come.
  */
 static inline void
 fgio_hw_queue_set_request_order(struct fgio_hw_queue *hw,
@@ -445,6 +449,7 @@ bool fgio_queue_has_room(const struct fgio_queue *queue);
 static inline bool fgio_queue_has_work(const struct fgio_queue *queue)
 {
 	if (fgio_load(&queue->own.queued[FGIO_CRITICAL]) &&
+	    !fgio_load(&queue->critical_held) &&
 	    (!queue->shares || !fgio_load(&queue->withheld)))
 		return true;
 	return fgio_load(&queue->own.queued[FGIO_NONCRITICAL]) &&

@@ -68,6 +68,21 @@ bool fgio_queue_may_go_in_turn(struct fgio_hw_queue *hw, u64 now_ns);
 bool fgio_queue_may_go(struct fgio_queue *queue,
 		       const struct fgio_request *first, u64 now_ns);
 
+/*
+ * Whether critical requests wait for a place in the device: they go in the order
+ * of users' requests, and it has enough of them.
+ */
+bool fgio_queue_is_full(const struct fgio_queue *queue);
+
+/*
+ * Critical requests are held back: as fgio_queue_withhold(). Then look whether
+ * fgio_queue_is_full() again.
+ */
+void fgio_queue_hold_critical(struct fgio_queue *queue, u64 now_ns);
+
+/* The first time at which they may go, whatever the device does. */
+u64 fgio_queue_held_until(const struct fgio_queue *queue);
+
 /* Whether non-critical requests have places of their own in the device. */
 bool fgio_queue_has_places(const struct fgio_queue *queue);
 

@@ -67,7 +67,9 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 		plan_next_release(queue, group, now_ns);
 		return take(group, FGIO_NONCRITICAL, FGIO_ORDER_AGE);
 	}
-	return critical ? take(group, FGIO_CRITICAL, FGIO_ORDER_AGE) : NULL;
+	if (!critical || fgio_queue_is_full(queue))
+		return NULL;
+	return take(group, FGIO_CRITICAL, FGIO_ORDER_AGE);
 }
 
 static struct fgio_request *of_group(struct fgio_queue *queue,
@@ -129,6 +131,8 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 					      u64 now_ns)
 {
 	struct fgio_request *request = choose(queue, mode, now_ns);
+	bool held = fgio_queue_is_full(queue) &&
+		    queue->own.queued[FGIO_CRITICAL];
 
 	if (request)
 		return request;
@@ -136,10 +140,15 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 	fgio_queue_withhold(queue, now_ns);
 	if (mode != FGIO_QUEUE_FREE)
 		fgio_queue_write_off_overdue(queue, now_ns);
+	if (held)
+		fgio_queue_hold_critical(queue, now_ns);
 	request = choose(queue, mode, now_ns);
 	if (request)
-		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
+		fgio_queue_retry(queue);
 	else
 		queue->retry_ns = retry_at(queue, mode, now_ns);
+	if (!request && held)
+		queue->retry_ns = smaller(queue->retry_ns,
+					  fgio_queue_held_until(queue));
 	return request;
 }

@@ -28,6 +28,7 @@ void fgio_request_order_init(struct fgio_request_order *by_request,
 		.policy = policy,
 		.heavy_x16 = 16 * FGIO_REQUEST_HEAVY_LEAST,
 	};
+	fgio_request_bound_init(&by_request->bound);
 }
 
 /* ---- what requests had ---- */

@@ -30,6 +30,10 @@
  * next I/O comes: it loses its place in a batch, or becomes light. Ranks
  * themselves are kept in the I/Os, however many requests there are.
  *
+ * While ids are queued, critical I/O in a drive that does not rotate is bounded
+ * (request_bound.h): what the drive has, it orders itself. A disk's arm gains by
+ * each I/O that it can choose from, so a disk takes all.
+ *
  * No I/O waits for ever: of four that go, one is the oldest of its direction
  * once that is older than FGIO_REQUEST_AGE_NS.
  *
@@ -43,6 +47,7 @@
 
 #include "order.h"
 #include "request.h"
+#include "request_bound.h"
 #include "types.h"
 
 enum fgio_request_policy {
@@ -112,6 +117,7 @@ struct fgio_request_memo {
  * @memo: in sets by hash of the id; of a set, the last one served first
  * @forgotten: requests that were forgotten with I/O queued, in total
  * @aged: I/Os that went by age, in total
+ * @bound: of critical I/O in the drive, where this orders all of it
  */
 struct fgio_request_order {
 	u32 policy;
@@ -125,6 +131,7 @@ struct fgio_request_order {
 	u32 typical_x16[FGIO_REQUEST_SIZES];
 	u64 forgotten;
 	u64 aged;
+	struct fgio_request_bound bound;
 	struct fgio_request_memo memo[FGIO_REQUEST_MEMOS];
 };
 

@@ -26,7 +26,7 @@ WHAT = {
     "none": "in order of arrival, as many in the drive as it takes",
     "mq-deadline": "the rules of mq-deadline",
     "fgio-unordered": "fgio: critical I/O first, in order of arrival",
-    "fgio-window": "the same, with as few critical I/Os in the drive as the orders below have",
+    "fgio-window": "the same, with as few critical I/Os in the drive as the orders below learn",
     "fgio-arrival": "the earliest request of a user first",
     "fgio-batch": "requests that were begun first, the earliest of them first",
     "fgio-fifo-lm": "the earliest first, three light ones for a heavy one",
@@ -37,8 +37,8 @@ WHAT = {
 CONFIGURATIONS = tuple(WHAT)
 DEFAULT = "fgio-fifo-lm"
 FEW = ("none", "fgio-unordered", DEFAULT)
-# Critical I/Os in a drive: the least that leaves its rate what it is (cell window).
-WINDOWS = {"volume": 4, "ssd": 16}
+# Critical I/Os in a drive of fgio-window: what the orders learn (bound in summary.json).
+WINDOWS = {"volume": 2, "ssd": 16}
 # Of what a line of the program says, which lines of summary.json have.
 FIGURES = (
     "throughput",
@@ -55,6 +55,7 @@ FIGURES = (
     "aged",
     "forgotten",
     "outstanding",
+    "bound",
 )
 UNITS = {
     "throughput": "requests per s that ended",
@@ -64,6 +65,7 @@ UNITS = {
     "aged": "I/Os that went by age",
     "forgotten": "requests of which a drive forgot what they had, with I/O queued",
     "outstanding": "most requests at a time",
+    "bound": "critical I/Os that the last drive may have by what its order learnt; 0: none",
 }
 LIMIT_S = 3000
 # Of the cells that claims of tails are made of.
@@ -76,6 +78,7 @@ class Cell:
 
     what: in words; options: of the program; configs: compared
     seeds: at most as many, where points take long
+    window: critical I/Os in a drive of fgio; None: the orders learn it
     """
 
     name: str
@@ -233,13 +236,15 @@ class _Program:
 
 
 def _line(program: _Program, cell: Cell, config: str, seed: int) -> dict:
-    window = WINDOWS[cell.device] if cell.window is None else cell.window
+    window = cell.window or 0
     if config == "oracle":
         lines = [program.point(cell, policy, window, seed) for policy in ORACLES]
         return min(lines, key=lambda line: line["p999_ms"])
     if config in (*KERNELS, "fgio-unordered"):
         return program.point(cell, config, 0, seed)
-    return program.point(cell, config.replace("fgio-window", "fgio-unordered"), window, seed)
+    if config == "fgio-window":
+        return program.point(cell, "fgio-unordered", window or WINDOWS[cell.device], seed)
+    return program.point(cell, config, window, seed)
 
 
 def _row(cell: Cell, config: str, seed: int, line: dict) -> dict:
@@ -309,7 +314,9 @@ def _medians(rows: list[dict], cell: str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for config in dict.fromkeys(row["config"] for row in rows if row["cell"] == cell):
         some = [row for row in rows if row["cell"] == cell and row["config"] == config]
-        found[config] = {name: statistics.median(row[name] for row in some) for name in FIGURES}
+        # Older summaries lack some.
+        names = [name for name in FIGURES if all(name in row for row in some)]
+        found[config] = {name: statistics.median(row[name] for row in some) for name in names}
         found[config]["seeds"] = len(some)
     return found
 

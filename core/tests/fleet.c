@@ -71,8 +71,8 @@ static struct number_option numbers[] = {
 	[WIDTH] = { "width", "reads of a part at a time", 1, 1, 1000 },
 	[HUGE_PPM] = { "huge-ppm", "requests that read 20 times as many", 0, 0, 1000000 },
 	[LOAD] = { "load", "share of the drives' random reads per s", 0.7, 0.001, 10 },
-	[WINDOW] = { "window", "critical I/Os in a drive of fgio, 0: no bound", 0, 0,
-		     65535 },
+	[WINDOW] = { "window", "critical I/Os in a drive of fgio, 0: learnt with ids",
+		     0, 0, 65535 },
 	[SKEW_MS] = { "skew-ms", "between the clocks of the first and last proxy", 0,
 		      0, 1e6 },
 	[EXCHANGE] = { "exchange", "1: answers bring ids back to proxies", 0, 0, 1 },
@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 	print_figure("aged", (double)figures.aged);
 	print_figure("forgotten", (double)figures.forgotten);
 	print_figure("outstanding", figures.outstanding);
+	print_figure("bound", figures.bound);
 	printf("}\n");
 	return 0;
 }

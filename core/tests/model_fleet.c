@@ -320,7 +320,7 @@ static struct io *next_of_fgio(struct run *run, struct shard *shard)
 	bool timed = fgio_queue_needs_clock(&shard->queue);
 	struct fgio_request *request;
 
-	if (run->fleet->window &&
+	if (run->fleet->window && !shard->by_request &&
 	    shard->critical_in_device >= run->fleet->window)
 		return NULL;
 	request = fgio_queue_next(&shard->queue, timed ? run->now_ns : 0, NULL);
@@ -848,6 +848,7 @@ static void begin_shard(struct run *run, u32 index)
 					fleet->policy == FLEET_ORDERED ?
 						fleet->order :
 						FGIO_BY_ARRIVAL);
+		shard->by_request->bound.fixed = fleet->window;
 		fgio_request_order_set_clock(shard->by_request, REAL_NS);
 		fgio_hw_queue_set_request_order(&shard->queue.own,
 						shard->by_request);
@@ -931,6 +932,7 @@ static void reckon(struct run *run)
 
 		figures->aged += order ? order->aged : 0;
 		figures->forgotten += order ? order->forgotten : 0;
+		figures->bound = order ? 1U << order->bound.level : 0;
 	}
 }
 

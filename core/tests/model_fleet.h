@@ -31,7 +31,8 @@ enum fleet_policy {
  * @seed: of all that is random
  * @policy: enum fleet_policy
  * @order: enum fgio_request_policy, of FLEET_ORDERED
- * @window: critical I/Os in a drive of fgio; 0: as many as it takes
+ * @window: critical I/Os in a drive of fgio; 0: with ids what is learnt, without
+ *	as many as it takes
  * @drives: shards
  * @fanout: shards that a request has parts on, at most @drives
  * @proxies: which requests arrive at
@@ -102,6 +103,8 @@ struct fleet {
  * @aged: I/Os that went by age
  * @forgotten: requests whose order was not known any more
  * @outstanding: most requests at a time
+ * @bound: most critical I/Os that a drive is to have, of the last shard at the
+ *	end; 0: no order
  */
 struct fleet_figures {
 	u32 n;
@@ -119,6 +122,7 @@ struct fleet_figures {
 	u64 aged;
 	u64 forgotten;
 	u32 outstanding;
+	u32 bound;
 };
 
 void fleet_run(const struct fleet *fleet, struct fleet_figures *figures);

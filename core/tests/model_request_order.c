@@ -27,6 +27,7 @@ struct model_io {
 	bool write;
 	bool ranked;
 	bool heavy;
+	bool counts; /* in the drive, and not written off */
 	int position;
 	int level;
 	__int128 time;
@@ -50,6 +51,8 @@ struct play {
 	unsigned int passed;
 	unsigned int light_went[2];
 	u64 aged;
+	unsigned int bound;
+	u64 held_ns; /* 0: none is held back */
 };
 
 /* A point in time, in units of ids since BASE_NS. */
@@ -236,6 +239,25 @@ static int model_next_of(struct play *play, bool write)
 	return next;
 }
 
+/* Whether the drive has enough, as far as it is not stuck. */
+static bool is_full(struct play *play)
+{
+	unsigned int count = 0;
+
+	for (int i = 0; i < REQUESTS; i++)
+		count += play->model[i].counts;
+	if (count < play->bound ||
+	    !(ranked(play, false, -1) + ranked(play, true, -1)))
+		return false;
+	if (!play->held_ns)
+		play->held_ns = play->now_ns;
+	if (play->now_ns < play->held_ns + 100 * MILLISECOND)
+		return true;
+	for (int i = 0; i < REQUESTS; i++)
+		play->model[i].counts = false;
+	return false;
+}
+
 /* Two reads, then a write. */
 static int model_next(struct play *play)
 {
@@ -243,6 +265,8 @@ static int model_next(struct play *play)
 	bool write = !reads || (writes && play->reads_passed >= 2);
 
 	if (!reads && !writes)
+		return -1;
+	if (is_full(play))
 		return -1;
 	if (reads && writes && !write)
 		play->reads_passed++;
@@ -298,16 +322,34 @@ static void play_next(struct play *play)
 		&play->queue, timed ? play->now_ns : 0, NULL);
 
 	CHECK(request == (expected < 0 ? NULL : &play->requests[expected]));
-	if (expected >= 0)
+	if (expected >= 0) {
 		play->model[expected].where = SERVED;
+		play->model[expected].counts = true;
+		play->held_ns = 0;
+		return;
+	}
+	CHECK(!fgio_queue_has_work(&play->queue));
+	/* What waits has a time at which it goes, whatever the drive does. */
+	if (fgio_queue_holds_requests(&play->queue))
+		CHECK(fgio_queue_retry_ns(&play->queue) > play->now_ns &&
+		      fgio_queue_retry_ns(&play->queue) <=
+			      play->now_ns + FGIO_BOUND_STILL_NS);
 }
 
 static void play_left_device(struct play *play, int i)
 {
+	bool held, runs;
+
 	if (play->model[i].where != SERVED)
 		return;
-	fgio_queue_left_device(&play->queue, &play->requests[i], play->now_ns);
+	held = play->queue.critical_held;
+	runs = fgio_queue_left_device(&play->queue, &play->requests[i],
+				      play->now_ns);
+	CHECK(runs || !held);
+	CHECK(fgio_queue_has_work(&play->queue) ==
+	      fgio_queue_holds_requests(&play->queue));
 	play->model[i].where = AWAY;
+	play->model[i].counts = false;
 }
 
 static void play_absorb(struct play *play, int i, int other)
@@ -380,8 +422,11 @@ static void check_always(const struct play *play)
 
 static void drain(struct play *play)
 {
-	for (int round = 0; round < REQUESTS; round++)
+	/* Nothing of what is in the drive completes. */
+	for (int round = 0; round < 4 * REQUESTS; round++) {
 		play_next(play);
+		play->now_ns += 60 * MILLISECOND;
+	}
 	for (int i = 0; i < REQUESTS; i++) {
 		CHECK(play->model[i].where != WAITS);
 		play_left_device(play, i);
@@ -401,8 +446,10 @@ void model_request_order_play(const uint8_t *script, size_t length)
 	play = (struct play){ .now_ns = 1, .real_ns = BASE_NS };
 	fgio_queue_init(&play.queue, false);
 	fgio_queue_configure(&play.queue, &config);
+	play.bound = length > 1 && script[1] % 16 ? script[1] % 16 : 1000;
 	play.policy = length ? script[0] % FGIO_REQUEST_POLICIES : 0;
 	fgio_request_order_init(&play.by_request, play.policy);
+	play.by_request.bound.fixed = play.bound;
 	fgio_request_order_set_clock(&play.by_request, play.real_ns);
 	fgio_hw_queue_set_request_order(&play.queue.own, &play.by_request);
 	for (int user = 0; user < USERS; user++)

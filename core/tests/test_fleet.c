@@ -25,7 +25,6 @@ static struct fleet usual(uint64_t seed)
 		.seed = seed,
 		.policy = FLEET_ORDERED,
 		.order = FGIO_BY_LIMITED,
-		.window = 4,
 		.drives = 4,
 		.fanout = 4,
 		.proxies = 1,
@@ -98,6 +97,9 @@ static void test_without_ids_there_is_no_order(void **state)
 	(void)state;
 	fleet.without_ids = fleet.drives;
 	ordered = figures_of(fleet);
+	/* No I/O with an id: nothing was learnt. */
+	assert_int_equal(ordered.bound, 1U << FGIO_BOUND_FIRST);
+	ordered.bound = 0;
 	fleet.policy = FLEET_UNORDERED;
 	unordered = figures_of(fleet);
 	assert_memory_equal(&ordered, &unordered, sizeof(ordered));

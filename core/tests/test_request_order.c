@@ -18,6 +18,7 @@
 #define SCRIPTS 2000
 #define SCRIPT_BYTES 512
 #define MOST 10000
+#define NO_BOUND (1U << 19)
 
 /* A Tuesday. */
 #define REAL_NS (1700000000000ULL * MILLISECOND)
@@ -41,6 +42,8 @@ static void begin(enum fgio_request_policy policy)
 	fgio_queue_init(&queue, false);
 	fgio_queue_configure(&queue, &config);
 	fgio_request_order_init(&by_request, policy);
+	/* These tests are of the order: none completes. */
+	by_request.bound.fixed = NO_BOUND;
 	fgio_request_order_set_clock(&by_request, REAL_NS);
 	fgio_hw_queue_set_request_order(&queue.own, &by_request);
 }
