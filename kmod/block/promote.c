@@ -21,6 +21,7 @@
 #include "block/io_target.h"
 #include "block/promote.h"
 #include "block/queues.h"
+#include "core/reason.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
 
@@ -386,17 +387,29 @@ static void find_in_device(struct fgio_slot *slot)
 }
 
 /*
- * Return: whether its submitter is waited for, and waits for the request.
- * Writes that their submitter waits for are synchronous, except for those of
- * threads of file systems (ext4lazyinit, xfsaild).
+ * The link of its submitter, if that is waited for, and waits for the request;
+ * else NONE. Writes that their submitter waits for are synchronous, except for
+ * those of threads of file systems (ext4lazyinit, xfsaild).
  */
+static u32 waiting_submitter(const struct fgio_slot *slot)
+{
+	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
+		return NONE;
+	return *link_place(slot->submitter);
+}
+
+static void note_submitter(const struct fgio_slot *slot)
+{
+	u32 link = waiting_submitter(slot);
+
+	if (link != NONE)
+		fgio_walk_note_fact(link, FGIO_FACT_OWN_IO);
+}
+
 static bool submitter_waits(const struct fgio_slot *slot)
 {
-	u32 link;
+	u32 link = waiting_submitter(slot);
 
-	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
-		return false;
-	link = *link_place(slot->submitter);
 	if (link == NONE)
 		return false;
 	pass.waiter = pass.walk->links[link].root;
@@ -478,10 +491,13 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			 unsigned int tag)
 {
-	if (fgio_request_is_in_device(&slot->request))
+	if (fgio_request_is_in_device(&slot->request)) {
+		note_submitter(slot);
 		find_in_device(slot);
-	else if (slot->request.state == FGIO_REQUEST_QUEUED)
+	} else if (slot->request.state == FGIO_REQUEST_QUEUED) {
+		note_submitter(slot);
 		look_at_queued(fq, slot, tag);
+	}
 }
 
 /* --- sleepers ----------------------------------------------------------- */

@@ -44,6 +44,7 @@
 #include "base/foreign.h"
 #include "base/waker.h"
 #include "block/io_target.h"
+#include "core/reason.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -354,6 +355,7 @@ void fgio_io_not_found(struct fgio_walk *walk,
 
 	if (!is_outstanding(step.task, wanted))
 		return;
+	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
 	fgio_found_by_history(&step, wanted->object, is_held_up);
