@@ -159,7 +159,8 @@ struct fgio_rearm {
 	X(LEASE, 27, "lease", "lease of a file")			\
 	X(DIRECT_IO, 28, "direct-io", "direct I/O of the file")		\
 	X(REPLY, 29, "reply", "message of another task")		\
-	X(CHILD, 30, "child", "end of a child")
+	X(CHILD, 30, "child", "end of a child")				\
+	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 
