@@ -160,7 +160,9 @@ struct fgio_rearm {
 	X(DIRECT_IO, 28, "direct-io", "direct I/O of the file")		\
 	X(REPLY, 29, "reply", "message of another task")		\
 	X(CHILD, 30, "child", "end of a child")				\
-	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits")
+	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits") \
+	X(NAME, 32, "name", "name being looked up")			\
+	X(INODE, 33, "inode", "inode being read")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 
