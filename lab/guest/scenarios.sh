@@ -70,7 +70,7 @@ files() { # makes the file system of the group; sets FILES_ON
     FILES_ON=/dev/md77
     ;;
   fast) features=(-O fast_commit) ;;
-  small-log) journal=4 ;;
+  small-log) journal=8 ;;
   esac
   if [[ $GROUP == xfs ]]; then
     insmod_extra

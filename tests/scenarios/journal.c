@@ -22,8 +22,8 @@
 #define INODES_IN_BLOCK 16
 #define BLOCKS_MAX 16
 #define APPENDED_PAGES 16
-/* More than a log of 4 MiB lets writeback reserve credits for at once. */
-#define SPARSE_PAGES 32
+/* More than a log of 8 MiB lets writeback reserve credits for at once. */
+#define SPARSE_PAGES 48
 /* Documentation/filesystems/ext4/globals.rst */
 #define SUPERBLOCK 1024
 
