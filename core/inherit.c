@@ -542,10 +542,12 @@ static void follow_later(struct fgio_walk *walk, const struct fgio_lease *lease,
 		.guess = lease->guess,
 	};
 
-	if (*visited || !append_link(walk, visited, &link))
+	if (!*visited && !append_link(walk, visited, &link)) {
+		parent->full = true;
 		return;
+	}
 	if (parent->child == walk->from)
-		parent->child = link.child;
+		parent->child = *visited - 1;
 }
 
 void fgio_walk_found(struct fgio_walk *walk, u64 task)

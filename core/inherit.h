@@ -248,12 +248,13 @@ void fgio_bucket_clear(struct fgio_bucket *bucket);
  * @root_seq: the wait of @root that led here; 0 for a root
  * @waiter_seq: the wait of the task before that led here; 0 for a root
  * @parent: index of the link before; its own index for a root
- * @child: index of the first link that was new to the walk and found from here;
- *	its own if none
+ * @child: index of the link of the first task that was found from here; its own
+ *	if none
  * @place: index in the walk's @visited
  * @kind: kind of the wait that led here
  * @depth: steps from the root
  * @guess: whether a guess is among the steps
+ * @full: a task was found from here for which there was no room
  */
 struct fgio_link {
 	u64 task;
@@ -266,6 +267,7 @@ struct fgio_link {
 	u8 kind;
 	u8 depth;
 	bool guess;
+	bool full;
 };
 
 struct fgio_walk;

@@ -265,6 +265,14 @@ static int get_state(void __user *user)
 	return copy_to_user(user, &state, sizeof(state)) ? -EFAULT : 0;
 }
 
+static int get_reasons(void __user *user)
+{
+	struct fgio_reasons reasons;
+
+	fgio_blame_reasons(&reasons);
+	return copy_to_user(user, &reasons, sizeof(reasons)) ? -EFAULT : 0;
+}
+
 static int rearm(void)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -365,6 +373,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return rearm_disk(user);
 	case FGIO_IOC_BLAME:
 		return read_blame(user);
+	case FGIO_IOC_REASONS:
+		return get_reasons(user);
 	case FGIO_IOC_SHARES:
 		return list_shares(user);
 	case FGIO_IOC_SET_WORD:

@@ -32,6 +32,7 @@
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "layers/lock.h"
+#include "layers/name.h"
 #include "layers/pagecache.h"
 #include "layers/reply.h"
 #include "layers/sleep.h"
@@ -57,6 +58,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_uring_layer,
 	&fgio_file_lock_layer,
 	&fgio_reply_layer,
+	&fgio_name_layer,
 };
 
 static int init_layers(void)

@@ -43,6 +43,7 @@ BATCHES = (
     Batch("timing", ("timing", "gate"), cpus=1, counted_clock=True),
     Batch("precision", ("precision",), cpus=1, counted_clock=True),
     Batch("abuse", ("abuse",), memory_mib=2048, test_modules=True),
+    Batch("reasons", ("reasons",), cpus=1, counted_clock=True, test_modules=True),
     Batch(
         "hooks",
         ("hooks", "layers", "promotion"),

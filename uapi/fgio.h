@@ -23,6 +23,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "fgio_reason.h"
 #include "fgio_request.h"
 
 #define FGIO_DEVICE_PATH "/dev/fgio"
@@ -158,7 +159,10 @@ struct fgio_rearm {
 	X(LEASE, 27, "lease", "lease of a file")			\
 	X(DIRECT_IO, 28, "direct-io", "direct I/O of the file")		\
 	X(REPLY, 29, "reply", "message of another task")		\
-	X(CHILD, 30, "child", "end of a child")
+	X(CHILD, 30, "child", "end of a child")				\
+	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits") \
+	X(NAME, 32, "name", "name being looked up")			\
+	X(INODE, 33, "inode", "inode being read")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 
@@ -291,7 +295,8 @@ struct fgio_blame_step {
  *	known; else of the task's own last wait
  * @actions: FGIO_BLAME_* bits
  * @steps: length of @step
- * @reserved: zero
+ * @reason: why nothing is known beyond the last step, or beyond the wait itself
+ *	where there is none, enum fgio_reason
  * @comm: name of the task that waited, ends with a NUL
  * @step: the longest chain seen: the task that was waited for, the task it
  *	waited for, and so on
@@ -305,9 +310,24 @@ struct fgio_blame_entry {
 	__u32 inner_kind;
 	__u32 actions;
 	__u32 steps;
-	__u32 reserved;
+	__u32 reason;
 	char comm[16];
 	struct fgio_blame_step step[FGIO_BLAME_STEPS];
+};
+
+/* Room for reasons to come. */
+#define FGIO_REASONS_ROOM 32
+
+/**
+ * struct fgio_reasons - waits of foreground tasks beyond the threshold, by why
+ *	nothing is known beyond their last step; totals since the module was
+ *	loaded
+ * @waits: their number, by enum fgio_reason; zero beyond FGIO_REASONS
+ * @waited_ns: the time that they took
+ */
+struct fgio_reasons {
+	__u64 waits[FGIO_REASONS_ROOM];
+	__u64 waited_ns[FGIO_REASONS_ROOM];
 };
 
 /**
@@ -570,5 +590,8 @@ struct fgio_share_list {
  * not under the fgio elevator.
  */
 #define FGIO_IOC_SHARES _IOWR(FGIO_IOC_MAGIC, 13, struct fgio_share_list)
+
+/* No permission needed: names no task. */
+#define FGIO_IOC_REASONS _IOR(FGIO_IOC_MAGIC, 14, struct fgio_reasons)
 
 #endif /* _UAPI_FGIO_H */

@@ -628,7 +628,13 @@ static void check_links(const struct play *play)
 		for (child = i + 1; child < walk->count; child++)
 			if (walk->links[child].parent == i)
 				break;
-		CHECK(link->child == (child < walk->count ? child : i));
+		/* Or a task that was found before from another one. */
+		CHECK(link->child < walk->count);
+		if (child < walk->count)
+			CHECK(link->child != i);
+		if (link->child != i && walk->links[link->child].parent == i)
+			CHECK(link->child == child);
+		CHECK(!link->full || walk->overflowed);
 		if (link->parent == i)
 			CHECK(link->root == link->task && !link->depth);
 		else

@@ -194,6 +194,30 @@ static void test_four_steps(void **state)
 		assert_false(is_boosted(graph, task));
 }
 
+/* Two foreground tasks wait for one task: both have it as the first in the way. */
+static void test_a_shared_blocker_is_in_the_way_of_each(void **state)
+{
+	enum { MUTEX };
+	struct graph *graph = *state;
+
+	graph->owners[MUTEX][0] = WRITER;
+	begin(graph, FOREGROUND, MUTEX);
+	begin(graph, OTHER_FOREGROUND, MUTEX);
+	walk(graph);
+	assert_int_equal(graph->walk.count, 3);
+	assert_int_equal(graph->links[0].child, 2);
+	assert_int_equal(graph->links[1].child, 2);
+	assert_int_equal(graph->links[2].child, 2);
+	/* Without room it is boosted all the same, and the lack is noted. */
+	graph->walk.capacity = 2;
+	walk(graph);
+	assert_true(is_boosted(graph, WRITER));
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(graph->links[i].child, i);
+		assert_true(graph->links[i].full);
+	}
+}
+
 /* A link in the middle breaks: the next walk releases the tasks behind it. */
 static void test_a_broken_chain_ends_with_the_next_walk(void **state)
 {
@@ -670,6 +694,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		GRAPH_TEST(test_four_steps),
+		GRAPH_TEST(test_a_shared_blocker_is_in_the_way_of_each),
 		GRAPH_TEST(test_a_broken_chain_ends_with_the_next_walk),
 		GRAPH_TEST(test_a_boost_given_back),
 		GRAPH_TEST(test_boosts_of_one_kind_given_back),

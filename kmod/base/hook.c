@@ -322,6 +322,35 @@ bool fgio_hooks_any(fgio_hook_test_t *is)
 	return any;
 }
 
+/* Whether the module of a hook's function is loaded: a hook there works. */
+static bool is_module_there(const struct fgio_hook *table,
+			    const struct fgio_hook *hook, size_t prefix)
+{
+	const struct fgio_hook *other;
+
+	for (other = table; other->name; other++)
+		if (!READ_ONCE(other->error) &&
+		    !strncmp(other->name, hook->name, prefix))
+			return true;
+	return false;
+}
+
+bool fgio_hooks_lack_any(const struct fgio_hook *table)
+{
+	const struct fgio_hook *hook;
+	const char *colon;
+
+	for (hook = table; hook->name; hook++) {
+		if (likely(!READ_ONCE(hook->error)) || hook->optional)
+			continue;
+		colon = strchr(hook->name, ':');
+		if (!colon ||
+		    is_module_there(table, hook, colon + 1 - hook->name))
+			return true;
+	}
+	return false;
+}
+
 void fgio_hooks_note_gone(fgio_hook_test_t *is)
 {
 	struct fgio_hook *hook;

@@ -128,6 +128,13 @@ bool fgio_hooks_detach(fgio_hook_test_t *goes);
 /* Whether there is a hook that @is is true of, attached or not. */
 bool fgio_hooks_any(fgio_hook_test_t *is);
 
+/*
+ * Whether a hook of a table that its kernel should have could not be attached.
+ * Those of a module of which no hook could are not counted: it is not loaded.
+ * Context: any; what is being attached meanwhile counts as before or as after.
+ */
+bool fgio_hooks_lack_any(const struct fgio_hook *table);
+
 /* The functions of hooks that @is is true of are gone. Context: may sleep. */
 void fgio_hooks_note_gone(fgio_hook_test_t *is);
 

@@ -10,6 +10,7 @@
  * locked for it: it is known by its file.
  */
 #include <linux/bio.h>
+#include <linux/fs.h>
 #include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -47,6 +48,22 @@ u64 fgio_mapping_of_folio(struct folio *folio, u64 *index)
 		return 0;
 	*index = folio->index;
 	return mapping;
+}
+
+/* Numbers of swap areas are no addresses. */
+u64 fgio_file_system_of(u64 mapping)
+{
+	const struct address_space *pages = (const void *)mapping;
+	const struct super_block *super;
+	const struct inode *inode;
+
+	if (!virt_addr_valid(pages))
+		return 0;
+	inode = (const void *)fgio_peek_word(&pages->host);
+	if (!virt_addr_valid(inode))
+		return 0;
+	super = (const void *)fgio_peek_word(&inode->i_sb);
+	return virt_addr_valid(super) ? fgio_peek_word(&super->s_bdev) : 0;
 }
 
 static u64 mapping_of(struct page *page, u64 *index)

@@ -61,6 +61,12 @@ void fgio_io_target_of_request(struct fgio_io_target *target,
 u64 fgio_buffer_of_bio(struct bio *bio);
 
 /*
+ * The block device of the file system of a file, or 0. @mapping: of a target
+ * whose pages are under I/O, so that the file exists.
+ */
+u64 fgio_file_system_of(u64 mapping);
+
+/*
  * Return: the folio's file or swap area, or 0. @index: out: index of its first
  * page there. Context: any; the folio stays.
  */

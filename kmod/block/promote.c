@@ -21,6 +21,7 @@
 #include "block/io_target.h"
 #include "block/promote.h"
 #include "block/queues.h"
+#include "core/reason.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
 
@@ -30,6 +31,12 @@
  */
 #define BLOCK_SHIFT 6
 #define WHOLE_FILE U64_MAX
+
+/*
+ * Requests of a rank of which any will do that are moved in one go: each ends
+ * such a wait, or nearly, and all may be wanted.
+ */
+#define ANY_MAX 4
 
 /* Found requests that are moved in one hold of the queue's lock. */
 #define MOVES_MAX 32
@@ -56,6 +63,7 @@ struct note {
 /* The order in which wanted requests move: the higher first. */
 enum rank {
 	RANK_NONE,
+	RANK_ANY,   /* one of many, any of which will do */
 	RANK_RANGE, /* one of a range, or its submitter is waited for */
 	RANK_EXACT, /* this very page or buffer is waited for */
 };
@@ -93,6 +101,7 @@ static struct {
 	u64 privates;
 	u64 files;
 	bool log_writes;
+	bool any_data;
 	bool may_promote;
 	struct match *matches;
 	unsigned int match_count;
@@ -177,6 +186,7 @@ static void index_wanted(u32 i)
 	}
 	*head = i;
 	pass.log_writes |= wanted->kind == FGIO_WANTED_XFS_LOG;
+	pass.any_data |= wanted->kind == FGIO_WANTED_ANY_DATA;
 	if (wanted->kind == FGIO_WANTED_PRIVATE)
 		pass.privates |= fgio_private_bit(wanted->object);
 	if (wanted->kind == FGIO_WANTED_PAGES ||
@@ -191,6 +201,7 @@ static void index_all_wanted(void)
 	pass.privates = 0;
 	pass.files = 0;
 	pass.log_writes = false;
+	pass.any_data = false;
 	pass.serial = 0;
 	pass.head_bits = order_base_2(2 * pass.count + 2);
 	memset32(pass.heads, NONE, 1U << pass.head_bits);
@@ -206,6 +217,8 @@ static bool stands_for_itself(u32 i)
 /* A wait for a range of a file, or for direct I/O, ends with all of it. */
 static enum rank rank_of(const struct fgio_wanted *wanted)
 {
+	if (wanted->kind == FGIO_WANTED_ANY_DATA)
+		return RANK_ANY;
 	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ||
 	    wanted->kind == FGIO_WANTED_DIRECT)
 		return RANK_RANGE;
@@ -320,6 +333,25 @@ static void hit_log_writes(const struct fgio_io_target *target,
 			hit(i, rank, actions);
 }
 
+/* Context: as rank_of_queued(). */
+static void hit_any_data(const struct fgio_slot *slot,
+			 const struct fgio_io_target *target, enum rank *rank,
+			 u32 actions)
+{
+	u64 file_system;
+	u32 i;
+
+	if (!pass.any_data || !target->mapping ||
+	    !op_is_write(slot->rq->cmd_flags))
+		return;
+	file_system = fgio_file_system_of(target->mapping);
+	i = *head_of(file_system, WHOLE_FILE);
+	for (; i != NONE; i = pass.notes[i].next)
+		if (pass.wanted[i].kind == FGIO_WANTED_ANY_DATA &&
+		    pass.wanted[i].object == file_system)
+			hit(i, rank, actions);
+}
+
 /* --- requests ----------------------------------------------------------- */
 
 static const struct fgio_io_target *known_target(struct fgio_slot *slot)
@@ -351,6 +383,7 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	pass.serial++;
 	pass.waiter = 0;
 	hit_log_writes(target, &rank, actions);
+	hit_any_data(slot, target, &rank, actions);
 	if (pass.privates & target->privates ||
 	    file_may_be_wanted(target) || direct_may_be_wanted(target) ||
 	    target->several)
@@ -386,17 +419,29 @@ static void find_in_device(struct fgio_slot *slot)
 }
 
 /*
- * Return: whether its submitter is waited for, and waits for the request.
- * Writes that their submitter waits for are synchronous, except for those of
- * threads of file systems (ext4lazyinit, xfsaild).
+ * The link of its submitter, if that is waited for, and waits for the request;
+ * else NONE. Writes that their submitter waits for are synchronous, except for
+ * those of threads of file systems (ext4lazyinit, xfsaild).
  */
+static u32 waiting_submitter(const struct fgio_slot *slot)
+{
+	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
+		return NONE;
+	return *link_place(slot->submitter);
+}
+
+static void note_submitter(const struct fgio_slot *slot)
+{
+	u32 link = waiting_submitter(slot);
+
+	if (link != NONE)
+		fgio_walk_note_fact(link, FGIO_FACT_OWN_IO);
+}
+
 static bool submitter_waits(const struct fgio_slot *slot)
 {
-	u32 link;
+	u32 link = waiting_submitter(slot);
 
-	if (!op_is_sync(slot->rq->cmd_flags) && !slot->by_daemon)
-		return false;
-	link = *link_place(slot->submitter);
 	if (link == NONE)
 		return false;
 	pass.waiter = pass.walk->links[link].root;
@@ -432,6 +477,17 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
 	pass.moved = true;
 }
 
+/* Of requests of which any will do, the oldest stay. */
+static void leave_out_some(void)
+{
+	unsigned int i, kept = 0, any = 0;
+
+	for (i = 0; i < pass.match_count; i++)
+		if (pass.matches[i].rank != RANK_ANY || any++ < ANY_MAX)
+			pass.matches[kept++] = pass.matches[i];
+	pass.match_count = kept;
+}
+
 /*
  * Requests that are waited for by themselves move before those of a range, and
  * the older first.
@@ -443,6 +499,7 @@ static void move_matches(struct fgio_queue_data *fq)
 
 	sort(pass.matches, pass.match_count, sizeof(*pass.matches),
 	     compare_matches, NULL);
+	leave_out_some();
 	for (i = 0; i < pass.match_count; cond_resched()) {
 		tag_set = pass.matches[i].tag_set;
 		end = min(i + MOVES_MAX, pass.match_count);
@@ -478,10 +535,13 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			 unsigned int tag)
 {
-	if (fgio_request_is_in_device(&slot->request))
+	if (fgio_request_is_in_device(&slot->request)) {
+		note_submitter(slot);
 		find_in_device(slot);
-	else if (slot->request.state == FGIO_REQUEST_QUEUED)
+	} else if (slot->request.state == FGIO_REQUEST_QUEUED) {
+		note_submitter(slot);
 		look_at_queued(fq, slot, tag);
+	}
 }
 
 /* --- sleepers ----------------------------------------------------------- */

@@ -35,46 +35,72 @@ static unsigned int ring_size;
 /* Entries written in total: the next one goes to written % ring_size. */
 static u64 written;
 static u64 lost;
+/* Of all entries, overwritten or not; under the ring's lock, too. */
+static struct fgio_reasons totals;
+
+static_assert(FGIO_REASONS <= FGIO_REASONS_ROOM);
 
 /* Hashes objects, to tell them apart without disclosing addresses. */
 static siphash_key_t object_key;
 
-static DEFINE_RAW_SPINLOCK(chains_lock);
-static struct fgio_chain *chains;
+/* A wait as walks saw it. */
+struct seen {
+	struct fgio_chain chain;
+	struct fgio_reason_times reasons;
+};
 
-static struct fgio_chain *chain_of(u64 task)
+static DEFINE_RAW_SPINLOCK(chains_lock);
+static struct seen *chains;
+
+static struct seen *seen_of(u64 task)
 {
 	return &chains[hash_64(task, FGIO_CHAIN_BITS)];
 }
 
-void fgio_blame_chain(const struct fgio_chain *chain)
+static bool is_of(const struct seen *seen, u64 task, u32 seq)
 {
-	struct fgio_chain *known = chain_of(chain->task);
+	return seen->chain.task == task && seen->chain.seq == seq;
+}
+
+void fgio_blame_chain(const struct fgio_chain *chain, u64 since_ns,
+		      enum fgio_reason reason)
+{
+	struct seen *seen = seen_of(chain->task);
+	struct fgio_chain *known = &seen->chain;
 	unsigned long flags;
 	u32 actions = 0;
 
 	raw_spin_lock_irqsave(&chains_lock, flags);
-	if (known->task == chain->task && known->seq == chain->seq)
+	if (is_of(seen, chain->task, chain->seq)) {
 		actions = known->actions;
-	else
+		fgio_reason_saw(&seen->reasons, ktime_get_mono_fast_ns(),
+				reason);
+	} else {
 		known->steps = 0;
+		fgio_reason_begin(&seen->reasons, since_ns, reason);
+	}
 	if (!known->steps || chain->steps >= known->steps)
 		*known = *chain;
 	known->actions |= actions | chain->actions;
 	raw_spin_unlock_irqrestore(&chains_lock, flags);
 }
 
+/* A wait that no walk saw is blamed without its chain. */
 static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
 {
-	struct fgio_chain *known = chain_of(task);
+	struct seen *seen = seen_of(task);
+	const struct fgio_chain *known = &seen->chain;
 	unsigned long flags;
 
+	entry->reason = FGIO_REASON_SHORT;
 	raw_spin_lock_irqsave(&chains_lock, flags);
-	if (known->task == task && known->seq == seq) {
+	if (is_of(seen, task, seq)) {
 		entry->inner_kind = known->inner_kind;
 		entry->actions = known->actions;
 		entry->steps = known->steps;
 		memcpy(entry->step, known->step, sizeof(entry->step));
+		entry->reason = fgio_reason_longest(&seen->reasons,
+						    entry->end_ns);
 	}
 	raw_spin_unlock_irqrestore(&chains_lock, flags);
 }
@@ -82,12 +108,12 @@ static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
 /* Whether a walk found a task in the way of a wait. */
 static bool has_chain(u64 task, u32 seq)
 {
-	const struct fgio_chain *known = chain_of(task);
+	const struct seen *seen = seen_of(task);
 	unsigned long flags;
 	bool found;
 
 	raw_spin_lock_irqsave(&chains_lock, flags);
-	found = known->task == task && known->seq == seq && known->steps;
+	found = is_of(seen, task, seq) && seen->chain.steps;
 	raw_spin_unlock_irqrestore(&chains_lock, flags);
 	return found;
 }
@@ -133,6 +159,8 @@ void fgio_blame_wait(const struct task_struct *task,
 	entry->inner_kind = ended->kind;
 	memcpy(entry->comm, task->comm, sizeof(entry->comm));
 	add_chain(entry, (u64)task, ended->seq);
+	totals.waits[entry->reason]++;
+	totals.waited_ns[entry->reason] += waited_ns;
 	raw_spin_unlock_irqrestore(&ring_lock, flags);
 	trace_fgio_blame(task->pid, ended->kind, waited_ns);
 }
@@ -193,6 +221,15 @@ int fgio_blame_read(struct fgio_blame *request)
 	}
 	kfree(entries);
 	return error;
+}
+
+void fgio_blame_reasons(struct fgio_reasons *reasons)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&ring_lock, flags);
+	*reasons = totals;
+	raw_spin_unlock_irqrestore(&ring_lock, flags);
 }
 
 u64 fgio_blame_lost(void)

@@ -4,6 +4,7 @@
 #define FGIO_GRAPH_BLAME_H
 
 #include "core/inherit.h"
+#include "core/reason.h"
 #include "uapi/fgio.h"
 
 struct task_struct;
@@ -26,11 +27,18 @@ struct fgio_chain {
 	struct fgio_blame_step step[FGIO_BLAME_STEPS];
 };
 
-/*
- * The walk saw a wait's chain. The longest one is kept: walks also see chains
- * that still build up, or dissolve. Context: the walk's thread.
+/**
+ * fgio_blame_chain() - the walk saw a wait's chain
+ * @chain: the chain. The longest one is kept: walks also see chains that still
+ *	build up, or dissolve
+ * @since_ns: when the wait began
+ * @reason: why nothing is known beyond its end. The one that holds longest is
+ *	kept
+ *
+ * Context: the walk's thread.
  */
-void fgio_blame_chain(const struct fgio_chain *chain);
+void fgio_blame_chain(const struct fgio_chain *chain, u64 since_ns,
+		      enum fgio_reason reason);
 
 /**
  * fgio_blame_wait() - a wait of a foreground task ended
@@ -49,6 +57,9 @@ void fgio_blame_wait(const struct task_struct *task,
  * Return: 0, -EINVAL, -EFAULT or -ENOMEM. Context: may sleep.
  */
 int fgio_blame_read(struct fgio_blame *request);
+
+/* FGIO_IOC_REASONS. Context: any but NMI. */
+void fgio_blame_reasons(struct fgio_reasons *reasons);
 
 /* Entries that were overwritten, in total. */
 u64 fgio_blame_lost(void);

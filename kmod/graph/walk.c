@@ -18,11 +18,13 @@
 #include <linux/vmalloc.h>
 
 #include "base/foreign.h"
+#include "base/hook.h"
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "base/setting.h"
 #include "base/trace.h"
 #include "base/waker.h"
+#include "core/reason.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
 #include "graph/layer.h"
@@ -44,6 +46,10 @@ static unsigned int walk_roots_max = FGIO_LINKS_MAX / 2;
 module_param(walk_roots_max, uint, 0444);
 MODULE_PARM_DESC(walk_roots_max, "for tests: foreground tasks from which one walk starts; others have their turn in the next walks (2048)");
 
+static unsigned int walk_links_max = FGIO_LINKS_MAX;
+module_param(walk_links_max, uint, 0644);
+MODULE_PARM_DESC(walk_links_max, "for tests: tasks that one walk has room for; the rest is left out (4096)");
+
 struct name {
 	u64 task;
 	u32 walk;
@@ -57,10 +63,15 @@ static struct {
 	struct fgio_wanted *wanted;
 	unsigned int wanted_count;
 	struct name *names;
-	/* By link: the kind of the task's own wait, and FGIO_BLAME_* done. */
+	/*
+	 * By link: the kind of the task's own wait, FGIO_BLAME_* done, and
+	 * FGIO_FACT_* about it.
+	 */
 	u8 *kinds;
 	u32 *actions;
+	u32 *facts;
 	u32 *root_seqs;
+	u64 *root_since_ns;
 	/* Leases that were renewed before this walk end with it. */
 	u32 since;
 } now;
@@ -144,6 +155,11 @@ void fgio_walk_note_action(u32 link, u32 action)
 	now.actions[root_link(link)] |= action;
 }
 
+void fgio_walk_note_fact(u32 link, u32 fact)
+{
+	now.facts[link] |= fact;
+}
+
 void fgio_walk_is_condition(const struct fgio_walk_step *step)
 {
 	now.kinds[step->link] = FGIO_WAIT_CONDITION;
@@ -157,8 +173,10 @@ void fgio_wanted_add(const struct fgio_walk_step *step,
 		     enum fgio_wanted_kind kind, u64 object, u64 first,
 		     u64 last)
 {
-	if (now.wanted_count == FGIO_WANTED_MAX)
+	if (now.wanted_count == FGIO_WANTED_MAX) {
+		fgio_walk_note_fact(step->link, FGIO_FACT_FULL);
 		return;
+	}
 	/* A guess justifies a page that is waited for, not the whole file. */
 	if (now.walk.links[step->link].guess &&
 	    step->wait->kind == FGIO_WAIT_FILE_WRITEBACK)
@@ -197,6 +215,35 @@ static unsigned int copy_waits(void *context, u64 task,
 	return count;
 }
 
+/* A wait for fgio itself: for a slot of the queue, or at the dirty limit. */
+static bool is_for_fgio(const struct fgio_wait *wait)
+{
+	return wait->kind == FGIO_WAIT_ADMISSION ||
+	       wait->kind == FGIO_WAIT_DIRTY;
+}
+
+/* Facts about a wait that are known before its layer is asked. */
+static u32 facts_of(const struct fgio_wait *wait,
+		    const struct fgio_layer *layer)
+{
+	u32 facts = FGIO_FACT_WAITS;
+
+	if (is_for_fgio(wait))
+		facts |= FGIO_FACT_IO;
+	if (wait->kind == FGIO_WAIT_URING)
+		facts |= FGIO_FACT_IO_SLEEP;
+	/* A sleep for I/O that no hook of a kind recorded is such a wait, too. */
+	if (!layer) {
+		layer = fgio_layer_of(FGIO_WAIT_PAGE_LOCK);
+		facts |= FGIO_FACT_IO_LOST;
+	}
+	if (!fgio_mechanism_on(layer->mechanism))
+		facts |= FGIO_FACT_OFF;
+	if (layer->hooks && fgio_hooks_lack_any(layer->hooks))
+		facts |= FGIO_FACT_NO_HOOK;
+	return facts;
+}
+
 static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 			 const struct fgio_wait *wait)
 {
@@ -209,9 +256,13 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 	};
 
 	now.kinds[link] = wait->kind;
+	now.facts[link] &= ~FGIO_FACTS_OF_WAIT;
+	fgio_walk_note_fact(link, facts_of(wait, layer));
 	/* The outermost wait that is not a declared one is blamed. */
-	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD)
+	if (!now.root_seqs[link] && wait->kind != FGIO_WAIT_THREAD) {
 		now.root_seqs[link] = wait->seq;
+		now.root_since_ns[link] = wait->since_ns;
+	}
 	if (layer && layer->blockers && fgio_mechanism_on(layer->mechanism))
 		layer->blockers(&step);
 }
@@ -248,6 +299,7 @@ static void add_root(u64 task)
 	fgio_walk_root(&now.walk, task);
 }
 
+/* I/O that was not found in the block layer has yet to be submitted. */
 static void follow_lost(const struct fgio_wanted *wanted)
 {
 	const struct fgio_layer *layer = fgio_layer_of(wanted->wait.kind);
@@ -256,13 +308,14 @@ static void follow_lost(const struct fgio_wanted *wanted)
 		layer->not_found(&now.walk, wanted);
 }
 
-/* I/O that was not found in the block layer has yet to be submitted. */
-static void follow_all_lost(unsigned int from)
+static void account_wanted(unsigned int from)
 {
 	unsigned int i;
 
 	for (i = from; i < now.wanted_count; i++)
-		if (!now.wanted[i].found)
+		if (now.wanted[i].found)
+			fgio_walk_note_fact(now.wanted[i].link, FGIO_FACT_IO);
+		else
 			follow_lost(&now.wanted[i]);
 }
 
@@ -277,7 +330,7 @@ static void follow(void)
 		fgio_walk_run(&now.walk);
 		promote(now.wanted + done, now.wanted_count - done,
 			&now.walk);
-		follow_all_lost(done);
+		account_wanted(done);
 		done = now.wanted_count;
 		if (round && now.walk.count == links)
 			break;
@@ -291,6 +344,7 @@ static void clear_link_notes(void)
 
 	memset(now.kinds, 0, count * sizeof(*now.kinds));
 	memset(now.actions, 0, count * sizeof(*now.actions));
+	memset(now.facts, 0, count * sizeof(*now.facts));
 	memset(now.root_seqs, 0, count * sizeof(*now.root_seqs));
 }
 
@@ -307,7 +361,46 @@ static void blame_step(struct fgio_chain *chain, u32 link)
 	memcpy(step->comm, name->comm, sizeof(step->comm));
 }
 
-/* Only the first blocker of each task is blamed. */
+/* What the scheduler says of a task; one that has ended is in no way. */
+static u32 facts_of_state(u64 key)
+{
+	const struct task_struct *task;
+	u32 facts = FGIO_FACT_RUNS;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	if (task && !task_is_running(task)) {
+		facts = READ_ONCE(task->__state) & TASK_INTERRUPTIBLE ?
+				FGIO_FACT_INTERRUPTIBLE : 0;
+		if (task->in_iowait)
+			facts |= FGIO_FACT_IO_SLEEP;
+	}
+	rcu_read_unlock();
+	return facts;
+}
+
+/* Why nothing is known beyond a link, the last one of a chain. */
+static enum fgio_reason reason_of(u32 index)
+{
+	const struct fgio_link *link = &now.walk.links[index];
+	u32 facts = now.facts[index] | facts_of_state(link->task);
+
+	if (link->full)
+		facts |= FGIO_FACT_FULL;
+	if (link->depth >= now.walk.depth_max)
+		facts |= FGIO_FACT_CUT;
+	return fgio_reason_of(facts);
+}
+
+static bool is_in(const u32 *links, u32 count, u32 link)
+{
+	while (count--)
+		if (links[count] == link)
+			return true;
+	return false;
+}
+
+/* Only the first blocker of each task is blamed. Chains may be circles. */
 static void blame_root(u32 root)
 {
 	struct fgio_chain chain = {
@@ -316,16 +409,20 @@ static void blame_root(u32 root)
 		.inner_kind = now.kinds[root],
 		.actions = now.actions[root],
 	};
+	u32 passed[FGIO_BLAME_STEPS];
 	u32 link = root;
 
 	while (now.walk.links[link].child != link &&
 	       chain.steps < FGIO_BLAME_STEPS) {
+		passed[chain.steps] = link;
 		link = now.walk.links[link].child;
+		if (is_in(passed, chain.steps + 1, link))
+			break;
 		blame_step(&chain, link);
 		if (now.kinds[link])
 			chain.inner_kind = now.kinds[link];
 	}
-	fgio_blame_chain(&chain);
+	fgio_blame_chain(&chain, now.root_since_ns[root], reason_of(link));
 }
 
 static void blame_roots(void)
@@ -397,6 +494,8 @@ static void walk_once(void)
 	now.wanted_count = 0;
 	now.walk.number++;
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
+	now.walk.capacity = clamp(READ_ONCE(walk_links_max), 1,
+				  FGIO_LINKS_MAX);
 	fgio_walk_begin(&now.walk);
 	turn_is_over = fgio_wait_visit_roots(roots_max(), add_root);
 	now.since = since_walk(turn_is_over);
@@ -482,7 +581,9 @@ static void free_walk(void)
 	vfree(now.names);
 	vfree(now.kinds);
 	vfree(now.actions);
+	vfree(now.facts);
 	vfree(now.root_seqs);
+	vfree(now.root_since_ns);
 }
 
 static bool allocate_walk(void)
@@ -490,7 +591,6 @@ static bool allocate_walk(void)
 	turn_began = now.walk.number + 1;
 	last_turn_began = turn_began;
 	now.walk.operations = &operations;
-	now.walk.capacity = FGIO_LINKS_MAX;
 	now.walk.visited_bits = FGIO_VISITED_BITS;
 	now.walk.links = vcalloc(FGIO_LINKS_MAX, sizeof(*now.walk.links));
 	now.walk.visited = vcalloc(1U << FGIO_VISITED_BITS,
@@ -499,9 +599,13 @@ static bool allocate_walk(void)
 	now.names = vcalloc(1U << FGIO_NAME_BITS, sizeof(*now.names));
 	now.kinds = vcalloc(FGIO_LINKS_MAX, sizeof(*now.kinds));
 	now.actions = vcalloc(FGIO_LINKS_MAX, sizeof(*now.actions));
+	now.facts = vcalloc(FGIO_LINKS_MAX, sizeof(*now.facts));
 	now.root_seqs = vcalloc(FGIO_LINKS_MAX, sizeof(*now.root_seqs));
+	now.root_since_ns = vcalloc(FGIO_LINKS_MAX,
+				    sizeof(*now.root_since_ns));
 	return now.walk.links && now.walk.visited && now.wanted &&
-	       now.names && now.kinds && now.actions && now.root_seqs;
+	       now.names && now.kinds && now.actions && now.facts &&
+	       now.root_seqs && now.root_since_ns;
 }
 
 int fgio_walk_init(fgio_promote_fn *promote_wanted)

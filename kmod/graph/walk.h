@@ -22,6 +22,12 @@ u64 fgio_walk_name(const struct task_struct *task);
 /* Records FGIO_BLAME_* of the wait that led to a link. */
 void fgio_walk_note_action(u32 link, u32 action);
 
+/*
+ * Records FGIO_FACT_* about the task of a link, for the reason why nothing is
+ * known beyond it.
+ */
+void fgio_walk_note_fact(u32 link, u32 fact);
+
 /* The wait, recorded as one for a lock, is for a condition: without owner. */
 void fgio_walk_is_condition(const struct fgio_walk_step *step);
 

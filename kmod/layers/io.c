@@ -44,6 +44,7 @@
 #include "base/foreign.h"
 #include "base/waker.h"
 #include "block/io_target.h"
+#include "core/reason.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -189,12 +190,17 @@ static void note_worker(const struct inode *inode)
 	fgio_waker_note((u64)inode->i_mapping, true);
 }
 
+/* With each extent, a reservation in the journal ends (journal.c). */
 static int on_ext4_convert(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
-	if (fgio_waits_matter())
-		note_worker((const struct inode *)
-				    regs_get_kernel_argument(regs, 1));
+	const struct inode *inode;
+
+	if (!fgio_waits_matter())
+		return 1;
+	inode = (const struct inode *)regs_get_kernel_argument(regs, 1);
+	note_worker(inode);
+	fgio_waker_note((u64)inode->i_sb->s_bdev, true);
 	return 1;
 }
 
@@ -265,11 +271,11 @@ static void want_range(const struct fgio_walk_step *step)
 }
 
 /*
- * Whether a task waits, or is boosted already. A running task submits the I/O
+ * A running task submits the I/O
  * that it prepared, or waits, before the next walk: a boost would mostly be in
  * vain. Once boosted, a task stays so until the I/O is found.
  */
-static bool is_held_up(u64 task)
+bool fgio_io_holds_up(u64 task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 
@@ -295,7 +301,7 @@ static void blockers(const struct fgio_walk_step *step)
 	case FGIO_WAIT_FILE_WRITEBACK:
 		if (step->wait->detail == BEING_WRITTEN)
 			fgio_found_by_history(step, step->wait->object,
-					      is_held_up);
+					      fgio_io_holds_up);
 		else
 			want_range(step);
 		break;
@@ -354,9 +360,10 @@ void fgio_io_not_found(struct fgio_walk *walk,
 
 	if (!is_outstanding(step.task, wanted))
 		return;
+	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
-	fgio_found_by_history(&step, wanted->object, is_held_up);
+	fgio_found_by_history(&step, wanted->object, fgio_io_holds_up);
 }
 
 const struct fgio_layer fgio_io_layer = {

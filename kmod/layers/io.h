@@ -19,6 +19,12 @@
 void fgio_io_not_found(struct fgio_walk *walk,
 		       const struct fgio_wanted *wanted);
 
+/*
+ * Whether a task that may have to submit or account for I/O is held up: it
+ * waits, or is boosted already. Context: the walk's thread.
+ */
+bool fgio_io_holds_up(u64 task);
+
 extern const struct fgio_layer fgio_io_layer;
 
 #endif /* FGIO_IO_H */

@@ -12,16 +12,16 @@
  *	jbd2_journal_wait_updates	open handles to be closed
  *	__jbd2_log_wait_for_space	the log to have room
  *	jbd2_fc_begin_commit		a fast or a full commit under way
+ *	start_this_handle		credits to be returned that others have
+ *					reserved; recorded where they may be
+ *					too many
  *	BH_Shadow			a buffer that is being journalled; seen
  *					by io.c, which hooks waits for bits
  *
  * Left out:
  *	jbd2_complete_transaction, jbd2_log_do_checkpoint: they wait in
  *		functions that are hooked here and in io.c.
- *	j_wait_reserved (add_transaction_credits, jbd2_journal_lock_updates):
- *		writeback reserves credits, one task for each, and returns them
- *		when its I/O completes; no stock kernel records the task. They
- *		may be an eighth of the log.
+ *	j_wait_reserved in jbd2_journal_lock_updates: for all of them.
  *	wait_transaction_switching: inlined, and over as soon as the journal's
  *		thread runs.
  *	ext4_fc_wait_committing_inode: has an inode, whose journal is in ext4's
@@ -44,6 +44,7 @@
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/io.h"
 #include "layers/journal.h"
 #include "who/presence.h"
 
@@ -96,20 +97,49 @@ static int on_wait_space(struct kretprobe_instance *instance,
 			       (u64)journal_argument(regs), 0);
 }
 
-/* Called for every handle; a reserved one passes the barrier. */
+/*
+ * Whether a handle may have to wait for reserved credits, which may be half of
+ * a transaction (add_transaction_credits() in fs/jbd2/transaction.c). Later
+ * kernels subtract the overhead of a transaction, less than a 32nd: a handle
+ * that just fits counts as one that does not, and is recorded for as long as it
+ * starts.
+ */
+static bool may_lack_credits(const journal_t *journal, const handle_t *handle)
+{
+	const handle_t *reserves = handle->h_rsv_handle;
+	int reserved = atomic_read(&journal->j_reserved_credits);
+	int most = READ_ONCE(journal->j_max_transaction_buffers);
+	int more = reserves ? reserves->h_total_credits : 0;
+
+	most -= most / 32;
+	if (!reserved)
+		return false;
+	return reserved + handle->h_total_credits + more > most ||
+	       (more && reserved + more > most / 2);
+}
+
+/*
+ * Called for every handle; a reserved one passes the barrier, and has its
+ * credits.
+ */
 static int on_start_handle(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
 	const journal_t *journal = journal_argument(regs);
 	const handle_t *handle;
 
-	if (!fgio_waits_matter() || !READ_ONCE(journal->j_barrier_count))
+	if (!fgio_waits_matter())
 		return 1;
 	handle = (const handle_t *)regs_get_kernel_argument(regs, 1);
 	if (handle->h_reserved)
 		return 1;
-	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
-			       (u64)journal, BARRIER);
+	if (READ_ONCE(journal->j_barrier_count))
+		return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
+				       (u64)journal, BARRIER);
+	if (may_lack_credits(journal, handle))
+		return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_RESERVED,
+				       (u64)journal, 0);
+	return 1;
 }
 
 /* The key of tasks that put up the barrier of a journal, or are about to. */
@@ -187,6 +217,7 @@ struct view {
 	u64 barrier_owner;
 	u64 barrier;
 	u64 running;
+	u64 file_system;
 	unsigned long flags;
 	bool barred;
 };
@@ -203,6 +234,7 @@ static void read_journal(const journal_t *journal, struct view *view)
 		return;
 	view->thread = fgio_walk_name(thread);
 	view->running = fgio_peek_word(&journal->j_running_transaction);
+	view->file_system = fgio_peek_word(&journal->j_fs_dev);
 	view->barred = barriers;
 	if (view->barred)
 		view->barrier_owner = fgio_mutex_holder(&journal->j_barrier);
@@ -392,6 +424,19 @@ static void find_holders(const struct fgio_walk_step *step,
 }
 
 /*
+ * Writeback to blocks that were not written before reserves credits, and a
+ * worker returns them once the I/O is done. Any of these writes will do.
+ */
+static void find_reservations(const struct fgio_walk_step *step,
+			      const struct view *view)
+{
+	if (!view->file_system || !fgio_mechanism_on(FGIO_MECHANISM_IO))
+		return;
+	fgio_wanted_add(step, FGIO_WANTED_ANY_DATA, view->file_system, 0, 0);
+	fgio_found_by_history(step, view->file_system, fgio_io_holds_up);
+}
+
+/*
  * FGIO_WAIT_JOURNAL_SPACE has no blocker: the task that waits for room makes it
  * itself, behind a mutex, by writing buffers and waiting for commits; each of
  * these is a wait of its own.
@@ -421,6 +466,9 @@ static void blockers(const struct fgio_walk_step *step)
 	case FGIO_WAIT_JOURNAL_SHADOW:
 		fgio_walk_found(step->walk, view.thread);
 		break;
+	case FGIO_WAIT_JOURNAL_RESERVED:
+		find_reservations(step, &view);
+		break;
 	}
 }
 
@@ -428,7 +476,8 @@ const struct fgio_layer fgio_journal_layer = {
 	.name = "journal",
 	.mechanism = FGIO_MECHANISM_JOURNAL,
 	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_JOURNAL_COMMIT,
-			    FGIO_WAIT_JOURNAL_SHADOW),
+				 FGIO_WAIT_JOURNAL_SHADOW) |
+		 BIT_ULL(FGIO_WAIT_JOURNAL_RESERVED),
 	.hooks = hooks,
 	.blockers = blockers,
 };

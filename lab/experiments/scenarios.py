@@ -34,6 +34,8 @@ TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
 ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
+# Modules that no guest has, by group.
+EXTRA_MODULES = {"xfs": ("xfs",), "raid1": ("raid1",)}
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
@@ -186,7 +188,7 @@ class Scenarios(Experiment):
     limit_s = 1800
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
-    variants += ("file-locks",)
+    variants += ("file-locks", "small-log", "raid1")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",
@@ -228,8 +230,8 @@ class Scenarios(Experiment):
             "JOURNAL_PRIORITY": priority(configuration.journal_priority),
         }
         taken["scenarios.env"] = settings(values)
-        if variant == "xfs":
-            taken.update(extra_modules(chosen, ("xfs",)))
+        if variant in EXTRA_MODULES:
+            taken.update(extra_modules(chosen, EXTRA_MODULES[variant]))
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/scenarios.sh",

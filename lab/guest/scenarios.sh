@@ -24,8 +24,34 @@ switch() { # Y|N SWITCH...: those that the module has
   "$program" settle >>"$RESULTS/log"
 }
 
+slice() { # NAME BEGIN_MIB MIB: a device on a part of the disk
+  dmsetup create --noudevsync "$1" --table "0 $(($3 * 2048)) linear /dev/$disk $(($2 * 2048))" &&
+    dmsetup mknodes || stop "no dm-linear"
+}
+
+# Of two parts of the one disk, without metadata: each write goes to both.
+mirror() { # MIB
+  local md=/sys/block/md77/md part slot=0
+  echo md77 >/sys/module/md_mod/parameters/new_array
+  echo none >$md/metadata_version
+  echo raid1 >$md/level
+  echo 2 >$md/raid_disks
+  echo $(($1 * 1024)) >$md/component_size
+  for part in "half0 0" "half1 $1"; do
+    # shellcheck disable=SC2086
+    slice $part "$1"
+    part=$(dmsetup info -c --noheadings --separator : -o major,minor "${part% *}")
+    echo "$part" >$md/new_dev
+    echo $slot >"$md/dev-dm-${part#*:}/slot"
+    slot=$((slot + 1))
+  done
+  echo none >$md/resync_start
+  echo active >$md/array_state
+  [[ $(<$md/array_state) == @(active|clean|write-pending|active-idle) ]] || stop "no mirror"
+}
+
 files() { # makes the file system of the group; sets FILES_ON
-  local features=()
+  local features=() journal=32
   mkdir -p "$FILES"
   # Pages under writeback are not changed, as on any volume with checksums.
   echo 1 >"/sys/block/$disk/queue/stable_writes"
@@ -33,18 +59,25 @@ files() { # makes the file system of the group; sets FILES_ON
   case $GROUP in
   dm)
     modprobe dm_mod
-    dmsetup create --noudevsync scenarios --table "0 $((FILES_MIB * 2048)) linear /dev/$disk 0" &&
-      dmsetup mknodes || stop "no dm-linear"
+    slice scenarios 0 $FILES_MIB
     FILES_ON=/dev/mapper/scenarios
     ;;
+  raid1)
+    modprobe dm_mod
+    insmod_extra
+    mirror $((FILES_MIB / 2))
+    FILES_MIB=$((FILES_MIB / 2 - 16))
+    FILES_ON=/dev/md77
+    ;;
   fast) features=(-O fast_commit) ;;
+  small-log) journal=8 ;;
   esac
   if [[ $GROUP == xfs ]]; then
     insmod_extra
     mkfs.xfs -q -f -K -d "size=${FILES_MIB}m" "$FILES_ON" || stop "mkfs.xfs failed"
     mount -t xfs "$FILES_ON" "$FILES" || stop "xfs does not mount"
   else
-    mke2fs -q -t ext4 -b 4096 -I 256 -N 16384 -J size=32 "${features[@]}" \
+    mke2fs -q -t ext4 -b 4096 -I 256 -N 16384 -J "size=$journal" "${features[@]}" \
       -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$FILES_ON" "${FILES_MIB}M" ||
       stop "mke2fs failed"
     # Without reading inodes ahead, a scenario knows which of them are in memory.

@@ -22,6 +22,8 @@
 #define INODES_IN_BLOCK 16
 #define BLOCKS_MAX 16
 #define APPENDED_PAGES 16
+/* More than a log of 8 MiB lets writeback reserve credits for at once. */
+#define SPARSE_PAGES 48
 /* Documentation/filesystems/ext4/globals.rst */
 #define SUPERBLOCK 1024
 
@@ -32,6 +34,7 @@
 static int inodes[BLOCKS_MAX][INODES_IN_BLOCK];
 static int other[3];
 static int appended;
+static int sparse;
 static int block_device;
 
 static void forget_metadata(void)
@@ -151,6 +154,42 @@ static void append(unsigned int round)
 	for (i = 0; i < APPENDED_PAGES; i++)
 		write_block(appended, round * APPENDED_PAGES + i, BLOCK);
 	NEED(!sync_file_range(appended, place, APPENDED_PAGES * BLOCK,
+			      SYNC_FILE_RANGE_WRITE));
+}
+
+static void prepare_sparse(void)
+{
+	prepare();
+	sparse = open_file("sparse", O_RDWR);
+}
+
+/*
+ * Pages that are no neighbours: each is an extent of its own. Those of the last
+ * round are on the disk: they would return their credits before long.
+ */
+static void dirty_sparse(unsigned int round)
+{
+	unsigned int i;
+
+	NEED(!sync_file_range(sparse, 0, 0,
+			      SYNC_FILE_RANGE_WAIT_BEFORE |
+				      SYNC_FILE_RANGE_WRITE |
+				      SYNC_FILE_RANGE_WAIT_AFTER));
+	for (i = 0; i < SPARSE_PAGES; i++)
+		write_block(sparse, 2 * (round * SPARSE_PAGES + i), BLOCK);
+}
+
+static void write_sparse(unsigned int round)
+{
+	(void)round;
+	NEED(!sync_file_range(sparse, 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
+/* A block that has none on the disk yet: written with credits in reserve. */
+static void append_and_write(unsigned int round)
+{
+	write_block(appended, round, BLOCK);
+	NEED(!sync_file_range(appended, (off_t)round * BLOCK, BLOCK,
 			      SYNC_FILE_RANGE_WRITE));
 }
 
@@ -298,10 +337,21 @@ const struct scenario journal_scenarios[] = {
 		OFF, prepare, write_other1,
 		.background = { change_uncached, sync_other0, change_other1 },
 		.journal = 2),
+	IN_GROUP("small-log", "reserved-credits",
+		 "write of a new block, while others have reserved all credits "
+		 "of the journal", OFF, prepare_sparse, append_and_write,
+		 .flood = FLOOD_QUEUED, .before = dirty_sparse, .background = { write_sparse }),
 	IN_GROUP("fast", "fast-commit", "fsync, during a fast commit of others",
 		 OFF, prepare, sync_other1, .background = { sync_other0 }),
 	IN_GROUP("dm", "dm-ordered-data",
 		 "fsync, with new data of others to be written, on dm-linear",
 		 OFF, prepare, write_and_sync, .background = { append }),
+	IN_GROUP("raid1", "raid1-ordered-data",
+		 "fsync, with new data of others to be written, on md raid1",
+		 OFF, prepare, write_and_sync, .background = { append }),
+	IN_GROUP("raid1", "raid1-other-commit",
+		 "fsync, while the journal commits for others, on md raid1",
+		 OFF, prepare, sync_other1, .background = { sync_other0 },
+		 .journal = 1),
 	{ 0 },
 };

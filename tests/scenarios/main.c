@@ -54,7 +54,7 @@
 static const struct scenario *const files[] = {
 	user_scenarios,	   kernel_scenarios, file_scenarios,
 	journal_scenarios, cache_scenarios,  xfs_scenarios,
-	file_lock_scenarios,
+	file_lock_scenarios, name_scenarios,
 };
 
 enum turn { TURN_NONE, TURN_SOON, TURN_NOW, TURN_OVER };

@@ -73,6 +73,7 @@ extern const struct scenario journal_scenarios[];
 extern const struct scenario cache_scenarios[];
 extern const struct scenario xfs_scenarios[];
 extern const struct scenario file_lock_scenarios[];
+extern const struct scenario name_scenarios[];
 
 /* Ends the program with a message when the condition is false. */
 #define NEED(condition) need(condition, #condition, __FILE__, __LINE__)

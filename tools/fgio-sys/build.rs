@@ -25,6 +25,7 @@ fn main() -> Result<()> {
             "wait_kinds.rs",
             kinds as fn(&[Entry]) -> Result<String>,
         ),
+        ("fgio_reason.h", "FGIO_REASON_LIST", "reasons.rs", reasons),
         (
             "fgio_settings.h",
             "FGIO_SETTING_LIST",
@@ -97,8 +98,30 @@ fn arguments(text: &str) -> Result<(Vec<String>, &str)> {
     Err("a bracket is not closed".into())
 }
 
-/// `enum fgio_wait_kind`: its values, and the two names of each.
+/// `enum fgio_wait_kind`
 fn kinds(entries: &[Entry]) -> Result<String> {
+    names_of(
+        entries,
+        "fgio_wait_kind",
+        "wait",
+        "KINDS",
+        "WAIT_KIND_NAMES",
+    )
+}
+
+/// `enum fgio_reason`
+fn reasons(entries: &[Entry]) -> Result<String> {
+    names_of(entries, "fgio_reason", "reason", "REASONS", "REASON_NAMES")
+}
+
+/// An enum of C: a module with its values and their number, and the two names of each.
+fn names_of(
+    entries: &[Entry],
+    name_in_c: &str,
+    module: &str,
+    number: &str,
+    array: &str,
+) -> Result<String> {
     let (mut values, mut names) = (String::new(), String::new());
     for (place, entry) in entries.iter().enumerate() {
         let [name, value, id, label] = &entry.arguments[..] else {
@@ -112,10 +135,10 @@ fn kinds(entries: &[Entry]) -> Result<String> {
     }
     let count = entries.len();
     Ok(format!(
-        "/// The values of `enum fgio_wait_kind`.\npub mod wait {{\n{values}    \
-         /// How many kinds there are: none is as large.\n    pub const KINDS: u32 = {count};\n}}\n\n\
-         /// The names of each kind: for programs, for people.\n\
-         pub const WAIT_KIND_NAMES: [(&str, &str); {count}] = [\n{names}];\n"
+        "/// The values of `enum {name_in_c}`.\npub mod {module} {{\n{values}    \
+         /// How many there are: none is as large.\n    pub const {number}: u32 = {count};\n}}\n\n\
+         /// The names of each: for programs, for people.\n\
+         pub const {array}: [(&str, &str); {count}] = [\n{names}];\n"
     ))
 }
 

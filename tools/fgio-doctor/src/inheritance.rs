@@ -186,7 +186,7 @@ mod tests {
     use crate::{Level, levels};
     use fgio_sys::fixture::Fixture;
     use fgio_sys::inheritance::Watchdog;
-    use fgio_sys::wait::Page;
+    use fgio_sys::wait::{Page, Reasons};
 
     #[derive(Default)]
     struct Module {
@@ -205,6 +205,10 @@ mod tests {
 
         fn state(&self) -> Result<State> {
             Ok(self.state.clone())
+        }
+
+        fn reasons(&self) -> Result<Reasons> {
+            Ok(Reasons::default())
         }
 
         fn rearm(&self) -> Result<()> {

@@ -12,6 +12,7 @@ mod modules;
 mod page_cache;
 mod tuned;
 mod udev;
+mod waits;
 
 use serde::Serialize;
 
@@ -105,6 +106,7 @@ pub fn examine(root: &Root) -> Result<Vec<Finding>> {
     kernel::examine(root, &mut findings)?;
     modules::examine(root, &mut findings)?;
     inheritance::examine(root, &mut findings);
+    waits::examine(root, &mut findings);
     let disks = block::disks(root)?;
     devices::examine(root, &disks, &mut findings);
     boot::examine(root, &disks, &mut findings)?;

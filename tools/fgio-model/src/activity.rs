@@ -328,7 +328,7 @@ fn nanoseconds(duration: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use fgio_sys::counters::Counters;
-    use fgio_sys::wait::{Actions, Kind};
+    use fgio_sys::wait::{Actions, Kind, Reason};
 
     use super::*;
     use crate::sample::{DeviceSample, Task, Waits};
@@ -346,6 +346,7 @@ mod tests {
             inner_kind: Kind::new(6),
             object: 1,
             steps: Vec::new(),
+            reason: Reason::FOUND,
             actions: Actions::default(),
         }
     }

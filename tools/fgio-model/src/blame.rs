@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use fgio_sys::control::Diagnosis;
 use fgio_sys::inheritance::State;
-use fgio_sys::wait::{Kind, Step, Wait};
+use fgio_sys::wait::{Kind, Reason, Step, Wait};
 use fgio_sys::{Result, Root, setting};
 use serde::Serialize;
 
@@ -114,6 +114,8 @@ pub enum By {
     Kind,
     /// The waiting task.
     Task,
+    /// Why the cause is not known, and the last kind of wait.
+    Reason,
     /// The whole way.
     Chain,
 }
@@ -122,11 +124,17 @@ impl By {
     fn text(self, wait: &Wait) -> String {
         match self {
             Self::Cause => match wait.steps.last() {
-                Some(step) => format!("{}, by {}", wait.what(), step.general_name()),
-                None => wait.what(),
+                Some(step) => format!(
+                    "{}, by {}{}",
+                    wait.what(),
+                    step.general_name(),
+                    wait.end_of_chain()
+                ),
+                None => wait.what() + &wait.end_of_chain(),
             },
             Self::Kind => wait.what(),
             Self::Task => wait.comm.clone(),
+            Self::Reason => format!("{}: {}", wait.reason.label(), wait.inner_kind.label()),
             Self::Chain => wait.chain_of_names(),
         }
     }
@@ -140,6 +148,8 @@ pub struct Cause {
     pub cause: String,
     pub kind: Option<Kind>,
     pub inner_kind: Option<Kind>,
+    /// Why the cause is not known.
+    pub reason: Option<Reason>,
     /// The waiting task.
     pub task: Option<String>,
     /// The last task on the way.
@@ -166,7 +176,8 @@ impl Cause {
         Self {
             cause,
             kind: of_kind.then_some(wait.kind),
-            inner_kind: of_kind.then_some(wait.inner_kind),
+            inner_kind: (of_kind || by == By::Reason).then_some(wait.inner_kind),
+            reason: matches!(by, By::Cause | By::Reason).then_some(wait.reason),
             task: (by == By::Task).then(|| wait.comm.clone()),
             last: last.filter(|_| by == By::Cause).map(str::to_owned),
             count: 0,
@@ -250,8 +261,8 @@ mod tests {
 
     use fgio_sys::Error;
     use fgio_sys::inheritance::HookState;
-    use fgio_sys::uapi::{self, FgioBlameEntry, FgioBlameStep, wait};
-    use fgio_sys::wait::Page;
+    use fgio_sys::uapi::{self, FgioBlameEntry, FgioBlameStep, reason, wait};
+    use fgio_sys::wait::{Page, Reasons};
 
     use super::*;
 
@@ -296,6 +307,10 @@ mod tests {
 
         fn state(&self) -> Result<State> {
             Ok(State::default())
+        }
+
+        fn reasons(&self) -> Result<Reasons> {
+            Ok(Reasons::default())
         }
 
         fn rearm(&self) -> Result<()> {
@@ -350,6 +365,7 @@ mod tests {
         );
         boosted.actions = uapi::BLAME_BOOSTED | uapi::BLAME_PROMOTED_WRITER;
         let mut other = entry(wait::MUTEX, 20, &[]);
+        other.reason = reason::OWNER;
         other.comm = name("redis");
         for entry in [
             boosted,
@@ -380,7 +396,7 @@ mod tests {
         assert_eq!((first.boosted, first.promoted_writer), (1, 1));
         assert_eq!(first.longest.steps[0].tid, Some(2));
         assert_eq!(first.last.as_deref(), Some("kworker"));
-        assert_eq!(causes[1].cause, "mutex");
+        assert_eq!(causes[1].cause, "mutex (holder or waker unknown)");
     }
 
     #[test]
@@ -395,9 +411,15 @@ mod tests {
             texts(By::Chain),
             [
                 "postgres -> journal commit -> kworker -> device I/O",
-                "redis -> mutex"
+                "redis -> mutex (holder or waker unknown)"
             ]
         );
+        assert_eq!(
+            texts(By::Reason),
+            ["found: journal commit", "holder or waker unknown: mutex"]
+        );
+        let by_reason = summary(By::Reason);
+        assert_eq!(by_reason[1].reason, Some(Reason::new(reason::OWNER)));
         assert_eq!(summary(By::Task)[0].kind, None);
         assert_eq!(summary(By::Task)[0].task.as_deref(), Some("postgres"));
     }

@@ -329,7 +329,7 @@ mod tests {
     use fgio_sys::fixture::Fixture;
     use fgio_sys::inheritance::HookState;
     use fgio_sys::share::Share;
-    use fgio_sys::wait::{Actions, Kind, Page, Step};
+    use fgio_sys::wait::{Actions, Kind, Page, Reason, Reasons, Step};
 
     use super::*;
 
@@ -347,6 +347,7 @@ mod tests {
                 comm: Some("jbd2/sda-8".into()),
                 kind: Some(Kind::new(99)),
             }],
+            reason: Reason::FOUND,
             actions: Actions {
                 boosted: true,
                 ..Actions::default()
@@ -387,6 +388,10 @@ mod tests {
 
         fn state(&self) -> Result<State> {
             Err(Error::ModuleOlder { call: "STATE" })
+        }
+
+        fn reasons(&self) -> Result<Reasons> {
+            Ok(Reasons::default())
         }
 
         fn rearm(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::error::is_permission;
 use crate::inheritance::{HookState, State};
 use crate::share::{Share, Shares, Sharing};
 use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioShare, FgioTag};
-use crate::wait::{Page, Wait};
+use crate::wait::{Page, Reasons, Wait};
 use crate::{Error, Result, Root, module, syscall};
 
 /// A hook that the module attaches to the kernel.
@@ -98,6 +98,10 @@ pub trait Diagnosis {
 
     /// Counters of inheritance and the watchdog.
     fn state(&self) -> Result<State>;
+
+    /// The waits of foreground tasks since the module was loaded, by why their cause
+    /// is not known.
+    fn reasons(&self) -> Result<Reasons>;
 
     /// Takes up work again on all disks that the watchdog lets through.
     fn rearm(&self) -> Result<()>;
@@ -248,6 +252,12 @@ impl Diagnosis for DeviceFile {
         let state =
             syscall::state(&self.file).map_err(|errno| later_call_failed("STATE", errno))?;
         Ok(State::from_kernel(&state))
+    }
+
+    fn reasons(&self) -> Result<Reasons> {
+        let reasons =
+            syscall::reasons(&self.file).map_err(|errno| later_call_failed("REASONS", errno))?;
+        Ok(Reasons::from_kernel(&reasons))
     }
 
     fn rearm(&self) -> Result<()> {

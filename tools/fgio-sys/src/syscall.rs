@@ -9,7 +9,7 @@ use rustix::ioctl::{Getter, NoArg, Setter, Updater, ioctl};
 
 use crate::uapi::{
     self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioRearm,
-    FgioShare, FgioShareList, FgioState, FgioTag, FgioTagList, FgioWaitFor,
+    FgioReasons, FgioShare, FgioShareList, FgioState, FgioTag, FgioTagList, FgioWaitFor,
 };
 
 /// `FGIO_IOC_INFO`
@@ -110,6 +110,13 @@ pub fn hooks(device: &File, hooks: &mut [FgioHookState]) -> Result<u32, Errno> {
         )
     }?;
     Ok(list.count)
+}
+
+/// `FGIO_IOC_REASONS`
+pub fn reasons(device: &File) -> Result<FgioReasons, Errno> {
+    // SAFETY: the driver writes one struct fgio_reasons, of which FgioReasons is
+    // the layout.
+    unsafe { ioctl(device, Getter::<{ uapi::IOC_REASONS }, FgioReasons>::new()) }
 }
 
 /// `FGIO_IOC_STATE`

@@ -25,6 +25,7 @@ pub const HOOK_BLOCK_BIO_QUEUE: u32 = 1 << 0;
 pub const HOOK_SCHED_PROCESS_EXIT: u32 = 1 << 1;
 
 include!(concat!(env!("OUT_DIR"), "/wait_kinds.rs"));
+include!(concat!(env!("OUT_DIR"), "/reasons.rs"));
 
 /// `FGIO_HOOK_WORKS`
 pub const HOOK_WORKS: u32 = 1 << 0;
@@ -202,9 +203,20 @@ pub struct FgioBlameEntry {
     pub inner_kind: u32,
     pub actions: u32,
     pub steps: u32,
-    pub reserved: u32,
+    pub reason: u32,
     pub comm: [u8; 16],
     pub step: [FgioBlameStep; BLAME_STEPS],
+}
+
+/// `FGIO_REASONS_ROOM`
+pub const REASONS_ROOM: usize = 32;
+
+/// `struct fgio_reasons`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioReasons {
+    pub waits: [u64; REASONS_ROOM],
+    pub waited_ns: [u64; REASONS_ROOM],
 }
 
 /// `struct fgio_blame`
@@ -333,6 +345,9 @@ pub const IOC_TIE_WORD: Opcode = opcode::write::<FgioWordAt>(IOC_MAGIC, 11);
 
 /// `FGIO_IOC_REARM_DISK`
 pub const IOC_REARM_DISK: Opcode = opcode::read_write::<FgioRearm>(IOC_MAGIC, 12);
+
+/// `FGIO_IOC_REASONS`
+pub const IOC_REASONS: Opcode = opcode::read::<FgioReasons>(IOC_MAGIC, 14);
 
 /// `FGIO_IOC_SHARES`
 pub const IOC_SHARES: Opcode = opcode::read_write::<FgioShareList>(IOC_MAGIC, 13);

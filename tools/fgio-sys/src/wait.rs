@@ -5,7 +5,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::clock::milliseconds;
-use crate::uapi::{self, FgioBlameEntry, FgioBlameStep, WAIT_KIND_NAMES, wait};
+use crate::uapi::{
+    self, FgioBlameEntry, FgioBlameStep, FgioReasons, REASON_NAMES, WAIT_KIND_NAMES, reason, wait,
+};
 
 /// The reason of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +60,95 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
+/// Why nothing is known beyond the last task on the way of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reason(u32);
+
+impl Reason {
+    /// The cause was found: I/O, in a queue of fgio or in the device.
+    pub const FOUND: Self = Self(reason::NONE);
+
+    /// The reason that the module calls `number`, `enum fgio_reason`.
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number, `enum fgio_reason`.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// All reasons that these tools know, [`Reason::FOUND`] among them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..reason::REASONS).map(Self)
+    }
+
+    fn names(self) -> Option<&'static (&'static str, &'static str)> {
+        REASON_NAMES.get(self.0 as usize)
+    }
+
+    /// The name used in JSON and for labels of metrics.
+    pub fn name(self) -> String {
+        self.names()
+            .map_or_else(|| format!("reason-{}", self.0), |names| names.0.to_owned())
+    }
+
+    /// The name for people.
+    pub fn label(self) -> String {
+        self.names()
+            .map_or_else(|| format!("reason {}", self.0), |names| names.1.to_owned())
+    }
+}
+
+impl Default for Reason {
+    fn default() -> Self {
+        Self::FOUND
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Self::all().find(|reason| reason.name() == name);
+        let number = || name.strip_prefix("reason-")?.parse().ok().map(Self);
+        known
+            .or_else(number)
+            .ok_or_else(|| D::Error::custom(format!("no reason is called {name:?}")))
+    }
+}
+
+/// Waits of foreground tasks of one reason, since the module was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ReasonTotal {
+    pub reason: Reason,
+    pub waits: u64,
+    pub waited_ms: f64,
+}
+
+/// Totals by reason, for all reasons that these tools know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reasons(pub Vec<ReasonTotal>);
+
+impl Reasons {
+    pub fn from_kernel(reasons: &FgioReasons) -> Self {
+        let total = |reason: Reason| {
+            let place = reason.number() as usize;
+            ReasonTotal {
+                reason,
+                waits: reasons.waits[place],
+                waited_ms: milliseconds(reasons.waited_ns[place]),
+            }
+        };
+        Self(Reason::all().map(total).collect())
+    }
+}
+
 /// A task on the way from a wait to its cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
@@ -97,6 +188,10 @@ pub struct Wait {
     pub object: u64,
     /// The task that was waited for, the task that this one waited for, and so on.
     pub steps: Vec<Step>,
+    /// Why nothing is known beyond the last step. Recordings of earlier versions have
+    /// none.
+    #[serde(default)]
+    pub reason: Reason,
     pub actions: Actions,
 }
 
@@ -146,6 +241,7 @@ impl Wait {
             },
             object: entry.object,
             steps: entry.step[..steps].iter().map(Step::from_kernel).collect(),
+            reason: Reason(entry.reason),
             actions: Actions {
                 boosted: did(uapi::BLAME_BOOSTED),
                 promoted_request: did(uapi::BLAME_PROMOTED_REQUEST),
@@ -186,7 +282,15 @@ impl Wait {
                 text += &format!(" -> {}", kind.label());
             }
         }
-        text
+        text + &self.end_of_chain()
+    }
+
+    /// Why the chain ends where it does; empty where the cause is known.
+    pub fn end_of_chain(&self) -> String {
+        if self.reason == Reason::FOUND {
+            return String::new();
+        }
+        format!(" ({})", self.reason.label())
     }
 
     /// The same without the ids of tasks.
@@ -198,7 +302,7 @@ impl Wait {
                 text += &format!(" -> {}", kind.label());
             }
         }
-        text
+        text + &self.end_of_chain()
     }
 }
 
@@ -298,6 +402,58 @@ mod tests {
                 .contains("inode/rw lock (write): slot of the queue")
         );
         assert_eq!(wait.steps[1].tid, None);
+    }
+
+    #[test]
+    fn every_reason_has_names_and_ends_the_chain() {
+        let mut names: Vec<String> = Reason::all().map(Reason::name).collect();
+        assert_eq!(Reason::new(reason::OWNER).name(), "owner");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), reason::REASONS as usize);
+        assert_eq!(Reason::new(99).name(), "reason-99");
+        assert!(Reason::all().all(|reason| reason.label().len() <= 28));
+        let mut entry = entry(wait::FUTEX, 1, &[]);
+        assert_eq!(
+            Wait::from_kernel(&entry).chain(),
+            "postgres[123] -> user lock"
+        );
+        entry.reason = reason::OWNER;
+        let wait = Wait::from_kernel(&entry);
+        assert_eq!(
+            wait.chain(),
+            "postgres[123] -> user lock (holder or waker unknown)"
+        );
+        assert!(wait.chain_of_names().ends_with("(holder or waker unknown)"));
+    }
+
+    #[test]
+    fn reasons_survive_recordings_and_old_recordings_have_none() {
+        for number in [reason::NONE, reason::DEPTH, 99] {
+            let mut entry = entry(wait::FUTEX, 1, &[]);
+            entry.reason = number;
+            let wait = Wait::from_kernel(&entry);
+            let mut json = serde_json::to_value(&wait).unwrap();
+            let again: Wait = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(again, wait);
+            json.as_object_mut().unwrap().remove("reason");
+            let old: Wait = serde_json::from_value(json).unwrap();
+            assert_eq!(old.reason, Reason::FOUND);
+        }
+    }
+
+    #[test]
+    fn totals_are_by_reason() {
+        let mut kernel = FgioReasons::default();
+        kernel.waits[reason::IO as usize] = 3;
+        kernel.waited_ns[reason::IO as usize] = 7_500_000;
+        let Reasons(totals) = Reasons::from_kernel(&kernel);
+        assert_eq!(totals.len(), reason::REASONS as usize);
+        let io = totals[reason::IO as usize];
+        assert_eq!(
+            (io.reason.name().as_str(), io.waits, io.waited_ms),
+            ("io", 3, 7.5)
+        );
     }
 
     #[test]

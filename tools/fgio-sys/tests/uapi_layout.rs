@@ -15,7 +15,7 @@ use std::process::Command;
 use fgio_sys::setting::KNOWN;
 use fgio_sys::uapi::*;
 
-const CONSTANTS: [(&str, u64); 62] = [
+const CONSTANTS: [(&str, u64); 65] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -57,6 +57,9 @@ const CONSTANTS: [(&str, u64); 62] = [
     ("FGIO_WAIT_DIRTY", wait::DIRTY as u64),
     ("FGIO_WAIT_IO", wait::IO as u64),
     ("FGIO_WAIT_KINDS", wait::KINDS as u64),
+    ("FGIO_REASONS", reason::REASONS as u64),
+    ("FGIO_REASONS_ROOM", REASONS_ROOM as u64),
+    ("FGIO_IOC_REASONS", IOC_REASONS as u64),
     ("FGIO_HOOK_WORKS", HOOK_WORKS as u64),
     ("FGIO_HOOK_ATTACHED", HOOK_ATTACHED as u64),
     ("FGIO_HOOK_OPTIONAL", HOOK_OPTIONAL as u64),
@@ -118,8 +121,9 @@ fn expected() -> BTreeMap<String, u64> {
         }
         "fgio_blame_step" => FgioBlameStep { tid, kind, comm }
         "fgio_blame_entry" => FgioBlameEntry {
-            end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reserved, comm, step,
+            end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reason, comm, step,
         }
+        "fgio_reasons" => FgioReasons { waits, waited_ns }
         "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
         "fgio_word" => FgioWord { class, reserved, request, deadline_ms, parts, reserved_more }
         "fgio_word_slot" => FgioWordSlot { index, flags }

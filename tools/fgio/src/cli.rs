@@ -599,6 +599,8 @@ pub enum Grouping {
     Kind,
     /// The task that waited
     Task,
+    /// Why the cause is not known, and the last kind of wait
+    Reason,
     /// Whole chain from the waiting task to the cause
     Chain,
 }
@@ -609,6 +611,7 @@ impl From<Grouping> for By {
             Grouping::Cause => Self::Cause,
             Grouping::Kind => Self::Kind,
             Grouping::Task => Self::Task,
+            Grouping::Reason => Self::Reason,
             Grouping::Chain => Self::Chain,
         }
     }

@@ -14,6 +14,7 @@ use fgio_sys::cache_shares::{self, Share};
 use fgio_sys::class::Class;
 use fgio_sys::control::{DeviceFile, Diagnosis};
 use fgio_sys::inheritance::State;
+use fgio_sys::wait::Reasons;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -252,7 +253,11 @@ struct ModuleCollector {
 
 impl Collector for ModuleCollector {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let state = DeviceFile::open(&self.root).and_then(|device| device.state());
+        let device = DeviceFile::open(&self.root);
+        let state = device.as_ref().map_err(|_| ()).and_then(|device| {
+            let state = device.state();
+            state.map_err(|_| ())
+        });
         let loaded = ConstGauge::new(i64::from(state.is_ok()));
         let help = "Whether the module answers";
         let kind = loaded.metric_type();
@@ -271,7 +276,8 @@ impl Collector for ModuleCollector {
                 encode_state(&mut encoder, name, state)?;
             }
         }
-        Ok(())
+        let reasons = device.and_then(|device| device.reasons());
+        reasons.map_or(Ok(()), |reasons| encode_reasons(&mut encoder, &reasons))
     }
 }
 
@@ -361,6 +367,26 @@ impl Collector for CacheCollector {
 /// Of the metrics of the module's state, those that are served.
 const GAUGES: [&str; 3] = ["foreground_waiting", "boosted_threads", "watchdog_tripped"];
 const COUNTERS: [&str; 3] = ["boosts", "boosted", "promoted_requests"];
+
+/// Encodes the waits of foreground threads by why their cause is not known: a label of
+/// as many values as there are reasons.
+fn encode_reasons(encoder: &mut DescriptorEncoder, reasons: &Reasons) -> fmt::Result {
+    let Reasons(totals) = reasons;
+    let kind = ConstCounter::new(0u64).metric_type();
+    let help = "Waits of foreground threads beyond the threshold of blame, by why their cause is not known";
+    let mut family = encoder.encode_descriptor("waits", help, None, kind)?;
+    for total in totals {
+        let label = [("reason", total.reason.name())];
+        ConstCounter::new(total.waits).encode(family.encode_family(&label)?)?;
+    }
+    let help = "Time of these waits";
+    let mut family = encoder.encode_descriptor("waited", help, Some(&Unit::Seconds), kind)?;
+    for total in totals {
+        let label = [("reason", total.reason.name())];
+        ConstCounter::new(total.waited_ms / 1e3).encode(family.encode_family(&label)?)?;
+    }
+    Ok(())
+}
 
 /// Encodes the metric of the module's state that is called `name`.
 fn encode_state(encoder: &mut DescriptorEncoder, name: &str, state: &State) -> fmt::Result {

@@ -219,7 +219,7 @@ mod tests {
 
     use fgio_sys::Result;
     use fgio_sys::inheritance::{HookState, State, Watchdog};
-    use fgio_sys::wait::{Actions, Kind, Page};
+    use fgio_sys::wait::{Actions, Kind, Page, Reason, Reasons};
 
     use super::*;
 
@@ -233,6 +233,7 @@ mod tests {
             inner_kind: Kind::new(1),
             object: 0,
             steps: Vec::new(),
+            reason: Reason::FOUND,
             actions: Actions::default(),
         }
     }
@@ -265,6 +266,10 @@ mod tests {
                 },
                 ..State::default()
             })
+        }
+
+        fn reasons(&self) -> Result<Reasons> {
+            Ok(Reasons::default())
         }
 
         fn rearm(&self) -> Result<()> {

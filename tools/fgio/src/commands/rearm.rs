@@ -99,7 +99,7 @@ mod tests {
 
     use fgio_sys::Result;
     use fgio_sys::inheritance::{HookState, State};
-    use fgio_sys::wait::Page;
+    use fgio_sys::wait::{Page, Reasons};
 
     use super::*;
 
@@ -134,6 +134,10 @@ mod tests {
                 },
                 ..State::default()
             })
+        }
+
+        fn reasons(&self) -> Result<Reasons> {
+            Ok(Reasons::default())
         }
 
         fn rearm(&self) -> Result<()> {

@@ -56,6 +56,7 @@ impl Table {
                 "comm",
                 "kind",
                 "inner_kind",
+                "reason",
                 "object",
                 "boosted",
                 "promoted_request",
@@ -150,6 +151,7 @@ fn wait(sample: &Sample, wait: &Wait) -> Vec<String> {
         wait.comm.clone(),
         wait.kind.name(),
         wait.inner_kind.name(),
+        wait.reason.name(),
         format!("{:#x}", wait.object),
         actions.boosted.to_string(),
         actions.promoted_request.to_string(),
@@ -285,9 +287,9 @@ mod tests {
         assert_eq!(lines.len(), 1 + 3);
         assert_eq!(
             lines[1],
-            "1700000004.999999,0.0125,1001,\"a \"\"b\"\", c\",io,io,0x7,false,false,false,false,\
+            "1700000004.999999,0.0125,1001,\"a \"\"b\"\", c\",io,io,none,0x7,false,false,false,false,\
              \"a \"\"b\"\", c[1001] -> device I/O\""
         );
-        assert!(lines[3].contains(",rwsem-write,io,0x7,true,true,false,false,"));
+        assert!(lines[3].contains(",rwsem-write,io,none,0x7,true,true,false,false,"));
     }
 }

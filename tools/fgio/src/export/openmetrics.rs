@@ -142,7 +142,8 @@ impl Points {
     fn add_waits(&mut self, sample: &Sample) {
         for wait in &sample.waits.longest {
             let (kind, inner) = (wait.kind.name(), wait.inner_kind.name());
-            let labels = labels(&[("kind", &kind), ("inner_kind", &inner)]);
+            let reason = wait.reason.name();
+            let labels = labels(&[("kind", &kind), ("inner_kind", &inner), ("reason", &reason)]);
             let waited = self.waits.entry(labels).or_default();
             waited.count += 1;
             waited.ms += wait.waited_ms;
@@ -280,8 +281,8 @@ mod tests {
             "fgio_disk_dispatched_bytes_total{device=\"vda\",class=\"critical\"} 8192000 1700000001\n\
              fgio_disk_dispatched_bytes_total{device=\"vda\",class=\"critical\"} 16384000 1700000002\n",
             "fgio_disk_enabled{device=\"sda\"} 0 1700000001\n",
-            "fgio_waits_total{kind=\"io\",inner_kind=\"io\"} 2 1700000002\n",
-            "fgio_waited_seconds_total{kind=\"rwsem-write\",inner_kind=\"io\"} 0.09 1700000002\n",
+            "fgio_waits_total{kind=\"io\",inner_kind=\"io\",reason=\"none\"} 2 1700000002\n",
+            "fgio_waited_seconds_total{kind=\"rwsem-write\",inner_kind=\"io\",reason=\"none\"} 0.09 1700000002\n",
             "# TYPE fgio_foreground_threads gauge\n",
         ] {
             assert!(text.contains(lines), "{lines}\n{text}");

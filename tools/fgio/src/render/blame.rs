@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::answer::blame::Period;
     use fgio_model::blame::{By, Summary};
-    use fgio_sys::wait::{Kind, Step};
+    use fgio_sys::wait::{Kind, Reason, Step};
 
     const JOURNAL_COMMIT: u32 = 6;
     const IO: u32 = 24;
@@ -142,6 +142,7 @@ mod tests {
                 comm: Some("jbd2/sda-8".into()),
                 kind: Some(Kind::new(IO)),
             }],
+            reason: Reason::FOUND,
             actions: Actions {
                 boosted: true,
                 promoted_request: true,

@@ -4,7 +4,7 @@
 use fgio_model::sample::{DeviceSample, LoadedModule, Sample, Tags, Task, Waits};
 use fgio_sys::counters::Counters;
 use fgio_sys::inheritance::State;
-use fgio_sys::wait::{Actions, Kind, Step, Wait};
+use fgio_sys::wait::{Actions, Kind, Reason, Step, Wait};
 
 const S: i64 = 1_000_000_000;
 pub const BEGIN_S: i64 = 1_700_000_000;
@@ -30,6 +30,7 @@ fn wait(tid: i32, second: u64, waited_ms: f64, kind: u32, steps: Vec<Step>) -> W
         kind: Kind::new(kind),
         inner_kind: Kind::new(if steps.is_empty() { kind } else { IO }),
         object: 7,
+        reason: Reason::FOUND,
         actions: Actions {
             boosted: steps.len() > 1,
             promoted_request: !steps.is_empty(),
