@@ -51,8 +51,8 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 	struct fgio_share_group *group = turn.group;
 	bool critical = group->queued[FGIO_CRITICAL];
 	bool noncritical = group->queued[FGIO_NONCRITICAL];
-	bool lags = turn.why == FGIO_SHARES_LAGS && !critical &&
-		    fgio_shares_insists(group);
+	bool lags = turn.why == FGIO_SHARES_LAGS && fgio_shares_insists(group);
+	bool despite = !critical && (lags || fgio_shares_lends(group));
 	bool in_turn = noncritical &&
 		       (!critical || fgio_queue_has_places(queue)) &&
 		       fgio_queue_may_go(
@@ -62,8 +62,8 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 			       now_ns);
 
 	if (noncritical &&
-	    (in_turn || lags || release_is_due(queue, group, now_ns))) {
-		queue->own.counters.starvation_releases += !in_turn && !lags;
+	    (in_turn || despite || release_is_due(queue, group, now_ns))) {
+		queue->own.counters.starvation_releases += !in_turn && !despite;
 		plan_next_release(queue, group, now_ns);
 		return take(group, FGIO_NONCRITICAL, FGIO_ORDER_AGE);
 	}

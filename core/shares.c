@@ -6,6 +6,9 @@
 
 /* Groups that are looked at in a call for whether they still ask. */
 #define LOOKS 2
+/* How many times a group's weight all weights are, in 1 / PART_ONE. */
+#define PART_ONE 16
+#define PART_MOST (4096 * PART_ONE)
 /* New pauses count for one part in this. */
 #define PAUSE_SPAN 4
 
@@ -505,6 +508,30 @@ bool fgio_shares_insists(const struct fgio_share_group *group)
 	       beyond(all, beside(shares, group));
 }
 
+bool fgio_shares_lends(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+
+	return !group->foreground &&
+	       fgio_load(&shares->in_device) < shares->lent / FGIO_SHARES_LEND;
+}
+
+/* From what completions counted. */
+static void learn_lent(struct fgio_shares *shares)
+{
+	u32 in_time = fgio_load(&shares->in_time);
+	u32 late = fgio_load(&shares->late);
+
+	if (!in_time && !late)
+		return;
+	in_time = fgio_exchange(&shares->in_time, 0);
+	late = fgio_exchange(&shares->late, 0);
+	shares->lent = (u32)smaller(
+		beyond(shares->lent + in_time,
+		       (u64)late * FGIO_SHARES_LEND * FGIO_SHARES_LEND_LATE),
+		shares->limit.limit * FGIO_SHARES_LEND);
+}
+
 /* The device may keep requests for any time. */
 static bool is_still(const struct fgio_shares *shares, u64 now_ns)
 {
@@ -775,6 +802,7 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
 	learn(shares, now_ns);
+	learn_lent(shares);
 	if (!free)
 		fgio_share_cost_limited(&shares->cost);
 	group = in_order(shares);
@@ -884,6 +912,25 @@ static void note_alone(struct fgio_share_group *group,
 		fgio_store(&group->alone_ns, known_ns + step_ns);
 }
 
+/* Whether a critical I/O took no longer than the group's share would take. */
+static void note_critical(struct fgio_shares *shares,
+			  const struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 since_ns = request->queued_ns ?: request->share.sent_ns;
+	u32 own = fgio_load(&group->in_device) +
+		  fgio_load(&group->queued[FGIO_CRITICAL]);
+	u64 part = smaller(PART_ONE * fgio_load(&shares->weights) /
+				   fgio_load(&group->weight), PART_MOST);
+	u64 due_ns = smaller(fgio_load(&group->alone_ns),
+			     FGIO_SHARES_CHARGE_MOST_NS) *
+		     own / PART_ONE * part;
+
+	if (due_ns)
+		fgio_add(beyond(now_ns, since_ns) <= due_ns ? &shares->in_time :
+							      &shares->late, 1);
+}
+
 /* A disk took the time since the completion before for this request. */
 static void note_turn_of_disk(struct fgio_shares *shares,
 			      const struct fgio_request *request, u64 now_ns)
@@ -912,6 +959,8 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 		note_alone(group, request, now_ns);
 	if (shares->rotates)
 		note_turn_of_disk(shares, request, now_ns);
+	if (request->class == FGIO_CRITICAL)
+		note_critical(shares, request, now_ns);
 	fgio_store(&shares->moved_ns, now_ns);
 	fgio_sub(&shares->in_device, 1);
 	fgio_store(&group->idle_since_ns, now_ns);

@@ -105,6 +105,15 @@
 #define FGIO_SHARES_PAUSE_LEAST_NS 20000ULL
 #define FGIO_SHARES_PAUSE_MOST_NS 2000000ULL
 
+/*
+ * Requests that groups may have in the drive although the depth withholds them,
+ * while the foreground of others is served within its share: one more for each
+ * LEND of its I/Os that were in time, one fewer for each LEND_LATE that was not.
+ * So the late ones are one in 64.
+ */
+#define FGIO_SHARES_LEND 16U
+#define FGIO_SHARES_LEND_LATE 4U
+
 /* Entitlements grow this part faster than real time: estimates are no better. */
 #define FGIO_SHARES_MARGIN_SHARE 32U
 
@@ -268,6 +277,8 @@ struct fgio_share_probe {
  * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
+ * @lent: requests that the drive may have although the depth withholds them, in
+ *	1 / FGIO_SHARES_LEND
  * @retry_ns: until then, a group that lags may come back
  * @rest: group of requests without one
  * @in_device: requests in the drive
@@ -276,6 +287,9 @@ struct fgio_share_probe {
  * @left_ns: the last completion
  * @wrote: group of the last write...
  * @wrote_ns: ...and when it went
+ * @in_time: critical I/Os that took no longer than in their group's share of the
+ *	drive, since @lent was last worked out...
+ * @late: ...and those that did
  */
 struct fgio_shares {
 	bool rotates;
@@ -291,6 +305,7 @@ struct fgio_shares {
 	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;
+	u32 lent;
 	u64 retry_ns;
 	struct fgio_share_group rest;
 
@@ -301,6 +316,8 @@ struct fgio_shares {
 	u64 left_ns;
 	const struct fgio_share_group *wrote;
 	u64 wrote_ns;
+	u32 in_time;
+	u32 late;
 };
 
 /* @rotates: it is a disk, as far as is known. */
@@ -416,6 +433,12 @@ struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
  * than it takes, and critical I/O waits for no burst.
  */
 bool fgio_shares_insists(const struct fgio_share_group *group);
+
+/*
+ * Whether a group without foreground may go although the depth withholds its
+ * requests: the foreground of others is served within its share all the same.
+ */
+bool fgio_shares_lends(const struct fgio_share_group *group);
 
 static inline u64 fgio_shares_retry_ns(const struct fgio_shares *shares)
 {

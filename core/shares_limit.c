@@ -36,12 +36,27 @@ static void end_doubling(struct fgio_share_limit *limit)
 	u64 least = limit->rate + limit->rate / FGIO_SHARE_LIMIT_DOUBLE_SHARE;
 
 	if (rate <= least || !limit->reached) {
-		enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
+		/* Half may do as well: of the first, or a chance result. */
+		enter(limit, FGIO_SHARE_LIMIT_HALVES, limit->before / 2);
 		return;
 	}
 	limit->rate = rate;
 	limit->before = limit->limit;
 	enter(limit, FGIO_SHARE_LIMIT_DOUBLES, 2 * limit->limit);
+}
+
+/* Compared with the rate before the first of them: losses do not add up. */
+static void end_halving(struct fgio_share_limit *limit)
+{
+	u64 least = limit->rate - limit->rate / FGIO_SHARE_LIMIT_FEWER_SHARE;
+
+	if (mean_rate(limit) > least)
+		limit->before = limit->limit;
+	if (limit->before == limit->limit &&
+	    limit->limit > FGIO_SHARE_LIMIT_LEAST)
+		enter(limit, FGIO_SHARE_LIMIT_HALVES, limit->limit / 2);
+	else
+		enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
 }
 
 static void begin_trial(struct fgio_share_limit *limit)
@@ -56,18 +71,31 @@ static void begin_trial(struct fgio_share_limit *limit)
 		      limit->limit + (limit->limit + 1) / 2);
 }
 
+/* The drive may have become faster meanwhile: then the old limit is, too. */
+static void end_check(struct fgio_share_limit *limit)
+{
+	u64 was = mean_rate(limit);
+	bool stays = limit->rate > was + was / FGIO_SHARE_LIMIT_MORE_SHARE;
+
+	enter(limit, FGIO_SHARE_LIMIT_HOLDS,
+	      stays ? limit->tried : limit->before);
+}
+
 static void end_trial(struct fgio_share_limit *limit)
 {
 	u64 rate = mean_rate(limit), was = limit->rate;
-	bool stays;
 
-	if (limit->phase == FGIO_SHARE_LIMIT_MORE)
-		stays = limit->reached &&
-			rate > was + was / FGIO_SHARE_LIMIT_MORE_SHARE;
-	else
-		stays = rate > was - was / FGIO_SHARE_LIMIT_FEWER_SHARE;
-	enter(limit, FGIO_SHARE_LIMIT_HOLDS,
-	      stays ? limit->limit : limit->before);
+	if (limit->phase == FGIO_SHARE_LIMIT_MORE && limit->reached &&
+	    rate > was + was / FGIO_SHARE_LIMIT_MORE_SHARE) {
+		limit->rate = rate;
+		limit->tried = limit->limit;
+		enter(limit, FGIO_SHARE_LIMIT_CHECKS, limit->before);
+		return;
+	}
+	if (limit->phase == FGIO_SHARE_LIMIT_FEWER &&
+	    rate > was - was / FGIO_SHARE_LIMIT_FEWER_SHARE)
+		limit->before = limit->limit;
+	enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
 }
 
 void fgio_share_limit_restart(struct fgio_share_limit *limit)
@@ -98,8 +126,12 @@ void fgio_share_limit_learn(struct fgio_share_limit *limit, u64 sum_ns,
 		return;
 	if (limit->phase == FGIO_SHARE_LIMIT_DOUBLES)
 		end_doubling(limit);
+	else if (limit->phase == FGIO_SHARE_LIMIT_HALVES)
+		end_halving(limit);
 	else if (limit->phase == FGIO_SHARE_LIMIT_HOLDS)
 		begin_trial(limit);
+	else if (limit->phase == FGIO_SHARE_LIMIT_CHECKS)
+		end_check(limit);
 	else
 		end_trial(limit);
 }

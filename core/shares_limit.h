@@ -4,11 +4,12 @@
  * shares are on. With fewer it idles; with more, requests wait in the drive,
  * which knows neither groups nor classes.
  *
- * The limit doubles while the drive delivers a 32nd more each time. Then,
- * after some intervals at one limit, the next is tried with half as many more,
- * and one with a third fewer. A change stays if it delivers more, or as much
- * with fewer. Work is counted in service costs (shares_cost.h), so mixes of
- * kinds may change meanwhile.
+ * The limit doubles while the drive delivers a 32nd more each time, and is then
+ * halved while it delivers no less. After some intervals at one limit, the next
+ * is tried with half as many more, and one with a third fewer. A change stays if
+ * it delivers more, in a comparison with the limit before and again after it, or
+ * as much with fewer. Work is counted in service costs (shares_cost.h), so mixes
+ * of kinds may change meanwhile.
  *
  * Locking: the caller serialises. Nothing here sleeps, allocates or loops.
  */
@@ -35,8 +36,10 @@
 
 enum fgio_share_limit_phase {
 	FGIO_SHARE_LIMIT_DOUBLES,
+	FGIO_SHARE_LIMIT_HALVES,
 	FGIO_SHARE_LIMIT_HOLDS,
 	FGIO_SHARE_LIMIT_MORE,
+	FGIO_SHARE_LIMIT_CHECKS,
 	FGIO_SHARE_LIMIT_FEWER,
 };
 
@@ -44,7 +47,9 @@ enum fgio_share_limit_phase {
  * struct fgio_share_limit - of one drive
  * @limit: requests in the drive
  * @before: the limit before a trial
- * @rate: mean of what was delivered at @before, in permyriad of real time
+ * @tried: the limit of a trial that is checked
+ * @rate: mean of what was delivered at @before, or in a check at @tried, in
+ *	permyriad of real time
  * @sum: of what was delivered in the intervals of this phase
  * @count: their number
  * @phase: enum fgio_share_limit_phase
@@ -56,6 +61,7 @@ enum fgio_share_limit_phase {
 struct fgio_share_limit {
 	u32 limit;
 	u32 before;
+	u32 tried;
 	u64 rate;
 	u64 sum;
 	u32 count;

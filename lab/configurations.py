@@ -326,6 +326,12 @@ _ALL = (
         settings=(("shares", 1),),
     ),
     Configuration(
+        "fgio-shares",
+        "shares: fgio with shares on; no task is foreground",
+        "fgio",
+        settings=(("shares", 2),),
+    ),
+    Configuration(
         "io-max",
         "no scheduler; each group's io.max is its weight's part of what the disk reads at random",
         "none",

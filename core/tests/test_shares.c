@@ -123,6 +123,37 @@ static void test_limit_beyond_the_tags_is_not_believed(void **state)
 	assert_in_range(limit.limit, 1, 2 * FGIO_SHARE_LIMIT_FIRST);
 }
 
+/* A queue that waits in the drive is others' latency. */
+static void test_limit_falls_to_the_knee_at_once(void **state)
+{
+	struct fgio_share_limit limit;
+
+	(void)state;
+	fgio_share_limit_init(&limit, false);
+	for (u32 i = 0; i < 6 * FGIO_SHARE_LIMIT_TRIAL; i++)
+		limited_interval(&limit, 3);
+	assert_in_range(limit.before, 3, 4);
+}
+
+/* A trial during which the drive becomes faster shows nothing. */
+static void test_limit_takes_no_credit_for_a_faster_drive(void **state)
+{
+	struct fgio_share_limit limit;
+	u32 before;
+
+	(void)state;
+	fgio_share_limit_init(&limit, false);
+	while (limit.phase != FGIO_SHARE_LIMIT_MORE)
+		limited_interval(&limit, 16);
+	before = limit.before;
+	while (limit.phase != FGIO_SHARE_LIMIT_HOLDS) {
+		fgio_share_limit_reached(&limit);
+		fgio_share_limit_learn(&limit, 20 * MILLISECOND,
+				       10 * MILLISECOND, true);
+	}
+	assert_int_equal(limit.limit, before);
+}
+
 /* ---- groups ---- */
 
 static void test_recharge_moves_what_was_paid(void **state)
@@ -345,6 +376,44 @@ static void test_foreground_of_one_group_does_not_starve_others(void **state)
 	assert_true(figures.group[1].bytes_per_s > 0.85 * alone / 2);
 }
 
+/*
+ * A tenant enters beside four that keep 256 I/Os each. From 50 ms on it waits no
+ * longer than on a drive of its part of the speed, and the drive stays full.
+ */
+static void test_burst_has_the_latency_of_its_share(void **state)
+{
+	/* Drives that can have both: see docs/results/shares. */
+	static const char *const drives[][2] = {
+		{ "volume", "volume:turn=1us,turn_speed=0.2" },
+		{ "ssd-m5s", "ssd-m5s:turn=1us,turn_speed=0.2" },
+	};
+	uint64_t seed = fresh_seed("burst");
+	static struct tenants_figures figures;
+	struct tenant of[5] = {
+		tenant(100, 4096, false, 1),
+		tenant(100, 4096, false, 256),
+	};
+	double p99_ns, full;
+
+	(void)state;
+	of[0].critical = true;
+	of[2] = of[3] = of[4] = of[1];
+	for (size_t i = 0; i < ARRAY_SIZE(drives); i++) {
+		of[0].begin_ns = 0;
+		run(&figures, drives[i][1], TENANTS_NONE, seed, &of[0], 1);
+		p99_ns = figures.group[0].p99_ns;
+		run(&figures, drives[i][0], TENANTS_NONE, seed, &of[1], 1);
+		full = figures.bytes_per_s;
+		of[0].begin_ns = 3 * SECOND - 50 * MILLISECOND;
+		run(&figures, drives[i][0], TENANTS_FGIO, seed, of, 5);
+		assert_true(figures.group[0].p99_ns < 1.25 * p99_ns);
+		assert_true(figures.bytes_per_s > 0.97 * full);
+		for (u32 j = 1; j < 5; j++)
+			assert_true(figures.group[j].bytes_per_s >
+				    0.95 * full / 5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +421,8 @@ int main(void)
 		cmocka_unit_test(test_costs_of_one_mix_add_up),
 		cmocka_unit_test(test_limit_is_at_the_knee),
 		cmocka_unit_test(test_limit_beyond_the_tags_is_not_believed),
+		cmocka_unit_test(test_limit_falls_to_the_knee_at_once),
+		cmocka_unit_test(test_limit_takes_no_credit_for_a_faster_drive),
 		cmocka_unit_test(test_recharge_moves_what_was_paid),
 		cmocka_unit_test(test_one_class_withholds_nothing),
 		cmocka_unit_test(test_weights_divide_a_drive),
@@ -359,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_room_is_lent),
 		cmocka_unit_test(
 			test_foreground_of_one_group_does_not_starve_others),
+		cmocka_unit_test(test_burst_has_the_latency_of_its_share),
 		cmocka_unit_test(test_random_scripts_follow_the_model),
 	};
 

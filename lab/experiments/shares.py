@@ -113,6 +113,7 @@ class Shares(Experiment):
         "io-cost",
         "io-cost-90",
         "io-max",
+        "fgio-shares",
     )
     # Needs a kernel of its own: lab/low-kernel.
     extra_configurations = ("low-none",)
@@ -178,6 +179,7 @@ class Shares(Experiment):
             "HAS_FILES": int(on_files),
             "ELEVATOR": configuration.elevator,
             "TUNABLES": configuration.tuned(),
+            "SETTINGS": " ".join(configuration.parameters()),
             "POLICY": POLICIES.get(configuration.name, "weight"),
             "DIRTY_BYTES": DIRTY_MIB * host.MIB,
             "MIXES": " ".join(f"{mix.name}:{lasts}:{mix.settle_s}" for mix in self.mixes(variant)),

@@ -156,6 +156,8 @@ run_mix() { # NAME SECONDS SETTLE_S
 phase preparing
 make_disk "$DEVICE" "$SEED" "$BACKING"
 DEVICE_NUMBER=$(<"/sys/block/$DISK/dev")
+# A disk follows the setting when it is put under fgio.
+[[ -z $SETTINGS ]] || { load_module fgio && set_parameters "$SETTINGS"; }
 use_elevator "$ELEVATOR"
 set_tunables "$TUNABLES"
 use_controllers
