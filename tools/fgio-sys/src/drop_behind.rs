@@ -14,6 +14,8 @@ use crate::{Root, cgroup_memory, files};
 
 /// Reclaimed at once, so that the command's own allocations need not wait for long.
 const PIECE: u64 = 16 << 20;
+/// Kept also where memory is short: what was read ahead of the command is not dropped before it is used.
+const LEAST: u64 = 8 << 20;
 
 /// A cgroup for one command.
 pub struct DropBehind {
@@ -24,6 +26,8 @@ pub struct DropBehind {
     /// Bytes of file memory that the command may keep.
     keep: u64,
     file_only: bool,
+    /// File memory of the call before, after what it dropped.
+    before: u64,
     dropped: u64,
     most: u64,
 }
@@ -77,6 +81,7 @@ impl DropBehind {
             own,
             keep,
             file_only: true,
+            before: 0,
             dropped: 0,
             most: 0,
         };
@@ -104,13 +109,27 @@ impl DropBehind {
         child
     }
 
-    /// Reclaims what is beyond the limit. Returns bytes reclaimed by this call.
+    /// What may stay of `file` bytes. Less than the limit where free memory is short: else the
+    /// kernel's reclaim makes room for the command, and takes from all. It has nothing to do while
+    /// free memory is beyond its watermarks by as much again, and by twice what the command brought
+    /// in since the call before.
+    fn allowed(&self, file: u64) -> u64 {
+        let Some(memory) = cgroup_memory::free(&self.root) else {
+            return self.keep;
+        };
+        let spare = 2 * memory.high + 2 * file.saturating_sub(self.before);
+        let short = spare.saturating_sub(memory.free);
+        self.keep.min(file.saturating_sub(short).max(LEAST))
+    }
+
+    /// Reclaims what is beyond the limit, or more where memory is short. Returns bytes reclaimed by
+    /// this call.
     pub fn drop_behind(&mut self) -> io::Result<u64> {
         let Some(memory) = cgroup_memory::memory(&self.root, &self.group) else {
             return Ok(0);
         };
         self.most = self.most.max(memory.file);
-        let mut left = memory.file.saturating_sub(self.keep);
+        let mut left = memory.file.saturating_sub(self.allowed(memory.file));
         let mut done = 0;
         while left > 0 {
             let piece = left.min(PIECE);
@@ -140,6 +159,7 @@ impl DropBehind {
                 Err(source) => return Err(source),
             }
         }
+        self.before = memory.file - done.min(memory.file);
         self.dropped += done;
         Ok(done)
     }
@@ -193,6 +213,7 @@ mod tests {
             own: "/user.slice/session-1.scope".to_owned(),
             keep,
             file_only: true,
+            before: 0,
             dropped: 0,
             most: 0,
         }
@@ -222,6 +243,26 @@ mod tests {
         made.keep = 6_000_000;
         assert_eq!(made.drop_behind().unwrap(), 0);
         assert_eq!(made.finish(), (8_000_000, 6_000_000));
+    }
+
+    #[test]
+    fn less_stays_where_memory_is_short() {
+        const MIB: u64 = 1 << 20;
+        let fixture = host();
+        fixture.file("/proc/vmstat", "pgsteal_file 0\n");
+        fixture.file("/proc/zoneinfo", "        high     1024\n");
+        let mut made = made(&fixture, 64 * MIB);
+        made.before = 40 * MIB;
+        // 3 MiB came in: 2 * 4 and 2 * 3 MiB are to be free.
+        for (free_mib, allowed_mib) in [(14, 43), (4, 33), (0, 29)] {
+            fixture.file(
+                "/proc/meminfo",
+                &format!("MemFree: {} kB\n", free_mib * 1024),
+            );
+            assert_eq!(made.allowed(43 * MIB), allowed_mib * MIB);
+        }
+        made.before = 9 * MIB;
+        assert_eq!(made.allowed(9 * MIB), 8 * MIB);
     }
 
     #[test]

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# POLICY is
+# fgiod, none: two cgroups that read more than fits into memory, with or without fgiod cache, then a
+#   burst of memory that is no page cache; with it also: new weights, kills and fgio disable;
+# drop: a copy beside a working set, with and without --drop-behind, without fgiod cache.
+# Leaves a line "MOMENT LIGHT HEAVY" in $RESULTS/held (bytes of file memory) and $RESULTS/lows
+# (memory.low) for each moment; test_page_cache.py judges them.
+# shellcheck shell=bash disable=SC2154
+# shellcheck source=/dev/null
+. "$PAYLOAD/functions.sh"
+export PATH=$PATH:$PAYLOAD/bin
+CGROUPS=/sys/fs/cgroup
+FILES=/mnt/files
+# Of the administrator, for the heavy group.
+OWN_LOW=8388608
+READERS=()
+
+file_memory() { # GROUP
+  awk '$1 == "active_file" || $1 == "inactive_file" { sum += $2 } END { print sum + 0 }' \
+    "$CGROUPS/$1/memory.stat"
+}
+
+low() { cat "$CGROUPS/$1/memory.low"; }
+note_held() { echo "$1 $(file_memory light) $(file_memory heavy)" >>"$RESULTS/held"; } # MOMENT
+note_low() { echo "$1 $(low light) $(low heavy)" >>"$RESULTS/lows"; }                  # MOMENT
+
+mean_held() { # MOMENT: means of 5 s
+  local second light=0 heavy=0
+  for second in 1 2 3 4 5; do
+    light=$((light + $(file_memory light)))
+    heavy=$((heavy + $(file_memory heavy)))
+    sleep 1
+  done
+  echo "$1 $((light / second)) $((heavy / second))" >>"$RESULTS/held"
+}
+
+in_group() { # GROUP COMMAND...
+  bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUPS/$1" "${@:2}"
+}
+
+reader() { # GROUP FILE OTHER THIRD
+  in_group "$1" fio --eta=never --name="$1" --filename="$FILES/$2:$FILES/$3:$FILES/$4" --rw=randread --bs=64k \
+    --ioengine=psync --numjobs=2 --thread --randseed="$SEED$2" --norandommap --time_based \
+    --runtime=1000 --invalidate=0 --output="$RESULTS/$1.fio" &
+  READERS+=($!)
+}
+
+start_fgiod() {
+  fgiod cache 2>>"$RESULTS/fgiod.log" &
+  FGIOD=$!
+}
+
+until_protected() { # both have a memory.low of fgiod's
+  local tries=0
+  until [[ $(low light) -gt 0 && $(low heavy) -gt $OWN_LOW ]]; do
+    sleep 0.1
+    tries=$((tries + 1))
+    [[ $tries -lt 100 ]] || stop "fgiod protects nothing: $(<"$RESULTS/fgiod.log")"
+  done
+}
+
+killed() { # ends it at once
+  kill -KILL "$FGIOD"
+  wait "$FGIOD" 2>/dev/null
+}
+
+no_limits() { # fgiod sets no limit of the kinds that hold tasks back
+  local file
+  for file in "$CGROUPS"/{light,heavy}/memory.{high,max}; do
+    [[ $(<"$file") == max ]] || stop "$file is $(<"$file")"
+  done
+}
+
+# Anonymous memory, tmpfs and processes, in a cgroup of their own: all of it is to fit when the page
+# cache gives way.
+burst() {
+  local each jobs=()
+  mkdir -p "$CGROUPS/burst"
+  in_group burst python3 -c '
+import time
+held = []
+for _ in range('"$ANON_MIB"'):
+    held.append(bytearray(b"x" * (1 << 20)))
+time.sleep(6)' &
+  jobs+=($!)
+  in_group burst dd if=/dev/zero of=/dev/shm/grown bs=1M count="$TMPFS_MIB" status=none || stop "no tmpfs"
+  for ((each = 0; each < 100; each++)); do
+    in_group burst sleep 3 &
+    jobs+=($!)
+  done
+  note_held pressed
+  for each in "${jobs[@]}"; do
+    wait "$each" || echo failed >>"$RESULTS/burst"
+  done
+  rm -f /dev/shm/grown
+  awk '$1 == "oom_kill"' /proc/vmstat >>"$RESULTS/burst"
+}
+
+drop() { # MOMENT [OPTION...]: what is left of a working set after a copy of more than memory
+  in_group set cat "$FILES/6" "$FILES/6" "$FILES/6" >/dev/null
+  echo "$1.before $(file_memory set) 0" >>"$RESULTS/held"
+  fgio run --background "${@:2}" -- cat "$FILES"/{7,8,9,10,11} >/dev/null 2>>"$RESULTS/run.log" ||
+    stop "fgio run failed: $(<"$RESULTS/run.log")"
+  echo "$1.after $(file_memory set) 0" >>"$RESULTS/held"
+}
+
+phase preparing
+mkdir -p $FILES /run/fgio /etc/fgio
+mountpoint -q /dev/shm || { mkdir -p /dev/shm && mount -t tmpfs none /dev/shm; }
+make_disk "$DEVICE" "$SEED" /dev/lab/disk1
+load_module fgio
+# The drive is not divided by weight: parts of memory are the cache's alone.
+use_elevator none
+mount -t cgroup2 none $CGROUPS || stop "no cgroups"
+echo "+io +memory" >$CGROUPS/cgroup.subtree_control || stop "no controllers of I/O and memory"
+mount -t ext4 -o noinit_itable,noatime "/dev/$DISK" $FILES || stop "ext4 does not mount"
+mkdir "$CGROUPS/light" "$CGROUPS/heavy" "$CGROUPS/set"
+echo "default 100" >$CGROUPS/light/io.weight || stop "no io.weight"
+echo "default 300" >$CGROUPS/heavy/io.weight
+echo $OWN_LOW >$CGROUPS/heavy/memory.low
+if [[ $POLICY == drop ]]; then
+  phase "memory fills"
+  in_group light cat "$FILES"/{0,1,2} >/dev/null
+  drop behind --drop-behind --summary
+  drop control
+  phase "done"
+  exit 0
+fi
+[[ $POLICY != fgiod ]] || start_fgiod
+phase reading
+reader light 0 1 2
+reader heavy 3 4 5
+sleep 25
+mean_held divided
+phase burst
+burst
+if [[ $POLICY == fgiod ]]; then
+  phase new weights
+  sleep 12
+  mean_held again
+  note_low old
+  echo "default 300" >$CGROUPS/light/io.weight
+  echo "default 100" >$CGROUPS/heavy/io.weight
+  sleep 2
+  note_low new
+  sleep 12
+  mean_held changed
+  no_limits
+  phase kills
+  fgio --json share list >"$RESULTS/share.json" || stop "no share list"
+  killed
+  note_low killed
+  fgio share list >"$RESULTS/share.text" 2>&1
+  start_fgiod
+  until_protected
+  killed
+  fgio disable "$DISK" >>"$RESULTS/disable" || stop "no disable"
+  note_low disabled
+  start_fgiod
+  until_protected
+  note_low running
+  # The last disk goes while one runs.
+  fgio enable "$DISK" >>"$RESULTS/disable" || stop "no enable"
+  fgio disable "$DISK" >>"$RESULTS/disable" || stop "no disable"
+  note_low ended
+  wait "$FGIOD" || stop "fgiod failed: $(<"$RESULTS/fgiod.log")"
+  no_limits
+fi
+kill "${READERS[@]}"
+wait "${READERS[@]}"
+phase "done"
