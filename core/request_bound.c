@@ -6,12 +6,12 @@
  * A turn of a bound is this number of I/Os, and of times as many as may be in
  * the drive: what begins with another number in it ends soon.
  */
-#define TURN_LEAST 192U
+#define TURN_LEAST 64U
 #define TURN_TIMES 4U
 
 /*
  * Turns of both bounds in a trial: at first, and at most. They double with each
- * trial that changes nothing.
+ * trial that changes nothing, until one is clear.
  */
 #define ROUNDS_FIRST 2U
 #define ROUNDS_MOST 16U
@@ -82,11 +82,15 @@ static void settle(struct fgio_request_bound *bound)
 	bound->left = (PAUSE_FIRST * turn_length(bound)) << bound->settles;
 }
 
-/* The next trial goes on in the same direction. */
-static void move(struct fgio_request_bound *bound, bool high)
+/*
+ * The next trial goes on in the same direction. Only a clear answer makes it
+ * short again: what is due to chance must not go on.
+ */
+static void move(struct fgio_request_bound *bound, bool high, bool clear)
 {
 	bound->level = (u8)(bound->low + high);
-	bound->settles = 0;
+	if (clear)
+		bound->settles = 0;
 	begin_trial(bound);
 }
 
@@ -104,7 +108,7 @@ static void judge(struct fgio_request_bound *bound)
 	if (++bound->rounds < most && !clear)
 		begin_turn(bound);
 	else if (wants_high == bound->upwards)
-		move(bound, wants_high);
+		move(bound, wants_high, clear);
 	else
 		settle(bound);
 }

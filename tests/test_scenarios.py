@@ -21,6 +21,8 @@ BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
     Batch("requests", ("requests", "stress")),
     Batch("queues", ("queues",), cpus=4, append="slub_debug=FPZ"),
+    Batch("by-id", ("by_id",), cpus=4, append="slub_debug=FPZ"),
+    Batch("request-order", ("request_order",), cpus=1, counted_clock=True),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
     Batch("share-list", ("share_list",), append="slub_debug=FPZ"),
     Batch(

@@ -94,6 +94,12 @@
 		"while one that uses it has another than 100; 2: "	\
 		"always; from 0, disks follow once they are put under "	\
 		"fgio again")						\
+	NUMBER(request_order, 0, 0, 5,					\
+		"order of critical I/O by request ids: 0: none, 1: "	\
+		"arrival, 2: arrival and batch, 3: limited "		\
+		"multiplexing, 4: slack, 5: bottleneck; drives with "	\
+		"hardware queues follow once they are put under fgio "	\
+		"again")						\
 	NUMBER(walk_interval_us, 2000, 50, 1000000,			\
 		"time between walks over the waits")			\
 	NUMBER(walk_delay_us, 100, 50, 1000000,				\

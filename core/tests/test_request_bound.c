@@ -87,14 +87,14 @@ static struct drive of_places(u32 places, const char *name)
 }
 
 /*
- * The bound is at least what keeps all places busy, and at most four times that:
+ * The bound is at least what keeps all places busy, and at most eight times that:
  * times are random, and more in the drive seem worth it now and then.
  */
 static void expect_bound(const struct fgio_request_bound *bound, u32 places)
 {
 	u32 level = 1U << bound->level;
 
-	if (level < places || level > 4 * places)
+	if (level < places || level > 8 * places)
 		fail_msg("a bound of %u for %u places", level, places);
 }
 

@@ -18,6 +18,7 @@
 #include "base/debug.h"
 #include "block/counters.h"
 #include "block/queues.h"
+#include "block/request_order.h"
 
 /**
  * struct counters_file - the counters of a disk
@@ -95,6 +96,24 @@ static void show_class(struct seq_file *file, const char *name,
 	seq_printf(file, "%s_waiting %u\n", name, admission->waiting[class]);
 }
 
+/* Context: files_lock is held: the queue stays. */
+static void show_request_order(struct seq_file *file,
+			       struct fgio_queue_data *fq)
+{
+	const struct fgio_request_order *order = fq->queue.own.by_request;
+
+	seq_printf(file, "request_order %u\n", fgio_request_order_of(fq));
+	seq_printf(file, "critical_with_id %llu\n", READ_ONCE(fq->with_id));
+	seq_printf(file, "critical_ranked %u\n",
+		   order ? READ_ONCE(order->ranked) : 0);
+	seq_printf(file, "critical_bound %u\n",
+		   order ? fgio_request_bound_now(&order->bound) : 0);
+	seq_printf(file, "requests_forgotten %llu\n",
+		   order ? READ_ONCE(order->forgotten) : 0);
+	seq_printf(file, "critical_aged %llu\n",
+		   order ? READ_ONCE(order->aged) : 0);
+}
+
 static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 {
 	struct admission_totals admission = sum_tag_sets(fq);
@@ -142,6 +161,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "recharged %llu\n", READ_ONCE(fq->recharged));
 	seq_printf(file, "hardware_queues %u\n",
 		   fq->hw ? fq->queue.hw_count : 0);
+	show_request_order(file, fq);
 }
 
 static int counters_show(struct seq_file *file, void *data)

@@ -24,6 +24,7 @@
 #include "block/hw_queue.h"
 #include "block/io_target.h"
 #include "block/queues.h"
+#include "block/request_order.h"
 #include "block/stamp.h"
 #include "graph/wait.h"
 #include "who/presence.h"
@@ -236,6 +237,9 @@ static void fgio_prepare_request(struct request *rq)
 	slot->submitter = (u64)current;
 	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
 			  PF_KTHREAD;
+	slot->request.rank.id = 0;
+	if (unlikely(fgio_request_order_on()))
+		fgio_request_order_prepare(slot);
 	fgio_admission_prepare(slot, rq);
 	rq->elv.priv[0] = slot;
 }
@@ -355,6 +359,10 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 
 	fgio_elevator_describe(rq);
 	request = &fgio_slot_of(rq)->request;
+	if (unlikely(request->rank.id) && request->class == FGIO_CRITICAL) {
+		fgio_request_order_tell_time(fq);
+		fq->with_id++;
+	}
 	if (fq->queue.shares)
 		insert_of_group(fq, rq, at_head);
 	else

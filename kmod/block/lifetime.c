@@ -17,6 +17,7 @@
 #include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/queues.h"
+#include "block/request_order.h"
 #include "block/share.h"
 #include "block/tunables.h"
 #include "block/watchdog.h"
@@ -167,11 +168,12 @@ module_param(hardware_queues, bool, 0644);
 
 /*
  * The order of requests on a disk that rotates is one for the whole disk, and
- * so are tags that hardware queues share.
+ * so are tags that hardware queues share, and the order of users' requests.
  */
 static bool has_many_queues(const struct request_queue *q)
 {
-	return READ_ONCE(hardware_queues) && q->nr_hw_queues > 1 &&
+	return READ_ONCE(hardware_queues) && !fgio_request_order_on() &&
+	       q->nr_hw_queues > 1 &&
 	       blk_queue_nonrot(q) &&
 	       !(q->tag_set->flags & BLK_MQ_F_TAG_HCTX_SHARED);
 }
@@ -244,6 +246,7 @@ static void announce_queue(struct fgio_queue_data *fq)
 	mutex_lock(&fgio_queues_lock);
 	fgio_queues_add(fq);
 	fgio_elevator_choose_classes(fq);
+	fgio_request_order_choose(fq);
 	mutex_unlock(&fgio_queues_lock);
 	fgio_counters_add_queue(fq);
 	fgio_watchdog_queue_came();
@@ -310,6 +313,7 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 		     fgio_queue_in_device(&fq->queue, FGIO_NONCRITICAL));
 	fgio_mark_wbt_unwanted(eq, false);
 	fgio_wbt_enable(fq->q);
+	fgio_request_order_remove(fq);
 	kvfree(fq->hw_queues);
 	kvfree(fq->all_hw);
 	kfree(fq);

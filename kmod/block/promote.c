@@ -22,6 +22,7 @@
 #include "block/promote.h"
 #include "block/queues.h"
 #include "core/reason.h"
+#include "block/request_order.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
 
@@ -469,7 +470,10 @@ static void move(struct fgio_queue_data *fq, const struct match *match)
 	if (match->tag >= match->tag_set->slot_count || fq->queue.one_class)
 		return;
 	slot = &match->tag_set->slots[match->tag];
-	if (!slot->wanted || !fgio_elevator_promote(fq, slot))
+	if (!slot->wanted)
+		return;
+	fgio_request_order_inherit(slot, match->waiter);
+	if (!fgio_elevator_promote(fq, slot))
 		return;
 	slot->wanted = false;
 	fgio_elevator_recharge(fq, slot, match->waiter);

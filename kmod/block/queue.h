@@ -7,6 +7,7 @@
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and dispatch to the device
  *	hw_queue.c   the same for a device with many hardware queues
+ *	request_order.c  which user's request it serves
  *	drive.c      hardware priority, where the drive has it
  *
  * io_target.c finds the pages and buffers that it carries, promote.c makes it
@@ -201,6 +202,7 @@ struct fgio_trip {
  * @dispatched_bytes: bytes dispatched to the device, per class
  * @hardware_priority_sent: requests that the drive got with its priority
  * @recharged: requests charged to the group of a task that waits for them
+ * @with_id: critical requests queued that had a request id
  * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
@@ -239,6 +241,7 @@ struct fgio_queue_data {
 	u64 dispatched_bytes[FGIO_CLASSES];
 	u64 hardware_priority_sent;
 	u64 recharged;
+	u64 with_id;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;

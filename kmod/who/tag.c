@@ -101,6 +101,24 @@ enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 	return tag;
 }
 
+bool fgio_tag_request_of(u64 task, struct fgio_served *served)
+{
+	struct task_struct *thread = (struct task_struct *)task;
+	const struct fgio_word *flag;
+	struct tag_entry *entry;
+	bool serves = false;
+
+	if (!may_have_entry(thread))
+		return false;
+	rcu_read_lock();
+	entry = find_entry(thread);
+	flag = entry ? rcu_dereference(entry->flag) : NULL;
+	if (flag && judge(entry) == FGIO_THREAD_FOREGROUND)
+		serves = fgio_thread_flag_request(flag, served);
+	rcu_read_unlock();
+	return serves;
+}
+
 /* All functions from here to clear_tag() run under the lock. */
 
 /* A flag changes unseen: its thread may become foreground at any moment. */

@@ -13,6 +13,7 @@
 #include "core/trust.h"
 #include "who/uring.h"
 
+struct fgio_served;
 struct fgio_thread_flags;
 
 /* Protects the counts of tags and of trust. Taken with interrupts on. */
@@ -43,6 +44,13 @@ static inline enum fgio_thread_tag fgio_tag_of_current(void)
 		return fgio_uring_tag_of(current);
 	return fgio_tag_of(current);
 }
+
+/*
+ * The user's request that a foreground thread serves, by its flag. @task: its
+ * address, which is compared alone. Return: false: it names none, or is not
+ * foreground. Context: any.
+ */
+bool fgio_tag_request_of(u64 task, struct fgio_served *served);
 
 /**
  * fgio_tag_thread() - tag a thread, or take its tag away

@@ -57,6 +57,29 @@ fgio_thread_flag_class(const struct fgio_word *flag)
 	}
 }
 
+/**
+ * struct fgio_served - the user's request that a thread serves; claims of the
+ *	thread
+ * @id: see uapi/fgio_request.h; not 0
+ * @deadline_ms: as in struct fgio_word
+ * @parts: the same
+ */
+struct fgio_served {
+	u64 id;
+	u32 deadline_ms;
+	u32 parts;
+};
+
+/* Return: whether a flag names a request. Context: any. */
+static inline bool fgio_thread_flag_request(const struct fgio_word *flag,
+					    struct fgio_served *served)
+{
+	served->id = READ_ONCE(flag->request);
+	served->deadline_ms = READ_ONCE(flag->deadline_ms);
+	served->parts = READ_ONCE(flag->parts);
+	return served->id;
+}
+
 /* The operations of /dev/fgio's file: its flags come with the first map. */
 int fgio_thread_flags_open(struct inode *inode, struct file *file);
 int fgio_thread_flags_release(struct inode *inode, struct file *file);

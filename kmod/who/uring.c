@@ -109,6 +109,17 @@ enum fgio_thread_tag fgio_uring_tag_of(struct task_struct *thread)
 	return tag;
 }
 
+u64 fgio_uring_owner_of(struct task_struct *thread)
+{
+	struct task_struct *owner = NULL;
+
+	rcu_read_lock();
+	if (fgio_mechanism_on(FGIO_MECHANISM_URING))
+		owner = owner_of(thread);
+	rcu_read_unlock();
+	return (u64)(owner ? owner : thread);
+}
+
 u64 fgio_uring_request_of(const struct task_struct *thread)
 {
 	u64 work = follow(worker_of(thread), &fgio_uring_work_of_worker);

@@ -25,6 +25,13 @@ struct task_struct;
 enum fgio_thread_tag fgio_uring_tag_of(struct task_struct *thread);
 
 /*
+ * The address of the thread that a thread of io_uring acts for, or its own where
+ * that is not found or the switch `uring` is off; it may be gone. Context: as
+ * fgio_uring_tag_of().
+ */
+u64 fgio_uring_owner_of(struct task_struct *thread);
+
+/*
  * The request that a worker executes now, which may be gone: an address for
  * fgio_peek_word(), or 0. Context: any; @thread lives.
  */

@@ -4,7 +4,7 @@
 use super::Finding;
 use fgio_sys::block::Disk;
 
-use fgio_sys::{Root, drive, files};
+use fgio_sys::{Root, counters, drive, files};
 
 pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) {
     let enabled: Vec<&Disk> = disks.iter().filter(|disk| disk.is_under_fgio()).collect();
@@ -23,10 +23,46 @@ pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) 
             zoned(disk),
             Some(drive_priority(disk)),
             duration_limits(disk),
+            request_order(root, disk),
         ];
         let about_disk = about_disk.into_iter().flatten();
         findings.extend(about_disk.map(|finding| finding.about(&disk.name)));
     }
+}
+
+/// Fewer critical I/Os say nothing about ids.
+const TELLING_IOS: u64 = 1000;
+
+/// Whether critical I/O goes in the order of users' requests, where that is asked for. Needs root.
+fn request_order(root: &Root, disk: &Disk) -> Option<Finding> {
+    const ID: &str = "device-request-order";
+    let setting = root.path("/sys/module/fgio/parameters/request_order");
+    if files::read_optional(&setting)? == "0" {
+        return None;
+    }
+    let counters = counters::read(root, &disk.name).ok()?;
+    let count = |name: &str| counters.get(name).copied().unwrap_or(0);
+    if count("request_order") == 0 {
+        return Some(Finding::warning(
+            ID,
+            "request ids order nothing here: requests are queued for each hardware queue",
+            format!("run `fgio disable {0} && fgio enable {0}`", disk.name),
+        ));
+    }
+    let (all, with_id) = (count("critical_queued"), count("critical_with_id"));
+    if all < TELLING_IOS || with_id >= all / 2 {
+        return Some(Finding::ok(
+            ID,
+            format!("critical I/O goes in the order of requests; with an id: {with_id} of {all}"),
+        ));
+    }
+    Some(Finding::warning(
+        ID,
+        format!(
+            "{with_id} of {all} critical I/Os have a request id: the others go by their own arrival"
+        ),
+        "begin sections with the id of the request that they serve (fgio_request_begin_as)",
+    ))
 }
 
 fn slots(disk: &Disk) -> Option<Finding> {
@@ -218,6 +254,32 @@ mod tests {
         let findings = examined(&fixture);
         for id in ["device-slots", "device-wbt", "device-zoned"] {
             assert!(levels(&findings, id).is_empty(), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_disk_that_goes_by_no_ids_is_found() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let counters = "/sys/kernel/debug/fgio/sda/counters";
+        let level = |fixture: &Fixture| levels(&examined(fixture), "device-request-order");
+        let text = |policy: u32, all: u32, with_id: u32| {
+            format!("request_order {policy}\ncritical_queued {all}\ncritical_with_id {with_id}\n")
+        };
+        fixture.file(counters, &text(0, 5000, 0));
+        assert!(level(&fixture).is_empty(), "a module without the setting");
+        let setting = "/sys/module/fgio/parameters/request_order";
+        fixture.file(setting, "0\n");
+        assert!(level(&fixture).is_empty());
+        fixture.file(setting, "3\n");
+        assert_eq!(level(&fixture), [Level::Warning]);
+        for (all, with_id, expected) in [
+            (999, 0, Level::Ok),
+            (1000, 499, Level::Warning),
+            (1000, 500, Level::Ok),
+        ] {
+            fixture.file(counters, &text(3, all, with_id));
+            assert_eq!(level(&fixture), [expected], "{with_id} of {all}");
         }
     }
 
