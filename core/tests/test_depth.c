@@ -291,7 +291,7 @@ static void test_irregular_requests_beside_long_ones(void **state)
 	double one_bytes = 0, bytes = 0;
 
 	(void)state;
-	for (u64 seed = first_seed; seed < first_seed + SEEDS; seed++) {
+	for (u64 seed = first_seed; seed < first_seed + MANY_SEEDS; seed++) {
 		struct rivals rivals = database(SIMDISK_VOLUME, seed);
 		struct rivals_figures least = database_alone(rivals);
 		struct rivals_figures one = limited(rivals, 1);

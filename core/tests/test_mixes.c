@@ -24,7 +24,7 @@
 /* Enough for a queue to form before each of them. */
 #define IN_DRIVE_MOST 32
 
-/* The p99 of one run may be worse by chance: the mean of up to so many counts. */
+/* The p99 of one run may be worse by chance: the mean of this many at most counts. */
 #define RUNS_MOST 5
 
 enum rules { FGIO, DEADLINE, FORMER, RULES };
