@@ -896,14 +896,17 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 		fgio_share_cost_slack(&shares->cost);
 }
 
-/* A median of one I/O at a time, by steps. */
+/* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
 static void note_alone(struct fgio_share_group *group,
 		       const struct fgio_request *request, u64 now_ns)
 {
 	u64 took_ns = beyond(now_ns, request->share.sent_ns);
 	u64 known_ns = fgio_load(&group->alone_ns);
-	u64 step_ns = known_ns / FGIO_SHARES_ALONE_STEP + 1;
+	u32 part = (u32)larger(group->alone_step, FGIO_SHARES_ALONE_STEP);
+	u64 step_ns = known_ns / part + 1;
 
+	group->alone_step =
+		(u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
 	if (!known_ns)
 		fgio_store(&group->alone_ns, took_ns);
 	else if (took_ns < known_ns)

@@ -117,8 +117,12 @@
 /* Entitlements grow this part faster than real time: estimates are no better. */
 #define FGIO_SHARES_MARGIN_SHARE 32U
 
-/* Of a group with one I/O at a time, its alone time is the median: its step. */
+/*
+ * Of a group with one I/O at a time, its alone time is the median: its first
+ * step, and the last of those that become smaller with each I/O.
+ */
 #define FGIO_SHARES_ALONE_STEP 16U
+#define FGIO_SHARES_ALONE_STEP_LAST 128U
 /*
  * A drive may be busy with what its cache took for this long. A reader must not
  * be charged for what others wrote, so its alone time does not rise meanwhile.
@@ -203,6 +207,7 @@ struct fgio_share_counters {
  * @alone_ns: mean time that an I/O takes of the drive while the group is alone
  *	there: that per completion; on a disk, with that of others I/O there; 0:
  *	not known
+ * @alone_step: the part of it by which the next I/O changes it at most
  */
 struct fgio_share_group {
 	struct fgio_shares *shares;
@@ -231,6 +236,7 @@ struct fgio_share_group {
 	u64 idle_since_ns;
 	s64 owes_ns;
 	u64 alone_ns;
+	u32 alone_step;
 };
 
 /**

@@ -23,6 +23,8 @@
 #define ENTERED_NS (50 * MILLISECOND)
 #define DRIVES_MAX 16U
 #define ALONE_MAX 64U
+#define DEPTHS_MAX 16U
+#define NAME_MAX 16U
 
 struct mix {
 	const char *name;
@@ -33,6 +35,7 @@ struct mix {
 };
 
 struct options {
+	u32 depth[DEPTHS_MAX]; /* of sfq; 0: the usual ones */
 	const char *drive[DRIVES_MAX];
 	u32 drives;
 	const char *mixes; /* NULL: all */
@@ -51,19 +54,13 @@ struct alone {
 };
 
 struct policy {
-	const char *name;
+	char name[NAME_MAX];
 	enum tenants_policy policy;
 	u32 depth;
 };
 
-static const struct policy policies[] = {
-	{ "none", TENANTS_NONE, 0 },
-	{ "sfq-4", TENANTS_SFQ, 4 },
-	{ "sfq-32", TENANTS_SFQ, 32 },
-	{ "fgio", TENANTS_FGIO, 0 },
-};
-
-#define POLICIES ARRAY_SIZE(policies)
+static struct policy policies[2 + DEPTHS_MAX];
+static u32 policy_count;
 
 struct result {
 	struct tenants_figures figures;
@@ -501,7 +498,7 @@ static void print_text(const struct options *options, const char *drive,
 static void run_mix(const struct options *options, const char *name,
 		    const struct mix *mix, u64 seed)
 {
-	static struct result results[POLICIES];
+	static struct result results[ARRAY_SIZE(policies)];
 	struct simdisk_parameters drive = host_parsed(name);
 	double alone[TENANTS_MAX], part[TENANTS_MAX], guarantee[TENANTS_MAX];
 	double feasible = 0, share_p99 = 0;
@@ -514,7 +511,7 @@ static void run_mix(const struct options *options, const char *name,
 	}
 	if (mix->burst)
 		share_p99 = burst_p99(options, &drive, mix, seed, part[0]);
-	for (u32 i = 0; i < POLICIES; i++) {
+	for (u32 i = 0; i < policy_count; i++) {
 		run_policy(options, &drive, mix, &policies[i], seed,
 			   &results[i]);
 		judge(options, mix, guarantee, &results[i]);
@@ -525,7 +522,7 @@ static void run_mix(const struct options *options, const char *name,
 			feasible = fmax(feasible,
 					results[i].figures.bytes_per_s);
 	}
-	for (u32 i = 0; i < POLICIES; i++) {
+	for (u32 i = 0; i < policy_count; i++) {
 		if (options->json)
 			print_json(name, mix, &policies[i], seed, feasible,
 				   guarantee, &results[i]);
@@ -547,6 +544,7 @@ static void print_usage(FILE *out)
 	      "  --warm-up S    before that; default: 3\n"
 	      "  --seeds N      seeds of each; default: 1\n"
 	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
+	      "  --depths N,... I/Os in the drive of sfq; default: 4,32\n"
 	      "  --groups       print what each group got\n"
 	      "  --json         one object a line\n"
 	      "  --help\n\nDefault drives: ssd-m5s, volume, nvme, hdd. Mixes:\n", out);
@@ -567,6 +565,37 @@ static double number(const char *text, double least, double most)
 	return value;
 }
 
+static void read_depths(struct options *options, char *text)
+{
+	u32 count = 0;
+
+	for (char *each = strtok(text, ","); each; each = strtok(NULL, ",")) {
+		if (count == DEPTHS_MAX) {
+			fprintf(stderr, "shares: --depths: give %u at most\n",
+				DEPTHS_MAX);
+			exit(2);
+		}
+		options->depth[count++] = (u32)number(each, 1, 65535);
+	}
+}
+
+/* None, start tags with each number of I/Os in the drive, and fgio. */
+static void fill_policies(const struct options *options)
+{
+	policies[policy_count++] =
+		(struct policy){ "none", TENANTS_NONE, 0 };
+	for (u32 i = 0; i < DEPTHS_MAX && options->depth[i]; i++) {
+		struct policy *sfq = &policies[policy_count++];
+
+		snprintf(sfq->name, sizeof(sfq->name), "sfq-%u",
+			 options->depth[i]);
+		sfq->policy = TENANTS_SFQ;
+		sfq->depth = options->depth[i];
+	}
+	policies[policy_count++] =
+		(struct policy){ "fgio", TENANTS_FGIO, 0 };
+}
+
 static void read_options(struct options *options, int argc, char **argv)
 {
 	static const struct option names[] = {
@@ -575,6 +604,7 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "warm-up", required_argument, NULL, 'w' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "depths", required_argument, NULL, 'd' },
 		{ "groups", no_argument, NULL, 'g' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -584,7 +614,9 @@ static void read_options(struct options *options, int argc, char **argv)
 	bool seeded = false;
 	int option;
 
-	*options = (struct options){ .seconds = 4, .warm_up = 3, .seeds = 1 };
+	*options = (struct options){
+		.depth = { 4, 32 }, .seconds = 4, .warm_up = 3, .seeds = 1,
+	};
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		switch (option) {
 		case 'm':
@@ -602,6 +634,10 @@ static void read_options(struct options *options, int argc, char **argv)
 		case 's':
 			options->seed = (u64)number(optarg, 0, 1e18);
 			seeded = true;
+			break;
+		case 'd':
+			memset(options->depth, 0, sizeof(options->depth));
+			read_depths(options, optarg);
 			break;
 		case 'g':
 			options->groups = true;
@@ -636,6 +672,7 @@ int main(int argc, char **argv)
 	struct options options;
 
 	read_options(&options, argc, argv);
+	fill_policies(&options);
 	for (u32 i = 0; i < ARRAY_SIZE(mixes); i++)
 		mixes[i].fill(&mixes[i]);
 	for (u32 drive = 0; drive < options.drives; drive++)

@@ -21,8 +21,8 @@
 #include "block/io_target.h"
 #include "block/promote.h"
 #include "block/queues.h"
-#include "core/reason.h"
 #include "block/request_order.h"
+#include "core/reason.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
 
