@@ -11,6 +11,16 @@ static u64 off_by(u64 took_ns, u64 known_ns)
 	return smaller(off_ns, BASE_OFF_MOST * known_ns);
 }
 
+/* Of so few that half may be tails, the lower one of the middle. */
+static u64 first_median(const struct fgio_base_latency *base)
+{
+	u64 lower_ns = base->first_ns[(base->count - 1) / 2];
+	u64 upper_ns = base->first_ns[base->count / 2];
+
+	return base->count > BASE_CERTAIN / 2 ? (lower_ns + upper_ns) / 2 :
+						lower_ns;
+}
+
 /*
  * A drive that is late once in thirty may be so the first time: the first I/Os
  * are kept in order, and their median is exact.
@@ -23,7 +33,7 @@ static void learn_first(struct fgio_base_latency *base, u64 took_ns)
 	for (; at && base->first_ns[at - 1] > took_ns; at--)
 		base->first_ns[at] = base->first_ns[at - 1];
 	base->first_ns[at] = (u32)took_ns;
-	known_ns = base->first_ns[(base->count - 1) / 2];
+	known_ns = first_median(base);
 	for (u32 i = 0; i < base->count; i++)
 		off_ns += off_by(base->first_ns[i], known_ns);
 	if (base->count == 1)

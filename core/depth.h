@@ -102,6 +102,7 @@ struct fgio_depth {
 	u8 critical_kind;
 	u8 phase;
 	bool was_harmed;
+	bool was_late; /* the latest critical I/O */
 	bool recent; /* in a recent window: critical I/O may come back */
 	bool blind; /* a disk: critical I/O has no base latency yet */
 	struct fgio_chance chance; /* that non-critical I/O is late */

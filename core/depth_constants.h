@@ -180,7 +180,9 @@
 #define HARM_ALONE_FIRST 32
 /* A fifth longer: the limit was met. */
 #define HARM_CERTAIN (2 * HARM)
-/* One I/O counts as at most this much, less where tails are known. */
+/* Two fifths longer: the race is lost where nothing is held back any more. */
+#define HARM_LOST (2 * HARM_CERTAIN)
+/* One I/O counts as at most this much, less if it may be a tail. */
 #define HARM_MOST 768
 #define HARM_MOST_TAIL 256
 /* Tails are known from this share of late I/Os in a quiet drive. */

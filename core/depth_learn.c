@@ -96,11 +96,6 @@ static bool is_beyond_limit(const struct fgio_depth *depth)
 	       fgio_cost_is_below_limit(&depth->cost);
 }
 
-static bool is_harm_certain(const struct fgio_depth *depth, u64 usual)
-{
-	return depth->surprise > HARM_CERTAIN + larger(depth->harm_alone, usual);
-}
-
 /*
  * Critical I/O may suffer at any cost: reads of flash wait for programs. But
  * where it suffers more than usual, or the cost was just lowered below the
@@ -119,7 +114,8 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 
 	if (!tells || depth->interval.harmed ||
 	    is_before_raise(depth, took_ns, now_ns) ||
-	    !is_harm_certain(depth, usual))
+	    depth->surprise <=
+		    HARM_CERTAIN + larger(depth->harm_alone, usual))
 		return;
 	depth->interval.harmed = true;
 	if (depth->phase == FGIO_DEPTH_SETTLED)
@@ -127,12 +123,16 @@ static void see_harm(struct fgio_depth *depth, u64 took_ns, u64 now_ns)
 }
 
 /*
- * Two tails in sixteen I/Os must not be harm, so where a drive has some, one
- * counts for less: what harms all of them is seen all the same.
+ * Two tails in sixteen I/Os must not be harm, so where a drive has some, a late
+ * one counts for less unless the one before it was late as well. The I/Os of an
+ * arm differ by as much, and are no tails.
  */
 static u64 harm_most(const struct fgio_depth *depth)
 {
-	return depth->chance.share > HARM_TAILS ? HARM_MOST_TAIL : HARM_MOST;
+	return !depth->rotates && !depth->was_late &&
+			       depth->chance.share > HARM_TAILS ?
+		       HARM_MOST_TAIL :
+		       HARM_MOST;
 }
 
 /* A mean that decays over HARM_SPAN critical I/Os. */
@@ -232,6 +232,7 @@ static void learn_critical(struct fgio_depth *depth,
 	if (excess_ns <= slack_ns)
 		excess_ns = 0;
 	depth->surprise = mean_harm(depth, depth->surprise, excess_ns, known_ns);
+	depth->was_late = excess_ns > 0;
 	if (!excess_ns)
 		return;
 	/* If non-critical I/O is on time, this may be chance. */
@@ -549,13 +550,13 @@ static bool is_tolerated(struct fgio_depth *depth)
 
 /*
  * Tails widen what counts as on time, so that background I/Os may wait for each
- * other unnoticed. Where all of them go and critical I/O is certainly harmed,
- * the limit is behind.
+ * other unnoticed. Where all of them go and critical I/O is harmed far more than
+ * by chance, the limit is behind.
  */
 static bool is_race_lost(const struct fgio_depth *depth, u64 length_ns)
 {
 	return !depth->rotates && !is_pressed(depth, length_ns) &&
-	       is_harm_certain(depth, 0);
+	       depth->surprise > HARM_LOST + depth->harm_alone;
 }
 
 static void adapt(struct fgio_depth *depth, bool found, bool harmed, u64 now_ns)
