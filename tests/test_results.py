@@ -25,6 +25,8 @@ OTHERS = {
     "debug-6.12": "tests/debug-check",
     "installed": "tests/installed",
     "shares": "scripts/shares",
+    "shares/burst": "scripts/shares",
+    "shares/nvme": "scripts/shares",
 }
 # Summaries without a report.
 NO_REPORT = {"batch", "follow", "mutation", "queues", "stress-6.1", "stress-6.1/random"}
