@@ -80,7 +80,8 @@ check_new_weight_works_within_100_ms() {
   make_group two 100
   readers 300 one two
   wait_for "shares" shared
-  sleep 1
+  # Until the drive is known: at first a cgroup may get 6.5 times as much where 4 is due.
+  sleep 4
   for round in 1 2 3; do
     echo "round $round"
     echo "default 100" >$GROUPS_ROOT/one/io.weight
