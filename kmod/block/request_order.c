@@ -67,7 +67,6 @@ void fgio_request_order_prepare(struct fgio_slot *slot)
 	struct fgio_rank *rank = &slot->request.rank;
 	u64 task = (u64)current;
 
-	rank->id = 0;
 	if (!fgio_tag_count())
 		return;
 	take_id(rank, fgio_task_boosted_for(task));

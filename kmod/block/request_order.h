@@ -24,8 +24,8 @@ static inline bool fgio_request_order_on(void)
 }
 
 /*
- * Gives a slot's request the id of the current task, which allocates it.
- * Context: prepare_request.
+ * Gives a slot's request, which has no id yet, that of the current task, which
+ * allocates it. Context: prepare_request.
  */
 void fgio_request_order_prepare(struct fgio_slot *slot);
 

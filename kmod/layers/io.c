@@ -271,9 +271,9 @@ static void want_range(const struct fgio_walk_step *step)
 }
 
 /*
- * A running task submits the I/O
- * that it prepared, or waits, before the next walk: a boost would mostly be in
- * vain. Once boosted, a task stays so until the I/O is found.
+ * A running task submits the I/O that it prepared, or waits, before the next
+ * walk: a boost would mostly be in vain. Once boosted, a task stays so until the
+ * I/O is found.
  */
 bool fgio_io_holds_up(u64 task)
 {

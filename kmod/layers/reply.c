@@ -103,8 +103,10 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* The thread that a process consists of, or those of its threads that sleep. */
-/* Context: RCU. */
+/*
+ * The thread that a process consists of, or those of its threads that sleep.
+ * Context: RCU.
+ */
 static void find_threads(const struct fgio_walk_step *step,
 			 struct task_struct *child)
 {

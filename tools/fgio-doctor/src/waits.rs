@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::Finding;
 use fgio_sys::control::{DeviceFile, Diagnosis};
 use fgio_sys::uapi::reason;
-use fgio_sys::wait::{Kind, Reason, ReasonTotal, Reasons, Wait};
+use fgio_sys::wait::{Reason, ReasonTotal, Reasons, Wait};
 use fgio_sys::{Error, Result, Root};
 
 const ID: &str = "waits-not-followed";
@@ -73,17 +73,12 @@ fn remembered(device: &dyn Diagnosis) -> Result<Vec<Wait>> {
 fn kinds(waits: &[Wait], reason: Reason) -> Vec<String> {
     let mut times: BTreeMap<String, f64> = BTreeMap::new();
     for wait in waits.iter().filter(|wait| wait.reason == reason) {
-        *times.entry(last_kind(wait).label()).or_default() += wait.waited_ms;
+        *times.entry(wait.inner_kind.label()).or_default() += wait.waited_ms;
     }
     let mut kinds: Vec<(String, f64)> = times.into_iter().collect();
     kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
     kinds.truncate(KINDS_NAMED);
     kinds.into_iter().map(|(label, _)| label).collect()
-}
-
-/// The last wait on the way that is known.
-fn last_kind(wait: &Wait) -> Kind {
-    wait.inner_kind
 }
 
 fn finding(total: &ReasonTotal, all_ms: f64, kinds: &[String]) -> Finding {
