@@ -13,7 +13,7 @@
  * Turns of both bounds in a trial: at first, and at most. They double with each
  * trial that changes nothing, until one is clear.
  */
-#define ROUNDS_FIRST 2U
+#define ROUNDS_FIRST 4U
 #define ROUNDS_MOST 16U
 
 /*
@@ -77,8 +77,9 @@ static s64 mean_ns(const struct fgio_request_bound *bound, u32 arm)
 static void settle(struct fgio_request_bound *bound)
 {
 	bound->trying = false;
+	/* Neither more nor fewer are better. */
+	bound->settles += !bound->upwards && bound->settles < PAUSE_MOST_SHIFT;
 	bound->upwards = !bound->upwards;
-	bound->settles += bound->settles < PAUSE_MOST_SHIFT;
 	bound->left = (PAUSE_FIRST * turn_length(bound)) << bound->settles;
 }
 
