@@ -21,11 +21,17 @@
  * @share: of late I/Os in a quiet drive, in 1/FGIO_CHANCE_ALL
  * @seen: I/Os learnt from, counted to CHANCE_SPAN - CHANCE_FIRST
  * @row: late ones in a row beside others, the latest I/O last
+ * @rarest: least share of late ones beside others, rising slowly; 0: not known
+ * @beside: I/Os beside others since it was last learnt
+ * @late: those of them that were late
  */
 struct fgio_chance {
 	u32 share;
 	u32 seen;
 	u32 row;
+	u32 rarest;
+	u32 beside;
+	u32 late;
 };
 
 /* An I/O in a quiet drive was late, or was not. */
@@ -35,9 +41,19 @@ void fgio_chance_learn(struct fgio_chance *chance, bool late);
 void fgio_chance_note(struct fgio_chance *chance, bool late);
 
 /*
- * Whether chance makes a row as long as the present one more often than @most
- * in FGIO_CHANCE_ALL. Always true of an empty row.
+ * The share as if one I/O more had been late (Laplace's rule of succession):
+ * after few I/Os in a quiet drive, that no tail came shows little. A drive whose
+ * background keeps it busy has few for seconds. But tails are no more frequent
+ * than late I/Os are beside others, where hardly any has waited.
  */
-bool fgio_chance_explains(const struct fgio_chance *chance, u32 most);
+u32 fgio_chance_likely(const struct fgio_chance *chance);
+
+/*
+ * Whether chance makes a row as long as the present one more often than @most
+ * in FGIO_CHANCE_ALL, where @share of the I/Os are late by chance. Always true
+ * of an empty row.
+ */
+bool fgio_chance_explains(const struct fgio_chance *chance, u32 share,
+			  u32 most);
 
 #endif /* FGIO_CORE_CHANCE_H */

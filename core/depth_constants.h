@@ -59,8 +59,12 @@
 
 /* I/Os over which the share of late ones is taken. */
 #define CHANCE_SPAN 256
-/* I/Os on time that are assumed before the first one. */
+/* I/Os on time that are assumed before the first; one after all may be late. */
 #define CHANCE_FIRST 16
+/* I/Os beside others over which the share of late ones is taken. */
+#define CHANCE_BESIDE 1024
+/* The least such share rises by this step. */
+#define CHANCE_RISE_STEP 16
 /* A row of this length is never chance. */
 #define CHANCE_ROW_MOST 8
 /* Rows rarer than 1 in 100 drain the drive [docs/depth.md, "by chance"]. */

@@ -252,19 +252,23 @@ static void learn_noncritical(struct fgio_depth *depth,
 {
 	u64 excess_ns = beyond(seen->took_ns, known_ns + seen->wait_ns);
 	u64 found_ns;
+	u32 share;
 
 	slack_ns = larger(slack_ns,
 			  known_ns * depth->tolerance / TOLERANCE_ONE);
 	if (depth->recent)
 		slack_ns = larger(slack_ns, RECENT_WAIT_NS);
 	fgio_chance_note(&depth->chance, excess_ns > slack_ns);
-	if (fgio_chance_explains(&depth->chance, CHANCE_SEEN))
+	if (excess_ns <= slack_ns)
+		return;
+	share = fgio_chance_likely(&depth->chance);
+	if (fgio_chance_explains(&depth->chance, share, CHANCE_SEEN))
 		return;
 	/* All I/Os in the drive find the same work. */
 	found_ns = add_found(depth, excess_ns, excess_ns / (seen->others + 1),
 			     now_ns);
 	if (depth->chance.row < 2 ||
-	    fgio_chance_explains(&depth->chance, CHANCE_CERTAIN) ||
+	    fgio_chance_explains(&depth->chance, share, CHANCE_CERTAIN) ||
 	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += found_ns;
@@ -291,7 +295,9 @@ static void learn_flush(struct fgio_depth *depth,
 		return;
 	}
 	fgio_chance_note(&depth->flush_chance, excess_ns > 0);
-	if (fgio_chance_explains(&depth->flush_chance, CHANCE_CERTAIN) ||
+	/* Each one costs a commit: none is waited for without need. */
+	if (fgio_chance_explains(&depth->flush_chance,
+				 depth->flush_chance.share, CHANCE_CERTAIN) ||
 	    is_before_raise(depth, seen->took_ns, now_ns))
 		return;
 	depth->interval.found_ns += excess_ns;

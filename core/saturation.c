@@ -107,9 +107,7 @@
 /* Odd, to spread the turns of a limit's fraction evenly. */
 #define STRIDE 7U
 
-/* An I/O counts as at most this many times what it takes alone... */
-#define TIMES_MOST 64ULL
-/* ...and as at most this long. */
+/* An I/O counts as at most this long. */
 #define TOOK_MOST_NS (4000 * MILLISECOND)
 
 /* ---- new intervals and blocks ---- */
@@ -150,6 +148,7 @@ static void forget_harm(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->harm = 0;
 	saturation->squares = 0;
 	saturation->late = 0;
+	saturation->tails = (struct fgio_tails){ 0 };
 	saturation->pressed = false;
 	saturation->wanted = 0;
 }
@@ -240,12 +239,28 @@ static void end_part(struct fgio_saturation *saturation, u64 now_ns)
 	}
 }
 
+/* Returns what @took_ns adds to means: @tails count on their own. */
+static u64 note_tail(struct fgio_saturation *saturation,
+		     struct fgio_tails *tails, u8 kind, u64 took_ns)
+{
+	u64 median_ns = saturation->median[kind].known_ns;
+	u64 usual_ns = fgio_tails_usual_ns(&saturation->tails_alone, median_ns);
+
+	fgio_tails_note(tails, took_ns, usual_ns, median_ns);
+	return smaller(took_ns, usual_ns);
+}
+
 static void note_in_probe(struct fgio_saturation *saturation, u8 kind,
 			  u64 took_ns, u64 now_ns)
 {
+	u64 usual_ns;
+
+	fgio_base_latency_learn(&saturation->median[kind], took_ns);
+	usual_ns = note_tail(saturation, &saturation->tails_alone, kind,
+			     took_ns);
 	saturation->probed++;
-	saturation->part_took_ns[1] += took_ns;
-	saturation->probe_took_ns[kind] += took_ns;
+	saturation->part_took_ns[1] += usual_ns;
+	saturation->probe_took_ns[kind] += usual_ns;
 	saturation->probe_count[kind]++;
 	learn_tail(saturation, kind, took_ns);
 	if (saturation->probed >= PROBE_COUNT &&
@@ -256,10 +271,24 @@ static void note_in_probe(struct fgio_saturation *saturation, u8 kind,
 /* ---- critical I/O beside non-critical I/O ---- */
 
 /* Mean of the blocks, in permille; not below 0. */
-static u64 harm_of(const struct fgio_saturation *saturation)
+static u64 mean_of(const struct fgio_saturation *saturation)
 {
 	return saturation->harm > 0 ?
 		       (u64)saturation->harm / saturation->blocks : 0;
+}
+
+/* Of the usual time alone, as a part of that with its tails. */
+static u64 with_tails(const struct fgio_saturation *saturation, u64 harm)
+{
+	return 1000 * harm / (1000 + fgio_tails_mean(&saturation->tails_alone));
+}
+
+static u64 harm_of(const struct fgio_saturation *saturation)
+{
+	u64 tails = fgio_tails_harm(&saturation->tails_alone,
+				    &saturation->tails);
+
+	return with_tails(saturation, mean_of(saturation) + tails);
 }
 
 /*
@@ -271,8 +300,10 @@ static bool is_sure(const struct fgio_saturation *saturation, u64 harm,
 {
 	u64 blocks = saturation->blocks;
 	u64 off = larger(harm, aim) - smaller(harm, aim);
-	u64 variance = beyond(saturation->squares / blocks, harm * harm);
+	u64 mean = mean_of(saturation);
+	u64 variance = beyond(saturation->squares / blocks, mean * mean);
 
+	variance = with_tails(saturation, with_tails(saturation, variance));
 	return blocks >= BLOCKS_LEAST && off * off * blocks > sure * variance;
 }
 
@@ -284,13 +315,14 @@ static void set_limit(struct fgio_saturation *saturation, u64 limit, u64 now_ns)
 }
 
 /*
- * Trying a limit that is too high costs critical I/O. So a ceiling that is met
- * again is tried later each time.
+ * Trying a limit that is too high costs critical I/O. So a ceiling that was
+ * tried again and met is tried later each time.
  */
 static void meet_ceiling(struct fgio_saturation *saturation, u64 limit,
 			 u64 now_ns)
 {
 	bool known = saturation->ceiling_until_ns &&
+		     now_ns >= saturation->ceiling_until_ns &&
 		     limit <= saturation->ceiling + saturation->ceiling / 4;
 
 	saturation->ceiling_wait_ns =
@@ -438,7 +470,8 @@ static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
 
 	if (!mean_ns)
 		return;
-	saturation->took_ns += smaller(took_ns, TIMES_MOST * mean_ns);
+	saturation->took_ns += note_tail(saturation, &saturation->tails, kind,
+					 took_ns);
 	saturation->alone_ns += mean_ns;
 	saturation->late += 2 * took_ns > 3ULL * saturation->tail_ns[kind];
 	if (++saturation->count == BLOCK)
@@ -467,8 +500,11 @@ static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
 	saturation->ceiling_wait_ns = CEILING_FIRST_NS;
 	saturation->probe_wait_ns = PROBE_FIRST_NS;
 	saturation->next_ns = 0;
-	for (u32 i = 0; i < FGIO_KINDS; i++)
+	saturation->tails_alone = (struct fgio_tails){ 0 };
+	for (u32 i = 0; i < FGIO_KINDS; i++) {
 		saturation->mean_ns[i] = 0;
+		saturation->median[i] = (struct fgio_base_latency){ 0 };
+	}
 	probe(saturation, PROBE_PARTS_FIRST, now_ns);
 }
 

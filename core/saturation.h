@@ -18,6 +18,7 @@
 #define FGIO_CORE_SATURATION_H
 
 #include "base_latency.h"
+#include "tails.h"
 #include "types.h"
 
 /* The limit is in units of one I/O / FGIO_SATURATION_ONE. */
@@ -58,22 +59,26 @@ enum fgio_saturation_phase {
  *	one
  * @probe_wait_ns: least time between two
  * @part_ns: begin of this part of the probe
- * @part_took_ns: mean time of an I/O of the part before, and sum of this one's
+ * @part_took_ns: mean usual time of an I/O of the part before, and sum of this
+ *	one's
  * @probed: critical I/Os of this part
  * @parts: parts that are over
  * @settles: parts that may still turn out to be early
  * @parts_wanted: least parts of a probe
  * @valid_ns: completions before this time do not count
  * @critical_mean_ns: mean time of a critical I/O in the drive
- * @took_ns: sum of the times of this block's critical I/Os...
+ * @took_ns: sum of the usual times of this block's critical I/Os...
  * @alone_ns: ...and of their times alone
  * @count: critical I/Os of this block
  * @blocks: blocks at this limit
  * @harm: sum of their harm, in permille; negative if faster than alone
  * @squares: sum of its squares
- * @probe_took_ns: sum of the times of each kind in this probe
+ * @probe_took_ns: sum of the usual times of each kind in this probe
  * @probe_count: I/Os of each kind in it
- * @mean_ns: mean time alone of each kind, see base_latency.h; 0: not known
+ * @mean_ns: mean usual time alone of each kind, see base_latency.h; 0: not known
+ * @median: time alone of each kind, in probes
+ * @tails_alone: what tails add in them
+ * @tails: what they add at this limit
  * @tail_ns: time alone that few I/Os of each kind exceed
  * @late: I/Os at this limit that exceeded it by half
  */
@@ -118,6 +123,9 @@ struct fgio_saturation {
 	u64 probe_took_ns[FGIO_KINDS];
 	u32 probe_count[FGIO_KINDS];
 	u32 mean_ns[FGIO_KINDS];
+	struct fgio_base_latency median[FGIO_KINDS];
+	struct fgio_tails tails_alone;
+	struct fgio_tails tails;
 	u32 tail_ns[FGIO_KINDS];
 	u32 late;
 };

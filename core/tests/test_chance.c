@@ -36,7 +36,10 @@ static double said(struct fgio_chance *chance, uint64_t *random, double share)
 
 	for (int i = 0; i < BESIDE; i++) {
 		fgio_chance_note(chance, is_late(random, share));
-		found += chance->row && !fgio_chance_explains(chance, MOST);
+		found += chance->row &&
+			 !fgio_chance_explains(chance,
+					       fgio_chance_likely(chance),
+					       MOST);
 	}
 	return (double)found / BESIDE;
 }
@@ -71,16 +74,47 @@ static void test_what_waits_is_found(void **state)
 	}
 }
 
-static void test_where_nothing_is_late_by_chance_one_tells(void **state)
+static bool is_chance(const struct fgio_chance *chance)
+{
+	return fgio_chance_explains(chance, fgio_chance_likely(chance),
+				    FGIO_CHANCE_ALL / 100);
+}
+
+/* Where few were seen, that none was late is no proof. */
+static void test_one_tells_where_many_were_on_time(void **state)
 {
 	struct fgio_chance chance = { 0 };
 
 	(void)state;
-	assert_true(fgio_chance_explains(&chance, 0));
+	assert_true(is_chance(&chance));
 	fgio_chance_note(&chance, true);
-	assert_false(fgio_chance_explains(&chance, 0));
+	assert_true(is_chance(&chance));
+	fgio_chance_note(&chance, true);
+	assert_false(is_chance(&chance));
+	for (int i = 0; i < QUIET; i++)
+		fgio_chance_learn(&chance, false);
 	fgio_chance_note(&chance, false);
-	assert_true(fgio_chance_explains(&chance, 0));
+	assert_true(is_chance(&chance));
+	fgio_chance_note(&chance, true);
+	assert_false(is_chance(&chance));
+}
+
+/* Hardly any is late beside others: tails are as rare, though few were alone. */
+static void test_those_beside_others_tell_that_tails_are_rare(void **state)
+{
+	struct fgio_chance chance = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2 * QUIET; i++)
+		fgio_chance_note(&chance, false);
+	fgio_chance_note(&chance, true);
+	assert_false(is_chance(&chance));
+	/* Where most wait, that says nothing of tails: what is known stays. */
+	for (int i = 0; i < 8 * QUIET; i++)
+		fgio_chance_note(&chance, i % 2);
+	fgio_chance_note(&chance, false);
+	fgio_chance_note(&chance, true);
+	assert_true(is_chance(&chance));
 }
 
 /*
@@ -96,10 +130,10 @@ static void test_many_in_a_row_are_no_chance(void **state)
 		fgio_chance_learn(&chance, true);
 	for (int i = 0; i < 7; i++) {
 		fgio_chance_note(&chance, true);
-		assert_true(fgio_chance_explains(&chance, MOST));
+		assert_true(fgio_chance_explains(&chance, chance.share, MOST));
 	}
 	fgio_chance_note(&chance, true);
-	assert_false(fgio_chance_explains(&chance, MOST));
+	assert_false(fgio_chance_explains(&chance, chance.share, MOST));
 }
 
 int main(void)
@@ -107,7 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chance_is_hardly_ever_taken_for_more),
 		cmocka_unit_test(test_what_waits_is_found),
-		cmocka_unit_test(test_where_nothing_is_late_by_chance_one_tells),
+		cmocka_unit_test(test_one_tells_where_many_were_on_time),
+		cmocka_unit_test(test_those_beside_others_tell_that_tails_are_rare),
 		cmocka_unit_test(test_many_in_a_row_are_no_chance),
 	};
 
