@@ -11,8 +11,7 @@
  *
  * The registers of the system call give its number and its file, so nothing is
  * recorded per task, and nothing has to be undone. A worker of io_uring has no
- * system call: its request gives both. Files are recorded by the address of
- * their address_space, which is never followed.
+ * system call: its request gives both.
  */
 #include <linux/compat.h>
 #include <linux/fdtable.h>
@@ -34,7 +33,7 @@
 #include "who/presence.h"
 #include "who/uring.h"
 
-/* Keeps these wakers apart from those of waits for the same address. */
+/* Keeps these wakers apart from those of waits for objects, most of which are even. */
 #define SYNCED 1ULL
 
 /* Time of the last sync of any file by a foreground task; 0 for never. */
@@ -100,11 +99,31 @@ static u64 mapping_of_call(void)
 	return mapping_of_file(arguments[0]);
 }
 
+/*
+ * A file that was synced may be deleted by now, and the next file that is made
+ * gets its memory, mostly with the same inode number: its generation tells them
+ * apart. Return: 0 for a file that is gone.
+ */
+static u64 key_of(u64 of_file)
+{
+	const struct address_space *mapping = (const void *)of_file;
+	struct inode *inode;
+	unsigned long number;
+	u32 generation;
+
+	if (!mapping || get_kernel_nofault(inode, &mapping->host) ||
+	    get_kernel_nofault(number, &inode->i_ino) ||
+	    get_kernel_nofault(generation, &inode->i_generation))
+		return 0;
+	return (of_file ^ number ^ (u64)generation << 32) | SYNCED;
+}
+
 static bool was_synced_within(u64 mapping, u64 window_ns)
 {
 	u64 identities[FGIO_WAKERS];
+	u64 key = key_of(mapping);
 
-	return fgio_waker_list(mapping | SYNCED, window_ns, identities);
+	return key && fgio_waker_list(key, window_ns, identities);
 }
 
 /*
@@ -126,8 +145,12 @@ static bool is_overlay(u64 of_call)
 
 static void note_synced(u64 mapping)
 {
-	fgio_waker_watch(mapping | SYNCED, current);
-	fgio_waker_note(mapping | SYNCED, false);
+	u64 key = key_of(mapping);
+
+	if (!key)
+		return;
+	fgio_waker_watch(key, current);
+	fgio_waker_note(key, false);
 }
 
 /*
