@@ -137,14 +137,19 @@ static void protect(struct fgio_cache_group *group)
 	group->protect = larger(pages(group->other) + kept, group->low);
 }
 
-/* What it holds beyond its grant, and what the administrator protected. */
+/*
+ * What it holds beyond its grant, what the administrator protected, and what
+ * cannot be reclaimed yet. The kernel's count of busy pages is up to 2 s old:
+ * hence the room beside them, without which most attempts would be in vain.
+ */
 static u64 excess_of(const struct fgio_cache_group *group)
 {
 	u64 guarded = larger(group->low, group->min);
 	u64 kept = larger(group->granted,
 			  beyond(guarded, pages(group->other)));
+	u64 busy = group->busy ? pages(group->busy) + FGIO_CACHE_ROOM : 0;
 
-	return beyond(pages(group->file), kept);
+	return beyond(pages(group->file), larger(kept, busy));
 }
 
 /* Of that, what it can give because others ask: half, less when it stalls. */

@@ -55,7 +55,10 @@
 /* Part of a grant that is not protected: 1 / FGIO_CACHE_SLACK. */
 #define FGIO_CACHE_SLACK 32
 
-/* A group can always grow by as much between two decisions: 1 MiB, in pages. */
+/*
+ * A group can always grow by as much between two decisions, and so can its busy
+ * pages: 1 MiB, in pages.
+ */
 #define FGIO_CACHE_ROOM 256
 
 /*
@@ -110,6 +113,9 @@
  * @weight: FGIO_CACHE_WEIGHT_LEAST to FGIO_CACHE_WEIGHT_MOST; others are taken
  *	as the nearest
  * @file: file pages that it holds, active and inactive
+ * @busy: of those, dirty ones and those under writeback: reclaim cannot take
+ *	them, and each attempt costs a search of the group's lists. 0: a group
+ *	that does not write
  * @other: pages charged to it that are not file memory
  * @refaults: file pages read again after they were evicted, since the decision
  *	before
@@ -132,6 +138,7 @@
 struct fgio_cache_group {
 	u64 weight;
 	u64 file;
+	u64 busy;
 	u64 other;
 	u64 refaults;
 	u64 low;
@@ -213,9 +220,9 @@ void fgio_cache_keep_free(struct fgio_cache_memory *memory,
  *
  * Guarantees, whatever the facts: grants add up to the capacity at most; none
  * is below the lesser of need and part by weight; no group is reclaimed below
- * its grant; in one call, no more is reclaimed in all than the deficit, and
- * beyond it what siblings ask for: half of what groups hold beyond their grants
- * at most, and as the rate allows.
+ * its grant, nor below its busy pages; in one call, no more is reclaimed in all
+ * than the deficit, and beyond it what siblings ask for: half of what groups
+ * hold beyond their grants at most, and as the rate allows.
  */
 void fgio_cache_decide(const struct fgio_cache_level *level,
 		       struct fgio_cache_group *groups, u64 count);

@@ -124,6 +124,7 @@ fgio_order_oldest(const struct fgio_order *order, bool write)
 /* request_order.c: where some are ranked, of either direction. */
 struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 					     bool write);
+/* @request has a rank, or is alone. */
 void fgio_order_went_ranked(struct fgio_order *order,
 			    struct fgio_request *request);
 
@@ -205,7 +206,7 @@ static inline void fgio_order_went(struct fgio_order *order,
 		fgio_order_went_on_sweep(order, request, sweep);
 	else
 		fgio_order_went_by_age(order, request, by);
-	if (order->ranked_count)
+	if (request->rank.state)
 		fgio_order_went_ranked(order, request);
 }
 

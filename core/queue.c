@@ -95,9 +95,9 @@ void fgio_queue_insert_of(struct fgio_queue *queue,
 static void take_place(struct fgio_request *request,
 		       struct fgio_request *absorbed)
 {
-	bool ranked = absorbed->rank.node.in_heap;
+	bool ranked = absorbed->rank.state;
 
-	if (ranked && !request->rank.node.in_heap)
+	if (ranked && !request->rank.state)
 		return;
 	if (ranked) {
 		fgio_list_remove(&request->link);
@@ -412,10 +412,10 @@ next_beside_critical(struct fgio_hw_queue *hw, u64 now_ns)
 	bool noncritical = hw->queued[FGIO_NONCRITICAL];
 	bool in_turn = noncritical && (!critical || fgio_queue_has_places(hw->queue)) &&
 		       fgio_queue_may_go_in_turn(hw, now_ns);
-	bool due = fgio_queue_release_is_due(hw->queue, now_ns);
+	bool due = noncritical && fgio_queue_release_is_due(hw->queue, now_ns);
 	struct fgio_request *request;
 
-	if (noncritical && (in_turn || due)) {
+	if (in_turn || due) {
 		request = fgio_hw_queue_oldest(hw, FGIO_NONCRITICAL);
 		hw->counters.starvation_releases += !in_turn;
 		plan_next_release(hw->queue, request, now_ns);
@@ -442,12 +442,6 @@ struct fgio_request *fgio_queue_choose_free(struct fgio_hw_queue *hw,
 	return request;
 }
 
-/* Length of the recent window. */
-static u64 recent_ns(const struct fgio_queue *queue)
-{
-	return FGIO_QUEUE_RECENT_WINDOWS * queue->config.critical_window_ns;
-}
-
 /*
  * Whether this is a recent window: critical I/O should find the device nearly
  * idle.
@@ -457,7 +451,7 @@ static bool may_come_back(const struct fgio_queue *queue, u64 seen_ns,
 {
 	return seen_ns && fgio_queue_adapts(queue) &&
 	       !fgio_depth_rotates(&queue->depth) &&
-	       beyond(now_ns, seen_ns) < recent_ns(queue);
+	       beyond(now_ns, seen_ns) < fgio_queue_recent_ns(queue);
 }
 
 /* Forgets critical I/O seen at @seen_ns, unless some was seen since. */

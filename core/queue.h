@@ -322,6 +322,13 @@ void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 void fgio_queue_set_shares(struct fgio_queue *queue,
 			   struct fgio_shares *shares);
 
+/*
+ * Whether a request is queued because other groups have their turn; without
+ * shares, it is not. Under the lock of @own.
+ */
+bool fgio_queue_awaits_turn(const struct fgio_queue *queue,
+			    const struct fgio_request *request);
+
 /**
  * fgio_hw_queue_set_request_order() - order critical requests by users' requests
  * @hw: of a device with one lock, its @own

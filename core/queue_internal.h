@@ -141,13 +141,16 @@ static inline void fgio_request_line_up(struct fgio_request *request,
 	struct fgio_order *order = fgio_request_order_of(request);
 	struct fgio_request_order *by_request = request->hw->by_request;
 	struct fgio_list *fifo = &order->fifo[request->write];
+	bool critical = request->class == FGIO_CRITICAL;
 
+	if (by_request && by_request->alone && critical)
+		fgio_request_order_rank_alone(by_request);
 	if (at_head)
 		fgio_list_add_head(fifo, &request->link);
 	else
 		fgio_list_add_tail(fifo, &request->link);
-	request->rank.node.in_heap = false;
-	if (by_request && !at_head && request->class == FGIO_CRITICAL &&
+	request->rank.state = FGIO_RANK_NONE;
+	if (by_request && !at_head && critical &&
 	    (request->rank.id || by_request->ranked))
 		fgio_request_order_added(by_request, order, request);
 }
@@ -156,7 +159,7 @@ static inline void fgio_request_line_up(struct fgio_request *request,
 static inline void fgio_request_step_out(struct fgio_request *request)
 {
 	fgio_list_remove(&request->link);
-	if (request->rank.node.in_heap)
+	if (request->rank.state)
 		fgio_request_order_taken(request->hw->by_request,
 					 fgio_request_order_of(request),
 					 request);
@@ -212,6 +215,12 @@ static inline void fgio_request_enter_device(struct fgio_request *request,
 	request->epoch = fgio_inflight_enter(&hw->in_device[class]);
 	if (request->queued_ns && now_ns > request->queued_ns)
 		hw->counters.waited_ns[class] += now_ns - request->queued_ns;
+}
+
+/* Length of the recent window. */
+static inline u64 fgio_queue_recent_ns(const struct fgio_queue *queue)
+{
+	return FGIO_QUEUE_RECENT_WINDOWS * queue->config.critical_window_ns;
 }
 
 #endif /* FGIO_CORE_QUEUE_INTERNAL_H */

@@ -51,8 +51,11 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 	struct fgio_share_group *group = turn.group;
 	bool critical = group->queued[FGIO_CRITICAL];
 	bool noncritical = group->queued[FGIO_NONCRITICAL];
-	bool lags = turn.why == FGIO_SHARES_LAGS && fgio_shares_insists(group);
-	bool despite = !critical && (lags || fgio_shares_lends(group));
+	u64 recent_ns = beyond(now_ns, fgio_queue_recent_ns(queue));
+	bool lags = turn.why == FGIO_SHARES_LAGS &&
+		    fgio_shares_insists(group, recent_ns);
+	bool despite = !critical &&
+		       (lags || fgio_shares_lends(group, recent_ns));
 	bool in_turn = noncritical &&
 		       (!critical || fgio_queue_has_places(queue)) &&
 		       fgio_queue_may_go(
@@ -151,4 +154,11 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 		queue->retry_ns = smaller(queue->retry_ns,
 					  fgio_queue_held_until(queue));
 	return request;
+}
+
+bool fgio_queue_awaits_turn(const struct fgio_queue *queue,
+			    const struct fgio_request *request)
+{
+	return queue->shares && request->state == FGIO_REQUEST_QUEUED &&
+	       fgio_shares_awaits_turn(request);
 }

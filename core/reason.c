@@ -33,8 +33,12 @@ static bool waits_for_own_io(u32 facts)
 
 enum fgio_reason fgio_reason_of(u32 facts)
 {
-	if (facts & FGIO_FACT_IO || waits_for_own_io(facts))
-		return FGIO_REASON_NONE;
+	if (facts & FGIO_FACT_IO)
+		return facts & FGIO_FACT_IO_TURN ? FGIO_REASON_SHARE :
+						   FGIO_REASON_NONE;
+	if (waits_for_own_io(facts))
+		return facts & FGIO_FACT_OWN_IO_TURN ? FGIO_REASON_SHARE :
+						       FGIO_REASON_NONE;
 	if (facts & FGIO_FACT_FULL)
 		return FGIO_REASON_FULL;
 	if (facts & FGIO_FACT_RUNS)

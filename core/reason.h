@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Why the cause of a foreground task's wait is not known (uapi/fgio_reason.h).
+ * Why the cause of a foreground task's wait is not known, or is no matter of
+ * the drive alone (uapi/fgio_reason.h).
  *
  * A walk notes facts about each task that it reaches. Those about the last task
  * of a chain make a reason. Walks differ, since chains build up and dissolve
@@ -28,6 +29,9 @@
  * @FGIO_FACT_INTERRUPTIBLE: it sleeps interruptibly
  * @FGIO_FACT_FULL: a table had no room for its I/O or its blocker
  * @FGIO_FACT_CUT: it was not asked for what it waits
+ * @FGIO_FACT_IO_TURN: with FGIO_FACT_IO: some of it is queued while other
+ *	groups have their turn (fgio_queue_awaits_turn())
+ * @FGIO_FACT_OWN_IO_TURN: the same with FGIO_FACT_OWN_IO
  */
 enum fgio_fact {
 	FGIO_FACT_IO = 1 << 0,
@@ -41,6 +45,8 @@ enum fgio_fact {
 	FGIO_FACT_INTERRUPTIBLE = 1 << 8,
 	FGIO_FACT_FULL = 1 << 9,
 	FGIO_FACT_CUT = 1 << 10,
+	FGIO_FACT_IO_TURN = 1 << 11,
+	FGIO_FACT_OWN_IO_TURN = 1 << 12,
 };
 
 /* The facts of one wait: nested waits come one after the other, the last counts. */

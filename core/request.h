@@ -15,6 +15,7 @@ enum fgio_request_state {
 };
 
 struct fgio_hw_queue;
+struct fgio_request_memo;
 struct fgio_share_group;
 
 /**
@@ -23,6 +24,8 @@ struct fgio_share_group;
  * @sent_ns: time of its dispatch
  * @charge_ns: drive time charged for it
  * @number: of its dispatch, see struct fgio_shares
+ * @sent_before: requests sent to the drive when it joined its group...
+ * @own_before: ...and those of the group
  * @alone: the drive was empty, and its group's request was the last to go
  * @kind: see shares_cost.h
  * @moved: another group paid since
@@ -32,9 +35,17 @@ struct fgio_share_stamp {
 	u64 sent_ns;
 	u32 charge_ns;
 	u32 number;
+	u32 sent_before;
+	u32 own_before;
 	u8 kind;
 	bool alone;
 	bool moved;
+};
+
+enum fgio_rank_state {
+	FGIO_RANK_NONE,
+	FGIO_RANK_ALONE, /* it has one as soon as another comes */
+	FGIO_RANK_SET,
 };
 
 /**
@@ -44,14 +55,22 @@ struct fgio_share_stamp {
  *	insertion, where the order is on
  * @deadline_ms: as in struct fgio_word
  * @parts: the same
+ * @memo: what its request had; that of another one if it was forgotten since.
+ *	NULL: none
+ * @state: enum fgio_rank_state
  * @heap: which one it is in, if it is ranked
- * @node: in a heap while it is ranked; by key and order of insertion
+ * @chain: ranked I/Os of one request, in the order of their keys; the first of
+ *	them is in the heap for all
+ * @node: in a heap, or not; by key and order of insertion
  */
 struct fgio_rank {
 	u64 id;
 	u32 deadline_ms;
 	u32 parts;
+	struct fgio_request_memo *memo;
+	u8 state;
 	u8 heap;
+	struct fgio_list chain;
 	struct fgio_heap_node node;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "atomic.h"
 #include "number.h"
-#include "queue.h"
+#include "queue_internal.h"
 #include "request_id.h"
 #include "request_order.h"
 
@@ -42,26 +42,11 @@ static struct fgio_request_memo *set_of(struct fgio_request_order *by_request,
 	return &by_request->memo[set * FGIO_REQUEST_MEMO_WAYS];
 }
 
-/* Brings a memo to the front of its set. */
-static struct fgio_request_memo *touch(struct fgio_request_memo *set, u32 way)
+static struct fgio_request_memo *touch(struct fgio_request_order *by_request,
+				       struct fgio_request_memo *memo)
 {
-	struct fgio_request_memo memo = set[way];
-
-	for (; way; way--)
-		set[way] = set[way - 1];
-	set[0] = memo;
-	return set;
-}
-
-static struct fgio_request_memo *find(struct fgio_request_order *by_request,
-				      u64 id)
-{
-	struct fgio_request_memo *set = set_of(by_request, id);
-
-	for (u32 way = 0; way < FGIO_REQUEST_MEMO_WAYS; way++)
-		if (set[way].id == id)
-			return touch(set, way);
-	return NULL;
+	memo->used = ++by_request->uses;
+	return memo;
 }
 
 /*
@@ -88,28 +73,73 @@ static void learn(struct fgio_request_order *by_request,
 			by_request->heavy_x16 - step);
 }
 
+static void count_up(u64 *total)
+{
+	fgio_store(total, *total + 1);
+}
+
+/*
+ * Of two memos, the one to do without: the one without queued I/O, then the one
+ * that was used longest ago.
+ */
+static struct fgio_request_memo *lesser(struct fgio_request_order *by_request,
+					struct fgio_request_memo *one,
+					struct fgio_request_memo *other)
+{
+	if (!one->queued != !other->queued)
+		return one->queued ? other : one;
+	return by_request->uses - one->used < by_request->uses - other->used ?
+		       other : one;
+}
+
+static u32 size_of(u32 parts)
+{
+	u32 size = parts ? 31U - (u32)__builtin_clz(parts) : 0;
+
+	return (u32)smaller(FGIO_REQUEST_SIZES - 1, size);
+}
+
+static void forget(struct fgio_request_order *by_request,
+		   const struct fgio_request_memo *memo)
+{
+	if (memo->queued) {
+		fgio_store(&by_request->requests, by_request->requests - 1);
+		count_up(&by_request->forgotten);
+	}
+	learn(by_request, memo);
+}
+
 /* The memo of a request, a new one in place of the best to do without. */
 static struct fgio_request_memo *
 remember(struct fgio_request_order *by_request, u64 id, u32 parts)
 {
-	struct fgio_request_memo *memo = find(by_request, id);
 	struct fgio_request_memo *set = set_of(by_request, id);
-	u32 way = FGIO_REQUEST_MEMO_WAYS - 1;
-	u32 size = 0;
+	struct fgio_request_memo *least = &set[0];
 
-	if (memo)
-		return memo;
-	while (way && set[way].queued)
-		way--;
-	if (set[way].queued) {
-		way = FGIO_REQUEST_MEMO_WAYS - 1;
-		fgio_store(&by_request->forgotten, by_request->forgotten + 1);
+	for (u32 way = 0; way < FGIO_REQUEST_MEMO_WAYS; way++) {
+		if (set[way].id == id)
+			return touch(by_request, &set[way]);
+		least = lesser(by_request, least, &set[way]);
 	}
-	learn(by_request, &set[way]);
-	while (size < FGIO_REQUEST_SIZES - 1 && parts >> (size + 1))
-		size++;
-	set[way] = (struct fgio_request_memo){ .id = id, .size = (u8)size };
-	return touch(set, way);
+	forget(by_request, least);
+	*least = (struct fgio_request_memo){
+		.id = id,
+		.size = (u8)size_of(parts),
+	};
+	return touch(by_request, least);
+}
+
+/* NULL: the I/O has none, or it was forgotten. */
+static struct fgio_request_memo *memo_of(const struct fgio_rank *rank)
+{
+	return rank->memo && rank->memo->id == rank->id ? rank->memo : NULL;
+}
+
+/* Whether the policy goes by what requests had. */
+static bool needs_work(u32 policy)
+{
+	return policy == FGIO_BY_BATCH || policy == FGIO_BY_LIMITED ||
+	       policy == FGIO_BY_BOTTLENECK;
 }
 
 /* ---- ranks ---- */
@@ -178,6 +208,56 @@ static u64 believed(const struct fgio_request_order *by_request,
 	return fgio_request_id_believed(request->rank.id, now);
 }
 
+/* Where no order is in force, none is believed. */
+static void count_claim(struct fgio_request_order *by_request, u64 claimed,
+			u64 believed)
+{
+	if (claimed == believed || by_request->policy == FGIO_BY_NONE)
+		return;
+	count_up(believed ? &by_request->clamped : &by_request->foreign);
+}
+
+/* The I/O that an I/O follows in its FIFO, if that is ranked; or NULL. */
+static struct fgio_request *previous_of(const struct fgio_order *order,
+					const struct fgio_request *request)
+{
+	struct fgio_list *previous = request->link.prev;
+	struct fgio_request *before;
+
+	if (previous == &order->fifo[request->write])
+		return NULL;
+	before = fgio_container_of(previous, struct fgio_request, link);
+	return before->rank.state ? before : NULL;
+}
+
+/* An I/O with an id is ranked. @previous: mostly of the same request. */
+static struct fgio_request_memo *join(struct fgio_request_order *by_request,
+				      const struct fgio_rank *rank,
+				      const struct fgio_request *previous)
+{
+	struct fgio_request_memo *memo = NULL;
+
+	if (previous && previous->rank.id == rank->id)
+		memo = memo_of(&previous->rank);
+	if (memo)
+		touch(by_request, memo);
+	else
+		memo = remember(by_request, rank->id, rank->parts);
+	if (!memo->queued)
+		fgio_store(&by_request->requests, by_request->requests + 1);
+	memo->queued += memo->queued < 0xffff;
+	return memo;
+}
+
+/* One of them is ranked no more. */
+static void leave(struct fgio_request_order *by_request,
+		  struct fgio_request_memo *memo)
+{
+	if (!memo || !memo->queued || --memo->queued)
+		return;
+	fgio_store(&by_request->requests, by_request->requests - 1);
+}
+
 static u64 key_of(struct fgio_request_order *by_request, u64 id)
 {
 	u64 number = by_request->number++ & ((1U << NUMBER_BITS) - 1);
@@ -191,31 +271,121 @@ static bool is_alike(u64 one, u64 other)
 	return one >> NUMBER_BITS == other >> NUMBER_BITS;
 }
 
+/* Whether no I/O of the same chain comes after it. */
+static bool ends_chain(const struct fgio_rank *rank)
+{
+	return fgio_container_of(rank->chain.next, struct fgio_rank, chain)
+		->node.in_heap;
+}
+
+static bool follows(const struct fgio_rank *rank, u64 key,
+		    const struct fgio_rank *previous)
+{
+	return previous->id == rank->id && previous->heap == rank->heap &&
+	       is_alike(previous->node.key, key) &&
+	       fgio_before(previous->node.key, key) && ends_chain(previous);
+}
+
+/* It follows the previous one of its FIFO, or has a place of its own. */
+static void enter(struct fgio_heap *heap, struct fgio_rank *rank, u64 key,
+		  struct fgio_request *previous)
+{
+	if (!previous || !follows(rank, key, &previous->rank)) {
+		fgio_list_init(&rank->chain);
+		fgio_heap_add(heap, &rank->node, key);
+		return;
+	}
+	rank->node.key = key;
+	rank->node.in_heap = false;
+	fgio_list_add_head(&previous->rank.chain, &rank->chain);
+}
+
+/* Takes an I/O out of its chain: the next one represents the others. */
+static void quit(struct fgio_heap *heap, struct fgio_rank *rank)
+{
+	struct fgio_rank *next = fgio_container_of(rank->chain.next,
+						   struct fgio_rank, chain);
+
+	fgio_list_remove(&rank->chain);
+	if (!rank->node.in_heap)
+		return;
+	if (next == rank)
+		fgio_heap_remove(heap, &rank->node);
+	else
+		fgio_heap_replace(heap, &rank->node, &next->node);
+}
+
+/* @id: its request's, as far as it is believed; 0: none. */
+static void set_rank(struct fgio_request_order *by_request,
+		     struct fgio_order *order, struct fgio_request *request,
+		     u64 id, u64 now)
+{
+	struct fgio_ranked *ranked = &order->ranked[request->write];
+	struct fgio_request *previous = previous_of(order, request);
+	struct fgio_rank *rank = &request->rank;
+
+	rank->memo = NULL;
+	rank->state = FGIO_RANK_NONE;
+	if (!id && !ranked->heap[LIGHT].count && !ranked->heap[HEAVY].count)
+		return;
+	if (id)
+		rank->memo = join(by_request, rank, previous);
+	rank->heap = rank->memo && by_request->policy == FGIO_BY_LIMITED &&
+		     16ULL * rank->memo->served / by_request->heavy_x16 >=
+			     FGIO_REQUEST_HEAVY_TIMES;
+	rank->state = FGIO_RANK_SET;
+	enter(&ranked->heap[rank->heap], rank,
+	      key_of(by_request, by_deadline(by_request, request, id ?: now)) +
+		      level_of(by_request, rank->memo) * LEVEL,
+	      previous);
+	order->ranked_count++;
+	fgio_store(&by_request->ranked, by_request->ranked + 1);
+}
+
+static u64 arrived_at(const struct fgio_request_order *by_request,
+		      const struct fgio_request *request)
+{
+	return fgio_request_id_at(request->queued_ns + by_request->real_ns);
+}
+
+/*
+ * Whether an I/O goes at once unless another one comes: there is nothing to be
+ * in order with. The clock is not read for it, so it has no deadline.
+ */
+static bool may_be_alone(const struct fgio_request_order *by_request,
+			 const struct fgio_request *request)
+{
+	const struct fgio_hw_queue *hw = request->hw;
+
+	return !hw->queued[FGIO_CRITICAL] && !request->rank.deadline_ms &&
+	       fgio_inflight_counted(&hw->in_device[FGIO_CRITICAL]) <
+		       fgio_request_bound_now(&by_request->bound);
+}
+
 void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
 			      struct fgio_request *request)
 {
-	struct fgio_ranked *ranked = &order->ranked[request->write];
-	u64 now = fgio_request_id_at(request->queued_ns + by_request->real_ns);
+	u64 now = arrived_at(by_request, request);
 	u64 id = believed(by_request, request, now);
-	struct fgio_request_memo *memo = NULL;
-	struct fgio_rank *rank = &request->rank;
 
-	if (!id && !ranked->heap[LIGHT].count && !ranked->heap[HEAVY].count)
+	count_claim(by_request, request->rank.id, id);
+	if (id && may_be_alone(by_request, request)) {
+		request->rank.state = FGIO_RANK_ALONE;
+		by_request->alone = request;
 		return;
-	if (id) {
-		memo = remember(by_request, rank->id, rank->parts);
-		memo->queued += memo->queued < 0xffff;
 	}
-	rank->heap = memo && by_request->policy == FGIO_BY_LIMITED &&
-		     16ULL * memo->served / by_request->heavy_x16 >=
-			     FGIO_REQUEST_HEAVY_TIMES;
-	fgio_heap_add(&ranked->heap[rank->heap], &rank->node,
-		      key_of(by_request, by_deadline(by_request, request,
-						     id ?: now)) +
-			      level_of(by_request, memo) * LEVEL);
-	order->ranked_count++;
-	fgio_store(&by_request->ranked, by_request->ranked + 1);
+	set_rank(by_request, order, request, id, now);
+}
+
+void fgio_request_order_rank_alone(struct fgio_request_order *by_request)
+{
+	struct fgio_request *request = by_request->alone;
+	u64 now = arrived_at(by_request, request);
+
+	by_request->alone = NULL;
+	set_rank(by_request, fgio_request_order_of(request), request,
+		 believed(by_request, request, now), now);
 }
 
 void fgio_request_order_taken(struct fgio_request_order *by_request,
@@ -223,15 +393,17 @@ void fgio_request_order_taken(struct fgio_request_order *by_request,
 			      struct fgio_request *request)
 {
 	struct fgio_rank *rank = &request->rank;
-	struct fgio_request_memo *memo;
+	bool alone = rank->state == FGIO_RANK_ALONE;
 
-	fgio_heap_remove(&order->ranked[request->write].heap[rank->heap],
-			 &rank->node);
+	rank->state = FGIO_RANK_NONE;
+	if (alone) {
+		by_request->alone = NULL;
+		return;
+	}
+	quit(&order->ranked[request->write].heap[rank->heap], rank);
 	order->ranked_count--;
 	fgio_store(&by_request->ranked, by_request->ranked - 1);
-	memo = rank->id ? find(by_request, rank->id) : NULL;
-	if (memo && memo->queued)
-		memo->queued--;
+	leave(by_request, memo_of(rank));
 }
 
 void fgio_request_order_joined(struct fgio_order *order,
@@ -239,10 +411,12 @@ void fgio_request_order_joined(struct fgio_order *order,
 			       const struct fgio_request *other)
 {
 	struct fgio_rank *rank = &request->rank;
+	struct fgio_heap *heap = &order->ranked[request->write].heap[rank->heap];
 
-	if (fgio_before(other->rank.node.key, rank->node.key))
-		fgio_heap_change(&order->ranked[request->write].heap[rank->heap],
-				 &rank->node, other->rank.node.key);
+	if (!fgio_before(other->rank.node.key, rank->node.key))
+		return;
+	quit(heap, rank);
+	enter(heap, rank, other->rank.node.key, NULL);
 }
 
 /* ---- which goes ---- */
@@ -275,7 +449,7 @@ struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 	bool heavy = !heap[LIGHT].count;
 
 	/* Those that were queued before any had an id are at the front. */
-	if (!oldest->rank.node.in_heap || is_aged(oldest))
+	if (!oldest->rank.state || is_aged(oldest))
 		return oldest;
 	if (heap[LIGHT].count && heap[HEAVY].count)
 		heavy = orders(oldest)->light_went[write] >=
@@ -283,10 +457,13 @@ struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 	return first_of(&heap[heavy]);
 }
 
-/* Those like the root of a heap are below each other. */
-static bool has_alike(const struct fgio_heap_node *root)
+/* Those like the first of a heap follow it, or are below each other. */
+static bool has_alike(const struct fgio_rank *rank)
 {
-	return (root->child[0] && is_alike(root->child[0]->key, root->key)) ||
+	const struct fgio_heap_node *root = &rank->node;
+
+	return rank->chain.next != &rank->chain ||
+	       (root->child[0] && is_alike(root->child[0]->key, root->key)) ||
 	       (root->child[1] && is_alike(root->child[1]->key, root->key));
 }
 
@@ -297,20 +474,24 @@ static bool has_alike(const struct fgio_heap_node *root)
 static void begin(struct fgio_heap *heap, struct fgio_request *request)
 {
 	u64 key = request->rank.node.key, id = request->rank.id;
-	struct fgio_heap_node *chain = NULL, *node;
+	struct fgio_rank *first = NULL, *last = NULL, *rank;
+	struct fgio_request *next;
 
-	fgio_heap_remove(heap, &request->rank.node);
-	while ((node = fgio_heap_first(heap)) && is_alike(node->key, key) &&
-	       first_of(heap)->rank.id == id) {
-		fgio_heap_remove(heap, node);
-		node->parent = chain;
-		chain = node;
+	quit(heap, &request->rank);
+	while (heap->root && (next = first_of(heap)) &&
+	       is_alike(next->rank.node.key, key) && next->rank.id == id) {
+		rank = &next->rank;
+		quit(heap, rank);
+		rank->node.key -= LEVEL;
+		if (last)
+			fgio_list_add_head(&last->chain, &rank->chain);
+		else
+			first = rank;
+		last = rank;
 	}
-	while ((node = chain)) {
-		chain = node->parent;
-		fgio_heap_add(heap, node, node->key - LEVEL);
-	}
-	fgio_heap_add(heap, &request->rank.node, key);
+	if (first)
+		fgio_heap_add(heap, &first->node, first->node.key);
+	enter(heap, &request->rank, key, NULL);
 }
 
 /* Of those that went in turn with heavy ones. */
@@ -323,6 +504,30 @@ static void count_light(u8 *light_went, const struct fgio_request *request,
 		(*light_went)++;
 }
 
+/* Whether a request that names its deadline is beyond it. */
+static bool is_late(const struct fgio_request_order *by_request,
+		    const struct fgio_rank *rank)
+{
+	u64 now;
+
+	if (!rank->deadline_ms)
+		return false;
+	now = fgio_request_id_at(by_request->now_ns + by_request->real_ns);
+	return fgio_request_id_believed(rank->id, now) &&
+	       fgio_request_id_before(
+		       rank->id + fgio_request_id_ms(rank->deadline_ms), now);
+}
+
+static void went_alone(struct fgio_request_order *by_request,
+		       const struct fgio_request *request)
+{
+	const struct fgio_rank *rank = &request->rank;
+
+	by_request->light_went[request->write] = 0;
+	if (needs_work(by_request->policy))
+		remember(by_request, rank->id, rank->parts)->served++;
+}
+
 void fgio_order_went_ranked(struct fgio_order *order,
 			    struct fgio_request *request)
 {
@@ -331,21 +536,27 @@ void fgio_order_went_ranked(struct fgio_order *order,
 	struct fgio_request_memo *memo;
 	bool aged;
 
-	if (!request->rank.node.in_heap)
+	if (request->rank.state == FGIO_RANK_ALONE) {
+		went_alone(by_request, request);
 		return;
+	}
 	aged = request == fgio_order_oldest(order, request->write) &&
 	       is_aged(request);
 	by_request->passed = aged ? 0 : by_request->passed + 1;
-	fgio_store(&by_request->aged, by_request->aged + aged);
+	if (aged)
+		count_up(&by_request->aged);
+	if (is_late(by_request, &request->rank))
+		count_up(&by_request->late);
 	if (!aged)
 		count_light(&by_request->light_went[request->write], request,
 			    heap[HEAVY].count);
-	memo = request->rank.id ? find(by_request, request->rank.id) : NULL;
-	if (!memo)
+	memo = memo_of(&request->rank);
+	if (!memo || !needs_work(by_request->policy))
 		return;
+	touch(by_request, memo);
 	if (!memo->served && by_request->policy == FGIO_BY_BATCH &&
 	    first_of(&heap[request->rank.heap]) == request &&
-	    has_alike(&request->rank.node))
+	    has_alike(&request->rank))
 		begin(&heap[request->rank.heap], request);
 	memo->served++;
 }

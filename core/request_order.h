@@ -30,6 +30,10 @@
  * next I/O comes: it loses its place in a batch, or becomes light. Ranks
  * themselves are kept in the I/Os, however many requests there are.
  *
+ * The only critical I/O that is queued has nothing to be in order with: it is
+ * ranked when another one comes, if it did not go before. I/Os of one request that
+ * were queued in a row are a chain, of which the first is in the heap.
+ *
  * While ids are queued, critical I/O in a drive that does not rotate is bounded
  * (request_bound.h): what the drive has, it orders itself. A disk's arm gains by
  * each I/O that it can choose from, so a disk takes all.
@@ -92,11 +96,13 @@ enum fgio_request_policy {
  * @id: rank of the request; 0: free
  * @served: I/Os of it that went
  * @queued: I/Os of it that are ranked
+ * @used: number of its last use; the order counts them
  * @size: power of two of its parts
  */
 struct fgio_request_memo {
 	u64 id;
 	u32 served;
+	u32 used;
 	u16 queued;
 	u8 size;
 };
@@ -106,7 +112,11 @@ struct fgio_request_memo {
  *	functions here touch the members
  * @policy: enum fgio_request_policy
  * @ranked: I/Os that are ranked now
+ * @requests: users' requests with ranked I/Os, but for those forgotten
  * @number: of the next one
+ * @uses: of memos, in total
+ * @alone: the only critical I/O, with an id, that is queued: it goes at once, and
+ *	is ranked when another one comes. NULL: there is none
  * @now_ns: time of the last decision
  * @real_ns: add to the clock of fgio_queue_next() for the time since 1970
  * @passed: I/Os that went since the last one by age
@@ -114,23 +124,32 @@ struct fgio_request_memo {
  *	ones are queued
  * @heavy_x16: I/Os, in sixteenths, that four of five requests had at most
  * @typical_x16: mean I/Os of requests, by size, in sixteenths
- * @memo: in sets by hash of the id; of a set, the last one served first
+ * @memo: in sets by hash of the id
  * @forgotten: requests that were forgotten with I/O queued, in total
  * @aged: I/Os that went by age, in total
+ * @clamped: ranked I/Os whose id was beyond a bound, in total
+ * @foreign: I/Os whose number is no id, in total
+ * @late: I/Os that went after the deadline of their request, in total
  * @bound: of critical I/O in the drive, where this orders all of it
  */
 struct fgio_request_order {
 	u32 policy;
 	u32 ranked;
+	u32 requests;
 	u32 number;
+	u32 uses;
 	u32 passed;
 	u64 now_ns;
 	u64 real_ns;
+	struct fgio_request *alone;
 	u8 light_went[FGIO_DIRECTIONS];
 	u32 heavy_x16;
 	u32 typical_x16[FGIO_REQUEST_SIZES];
 	u64 forgotten;
 	u64 aged;
+	u64 clamped;
+	u64 foreign;
+	u64 late;
 	struct fgio_request_bound bound;
 	struct fgio_request_memo memo[FGIO_REQUEST_MEMOS];
 };
@@ -167,7 +186,10 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
 			      struct fgio_request *request);
 
-/* Takes a ranked request's rank. */
+/* Another critical request is to be queued: there is one that was alone. */
+void fgio_request_order_rank_alone(struct fgio_request_order *by_request);
+
+/* Takes the rank of a request that has one, or is alone. */
 void fgio_request_order_taken(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
 			      struct fgio_request *request);

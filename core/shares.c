@@ -65,8 +65,12 @@ static bool has_queued(const struct fgio_share_group *group)
 static void advance(struct fgio_shares *shares, u64 now_ns)
 {
 	u64 passed_ns = beyond(now_ns, shares->clock_ns);
+	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
 
-	passed_ns += passed_ns / FGIO_SHARES_MARGIN_SHARE;
+	if (now_ns < shares->strained_until_ns)
+		passed_ns -= margin_ns;
+	else
+		passed_ns += margin_ns;
 	if (shares->weights)
 		shares->clock += virtual_of(smaller(passed_ns,
 						    FGIO_SHARES_STILL_NS),
@@ -101,12 +105,17 @@ static u64 lag_most_ns(const struct fgio_share_group *group)
 	return smaller(most_ns, larger(2 * group->charge_ns + 1, due_ns));
 }
 
+static bool lags(const struct fgio_share_group *group)
+{
+	return group->shares && group->owed.in_heap &&
+	       fgio_before(group->paid, group->shares->clock);
+}
+
 u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 {
 	const struct fgio_shares *shares = group->shares;
 
-	if (!shares || !group->owed.in_heap ||
-	    !fgio_before(group->paid, shares->clock))
+	if (!lags(group))
 		return 0;
 	return (shares->clock - group->paid) / group->per_weight;
 }
@@ -171,7 +180,7 @@ static u64 patience_ns(const struct fgio_share_group *group)
 
 static bool still_asks(const struct fgio_share_group *group, u64 now_ns)
 {
-	return fgio_share_group_is_busy(group) ||
+	return has_queued(group) || fgio_load_acquire(&group->in_device) ||
 	       now_ns < fgio_load(&group->idle_since_ns) + patience_ns(group);
 }
 
@@ -253,13 +262,19 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 	}
 	group->shares = shares;
 	request->share.group = group;
+	request->share.sent_before = fgio_load(&shares->sent);
+	request->share.own_before = (u32)group->counters.dispatched;
 	sequential = fgio_share_is_sequential(&group->streams, request->sector,
 					      request->sectors, request->write);
 	group->sequential = sequential;
 	group->writes = request->write;
 	group->foreground = request->class == FGIO_CRITICAL;
+	if (group->foreground)
+		group->critical_ns = now_ns;
 	request->share.kind = fgio_share_kind(request->write, sequential);
-	advance(shares, now_ns);
+	/* The clock runs by the weights of those that asked until now. */
+	if (!group->owed.in_heap)
+		advance(shares, now_ns);
 	end_pause(group, now_ns);
 }
 
@@ -348,6 +363,22 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
 
 /* ---- whose turn it is ---- */
 
+/*
+ * The longest that a group goes before its turn is a probe. A tag that is further
+ * ahead was charged by a cost that was wrong, as that of the first I/Os, and the
+ * group would wait until the others had as much.
+ */
+static void bound_lead(struct fgio_share_group *group, u64 charge_ns)
+{
+	const struct fgio_shares *shares = group->shares;
+	u64 most = shares->virtual + (charge_ns + FGIO_SHARES_PROBE_MOST_NS +
+				      FGIO_SHARES_WRITTEN_NS) *
+					     group->per_weight;
+
+	if (!shares->rotates && fgio_before(most, group->start))
+		group->start = most;
+}
+
 static void pay(struct fgio_share_group *group, u64 charge_ns)
 {
 	struct fgio_shares *shares = group->shares;
@@ -359,6 +390,7 @@ static void pay(struct fgio_share_group *group, u64 charge_ns)
 			larger(charge_ns, fgio_load(&group->alone_ns)),
 			FGIO_SHARES_CHARGE_MOST_NS);
 	group->start += charge_ns * group->per_weight;
+	bound_lead(group, charge_ns);
 	bound_lag(group);
 	group->paid += group->charge_ns * group->per_weight;
 	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
@@ -448,8 +480,19 @@ static bool is_near(const struct fgio_share_group *group,
 static bool lags_more(const struct fgio_share_group *group,
 		      const struct fgio_share_group *than)
 {
+	if (!lags(group) || !lags(than))
+		return lags(group);
 	return fgio_shares_lag_ns(group) * lag_most_ns(than) >
 	       fgio_shares_lag_ns(than) * lag_most_ns(group);
+}
+
+bool fgio_shares_awaits_turn(const struct fgio_request *request)
+{
+	const struct fgio_share_group *group = request->share.group;
+	u32 all = fgio_load(&group->shares->sent) - request->share.sent_before;
+	u32 own = (u32)group->counters.dispatched - request->share.own_before;
+
+	return all - own > own;
 }
 
 static struct fgio_share_group *in_order(struct fgio_shares *shares)
@@ -499,25 +542,43 @@ static u32 beside(const struct fgio_shares *shares,
 	return (u32)(shares->limit.limit * left_ns / most_ns);
 }
 
-bool fgio_shares_insists(const struct fgio_share_group *group)
+static bool has_foreground(const struct fgio_share_group *group,
+			   u64 foreground_since_ns)
+{
+	return group->critical_ns > foreground_since_ns;
+}
+
+/* Its queued critical requests do not count: it asks for others. */
+static bool others_have_critical_queued(const struct fgio_share_group *group)
+{
+	return fgio_heap_first(&group->shares->ready[true]) &&
+	       !group->queued[FGIO_CRITICAL];
+}
+
+bool fgio_shares_insists(const struct fgio_share_group *group,
+			 u64 foreground_since_ns)
 {
 	const struct fgio_shares *shares = group->shares;
 	u32 all = shares->limit.limit;
 
+	if (has_foreground(group, foreground_since_ns) &&
+	    !others_have_critical_queued(group))
+		return false;
 	return fgio_load(&shares->in_device) <=
 	       beyond(all, beside(shares, group));
 }
 
-bool fgio_shares_lends(const struct fgio_share_group *group)
+bool fgio_shares_lends(const struct fgio_share_group *group,
+		       u64 foreground_since_ns)
 {
 	const struct fgio_shares *shares = group->shares;
 
-	return !group->foreground &&
+	return !has_foreground(group, foreground_since_ns) &&
 	       fgio_load(&shares->in_device) < shares->lent / FGIO_SHARES_LEND;
 }
 
 /* From what completions counted. */
-static void learn_lent(struct fgio_shares *shares)
+static void learn_lent(struct fgio_shares *shares, u64 now_ns)
 {
 	u32 in_time = fgio_load(&shares->in_time);
 	u32 late = fgio_load(&shares->late);
@@ -530,6 +591,8 @@ static void learn_lent(struct fgio_shares *shares)
 		beyond(shares->lent + in_time,
 		       (u64)late * FGIO_SHARES_LEND * FGIO_SHARES_LEND_LATE),
 		shares->limit.limit * FGIO_SHARES_LEND);
+	if (late && !shares->lent)
+		shares->strained_until_ns = now_ns + FGIO_SHARES_STRAINED_NS;
 }
 
 /* The device may keep requests for any time. */
@@ -563,9 +626,9 @@ static struct fgio_shares_turn turn_of(struct fgio_share_group *group)
 {
 	return (struct fgio_shares_turn){
 		.group = group,
-		.why = !group			  ? FGIO_SHARES_NONE :
-		       fgio_shares_lag_ns(group) ? FGIO_SHARES_LAGS :
-						   FGIO_SHARES_IN_ORDER,
+		.why = !group	   ? FGIO_SHARES_NONE :
+		       lags(group) ? FGIO_SHARES_LAGS :
+				     FGIO_SHARES_IN_ORDER,
 	};
 }
 
@@ -662,25 +725,27 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	u32 has = fgio_load(&group->in_device) + group->queued[0] +
 		  group->queued[1];
 	u64 ios = has > 1 ? FGIO_SHARES_PROBE_IOS : FGIO_SHARES_PROBE_IOS_ONE;
-	u64 takes_ns = smaller(ios * group->charge_ns,
-			       probe_most_ns(group->shares));
-	u64 share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
-		       group->shares->weights;
+	bool deep = has > FGIO_SHARES_PROBE_IOS_ONE;
+	u64 takes_ns, share_ns;
 
 	/*
 	 * Order serves those that always have requests. They need it less, and
 	 * only to tell costs apart, which a probe of writes does not show.
 	 */
-	if (has > FGIO_SHARES_PROBE_IOS_ONE) {
-		if (group->writes || group->shares->cost.uniform)
-			return false;
-		share_ns /= FGIO_SHARES_PROBE_DEEP;
-	}
-
+	if (deep && (group->writes || group->shares->cost.uniform))
+		return false;
+	if (!has_queued(group) || !group->charge_ns)
+		return false;
 	if (group->probed_ns &&
 	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
 		return false;
-	return has_queued(group) && group->charge_ns && takes_ns <= share_ns;
+	takes_ns = smaller(ios * group->charge_ns,
+			   probe_most_ns(group->shares));
+	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
+		   group->shares->weights;
+	if (deep)
+		share_ns /= FGIO_SHARES_PROBE_DEEP;
+	return takes_ns <= share_ns;
 }
 
 static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
@@ -715,7 +780,9 @@ static void learn_probe(struct fgio_shares *shares)
 		return;
 	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
 		  count;
-	if (probe->most > 1) {
+	/* With fewer I/Os than the group has, a limit not yet found is slow. */
+	if (probe->most > 1 && (probe->most < shares->limit.limit ||
+				fgio_share_limit_is_found(&shares->limit))) {
 		if (known_ns)
 			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
 				  mean_ns / FGIO_SHARES_PROBE_SPAN;
@@ -802,7 +869,7 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
 	learn(shares, now_ns);
-	learn_lent(shares);
+	learn_lent(shares, now_ns);
 	if (!free)
 		fgio_share_cost_limited(&shares->cost);
 	group = in_order(shares);
@@ -823,7 +890,8 @@ struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
 		return turn_of(group);
 	fgio_share_cost_slack(&shares->cost);
 	lagging = queued_lagging(shares);
-	return turn_of(lags_more(lagging, sufferer) ? lagging : NULL);
+	return turn_of(lagging && lags_more(lagging, sufferer) ? lagging :
+								 NULL);
 }
 
 struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
@@ -872,6 +940,8 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 					    fgio_load(&shares->moved_ns)));
 	all = fgio_add(&shares->in_device, 1);
 	own = fgio_add(&group->in_device, 1);
+	if (request->class == FGIO_CRITICAL)
+		fgio_add(&shares->critical_in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
 	if (request->write) {
 		fgio_store(&shares->wrote, group);
@@ -928,10 +998,13 @@ static void note_critical(struct fgio_shares *shares,
 	u64 due_ns = smaller(fgio_load(&group->alone_ns),
 			     FGIO_SHARES_CHARGE_MOST_NS) *
 		     own / PART_ONE * part;
+	bool is_late = beyond(now_ns, since_ns) > due_ns;
+	bool beside_others = fgio_load(&shares->in_device) >
+			     fgio_load(&shares->critical_in_device);
 
-	if (due_ns)
-		fgio_add(beyond(now_ns, since_ns) <= due_ns ? &shares->in_time :
-							      &shares->late, 1);
+	/* In time without other I/O in the drive, it shows nothing. */
+	if (due_ns && (is_late || beside_others))
+		fgio_add(is_late ? &shares->late : &shares->in_time, 1);
 }
 
 /* A disk took the time since the completion before for this request. */
@@ -962,8 +1035,10 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 		note_alone(group, request, now_ns);
 	if (shares->rotates)
 		note_turn_of_disk(shares, request, now_ns);
-	if (request->class == FGIO_CRITICAL)
+	if (request->class == FGIO_CRITICAL) {
 		note_critical(shares, request, now_ns);
+		fgio_sub(&shares->critical_in_device, 1);
+	}
 	fgio_store(&shares->moved_ns, now_ns);
 	fgio_sub(&shares->in_device, 1);
 	fgio_store(&group->idle_since_ns, now_ns);

@@ -114,8 +114,13 @@
 #define FGIO_SHARES_LEND 16U
 #define FGIO_SHARES_LEND_LATE 4U
 
-/* Entitlements grow this part faster than real time: estimates are no better. */
+/*
+ * Entitlements grow this part faster than real time: estimates are no better.
+ * And this part slower while critical I/O of a group is late, and for some time
+ * after that: what others get beyond their guarantee delays it.
+ */
 #define FGIO_SHARES_MARGIN_SHARE 32U
+#define FGIO_SHARES_STRAINED_NS 100000000ULL
 
 /*
  * Of a group with one I/O at a time, its alone time is the median: its first
@@ -199,6 +204,7 @@ struct fgio_share_counters {
  * @streams: which of its I/Os are sequential
  * @sequential: its last one was
  * @foreground: its last one was critical
+ * @critical_ns: when it last had a critical one
  * @writes: its last one was a write
  * @counters: totals
  * @in_device: its requests in the drive
@@ -224,6 +230,7 @@ struct fgio_share_group {
 	u64 charge_ns;
 	u64 probed_ns;
 	u64 pause_ns;
+	u64 critical_ns;
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
 	bool sequential;
@@ -285,9 +292,11 @@ struct fgio_share_probe {
  * @limit: requests in the drive that keep it full
  * @lent: requests that the drive may have although the depth withholds them, in
  *	1 / FGIO_SHARES_LEND
+ * @strained_until_ns: critical I/O was late lately, as late as lends nothing
  * @retry_ns: until then, a group that lags may come back
  * @rest: group of requests without one
  * @in_device: requests in the drive
+ * @critical_in_device: critical ones of them
  * @sent: requests sent to it so far
  * @moved_ns: the last dispatch or completion
  * @left_ns: the last completion
@@ -312,11 +321,13 @@ struct fgio_shares {
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;
 	u32 lent;
+	u64 strained_until_ns;
 	u64 retry_ns;
 	struct fgio_share_group rest;
 
 	/* Written by completions as well. */
 	u32 in_device __attribute__((aligned(64)));
+	u32 critical_in_device;
 	u32 sent;
 	u64 moved_ns;
 	u64 left_ns;
@@ -434,17 +445,28 @@ fgio_shares_turn_of_critical(struct fgio_shares *shares);
 struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
 
 /*
- * Whether a group that lags may go although the depth withholds its requests:
- * the more it lags, the more requests the drive may have. So they become no more
- * than it takes, and critical I/O waits for no burst.
+ * Whether a queued request waits for the turn of other groups, and not for the
+ * drive: since it joined its group, most requests that went were of others.
  */
-bool fgio_shares_insists(const struct fgio_share_group *group);
+bool fgio_shares_awaits_turn(const struct fgio_request *request);
 
 /*
- * Whether a group without foreground may go although the depth withholds its
- * requests: the foreground of others is served within its share all the same.
+ * Whether a group that lags may go although the depth withholds its requests:
+ * the more it lags, the more requests the drive may have. So they become no more
+ * than it takes, and critical I/O waits for no burst. A group with critical I/O
+ * since @foreground_since_ns goes by the depth, which is for its own foreground
+ * as well, unless critical I/O of others is queued: those have what it lacks.
  */
-bool fgio_shares_lends(const struct fgio_share_group *group);
+bool fgio_shares_insists(const struct fgio_share_group *group,
+			 u64 foreground_since_ns);
+
+/*
+ * Whether a group without critical I/O since @foreground_since_ns may go although
+ * the depth withholds its requests: the foreground of others is served within its
+ * share all the same.
+ */
+bool fgio_shares_lends(const struct fgio_share_group *group,
+		       u64 foreground_since_ns);
 
 static inline u64 fgio_shares_retry_ns(const struct fgio_shares *shares)
 {

@@ -12,10 +12,17 @@
 /* Fractions are in 1 / ONE. */
 #define ONE 256U
 #define RATIO_ONE 1024U
+#define GUESS_ONE 65536ULL
 
 static u32 size_of_node(u32 node)
 {
 	return LEAST_SECTORS << SIZE_SHIFT * node;
+}
+
+static u32 first_guess_ns(u32 node)
+{
+	return FGIO_SHARE_FIRST_NS * (OVERHEAD_SECTORS + size_of_node(node)) /
+	       (OVERHEAD_SECTORS + LEAST_SECTORS);
 }
 
 void fgio_share_cost_init(struct fgio_share_cost *cost)
@@ -23,10 +30,7 @@ void fgio_share_cost_init(struct fgio_share_cost *cost)
 	*cost = (struct fgio_share_cost){ 0 };
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
-			cost->node_ns[kind][node] =
-				FGIO_SHARE_FIRST_NS *
-				(OVERHEAD_SECTORS + size_of_node(node)) /
-				(OVERHEAD_SECTORS + LEAST_SECTORS);
+			cost->node_ns[kind][node] = first_guess_ns(node);
 }
 
 bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
@@ -158,8 +162,54 @@ static u64 squares_of(const struct fgio_share_cost *cost)
 	return squares;
 }
 
+static u32 bounded(u64 cost_ns)
+{
+	return (u32)larger(FGIO_SHARE_COST_LEAST_NS,
+			   smaller(cost_ns, FGIO_SHARE_COST_MOST_NS));
+}
+
+static u32 bit_of(u32 kind, u32 node)
+{
+	return 1U << (kind * FGIO_SHARE_SIZES + node);
+}
+
+/* All costs become @ratio, in 1 / RATIO_ONE. */
+static void scale_all(struct fgio_share_cost *cost, u64 ratio)
+{
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			cost->node_ns[kind][node] =
+				bounded(cost->node_ns[kind][node] * ratio /
+					RATIO_ONE);
+}
+
+/*
+ * Costs of which nothing is known are the first guess, times what the known ones
+ * are of theirs in the mean.
+ */
+static void guess_unknown(struct fgio_share_cost *cost)
+{
+	u64 sum = 0, count = 0;
+
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			if (!(cost->known & bit_of(kind, node)))
+				continue;
+			sum += GUESS_ONE * cost->node_ns[kind][node] /
+			       first_guess_ns(node);
+			count++;
+		}
+	}
+	for (u32 kind = 0; count && kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			if (!(cost->known & bit_of(kind, node)))
+				cost->node_ns[kind][node] = bounded(
+					first_guess_ns(node) * (sum / count) /
+					GUESS_ONE);
+}
+
 /* Moves each cost by its part of @error, which is in 1 / RATIO_ONE. */
-static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
+static void correct_each(struct fgio_share_cost *cost, s64 error, s64 step)
 {
 	s64 squares = (s64)squares_of(cost);
 
@@ -170,12 +220,23 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 			s64 was = cost->node_ns[kind][node];
 			s64 by = was * error * part / squares / step;
 
-			cost->node_ns[kind][node] = (u32)larger(
-				FGIO_SHARE_COST_LEAST_NS,
-				smaller((u64)(was + by),
-					FGIO_SHARE_COST_MOST_NS));
+			if (part)
+				cost->known |= bit_of(kind, node);
+			cost->node_ns[kind][node] = bounded((u64)(was + by));
 		}
 	}
+	guess_unknown(cost);
+}
+
+/* What is wrong at first is the speed of the drive, and not the ratios. */
+static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
+{
+	if (cost->corrected >= FGIO_SHARE_FIRST_INTERVALS) {
+		correct_each(cost, error, step);
+		return;
+	}
+	cost->corrected++;
+	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
 }
 
 bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
@@ -186,16 +247,19 @@ bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
 
 	if (!full && took_ns >= known_ns)
 		return false;
+	took_ns = smaller(took_ns, FGIO_SHARE_COST_MOST_NS);
+	known_ns = smaller(known_ns, FGIO_SHARE_COST_MOST_NS);
+	/* A first guess is worth nothing beside it. */
+	if (cost->known & bit_of(kind, place.node))
+		took_ns = known_ns - known_ns / FGIO_SHARE_STEP_SHOWN +
+			  took_ns / FGIO_SHARE_STEP_SHOWN;
 	for (u32 i = 0; i < 1U + !!place.above; i++) {
 		u32 *node_ns = &cost->node_ns[kind][place.node + i];
-		u64 shown_ns = *node_ns * took_ns / larger(known_ns, 1);
 
-		*node_ns = (u32)larger(
-			FGIO_SHARE_COST_LEAST_NS,
-			smaller(FGIO_SHARE_COST_MOST_NS,
-				*node_ns - *node_ns / FGIO_SHARE_STEP_SHOWN +
-					shown_ns / FGIO_SHARE_STEP_SHOWN));
+		*node_ns = bounded(*node_ns * took_ns / larger(known_ns, 1));
+		cost->known |= bit_of(kind, place.node + i);
 	}
+	guess_unknown(cost);
 	return true;
 }
 

@@ -18,7 +18,8 @@
  * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
  * in one proportion, no observer could tell them apart: the ratio stays that of
  * the first guess, sequential and random alike, a size of 32 KiB and that of
- * the I/O.
+ * the I/O. So kinds of which nothing is known yet change with those that are
+ * learnt: the first guess is one of ratios, and not of times.
  *
  * A kind is read or write, sequential or random, and of a size: costs are kept
  * for 4, 16, 64, 256 and 1,024 KiB, and interpolated between.
@@ -86,6 +87,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
 /**
  * struct fgio_share_cost - costs, and the interval under way
  * @node_ns: of each kind and size
+ * @known: those of which something was learnt, a bit for each size of each kind
+ * @corrected: intervals that corrected all of them by one ratio, so far
  * @part_ns: what each of them contributed to the interval
  * @begin_ns: its begin
  * @sum_ns: cost of the I/Os sent in it
@@ -99,6 +102,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
  */
 struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u32 known;
+	u32 corrected;
 	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u64 begin_ns;
 	u64 sum_ns;

@@ -52,22 +52,47 @@ static void rise_once(struct fgio_heap *heap, struct fgio_heap_node *node)
 	adopt(node);
 }
 
-static struct fgio_heap_node *lesser_child(const struct fgio_heap_node *node)
+/*
+ * Lesser children rise one by one into the place that @node leaves, and it takes
+ * that of the last: a third of the stores of changing places with each.
+ */
+static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
+	struct fgio_heap_node **place = pointer_to(heap, node);
+	struct fgio_heap_node *parent = node->parent;
 	struct fgio_heap_node *left = node->child[0], *right = node->child[1];
 
-	return right && fgio_before(right->key, left->key) ? right : left;
+	while (left) {
+		bool side = right && fgio_before(right->key, left->key);
+		struct fgio_heap_node *child = side ? right : left;
+		struct fgio_heap_node *sibling = side ? left : right;
+
+		if (!fgio_before(child->key, node->key))
+			break;
+		left = child->child[0];
+		right = child->child[1];
+		*place = child;
+		child->parent = parent;
+		child->child[!side] = sibling;
+		if (sibling)
+			sibling->parent = child;
+		place = &child->child[side];
+		parent = child;
+	}
+	if (parent == node->parent)
+		return;
+	*place = node;
+	node->parent = parent;
+	node->child[0] = left;
+	node->child[1] = right;
+	adopt(node);
 }
 
 static void settle(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
-	struct fgio_heap_node *child;
-
 	while (node->parent && fgio_before(node->key, node->parent->key))
 		rise_once(heap, node);
-	while ((child = lesser_child(node)) &&
-	       fgio_before(child->key, node->key))
-		rise_once(heap, child);
+	sink(heap, node);
 }
 
 void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
@@ -85,6 +110,18 @@ void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
 	settle(heap, node);
 }
 
+/* @with comes to the pointers of @node, which is in no heap then. */
+static void take_place(struct fgio_heap *heap, struct fgio_heap_node *node,
+		       struct fgio_heap_node *with)
+{
+	*pointer_to(heap, node) = with;
+	with->parent = node->parent;
+	with->child[0] = node->child[0];
+	with->child[1] = node->child[1];
+	adopt(with);
+	settle(heap, with);
+}
+
 void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
 	struct fgio_heap_node *parent, *last;
@@ -95,13 +132,15 @@ void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node)
 	node->in_heap = false;
 	if (last == node)
 		return;
-	/* The last one takes its place. */
-	*pointer_to(heap, node) = last;
-	last->parent = node->parent;
-	last->child[0] = node->child[0];
-	last->child[1] = node->child[1];
-	adopt(last);
-	settle(heap, last);
+	take_place(heap, node, last);
+}
+
+void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,
+		       struct fgio_heap_node *with)
+{
+	node->in_heap = false;
+	with->in_heap = true;
+	take_place(heap, node, with);
 }
 
 void fgio_heap_change(struct fgio_heap *heap, struct fgio_heap_node *node,

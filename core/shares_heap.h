@@ -58,6 +58,10 @@ void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
 /* @node is in @heap. */
 void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node);
 
+/* @with, in no heap, takes the place of @node with its own key. */
+void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,
+		       struct fgio_heap_node *with);
+
 /* @node is in @heap. */
 void fgio_heap_change(struct fgio_heap *heap, struct fgio_heap_node *node,
 		      u64 key);

@@ -34,6 +34,7 @@
 /* Intervals of a trial; the first one does not count. */
 #define FGIO_SHARE_LIMIT_TRIAL 6U
 
+/* In order: the first search ends with the first that holds. */
 enum fgio_share_limit_phase {
 	FGIO_SHARE_LIMIT_DOUBLES,
 	FGIO_SHARE_LIMIT_HALVES,
@@ -87,6 +88,13 @@ static inline bool
 fgio_share_limit_holds(const struct fgio_share_limit *limit)
 {
 	return limit->phase == FGIO_SHARE_LIMIT_HOLDS || limit->fixed;
+}
+
+/* Whether the first search for the knee has ended. */
+static inline bool
+fgio_share_limit_is_found(const struct fgio_share_limit *limit)
+{
+	return limit->fixed || limit->phase >= FGIO_SHARE_LIMIT_HOLDS;
 }
 
 /* The costs changed: a comparison under way begins again. */

@@ -26,6 +26,8 @@
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/aio.h"
+#include "layers/child.h"
 #include "layers/declared_wait.h"
 #include "layers/file_lock.h"
 #include "layers/futex.h"
@@ -56,8 +58,10 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_declared_wait_layer,
 	&fgio_pagecache_layer,
 	&fgio_uring_layer,
+	&fgio_aio_layer,
 	&fgio_file_lock_layer,
 	&fgio_reply_layer,
+	&fgio_child_layer,
 	&fgio_name_layer,
 };
 

@@ -60,12 +60,10 @@ class Findings:
         return found
 
 
-def sort_out(log: str, expected: str = "") -> dict[str, list[str]]:
-    """Lines of a kernel's log that are reports, by kind, without the expected ones."""
+def sort_out(log: str) -> dict[str, list[str]]:
+    """Lines of a kernel's log that are reports, by kind."""
     reports: dict[str, list[str]] = {}
     for line in log.splitlines():
-        if expected and re.search(expected, line):
-            continue
         kind = next((kind for kind, pattern in _PATTERNS.items() if pattern.search(line)), None)
         if kind:
             reports.setdefault(kind, []).append(line.strip())
@@ -76,11 +74,11 @@ def _leaks(listed: str) -> list[str]:
     return [part for part in _LEAK.split(listed) if part]
 
 
-def read(log: str, results: Path, expected: str = "") -> Findings:
+def read(log: str, results: Path) -> Findings:
     """The findings of a boot with lab.guest.Boot.examine, of its log and its folder of results."""
     listed, stats = results / "kmemleak", results / "lockdep_stats"
     return Findings(
-        reports=sort_out(log, expected),
+        reports=sort_out(log),
         leaks=_leaks(listed.read_text(errors="replace")) if listed.is_file() else None,
         lockdep_alive=stats.is_file() and bool(_ALIVE.search(stats.read_text())),
         whole_log=_FIRST in log,

@@ -67,12 +67,6 @@ def test_a_clean_boot_is_clean(tmp_path: Path) -> None:
     assert findings.read(CLEAN, _boot(tmp_path)).wrong() == []
 
 
-def test_what_is_expected_is_no_report(tmp_path: Path) -> None:
-    log = CLEAN + "[   50.000000] I/O error, dev sda, sector 8 op 0x1:(WRITE)\n"
-    assert findings.read(log, _boot(tmp_path), "I/O error").wrong() == []
-    assert findings.read(log, _boot(tmp_path)).wrong()
-
-
 def test_a_leak_is_seen(tmp_path: Path) -> None:
     found = findings.read(CLEAN, _boot(tmp_path, leaks=LEAK + LEAK))
     assert len(found.leaks) == 2

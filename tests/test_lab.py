@@ -28,6 +28,7 @@ from lab import (
     summary,
 )
 from lab import guest as machine
+from lab.experiments import sharded
 from lab.experiments.base import Row
 from lab.experiments.counted import Count
 from lab.figures import Requests
@@ -99,6 +100,67 @@ def test_a_percentile_takes_a_request_beyond_it():
     assert figures.percentiles(requests(999))["p999_ms"] is None
     assert figures.percentiles(requests(10_000))["p9999_ms"] == 9999.0
     assert set(figures.percentiles(Requests.none()).values()) == {None}
+
+
+def test_gaps_are_of_requests_that_ended_while_measuring():
+    log = """2024-01-01 00:00:01 LOG:  checkpoint starting: immediate force wait
+LOG:  request 9.999999 0.500000
+LOG:  request 10.000000 0.001500
+LOG:  request 11.250000 0.000000
+ERROR:  a statement with request 10.5 0.7
+LOG:  request 12.000000 0.250000
+"""
+    assert sharded.gaps(log, 10, 12).tolist() == [1.5, 0]
+    assert sharded.gaps("", 10, 12).tolist() == []
+
+
+def test_figures_of_a_sharded_request_are_nearest_rank():
+    seed = np.random.SeedSequence().entropy
+    print(f"SEED={seed}")
+    rng = np.random.default_rng(seed)
+    latencies = rng.permutation(np.arange(1, 1001, dtype=float))
+    spread = rng.permutation(np.arange(1, 201, dtype=float))
+    found = sharded.summarize(Requests(np.arange(1000) / 100, latencies), spread, 10)
+    assert found == {
+        "throughput": 100,
+        "mean_ms": 500.5,
+        "p50_ms": 500,
+        "p99_ms": 990,
+        "p999_ms": 999,
+        "gap_p50_ms": 100,
+        "gap_p99_ms": 198,
+        "n": 1000,
+    }
+    assert tuple(found) == sharded.FIGURES
+    with pytest.raises(host.LabError, match="no request ended"):
+        sharded.summarize(Requests.none(), spread, 10)
+    with pytest.raises(host.LabError, match="no request ended"):
+        sharded.summarize(requests(), np.empty(0), 10)
+
+
+def test_parts_of_a_sharded_request_are_all_records_once():
+    """The shards' SQL: floor division, since bounds are never negative."""
+    schema = (paths.LAB / "guest" / "sharded-shard.sql").read_text()
+    assert "key >= (low - shard + 3) / 4 AND key < (low + records - shard + 3) / 4" in schema
+    for low in range(9):
+        for records in range(1, 12):
+            whole = [
+                4 * key + shard
+                for shard in range(sharded.SHARDS)
+                for key in range((low - shard + 3) // 4, (low + records - shard + 3) // 4)
+            ]
+            assert sorted(whole) == list(range(low, low + records))
+
+
+def test_orders_by_request_are_named_as_the_module_numbers_them():
+    header = (paths.ROOT / "core" / "request_order.h").read_text()
+    names = re.findall(r"^\tFGIO_BY_([A-Z]+),", header, re.MULTILINE)
+    assert names == ["NONE", "ARRIVAL", "BATCH", "LIMITED", "SLACK", "BOTTLENECK"]
+    known = configurations.BY_NAME
+    for order, name in enumerate(("unordered", "arrival", "batch", "fifo-lm", "slack")):
+        assert known[f"fgio-{name}"].parameters() == [f"request_order={order}"]
+    assert known["fgio-bottleneck"].parameters() == ["request_order=5"]
+    assert sharded.DEFAULT_ORDER in known["fgio-fifo-lm"].parameters()
 
 
 def test_the_drives_priority_is_what_sets_two_configurations_apart():
@@ -316,7 +378,7 @@ def test_every_experiment_names_known_configurations():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such"], "ablation, admission, starvation, shares, cache-shares, idle-cost"),
+        (["no-such"], "ablation, admission, starvation, shares, tenants, cache-shares"),
         (["admission", "--configs", "none,cfq", "--out", "x"], "cfq"),
         (["admission", "--configs", "floor", "--out", "x"], "alone"),
         (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),
@@ -457,16 +519,24 @@ def test_guest_may_have_more_memory_than_the_host(guest):
     assert int(outcome.output.split()[1]) > 60 << 20  # KiB
 
 
-def test_hanging_guest_is_killed_with_its_console_shown(tmp_path):
+def test_hanging_guest_is_killed_and_says_what_it_was_doing(tmp_path):
     environment = separate_build(tmp_path)
     begin = time.monotonic()
-    done = call(
-        BOOT, "--fast", "--timeout", 40, "--", "echo about to hang; sleep 1000000", **environment
-    )
+    hang = "for ((i = 0; i < 300; i++)); do /bin/true; done; echo about to hang; "
+    hang += "fsfreeze -f /; touch /root/new"
+    done = call(BOOT, "--fast", "--timeout", 60, "--", hang, **environment)
     assert done.returncode == GUEST_FAILED
-    assert "no end after 40 s" in done.stderr
-    assert "about to hang" in done.stderr
-    assert time.monotonic() - begin < 90
+    assert "no end after 60 s" in done.stderr
+    console, doing = done.stderr.split("What it was doing:")
+    assert "about to hang" in console
+    assert doing.count("processors at ") == 2
+    # 300 processes have their code at the same addresses: else, it is 800,000.
+    assert 0 < int(re.search(r"translations: (\d+)", doing)[1]) < 300_000
+    blocked = doing.split("Show Blocked State")[1]
+    assert re.search(r"task:touch .*state:D", blocked) and "mnt_want_write" in blocked
+    # A kernel that takes no interrupts answers to the NMI alone.
+    assert "NMI: Not continuing" in doing
+    assert time.monotonic() - begin < 150
     assert not guests_of(tmp_path)
     assert not list((tmp_path / "build" / "run").iterdir())
 

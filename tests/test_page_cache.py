@@ -2,14 +2,13 @@
 """fgiod cache and --drop-behind in a guest, in virtual time; the control has no fgiod.
 
 Two groups with weights of 100 and 300 read files of 384 MiB each at random, of which memory holds
-about half. The drive is not divided by weight, so only the page cache can tell them apart.
+about a quarter. The drive is not divided by weight, so only the page cache can tell them apart.
 
-FGIO_PAGE_CACHE=1 runs the boots with fgiod cache: one of two stood still within a second of the
-phase "kills" (fgiod killed, fgio enable and disable under load), and the cause is not known yet.
+Memory is short in all of them, and they run hundreds of programs: without `norandmaps`
+(lab/guest.py) one boot in five stood still.
 """
 
 import json
-import os
 import random
 from pathlib import Path
 
@@ -22,9 +21,14 @@ from lab.experiments.shares import disk_of_files
 
 SCRIPT = Path(__file__).resolve().parent / "guest" / "page-cache.sh"
 DEVICE = "ssd-m5s:link_bytes_per_s=40M"
-MEMORY_MIB = 640
-ANON_MIB = 120
-TMPFS_MIB = 64
+# The drive is to fill the page cache within seconds.
+MEMORY_MIB = 448
+ANON_MIB = 60
+TMPFS_MIB = 32
+# A copy beside a working set: as docs/page-cache-shares.md has it.
+DROP_MIB = 640
+# Kills of fgiod, half of them with the disk under fgio.
+ROUNDS = 12
 MIB = 1 << 20
 OWN_LOW = 8 * MIB
 # The divided groups are within this part of their parts by weight.
@@ -42,6 +46,7 @@ def _boot(policy: str, folder: Path) -> Path:
         "SEED": seed,
         "ANON_MIB": ANON_MIB,
         "TMPFS_MIB": TMPFS_MIB,
+        "ROUNDS": ROUNDS,
     }
     taken = payload(chosen) | {
         "bin/fgio": programs / "fgio",
@@ -54,8 +59,8 @@ def _boot(policy: str, folder: Path) -> Path:
         commands='. "$PAYLOAD/page-cache.env"\n. "$PAYLOAD/page-cache.sh"',
         payload=taken,
         disks=(disk_of_files(),),
-        memory_mib=MEMORY_MIB,
-        limit_s=1500,
+        memory_mib=DROP_MIB if policy == "drop" else MEMORY_MIB,
+        limit_s=1200,
         seed=seed,
     )
     outcome = machine.run(boot, folder)
@@ -67,8 +72,6 @@ def _boot(policy: str, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def divided(tmp_path_factory) -> Path:
     """The files that the guest with fgiod cache left."""
-    if os.environ.get("FGIO_PAGE_CACHE") != "1":
-        pytest.skip("FGIO_PAGE_CACHE=1 runs it")
     return _boot("fgiod", tmp_path_factory.mktemp("divided"))
 
 
@@ -117,7 +120,10 @@ def test_a_killed_one_leaves_nothing_after_restart_and_disable(divided):
     lows = _moments(divided, "lows")
     # The control: it leaves memory.low, which holds no task back, until then.
     assert lows["killed"][0] > 0 and lows["killed"][1] > OWN_LOW, lows
-    assert "have the memory.low back" in (divided / "fgiod.log").read_text()
+    log = (divided / "fgiod.log").read_text()
+    # After the first kill, and after each in which no `fgio disable` came before the next start.
+    assert log.count("have the memory.low back") == 1 + ROUNDS // 2
+    assert (divided / "rounds").read_text() == f"{ROUNDS} rounds\n"
     assert lows["disabled"] == (0, OWN_LOW), lows
 
 
@@ -134,7 +140,7 @@ def test_bursts_of_other_memory_kill_nothing_that_lives_without_it(divided, cont
     assert ours == plain
     # The page cache had to give way, although it was protected.
     held = _moments(divided, "held")
-    assert sum(held["divided"]) - sum(held["pressed"]) > 64 * MIB, held
+    assert sum(held["divided"]) - sum(held["pressed"]) > 32 * MIB, held
 
 
 def test_share_list_shows_pages(divided):

@@ -24,6 +24,7 @@ KEPT = {
 OTHERS = {
     "debug-6.12": "tests/debug-check",
     "installed": "tests/installed",
+    "queues/guest": "scripts/queues-guest",
     "shares": "scripts/shares",
     "shares/burst": "scripts/shares",
     "shares/nvme": "scripts/shares",
@@ -32,7 +33,7 @@ OTHERS = {
 NO_REPORT = {"batch", "follow", "mutation", "queues", "stress-6.1", "stress-6.1/random"}
 NO_REPORT |= {"stress-6.12", *OTHERS}
 WRITERS = ("lab/cli.py", "scripts/cells", "scripts/native", "scripts/queues", "tests/stress")
-WRITERS += ("scripts/shares", "tests/debug-check", "tests/installed")
+WRITERS += ("scripts/queues-guest", "scripts/shares", "tests/debug-check", "tests/installed")
 
 
 def name(folder: Path) -> str:

@@ -162,7 +162,8 @@ struct fgio_rearm {
 	X(CHILD, 30, "child", "end of a child")				\
 	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits") \
 	X(NAME, 32, "name", "name being looked up")			\
-	X(INODE, 33, "inode", "inode being read")
+	X(INODE, 33, "inode", "inode being read")			\
+	X(AIO, 34, "aio", "completion of libaio")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 
@@ -289,6 +290,10 @@ struct fgio_blame_step {
  * @end_ns: when it ended, CLOCK_MONOTONIC
  * @waited_ns: how long it took
  * @object: number of the awaited object, which means nothing but equality
+ * @request: id of the request that the task served by its thread flag, see
+ *	fgio_request.h; 0: none
+ * @deadline_ms: with @request: as in struct fgio_word
+ * @parts: the same
  * @tid: the task that waited, thread in the initial pid namespace
  * @kind: kind of its wait, enum fgio_wait_kind
  * @inner_kind: kind of wait of the last task of the chain, as far as it is
@@ -305,6 +310,9 @@ struct fgio_blame_entry {
 	__u64 end_ns;
 	__u64 waited_ns;
 	__u64 object;
+	__u64 request;
+	__u32 deadline_ms;
+	__u32 parts;
 	__s32 tid;
 	__u32 kind;
 	__u32 inner_kind;

@@ -21,6 +21,8 @@
  *	IO	it waited for I/O that is in no queue of fgio
  *	FULL	a table had no room for the task or the I/O
  *	DEPTH	the chain goes on, but longer ones are not followed
+ *	SHARE	I/O was found, as for NONE, but queued: with fair shares, other
+ *		cgroups had their turn
  */
 #ifndef _UAPI_FGIO_REASON_H
 #define _UAPI_FGIO_REASON_H
@@ -36,7 +38,8 @@
 	X(OWNER, 7, "owner", "holder or waker unknown")			\
 	X(IO, 8, "io", "I/O in no queue of fgio")			\
 	X(FULL, 9, "full", "a table was full")				\
-	X(DEPTH, 10, "depth", "chain longer than followed")
+	X(DEPTH, 10, "depth", "chain longer than followed")		\
+	X(SHARE, 11, "share", "another tenant's share")
 
 #define FGIO_REASON_VALUE(name, value, id, label) FGIO_REASON_##name = value,
 

@@ -107,7 +107,7 @@ struct fleet {
  *	end; 0: no order
  */
 struct fleet_figures {
-	u32 n;
+	u64 n;
 	double per_s;
 	double mean_ms;
 	double p50_ms;

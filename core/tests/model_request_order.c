@@ -25,7 +25,9 @@ struct model_io {
 	enum { AWAY, WAITS, SERVED } where;
 	int user; /* -1: none */
 	bool write;
+	bool alone; /* it goes at once, or is ranked when another comes */
 	bool ranked;
+	bool known; /* its id was believed when it was ranked */
 	bool heavy;
 	bool counts; /* in the drive, and not written off */
 	int position;
@@ -42,7 +44,6 @@ struct play {
 	struct model_io model[REQUESTS];
 	u64 id[USERS];
 	unsigned int served[USERS];
-	bool known[USERS]; /* it had I/O with an id that was believed */
 	unsigned int policy;
 	u64 now_ns;
 	u64 real_ns;
@@ -62,9 +63,9 @@ static __int128 time_of(u64 since_1970_ns)
 	       (__int128)BASE_NS * UNITS_PER_MS / (__int128)MILLISECOND;
 }
 
-static __int128 now_of(const struct play *play)
+static __int128 arrival_of(const struct play *play, const struct model_io *io)
 {
-	return time_of(play->now_ns + play->real_ns);
+	return time_of(io->queued_ns + play->real_ns);
 }
 
 /* The claim, as near as the base as it can be meant. */
@@ -124,13 +125,15 @@ static int least(const struct play *play, bool write, bool heavy)
 }
 
 /* Return: false: the claim is none. */
-static bool believe(const struct play *play, int user, __int128 *time)
+static bool believe(const struct play *play, const struct model_io *io,
+		    __int128 *time)
 {
-	__int128 now = now_of(play), ahead;
+	__int128 now = arrival_of(play, io), ahead;
 
-	if (user < 0 || !play->id[user] || play->policy == FGIO_BY_NONE)
+	if (io->user < 0 || !play->id[io->user] ||
+	    play->policy == FGIO_BY_NONE)
 		return false;
-	ahead = claimed(play->id[user]) - now;
+	ahead = claimed(play->id[io->user]) - now;
 	if (ahead > 600000 * UNITS_PER_MS || ahead < -600000 * UNITS_PER_MS)
 		return false;
 	if (ahead < -1000 * UNITS_PER_MS)
@@ -157,30 +160,68 @@ static int level_of(const struct play *play, bool known, int user)
 	return level > 15 ? 15 : level;
 }
 
-/* It joins the end of its line. */
-static void model_add(struct play *play, int i)
+static bool needs_work(const struct play *play)
+{
+	return play->policy == FGIO_BY_BATCH ||
+	       play->policy == FGIO_BY_LIMITED ||
+	       play->policy == FGIO_BY_BOTTLENECK;
+}
+
+static void model_rank(struct play *play, int i)
 {
 	struct model_io *io = &play->model[i];
 	u32 deadline_ms = play->requests[i].rank.deadline_ms ?: 100;
-	__int128 time = now_of(play);
-	bool known = believe(play, io->user, &time);
+	__int128 time = arrival_of(play, io);
+	bool known = believe(play, io, &time);
 
-	io->where = WAITS;
-	io->position = ++play->last_position;
-	io->ranked = false;
+	io->alone = false;
 	if (!known && !ranked(play, io->write, -1))
 		return;
-	if (known)
-		play->known[io->user] = true;
 	if (play->policy == FGIO_BY_SLACK)
 		time += (deadline_ms < 60000 ? deadline_ms : 60000) *
 			UNITS_PER_MS;
 	io->ranked = true;
+	io->known = known;
 	io->heavy = known && play->policy == FGIO_BY_LIMITED &&
 		    play->served[io->user] >= 8;
 	io->level = level_of(play, known, io->user);
 	io->time = time;
 	io->number = ++play->numbers;
+}
+
+static unsigned int in_drive(const struct play *play)
+{
+	unsigned int count = 0;
+
+	for (int i = 0; i < REQUESTS; i++)
+		count += play->model[i].counts;
+	return count;
+}
+
+/* Another one comes. */
+static void model_rank_alone(struct play *play)
+{
+	for (int i = 0; i < REQUESTS; i++)
+		if (play->model[i].where == WAITS && play->model[i].alone)
+			model_rank(play, i);
+}
+
+/* It joins the end of its line. */
+static void model_add(struct play *play, int i)
+{
+	struct model_io *io = &play->model[i];
+	bool others = oldest(play, false) >= 0 || oldest(play, true) >= 0;
+	__int128 time;
+
+	model_rank_alone(play);
+	io->where = WAITS;
+	io->position = ++play->last_position;
+	if (!others && believe(play, io, &time) &&
+	    !play->requests[i].rank.deadline_ms &&
+	    in_drive(play) < play->bound)
+		io->alone = true;
+	else
+		model_rank(play, i);
 }
 
 /* As many of a request's I/Os as follow it by rank count as begun with it. */
@@ -220,6 +261,10 @@ static int model_next_of(struct play *play, bool write)
 	bool aged = play->passed >= 3 &&
 		    play->now_ns >= io->queued_ns + 500 * MILLISECOND;
 
+	if (io->alone) {
+		play->light_went[write] = 0;
+		play->served[io->user] += needs_work(play);
+	}
 	if (!io->ranked)
 		return next;
 	if (!aged)
@@ -232,7 +277,7 @@ static int model_next_of(struct play *play, bool write)
 		play->light_went[write]++;
 	else if (!aged)
 		play->light_went[write] = 0;
-	if (io->user >= 0 && play->known[io->user]) {
+	if (io->known && needs_work(play)) {
 		model_begin(play, next);
 		play->served[io->user]++;
 	}
@@ -242,11 +287,7 @@ static int model_next_of(struct play *play, bool write)
 /* Whether the drive has enough, as far as it is not stuck. */
 static bool is_full(struct play *play)
 {
-	unsigned int count = 0;
-
-	for (int i = 0; i < REQUESTS; i++)
-		count += play->model[i].counts;
-	if (count < play->bound ||
+	if (in_drive(play) < play->bound ||
 	    !(ranked(play, false, -1) + ranked(play, true, -1)))
 		return false;
 	if (!play->held_ns)
@@ -310,6 +351,7 @@ static void play_insert(struct play *play, int i, uint8_t how)
 		model_add(play, i);
 		return;
 	}
+	model_rank_alone(play);
 	io->where = WAITS;
 	io->position = --play->first_position;
 }

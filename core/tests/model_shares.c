@@ -231,7 +231,7 @@ static void play_next(struct play *play)
 			      count(play, -1, SERVED, true);
 	struct fgio_request *request;
 	struct model_group *of;
-	u64 least = any ? least_start(play) : 0, added;
+	u64 least = any ? least_start(play) : 0, added, most;
 	u64 paid[GROUPS + 1];
 	bool in_order;
 	int chosen;
@@ -264,6 +264,12 @@ static void play_next(struct play *play)
 	added = request->share.charge_ns *
 		((1ULL << FGIO_SHARES_VIRTUAL_SHIFT) / of->weight);
 	of->start += added;
+	/* It pays for no more than a probe. */
+	most = play->virtual + added +
+	       (FGIO_SHARES_PROBE_MOST_NS + FGIO_SHARES_WRITTEN_NS) *
+		       ((1ULL << FGIO_SHARES_VIRTUAL_SHIFT) / of->weight);
+	if (!play->disk && earlier(most, of->start))
+		of->start = most;
 	of->most = added > of->most ? added : of->most;
 	if (!waits(play, play->model[chosen].group))
 		of->backlogged = false;
@@ -533,6 +539,20 @@ void model_shares_play(const uint8_t *script, size_t length)
 
 #define NODES 64
 
+/* One out of the heap, if there is, takes the place of one in it. */
+static void replace_sometimes(struct fgio_heap *heap,
+			      struct fgio_heap_node *nodes, uint8_t value,
+			      u64 key)
+{
+	struct fgio_heap_node *node = &nodes[value % NODES];
+	struct fgio_heap_node *with = &nodes[(value / 3 + 1) % NODES];
+
+	if (value % 3 || !node->in_heap || with->in_heap)
+		return;
+	with->key = key;
+	fgio_heap_replace(heap, node, with);
+}
+
 void model_shares_heap_play(const uint8_t *script, size_t length)
 {
 	struct fgio_heap_node nodes[NODES] = { 0 };
@@ -552,6 +572,7 @@ void model_shares_heap_play(const uint8_t *script, size_t length)
 			fgio_heap_remove(&heap, node);
 		else
 			fgio_heap_change(&heap, node, key);
+		replace_sometimes(&heap, nodes, script[at], key);
 		heap_count(&heap);
 		for (int i = 0; i < NODES; i++) {
 			if (!nodes[i].in_heap)

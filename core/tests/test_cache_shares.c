@@ -32,6 +32,7 @@ static void random_group(u64 *random, struct fgio_cache_group *group)
 
 	group->weight = 1 + next_random(random) % 10000;
 	group->file = random_pages(random, bits);
+	group->busy = next_random(random) % 2 ? random_pages(random, bits) : 0;
 	group->other = random_pages(random, bits);
 	group->refaults = next_random(random) % 2 ? random_pages(random, bits) : 0;
 	group->low = next_random(random) % 4 ? 0 : random_pages(random, bits);
@@ -88,6 +89,7 @@ static void check_reclaim(const struct fgio_cache_level *level,
 		sum += group->reclaim;
 		is_asked_for |= group->refaults && group->granted > file;
 		assert_true(group->reclaim <= beyond(file, group->granted));
+		assert_true(group->reclaim <= beyond(file, group->busy));
 		/* Not what the administrator protected, nor from a group that stalls. */
 		if (group->reclaim) {
 			assert_true(other + file - group->reclaim >= group->low);
@@ -134,6 +136,38 @@ static void test_divides_like_the_plain_model(void **state)
 	/* The checks of reclaim were about something. */
 	assert_true(reclaiming > DRAWS);
 	fgio_cache_decide(&(struct fgio_cache_level){ .interval_ms = 0 }, NULL, 0);
+}
+
+static void test_dirty_pages_are_not_reclaimed(void **state)
+{
+	struct fgio_cache_level level = {
+		.capacity = 100000,
+		.deficit = 50000,
+		.interval_ms = 500,
+	};
+	struct fgio_cache_group groups[2] = {
+		{ .weight = 100, .file = 6000, .max = ~0ULL },
+		{ .weight = 900, .file = 99000, .refaults = 50000, .max = ~0ULL },
+	};
+
+	(void)state;
+	/* The control: what it holds beyond its grant is clean. */
+	fgio_cache_decide(&level, groups, 2);
+	assert_int_equal(groups[0].reclaim, 0);
+	assert_true(groups[1].reclaim > 4000);
+	/* What is clean goes, up to what is beyond the grant. */
+	for (u64 clean = 2000; clean; clean -= 500) {
+		groups[1].busy = 99000 - clean - FGIO_CACHE_ROOM;
+		fgio_cache_decide(&level, groups, 2);
+		assert_int_equal(groups[1].reclaim, clean);
+	}
+	groups[1].busy = 99000;
+	fgio_cache_decide(&level, groups, 2);
+	assert_int_equal(groups[1].reclaim, 0);
+	/* More than there is says the same. */
+	groups[1].busy = 1ULL << 50;
+	fgio_cache_decide(&level, groups, 2);
+	assert_int_equal(groups[1].reclaim, 0);
 }
 
 static void test_a_quiet_group_lends(void **state)
@@ -498,6 +532,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_divides_like_the_plain_model),
+		cmocka_unit_test(test_dirty_pages_are_not_reclaimed),
 		cmocka_unit_test(test_a_quiet_group_lends),
 		cmocka_unit_test(test_spare_memory_follows_the_inflow),
 		cmocka_unit_test(test_an_inflow_is_forgotten_slowly),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Why the cause of a wait is not known: of one look, and of many. */
+/* What is said of a wait whose cause is not the drive: of one look, and of many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +33,10 @@ static void test_each_reason_has_facts_that_lead_to_it(void **state)
 		{ FGIO_FACT_IO_SLEEP, FGIO_REASON_IO },
 		{ FGIO_FACT_WAITS | FGIO_FACT_FULL, FGIO_REASON_FULL },
 		{ FGIO_FACT_CUT, FGIO_REASON_DEPTH },
+		{ FGIO_FACT_WAITS | FGIO_FACT_IO | FGIO_FACT_IO_TURN,
+		  FGIO_REASON_SHARE },
+		{ FGIO_FACT_OWN_IO | FGIO_FACT_OWN_IO_TURN | FGIO_FACT_IO_SLEEP,
+		  FGIO_REASON_SHARE },
 	};
 	bool seen[FGIO_REASONS] = { false };
 	size_t i;
@@ -56,6 +60,10 @@ static void test_own_io_is_no_reason_for_a_lock(void **state)
 	assert_int_equal(fgio_reason_of(FGIO_FACT_OWN_IO | FGIO_FACT_WAITS),
 			 FGIO_REASON_OWNER);
 	assert_int_equal(fgio_reason_of(FGIO_FACT_OWN_IO), FGIO_REASON_NONE);
+	/* Nor of the I/O of others that it waits for. */
+	assert_int_equal(fgio_reason_of(FGIO_FACT_IO | FGIO_FACT_OWN_IO |
+					FGIO_FACT_OWN_IO_TURN),
+			 FGIO_REASON_NONE);
 }
 
 /* Whatever else is known: found is found, and a reason is always one. */
@@ -64,13 +72,18 @@ static void test_more_facts_never_hide_what_was_found(void **state)
 	u32 facts;
 
 	(void)state;
-	for (facts = 0; facts < 2 * FGIO_FACT_CUT; facts++) {
+	for (facts = 0; facts < 2 * FGIO_FACT_OWN_IO_TURN; facts++) {
 		enum fgio_reason reason = fgio_reason_of(facts);
 
 		assert_true(reason < FGIO_REASONS);
 		assert_true(reason != FGIO_REASON_SHORT);
 		if (facts & FGIO_FACT_IO)
-			assert_int_equal(reason, FGIO_REASON_NONE);
+			assert_int_equal(reason,
+					 facts & FGIO_FACT_IO_TURN ?
+						 FGIO_REASON_SHARE :
+						 FGIO_REASON_NONE);
+		if (reason == FGIO_REASON_SHARE)
+			assert_true(facts & (FGIO_FACT_IO | FGIO_FACT_OWN_IO));
 		if (reason == FGIO_REASON_OFF || reason == FGIO_REASON_HOOK ||
 		    reason == FGIO_REASON_OWNER)
 			assert_true(facts & FGIO_FACT_WAITS);

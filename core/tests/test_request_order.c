@@ -405,6 +405,7 @@ static void test_ten_thousand_requests_outstanding(void **state)
 		add(arrived(0) - (next_random(&seed) % 900) * fgio_request_id_ms(1) -
 		    (u64)i);
 	assert_true(by_request.forgotten > MOST / 2);
+	assert_in_range(by_request.requests, 1, FGIO_REQUEST_MEMOS);
 	for (int i = 0; i < MOST; i++) {
 		struct fgio_request *request = next();
 
@@ -414,6 +415,120 @@ static void test_ten_thousand_requests_outstanding(void **state)
 	}
 	assert_null(next());
 	assert_int_equal(by_request.ranked, 0);
+	assert_int_equal(by_request.requests, 0);
+}
+
+static void expect_claims(u64 clamped, u64 foreign)
+{
+	assert_int_equal(by_request.clamped, clamped);
+	assert_int_equal(by_request.foreign, foreign);
+}
+
+/* Nothing to be in order with: it costs no clock, and no place in a heap. */
+static void test_the_only_one_is_ranked_when_another_comes(void **state)
+{
+	struct fgio_request *alone, *earlier;
+
+	(void)state;
+	begin(FGIO_BY_ARRIVAL);
+	alone = add(arrived(1));
+	assert_int_equal(by_request.ranked, 0);
+	assert_false(fgio_queue_needs_clock(&queue));
+	expect(alone);
+	alone = add(arrived(1));
+	earlier = add(arrived(2));
+	assert_int_equal(by_request.ranked, 2);
+	assert_true(fgio_queue_needs_clock(&queue));
+	expect(earlier);
+	expect(alone);
+	/* Lateness and a full drive are seen by the clock alone. */
+	add_with((struct fgio_rank){ .id = arrived(1), .deadline_ms = 5 });
+	assert_int_equal(by_request.ranked, 1);
+	assert_non_null(next());
+	by_request.bound.fixed = 4;
+	alone = add(arrived(1));
+	assert_int_equal(by_request.ranked, 1);
+	expect(NULL);
+	for (u32 i = 0; i < 2; i++)
+		fgio_queue_left_device(&queue, &requests[i], now_ns);
+	expect(alone);
+}
+
+static void test_claims_are_counted(void **state)
+{
+	(void)state;
+	begin(FGIO_BY_LIMITED);
+	add(0);
+	add(arrived(0));
+	add(arrived(1000));
+	add(arrived(-1000));
+	expect_claims(0, 0);
+	add(arrived(1001));
+	expect_claims(1, 0);
+	add(arrived(-1001));
+	add(arrived(599999));
+	expect_claims(3, 0);
+	add(arrived(600001));
+	add(4711);
+	expect_claims(3, 2);
+	while (next())
+		;
+	/* None is believed, so none is wrong. */
+	fgio_request_order_set_policy(&by_request, FGIO_BY_NONE);
+	add(4711);
+	add(arrived(1001));
+	expect_claims(3, 2);
+}
+
+/* Each of them once, however many I/Os it has. */
+static void test_requests_outstanding_are_counted(void **state)
+{
+	struct fgio_request *first;
+
+	(void)state;
+	begin(FGIO_BY_ARRIVAL);
+	for (u32 round = 0; round < 3; round++)
+		for (s64 ms = 9; ms > 5; ms--)
+			add(arrived(ms));
+	add(0);
+	assert_int_equal(by_request.requests, 4);
+	for (u32 left = 4; left > 0; left--) {
+		first = next();
+		assert_int_equal(by_request.requests, left);
+		assert_int_equal(next()->rank.id, first->rank.id);
+		assert_int_equal(next()->rank.id, first->rank.id);
+		assert_int_equal(by_request.requests, left - 1);
+	}
+	assert_int_equal(next()->rank.id, 0);
+}
+
+static void test_late_ones_are_counted(void **state)
+{
+	(void)state;
+	for (u32 policy = FGIO_BY_ARRIVAL; policy < FGIO_REQUEST_POLICIES;
+	     policy++) {
+		begin(policy);
+		add_with((struct fgio_rank){ .id = arrived(50), .deadline_ms = 51 });
+		assert_non_null(next());
+		assert_int_equal(by_request.late, 0);
+		add_with((struct fgio_rank){ .id = arrived(50), .deadline_ms = 49 });
+		assert_non_null(next());
+		assert_int_equal(by_request.late, 1);
+		/* Without a deadline, without an id, and with a number that is none. */
+		add(arrived(900));
+		add_with((struct fgio_rank){ .deadline_ms = 1 });
+		add_with((struct fgio_rank){ .id = 4711, .deadline_ms = 1 });
+		/* Later than the clock can say. */
+		add_with((struct fgio_rank){ .id = arrived(50), .deadline_ms = ~0U });
+		for (int i = 0; i < 4; i++)
+			assert_non_null(next());
+		assert_int_equal(by_request.late, 1);
+		/* It became late in the queue. */
+		add_with((struct fgio_rank){ .id = arrived(0), .deadline_ms = 5 });
+		now_ns += 6 * MILLISECOND;
+		assert_non_null(next());
+		assert_int_equal(by_request.late, 2);
+	}
 }
 
 static void test_groups_order_their_own(void **state)
@@ -506,6 +621,10 @@ int main(void)
 		cmocka_unit_test(test_work_is_learnt_by_parts),
 		cmocka_unit_test(test_no_request_waits_for_ever),
 		cmocka_unit_test(test_ten_thousand_requests_outstanding),
+		cmocka_unit_test(test_the_only_one_is_ranked_when_another_comes),
+		cmocka_unit_test(test_claims_are_counted),
+		cmocka_unit_test(test_requests_outstanding_are_counted),
+		cmocka_unit_test(test_late_ones_are_counted),
 		cmocka_unit_test(test_groups_order_their_own),
 		cmocka_unit_test(test_hardware_queues_order_their_own),
 		cmocka_unit_test(test_random_scripts_follow_the_model),

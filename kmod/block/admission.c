@@ -54,6 +54,7 @@ static bool is_on(const struct fgio_queue_data *fq)
 /* The last bio of a task, when it is not critical. */
 struct noted_bio {
 	u64 task;
+	const struct bio *bio;
 	u64 buffer;
 	struct fgio_io_target target;
 };
@@ -134,10 +135,12 @@ static struct hlist_head *head_of(struct hlist_head *heads, u64 key)
 	return &heads[hash_64(key, FGIO_SLEEPER_BITS)];
 }
 
-void fgio_admission_note_bio(const struct fgio_io_target *target, u64 buffer)
+void fgio_admission_note_bio(const struct bio *bio,
+			     const struct fgio_io_target *target, u64 buffer)
 {
 	*get_cpu_ptr(&noted_bios) = (struct noted_bio){
 		.task = (u64)current,
+		.bio = bio,
 		.buffer = buffer,
 		.target = *target,
 	};
@@ -774,4 +777,31 @@ unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
 		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 	return count;
+}
+
+/* By task, since tasks are spread evenly, which bios of one file are not. */
+unsigned int fgio_admission_promote_bios(struct fgio_tag_set *tag_set,
+					 bool (*is_wanted)(const struct bio *),
+					 void (*note)(const struct bio *))
+{
+	unsigned int i, promoted = 0;
+	struct sleeper *sleeper;
+	unsigned long flags;
+
+	for (i = 0; i < ARRAY_SIZE(tag_set->by_task); i++) {
+		if (hlist_empty(&tag_set->by_task[i]))
+			continue;
+		spin_lock_irqsave(&tag_set->lock, flags);
+		hlist_for_each_entry(sleeper, &tag_set->by_task[i], by_task) {
+			if (!sleeper->bio.bio || !is_wanted(sleeper->bio.bio) ||
+			    !promote(tag_set, sleeper))
+				continue;
+			note(sleeper->bio.bio);
+			promoted++;
+		}
+		if (promoted)
+			wake_granted(tag_set);
+		spin_unlock_irqrestore(&tag_set->lock, flags);
+	}
+	return promoted;
 }

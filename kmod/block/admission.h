@@ -61,7 +61,8 @@ void fgio_admission_configure(struct fgio_queue_data *fq);
 void fgio_admission_reconsider(struct fgio_queue_data *fq);
 
 /* Notes the bio that the current task is about to submit. Context: a task's. */
-void fgio_admission_note_bio(const struct fgio_io_target *target, u64 buffer);
+void fgio_admission_note_bio(const struct bio *bio,
+			     const struct fgio_io_target *target, u64 buffer);
 
 /**
  * fgio_admission_promote_task() - a task that may sleep here became critical
@@ -87,6 +88,20 @@ unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
 					   const struct fgio_wanted *wanted,
 					   bool may_promote,
 					   unsigned int *promoted);
+
+/**
+ * fgio_admission_promote_bios() - promote sleepers by the bio to be submitted
+ * @tag_set: the tag set in which they sleep
+ * @is_wanted: whether to promote the sleeper with this bio, which may be gone;
+ *	called with the tag set locked and interrupts off
+ * @note: called for each that was promoted, likewise
+ *
+ * Return: the number of sleepers that were promoted. Context: fgio_queues_lock
+ * is held, so that the tag set stays.
+ */
+unsigned int fgio_admission_promote_bios(struct fgio_tag_set *tag_set,
+					 bool (*is_wanted)(const struct bio *),
+					 void (*note)(const struct bio *));
 
 /*
  * Moves the charge to the class of the request: a plug may have allocated it

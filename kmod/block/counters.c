@@ -108,10 +108,18 @@ static void show_request_order(struct seq_file *file,
 		   order ? READ_ONCE(order->ranked) : 0);
 	seq_printf(file, "critical_bound %u\n",
 		   order ? fgio_request_bound_now(&order->bound) : 0);
+	seq_printf(file, "requests_outstanding %u\n",
+		   order ? READ_ONCE(order->requests) : 0);
 	seq_printf(file, "requests_forgotten %llu\n",
 		   order ? READ_ONCE(order->forgotten) : 0);
 	seq_printf(file, "critical_aged %llu\n",
 		   order ? READ_ONCE(order->aged) : 0);
+	seq_printf(file, "critical_clamped %llu\n",
+		   order ? READ_ONCE(order->clamped) : 0);
+	seq_printf(file, "critical_foreign %llu\n",
+		   order ? READ_ONCE(order->foreign) : 0);
+	seq_printf(file, "critical_late %llu\n",
+		   order ? READ_ONCE(order->late) : 0);
 }
 
 static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)

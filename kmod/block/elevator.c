@@ -344,8 +344,29 @@ void fgio_elevator_recharge(struct fgio_queue_data *fq, struct fgio_slot *slot,
 	fq->recharged++;
 }
 
+/**
+ * struct insertion - requests that are queued in one go
+ * @at_head: they go before others
+ * @told_time: the order of users' requests knows the time
+ * @free: those that merged
+ */
+struct insertion {
+	bool at_head;
+	bool told_time;
+	struct list_head free;
+};
+
+/* One with an id is to be queued. */
+static void tell_time_once(struct fgio_queue_data *fq,
+			   struct insertion *insertion)
+{
+	if (!insertion->told_time)
+		fgio_request_order_tell_time(fq);
+	insertion->told_time = true;
+}
+
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
-			   bool at_head, struct list_head *free)
+			   struct insertion *insertion)
 {
 	struct fgio_request *request;
 
@@ -354,19 +375,19 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 		return;
 	}
 	if (fgio_queue_holds_requests(&fq->queue) &&
-	    blk_mq_sched_try_insert_merge(fq->q, rq, free))
+	    blk_mq_sched_try_insert_merge(fq->q, rq, &insertion->free))
 		return;
 
 	fgio_elevator_describe(rq);
 	request = &fgio_slot_of(rq)->request;
 	if (unlikely(request->rank.id) && request->class == FGIO_CRITICAL) {
-		fgio_request_order_tell_time(fq);
+		tell_time_once(fq, insertion);
 		fq->with_id++;
 	}
 	if (fq->queue.shares)
-		insert_of_group(fq, rq, at_head);
+		insert_of_group(fq, rq, insertion->at_head);
 	else
-		fgio_queue_insert(&fq->queue, request, at_head);
+		fgio_queue_insert(&fq->queue, request, insertion->at_head);
 	make_mergeable(fq, rq, request->class);
 }
 
@@ -376,21 +397,24 @@ static void fgio_insert_requests(struct blk_mq_hw_ctx *hctx,
 {
 	struct fgio_queue_data *fq = queue_data(hctx->queue);
 	struct fgio_hw *hw = hw_of(hctx);
+	struct insertion insertion = {
+		.at_head = fgio_insert_at_head(flags),
+		.free = LIST_HEAD_INIT(insertion.free),
+	};
 	struct request *rq, *next;
-	LIST_HEAD(free);
 
 	if (hw) {
-		fgio_hw_insert(hw, list, fgio_insert_at_head(flags));
+		fgio_hw_insert(hw, list, insertion.at_head);
 		return;
 	}
 	spin_lock(&fq->lock);
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
-		insert_request(fq, rq, fgio_insert_at_head(flags), &free);
+		insert_request(fq, rq, &insertion);
 	}
 	spin_unlock(&fq->lock);
 
-	list_for_each_entry_safe(rq, next, &free, queuelist) {
+	list_for_each_entry_safe(rq, next, &insertion.free, queuelist) {
 		list_del_init(&rq->queuelist);
 		blk_mq_free_request(rq);
 	}
@@ -613,6 +637,9 @@ static void fgio_finish_request(struct request *rq)
 
 bool fgio_elevator_promote(struct fgio_queue_data *fq, struct fgio_slot *slot)
 {
+	/* It may be the first with an id: believed by the time that it is. */
+	if (unlikely(slot->request.rank.id))
+		fgio_request_order_tell_time(fq);
 	if (!fgio_queue_promote(&slot->request))
 		return false;
 	promote(fq, slot->rq);

@@ -22,6 +22,7 @@
 #include <linux/atomic.h>
 #include <linux/cgroup.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/radix-tree.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -102,6 +103,12 @@ static u64 last_number;
 
 static atomic_t group_count = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(none_left);
+
+/*
+ * One at a time looks at groups that were let go of: a queue that goes waits
+ * until no other has a group of it.
+ */
+static DEFINE_MUTEX(reap_lock);
 
 static void reap(struct work_struct *unused);
 static DECLARE_WORK(reap_work, reap);
@@ -281,7 +288,12 @@ static bool reap_groups(void)
 
 static void reap(struct work_struct *unused)
 {
-	if (!reap_groups())
+	bool all_freed;
+
+	mutex_lock(&reap_lock);
+	all_freed = reap_groups();
+	mutex_unlock(&reap_lock);
+	if (!all_freed)
 		queue_delayed_work(worker, &reap_again,
 				   msecs_to_jiffies(REAP_AGAIN_MS));
 }
@@ -513,10 +525,11 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	fq->groups_closed = true;
 	spin_unlock_irq(&groups_lock);
 	fgio_blkcg_deactivate(fq->q, &policy);
-	reap_now();
+	/* First: what is let go of afterwards has no queue to be reaped from. */
 	spin_lock_irq(&groups_lock);
 	orphan_groups(fq);
 	spin_unlock_irq(&groups_lock);
+	reap_now();
 	synchronize_rcu();
 }
 

@@ -11,13 +11,13 @@
  */
 #include <linux/bio.h>
 #include <linux/fs.h>
-#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
 #include "base/foreign.h"
+#include "block/direct.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
 
@@ -129,30 +129,9 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 	hold_pages(target, last_mapping, last, last);
 }
 
-/*
- * The file of direct I/O of fs/iomap, or 0. Its bios are known by the function
- * that ends them, which reads the same members: bi_private of others may be
- * anything, and must not be followed, not even without faults (it may lead to
- * the registers of a device). A bio that was split or cloned has another
- * function, and no file.
- */
-static u64 direct_mapping_of(const struct bio *bio)
-{
-	const void *io = bio->bi_private;
-	const struct kiocb *iocb;
-	const struct file *file;
-
-	if (bio->bi_end_io != iomap_dio_bio_end_io || !io ||
-	    !fgio_iomap_dio_iocb_place(io))
-		return 0;
-	iocb = (const void *)fgio_peek_word(fgio_iomap_dio_iocb_place(io));
-	file = iocb ? (const void *)fgio_peek_word(&iocb->ki_filp) : NULL;
-	return file ? fgio_peek_word(&file->f_mapping) : 0;
-}
-
 static void note_direct(struct fgio_io_target *target, const struct bio *bio)
 {
-	u64 mapping = direct_mapping_of(bio);
+	u64 mapping = fgio_direct_mapping_of(bio);
 
 	if (target->direct && mapping != target->direct)
 		target->several = true;

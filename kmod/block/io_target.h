@@ -23,6 +23,9 @@ struct request;
  * @last: highest index
  * @privates: a bit for each bi_private, see fgio_private_bit()
  * @direct: file of direct I/O, or 0; not to be followed
+ * @contexts: a bit for each context to which direct I/O completes (direct.h),
+ *	see fgio_private_bit(); filled in by fgio_direct_contexts_of_request()
+ * @contexts_known: whether it was
  * @several: it carries pages of other files, too, or is for them
  * @log_write: it may write an XFS log
  * @known: whether the other members were filled in
@@ -33,6 +36,8 @@ struct fgio_io_target {
 	u64 last;
 	u64 privates;
 	u64 direct;
+	u64 contexts;
+	bool contexts_known;
 	bool several;
 	bool log_write;
 	bool known;

@@ -17,6 +17,7 @@
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "block/admission.h"
+#include "block/direct.h"
 #include "block/elevator.h"
 #include "block/io_target.h"
 #include "block/promote.h"
@@ -53,12 +54,14 @@
  * @same_as: the first one with the same I/O, which stands for all
  * @seen: serial of the last request in which it was found
  * @actions: FGIO_BLAME_* done for it
+ * @awaits_turn: it is in a request that waits for the turn of other groups
  */
 struct note {
 	u32 next;
 	u32 same_as;
 	u32 seen;
 	u32 actions;
+	bool awaits_turn;
 };
 
 /* The order in which wanted requests move: the higher first. */
@@ -96,11 +99,14 @@ static struct {
 	u32 *links;
 	unsigned int link_bits;
 	u32 serial;
+	/* The last request is queued, for the turn of other groups. */
+	bool awaits_turn;
 	/* The first foreground task that waits for the last request. */
 	u64 waiter;
-	/* A bit for each bi_private and each file, as in fgio_io_target. */
+	/* A bit for each of these, as in fgio_io_target. */
 	u64 privates;
 	u64 files;
+	u64 contexts;
 	bool log_writes;
 	bool any_data;
 	bool may_promote;
@@ -162,11 +168,18 @@ static u64 block_of(const struct fgio_wanted *wanted)
 	return WHOLE_FILE;
 }
 
+static bool is_guess(const struct fgio_wanted *wanted)
+{
+	return pass.walk->links[wanted->link].guess;
+}
+
 static bool same_io(const struct fgio_wanted *one,
 		    const struct fgio_wanted *other)
 {
 	if (one->kind != other->kind || one->object != other->object)
 		return false;
+	if (one->kind == FGIO_WANTED_CONTEXT)
+		return is_guess(one) == is_guess(other);
 	return one->kind != FGIO_WANTED_PAGES ||
 	       (one->first == other->first && one->last == other->last);
 }
@@ -190,6 +203,8 @@ static void index_wanted(u32 i)
 	pass.any_data |= wanted->kind == FGIO_WANTED_ANY_DATA;
 	if (wanted->kind == FGIO_WANTED_PRIVATE)
 		pass.privates |= fgio_private_bit(wanted->object);
+	if (wanted->kind == FGIO_WANTED_CONTEXT)
+		pass.contexts |= fgio_private_bit(wanted->object);
 	if (wanted->kind == FGIO_WANTED_PAGES ||
 	    wanted->kind == FGIO_WANTED_DIRECT)
 		pass.files |= fgio_private_bit(wanted->object);
@@ -201,6 +216,7 @@ static void index_all_wanted(void)
 
 	pass.privates = 0;
 	pass.files = 0;
+	pass.contexts = 0;
 	pass.log_writes = false;
 	pass.any_data = false;
 	pass.serial = 0;
@@ -215,11 +231,16 @@ static bool stands_for_itself(u32 i)
 	return pass.notes[i].same_as == i;
 }
 
-/* A wait for a range of a file, or for direct I/O, ends with all of it. */
+/*
+ * A wait for a range of a file, or for direct I/O, ends with all of it. A task
+ * that is in the way by a guess may need any of the I/O for which it waits.
+ */
 static enum rank rank_of(const struct fgio_wanted *wanted)
 {
 	if (wanted->kind == FGIO_WANTED_ANY_DATA)
 		return RANK_ANY;
+	if (wanted->kind == FGIO_WANTED_CONTEXT)
+		return is_guess(wanted) ? RANK_ANY : RANK_RANGE;
 	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ||
 	    wanted->kind == FGIO_WANTED_DIRECT)
 		return RANK_RANGE;
@@ -235,6 +256,7 @@ static void hit(u32 i, enum rank *rank, u32 actions)
 		return;
 	note->seen = pass.serial;
 	note->actions |= actions;
+	note->awaits_turn |= pass.awaits_turn;
 	pass.waiter = pass.waiter ?:
 			      pass.walk->links[pass.wanted[i].link].root;
 	pass.wanted[i].found++;
@@ -321,6 +343,31 @@ static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 			hit(i, rank, actions);
 }
 
+static void hit_context(u64 context, enum rank *rank, u32 actions)
+{
+	u32 i;
+
+	if (!context || !(pass.contexts & fgio_private_bit(context)))
+		return;
+	i = *head_of(context, WHOLE_FILE);
+	for (; i != NONE; i = pass.notes[i].next)
+		if (pass.wanted[i].kind == FGIO_WANTED_CONTEXT &&
+		    pass.wanted[i].object == context)
+			hit(i, rank, actions);
+}
+
+static void hit_contexts(const struct bio *bio, enum rank *rank, u32 actions)
+{
+	u64 contexts[FGIO_DIRECT_CONTEXTS];
+	unsigned int i;
+
+	if (!pass.contexts)
+		return;
+	fgio_direct_contexts_of(bio, contexts);
+	for (i = 0; i < FGIO_DIRECT_CONTEXTS; i++)
+		hit_context(contexts[i], rank, actions);
+}
+
 static void hit_log_writes(const struct fgio_io_target *target,
 			   enum rank *rank, u32 actions)
 {
@@ -359,6 +406,8 @@ static const struct fgio_io_target *known_target(struct fgio_slot *slot)
 {
 	if (!slot->target.known)
 		fgio_io_target_of_request(&slot->target, slot->rq);
+	if (pass.contexts)
+		fgio_direct_contexts_of_request(&slot->target, slot->rq);
 	return &slot->target;
 }
 
@@ -372,6 +421,7 @@ static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 		hit_pages(&target, rank, actions);
 		hit_direct(&target, rank, actions);
 		hit_private((u64)bio->bi_private, rank, actions);
+		hit_contexts(bio, rank, actions);
 	}
 }
 
@@ -386,10 +436,25 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	hit_log_writes(target, &rank, actions);
 	hit_any_data(slot, target, &rank, actions);
 	if (pass.privates & target->privates ||
+	    pass.contexts & target->contexts ||
 	    file_may_be_wanted(target) || direct_may_be_wanted(target) ||
 	    target->several)
 		hit_each_bio(slot->rq, &rank, actions);
 	return rank;
+}
+
+/* The bits of the objects of a kind that a request may be for. */
+static u64 bits_of(const struct fgio_io_target *target,
+		   const struct fgio_wanted *wanted)
+{
+	switch (wanted->kind) {
+	case FGIO_WANTED_PRIVATE:
+		return target->privates;
+	case FGIO_WANTED_CONTEXT:
+		return target->contexts;
+	default:
+		return 0;
+	}
 }
 
 /*
@@ -409,12 +474,12 @@ static void find_in_device(struct fgio_slot *slot)
 	hit_log_writes(target, &rank, 0);
 	hit_pages(target, &rank, 0);
 	hit_direct(target, &rank, 0);
-	if (!(pass.privates & target->privates))
+	if (!(pass.privates & target->privates) &&
+	    !(pass.contexts & target->contexts))
 		return;
 	for (i = 0; i < pass.count; i++)
 		if (stands_for_itself(i) &&
-		    pass.wanted[i].kind == FGIO_WANTED_PRIVATE &&
-		    target->privates &
+		    bits_of(target, &pass.wanted[i]) &
 			    fgio_private_bit(pass.wanted[i].object))
 			hit(i, &rank, 0);
 }
@@ -436,7 +501,9 @@ static void note_submitter(const struct fgio_slot *slot)
 	u32 link = waiting_submitter(slot);
 
 	if (link != NONE)
-		fgio_walk_note_fact(link, FGIO_FACT_OWN_IO);
+		fgio_walk_note_fact(link, FGIO_FACT_OWN_IO |
+					  (pass.awaits_turn ?
+						   FGIO_FACT_OWN_IO_TURN : 0));
 }
 
 static bool submitter_waits(const struct fgio_slot *slot)
@@ -539,6 +606,7 @@ static void look_at_queued(struct fgio_queue_data *fq, struct fgio_slot *slot,
 static void look_at_slot(struct fgio_queue_data *fq, struct fgio_slot *slot,
 			 unsigned int tag)
 {
+	pass.awaits_turn = fgio_queue_awaits_turn(&fq->queue, &slot->request);
 	if (fgio_request_is_in_device(&slot->request)) {
 		note_submitter(slot);
 		find_in_device(slot);
@@ -569,7 +637,8 @@ static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 	u32 i;
 
 	for (i = 0; i < pass.count; i++) {
-		if (!stands_for_itself(i))
+		if (!stands_for_itself(i) ||
+		    pass.wanted[i].kind == FGIO_WANTED_CONTEXT)
 			continue;
 		pass.wanted[i].found += fgio_admission_promote_owners(
 			tag_set, &pass.wanted[i], pass.may_promote, &promoted);
@@ -579,16 +648,38 @@ static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 	}
 }
 
+/* Not for a guess: its sleepers are as many as its process likes. */
+static bool completes_as_wanted(const struct bio *bio)
+{
+	enum rank rank = RANK_NONE;
+
+	pass.serial++;
+	hit_contexts(bio, &rank, 0);
+	return pass.may_promote && rank == RANK_RANGE;
+}
+
+static void note_promoted(const struct bio *bio)
+{
+	enum rank rank = RANK_NONE;
+
+	pass.serial++;
+	hit_contexts(bio, &rank, FGIO_BLAME_PROMOTED_SLEEPER);
+}
+
 static void promote_sleepers(struct fgio_queue_data *fq)
 {
 	struct fgio_tag_set *tag_set;
 
+	pass.awaits_turn = false;
 	list_for_each_entry(tag_set, &fq->tag_sets, list) {
 		if (!fgio_admission_has_waiters(&tag_set->admission))
 			continue;
 		if (pass.may_promote)
 			promote_sleeping_tasks(tag_set);
 		promote_sleeping_owners(tag_set);
+		if (pass.contexts)
+			promoted_sleepers += fgio_admission_promote_bios(
+				tag_set, completes_as_wanted, note_promoted);
 	}
 }
 
@@ -620,6 +711,9 @@ static void report_wanted(void)
 		if (pass.notes[same_as].actions)
 			fgio_walk_note_action(pass.wanted[i].link,
 					      pass.notes[same_as].actions);
+		if (pass.notes[same_as].awaits_turn)
+			fgio_walk_note_fact(pass.wanted[i].link,
+					    FGIO_FACT_IO_TURN);
 	}
 }
 

@@ -82,7 +82,7 @@ static noinline void note_noncritical(struct bio *bio)
 		return;
 	buffer = fgio_buffer_of_bio(bio);
 	fgio_io_target_of_bio(&target, bio);
-	fgio_admission_note_bio(&target, buffer);
+	fgio_admission_note_bio(bio, &target, buffer);
 	if (target.mapping)
 		fgio_waker_note(target.mapping, true);
 	if (buffer)

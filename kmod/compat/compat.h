@@ -10,12 +10,17 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/cgroup.h>
+#include <linux/dcache.h>
 #include <linux/export.h>
+#include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
 #include <linux/ioprio.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
 #include <asm/syscall.h>
 #include <uapi/linux/audit.h>
@@ -142,6 +147,46 @@ static inline bool fgio_bio_is_direct(struct bio *bio)
 	return bio_flagged(bio, BIO_PAGE_PINNED);
 #else
 	return false;
+#endif
+}
+
+/*
+ * What a pidfd stands for; NULL for other files, and for one that is gone.
+ * Reads without faulting.
+ */
+static inline const struct pid *fgio_pid_of_file(const struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	struct super_block *super;
+	struct inode *inode;
+	unsigned long magic;
+	void *pid;
+
+	if (!file || get_kernel_nofault(inode, &file->f_inode) || !inode ||
+	    get_kernel_nofault(super, &inode->i_sb) || !super ||
+	    get_kernel_nofault(magic, &super->s_magic) ||
+	    magic != PID_FS_MAGIC ||
+	    get_kernel_nofault(pid, &inode->i_private))
+		return NULL;
+	return pid;
+#else
+	static const char name[] = "[pidfd]";
+	struct super_block *super;
+	struct dentry *dentry;
+	char found[sizeof(name)];
+	unsigned long magic;
+	void *pid;
+
+	if (!file || get_kernel_nofault(dentry, &file->f_path.dentry) ||
+	    !dentry ||
+	    copy_from_kernel_nofault(found, dentry->d_iname, sizeof(found)) ||
+	    memcmp(found, name, sizeof(name)) ||
+	    get_kernel_nofault(super, &dentry->d_sb) || !super ||
+	    get_kernel_nofault(magic, &super->s_magic) ||
+	    magic != ANON_INODE_FS_MAGIC ||
+	    get_kernel_nofault(pid, &file->private_data))
+		return NULL;
+	return pid;
 #endif
 }
 

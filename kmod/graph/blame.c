@@ -18,6 +18,8 @@
 #include "base/setting.h"
 #include "base/trace.h"
 #include "graph/blame.h"
+#include "who/tag.h"
+#include "who/thread_flag.h"
 
 #define READ_MAX 65536U
 #define CHUNK 16U
@@ -142,18 +144,23 @@ void fgio_blame_wait(const struct task_struct *task,
 {
 	u64 now_ns = ktime_get_mono_fast_ns();
 	u64 waited_ns = now_ns - ended->since_ns;
+	struct fgio_served served = {};
 	struct fgio_blame_entry *entry;
 	unsigned long flags;
 
 	if (waited_ns < (u64)READ_ONCE(blame_threshold_us) * NSEC_PER_USEC ||
 	    ended->kind == FGIO_WAIT_THREAD || is_idle(task, ended))
 		return;
+	fgio_tag_request_of((u64)task, &served);
 	raw_spin_lock_irqsave(&ring_lock, flags);
 	entry = next_entry();
 	memset(entry, 0, sizeof(*entry));
 	entry->end_ns = now_ns;
 	entry->waited_ns = waited_ns;
 	entry->object = siphash_1u64(ended->object, &object_key);
+	entry->request = served.id;
+	entry->deadline_ms = served.id ? served.deadline_ms : 0;
+	entry->parts = served.id ? served.parts : 0;
 	entry->tid = task->pid;
 	entry->kind = ended->kind;
 	entry->inner_kind = ended->kind;

@@ -18,6 +18,8 @@
 /* Threads of a process that are looked at, and those that are guessed. */
 #define THREADS_MAX 256
 #define SLEEPERS_MAX 8
+/* Threads that one walk looks at: a task may have processes of many. */
+#define LOOKS_MAX 8192
 
 #define LOOK_SHARE 10
 
@@ -78,6 +80,22 @@ void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 				  fgio_name_identity(identities[i]));
 }
 
+/* For the walk's thread alone. */
+static struct {
+	u32 walk;
+	unsigned int count;
+} looks;
+
+/* Return: whether this walk may look at one more thread. */
+static bool may_look(const struct fgio_walk_step *step)
+{
+	if (looks.walk != step->walk->number) {
+		looks.walk = step->walk->number;
+		looks.count = 0;
+	}
+	return looks.count++ < LOOKS_MAX;
+}
+
 void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 			      struct task_struct *thread)
 {
@@ -85,7 +103,8 @@ void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 	struct task_struct *each;
 
 	for_each_thread(thread, each) {
-		if (looked_at++ == THREADS_MAX || found == SLEEPERS_MAX)
+		if (looked_at++ == THREADS_MAX || found == SLEEPERS_MAX ||
+		    !may_look(step))
 			return;
 		if (!fgio_sleeps_uninterruptibly(each))
 			continue;

@@ -37,6 +37,8 @@ enum fgio_wanted_kind {
 	FGIO_WANTED_XFS_LOG, /* any write of an XFS log */
 	FGIO_WANTED_DIRECT,  /* direct I/O on a file: object is its mapping */
 	FGIO_WANTED_ANY_DATA, /* file data: object is the block device */
+	/* Direct I/O: object is the context to which it completes. */
+	FGIO_WANTED_CONTEXT,
 };
 
 /**

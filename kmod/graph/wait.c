@@ -199,6 +199,7 @@ static bool is_sleep(const struct fgio_wait *wait)
 	       wait->kind == FGIO_WAIT_CONDITION ||
 	       wait->kind == FGIO_WAIT_SYSV_SEMAPHORE ||
 	       wait->kind == FGIO_WAIT_URING ||
+	       wait->kind == FGIO_WAIT_AIO ||
 	       wait->kind == FGIO_WAIT_FILE_LOCK ||
 	       wait->kind == FGIO_WAIT_REPLY ||
 	       wait->kind == FGIO_WAIT_CHILD;

@@ -230,7 +230,7 @@ static u32 facts_of(const struct fgio_wait *wait,
 
 	if (is_for_fgio(wait))
 		facts |= FGIO_FACT_IO;
-	if (wait->kind == FGIO_WAIT_URING)
+	if (wait->kind == FGIO_WAIT_URING || wait->kind == FGIO_WAIT_AIO)
 		facts |= FGIO_FACT_IO_SLEEP;
 	/* A sleep for I/O that no hook of a kind recorded is such a wait, too. */
 	if (!layer) {
@@ -470,6 +470,18 @@ static void account_lease(const struct fgio_lease *lease)
 	}
 }
 
+/* Tasks sleep for contexts without I/O, as idle threads of a pool do. */
+static bool seeks_io(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < now.wanted_count; i++)
+		if (now.wanted[i].kind != FGIO_WANTED_CONTEXT ||
+		    now.wanted[i].found)
+			return true;
+	return false;
+}
+
 static void note_back_off(bool found_none)
 {
 	back_off = found_none ? min(back_off + 1, BACK_OFF_MAX) : 0;
@@ -501,7 +513,7 @@ static void walk_once(void)
 	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
-	note_back_off(now.walk.count == roots && !now.wanted_count);
+	note_back_off(now.walk.count == roots && !seeks_io());
 	blame_roots();
 	fgio_wait_settle_leases(now.since, account_lease);
 	if (turn_is_over)

@@ -33,6 +33,7 @@
  */
 #include <linux/buffer_head.h>
 #include <linux/fs.h>
+#include <linux/hash.h>
 #include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -42,6 +43,7 @@
 #include <linux/wait_bit.h>
 
 #include "base/foreign.h"
+#include "base/scale.h"
 #include "base/waker.h"
 #include "block/io_target.h"
 #include "core/reason.h"
@@ -68,6 +70,9 @@
 
 /* The same: a wait for the task that writes the file, not for pages. */
 #define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
+
+/* Contexts of completions that a walk looks for: others need places, too. */
+#define CONTEXTS_MAX (FGIO_WANTED_MAX / 4)
 
 static u8 kind_of_page_bit(int bit)
 {
@@ -364,6 +369,39 @@ void fgio_io_not_found(struct fgio_walk *walk,
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
 	fgio_found_by_history(&step, wanted->object, fgio_io_holds_up);
+}
+
+/* For the walk's thread alone: contexts that walk @number was asked for. */
+static struct {
+	u32 number;
+	unsigned int count;
+	unsigned int turns;
+} contexts = { .turns = 1 };
+
+/*
+ * Tasks that sleep for contexts are as many as they like, and need no I/O for
+ * it. When there are more of them than places, they take turns by chance, which
+ * no number of walks between the turns of foreground tasks can be in step with.
+ */
+static bool has_turn(const struct fgio_walk_step *step, u64 context)
+{
+	u32 number = step->walk->number;
+
+	if (contexts.number != number) {
+		contexts.turns = contexts.count / CONTEXTS_MAX + 1;
+		contexts.number = number;
+		contexts.count = 0;
+	}
+	contexts.count++;
+	return hash_64((context ^ step->task) + number * GOLDEN_RATIO_64, 16) %
+		       contexts.turns ==
+	       0;
+}
+
+void fgio_io_want_context(const struct fgio_walk_step *step, u64 context)
+{
+	if (context && has_turn(step, context))
+		fgio_wanted_add(step, FGIO_WANTED_CONTEXT, context, 0, 0);
 }
 
 const struct fgio_layer fgio_io_layer = {

@@ -20,6 +20,13 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		       const struct fgio_wanted *wanted);
 
 /*
+ * Looks for direct I/O that completes to a context, whichever thread submitted
+ * it: a ring of io_uring, or a context of libaio (block/direct.h); 0 is ignored.
+ * Context: the walk's thread.
+ */
+void fgio_io_want_context(const struct fgio_walk_step *step, u64 context);
+
+/*
  * Whether a task that may have to submit or account for I/O is held up: it
  * waits, or is boosted already. Context: the walk's thread.
  */

@@ -8,10 +8,12 @@
  *	iget_locked		begins to read an inode, or waits for the task
  *				that did (I_NEW)
  *
- * The task that begins is told by what the function returns, and noted as the
- * last to act on the name or inode. A call for one that has been noted may
- * wait, and is recorded. Nothing else is: such calls are as frequent as names
- * that are not in memory.
+ * A task that asks for a name or inode which has not been noted is taken to
+ * begin, and noted. A call for one that has been noted may wait, and is
+ * recorded; what it returns tells whether it begins anew. Nothing else is done:
+ * such calls are as frequent as names that are not in memory. For the same
+ * reason most of them are not seen to return, and the notes are not in the table
+ * of wakers (base/waker.h), where a new object takes ten times as long.
  *
  * Left out:
  *	iget5_locked, XFS' own cache of inodes (it sleeps for a tick and tries
@@ -24,7 +26,9 @@
 #include <linux/hash.h>
 
 #include "base/hook.h"
-#include "base/waker.h"
+#include "base/identity.h"
+#include "base/scale.h"
+#include "core/places.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
@@ -44,6 +48,53 @@ struct call {
 
 static_assert(sizeof(struct call) <= FGIO_HOOK_DATA);
 
+/**
+ * struct notes - the tasks that began to bring names or inodes into memory last
+ * @objects: names and inodes that have their notes here; 0 for a free place
+ * @payers: the user that each task counts for
+ * @tasks: identities of the tasks
+ *
+ * Without locks or atomic operations: at worst the task of another object is
+ * taken for it, and boosted if it is held up.
+ */
+struct notes {
+	u64 objects[FGIO_PLACES];
+	u32 payers[FGIO_PLACES];
+	u64 tasks[FGIO_PLACES];
+};
+
+static struct notes table[1 << FGIO_LOOKUP_BITS];
+
+#define NOT_NOTED FGIO_PLACES
+
+static struct notes *notes_of(u64 object)
+{
+	return &table[hash_64(object, FGIO_LOOKUP_BITS)];
+}
+
+/* Return: the object's place, or NOT_NOTED. */
+static unsigned int place_of(const struct notes *notes, u64 object)
+{
+	unsigned int place;
+
+	for (place = 0; place < FGIO_PLACES; place++)
+		if (READ_ONCE(notes->objects[place]) == object)
+			return place;
+	return NOT_NOTED;
+}
+
+static void note_current(struct notes *notes, unsigned int place, u64 object)
+{
+	u32 payer = fgio_payer_of(current);
+
+	if (place == NOT_NOTED)
+		place = fgio_place_for(notes->objects, notes->payers, payer,
+				       (u32)object);
+	WRITE_ONCE(notes->tasks[place], fgio_identity_of(current));
+	WRITE_ONCE(notes->payers[place], payer);
+	WRITE_ONCE(notes->objects[place], object);
+}
+
 static struct call *call_of(struct kretprobe_instance *instance)
 {
 	return (struct call *)instance->data;
@@ -55,23 +106,32 @@ static u64 object_of(u64 within, u64 number)
 	return within + (number + 1) * GOLDEN_RATIO_64;
 }
 
+/* Return: 1, so that the return is not seen, for what had not been noted. */
 static int enter(struct kretprobe_instance *instance, u8 kind, u64 object)
 {
 	struct call *call = call_of(instance);
+	struct notes *notes = notes_of(object);
 
-	*call = (struct call){ .object = object };
-	if (fgio_waker_remembers(object))
-		call->seq = fgio_wait_enter(kind, object, 0);
+	if (place_of(notes, object) == NOT_NOTED) {
+		note_current(notes, NOT_NOTED, object);
+		return 1;
+	}
+	*call = (struct call){
+		.seq = fgio_wait_enter(kind, object, 0),
+		.object = object,
+	};
 	return 0;
 }
 
 static void leave(struct kretprobe_instance *instance, bool begins)
 {
 	const struct call *call = call_of(instance);
+	struct notes *notes = notes_of(call->object);
 
 	fgio_wait_leave(call->seq);
 	if (begins)
-		fgio_waker_note(call->object, true);
+		note_current(notes, place_of(notes, call->object),
+			     call->object);
 }
 
 static int on_look_up(struct kretprobe_instance *instance,
@@ -123,9 +183,13 @@ static struct fgio_hook hooks[] = {
 /* The task that began counts while it is held up; else it is through soon. */
 static void blockers(const struct fgio_walk_step *step)
 {
-	u64 identity = fgio_waker_last(step->wait->object);
-	u64 task = fgio_name_identity(identity);
+	const struct notes *notes = notes_of(step->wait->object);
+	unsigned int place = place_of(notes, step->wait->object);
+	u64 task;
 
+	if (place == NOT_NOTED)
+		return;
+	task = fgio_name_identity(READ_ONCE(notes->tasks[place]));
 	if (fgio_io_holds_up(task))
 		fgio_walk_found(step->walk, task);
 }

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Replies: waits of foreground tasks for a pipe, a UNIX socket, an eventfd, a
- * message queue, epoll(7) or the end of a child.
+ * message queue, or epoll(7).
  *
  * All these wait queues end in one place: a task wakes another.
  *
  *	sched_waking	a task that wakes a foreground task which sleeps for a
- *			reply: the waker of what that sleeps for
+ *			reply, or an expected one: the waker of what that sleeps
+ *			for
  *
  * Wakers are guesses, as those of conditions (futex.c), with the same window:
  * what woke the task lately is likely to wake it again. Not noted are
  * interrupts (timers, drives, the network), threads of the kernel, tasks that
  * exit and foreground tasks, which need no help.
  *
- * A child that is waited for by its thread id is known exactly.
+ * A task in the middle of a chain, which the walk finds asleep for a reply, is
+ * *expected* to be woken: the task that wakes it is noted, too, though it is not
+ * foreground. So the second wait through a chain of servers is followed.
  *
  * A foreground task may sleep here for minutes, until a client sends something.
  * After the window no waker counts any more: the wait is forgotten, and the
@@ -21,26 +24,26 @@
  *
  * Left out:
  *	sockets of the network: what wakes the task is an interrupt.
- *	tasks that are not foreground, in the middle of a chain: nothing is
- *		noted while they sleep.
  */
+#include <linux/bitfield.h>
 #include <linux/fs.h>
+#include <linux/hash.h>
 #include <linux/net.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
+#include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/socket.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
 #include "base/hook.h"
+#include "base/scale.h"
 #include "base/waker.h"
 #include "graph/found.h"
+#include "graph/sleeper.h"
 #include "graph/wait.h"
-#include "graph/walk.h"
+#include "layers/child.h"
 #include "layers/reply.h"
 #include "who/foreground.h"
 #include "who/presence.h"
@@ -71,6 +74,62 @@ u64 fgio_reply_object(const struct task_struct *task, u32 fd)
 	return file && !is_of_network((const struct file *)file) ? file : 0;
 }
 
+/* --- tasks that are expected to be woken ---------------------------------- */
+
+/**
+ * struct expected - a task in the middle of a chain that sleeps for a reply
+ * @task: its key; compared, never followed
+ * @object: what it sleeps for
+ * @seq: which of its sleeps: a timer may end this one, and another task the next
+ *
+ * Without locks or atomic operations: at worst a task is noted as the waker of
+ * another object that is waited for.
+ */
+struct expected {
+	u64 task;
+	u64 object;
+	u32 seq;
+};
+
+static struct expected expected[1 << FGIO_EXPECTED_BITS];
+
+static struct expected *expected_of(u64 task)
+{
+	return &expected[hash_64(task, FGIO_EXPECTED_BITS)];
+}
+
+static void expect(u64 task, u64 object, u32 seq)
+{
+	struct expected *place = expected_of(task);
+
+	WRITE_ONCE(place->task, 0);
+	WRITE_ONCE(place->object, object);
+	WRITE_ONCE(place->seq, seq);
+	/* Pairs with take_expected(), which reads the task first. */
+	smp_store_release(&place->task, task);
+}
+
+/*
+ * Return: what an expected task sleeps for; 0 for other tasks. It is not
+ * expected any more.
+ */
+static u64 take_expected(u64 task)
+{
+	struct expected *place = expected_of(task);
+	u64 object;
+
+	/* Pairs with expect(). */
+	if (smp_load_acquire(&place->task) != task)
+		return 0;
+	object = READ_ONCE(place->object);
+	if (!fgio_sleep_goes_on(task, READ_ONCE(place->seq)))
+		object = 0;
+	WRITE_ONCE(place->task, 0);
+	return object;
+}
+
+/* --- wakers ---------------------------------------------------------------- */
+
 /*
  * Context: the locks of a wake-up are held, interrupts are off: as
  * on_sched_switch().
@@ -89,7 +148,7 @@ static void on_sched_waking(void *data, struct task_struct *task)
 
 	if (!fgio_waits_matter() || !in_task())
 		return;
-	object = fgio_sleep_reply(task);
+	object = fgio_sleep_reply(task) ?: take_expected((u64)task);
 	if (object && task != current)
 		note_waker(object);
 }
@@ -103,71 +162,91 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/*
- * The thread that a process consists of, or those of its threads that sleep.
- * Context: RCU.
- */
-static void find_threads(const struct fgio_walk_step *step,
-			 struct task_struct *child)
-{
-	if (thread_group_empty(child))
-		fgio_walk_found(step->walk, fgio_walk_name(child));
-	else
-		fgio_guessed_sleepers_of(step, child);
-}
-
-static void find_child(const struct fgio_walk_step *step)
-{
-	struct pid_namespace *namespace;
-	struct task_struct *waiter, *child = NULL;
-
-	rcu_read_lock();
-	waiter = fgio_task_at(step->task);
-	namespace = waiter ? task_active_pid_ns(waiter) : NULL;
-	if (namespace)
-		child = pid_task(find_pid_ns(step->wait->detail, namespace),
-				 PIDTYPE_PID);
-	if (child && same_thread_group(rcu_dereference(child->real_parent),
-				       waiter))
-		find_threads(step, child);
-	rcu_read_unlock();
-}
-
 static bool is_old(const struct fgio_wait *wait)
 {
 	return ktime_get_mono_fast_ns() - wait->since_ns >
 	       fgio_waker_window_ns();
 }
 
+/* --- files that poll(2) waits for ------------------------------------------ */
+
+struct polled {
+	pid_t tids[FGIO_POLLED_MAX];
+	unsigned int count;
+	/* There may be files that are no pidfds. */
+	bool others;
+};
+
+/* Context: fgio_sleeper_look()'s. */
+static void look_at_polled(struct task_struct *waiter,
+			   const struct fgio_wait *wait, void *data)
+{
+	struct polled *polled = data;
+	struct pollfd files[FGIO_POLLED_MAX];
+	u32 count = FIELD_GET(FGIO_POLLED_COUNT, wait->detail);
+	const void __user *array =
+		(void __user *)(wait->detail & FGIO_POLLED_ADDRESS);
+	pid_t tid;
+	u32 i;
+
+	if (copy_from_user_nofault(files, array, count * sizeof(*files)))
+		return;
+	polled->others = count == FGIO_POLLED_MAX;
+	rcu_read_lock();
+	for (i = 0; i < count; i++) {
+		tid = fgio_child_of_file(waiter, files[i].fd);
+		if (tid)
+			polled->tids[polled->count++] = tid;
+		else if (files[i].fd >= 0)
+			polled->others = true;
+	}
+	rcu_read_unlock();
+}
+
+/* Return: whether all of them are pidfds, so that no waker has to be learnt. */
+static bool find_polled(const struct fgio_walk_step *step)
+{
+	struct polled polled = {};
+	unsigned int i;
+
+	if (!FIELD_GET(FGIO_POLLED_COUNT, step->wait->detail) ||
+	    !fgio_sleeper_look(step, look_at_polled, &polled))
+		return false;
+	for (i = 0; i < polled.count; i++)
+		fgio_child_find(step, polled.tids[i]);
+	return polled.count && !polled.others;
+}
+
+/* --- blockers --------------------------------------------------------------- */
+
 static void find_wakers(const struct fgio_walk_step *step)
 {
-	u64 identities[FGIO_WAKERS];
-	u64 object = step->wait->object;
-
-	/* Nothing is noted for a task that is not foreground. */
-	if (step->wait->seq & FGIO_SEQ_OUTSIDE)
-		return;
-	if (is_old(step->wait) &&
-	    !fgio_waker_list(object, fgio_waker_window_ns(), identities)) {
-		fgio_wait_drop(step->task, step->wait->seq);
-		return;
-	}
-	fgio_watch_for(step, object);
-	fgio_guessed_by_history(step, object);
+	fgio_watch_for(step, step->wait->object);
+	fgio_guessed_by_history(step, step->wait->object);
 }
 
 static void blockers(const struct fgio_walk_step *step)
 {
-	if (step->wait->kind == FGIO_WAIT_CHILD)
-		find_child(step);
-	else
-		find_wakers(step);
+	const struct fgio_wait *wait = step->wait;
+	u64 identities[FGIO_WAKERS];
+
+	if (find_polled(step))
+		return;
+	if (wait->seq & FGIO_SEQ_OUTSIDE)
+		expect(step->task, wait->object, wait->seq);
+	else if (is_old(wait) &&
+		 !fgio_waker_list(wait->object, fgio_waker_window_ns(),
+				  identities)) {
+		fgio_wait_drop(step->task, wait->seq);
+		return;
+	}
+	find_wakers(step);
 }
 
 const struct fgio_layer fgio_reply_layer = {
 	.name = "reply",
 	.mechanism = FGIO_MECHANISM_REPLIES,
-	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_REPLY, FGIO_WAIT_CHILD),
+	.kinds = BIT_ULL(FGIO_WAIT_REPLY),
 	.hooks = hooks,
 	.blockers = blockers,
 };

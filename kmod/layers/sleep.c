@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sleeps in futex(2), semop(2), io_uring_enter(2), flock(2), fcntl(2), and in
- * calls that wait for other tasks' messages: the sleeping tasks and their
- * objects.
+ * Sleeps in futex(2), semop(2), io_uring_enter(2), io_getevents(2), flock(2),
+ * fcntl(2), and in calls that wait for other tasks' messages: the sleeping tasks
+ * and their objects.
  *
  * Whole pools of threads idle there, and programs switch between threads there
  * all the time. So nothing is recorded for tasks that are not foreground, and
@@ -32,6 +32,7 @@
 #include "base/hook.h"
 #include "compat/compat.h"
 #include "graph/wait.h"
+#include "layers/child.h"
 #include "layers/file_lock.h"
 #include "layers/futex.h"
 #include "layers/reply.h"
@@ -173,6 +174,15 @@ static bool read_ring(const struct call *call, struct sleep *sleep)
 	return sleep->object;
 }
 
+/* io_getevents(context, min_nr, ...), and io_pgetevents() */
+static bool read_completions(const struct call *call, struct sleep *sleep)
+{
+	sleep->kind = FGIO_WAIT_AIO;
+	sleep->object = fgio_futex_object(call->mm, call->arguments[0]);
+	sleep->detail = call->arguments[0];
+	return fgio_mechanism_on(FGIO_MECHANISM_IO);
+}
+
 static bool sleep_on_lock(const struct call *call,
 			  enum fgio_file_lock_request request, u64 address,
 			  struct sleep *sleep)
@@ -225,32 +235,52 @@ static bool read_from_file(const struct call *call, struct sleep *sleep)
 						 call->arguments[0]), sleep);
 }
 
-/* Calls that wait for several files, or for none. */
+/* Calls that wait for several files, or for none: select(), msgrcv(). */
 static bool read_from_any(const struct call *call, struct sleep *sleep)
 {
 	return sleep_for_reply((u64)call->task, sleep);
 }
 
-static bool sleep_for_child(const struct call *call, s32 pid,
+/* poll(fds, nfds, ...), and ppoll() */
+static bool read_poll(const struct call *call, struct sleep *sleep)
+{
+	u32 count = min_t(unsigned long, call->arguments[1], FGIO_POLLED_MAX);
+
+	sleep->detail = (call->arguments[0] & FGIO_POLLED_ADDRESS) |
+			FIELD_PREP(FGIO_POLLED_COUNT, count);
+	return sleep_for_reply((u64)call->task, sleep);
+}
+
+static bool sleep_for_child(const struct call *call, u64 detail,
 			    struct sleep *sleep)
 {
 	sleep->kind = FGIO_WAIT_CHILD;
 	sleep->object = (u64)call->task;
-	sleep->detail = pid;
-	return pid > 0 && fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
+	sleep->detail = detail;
+	return fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
 }
 
 /* wait4(pid, ...) */
 static bool read_wait4(const struct call *call, struct sleep *sleep)
 {
-	return sleep_for_child(call, call->arguments[0], sleep);
+	return sleep_for_child(call, max_t(s32, call->arguments[0], 0), sleep);
 }
 
 /* waitid(which, pid, ...) */
 static bool read_waitid(const struct call *call, struct sleep *sleep)
 {
-	return (s32)call->arguments[0] == P_PID &&
-	       sleep_for_child(call, call->arguments[1], sleep);
+	pid_t tid;
+
+	switch ((s32)call->arguments[0]) {
+	case P_PID:
+		return sleep_for_child(call, (u32)call->arguments[1], sleep);
+	case P_PIDFD:
+		tid = fgio_child_of_file(call->task, call->arguments[1]);
+		return tid && sleep_for_child(call, FGIO_CHILD_BY_FILE | tid,
+					      sleep);
+	default:
+		return sleep_for_child(call, 0, sleep);
+	}
 }
 
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
@@ -271,6 +301,9 @@ static read_fn reader_of(int number, bool is_compat)
 #endif
 	case __NR_io_uring_enter:
 		return read_ring;
+	case __NR_io_getevents:
+	case __NR_io_pgetevents:
+		return read_completions;
 	case __NR_flock:
 		return read_flock;
 	case __NR_fcntl:
@@ -295,6 +328,7 @@ static read_fn reader_of(int number, bool is_compat)
 		return read_from_file;
 	case __NR_poll:
 	case __NR_ppoll:
+		return read_poll;
 	case __NR_select:
 	case __NR_pselect6:
 	case __NR_msgrcv:

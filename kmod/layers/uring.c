@@ -6,13 +6,13 @@
  *	io_read		a buffered read, whose request waits for a locked page
  *			by a callback: no task waits for that page
  *
- * In the way of a ring are the workers that execute its requests, the thread
- * that polls its submission queue, and the I/O of such pages. Workers of a
- * foreground thread are foreground tasks themselves meanwhile (who/uring.c):
- * their waits are roots of the walk, and need nothing from here. The workers of
- * other threads are in the way where threads share a ring (writes to one file
- * are executed one by one), or where a foreground task waits for the thread
- * that waits for its ring.
+ * In the way of a ring are its direct I/O, the workers that execute its
+ * requests, the thread that polls its submission queue, and the I/O of such
+ * pages. Workers of a foreground thread are foreground tasks themselves meanwhile
+ * (who/uring.c): their waits are roots of the walk, and need nothing from here.
+ * The workers of other threads are in the way where threads share a ring (writes
+ * to one file are executed one by one), or where a foreground task waits for the
+ * thread that waits for its ring.
  *
  * Left out:
  *	rings that another process shares: its workers are not looked for.
@@ -277,6 +277,7 @@ static void blockers(const struct fgio_walk_step *step)
 	struct task_struct *waiter;
 
 	want_pages(step);
+	fgio_io_want_context(step, step->wait->object);
 	rcu_read_lock();
 	waiter = fgio_task_at(step->task);
 	if (waiter) {
@@ -286,11 +287,18 @@ static void blockers(const struct fgio_walk_step *step)
 	rcu_read_unlock();
 }
 
+/* A ring without I/O is idle, or has requests that are no direct I/O. */
+static void not_found(struct fgio_walk *walk, const struct fgio_wanted *wanted)
+{
+	if (wanted->kind != FGIO_WANTED_CONTEXT)
+		fgio_io_not_found(walk, wanted);
+}
+
 const struct fgio_layer fgio_uring_layer = {
 	.name = "uring",
 	.mechanism = FGIO_MECHANISM_URING,
 	.kinds = BIT_ULL(FGIO_WAIT_URING),
 	.hooks = hooks,
 	.blockers = blockers,
-	.not_found = fgio_io_not_found,
+	.not_found = not_found,
 };

@@ -42,15 +42,29 @@ MACROS = {
     },
 }
 
-# By hand from io_uring/io-wq.c and sqpoll.c, and fs/iomap/direct-io.c, for x86-64 as Debian
-# configures it.
+# By hand from io_uring/io-wq.c and sqpoll.c, fs/iomap/direct-io.c, block/fops.c, fs/aio.c and
+# kernel/workqueue.c, for x86-64 as Debian configures it.
+ALIKE = {
+    "FGIO_IOMAP_DIO_IOCB": 0,
+    "FGIO_BLKDEV_DIO_IOCB": 0,
+    "FGIO_BLKDEV_DIO_BIO": 64,
+    "FGIO_AIO_KIOCB_RW": 0,
+    "FGIO_AIO_KIOCB_FSYNC": 0,
+    "FGIO_FSYNC_IOCB_WORK": 8,
+    "FGIO_AIO_KIOCB_CONTEXT": 96,
+    "FGIO_KTHREAD_DATA": 24,
+    "FGIO_WORKER_WORK": 16,
+    "FGIO_KIOCTX_USER_ID": 40,
+    "FGIO_KIOCTX_TABLE_COUNT": 16,
+    "FGIO_KIOCTX_TABLE_ENTRIES": 24,
+}
 OFFSETS = {
     "6.12": {
         "FGIO_IO_WORKER_WORK": 64,
         "FGIO_IO_WORKER_WQ": 56,
         "FGIO_IO_WQ_TASK": 96,
         "FGIO_IO_SQ_DATA_THREAD": 64,
-        "FGIO_IOMAP_DIO_IOCB": 0,
+        **ALIKE,
     },
     "6.1": {
         "FGIO_IO_WORKER_WORK": 56,
@@ -58,7 +72,7 @@ OFFSETS = {
         "FGIO_IO_WQE_WQ": 176,
         "FGIO_IO_WQ_TASK": 96,
         "FGIO_IO_SQ_DATA_THREAD": 56,
-        "FGIO_IOMAP_DIO_IOCB": 0,
+        **ALIKE,
     },
 }
 

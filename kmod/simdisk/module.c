@@ -2,6 +2,7 @@
 /* simdisk: block devices with a real device's timing, for the lab. */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "disk.h"
@@ -22,7 +23,7 @@ MODULE_PARM_DESC(size_mib, "Size of a disk in guest memory in MiB, allocated as 
 
 static char *backing = "";
 module_param(backing, charp, 0444);
-MODULE_PARM_DESC(backing, "Persistent-memory device that holds the data in place of guest memory, for example /dev/pmem1");
+MODULE_PARM_DESC(backing, "Persistent-memory devices that hold the data in place of guest memory, one for each disk: /dev/pmem1,/dev/pmem2");
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
@@ -42,6 +43,16 @@ MODULE_PARM_DESC(ncq_prio, "Whether hdd and ssd have NCQ priority, off until dev
 
 static struct disk *disks[MAX_DISKS];
 
+static unsigned int backing_devices(void)
+{
+	unsigned int commas = 0;
+	const char *each;
+
+	for (each = backing; *each; each++)
+		commas += *each == ',';
+	return commas + 1;
+}
+
 static int find_model(struct simdisk_parameters *parameters)
 {
 	char error[SIMDISK_TEXT_BYTES];
@@ -58,8 +69,9 @@ static int read_parameters(struct simdisk_parameters *parameters)
 		pr_err("simdisk: devices=%u is out of range; use 1 to %u\n", devices, MAX_DISKS);
 		return -EINVAL;
 	}
-	if (*backing && devices > 1) {
-		pr_err("simdisk: backing=%s serves one disk only; use devices=1\n", backing);
+	if (*backing && devices != backing_devices()) {
+		pr_err("simdisk: backing=%s has %u devices; use devices=%u\n", backing,
+		       backing_devices(), backing_devices());
 		return -EINVAL;
 	}
 	if (size_mib < 1 || size_mib > 32ul * 1024 * 1024) {
@@ -87,26 +99,40 @@ static void destroy_disks(void)
 	disk_stats_exit();
 }
 
+/* Cuts @backings, which is the names of backing devices or "", into one for each disk. */
+static int create_disks(const struct simdisk_parameters *parameters, char *backings)
+{
+	unsigned int i;
+
+	for (i = 0; i < devices; i++) {
+		const char *path = *backing ? strsep(&backings, ",") : NULL;
+		struct disk *disk = disk_create(i, parameters, (u64)size_mib << 11, path,
+						seed + i);
+
+		if (IS_ERR(disk))
+			return PTR_ERR(disk);
+		disks[i] = disk;
+	}
+	return 0;
+}
+
 static int __init simdisk_init(void)
 {
 	struct simdisk_parameters parameters;
-	unsigned int i;
+	char *backings;
 	int error = read_parameters(&parameters);
 
 	if (error)
 		return error;
+	backings = kstrdup(backing, GFP_KERNEL);
+	if (!backings)
+		return -ENOMEM;
 	disk_stats_init();
-	for (i = 0; i < devices; i++) {
-		struct disk *disk = disk_create(i, &parameters, (u64)size_mib << 11,
-						*backing ? backing : NULL, seed + i);
-
-		if (IS_ERR(disk)) {
-			destroy_disks();
-			return PTR_ERR(disk);
-		}
-		disks[i] = disk;
-	}
-	return 0;
+	error = create_disks(&parameters, backings);
+	kfree(backings);
+	if (error)
+		destroy_disks();
+	return error;
 }
 module_init(simdisk_init);
 

@@ -16,7 +16,6 @@
  *				as there are. Prints "ENDED".
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -26,38 +25,18 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "device_calls.h"
+#include "direct_blocks.h"
 #include "lib/include/fgio.h"
 
-#define BLOCK 4096
 #define GROUP 16
 #define CHURNERS 12
 #define CHURNED 64 /* blocks of each */
 #define SUBMITTERS 20
 #define OUTSTANDING 500 /* of each */
-/* Blocks side by side would become one request. */
-#define APART 3
 /* Of those of the later requests, before all others are queued. */
 #define EARLY_BIRDS 6
 
-static const char *disk;
 static uint64_t base;
-
-static int open_disk(void)
-{
-	int file = open(disk, O_RDWR | O_DIRECT);
-
-	CHECK(disk, file >= 0);
-	return file;
-}
-
-static void *get_block(void)
-{
-	void *block = aligned_alloc(BLOCK, BLOCK);
-
-	CHECK("memory", block);
-	return block;
-}
 
 /* An id this number of ms after the program's begin. */
 static uint64_t id_at(int64_t ms)

@@ -10,6 +10,7 @@ expect_nothing_left() {
   expect "critical requests left" "$(counter critical_in_device)" -eq 0
   expect "non-critical requests left" "$(counter noncritical_in_device)" -eq 0
   expect "requests left in order" "$(counter critical_ranked)" -eq 0
+  expect "users' requests left" "$(counter requests_outstanding)" -eq 0
 }
 
 # Without ids all is in order of arrival; a drive with hardware queues keeps them until it comes again.
@@ -62,6 +63,8 @@ check_the_order_is_switched_under_load() {
     wait
     echo "$(<"$WORK/churn.out") I/Os, critical: $(counter critical_queued)"
     expect "critical requests with an id" "$(counter critical_with_id)" -ge 100
+    expect "ids beyond the window" "$(counter critical_clamped)" -ge 1
+    expect "numbers that are no ids" "$(counter critical_foreign)" -ge 1
     expect_nothing_left
     [[ $model != null ]] || remove_null switched
   done

@@ -117,6 +117,9 @@ expect_half_critical() { # HOW: 16 requests of a foreground thread, and 16 of an
 check_threads_of_io_uring_act_for_the_submitter() {
   local how
   prepare
+  # By the submitter's tag alone: a check before this one may have synced the device that was at
+  # this one's address.
+  parameter commits N
   for how in beside after polled named; do
     expect_half_critical $how
   done
@@ -127,6 +130,7 @@ check_threads_of_io_uring_act_for_the_submitter() {
   done
   expect_half_critical named
   parameter uring Y
+  parameter commits Y
   done_with
 }
 

@@ -234,6 +234,40 @@ burst() { # sets CONNECTIONS
   expect "of $CONNECTIONS connections in 10 s, seen as foreground" "$seen -gt 0"
 }
 
+# Sets WITH_ID to the critical requests with an id of 20 commits, which a session's options give one.
+count_ids() { # OPTIONS
+  local before
+  before=$(counter critical_with_id)
+  PGOPTIONS=$1 pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
+  WITH_ID=$(($(counter critical_with_id) - before))
+  echo "$WITH_ID with an id: $1"
+}
+
+# A disk with hardware queues follows when it comes again.
+order_by() { # POLICY
+  parameter request_order "$1"
+  use none
+  use fgio
+}
+
+expect_ids_of_requests() {
+  local id
+  order_by 3
+  id=$(psql -XAtqc 'SELECT fgio_request_new()')
+  count_ids "-c fgio.request=$id"
+  expect "writes of 20 commits with the session's id" "$WITH_ID -ge 20"
+  count_ids ''
+  expect "writes of 20 commits without an id" "$WITH_ID -eq 0"
+  echo "INSERT INTO numbers VALUES (0) /*tracestate='${id/:/%3D}'*/" >"$WORK/write.sql"
+  count_ids '-c fgio.read_comments=on'
+  expect "writes of 20 commits with the id of a comment" "$WITH_ID -ge 20"
+  count_ids ''
+  expect "the same, where comments are not read" "$WITH_ID -eq 0"
+  expect "numbers that are no ids" "$(counter critical_foreign) -eq 0"
+  order_by 0
+  echo 'INSERT INTO numbers VALUES (0)' >"$WORK/write.sql"
+}
+
 check_postgresql_connections() {
   local walwriter
   make_disk connections
@@ -246,6 +280,8 @@ check_postgresql_connections() {
   PGOPTIONS='-c fgio.class=background' count_classes pgbench -n -t 20 -f "$WORK/write.sql" >/dev/null
   parameter commits Y
   expect "writes of 20 commits without a label that are not" "$NONCRITICAL -ge 20 -a $CRITICAL -lt 20"
+
+  expect_ids_of_requests
 
   session idle
   await_sessions 'idle: idle'

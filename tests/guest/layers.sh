@@ -63,6 +63,32 @@ check_commits_to_a_file_of_an_overlay() {
   files_gone
 }
 
+sync_as_foreground() { # FILE
+  tagged foreground dd if=/dev/zero of="$1" bs=4k count=1 conv=notrunc,fsync status=none
+}
+
+# The new file has the deleted one's memory and its inode number.
+check_a_new_file_is_not_taken_for_a_deleted_one() {
+  local critical=0
+  slow_files
+  parameter helper_window_ms 60000
+  tagged foreground sleep 600 &
+  for _ in {1..8}; do
+    sync_as_foreground "$WORK/mount/old"
+    rm "$WORK/mount/old"
+    sleep 0.2
+    count_classes sync_writes "$WORK/mount/new"
+    critical=$((critical + CRITICAL))
+    rm "$WORK/mount/new"
+  done
+  expect "critical writes to eight new files" $critical -lt 8
+  sync_as_foreground "$WORK/mount/new"
+  count_classes sync_writes "$WORK/mount/new"
+  expect "critical writes to the file itself, the control" $CRITICAL -ge 24
+  kill $!
+  files_gone
+}
+
 parked_us() { # HOW
   abuse dirty "$1" "$WORK/mount/$1" 48 | awk '$1 == "parked_us" { print $2 }'
 }

@@ -31,6 +31,7 @@ expect() { # WHAT CONDITION...: the condition is for [[ ]]'s arithmetic, e.g. "$
 
 # Restores the machine after a check, however it ended. Scripts may have a tidy().
 clean_up() {
+  local status=$? left
   set +eE
   trap - ERR
   # First: what it keeps queued has no other end.
@@ -44,6 +45,10 @@ clean_up() {
   no_stretch
   no_unhook
   ! mountpoint -q "$WORK/mount" || umount "$WORK/mount"
+  # The next check may make a disk of the same name.
+  for left in /sys/kernel/config/nullb/*/; do
+    [[ $status -eq 0 || $status -eq 77 || ! -d $left ]] || rmdir "$left"
+  done
   rm -rf "$WORK"
 }
 
@@ -113,6 +118,8 @@ wait_for() { # WHAT COMMAND...: until it succeeds, at most 20 s
     sleep 0.05
   done
 }
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # Foreground threads by I/O priority are seen by their I/O alone, for some seconds: on a slow guest,
 # hooks that were attached for one read are gone before the next wave of threads waits.

@@ -14,6 +14,7 @@ FILES=/mnt/files
 # Of the administrator, for the heavy group.
 OWN_LOW=8388608
 READERS=()
+RANDOM=$SEED
 
 file_memory() { # GROUP
   awk '$1 == "active_file" || $1 == "inactive_file" { sum += $2 } END { print sum + 0 }' \
@@ -24,14 +25,14 @@ low() { cat "$CGROUPS/$1/memory.low"; }
 note_held() { echo "$1 $(file_memory light) $(file_memory heavy)" >>"$RESULTS/held"; } # MOMENT
 note_low() { echo "$1 $(low light) $(low heavy)" >>"$RESULTS/lows"; }                  # MOMENT
 
-mean_held() { # MOMENT: means of 5 s
-  local second light=0 heavy=0
-  for second in 1 2 3 4 5; do
+mean_held() { # MOMENT: means of 3 s
+  local look light=0 heavy=0
+  for look in 1 2 3 4 5 6; do
     light=$((light + $(file_memory light)))
     heavy=$((heavy + $(file_memory heavy)))
-    sleep 1
+    sleep 0.5
   done
-  echo "$1 $((light / second)) $((heavy / second))" >>"$RESULTS/held"
+  echo "$1 $((light / look)) $((heavy / look))" >>"$RESULTS/held"
 }
 
 in_group() { # GROUP COMMAND...
@@ -64,6 +65,27 @@ killed() { # ends it at once
   wait "$FGIOD" 2>/dev/null
 }
 
+switch_disk() { # enable|disable
+  fgio "$1" "$DISK" >>"$RESULTS/disable" || stop "no $1"
+}
+
+# Killed at any moment after it began to set values, with the disk under fgio and not, and with the
+# kernel's own reclaim at work before the next one starts.
+kill_again_and_again() {
+  local round
+  for ((round = 0; round < ROUNDS; round++)); do
+    start_fgiod
+    until_protected
+    ((round % 2)) || switch_disk enable
+    sleep 0.$((RANDOM % 10))
+    killed
+    sleep 0.$((RANDOM % 10))
+    # It takes back what was left, while none runs.
+    ((round % 2)) || switch_disk disable
+  done
+  echo "$round rounds" >"$RESULTS/rounds"
+}
+
 no_limits() { # fgiod sets no limit of the kinds that hold tasks back
   local file
   for file in "$CGROUPS"/{light,heavy}/memory.{high,max}; do
@@ -81,11 +103,11 @@ import time
 held = []
 for _ in range('"$ANON_MIB"'):
     held.append(bytearray(b"x" * (1 << 20)))
-time.sleep(6)' &
+time.sleep(3)' &
   jobs+=($!)
   in_group burst dd if=/dev/zero of=/dev/shm/grown bs=1M count="$TMPFS_MIB" status=none || stop "no tmpfs"
   for ((each = 0; each < 100; each++)); do
-    in_group burst sleep 3 &
+    in_group burst sleep 2 &
     jobs+=($!)
   done
   note_held pressed
@@ -130,20 +152,20 @@ fi
 phase reading
 reader light 0 1 2
 reader heavy 3 4 5
-sleep 25
+sleep 12
 mean_held divided
 phase burst
 burst
 if [[ $POLICY == fgiod ]]; then
   phase new weights
-  sleep 12
+  sleep 8
   mean_held again
   note_low old
   echo "default 300" >$CGROUPS/light/io.weight
   echo "default 100" >$CGROUPS/heavy/io.weight
   sleep 2
   note_low new
-  sleep 12
+  sleep 7
   mean_held changed
   no_limits
   phase kills
@@ -154,14 +176,15 @@ if [[ $POLICY == fgiod ]]; then
   start_fgiod
   until_protected
   killed
-  fgio disable "$DISK" >>"$RESULTS/disable" || stop "no disable"
+  switch_disk disable
   note_low disabled
+  kill_again_and_again
   start_fgiod
   until_protected
   note_low running
   # The last disk goes while one runs.
-  fgio enable "$DISK" >>"$RESULTS/disable" || stop "no enable"
-  fgio disable "$DISK" >>"$RESULTS/disable" || stop "no disable"
+  switch_disk enable
+  switch_disk disable
   note_low ended
   wait "$FGIOD" || stop "fgiod failed: $(<"$RESULTS/fgiod.log")"
   no_limits

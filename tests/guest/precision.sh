@@ -46,8 +46,10 @@ check_readers_of_their_own_i_o_boost_no_writer() {
   critical=$(($(counter critical_queued) - critical))
   expect "reads" "$reads" -gt 1000
   expect "writes" "$writes" -gt 200
-  expect "critical requests that are no reads, of a hundred writes" \
-    $(((critical - reads) * 100 / writes)) -lt 5
+  # Some commits of the journal that a reader waits for. All writes would be 40 and more; how many
+  # there are differs a lot.
+  expect "critical requests that are no reads, to a thousand reads" \
+    $(((critical - reads) * 1000 / reads)) -lt 10
   umount "$WORK/mount"
 }
 

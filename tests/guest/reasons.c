@@ -10,6 +10,7 @@
  *	chain		a mutex; its holder waits for a mutex, whose holder reads
  *	condition	a futex that no task wakes
  *	page		a page of the disk that another thread reads
+ *	read		a read of its own
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -148,8 +149,8 @@ static void wait_once(const char *what)
 			NULL, 0);
 		return;
 	}
-	if (!strcmp(what, "page")) {
-		read_block(cached);
+	if (!strcmp(what, "page") || !strcmp(what, "read")) {
+		read_block(!strcmp(what, "page") ? cached : direct);
 		return;
 	}
 	pthread_mutex_lock(&mutex);
@@ -159,17 +160,18 @@ static void wait_once(const char *what)
 static void one_round(char *what)
 {
 	bool is_chain = !strcmp(what, "chain");
+	bool has_holder = strcmp(what, "condition") && strcmp(what, "read");
 	pthread_t holder, other;
 
 	place++;
 	if (is_chain)
 		start(&other, hold_inner, NULL);
-	if (strcmp(what, "condition"))
+	if (has_holder)
 		start(&holder, hold_mutex, what);
 	/* The holder comes to sleep, where it does. */
 	pause_ms(2);
 	wait_once(what);
-	if (strcmp(what, "condition"))
+	if (has_holder)
 		pthread_join(holder, NULL);
 	if (is_chain)
 		pthread_join(other, NULL);

@@ -38,3 +38,45 @@ check_earlier_requests_complete_first() {
   expect "requests left in order" "$(counter critical_ranked)" -eq 0
   remove_null ids
 }
+
+# Sets WAITED to the ms for which a request waits for an I/O that is not its own.
+wait_in_order() { # HOW with|without POLICY
+  parameter request_order "$3"
+  WAITED=$(inherit_id "$1" "$2" "/dev/$DISK" "$WORK/mount/synced") || fail "inherit_id: $WAITED"
+  echo "$1, $2 an id, request_order $3: $WAITED ms"
+}
+
+# The request is the earliest, and I/O of 16 others is queued all the time: 40 ms each, two at a time.
+# So its I/O takes 80 ms at most, and a commit two in a row; the mutex is kept 50 ms longer. In order of
+# arrival, an I/O takes 320 ms. The latest in the order is due after 500 ms.
+check_io_that_a_request_waits_for_has_its_id() {
+  local how most
+  make_null heirs size=64 irqmode=2 completion_nsec=40000000 hw_queue_depth=2 \
+    submit_queues=1 poll_queues=0
+  mke2fs -q -t ext4 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "/dev/$DISK" 24m
+  mkdir "$WORK/mount"
+  use fgio
+  # What waits for a slot is in no order.
+  echo 64 >"/sys/block/$DISK/queue/nr_requests"
+  mount "/dev/$DISK" "$WORK/mount"
+  # Promotion alone makes the queued read go before others.
+  tunable noncritical_release_interval_ms 10000
+  for how in lock queued worker journal; do
+    most=200
+    [[ $how != journal ]] || most=300
+    wait_in_order $how with 1
+    expect "ms for $how, with an id" "$WAITED" -le $most
+    # The controls.
+    wait_in_order $how without 1
+    expect "ms for $how, without an id" "$WAITED" -gt 400
+    wait_in_order $how with 0
+    expect "ms for $how, switched off" "$WAITED" -gt $most
+  done
+  umount "$WORK/mount"
+  # Each of the four, with an order and an id.
+  expect "I/Os after the deadline" "$(counter critical_late)" -ge 4
+  expect "critical requests left" "$(counter critical_in_device)" -eq 0
+  expect "requests left in order" "$(counter critical_ranked)" -eq 0
+  expect "users' requests left" "$(counter requests_outstanding)" -eq 0
+  remove_null heirs
+}

@@ -198,3 +198,48 @@ check_swap_is_charged_to_the_cgroup_of_the_pages() {
   swapoff "/dev/$DISK"
   remove_groups
 }
+
+foreground_readers() { # NAME COUNT: in a cgroup, one read at a time each; sets READERS
+  local number
+  for ((number = 0; number < $2; number++)); do
+    in_cgroup "$1" tagged foreground dd if="/dev/$DISK" of=/dev/null bs=4k iflag=direct \
+      skip=$((4096 + number * 256)) count=100000 status=none &
+    READERS+=($!)
+  done
+}
+
+# Sets SAID to the reasons of 8 reads of a foreground thread in light, beside 8 others there.
+ask_reasons() { # COUNT: further ones in heavy
+  READERS=()
+  foreground_readers light 8
+  foreground_readers heavy "$1"
+  wait_for "shares" shared
+  sleep 1
+  SAID=$(in_cgroup light reasons read "/dev/$DISK") || fail "reasons: $SAID"
+  echo "beside $1 readers in heavy: $SAID"
+  echo 1 >$GROUPS_ROOT/light/cgroup.kill
+  echo 1 >$GROUPS_ROOT/heavy/cgroup.kill
+  wait "${READERS[@]}" || true
+  wait_for "the end of all requests" nothing_left
+}
+
+said() { # REASON: number of waits that are said to have it
+  awk -v reason="$1" '$1 == reason { count = $2 } END { print count + 0 }' <<<"$SAID"
+}
+
+# Both wait, for some 500 ms and 45 ms: once for the turn of another tenant, once for the drive.
+check_blame_tells_the_turn_of_others_from_the_drive() {
+  make_simdisk model=volume:iops=200 size_mib=256
+  share
+  # With fewer slots, reads would wait for one of their cgroup's.
+  echo 512 >"/sys/block/$DISK/queue/nr_requests"
+  make_group heavy 100
+  make_group light 10
+  ask_reasons 24
+  expect "waits for the turn of others" "$(said share)" -ge 6
+  # The control.
+  ask_reasons 0
+  expect "the same without others" "$(said share)" -eq 0
+  expect "waits for the drive" "$(said none)" -ge 6
+  remove_groups
+}

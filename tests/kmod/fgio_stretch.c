@@ -4,9 +4,9 @@
  * at its beginning. It can also clear a variable there, as if the caller had
  * cleared it before the call, not after it.
  */
-#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/timekeeping.h>
 
 static char *function = "";
 module_param(function, charp, 0444);
@@ -22,12 +22,21 @@ MODULE_PARM_DESC(clears, "a bool that is false from the function's beginning on"
 
 static bool *cleared;
 
-/* Context: preemption off, perhaps locks held: it spins. */
+/*
+ * By the clock: mdelay() counts loops where the kernel found no better way, and
+ * an emulator runs them at another rate than when they were counted.
+ *
+ * Context: preemption off, perhaps locks held: it spins.
+ */
 static int delay(struct kprobe *probe, struct pt_regs *regs)
 {
+	u64 end = ktime_get_mono_fast_ns() +
+		  READ_ONCE(ms) * (u64)NSEC_PER_MSEC;
+
 	if (cleared)
 		WRITE_ONCE(*cleared, false);
-	mdelay(READ_ONCE(ms));
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
 	return 0;
 }
 

@@ -2,7 +2,10 @@
 /* A file's lock, and its pages while their I/O is under way. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lab/guest/ring.h"
@@ -212,11 +215,91 @@ static void write_disk_by_polled_ring(unsigned int round)
 		       own_place(round));
 }
 
+/* ---- direct I/O that one thread submits and another one collects ---- */
+
+static aio_context_t collected;
+
+static void prepare_collected(void)
+{
+	prepare_uncached();
+	common = ring_new(false);
+	NEED(!syscall(SYS_io_setup, RING_ENTRIES, &collected));
+}
+
+/* The call may be over before the I/O is complete. */
+static void submit(int operation, int to, off_t place)
+{
+	struct iocb call = {
+		.aio_lio_opcode = operation,
+		.aio_fildes = to,
+		.aio_buf = (uintptr_t)buffer(BLOCK),
+		.aio_nbytes = BLOCK,
+		.aio_offset = place,
+	};
+	struct iocb *calls[] = { &call };
+
+	NEED(syscall(SYS_io_submit, collected, 1, calls) == 1);
+}
+
+static void submit_read(unsigned int round)
+{
+	submit(IOCB_CMD_PREAD, direct, (off_t)page_of(round) * BLOCK);
+}
+
+static void submit_write(unsigned int round)
+{
+	submit(IOCB_CMD_PWRITE, direct, (off_t)page_of(round) * BLOCK);
+}
+
+static void submit_disk_read(unsigned int round)
+{
+	submit(IOCB_CMD_PREAD, disk(), own_place(round));
+}
+
+static void submit_disk_write(unsigned int round)
+{
+	submit(IOCB_CMD_PWRITE, disk(), own_place(round));
+}
+
+static void collect(unsigned int round)
+{
+	struct io_event event;
+
+	(void)round;
+	NEED(syscall(SYS_io_getevents, collected, 1, 1, &event, NULL) == 1);
+	NEED(event.res == BLOCK);
+}
+
+static void submit_read_to_ring(unsigned int round)
+{
+	ring_submit(common, IORING_OP_READ, direct, buffer(BLOCK), BLOCK,
+		    (off_t)page_of(round) * BLOCK);
+}
+
+static void submit_write_to_ring(unsigned int round)
+{
+	ring_submit(common, IORING_OP_WRITE, direct, buffer(BLOCK), BLOCK,
+		    (off_t)page_of(round) * BLOCK);
+}
+
+static void collect_from_ring(unsigned int round)
+{
+	(void)round;
+	ring_wait(common, 1);
+}
+
 #define SCENARIO(_group, _name, _title, _off, _prepare, _background,           \
 		 _foreground)                                                  \
 	{                                                                      \
 		.name = _name, .group = _group, .title = _title, .off = _off,  \
 		.prepare = _prepare,                                           \
+		.background = { _background }, .foreground = _foreground,      \
+	}
+
+#define QUEUED(_name, _title, _off, _background, _foreground)                  \
+	{                                                                      \
+		.name = _name, .group = "file", .title = _title, .off = _off,  \
+		.flood = FLOOD_QUEUED, .prepare = prepare_collected,           \
 		.background = { _background }, .foreground = _foreground,      \
 	}
 
@@ -278,6 +361,30 @@ const struct scenario file_scenarios[] = {
 	SCENARIO("file", "uring-polled",
 		 "io_uring: direct write that the ring's thread submits",
 		 "boost,uring", prepare_file, NULL, write_disk_by_polled_ring),
+	SCENARIO("file", "uring-collect",
+		 "io_uring: completion of a direct read that another thread "
+		 "submitted", "boost,uring", prepare_collected,
+		 submit_read_to_ring, collect_from_ring),
+	QUEUED("uring-collect-queued",
+	       "io_uring: completion of a direct write that another thread "
+	       "submitted, and that is queued", "boost,uring",
+	       submit_write_to_ring, collect_from_ring),
+	SCENARIO("file", "aio-collect",
+		 "libaio: completion of a direct read that another thread "
+		 "submitted", "boost,io", prepare_collected, submit_read,
+		 collect),
+	QUEUED("aio-collect-queued",
+	       "libaio: completion of a direct write that another thread "
+	       "submitted, and that is queued", "boost,io", submit_write,
+	       collect),
+	SCENARIO("file", "aio-disk",
+		 "libaio: completion of a read of the block device that "
+		 "another thread submitted", "boost,io", prepare_collected,
+		 submit_disk_read, collect),
+	QUEUED("aio-disk-queued",
+	       "libaio: completion of a write to the block device that "
+	       "another thread submitted, and that is queued", "boost,io",
+	       submit_disk_write, collect),
 	SCENARIO("dm", "dm-rewrite",
 		 "rewriting a page under writeback, on dm-linear", "boost,io",
 		 prepare_file, write_back_page, rewrite_page),

@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include <endian.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lab/guest/ring.h"
@@ -215,6 +217,36 @@ static void sync_other1_by_polled_ring(unsigned int round)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+static aio_context_t collected;
+
+static void prepare_collected(void)
+{
+	prepare();
+	NEED(!syscall(SYS_io_setup, RING_ENTRIES, &collected));
+}
+
+/* A worker of the kernel executes it. */
+static void submit_sync(unsigned int round)
+{
+	struct iocb call = {
+		.aio_lio_opcode = IOCB_CMD_FSYNC,
+		.aio_fildes = other[0],
+	};
+	struct iocb *calls[] = { &call };
+
+	change(other[0], round);
+	NEED(syscall(SYS_io_submit, collected, 1, calls) == 1);
+}
+
+static void collect(unsigned int round)
+{
+	struct io_event event;
+
+	(void)round;
+	NEED(syscall(SYS_io_getevents, collected, 1, 1, &event, NULL) == 1);
+	NEED(!event.res);
+}
+
 /* Through a ring that the thread registered, as liburing does. */
 static void sync_other0_with_mutex(unsigned int round)
 {
@@ -311,6 +343,10 @@ const struct scenario journal_scenarios[] = {
 		"io_uring: fsync, while the journal commits for others",
 		"boost,uring", prepare, sync_other1_by_ring,
 		.background = { sync_other0 }, .journal = 1),
+	JOURNAL("aio-fsync",
+		"libaio: completion of an fsync that another thread submitted",
+		"boost,io", prepare_collected, collect,
+		.background = { submit_sync }, .journal = 1),
 	JOURNAL("uring-polled-fsync",
 		"io_uring, polled: fsync, while the journal commits for others",
 		"boost,uring", prepare, sync_other1_by_polled_ring,

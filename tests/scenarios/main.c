@@ -224,7 +224,7 @@ static void set_priority(const char *name)
 		      IOPRIO_PRIO_VALUE(class, level)));
 }
 
-static void become_foreground(void)
+void become_foreground(void)
 {
 	struct fgio_tag tag = { .tid = 0, .class = FGIO_TAG_FOREGROUND };
 

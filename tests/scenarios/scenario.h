@@ -113,6 +113,9 @@ void pause_us(unsigned int us);
  */
 void about_to_wait(void);
 
+/* Makes the calling thread a foreground task. Forked processes are none. */
+void become_foreground(void);
+
 /* Number of rounds of the scenario that runs. */
 unsigned int rounds(void);
 

@@ -6,11 +6,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -348,8 +350,75 @@ static void await_watched_event(unsigned int round)
 	NEED(read(event, &count, sizeof(count)) == sizeof(count));
 }
 
-/* A child of the waiting task reads. */
-static void await_child(unsigned int round)
+static int signals;
+
+static void prepare_signal(void)
+{
+	sigset_t wanted;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGUSR1);
+	NEED(!sigprocmask(SIG_BLOCK, &wanted, NULL));
+	signals = signalfd(-1, &wanted, SFD_CLOEXEC);
+	NEED(signals >= 0);
+}
+
+static void send_signal(unsigned int round)
+{
+	read_disk(round);
+	NEED(!kill(getpid(), SIGUSR1));
+}
+
+static void await_signal(unsigned int round)
+{
+	struct signalfd_siginfo found;
+
+	(void)round;
+	NEED(read(signals, &found, sizeof(found)) == sizeof(found));
+}
+
+/* The second thread waits for the answer of the first. */
+static int inner_reply[2];
+
+static void prepare_two_pipes(void)
+{
+	prepare_mutex();
+	NEED(!pipe(reply));
+	NEED(!pipe(inner_reply));
+}
+
+static void answer_inside(unsigned int round)
+{
+	read_disk(round);
+	NEED(write(inner_reply[1], "", 1) == 1);
+}
+
+static void await_inner_answer(void)
+{
+	char byte;
+
+	about_to_wait();
+	NEED(read(inner_reply[0], &byte, 1) == 1);
+}
+
+static void answer_after_answer(unsigned int round)
+{
+	(void)round;
+	await_inner_answer();
+	NEED(write(reply[1], "", 1) == 1);
+}
+
+static void hold_mutex_until_answer(unsigned int round)
+{
+	(void)round;
+	NEED(!pthread_mutex_lock(&state->mutex));
+	await_inner_answer();
+	NEED(!pthread_mutex_unlock(&state->mutex));
+}
+
+/* ---- children of the waiting task, which read ---- */
+
+static pid_t reading_child(unsigned int round)
 {
 	pid_t child = fork();
 
@@ -358,8 +427,79 @@ static void await_child(unsigned int round)
 		read_disk(round);
 		_exit(0);
 	}
+	return child;
+}
+
+static void await_end_of(pid_t child)
+{
 	while (waitpid(child, NULL, 0) < 0)
 		NEED(errno == EINTR);
+}
+
+static void await_child(unsigned int round)
+{
+	await_end_of(reading_child(round));
+}
+
+static void await_any_child(unsigned int round)
+{
+	reading_child(round);
+	await_end_of(-1);
+}
+
+/* Two foreground processes wait for their only child each. */
+static void await_only_children(unsigned int round)
+{
+	pid_t parents[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		parents[i] = fork();
+		NEED(parents[i] >= 0);
+		if (parents[i])
+			continue;
+		become_foreground();
+		await_any_child(2 * round + i);
+		_exit(0);
+	}
+	await_end_of(parents[0]);
+	await_end_of(parents[1]);
+}
+
+static void await_children(unsigned int round)
+{
+	reading_child(2 * round);
+	reading_child(2 * round + 1);
+	await_end_of(-1);
+	await_end_of(-1);
+}
+
+static int file_of(pid_t child)
+{
+	int file = syscall(SYS_pidfd_open, child, 0);
+
+	NEED(file >= 0);
+	return file;
+}
+
+static void await_pidfd(unsigned int round)
+{
+	int file = file_of(reading_child(round));
+	siginfo_t found;
+
+	while (waitid(P_PIDFD, file, &found, WEXITED))
+		NEED(errno == EINTR);
+	close(file);
+}
+
+static void await_pidfd_by_poll(unsigned int round)
+{
+	pid_t child = reading_child(round);
+	struct pollfd wanted = { .fd = file_of(child), .events = POLLIN };
+
+	NEED(poll(&wanted, 1, -1) == 1);
+	await_end_of(child);
+	close(wanted.fd);
 }
 
 /*
@@ -481,7 +621,38 @@ const struct scenario user_scenarios[] = {
 	      prepare_socket, answer, await_answer_by_poll),
 	REPLY("reply-epoll", "eventfd under epoll, raised after an I/O",
 	      prepare_watched_event, send_event, await_watched_event),
+	REPLY("reply-signalfd", "signal from a signalfd, sent after an I/O",
+	      prepare_signal, send_signal, await_signal),
+	{
+		.name = "reply-chain",
+		.group = "user",
+		.title = "byte from a pipe, of a thread that waits for a byte of "
+			 "another",
+		.off = "boost,replies",
+		.prepare = prepare_two_pipes,
+		.background = { answer_inside, answer_after_answer },
+		.foreground = await_answer,
+	},
+	{
+		.name = "reply-held",
+		.group = "user",
+		.title = "mutex, held by a thread that waits for a byte of another",
+		.off = "boost,replies",
+		.prepare = prepare_two_pipes,
+		.background = { answer_inside, hold_mutex_until_answer },
+		.foreground = take_mutex,
+	},
 	REPLY("child", "end of a child that reads", NULL, NULL, await_child),
+	REPLY("child-any", "end of any child, beside the load's processes", NULL,
+	      NULL, await_any_child),
+	REPLY("child-only", "end of any child, in two processes of one each",
+	      NULL, NULL, await_only_children),
+	REPLY("child-both", "end of two children, in any order", NULL, NULL,
+	      await_children),
+	REPLY("child-pidfd", "end of a child, by its pidfd", NULL, NULL,
+	      await_pidfd),
+	REPLY("child-poll", "end of a child, by its pidfd under poll", NULL,
+	      NULL, await_pidfd_by_poll),
 	USER("hint", "eventfd, with a declared wait", prepare_event, send_event,
 	     await_event, ),
 	{ 0 },

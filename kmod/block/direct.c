@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a bio of direct I/O to its kiocb, and from there to its file and to the
+ * context to which it completes:
+ *
+ *	fs/iomap/direct-io.c	bi_private of the bio is a struct iomap_dio
+ *	block/fops.c		the first bio of an I/O is part of a struct
+ *				blkdev_dio; further ones have it as bi_private
+ *	fs/aio.c		the kiocb is part of a struct aio_kiocb
+ *	io_uring/rw.c		the kiocb is the begin of a struct io_kiocb
+ *
+ * The types are private, and nothing in the objects says which one they are.
+ * Each step is read without faults, and only where the step before leads to the
+ * kernel's memory: bi_private of other bios may be anything, and must not be
+ * followed, not even without faults (it may lead to the registers of a device).
+ */
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+#include <linux/fs.h>
+#include <linux/iomap.h>
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "base/foreign.h"
+#include "block/direct.h"
+#include "block/io_target.h"
+#include "compat/aio.h"
+#include "compat/compat.h"
+#include "who/uring.h"
+
+/* Bios of a request that are looked at: the queue is locked meanwhile. */
+#define BIOS_MAX 16
+
+/* A word of an object that may be none: read in the kernel's memory alone. */
+static u64 word_at(u64 object, size_t offset)
+{
+	const void *place = (const void *)(object + offset);
+
+	return object && virt_addr_valid(place) ? fgio_peek_word(place) : 0;
+}
+
+/*
+ * The kiocb of direct I/O of fs/iomap, or 0. Its bios are known by the function
+ * that ends them, which reads the same members. A bio that was split or cloned
+ * has another function.
+ */
+static u64 iocb_of_file_io(const struct bio *bio)
+{
+	const void *io = bio->bi_private;
+
+	if (bio->bi_end_io != iomap_dio_bio_end_io || !io ||
+	    !fgio_iomap_dio_iocb_place(io))
+		return 0;
+	return word_at((u64)fgio_iomap_dio_iocb_place(io), 0);
+}
+
+u64 fgio_direct_mapping_of(const struct bio *bio)
+{
+	const struct kiocb *iocb = (const void *)iocb_of_file_io(bio);
+	const struct file *file;
+
+	file = iocb ? (const void *)fgio_peek_word(&iocb->ki_filp) : NULL;
+	return file ? fgio_peek_word(&file->f_mapping) : 0;
+}
+
+/* The address_space of a block device, which may be gone. */
+static u64 mapping_of_device(const struct block_device *device)
+{
+	static const size_t path[] = FGIO_BDEV_MAPPING_PATH;
+	u64 at = (u64)device;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(path); i++)
+		at = word_at(at, path[i]);
+	return at;
+}
+
+/*
+ * Return: the kiocb of a struct blkdev_dio, or 0 where the address leads to
+ * anything else: its file must be the block device to which the bio goes. For
+ * I/O whose submitter waits, it leads to that task instead.
+ */
+static u64 iocb_of_device_io(u64 io, const struct bio *bio)
+{
+	u64 iocb = word_at(io, fgio_blkdev_dio_iocb);
+	u64 file = word_at(iocb, offsetof(struct kiocb, ki_filp));
+	u64 mapping = word_at(file, offsetof(struct file, f_mapping));
+
+	return mapping && mapping == mapping_of_device(bio->bi_bdev) ? iocb : 0;
+}
+
+/* Whether bios of the bio's pool stand in objects as a blkdev_dio has one. */
+static bool may_be_in_device_io(const struct bio *bio)
+{
+	unsigned int front_pad;
+
+	return fgio_blkdev_dio_bio && bio->bi_pool &&
+	       !get_kernel_nofault(front_pad, &bio->bi_pool->front_pad) &&
+	       front_pad == fgio_blkdev_dio_bio;
+}
+
+/* @address: where the bio is, of which @bio is a copy. */
+static u64 iocb_of(u64 address, const struct bio *bio)
+{
+	u64 iocb = iocb_of_file_io(bio);
+
+	if (!iocb && may_be_in_device_io(bio))
+		iocb = iocb_of_device_io(address - fgio_blkdev_dio_bio, bio);
+	if (!iocb && fgio_blkdev_dio_bio)
+		iocb = iocb_of_device_io((u64)bio->bi_private, bio);
+	return iocb;
+}
+
+/* A kiocb without a function for its completion is on its waiter's stack. */
+void fgio_direct_contexts_of(const struct bio *bio,
+			     u64 contexts[FGIO_DIRECT_CONTEXTS])
+{
+	struct bio copy;
+	u64 iocb;
+
+	contexts[0] = 0;
+	contexts[1] = 0;
+	/* That of a sleeper may have been on a stack that is gone. */
+	if (!virt_addr_valid(bio) ||
+	    copy_from_kernel_nofault(&copy, bio, sizeof(copy)))
+		return;
+	iocb = iocb_of((u64)bio, &copy);
+	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
+		return;
+	if (fgio_aio_context_place)
+		contexts[0] = word_at(iocb, fgio_aio_context_place);
+	contexts[1] = fgio_uring_ring_of(iocb);
+}
+
+static u64 bit_of(u64 context)
+{
+	return context ? fgio_private_bit(context) : 0;
+}
+
+void fgio_direct_contexts_of_request(struct fgio_io_target *target,
+				     struct request *rq)
+{
+	u64 contexts[FGIO_DIRECT_CONTEXTS];
+	unsigned int count = 0;
+	struct bio *bio;
+
+	if (target->contexts_known)
+		return;
+	target->contexts = 0;
+	target->contexts_known = true;
+	__rq_for_each_bio(bio, rq) {
+		if (count++ == BIOS_MAX)
+			return;
+		fgio_direct_contexts_of(bio, contexts);
+		target->contexts |= bit_of(contexts[0]) | bit_of(contexts[1]);
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waits for the end of a process. It is known exactly where the call names it,
+ * by its id or a pidfd, and where the waiter has one child. Of several children,
+ * those are in the way that sleep for I/O or a lock of the kernel: a guess.
+ *
+ * Of a process with several threads, the threads that sleep so.
+ *
+ * Children are searched for among all processes, after a walk has promoted what
+ * it found; the next walk begins at once. Of more parents than there are
+ * searches, some have to wait for their turn.
+ *
+ * Left out:
+ *	pidfds under epoll(7): its list of files is private.
+ *	children of a process group alone (wait4() of a negative id): taken for
+ *		any child.
+ */
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include "base/foreign.h"
+#include "base/identity.h"
+#include "base/scale.h"
+#include "compat/compat.h"
+#include "graph/found.h"
+#include "graph/wait.h"
+#include "graph/walk.h"
+#include "layers/child.h"
+#include "who/trust.h"
+
+pid_t fgio_child_of_file(const struct task_struct *task, u32 fd)
+{
+	const struct pid *pid;
+	pid_t tid;
+
+	pid = fgio_pid_of_file((const struct file *)fgio_file_at(task, fd));
+	return pid && !get_kernel_nofault(tid, &pid->numbers[0].nr) ? tid : 0;
+}
+
+/* Context: RCU. */
+static bool is_child(struct task_struct *task, struct task_struct *waiter)
+{
+	return same_thread_group(rcu_dereference(task->real_parent), waiter);
+}
+
+/*
+ * The thread that a process consists of, or those of its threads that sleep.
+ * Context: RCU.
+ */
+static void find_threads(const struct fgio_walk_step *step,
+			 struct task_struct *child)
+{
+	if (thread_group_empty(child))
+		fgio_walk_found(step->walk, fgio_walk_name(child));
+	else
+		fgio_guessed_sleepers_of(step, child);
+}
+
+void fgio_child_find(const struct fgio_walk_step *step, pid_t tid)
+{
+	struct task_struct *waiter, *task;
+
+	rcu_read_lock();
+	waiter = fgio_task_at(step->task);
+	task = fgio_thread_of(tid);
+	if (waiter && task &&
+	    (is_child(task, waiter) || fgio_may_lend(waiter, task)))
+		find_threads(step, task);
+	rcu_read_unlock();
+}
+
+static void find_by_id(const struct fgio_walk_step *step,
+		       struct task_struct *waiter, pid_t tid)
+{
+	struct pid_namespace *namespace = task_active_pid_ns(waiter);
+	struct task_struct *child = NULL;
+
+	if (namespace)
+		child = pid_task(find_pid_ns(tid, namespace), PIDTYPE_PID);
+	if (child && is_child(child, waiter))
+		find_threads(step, child);
+}
+
+/**
+ * struct search - the children of one process
+ * @parent: its id; 0: free
+ * @is_due: a walk asked for it, and it may be made again
+ * @next_ns: earliest time of the next search
+ * @count: length of @tids
+ * @tids: in the initial pid namespace
+ */
+struct search {
+	pid_t parent;
+	bool is_due;
+	u64 next_ns;
+	unsigned int count;
+	pid_t tids[FGIO_CHILDREN];
+};
+
+/* For the walk's thread alone. */
+static struct search searches[FGIO_CHILD_SEARCHES];
+
+/*
+ * Return: the search of this parent, or the one that was made the longest ago,
+ * reset for it; NULL while all others are still to be made.
+ */
+static struct search *search_of(pid_t parent)
+{
+	struct search *oldest = NULL;
+	struct search *each;
+
+	for (each = searches; each < searches + FGIO_CHILD_SEARCHES; each++) {
+		if (each->parent == parent)
+			return each;
+		if (!each->is_due && (!oldest || each->next_ns < oldest->next_ns))
+			oldest = each;
+	}
+	if (oldest)
+		*oldest = (struct search){ .parent = parent };
+	return oldest;
+}
+
+/* Adds to an empty search. Context: RCU. The kernel's own lists need a lock. */
+static void look_at_processes(struct search *search, struct task_struct *waiter)
+{
+	struct task_struct *process;
+
+	for_each_process(process) {
+		/* Threads may outlive the first one. */
+		if (!is_child(process, waiter) ||
+		    (process->exit_state && thread_group_empty(process)))
+			continue;
+		search->tids[search->count++] = process->pid;
+		if (search->count == FGIO_CHILDREN)
+			return;
+	}
+}
+
+/* Return: whether it found other children than before. */
+static bool make(struct search *search)
+{
+	struct search before = *search;
+	u64 began_ns = ktime_get_ns();
+	struct task_struct *waiter;
+
+	search->is_due = false;
+	search->count = 0;
+	rcu_read_lock();
+	waiter = fgio_thread_of(search->parent);
+	if (waiter)
+		look_at_processes(search, waiter);
+	rcu_read_unlock();
+	search->next_ns = fgio_next_look_ns(began_ns);
+	return search->count != before.count ||
+	       memcmp(search->tids, before.tids,
+		      search->count * sizeof(*search->tids));
+}
+
+/* To look at all processes takes too long for a walk. */
+static bool look_for_children(void)
+{
+	struct search *each;
+	bool found = false;
+
+	for (each = searches; each < searches + FGIO_CHILD_SEARCHES; each++)
+		if (each->is_due)
+			found |= make(each);
+	return found;
+}
+
+/* Context: RCU. */
+static void find_any(const struct fgio_walk_step *step,
+		     struct task_struct *waiter)
+{
+	struct search *search = search_of(waiter->tgid);
+	struct task_struct *child;
+	unsigned int i;
+
+	if (!search)
+		return;
+	if (ktime_get_ns() >= search->next_ns)
+		search->is_due = true;
+	for (i = 0; i < search->count; i++) {
+		child = fgio_thread_of(search->tids[i]);
+		if (!child || !is_child(child, waiter))
+			continue;
+		if (search->count == 1)
+			find_threads(step, child);
+		else
+			fgio_guessed_sleepers_of(step, child);
+	}
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	pid_t tid = lower_32_bits(step->wait->detail);
+	struct task_struct *waiter;
+
+	if (step->wait->detail & FGIO_CHILD_BY_FILE) {
+		fgio_child_find(step, tid);
+		return;
+	}
+	rcu_read_lock();
+	waiter = fgio_task_at(step->task);
+	if (waiter && tid)
+		find_by_id(step, waiter, tid);
+	else if (waiter)
+		find_any(step, waiter);
+	rcu_read_unlock();
+}
+
+const struct fgio_layer fgio_child_layer = {
+	.name = "child",
+	.mechanism = FGIO_MECHANISM_REPLIES,
+	.kinds = BIT_ULL(FGIO_WAIT_CHILD),
+	.blockers = blockers,
+	.look_further = look_for_children,
+};
