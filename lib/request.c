@@ -247,20 +247,48 @@ static bool read_value(const char *text, struct fgio_user_request *request)
 	return true;
 }
 
-PUBLIC int fgio_request_parse(const char *text, struct fgio_user_request *request)
+/* Whether a character is encoded here, as in a URL. */
+static bool is_encoded(const char *text)
+{
+	return text[0] == '%' && digit(text[1]) >= 0 && digit(text[2]) >= 0;
+}
+
+/* Return: what follows a ":" or "=", also an encoded one; NULL: neither is there. */
+static const char *after_separator(const char *text)
+{
+	if (*text == ':' || *text == '=')
+		return text + 1;
+	if (is_encoded(text) && text[1] == '3' && (digit(text[2]) == 10 || digit(text[2]) == 13))
+		return text + 3;
+	return NULL;
+}
+
+/* Return: whether a request begins here. */
+static bool read_request(const char *text, struct fgio_user_request *request)
 {
 	static const char name[] = "fgio";
-	bool within = false;
+	const char *value;
 	size_t i;
 
-	for (; *text; within = is_word(*text++)) {
-		if (within)
+	for (i = 0; name[i] && text[i] == name[i];)
+		i++;
+	value = name[i] ? NULL : after_separator(text + i);
+	return value && read_value(value, request);
+}
+
+PUBLIC int fgio_request_parse(const char *text, struct fgio_user_request *request)
+{
+	bool within = false;
+
+	while (*text) {
+		if (is_encoded(text)) {
+			within = false;
+			text += 3;
 			continue;
-		for (i = 0; name[i] && text[i] == name[i];)
-			i++;
-		if (!name[i] && (text[i] == ':' || text[i] == '=') &&
-		    read_value(text + i + 1, request))
+		}
+		if (!within && read_request(text, request))
 			return 0;
+		within = is_word(*text++);
 	}
 	return -ENOENT;
 }

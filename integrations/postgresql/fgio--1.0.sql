@@ -6,6 +6,22 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION fgio_class() IS
 'class of the calling process now: foreground, background, or NULL';
 
+CREATE FUNCTION fgio_request() RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION fgio_request() IS
+'the user''s request that the calling process serves now, or NULL';
+
+CREATE FUNCTION fgio_request_new(deadline_ms integer DEFAULT 0, parts integer DEFAULT 0)
+RETURNS text
+AS 'MODULE_PATHNAME', 'fgio_request_make' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION fgio_request_new(integer, integer) IS
+'an id for a user''s request that arrives now, for fgio.request on each server that serves it';
+
+CREATE FUNCTION fgio_request_seen(request text) RETURNS void
+AS 'MODULE_PATHNAME', 'fgio_request_note' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION fgio_request_seen(text) IS
+'ids that the calling process makes from now on are later than this one';
+
 CREATE FUNCTION pg_stat_fgio(
 	OUT pid integer,
 	OUT class text,

@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 
 #include "authentication.h"
+#include "request.h"
 #include "section.h"
 #include "settings.h"
 #include "stats.h"
@@ -112,6 +113,13 @@ static void frame_end(void)
 		close_section();
 }
 
+/* An outermost query: it is planned or begins to run. */
+static void begin_query(const char *text)
+{
+	request_of_statement(text);
+	section_become(class_of_query());
+}
+
 static void on_authentication(struct Port *port, int status)
 {
 	if (previous_authentication)
@@ -123,19 +131,34 @@ static void on_authentication(struct Port *port, int status)
 static PlannedStmt *on_plan(Query *query, const char *text, int options, ParamListInfo parameters)
 {
 	if (!running && serves_client())
-		section_become(class_of_query());
+		begin_query(text);
 	if (previous_planner)
 		return previous_planner(query, text, options, parameters);
 	return standard_planner(query, text, options, parameters);
 }
 
+/*
+ * A worker runs one query of its leader. Those that functions run in it have
+ * texts of their own, and serve the same request.
+ */
+static void request_of_leader(const char *text)
+{
+	static bool known;
+
+	if (!known)
+		request_of_statement(text);
+	known = true;
+}
+
 static void on_start(QueryDesc *query, int flags)
 {
 	if (!running && serves_client()) {
-		section_become(class_of_query());
+		begin_query(query->sourceText);
 		stats_count_statement(section_now);
-	} else if (IsParallelWorker() && !stats_exist()) {
-		section_become(class_of_query());
+	} else if (IsParallelWorker()) {
+		request_of_leader(query->sourceText);
+		if (!stats_exist())
+			section_become(class_of_query());
 	}
 	if (previous_start)
 		previous_start(query, flags);
@@ -204,6 +227,8 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only_
 
 	if (serves_client()) {
 		class = settings_class(settings_command(statement->utilityStmt));
+		if (!running)
+			request_of_statement(text);
 		outer = frame_begin(class);
 		if (outer)
 			stats_count_statement(class);

@@ -8,6 +8,7 @@
 #include "storage/fd.h"
 
 #include "auxiliary.h"
+#include "request.h"
 #include "section.h"
 #include "stats.h"
 
@@ -51,7 +52,7 @@ static void end_section(void)
 	if (begun_ns)
 		stats_add_time(section_now, clock_ns() - begun_ns);
 	if (section_now == SECTION_FOREGROUND)
-		fgio_foreground_end();
+		fgio_request_end();
 	else
 		fgio_background_end();
 }
@@ -63,7 +64,7 @@ static void begin_section(enum section_class class)
 	if (labelled && !auxiliary_seen)
 		auxiliary_seen = auxiliary_label();
 	if (class == SECTION_FOREGROUND)
-		fgio_foreground_begin();
+		fgio_request_begin_as(request_served());
 	else
 		fgio_background_begin();
 	begun_ns = stats_track_time ? clock_ns() : 0;
@@ -77,6 +78,16 @@ void section_change(enum section_class class)
 		begin_section(class);
 	section_now = class;
 	stats_set_class(class, labelled);
+}
+
+void section_renew(void)
+{
+	enum section_class class = section_now;
+
+	if (class != SECTION_FOREGROUND)
+		return;
+	end_section();
+	begin_section(class);
 }
 
 const char *section_name(enum section_class class)

@@ -19,6 +19,9 @@ extern enum section_class section_now;
 /* As section_become(), when it is another class. */
 extern void section_change(enum section_class class);
 
+/* Another request is served: an open section goes on for that one. */
+extern void section_renew(void);
+
 /* Sets the class of the process; SECTION_NONE ends the section. Each statement calls it. */
 static inline void section_become(enum section_class class)
 {

@@ -9,6 +9,7 @@
 #include "applications.h"
 #include "auxiliary.h"
 #include "list.h"
+#include "request.h"
 #include "settings.h"
 #include "stats.h"
 
@@ -161,5 +162,6 @@ void settings_define(void)
 	define_choices();
 	define_switches();
 	applications_define();
+	request_define();
 	MarkGUCPrefixReserved("fgio");
 }

@@ -159,7 +159,7 @@ def test_absent_module_is_one_line_in_the_log(server):
         pytest.skip("the module is loaded")
     for _ in range(3):
         server.sql("SELECT 1")
-    lines = [line for line in server.log().splitlines() if "fgio:" in line]
+    lines = [line for line in server.log().splitlines() if "fgio: " in line]
     assert len(lines) == 1 and "no access to /dev/fgio" in lines[0]
 
 
@@ -298,3 +298,83 @@ def test_crash_of_a_backend_leaves_no_row(server):
         return ""
 
     assert wait_for(rows) == "1"
+
+
+EXAMPLES = HERE / "examples"
+PLPROXY = BUILD / "plproxy"
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[Server]:
+    """Two shards and a proxy, as the examples make them; shards say which request they serve."""
+    fetched = subprocess.run(
+        [str(HERE / "fetch-plproxy"), str(PLPROXY)], capture_output=True, text=True, timeout=300
+    )
+    if fetched.returncode:
+        pytest.skip(f"no PL/Proxy for this server: {fetched.stderr.strip().splitlines()[-1]}")
+    with running(shared_preload_libraries="fgio") as one:
+        shutil.copytree(PLPROXY / "usr", one.folder / "installed" / "usr", dirs_exist_ok=True)
+        shards = ("shard0", "shard1")
+        for shard in shards:
+            one.sql(f"CREATE DATABASE {shard}")
+            one.sql("CREATE EXTENSION fgio", "-d", shard)
+            one.sql((EXAMPLES / "plproxy-shard.sql").read_text(), "-d", shard)
+        one.sql("CREATE EXTENSION fgio; CREATE EXTENSION plproxy")
+        parts = ", ".join(
+            f"p{number} 'host={one.folder} dbname={shard}'" for number, shard in enumerate(shards)
+        )
+        one.sql(
+            f"CREATE SERVER shards FOREIGN DATA WRAPPER plproxy OPTIONS ({parts});"
+            "CREATE USER MAPPING FOR PUBLIC SERVER shards"
+        )
+        one.sql((EXAMPLES / "plproxy-proxy.sql").read_text())
+        for key in range(20):
+            one.sql(f"SELECT put_item({key}, 'value {key}')")
+        yield one
+
+
+# What each shard serves, in the place of what it stores.
+TELL = """
+ALTER TABLE items RENAME TO stored;
+CREATE VIEW items AS SELECT key, coalesce(fgio_request(), 'none') AS value FROM stored;
+"""
+STORE = "DROP VIEW items; ALTER TABLE stored RENAME TO items;"
+
+
+@pytest.fixture
+def telling(proxy: Server) -> Iterator[Server]:
+    for shard in ("shard0", "shard1"):
+        proxy.sql(TELL, "-d", shard)
+    yield proxy
+    for shard in ("shard0", "shard1"):
+        proxy.sql(STORE, "-d", shard)
+
+
+def test_plproxy_shards_hold_what_was_put(proxy):
+    counts = [int(proxy.sql("SELECT count(*) FROM items", "-d", f"shard{n}")) for n in (0, 1)]
+    assert sum(counts) == 20 and min(counts) > 0
+    assert proxy.sql("SELECT count(*), min(value) FROM items_between(5, 14)") == "10|value 10"
+
+
+def test_plproxy_gives_all_shards_one_request(telling):
+    served = "SELECT DISTINCT value FROM items_between(0, 19)"
+    first, second = telling.sql(served), telling.sql(served)
+    assert re.fullmatch(r"fgio:[0-9a-f]{16}-0-2", first), first
+    assert re.fullmatch(r"fgio:[0-9a-f]{16}-0-2", second), second
+    assert first < second
+    # The control: a shard that is told of none serves none, whatever it served before.
+    assert telling.sql("SELECT DISTINCT value FROM items_between('', 0, 19)") == "none"
+
+
+def test_plproxy_hands_on_the_request_of_the_application(telling):
+    served = "SELECT DISTINCT value FROM items_between(0, 19)"
+    application = "fgio:0123456789abcdef-250-8"
+    assert telling.sql(f"SET fgio.request = '{application}'; {served}") == application
+    # PL/Proxy's own statements have no comments, but the proxy's has.
+    comment = "/*traceparent='00-1-2-01',tracestate='fgio%3D0123456789abcdef-250-8'*/"
+    telling.sql("ALTER DATABASE postgres SET fgio.read_comments = on")
+    try:
+        assert telling.sql(f"{served} {comment}") == application
+    finally:
+        telling.sql("ALTER DATABASE postgres RESET fgio.read_comments")
+    assert telling.sql(f"{served} {comment}") != application

@@ -150,7 +150,7 @@ int fgio_request_format(const struct fgio_user_request *request, char *text, siz
 /**
  * fgio_request_parse() - find a request in a text
  * @text: any, such as a query, a comment, or a tracestate header, in which the
- *	name is followed by "=" instead of ":"
+ *	name is followed by "=" instead of ":"; either may be encoded as in a URL
  * @request: out: the first one in it; unchanged if there is none
  *
  * Return: 0; -ENOENT: there is none.

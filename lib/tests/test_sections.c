@@ -969,9 +969,11 @@ static void other_text_is_no_request(void)
 		"fgio:0000000000000001-4294967296", "fgio:000000000000000g", "FGIO:0000000000000001",
 		"fgio 0000000000000001", "fgio:-000000000000001", "fgio:0000000000000001-1x",
 		"fgio:0000000000000001-99999999999999999999999999999999999999999999",
+		"fgio%3B0000000000000001", "fgio%3", "fgio%", "C%3fgio:0000000000000001",
+		"%2Cxfgio%3D0000000000000001", "fgio%3D", "fgio%253D0000000000000001",
 		NULL,
 	};
-	static const char letters[] = "fgio:=-0123456789abcdef ,'x";
+	static const char letters[] = "fgio:=%-0123456789abcdef ,'x";
 	struct fgio_user_request found = { .id = 3 };
 	uint64_t seed = fresh_seed();
 	unsigned int i, j;
@@ -981,6 +983,10 @@ static void other_text_is_no_request(void)
 		EXPECT(fgio_request_parse(none[i], &found) == -ENOENT && found.id == 3);
 	EXPECT(!fgio_request_parse("fgio:12 fgio=00000000000000Ff-8", &found));
 	EXPECT(found.id == 255 && found.deadline_ms == 8 && !found.parts);
+	/* As sqlcommenter writes a tracestate. */
+	EXPECT(!fgio_request_parse("/*tracestate='a%3Db%2Cfgio%3d0000000000000012-7'*/", &found));
+	EXPECT(found.id == 0x12 && found.deadline_ms == 7);
+	EXPECT(!fgio_request_parse("%2cfgio%3A0000000000000013", &found) && found.id == 0x13);
 	/* What is found in any text can be written, and found again. */
 	for (i = 0; i < 100000; i++) {
 		char mark[FGIO_REQUEST_TEXT_BYTES];
