@@ -8,6 +8,7 @@
 pub struct Group {
     pub weight: u64,
     pub file: u64,
+    pub busy: u64,
     pub other: u64,
     pub refaults: u64,
     pub low: u64,

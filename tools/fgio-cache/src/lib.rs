@@ -77,6 +77,7 @@ mod tests {
             decided(|group| group.file = 8).need
         );
         assert_eq!(decided(|group| group.other = 7).protect, plain.protect + 7);
+        assert_eq!(decided(|group| group.busy = 200_000).reclaim, 0);
         assert!(decided(|group| group.refaults = 99).need == plain.need + 198);
         assert_eq!(decided(|group| group.low = 190_000).protect, 190_000);
         assert_eq!(decided(|group| group.min = 200_000).reclaim, 0);

@@ -24,6 +24,7 @@ pub(super) fn examine(root: &Root, disks: &[Disk], findings: &mut Vec<Finding>) 
             Some(drive_priority(disk)),
             duration_limits(disk),
             request_order(root, disk),
+            one_queue(root, disk),
         ];
         let about_disk = about_disk.into_iter().flatten();
         findings.extend(about_disk.map(|finding| finding.about(&disk.name)));
@@ -63,6 +64,26 @@ fn request_order(root: &Root, disk: &Disk) -> Option<Finding> {
         ),
         "begin sections with the id of the request that they serve (fgio_request_begin_as)",
     ))
+}
+
+/// Whether hardware queues are not used because critical I/O goes in the order of users' requests.
+/// Needs root.
+fn one_queue(root: &Root, disk: &Disk) -> Option<Finding> {
+    let counters = counters::read(root, &disk.name).ok()?;
+    let queues = disk.hardware_queues();
+    if queues < 2 || *counters.get("request_order")? == 0 {
+        return None;
+    }
+    let finding = Finding::info(
+        "device-one-queue",
+        format!(
+            "the I/O of all CPUs is in one queue with one lock, though the drive has {queues} hardware queues: request_order is on"
+        ),
+    );
+    Some(finding.advise(format!(
+        "where many CPUs saturate the lock, run `fgio set request_order 0`, then `fgio disable {0} && fgio enable {0}`",
+        disk.name
+    )))
 }
 
 fn slots(disk: &Disk) -> Option<Finding> {
@@ -281,6 +302,21 @@ mod tests {
             fixture.file(counters, &text(3, all, with_id));
             assert_eq!(level(&fixture), [expected], "{with_id} of {all}");
         }
+    }
+
+    #[test]
+    fn hardware_queues_that_are_not_used_are_told() {
+        let fixture = Fixture::new();
+        fixture.disk("sda", "8:0", "none [fgio]");
+        let level = |fixture: &Fixture| levels(&examined(fixture), "device-one-queue");
+        let counters = "/sys/kernel/debug/fgio/sda/counters";
+        fixture.file(counters, "request_order 3\n");
+        assert!(level(&fixture).is_empty(), "it has one");
+        fixture.directory("/sys/block/sda/mq/0");
+        fixture.directory("/sys/block/sda/mq/1");
+        assert_eq!(level(&fixture), [Level::Info]);
+        fixture.file(counters, "request_order 0\n");
+        assert!(level(&fixture).is_empty(), "they are used");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use fgio_sys::wait::{Reason, ReasonTotal, Reasons, Wait};
 use fgio_sys::{Error, Result, Root};
 
 const ID: &str = "waits-not-followed";
+const SHARE_ID: &str = "waits-for-shares";
 /// A reason that holds for less of the waiting time than this is worth knowing, no more.
 const SHARE_MIN: f64 = 0.05;
 /// Kinds of waits that are named for a reason, those that took most time.
@@ -43,7 +44,8 @@ fn judge(device: &dyn Diagnosis, findings: &mut Vec<Finding>) {
     let all_ms: f64 = totals.iter().map(|total| total.waited_ms).sum();
     let open = totals
         .iter()
-        .filter(|total| total.waits > 0 && total.reason != Reason::FOUND);
+        .filter(|total| total.waits > 0 && !total.reason.is_found());
+    findings.extend(totals.iter().filter_map(|total| for_share(total, all_ms)));
     let before = findings.len();
     findings.extend(open.map(|total| finding(total, all_ms, &kinds(&waits, total.reason))));
     if findings.len() == before {
@@ -79,6 +81,22 @@ fn kinds(waits: &[Wait], reason: Reason) -> Vec<String> {
     kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
     kinds.truncate(KINDS_NAMED);
     kinds.into_iter().map(|(label, _)| label).collect()
+}
+
+/// Whether foreground tasks wait while other cgroups have their turn. That is what weights are
+/// for, so it is no fault.
+fn for_share(total: &ReasonTotal, all_ms: f64) -> Option<Finding> {
+    if total.reason != Reason::SHARE || total.waits == 0 {
+        return None;
+    }
+    let found = format!(
+        "{} waits of foreground tasks, {:.1} s in all, {:.0} % of their waiting time, were for another tenant's share",
+        total.waits,
+        total.waited_ms / 1000.0,
+        total.waited_ms / all_ms * 100.0,
+    );
+    let advice = "run `fgio share` as root: a tenant that is to wait less needs a larger weight (`fgio share set`)";
+    Some(Finding::info(SHARE_ID, found).advise(advice))
 }
 
 fn finding(total: &ReasonTotal, all_ms: f64, kinds: &[String]) -> Finding {
@@ -240,7 +258,7 @@ mod tests {
     #[test]
     fn each_reason_has_a_meaning_and_a_remedy_or_needs_none() {
         let unknown = meaning(Reason::new(99));
-        for reason in Reason::all().filter(|&reason| reason != Reason::FOUND) {
+        for reason in Reason::all().filter(|reason| !reason.is_found()) {
             assert_ne!(meaning(reason), unknown, "{}", reason.name());
             let harmless = reason.number() == reason::ASLEEP;
             assert_eq!(remedy(reason).is_none(), harmless, "{}", reason.name());
@@ -252,6 +270,19 @@ mod tests {
         assert_eq!(levels(&judged(&Module::new(&[])), ID), [Level::Ok]);
         let module = Module::new(&[(wait::IO, reason::NONE, 500)]);
         assert_eq!(levels(&judged(&module), ID), [Level::Ok]);
+        assert!(levels(&judged(&module), SHARE_ID).is_empty());
+    }
+
+    #[test]
+    fn waits_for_other_tenants_are_told_and_count_as_followed() {
+        let module = Module::new(&[
+            (wait::IO, reason::NONE, 300),
+            (wait::IO, reason::SHARE, 100),
+        ]);
+        let findings = judged(&module);
+        assert_eq!(levels(&findings, ID), [Level::Ok]);
+        assert_eq!(levels(&findings, SHARE_ID), [Level::Info]);
+        assert!(findings[0].found.contains("25 % of their waiting time"));
     }
 
     #[test]

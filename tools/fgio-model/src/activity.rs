@@ -60,6 +60,35 @@ pub struct StateRates {
     pub walks_per_second: f64,
 }
 
+/// A user's request, and its waits within the window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestActivity {
+    /// Its age when the longest of its waits ended; `None` where its id is no time near that.
+    pub age_ms: Option<f64>,
+    #[serde(flatten)]
+    pub waits: Cause,
+}
+
+impl RequestActivity {
+    fn new(waits: Cause, offset_ns: i64) -> Self {
+        let at_ns = waits.longest.end_ns.cast_signed().saturating_add(offset_ns);
+        let request = waits.request;
+        Self {
+            age_ms: request.and_then(|request| request.id.age_ms(at_ns)),
+            waits,
+        }
+    }
+
+    /// Whether it was beyond its deadline then.
+    pub fn is_late(&self) -> bool {
+        let request = self.waits.request;
+        let deadline = request.and_then(|request| request.deadline_ms);
+        self.age_ms
+            .zip(deadline)
+            .is_some_and(|(age, deadline)| age > f64::from(deadline))
+    }
+}
+
 /// Everything that `fgio top` shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -81,6 +110,8 @@ pub struct Report {
     /// Causes of waits within the window, the one with the most time first.
     pub causes: Vec<Cause>,
     pub total_ms: f64,
+    /// Users' requests that waited within the window, the one with the most time first.
+    pub requests: Vec<RequestActivity>,
     /// Of disks that are shared by weight, over the last interval.
     pub shares: Vec<DiskShares>,
     /// Waits within the window that could not be read, or were too many to be
@@ -199,6 +230,7 @@ impl Activity {
             waits: self.events(),
             causes: summary.causes(),
             total_ms: summary.total_ms,
+            requests: self.requests(sample),
             shares: self.shares(sample, elapsed),
             missed: self.missed.iter().map(|missed| missed.count).sum(),
             notes: self.notes(sample),
@@ -285,6 +317,16 @@ impl Activity {
         tasks
     }
 
+    fn requests(&self, sample: &Sample) -> Vec<RequestActivity> {
+        let offset = sample.at_ns - sample.monotonic_ns.cast_signed();
+        let mut summary = Summary::new(By::Request);
+        let served = self.waits.iter().filter(|(_, wait)| wait.request.is_some());
+        served.for_each(|(_, wait)| summary.add(wait));
+        let requests = summary.causes().into_iter();
+        let requests = requests.map(|waits| RequestActivity::new(waits, offset));
+        requests.collect()
+    }
+
     fn events(&self) -> Vec<Event> {
         let mut events: Vec<Event> = self
             .waits
@@ -346,6 +388,7 @@ mod tests {
             inner_kind: Kind::new(6),
             object: 1,
             steps: Vec::new(),
+            request: None,
             reason: Reason::FOUND,
             actions: Actions::default(),
         }

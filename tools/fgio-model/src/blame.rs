@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use fgio_sys::control::Diagnosis;
 use fgio_sys::inheritance::State;
+use fgio_sys::request::Request;
 use fgio_sys::wait::{Kind, Reason, Step, Wait};
 use fgio_sys::{Result, Root, setting};
 use serde::Serialize;
@@ -118,24 +119,35 @@ pub enum By {
     Reason,
     /// The whole way.
     Chain,
+    /// The user's request.
+    Request,
+}
+
+/// The reason of a wait, and the last task on the way.
+pub fn cause_of(wait: &Wait) -> String {
+    match wait.steps.last() {
+        Some(step) => format!(
+            "{}, by {}{}",
+            wait.what(),
+            step.general_name(),
+            wait.end_of_chain()
+        ),
+        None => wait.what() + &wait.end_of_chain(),
+    }
 }
 
 impl By {
     fn text(self, wait: &Wait) -> String {
         match self {
-            Self::Cause => match wait.steps.last() {
-                Some(step) => format!(
-                    "{}, by {}{}",
-                    wait.what(),
-                    step.general_name(),
-                    wait.end_of_chain()
-                ),
-                None => wait.what() + &wait.end_of_chain(),
-            },
+            Self::Cause => cause_of(wait),
             Self::Kind => wait.what(),
             Self::Task => wait.comm.clone(),
             Self::Reason => format!("{}: {}", wait.reason.label(), wait.inner_kind.label()),
             Self::Chain => wait.chain_of_names(),
+            Self::Request => wait.request.map_or_else(
+                || "no request id".to_owned(),
+                |request| request.id.to_string(),
+            ),
         }
     }
 }
@@ -154,6 +166,8 @@ pub struct Cause {
     pub task: Option<String>,
     /// The last task on the way.
     pub last: Option<String>,
+    /// The user's request.
+    pub request: Option<Request>,
     pub count: u64,
     pub total_ms: f64,
     pub mean_ms: f64,
@@ -180,6 +194,7 @@ impl Cause {
             reason: matches!(by, By::Cause | By::Reason).then_some(wait.reason),
             task: (by == By::Task).then(|| wait.comm.clone()),
             last: last.filter(|_| by == By::Cause).map(str::to_owned),
+            request: wait.request.filter(|_| by == By::Request),
             count: 0,
             total_ms: 0.0,
             mean_ms: 0.0,
@@ -356,6 +371,8 @@ mod tests {
         assert_eq!(reader.lost, 0);
     }
 
+    const REQUEST: u64 = 0x18bc_fe56_8000_0fff;
+
     fn summary(by: By) -> Vec<Cause> {
         let mut summary = Summary::new(by);
         let mut boosted = entry(
@@ -364,7 +381,9 @@ mod tests {
             &[step(1, "kworker/u8:1", wait::IO)],
         );
         boosted.actions = uapi::BLAME_BOOSTED | uapi::BLAME_PROMOTED_WRITER;
+        boosted.request = REQUEST;
         let mut other = entry(wait::MUTEX, 20, &[]);
+        other.request = REQUEST;
         other.reason = reason::OWNER;
         other.comm = name("redis");
         for entry in [
@@ -418,6 +437,16 @@ mod tests {
             texts(By::Reason),
             ["found: journal commit", "holder or waker unknown: mutex"]
         );
+        assert_eq!(
+            texts(By::Request),
+            ["fgio:18bcfe5680000fff", "no request id"]
+        );
+        let by_request = summary(By::Request);
+        let request = by_request[0].request.unwrap();
+        assert_eq!(request.id.to_string(), by_request[0].cause);
+        assert_eq!((by_request[0].count, by_request[0].total_ms), (2, 50.0));
+        assert_eq!(by_request[1].request, None);
+        assert_eq!(summary(By::Cause)[0].request, None);
         let by_reason = summary(By::Reason);
         assert_eq!(by_reason[1].reason, Some(Reason::new(reason::OWNER)));
         assert_eq!(summary(By::Task)[0].kind, None);

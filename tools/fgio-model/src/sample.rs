@@ -347,6 +347,7 @@ mod tests {
                 comm: Some("jbd2/sda-8".into()),
                 kind: Some(Kind::new(99)),
             }],
+            request: None,
             reason: Reason::FOUND,
             actions: Actions {
                 boosted: true,

@@ -24,6 +24,8 @@ pub struct ModuleStatus {
     /// `None` when `/dev/fgio` does not answer, or the module is too old; the
     /// notes say why.
     pub state: Option<State>,
+    /// The setting `request_order`; `None` when the module has none.
+    pub request_order: Option<u64>,
     /// Calls that hooks missed since the module was loaded, all hooks together;
     /// `None` as with `state`.
     pub calls_missed: Option<u64>,
@@ -91,6 +93,7 @@ pub fn read(root: &Root) -> Result<Status> {
         switches: setting::switches(root),
         info: answers.info,
         state: answers.state,
+        request_order: setting::number_of(root, "request_order"),
         calls_missed: answers.calls_missed,
     });
     Ok(Status {

@@ -20,8 +20,10 @@ pub const MAX: u64 = u64::MAX;
 pub struct Memory {
     /// All that is charged to it.
     pub current: u64,
-    /// File pages that can be reclaimed; shared memory and tmpfs are none.
+    /// File pages on the lists that reclaim goes by; shared memory and tmpfs are none.
     pub file: u64,
+    /// Of those, dirty ones and those under writeback, which reclaim cannot take yet.
+    pub busy: u64,
     /// File pages read again after they were evicted, a counter of pages.
     pub refaults: u64,
     pub low: u64,
@@ -133,6 +135,9 @@ pub fn memory(root: &Root, group: &str) -> Option<Memory> {
             Some(("active_file" | "inactive_file", value)) => {
                 found.file += value.parse().unwrap_or(0);
             }
+            Some(("file_dirty" | "file_writeback", value)) => {
+                found.busy += value.parse().unwrap_or(0);
+            }
             Some(("workingset_refault_file", value)) => {
                 found.refaults = value.parse().unwrap_or(0);
             }
@@ -235,7 +240,7 @@ mod tests {
         let group = "/sys/fs/cgroup/a b/c";
         fixture.file(
             &format!("{group}/memory.stat"),
-            "anon 4096\nfile 999\ninactive_file 8192\nactive_file 4096\nworkingset_refault_anon 5\nworkingset_refault_file 7\n",
+            "anon 4096\nfile 999\ninactive_file 8192\nactive_file 4096\nfile_mapped 9\nfile_dirty 4096\nfile_writeback 1024\nworkingset_refault_anon 5\nworkingset_refault_file 7\n",
         );
         fixture.file(&format!("{group}/memory.current"), "20480\n");
         fixture.file(&format!("{group}/memory.low"), "0\n");
@@ -249,6 +254,7 @@ mod tests {
         let expected = Memory {
             current: 20480,
             file: 12288,
+            busy: 5120,
             refaults: 7,
             low: 0,
         };

@@ -28,6 +28,7 @@ pub mod load_failure;
 pub mod module;
 pub mod persist;
 pub mod priority;
+pub mod request;
 pub mod root;
 pub mod scheduler;
 pub mod setting;

@@ -45,6 +45,13 @@ pub const BLAME_PROMOTED_SLEEPER: u32 = 1 << 2;
 /// `FGIO_BLAME_PROMOTED_WRITER`
 pub const BLAME_PROMOTED_WRITER: u32 = 1 << 3;
 
+/// `FGIO_REQUEST_MS_SHIFT`
+pub const REQUEST_MS_SHIFT: u32 = 24;
+/// `FGIO_REQUEST_ORIGINS`
+pub const REQUEST_ORIGINS: u64 = 4096;
+/// `FGIO_REQUEST_FOREIGN_MS`
+pub const REQUEST_FOREIGN_MS: i64 = 600_000;
+
 /// Largest `capacity` that `FGIO_IOC_BLAME` accepts.
 pub const BLAME_CAPACITY_MAX: u32 = 65_536;
 
@@ -198,6 +205,9 @@ pub struct FgioBlameEntry {
     pub end_ns: u64,
     pub waited_ns: u64,
     pub object: u64,
+    pub request: u64,
+    pub deadline_ms: u32,
+    pub parts: u32,
     pub tid: i32,
     pub kind: u32,
     pub inner_kind: u32,

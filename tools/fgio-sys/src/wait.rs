@@ -5,6 +5,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::clock::milliseconds;
+use crate::request::Request;
 use crate::uapi::{
     self, FgioBlameEntry, FgioBlameStep, FgioReasons, REASON_NAMES, WAIT_KIND_NAMES, reason, wait,
 };
@@ -67,6 +68,8 @@ pub struct Reason(u32);
 impl Reason {
     /// The cause was found: I/O, in a queue of fgio or in the device.
     pub const FOUND: Self = Self(reason::NONE);
+    /// The same: I/O that was queued while other cgroups had their turn.
+    pub const SHARE: Self = Self(reason::SHARE);
 
     /// The reason that the module calls `number`, `enum fgio_reason`.
     pub fn new(number: u32) -> Self {
@@ -76,6 +79,11 @@ impl Reason {
     /// The number, `enum fgio_reason`.
     pub fn number(self) -> u32 {
         self.0
+    }
+
+    /// Whether the wait was followed to its cause.
+    pub fn is_found(self) -> bool {
+        self == Self::FOUND || self == Self::SHARE
     }
 
     /// All reasons that these tools know, [`Reason::FOUND`] among them.
@@ -193,6 +201,9 @@ pub struct Wait {
     #[serde(default)]
     pub reason: Reason,
     pub actions: Actions,
+    /// The user's request that the task served. Recordings of earlier versions have none.
+    #[serde(default)]
+    pub request: Option<Request>,
 }
 
 /// Not every reader of JSON keeps numbers of 64 bits.
@@ -248,6 +259,7 @@ impl Wait {
                 promoted_sleeper: did(uapi::BLAME_PROMOTED_SLEEPER),
                 promoted_writer: did(uapi::BLAME_PROMOTED_WRITER),
             },
+            request: Request::from_kernel(entry.request, entry.deadline_ms, entry.parts),
         }
     }
 
@@ -285,7 +297,7 @@ impl Wait {
         text + &self.end_of_chain()
     }
 
-    /// Why the chain ends where it does; empty where the cause is known.
+    /// Why the chain ends where it does; empty where that is for I/O, and the drive.
     pub fn end_of_chain(&self) -> String {
         if self.reason == Reason::FOUND {
             return String::new();
@@ -425,11 +437,16 @@ mod tests {
             "postgres[123] -> user lock (holder or waker unknown)"
         );
         assert!(wait.chain_of_names().ends_with("(holder or waker unknown)"));
+        assert!(!wait.reason.is_found());
+        entry.reason = reason::SHARE;
+        let wait = Wait::from_kernel(&entry);
+        assert!(wait.chain().ends_with(" (another tenant's share)"));
+        assert!(wait.reason.is_found());
     }
 
     #[test]
     fn reasons_survive_recordings_and_old_recordings_have_none() {
-        for number in [reason::NONE, reason::DEPTH, 99] {
+        for number in [reason::NONE, reason::SHARE, 99] {
             let mut entry = entry(wait::FUTEX, 1, &[]);
             entry.reason = number;
             let wait = Wait::from_kernel(&entry);
@@ -440,6 +457,24 @@ mod tests {
             let old: Wait = serde_json::from_value(json).unwrap();
             assert_eq!(old.reason, Reason::FOUND);
         }
+    }
+
+    #[test]
+    fn requests_survive_recordings_and_old_recordings_have_none() {
+        let mut entry = entry(wait::FUTEX, 1, &[]);
+        entry.deadline_ms = 9;
+        assert_eq!(Wait::from_kernel(&entry).request, None);
+        entry.request = 0x18bc_fe56_8000_0fff;
+        let wait = Wait::from_kernel(&entry);
+        let mut json = serde_json::to_value(&wait).unwrap();
+        assert_eq!(json["request"]["id"], "fgio:18bcfe5680000fff");
+        assert_eq!(json["request"]["deadline_ms"], 9);
+        assert_eq!(json["request"]["parts"], serde_json::Value::Null);
+        let again: Wait = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(again, wait);
+        json.as_object_mut().unwrap().remove("request");
+        let old: Wait = serde_json::from_value(json).unwrap();
+        assert_eq!(old.request, None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::process::Command;
 use fgio_sys::setting::KNOWN;
 use fgio_sys::uapi::*;
 
-const CONSTANTS: [(&str, u64); 65] = [
+const CONSTANTS: [(&str, u64); 68] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -58,6 +58,9 @@ const CONSTANTS: [(&str, u64); 65] = [
     ("FGIO_WAIT_IO", wait::IO as u64),
     ("FGIO_WAIT_KINDS", wait::KINDS as u64),
     ("FGIO_REASONS", reason::REASONS as u64),
+    ("FGIO_REQUEST_MS_SHIFT", REQUEST_MS_SHIFT as u64),
+    ("FGIO_REQUEST_ORIGINS", REQUEST_ORIGINS),
+    ("FGIO_REQUEST_FOREIGN_MS", REQUEST_FOREIGN_MS as u64),
     ("FGIO_REASONS_ROOM", REASONS_ROOM as u64),
     ("FGIO_IOC_REASONS", IOC_REASONS as u64),
     ("FGIO_HOOK_WORKS", HOOK_WORKS as u64),
@@ -121,7 +124,7 @@ fn expected() -> BTreeMap<String, u64> {
         }
         "fgio_blame_step" => FgioBlameStep { tid, kind, comm }
         "fgio_blame_entry" => FgioBlameEntry {
-            end_ns, waited_ns, object, tid, kind, inner_kind, actions, steps, reason, comm, step,
+            end_ns, waited_ns, object, request, deadline_ms, parts, tid, kind, inner_kind, actions, steps, reason, comm, step,
         }
         "fgio_reasons" => FgioReasons { waits, waited_ns }
         "fgio_blame" => FgioBlame { cursor, entries, capacity, count, lost }
@@ -150,7 +153,7 @@ fn values_in_c(expressions: impl Iterator<Item = String>) -> BTreeMap<String, u6
     let program = directory.path().join("print");
     let mut text = String::from(
         "#include <stddef.h>\n#include <stdio.h>\n#include \"fgio.h\"\n\
-         #include \"fgio_settings.h\"\n#define ONE(...) + 1\nint main(void)\n{\n",
+         #include \"fgio_request.h\"\n#include \"fgio_settings.h\"\n#define ONE(...) + 1\nint main(void)\n{\n",
     );
     for expression in expressions {
         text += &format!(

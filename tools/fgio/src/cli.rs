@@ -13,6 +13,7 @@ use fgio_model::blame::By;
 use fgio_store::Moment;
 use fgio_sys::cgroup::WEIGHTS;
 use fgio_sys::class::Class;
+use fgio_sys::request;
 use fgio_sys::setting;
 
 use crate::export::csv::Table;
@@ -143,8 +144,8 @@ pub enum Command {
     /// terminal, prints a block of text, or with --json a line, for each interval.
     /// Without root, counters and waits are missing, and the view says so.
     ///
-    /// Keys: q quit, h help, p pause, s sort, g shares of cgroups, Tab and the arrows
-    /// scroll.
+    /// Keys: q quit, h help, p pause, s sort, g shares of cgroups, r users' requests by
+    /// their ids, Tab and the arrows scroll.
     Top(TopArguments),
 
     /// Record samples for `fgio replay` and `fgio export`
@@ -182,6 +183,11 @@ pub enum Command {
     /// blame_threshold_us or longer (see `fgio set`), with the chain of tasks from the
     /// waiter down to the cause, and the actions of fgio. While the switch boost is
     /// off, it remembers waits too, and changes nothing.
+    ///
+    /// Waits of threads that serve users' requests with an id have that id: --by
+    /// request lists the requests that waited, and --request ID shows what one of them
+    /// waited for on this server. The age is the time since the request arrived, at the
+    /// end of its longest wait; below zero, the clock that made the id is ahead.
     /// Needs root.
     Blame(BlameArguments),
 
@@ -418,6 +424,10 @@ pub struct BlameArguments {
     /// Only waits of this many milliseconds and longer
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub min: Option<f64>,
+
+    /// Only waits of the user's request with this id, such as fgio:18bcfe5680000fff
+    #[arg(long, value_name = "ID")]
+    pub request: Option<request::Id>,
 }
 
 /// The parts of the view that `fgio top` and `fgio replay` show.
@@ -603,6 +613,8 @@ pub enum Grouping {
     Reason,
     /// Whole chain from the waiting task to the cause
     Chain,
+    /// The user's request, by its id
+    Request,
 }
 
 impl From<Grouping> for By {
@@ -613,6 +625,7 @@ impl From<Grouping> for By {
             Grouping::Task => Self::Task,
             Grouping::Reason => Self::Reason,
             Grouping::Chain => Self::Chain,
+            Grouping::Request => Self::Request,
         }
     }
 }

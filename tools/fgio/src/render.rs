@@ -117,6 +117,9 @@ pub fn status(status: &Status) -> String {
         text += &tunables(device);
         text += &drive_priority(device.drive_priority.as_ref());
         if let Some(counters) = &device.counters {
+            let module = status.module.as_ref();
+            let setting = module.and_then(|module| module.request_order);
+            text += &request_order(setting.unwrap_or(0), counters);
             text += &format!("\n{}", counter_table(counters));
         }
     }
@@ -297,6 +300,53 @@ fn drive_priority(priority: Option<&Priority>) -> String {
     format!("drive priority: {state} ({})\n", priority.command.name())
 }
 
+/// Names of the policies, `enum fgio_request_policy`.
+const POLICIES: [&str; 6] = [
+    "off",
+    "by arrival",
+    "batches",
+    "FIFO with limited multiplexing",
+    "least slack",
+    "smallest bottleneck",
+];
+
+/// How critical I/O goes by users' requests; nothing where it is not to.
+fn request_order(setting: u64, counters: &Counters) -> String {
+    let count = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let policy = count("request_order");
+    match (policy, setting, count("hardware_queues")) {
+        (0, 0, _) | (0, _, 0) => return String::new(),
+        (0, _, queues) => {
+            return format!(
+                "request order: none here, requests are queued for each of {queues} hardware queues\n"
+            );
+        }
+        _ => {}
+    }
+    let name = POLICIES.get(policy as usize).unwrap_or(&"?");
+    let (all, with_id) = (count("critical_queued"), count("critical_with_id"));
+    let share = (all > 0).then(|| format!(" ({:.1} %)", 100.0 * with_id as f64 / all as f64));
+    let forgotten = match count("requests_forgotten") {
+        0 => String::new(),
+        number => format!("  memory  {number} forgotten, which count as new\n"),
+    };
+    format!(
+        "request order: {policy}, {name}\n  \
+         now     {} of {} in order, at most {} in the drive\n  \
+         ids     {with_id} of {all} critical I/Os had one{}\n  \
+         claims  {} beyond the window, {} that are no ids\n  \
+         late    {} after the deadline, {} sent for their age\n{forgotten}",
+        counted(count("critical_ranked") as usize, "I/O"),
+        counted(count("requests_outstanding") as usize, "request"),
+        count("critical_bound"),
+        share.unwrap_or_default(),
+        count("critical_clamped"),
+        count("critical_foreign"),
+        count("critical_late"),
+        count("critical_aged"),
+    )
+}
+
 /// Counters of both classes side by side, then those that belong to no class.
 fn counter_table(counters: &Counters) -> String {
     let mut by_name: BTreeMap<&str, [Option<u64>; 2]> = BTreeMap::new();
@@ -440,6 +490,7 @@ mod tests {
             switches,
             info: None,
             state,
+            request_order: None,
             calls_missed: Some(calls),
         })))
     }
@@ -450,6 +501,51 @@ mod tests {
         let text = told(1);
         assert!(text.contains("MISSED    1 call by hooks"), "{text}");
         assert!(!told(0).contains("MISSED"));
+    }
+
+    #[test]
+    fn the_order_of_requests_is_told_within_80_columns() {
+        let of = |policy: u64, forgotten: u64| {
+            let counters = [
+                ("request_order", policy),
+                ("critical_queued", 4_000_000_000),
+                ("critical_with_id", 3_999_000_000),
+                ("critical_ranked", 2048),
+                ("requests_outstanding", 1),
+                ("critical_bound", 16),
+                ("critical_clamped", 5),
+                ("critical_foreign", 6),
+                ("critical_late", 7),
+                ("critical_aged", 8),
+                ("requests_forgotten", forgotten),
+            ];
+            let counters = counters.map(|(name, value)| (name.to_owned(), value));
+            request_order(policy, &counters.into())
+        };
+        assert_eq!(of(0, 3), "");
+        let with_queues = Counters::from([("hardware_queues".to_owned(), 64)]);
+        assert_eq!(request_order(0, &with_queues), "");
+        let text = request_order(3, &with_queues);
+        assert!(text.contains("each of 64 hardware queues"), "{text}");
+        assert!(text.chars().count() <= 81, "{text}");
+        let text = of(3, 0);
+        for part in [
+            "3, FIFO with limited multiplexing\n",
+            "2048 I/Os of 1 request in order, at most 16 in",
+            "3999000000 of 4000000000 critical I/Os had one (100.0 %)\n",
+            "5 beyond the window, 6 that are no ids\n",
+            "7 after the deadline, 8 sent for their age\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let text = of(5, 12_345);
+        assert!(text.contains("memory  12345 forgotten"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        // A policy of a later module.
+        assert!(of(99, 0).starts_with("request order: 99, ?\n"));
     }
 
     #[test]

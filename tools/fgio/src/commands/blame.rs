@@ -7,6 +7,7 @@ use fgio_model::blame::{self, By, Reader, Summary};
 use fgio_sys::Root;
 use fgio_sys::clock;
 use fgio_sys::control::{DeviceFile, Diagnosis};
+use fgio_sys::request;
 use fgio_sys::setting;
 use fgio_sys::wait::Wait;
 use serde::Serialize;
@@ -37,6 +38,8 @@ struct Filter {
     min_ms: f64,
     /// Those that ended before are left out; `CLOCK_MONOTONIC`.
     since_ns: u64,
+    /// `None`: of all requests, and of none.
+    request: Option<request::Id>,
 }
 
 impl Filter {
@@ -48,11 +51,15 @@ impl Filter {
         Self {
             min_ms: arguments.min.unwrap_or(0.0),
             since_ns,
+            request: arguments.request,
         }
     }
 
     fn wants(&self, wait: &Wait) -> bool {
-        wait.waited_ms >= self.min_ms && wait.end_ns >= self.since_ns
+        let served = wait.request.map(|request| request.id);
+        wait.waited_ms >= self.min_ms
+            && wait.end_ns >= self.since_ns
+            && (self.request.is_none() || self.request == served)
     }
 }
 
@@ -219,6 +226,7 @@ mod tests {
 
     use fgio_sys::Result;
     use fgio_sys::inheritance::{HookState, State, Watchdog};
+    use fgio_sys::request::Request;
     use fgio_sys::wait::{Actions, Kind, Page, Reason, Reasons};
 
     use super::*;
@@ -233,6 +241,7 @@ mod tests {
             inner_kind: Kind::new(1),
             object: 0,
             steps: Vec::new(),
+            request: None,
             reason: Reason::FOUND,
             actions: Actions::default(),
         }
@@ -294,7 +303,11 @@ mod tests {
     }
 
     fn filter(min_ms: f64, since_ns: u64) -> Filter {
-        Filter { min_ms, since_ns }
+        Filter {
+            min_ms,
+            since_ns,
+            request: None,
+        }
     }
 
     #[test]
@@ -333,6 +346,25 @@ mod tests {
         assert_eq!((period.first_end_ns, period.last_end_ns), (200, 300));
         assert!(answer.notes[0].starts_with("3 waits were overwritten"));
         assert_eq!((answer.threshold_us, answer.boost), (None, None));
+    }
+
+    #[test]
+    fn waits_of_one_request_can_be_asked_for() {
+        let of = |id: Option<u64>| Wait {
+            request: id.and_then(|id| Request::from_kernel(id, 0, 0)),
+            ..wait(100, 50.0)
+        };
+        let filter = Filter {
+            request: request::Id::new(7),
+            ..filter(10.0, 0)
+        };
+        assert!(filter.wants(&of(Some(7))));
+        assert!(!filter.wants(&of(Some(8))) && !filter.wants(&of(None)));
+        let short = Wait {
+            waited_ms: 9.0,
+            ..of(Some(7))
+        };
+        assert!(!filter.wants(&short));
     }
 
     #[test]

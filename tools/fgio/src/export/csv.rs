@@ -63,6 +63,7 @@ impl Table {
                 "promoted_sleeper",
                 "promoted_writer",
                 "chain",
+                "request",
             ]),
         }
     }
@@ -158,6 +159,7 @@ fn wait(sample: &Sample, wait: &Wait) -> Vec<String> {
         actions.promoted_sleeper.to_string(),
         actions.promoted_writer.to_string(),
         wait.chain(),
+        text(wait.request.map(|request| request.id)),
     ]
 }
 
@@ -188,6 +190,8 @@ fn write_field(output: &mut dyn Write, field: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use fgio_sys::request::Request;
+
     use super::*;
     use crate::view::fixture::{sample, sample_without_module};
 
@@ -283,13 +287,15 @@ mod tests {
     fn a_wait_is_a_row() {
         let mut sample = sample(5);
         sample.waits.longest[0].comm = "a \"b\", c".into();
+        sample.waits.longest[1].request = Request::from_kernel(0x18bc_fe56_8000_0fff, 0, 0);
         let lines = written(Table::Waits, &[sample]);
         assert_eq!(lines.len(), 1 + 3);
         assert_eq!(
             lines[1],
             "1700000004.999999,0.0125,1001,\"a \"\"b\"\", c\",io,io,none,0x7,false,false,false,false,\
-             \"a \"\"b\"\", c[1001] -> device I/O\""
+             \"a \"\"b\"\", c[1001] -> device I/O\","
         );
+        assert!(lines[2].ends_with(",fgio:18bcfe5680000fff"), "{}", lines[2]);
         assert!(lines[3].contains(",rwsem-write,io,none,0x7,true,true,false,false,"));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waits of foreground tasks as text.
 
-use fgio_model::blame::Cause;
+use fgio_model::blame::{Cause, cause_of};
 use fgio_sys::clock;
 use fgio_sys::wait::{Actions, Wait};
 
@@ -17,7 +17,9 @@ pub fn summary(answer: &Answer, width: Option<u16>) -> String {
     if answer.causes.is_empty() {
         return text;
     }
-    let rows = answer.causes.iter().map(row).collect();
+    let offset = clock::wall_offset_ns();
+    let rows = answer.causes.iter().map(|cause| row(cause, offset));
+    let rows = rows.collect();
     let header = [
         "COUNT", "TOTAL ms", "MEAN ms", "MAX ms", "SHARE", "FGIO", "CAUSE",
     ];
@@ -50,7 +52,8 @@ fn heading(answer: &Answer) -> String {
     )
 }
 
-fn row(cause: &Cause) -> Vec<String> {
+/// @offset_ns: from `CLOCK_MONOTONIC` to the Unix epoch.
+fn row(cause: &Cause, offset_ns: i64) -> Vec<String> {
     vec![
         cause.count.to_string(),
         format!("{:.1}", cause.total_ms),
@@ -58,8 +61,21 @@ fn row(cause: &Cause) -> Vec<String> {
         format!("{:.1}", cause.max_ms),
         format!("{:.0}%", cause.share * 100.0),
         letters(cause),
-        cause.cause.clone(),
+        described(cause, offset_ns),
     ]
+}
+
+/// A user's request with what it waited for longest; other causes as they are.
+fn described(cause: &Cause, offset_ns: i64) -> String {
+    let Some(request) = cause.request else {
+        return cause.cause.clone();
+    };
+    let end_ns = cause.longest.end_ns.cast_signed();
+    format!(
+        "{}: {}",
+        request.describe(end_ns.saturating_add(offset_ns)),
+        cause_of(&cause.longest)
+    )
 }
 
 /// Actions on a wait, in the letters that summaries explain.
@@ -104,6 +120,9 @@ pub fn line(wait: &Wait, epoch_ns: i64) -> String {
     if !done.is_empty() {
         text += &format!("  ({})", done.join(", "));
     }
+    if let Some(request) = wait.request {
+        text += &format!("  [{}]", request.describe(epoch_ns));
+    }
     text
 }
 
@@ -123,6 +142,7 @@ mod tests {
     use super::*;
     use crate::answer::blame::Period;
     use fgio_model::blame::{By, Summary};
+    use fgio_sys::request::Request;
     use fgio_sys::wait::{Kind, Reason, Step};
 
     const JOURNAL_COMMIT: u32 = 6;
@@ -142,6 +162,7 @@ mod tests {
                 comm: Some("jbd2/sda-8".into()),
                 kind: Some(Kind::new(IO)),
             }],
+            request: None,
             reason: Reason::FOUND,
             actions: Actions {
                 boosted: true,
@@ -174,7 +195,7 @@ mod tests {
     #[test]
     fn a_summary_fits_80_columns() {
         let waits = [wait("postgres", 1_234_567.8), wait("a-name-of-15-ch", 10.0)];
-        for by in [By::Cause, By::Kind, By::Task, By::Chain] {
+        for by in [By::Cause, By::Kind, By::Task, By::Chain, By::Request] {
             let text = summary(&answer(by, &waits), Some(80));
             assert!(
                 text.lines().all(|line| line.chars().count() <= 80),
@@ -192,6 +213,33 @@ mod tests {
             text.contains("of 10 ms and longer: 2 in 1234.6 s"),
             "{text}"
         );
+    }
+
+    /// The longest wait of two of one request, which ended 131 ms after it arrived.
+    #[test]
+    fn a_request_is_shown_with_its_age_and_what_it_waited_for() {
+        let offset_ns = 1_700_000_000_000_000_000;
+        let arrived_ms: u64 = 1_700_000_001_000 - 131;
+        let request = Request::from_kernel(arrived_ms << 24, 100, 0);
+        let waits = [wait("postgres", 90.0), wait("postgres", 12.0)];
+        let mut summary = Summary::new(By::Request);
+        for wait in waits {
+            summary.add(&Wait { request, ..wait });
+        }
+        let cells = row(&summary.causes()[0], offset_ns);
+        assert_eq!((&*cells[0], &*cells[1], &*cells[3]), ("2", "102.0", "90.0"));
+        let id = request.unwrap().id;
+        assert_eq!(
+            cells[6],
+            format!("{id}, 131 ms old, wanted in 100 ms: journal commit, by jbd2/sda-8")
+        );
+        let served = Wait {
+            request,
+            ..wait("postgres", 15.0)
+        };
+        let text = line(&served, 1_700_000_001_000_000_000);
+        let end = format!("promoted)  [{id}, 131 ms old, wanted in 100 ms]");
+        assert!(text.ends_with(&end), "{text}");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The screen: two lines of summary, notes, four tables, a line of keys.
 
-use fgio_model::activity::{DeviceActivity, Event, Report, TaskActivity};
-use fgio_model::blame::Cause;
+use std::cmp::Ordering;
+
+use fgio_model::activity::{DeviceActivity, Event, Report, RequestActivity, TaskActivity};
+use fgio_model::blame::{Cause, cause_of};
 use fgio_model::rates::ClassRates;
 use fgio_model::share::Standing;
 use fgio_sys::clock;
@@ -12,7 +14,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, Widget};
 
-use super::{Order, PANES, Pane, View};
+use super::{Order, PANES, Pane, Screen, View};
 use crate::render::blame::{actions_in_letters, letters};
 
 /// Notes that the screen shows, at most.
@@ -86,6 +88,9 @@ const fn words(title: &'static str, width: u16) -> Column {
     }
 }
 
+/// Of a request id, as carriers write it.
+const ID_WIDTH: u16 = 21;
+
 const DEVICE_COLUMNS: [Column; 9] = [
     words("DISK", 9),
     words("CLASS", 13),
@@ -107,13 +112,17 @@ const TASK_COLUMNS: [Column; 6] = [
     words("LAST WAITED FOR", 0),
 ];
 
-const WAIT_COLUMNS: [Column; 4] = [
+const WAIT_COLUMNS: [Column; 5] = [
     words("ENDED", 8),
     figure("ms", 6, 0),
     words("FGIO", 4),
     Column {
         shorten: elide_chain,
         ..words("TASK -> WAITS FOR -> HELD BY", 0)
+    },
+    Column {
+        least: 120,
+        ..words("REQUEST", ID_WIDTH)
     },
 ];
 
@@ -136,6 +145,16 @@ const SHARE_COLUMNS: [Column; 9] = [
     figure("MB/s", 7, 66),
     figure("IO/s", 7, 72),
     figure("WAIT", 5, 80),
+];
+
+const REQUEST_COLUMNS: [Column; 7] = [
+    words("REQUEST", ID_WIDTH),
+    figure("AGE ms", 7, 0),
+    figure("WAITS", 5, 66),
+    figure("TOTAL ms", 8, 0),
+    figure("MAX ms", 7, 90),
+    words("FGIO", 4),
+    words("LONGEST WAIT", 0),
 ];
 
 /// A row of a table.
@@ -178,13 +197,17 @@ pub fn screen(
     lines.render(top, buffer);
     if view.help {
         Paragraph::new(help(report)).render(body, buffer);
-    } else if view.shares {
-        table(body, buffer, &shares(report), view);
     } else {
-        let panes = contents(report, view);
-        let wants = panes.each_ref().map(Content::lines);
-        let heights = heights(usize::from(body.height), wants);
-        tables(body, buffer, &panes, &heights, view);
+        match view.screen {
+            Screen::Shares => table(body, buffer, &shares(report), view),
+            Screen::Requests => table(body, buffer, &requests(report, view.order), view),
+            Screen::Tables => {
+                let panes = contents(report, view);
+                let wants = panes.each_ref().map(Content::lines);
+                let heights = heights(usize::from(body.height), wants);
+                tables(body, buffer, &panes, &heights, view);
+            }
+        }
     }
     let footer = fitting(&footer(headline, view), "  ", usize::from(area.width));
     Line::from(footer).render(keys, buffer);
@@ -215,6 +238,9 @@ fn whole(width: u16, headline: &Headline, report: &Report, view: &mut View) -> B
     let mut panes = Vec::from(contents(report, view));
     if !report.shares.is_empty() {
         panes.push(shares(report));
+    }
+    if !report.requests.is_empty() {
+        panes.push(requests(report, view.order));
     }
     for content in &mut panes[1..] {
         content.rows.truncate(ROWS_MAX);
@@ -488,7 +514,10 @@ fn contents(report: &Report, view: &View) -> [Content; PANES.len()] {
         },
         Content {
             pane: Pane::Waits,
-            columns: &WAIT_COLUMNS,
+            columns: match report.requests.is_empty() {
+                true => &WAIT_COLUMNS[..WAIT_COLUMNS.len() - 1],
+                false => &WAIT_COLUMNS,
+            },
             rows: report.waits.iter().map(wait).collect(),
             empty: no_wait.clone(),
         },
@@ -630,19 +659,60 @@ fn wait(event: &Event) -> Cells {
             milliseconds(event.wait.waited_ms),
             done,
             event.chain.clone(),
+            event
+                .wait
+                .request
+                .map_or_else(unknown, |request| request.id.to_string()),
         ],
+    }
+}
+
+fn compare(one: &Cause, other: &Cause, order: Order) -> Ordering {
+    match order {
+        Order::Total => other.total_ms.total_cmp(&one.total_ms),
+        Order::Count => other.count.cmp(&one.count),
+        Order::Longest => other.max_ms.total_cmp(&one.max_ms),
+        Order::Name => one.cause.cmp(&other.cause),
     }
 }
 
 fn causes(report: &Report, order: Order) -> Vec<&Cause> {
     let mut causes: Vec<&Cause> = report.causes.iter().collect();
-    causes.sort_by(|one, other| match order {
-        Order::Total => other.total_ms.total_cmp(&one.total_ms),
-        Order::Count => other.count.cmp(&one.count),
-        Order::Longest => other.max_ms.total_cmp(&one.max_ms),
-        Order::Name => one.cause.cmp(&other.cause),
-    });
+    causes.sort_by(|one, other| compare(one, other, order));
     causes
+}
+
+/// Users' requests that waited.
+fn requests(report: &Report, order: Order) -> Content {
+    let mut requests: Vec<&RequestActivity> = report.requests.iter().collect();
+    requests.sort_by(|one, other| compare(&one.waits, &other.waits, order));
+    Content {
+        pane: Pane::Requests,
+        columns: &REQUEST_COLUMNS,
+        rows: requests.into_iter().map(request).collect(),
+        empty: "no wait of a request with an id (docs/across-servers.md)".to_owned(),
+    }
+}
+
+fn request(request: &RequestActivity) -> Cells {
+    let waits = &request.waits;
+    Cells {
+        texts: vec![
+            waits.cause.clone(),
+            request
+                .age_ms
+                .map_or_else(unknown, |age| format!("{age:.0}")),
+            waits.count.to_string(),
+            milliseconds(waits.total_ms),
+            milliseconds(waits.max_ms),
+            letters(waits),
+            cause_of(&waits.longest),
+        ],
+        weight: match request.is_late() {
+            true => Weight::Warning,
+            false => Weight::Plain,
+        },
+    }
 }
 
 fn cause(cause: &Cause) -> Cells {
@@ -683,8 +753,12 @@ fn milliseconds(value: f64) -> String {
 fn footer(headline: &Headline, view: &View) -> Vec<String> {
     let sort = format!("s sort: {}", view.order.name());
     let common = ["q quit", "h help", &sort, "p pause"];
-    let shares = if view.shares { "g tables" } else { "g shares" };
-    let rest = ["Tab table", shares, "up/down scroll"];
+    let [shares, requests] = match view.screen {
+        Screen::Tables => ["g shares", "r requests"],
+        Screen::Shares => ["g tables", "r requests"],
+        Screen::Requests => ["g shares", "r tables"],
+    };
+    let rest = ["Tab table", shares, requests, "up/down scroll"];
     let keys = common.iter().chain(headline.keys).chain(&rest);
     keys.map(|key| (*key).to_owned()).collect()
 }
@@ -694,7 +768,7 @@ fn help(report: &Report) -> String {
         "\
 q quit   p or space pause   h this help (any key ends it)
 Tab next table   up, down, PgUp, PgDn scroll it
-s sort tasks and causes   g shares of cgroups, and back
+s sort   g shares of cgroups   r requests by id, and back
 replay: left, right 10 s   [ ] 1 min   , . one sample
         Home, End   + - speed
 
@@ -705,6 +779,7 @@ FGIO   actions of fgio: b boosted a blocking task,
        r promoted a request, s a task that slept for a slot,
        w let a writer go, - nothing
 Shares: DUE by weight, GOT lately, WAIT requests queued.
+Requests: AGE since they arrived, as the longest wait ended.
 Tasks, waits and causes: the last {:.0} s.
 MB is 1,000,000 bytes.",
         report.window_seconds
@@ -717,6 +792,7 @@ mod tests {
 
     use fgio_model::activity::Activity;
     use fgio_model::sample::Sample;
+    use fgio_sys::request::Request;
     use fgio_sys::share::{Share, Shares};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -916,6 +992,60 @@ mod tests {
         // A text without bounds has all tables.
         let text = text_of(&report);
         assert!(text.contains("CAUSE OF WAITING") && text.contains("id 2"));
+    }
+
+    /// Two requests, of which the second is late.
+    fn served() -> Report {
+        let samples = [100, 101].map(|second| {
+            let mut sample = sample(second);
+            let ids = [Some((5, 0)), Some((500, 200)), None];
+            for (wait, id) in sample.waits.longest.iter_mut().zip(ids) {
+                wait.request = id.and_then(|(ms, deadline_ms)| {
+                    let arrived_ms = (BEGIN_S.unsigned_abs() + second) * 1000 - ms;
+                    Request::from_kernel(arrived_ms << 24, deadline_ms, 0)
+                });
+            }
+            sample
+        });
+        report(samples)
+    }
+
+    #[test]
+    fn requests_have_a_screen_of_their_own() {
+        let report = served();
+        let mut view = View::new(false);
+        let tables = drawn(130, 24, Some(&report), &mut view);
+        let ids = tables.lines().filter(|line| line.contains(" fgio:"));
+        assert_eq!(ids.count(), 4, "{tables}");
+        assert!(!drawn(80, 24, Some(&report), &mut view).contains(" fgio:"));
+        assert!(!drawn(130, 24, Some(&busy()), &mut view).contains("REQUEST"));
+        press(&mut view, KeyCode::Char('r'));
+        let text = drawn(80, 24, Some(&report), &mut view);
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("fgio:"))
+            .collect();
+        assert_eq!(rows.len(), 4, "{text}");
+        // The one that waited longest first.
+        for word in [" 500 ", " 121.0 ", " r ", "journal commit"] {
+            assert!(rows[0].contains(word), "{word}: {text}");
+        }
+        assert!(
+            rows[3].contains(" 5 ") && rows[3].contains(" 12.5 "),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert_eq!(
+            report.requests.iter().filter(|one| one.is_late()).count(),
+            2
+        );
+        let empty = drawn(60, 20, Some(&busy()), &mut view);
+        assert!(empty.contains("no wait of a request with an id"), "{empty}");
+        assert!(text_of(&report).contains("LONGEST WAIT"));
+        assert!(!text_of(&busy()).contains("LONGEST WAIT"));
     }
 
     fn text_of(report: &Report) -> String {

@@ -30,6 +30,7 @@ fn wait(tid: i32, second: u64, waited_ms: f64, kind: u32, steps: Vec<Step>) -> W
         kind: Kind::new(kind),
         inner_kind: Kind::new(if steps.is_empty() { kind } else { IO }),
         object: 7,
+        request: None,
         reason: Reason::FOUND,
         actions: Actions {
             boosted: steps.len() > 1,

@@ -17,14 +17,25 @@ pub enum Pane {
     Tasks,
     Waits,
     Causes,
-    /// On a screen of its own.
+    /// On screens of their own.
     Shares,
+    Requests,
 }
 
 /// Those of the first screen.
 pub const PANES: [Pane; 4] = [Pane::Devices, Pane::Tasks, Pane::Waits, Pane::Causes];
 
-/// The order of tasks and causes.
+/// What fills the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Screen {
+    Tables,
+    /// Of cgroups.
+    Shares,
+    /// Of users.
+    Requests,
+}
+
+/// The order of tasks, causes and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Total,
@@ -77,13 +88,12 @@ pub enum Wish {
 pub struct View {
     pub paused: bool,
     pub help: bool,
-    /// Shares of cgroups, instead of the tables.
-    pub shares: bool,
+    pub screen: Screen,
     pub order: Order,
     pub focus: Pane,
     pub colour: bool,
     /// The first row shown of each pane.
-    scroll: [usize; PANES.len() + 1],
+    scroll: [usize; PANES.len() + 2],
 }
 
 impl View {
@@ -91,11 +101,11 @@ impl View {
         Self {
             paused: false,
             help: false,
-            shares: false,
+            screen: Screen::Tables,
             order: Order::Total,
             focus: Pane::Waits,
             colour,
-            scroll: [0; PANES.len() + 1],
+            scroll: [0; PANES.len() + 2],
         }
     }
 
@@ -122,7 +132,8 @@ impl View {
         match code {
             KeyCode::Char('p' | ' ') => self.paused = !self.paused,
             KeyCode::Char('s') => self.order = self.order.next(),
-            KeyCode::Char('g') => self.shares = !self.shares,
+            KeyCode::Char('g') => self.go_to(Screen::Shares),
+            KeyCode::Char('r') => self.go_to(Screen::Requests),
             KeyCode::Char('h' | '?') | KeyCode::F(1) => self.help = true,
             KeyCode::Tab => self.turn(1),
             KeyCode::BackTab => self.turn(PANES.len() - 1),
@@ -134,16 +145,25 @@ impl View {
         }
     }
 
+    /// Or back to the tables, from there.
+    fn go_to(&mut self, screen: Screen) {
+        self.screen = if self.screen == screen {
+            Screen::Tables
+        } else {
+            screen
+        };
+    }
+
     fn turn(&mut self, by: usize) {
         self.focus = PANES[(self.focus as usize + by) % PANES.len()];
     }
 
     /// The table that scrolls.
     pub fn scrolled(&self) -> Pane {
-        if self.shares {
-            Pane::Shares
-        } else {
-            self.focus
+        match self.screen {
+            Screen::Tables => self.focus,
+            Screen::Shares => Pane::Shares,
+            Screen::Requests => Pane::Requests,
         }
     }
 
@@ -202,9 +222,14 @@ mod tests {
         let seek = press(&mut view, KeyCode::Left);
         assert_eq!(seek, Wish::Seek(Seek::Seconds(-10)));
         press(&mut view, KeyCode::Char('g'));
-        assert!(view.shares && view.scrolled() == Pane::Shares);
+        assert_eq!(view.scrolled(), Pane::Shares);
+        press(&mut view, KeyCode::Char('r'));
+        assert_eq!(view.scrolled(), Pane::Requests);
+        press(&mut view, KeyCode::Char('r'));
+        assert_eq!(view.scrolled(), Pane::Causes);
         press(&mut view, KeyCode::Char('g'));
-        assert!(!view.shares && view.scrolled() == Pane::Causes);
+        press(&mut view, KeyCode::Char('g'));
+        assert_eq!(view.scrolled(), Pane::Causes);
         press(&mut view, KeyCode::Char('h'));
         assert!(view.help);
         // Any key leaves the help, and does nothing else.

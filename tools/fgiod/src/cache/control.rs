@@ -21,6 +21,10 @@ const LEAST: u64 = 4 << 20;
 const CHUNK: u64 = 4 << 20;
 /// Reclaim of one step ends after this part of the time since the step before.
 const RECLAIM_TIME: u32 = 4;
+/// After reclaim that found less than it was to take, the cgroup is left alone for this time, twice as
+/// long each time in a row: before it gives up, the kernel searches all lists of the cgroup many times.
+const VAIN: Duration = Duration::from_millis(500);
+const VAIN_MOST: Duration = Duration::from_secs(4);
 /// memory.low is left as it is while it differs by less than 1 MiB, or by this part of it.
 const LOW_SLACK: u64 = 1 << 20;
 const LOW_PART: u64 = 32;
@@ -45,8 +49,22 @@ struct Kept {
     /// The kernel's counter; `None` before the first look.
     refaults: Option<u64>,
     reclaimed: u64,
+    /// Zero: the last reclaim took all that it was to take. Else it did not, and this was the time
+    /// without the next one, which ends at `again`.
+    vain: Duration,
+    again: Duration,
     /// The step that saw it last.
     step: u64,
+}
+
+impl Kept {
+    fn note_reclaim(&mut self, found_less: bool, now: Duration) {
+        self.vain = match found_less {
+            true => (self.vain * 2).clamp(VAIN, VAIN_MOST),
+            false => Duration::ZERO,
+        };
+        self.again = now + self.vain;
+    }
 }
 
 /// How memory.reclaim can be used on this kernel.
@@ -261,6 +279,7 @@ impl Controller {
         Group {
             weight: node.weight,
             file: memory.file / PAGE,
+            busy: memory.busy / PAGE,
             other: memory.current.saturating_sub(memory.file) / PAGE,
             refaults: before.map_or(0, |before| memory.refaults.saturating_sub(before)),
             low: self.limits.original(&node.group, memory.low) / PAGE,
@@ -290,7 +309,7 @@ impl Controller {
                 Err(source) => self.refused(&node.group, &source),
             }
         }
-        let reclaimed = self.reclaim(&node.group, group.reclaim * PAGE);
+        let reclaimed = self.reclaim_of(&node.group, group.reclaim * PAGE);
         self.totals.reclaimed += reclaimed;
         let Some(kept) = self.kept.get_mut(&node.group) else {
             return;
@@ -312,9 +331,24 @@ impl Controller {
         });
     }
 
-    /// Reclaims file pages, in pieces, while there is time. Returns the bytes of complete pieces.
-    fn reclaim(&mut self, group: &str, bytes: u64) -> u64 {
+    /// Reclaims file pages, unless that was in vain lately. Returns the bytes of complete pieces.
+    fn reclaim_of(&mut self, group: &str, bytes: u64) -> u64 {
+        let now = self.last.unwrap_or_default();
+        if bytes == 0 || self.kept.get(group).is_some_and(|kept| now < kept.again) {
+            return 0;
+        }
+        let (done, found_less) = self.reclaim(group, bytes);
+        if let (Some(kept), Some(found_less)) = (self.kept.get_mut(group), found_less) {
+            kept.note_reclaim(found_less, now);
+        }
+        done
+    }
+
+    /// Reclaims file pages, in pieces, while there is time. Returns the bytes of complete pieces, and
+    /// whether the cgroup had less to give; `None`: it was not asked for any.
+    fn reclaim(&mut self, group: &str, bytes: u64) -> (u64, Option<bool>) {
         let mut done = 0;
+        let mut found_less = None;
         let begun = Instant::now();
         while done < bytes && Instant::now() < self.reclaim_until {
             if self.reclaim == Reclaim::Plain && cgroup_memory::has_swap(&self.root) {
@@ -326,16 +360,20 @@ impl Controller {
             let piece = CHUNK.min(bytes - done);
             let file_only = self.reclaim == Reclaim::FileOnly;
             match cgroup_memory::reclaim(&self.root, group, piece, file_only) {
-                Ok(()) => done += piece,
+                Ok(()) => {
+                    done += piece;
+                    found_less = Some(false);
+                }
                 Err(source) if source.kind() == ErrorKind::InvalidInput && file_only => {
                     self.cannot_keep_anonymous();
                 }
-                // Less was there than was asked for; or the cgroup is gone; or a signal came.
+                Err(source) if source.kind() == ErrorKind::WouldBlock => {
+                    found_less = Some(true);
+                    break;
+                }
+                // The cgroup is gone; or a signal came.
                 Err(source)
-                    if matches!(
-                        source.kind(),
-                        ErrorKind::WouldBlock | ErrorKind::NotFound | ErrorKind::Interrupted
-                    ) =>
+                    if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::Interrupted) =>
                 {
                     break;
                 }
@@ -346,7 +384,7 @@ impl Controller {
             }
         }
         self.reclaim_time += begun.elapsed();
-        done
+        (done, found_less)
     }
 
     /// The kernel takes no `swappiness=`.

@@ -293,6 +293,31 @@ fn spare_memory_follows_the_inflow() {
     assert_eq!(host.text("/heavy", "memory.reclaim"), "");
 }
 
+/// What is dirty has to be written first: reclaim would search for it in vain.
+#[test]
+fn dirty_pages_are_not_reclaimed() {
+    let (mut host, mut controller) = contended();
+    host.file("sys/fs/cgroup/light/memory.reclaim", "");
+    host.held("/heavy", 700, 100_000);
+    let path = "sys/fs/cgroup/light/memory.stat";
+    let stat = |dirty_mib: u64| {
+        format!(
+            "active_file {}\nfile_dirty {}\nfile_writeback {}\nworkingset_refault_file 50000\n",
+            700 * MIB,
+            dirty_mib * MIB,
+            100 * MIB
+        )
+    };
+    host.file(path, &stat(600));
+    host.step(&mut controller);
+    assert_eq!(host.text("/light", "memory.reclaim"), "");
+    // The control: written back, they are.
+    host.file(path, &stat(0));
+    host.held("/heavy", 700, 150_000);
+    host.step(&mut controller);
+    assert_ne!(host.text("/light", "memory.reclaim"), "");
+}
+
 #[test]
 fn names_of_modes_are_their_own() {
     for (name, mode) in Mode::NAMES {
