@@ -12,7 +12,8 @@
 #   make fuzz      libFuzzer on core, SECONDS=20 each
 #   make stress    1,000 scheduler switches and 100 load/unload cycles on each kernel (long)
 #   make stress-random an hour (MINUTES=60) of anything by chance on each kernel: parameters, elevators, loads, tags
-#   make debug-check all scenarios, libfgio, trust, abuse, hooks and trouble on a debug kernel: KASAN, lockdep, leaks (long)
+#   make debug-check all scenarios and most checks on a debug kernel: KASAN, lockdep, leaks (very long);
+#                  GUESTS=PATTERN: those guests alone (tests/debug-check --list)
 #   make boot      the module's interface in one boot of a kernel: what a change has to pass at least (KERNEL=6.12)
 #   make scenarios what a foreground thread waits for, one thing at a time: the table (KERNEL=6.12)
 #   make ablation  the demo with each mechanism switched off in turn (about half an hour)
@@ -112,10 +113,10 @@ stress-random: setup-lab modules
 			--out build/stress-random-$$kernel || exit; \
 	done
 
-debug-check: setup-lab
+debug-check: setup-lab command
 	@lab/debug-kernel >/dev/null
 	@$(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=6.12-debug
-	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12
+	@build/venv/bin/python tests/debug-check --out docs/results/debug-6.12 $(if $(GUESTS),--only '$(GUESTS)')
 
 results: setup-lab build integrations
 	@scripts/results

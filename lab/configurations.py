@@ -101,6 +101,14 @@ DOCUMENTED, LOSSY = "documented", "lossy"
 OWN_RATES = (25, 50, 75)
 INHERITANCE = ("locks", "journal", "io", "user", "commits", "uring", "file_locks", "replies")
 INHERITANCE += ("pagecache",)
+# The parameter `request_order` of fgio, from 1 on.
+REQUEST_ORDERS = {
+    "arrival": "the earliest first",
+    "batch": "those that were begun first",
+    "fifo-lm": "the earliest first, three light ones for a heavy one; the same as fgio",
+    "slack": "the earliest deadline first",
+    "bottleneck": "the least work first",
+}
 # The parameter `gate` of the module fgio_gate (core/lab/gate.h).
 GATE_BY_PRIORITY = 1
 GATE_BY_DEADLINE = 2
@@ -327,9 +335,24 @@ _ALL = (
     ),
     Configuration(
         "fgio-shares",
-        "shares: fgio with shares on; no task is foreground",
+        "fgio with shares on; in shares no task is foreground, in tenants as the profile says",
         "fgio",
         settings=(("shares", 2),),
+    ),
+    Configuration(
+        "fgio-unordered",
+        "sharded: fgio; critical I/O goes by its own arrival on each drive",
+        "fgio",
+        settings=(("request_order", 0),),
+    ),
+    *(
+        Configuration(
+            f"fgio-{name}",
+            f"sharded: fgio; critical I/O goes by users' requests, {what}",
+            "fgio",
+            settings=(("request_order", order),),
+        )
+        for order, (name, what) in enumerate(REQUEST_ORDERS.items(), 1)
     ),
     Configuration(
         "io-max",

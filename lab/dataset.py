@@ -111,7 +111,7 @@ class Database:
             lines += ["min_wal_size = 80MB", "max_wal_size = 1GB"]
         return "\n".join(lines)
 
-    def _script(self) -> str:
+    def script(self) -> str:
         options = ""
         if self.segment_mib != DEFAULT_SEGMENT_MIB:
             options = f" --wal-segsize={self.segment_mib}"
@@ -122,7 +122,7 @@ class Database:
         """The ext4 image with the data directory in /pg, made when absent."""
         root = image.root_tree(suite=self.suite)
         # Another root may number the server's user differently.
-        script = self._script()
+        script = self.script()
         parts = (self, script, root.name)
         target = paths.CACHE / f"pgbench-{self.scale}-{image.fingerprint(*parts)}.ext4"
         if target.is_file():

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import host, image, kernel, paths
+from lab import host, image, kernel, paths, standstill
 
 START_MARK = re.compile(r"^@lab ([0-9.]+) start$", re.MULTILINE)
 END_MARK = re.compile(r"^@lab ([0-9.]+) end (\d+)$", re.MULTILINE)
@@ -51,6 +51,8 @@ class Boot:
         on a machine before the commands run; None for the lab's root file system
     keeps_system: the guest's writes to `system` are there at the next boot of it
     counted_clock: virtual time; False is several times faster but its times mean nothing
+    parallel: with False there, each processor is a thread of the host, and the guest dies now and
+        then (see _command)
     instructions_per_ns: speed of the processors in virtual time, for loads that 1 GHz cannot do
     memory_mib, limit_s: memory, and host seconds after which the guest is killed, with a stock
         kernel; a debug kernel gets more of both, and scripts find $LAB_SLOWNESS for their limits
@@ -72,6 +74,7 @@ class Boot:
     cpus: int = 1
     memory_mib: int = 1536
     counted_clock: bool = True
+    parallel: bool = False
     instructions_per_ns: int = 1
     limit_s: float = 600
     results_mib: int = 256
@@ -116,12 +119,20 @@ class Outcome:
 
 
 class GuestError(host.LabError):
-    """A guest that did not come to its end: killed at its limit, crashed, or without results."""
+    """A guest that did not come to its end: killed at its limit, crashed, or without results.
 
-    def __init__(self, message: str, console: str):
+    doing: of a guest that was killed, what it did then
+    """
+
+    def __init__(self, message: str, console: str, doing: str = ""):
         tail = "\n".join("  | " + line for line in console.splitlines()[-40:])
-        super().__init__(f"{message}\nThe end of its console:\n{tail}")
+        text = f"{message}\nThe end of its console:\n{tail}"
+        if doing:
+            told = "\n".join("  | " + line for line in doing.splitlines())
+            text += f"\nWhat it was doing:\n{told}"
+        super().__init__(text)
         self.console = console
+        self.doing = doing
 
 
 def _stage_payload(boot: Boot, folder: Path) -> Path:
@@ -203,7 +214,13 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
     most_mib = boot.given_mib + sum(one.size for one in regions) // host.MIB + 1024 * len(regions)
     append = (
         "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable "
-        f"random.trust_cpu=on lab.regions={len(regions)} "
+        f"random.trust_cpu=on lab.regions={len(regions)} {standstill.PARAMETERS}"
+        # QEMU translates code anew for each address at which a process has it. With addresses at
+        # random, a page of the C library has tens of thousands of translations after a few
+        # hundred processes. When memory is short and the page serves for something else, the
+        # first writes to it throw them away, each by a search of their list: a minute for one
+        # page, and the guest stands still.
+        "norandmaps "
     )
     if boot.kernel.checked:
         # A report is long, and the first one is the one that matters. On the console it outlives
@@ -234,10 +251,11 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
         command += ["-rtc", "base=2024-01-01T00:00:00,clock=vm"]
     else:
-        # One thread for all processors: with several, QEMU now and then executes a breakpoint that
-        # the kernel has patched over already (static keys change whenever a module attaches to a
-        # tracepoint), and the guest dies of it.
-        command += ["-accel", "tcg,thread=single", "-rtc", "base=2024-01-01T00:00:00"]
+        # Rather one thread for all processors: with several, QEMU now and then executes a
+        # breakpoint that the kernel has patched over already (static keys change whenever a module
+        # attaches to a tracepoint), and the guest dies of it.
+        threads = "multi" if boot.parallel else "single"
+        command += ["-accel", f"tcg,thread={threads}", "-rtc", "base=2024-01-01T00:00:00"]
     for region in regions:
         command += region.options()
     return command
@@ -249,14 +267,23 @@ def _read(console: Path) -> str:
     return console.read_bytes().decode(errors="replace").replace("\r", "")
 
 
-def _wait(process, boot: Boot, console: Path, watch: Callable[[str], None] | None) -> None:
+def _wait(
+    process,
+    boot: Boot,
+    console: Path,
+    monitor: standstill.Monitor,
+    watch: Callable[[str], None] | None,
+) -> None:
     deadline = time.monotonic() + boot.patience_s
     while process.poll() is None:
         if time.monotonic() > deadline:
+            told = _read(console)
+            doing = standstill.describe(monitor, lambda: _read(console))
             host.finish(process)
             raise GuestError(
                 f"the guest was killed: no end after {boot.patience_s:.0f} s of host time",
-                _read(console),
+                told,
+                doing,
             )
         if watch:
             watch(_read(console))
@@ -305,10 +332,19 @@ def run(boot: Boot, results: Path, watch: Callable[[str], None] | None = None) -
         shared.touch()
         os.truncate(shared, image.round_up(boot.results_mib * host.MIB))
         command = _command(boot, _stage_payload(boot, folder), console, shared)
-        with (folder / "qemu.log").open("wb") as log:
-            process = host.start(command, stdin=host.subprocess.DEVNULL, stdout=log, stderr=log)
+        with (
+            (folder / "qemu.log").open("wb") as log,
+            contextlib.closing(standstill.Monitor()) as monitor,
+        ):
+            process = host.start(
+                [*command, *monitor.options()],
+                stdin=host.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(monitor.descriptor,),
+            )
             try:
-                _wait(process, boot, console, watch)
+                _wait(process, boot, console, monitor, watch)
             finally:
                 host.finish(process)
         if process.returncode:

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "lab"
 BUILD = Path(os.environ.get("FGIO_BUILD", ROOT / "build"))
 # Of kmod/: the product's, and the lab's own.
-MODULES = ("fgio.ko", "simdisk.ko", "fgio_gate.ko", "fgio_withhold.ko")
+MODULES = ("fgio.ko", "simdisk.ko", "fgio_gate.ko", "fgio_withhold.ko", "fgio_least.ko")
 CACHE = Path(os.environ.get("FGIO_CACHE", BUILD / "cache"))
 
 

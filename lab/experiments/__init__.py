@@ -12,14 +12,18 @@ from lab.experiments.dirty_limit import DirtyLimit
 from lab.experiments.drive_priority import DrivePriority
 from lab.experiments.extension_cost import ExtensionCost
 from lab.experiments.first_light import Ablation, FirstLight, Recorded
+from lab.experiments.hw_queues import HwQueues
 from lab.experiments.idle_cost import IdleCost
 from lab.experiments.io_method import IoMethod
+from lab.experiments.order_cost import OrderCost
 from lab.experiments.overhead import Overhead
 from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
+from lab.experiments.sharded import Sharded
 from lab.experiments.shares import Shares
 from lab.experiments.starvation import Starvation
+from lab.experiments.tenants import Tenants
 from lab.experiments.tpcc import TpccExperiment
 from lab.experiments.wait_cost import WaitCost
 from lab.experiments.ycsb import Ycsb
@@ -33,16 +37,20 @@ ALL: dict[str, Experiment] = {
         Admission(),
         Starvation(),
         Shares(),
+        Tenants(),
         CacheShares(),
         IdleCost(),
         Overhead(),
         Depth(),
+        HwQueues(),
         WaitCost(),
         DirtyLimit(),
         DrivePriority(),
         SectionCost(),
+        OrderCost(),
         ExtensionCost(),
         IoMethod(),
+        Sharded(),
         Churn(),
         Databases(),
         TpccExperiment(),

@@ -259,6 +259,14 @@ def compile_program(name: str, *options: str) -> Path:
     return built
 
 
+def build_libfgio() -> Path:
+    """The folder that has libfgio, built."""
+    built = paths.BUILD / "lib"
+    command = ["make", "-s", "-C", str(paths.ROOT / "lib"), f"BUILD={built}"]
+    host.run(command, what="building libfgio")
+    return built
+
+
 def compile_object(name: str) -> Path:
     """A part in C++ of a program of lab/guest, compiled."""
     built = paths.BUILD / "guest" / f"{name}.o"

@@ -79,38 +79,61 @@ class Depth(FioPair):
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
     ) -> list[Row]:
         check(outcome, f"{self.name} under {configuration.name}")
-        load = variant.split()[1]
-        foreground = self._measured(outcome, "foreground")
-        background = self._measured(outcome, "background")
-        sizes = [int(options["bs"]) for options in LOADS[load]]
-        moved = len(background) * sizes[1]
-        mean = round(float(foreground.latency_ms.mean()), 6) if len(foreground) else None
-        total = (len(foreground) * sizes[0] + moved) / self.duration_s
-        latencies = figures.summarize(foreground, self.duration_s)
         return [
-            Row(
-                configuration.name,
+            row(
+                configuration,
                 seed,
-                latencies | {"mean_ms": mean},
-                background_io(background, moved, self.duration_s),
-                {
-                    "cell": variant,
-                    "device": self._drive(variant),
-                    "mean_ms": mean,
-                    "total_mb_s": round(total / 1e6, 3),
-                    "fgio_counters": grown(outcome.results, "fgio"),
-                    "virtual_s": outcome.virtual_s,
-                },
-                foreground,
+                outcome,
+                {"cell": variant, "device": self._drive(variant)},
+                variant.split()[1],
+                measured(outcome, "foreground", self.duration_s),
+                measured(outcome, "background", self.duration_s),
                 self.duration_s,
             )
         ]
 
-    def _measured(self, outcome: guest.Outcome, name: str) -> Requests:
-        """The I/Os of a job that ended after the time to settle."""
-        requests, _ = fio.read_log(outcome.results, name)
-        after = requests.between(SETTLE_S, SETTLE_S + self.duration_s)
-        return Requests(after.end_s - SETTLE_S, after.latency_ms)
+
+def measured(outcome: guest.Outcome, name: str, duration_s: float) -> Requests:
+    """The I/Os of a job that ended in the duration_s after the time to settle."""
+    requests, _ = fio.read_log(outcome.results, name)
+    after = requests.between(SETTLE_S, SETTLE_S + duration_s)
+    return Requests(after.end_s - SETTLE_S, after.latency_ms)
+
+
+def row(
+    configuration: Configuration,
+    seed: int,
+    outcome: guest.Outcome,
+    about: dict,
+    load: str,
+    foreground: Requests,
+    background: Requests,
+    duration_s: float,
+) -> Row:
+    """Of one cell: the I/Os of a load of LOADS in duration_s.
+
+    about: the cell, and figures that it has beside those of every cell
+    """
+    sizes = [int(options["bs"]) for options in LOADS[load]]
+    moved = len(background) * sizes[1]
+    mean = round(float(foreground.latency_ms.mean()), 6) if len(foreground) else None
+    total = (len(foreground) * sizes[0] + moved) / duration_s
+    latencies = figures.summarize(foreground, duration_s)
+    return Row(
+        configuration.name,
+        seed,
+        latencies | {"mean_ms": mean},
+        background_io(background, moved, duration_s),
+        about
+        | {
+            "mean_ms": mean,
+            "total_mb_s": round(total / 1e6, 3),
+            "fgio_counters": grown(outcome.results, "fgio"),
+            "virtual_s": outcome.virtual_s,
+        },
+        foreground,
+        duration_s,
+    )
 
 
 class Cell(FioPair):

@@ -8,9 +8,9 @@ and beside ioprio_set(2).
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab import host, kernel, paths
+from lab import kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import compile_program
+from lab.experiments.base import build_libfgio, compile_program
 from lab.experiments.counted import Count, CountedExperiment
 
 # none: without the module; fgio: with it.
@@ -45,10 +45,7 @@ class SectionCost(CountedExperiment):
     }
 
     def prepare(self) -> None:
-        library = paths.BUILD / "lib"
-        command = ["make", "-s", "-C", str(paths.ROOT / "lib"), f"BUILD={library}"]
-        host.run(command, what="building libfgio")
-        compile_program("section-cost", f"-L{library}", "-lfgio")
+        compile_program("section-cost", f"-L{build_libfgio()}", "-lfgio")
 
     def files(
         self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from lab import kernel, paths
 from lab.configurations import Configuration
-from lab.experiments.base import compile_program, extra_modules, fgio_command
+from lab.experiments.base import compile_program, extra_modules, fgio_command, matching
 from lab.experiments.counted import Count, CountedExperiment
 
 MODES = ("pingpong", "pipe", "socket", "epoll", "mutex", "inode", "files", "ring", "worker")
+MODES += ("names", "scan")
 # Foreground threads: none (module absent or loaded), a bystander, or the waiting threads.
 CONDITIONS = {
     "none": ("absent",),
@@ -43,10 +44,10 @@ $PAYLOAD/bin/contend {mode} {seconds} {word} >{mode}-{condition} || stop "conten
 
 
 class WaitCost(CountedExperiment):
-    """Futexes, replies, kernel locks, buffers of XFS, io_uring: with foreground tasks or none."""
+    """Waits, io_uring and names: with foreground tasks or none."""
 
     name = "wait-cost"
-    description = "programs that wait for locks, replies and io_uring: instructions per round"
+    description = "waits for locks, replies, io_uring and names: instructions per round"
     device = "volume"
     configurations = tuple(CONDITIONS)
     duration_s = 12
@@ -57,6 +58,13 @@ class WaitCost(CountedExperiment):
         "foreground.throughput": "rounds per second of virtual time",
         "instructions_per_io": "instructions of all CPUs for each round",
     }
+
+    def __init__(self):
+        self.modes = MODES
+
+    def choose_part(self, only: str) -> None:
+        """Runs the programs alone whose names match. Raises LabError for none."""
+        self.modes = matching(only, MODES, "program")
 
     def prepare(self) -> None:
         compile_program("contend", "-static", "-pthread")
@@ -76,13 +84,13 @@ class WaitCost(CountedExperiment):
             if condition == "others":
                 script += OTHERS
             word = "foreground" if condition == "themselves" else ""
-            for mode in MODES:
+            for mode in self.modes:
                 script += CELL.format(mode=mode, condition=condition, seconds=SECONDS, word=word)
         return script
 
     def counts(self, folder: Path, configuration: Configuration, variant: str) -> Iterator[Count]:
         for condition in CONDITIONS[configuration.name]:
-            for mode in MODES:
+            for mode in self.modes:
                 text = (folder / f"{mode}-{condition}").read_text()
                 rounds, elapsed_ns = (int(word) for word in text.split())
                 cell = f"{mode}, {variant} CPU, foreground: {condition}"

@@ -18,6 +18,11 @@
  * ring		four threads each read a page of /files/read that is in the
  *		cache, through a ring of their own
  * worker	the same, executed by a worker of io_uring that has to wake up
+ * names		four threads each look up a name that a memory file system does not
+ *		have, and does not remember: no lookup is shorter
+ * scan		one thread looks at files of ext4 as a backup does, names and
+ *		inodes not in memory, their blocks in the cache: time of the
+ *		looks alone
  *
  * Prints "ROUNDS NANOSECONDS". With `foreground`, the threads are foreground
  * tasks.
@@ -36,6 +41,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +51,8 @@
 #define THREADS 4
 #define BYTES 65536
 #define PAGE 4096
+#define SCANNED 512
+#define NS_PER_S 1000000000ULL
 
 static atomic_bool over;
 static atomic_ulong rounds;
@@ -239,7 +247,74 @@ static uint64_t now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void *look_up_none(void *unused)
+{
+	struct stat found;
+
+	tag_thread();
+	while (!over) {
+		if (!stat("/dev/shm/none", &found))
+			stop("/dev/shm/none");
+		rounds++;
+	}
+	return unused;
+}
+
+/* Of names and inodes; blocks stay. */
+static void forget_names(void)
+{
+	int caches = open("/proc/sys/vm/drop_caches", O_WRONLY);
+
+	if (caches < 0 || write(caches, "2", 1) != 1)
+		stop("drop_caches");
+	close(caches);
+}
+
+static uint64_t look_at_files_ns(void)
+{
+	uint64_t begin = now_ns();
+	struct stat found;
+	unsigned int i;
+	char name[32];
+
+	for (i = 0; i < SCANNED; i++) {
+		snprintf(name, sizeof(name), "/scanned/%u", i);
+		if (stat(name, &found))
+			stop(name);
+	}
+	return now_ns() - begin;
+}
+
+static void make_scanned(void)
+{
+	unsigned int i;
+	char name[32];
+
+	if (mkdir("/scanned", 0700) && errno != EEXIST)
+		stop("/scanned");
+	for (i = 0; i < SCANNED; i++) {
+		snprintf(name, sizeof(name), "/scanned/%u", i);
+		close(open(name, O_WRONLY | O_CREAT, 0600));
+	}
+	sync();
+	look_at_files_ns();
+}
+
+static void measure_scan(unsigned int seconds)
+{
+	uint64_t spent = 0;
+
+	make_scanned();
+	tag_thread();
+	while (spent < seconds * NS_PER_S) {
+		forget_names();
+		spent += look_at_files_ns();
+		rounds += SCANNED;
+	}
+	printf("%lu %llu\n", rounds, (unsigned long long)spent);
 }
 
 static void measure(void *(*const run[])(void *), unsigned int count,
@@ -290,6 +365,8 @@ int main(int count, char **arguments)
 						  make_file, make_file };
 	static void *(*const reads[])(void *) = { read_page, read_page,
 						  read_page, read_page };
+	static void *(*const looks[])(void *) = { look_up_none, look_up_none,
+						  look_up_none, look_up_none };
 	const char *mode = count > 2 ? arguments[1] : "";
 	unsigned int seconds = count > 2 ? atoi(arguments[2]) : 0;
 
@@ -312,6 +389,10 @@ int main(int count, char **arguments)
 		measure(makes, THREADS, seconds);
 	else if (!strcmp(mode, "ring") || !strcmp(mode, "worker"))
 		measure_reads(reads, !strcmp(mode, "worker"), seconds);
+	else if (!strcmp(mode, "names"))
+		measure(looks, THREADS, seconds);
+	else if (!strcmp(mode, "scan"))
+		measure_scan(seconds);
 	else
 		return fprintf(stderr,
 			       "contend MODE SECONDS [foreground]\n"), 2;

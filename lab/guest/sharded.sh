@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Four PostgreSQL servers, each on a drive of its own, behind a server with PL/Proxy, and scans over
+# all of them at a rate. Settings come from sharded.env.
+# shellcheck shell=bash
+# shellcheck source=/dev/null
+. "$PAYLOAD/functions.sh"
+# shellcheck source=/dev/null
+. "$PAYLOAD/sharded.env"
+# shellcheck source=/dev/null
+. "$PAYLOAD/postgres-server.sh"
+export PATH=$PATH:$PAYLOAD/bin
+SHARDS="0 1 2 3"
+FRONT_PORT=5432
+
+port_of() { echo $((5433 + $1)); } # SHARD
+
+make_disks() {
+  local shard backing=/dev/lab/disk1
+  for shard in 2 3 4; do backing+=,/dev/lab/disk$shard; done
+  load_module simdisk devices=4 model="$DEVICE" seed="$SEED" backing="$backing"
+  for shard in $SHARDS; do
+    DISK=simdisk$shard
+    use_elevator "$ELEVATOR"
+    mkdir -p "/data/$shard"
+    mount -t ext4 "/dev/$DISK" "/data/$shard" || stop "the data set does not mount"
+  done
+}
+
+use_extension() { # the same in all configurations; without the module it labels nothing
+  install -t "$(pg_config --pkglibdir)" "$PAYLOAD/postgresql/fgio.so"
+  install -m 0644 -t "$(pg_config --sharedir)/extension" "$PAYLOAD"/postgresql/fgio{.control,--1.0.sql}
+  ! has_fgio || chmod 666 /dev/fgio
+}
+
+start_shards() {
+  local shard
+  for shard in $SHARDS; do
+    export PGPORT
+    PGPORT=$(port_of "$shard")
+    start_server "/data/$shard/pg" \
+      "-c port=$PGPORT -c lab.shard=$shard -c shared_preload_libraries=fgio"
+  done
+}
+
+start_front() { # in memory: it reads and writes nothing while requests come
+  mkdir /tmp/front
+  mount -t tmpfs none /tmp/front
+  cp -a /data/0/front /tmp/front/pg
+  export PGPORT=$FRONT_PORT
+  start_server /tmp/front/pg "-c port=$PGPORT -c shared_preload_libraries=fgio"
+  psql -XqAt -v ON_ERROR_STOP=1 -f "$PAYLOAD/front.sql" template1 || stop "no proxy"
+}
+
+until_ending() { # SECONDS COMMAND...: again and again, a pause after each
+  local pause=$1
+  shift
+  while [[ ! -e $RESULTS/ending ]]; do
+    "$@" || { touch "$RESULTS/failed"; return; }
+    sleep "$pause"
+  done
+}
+
+checkpoint() { # of shard 1, after updates all over the table
+  psql -Xq -p "$(port_of 1)" -c "$UPDATE" -c CHECKPOINT >>"$RESULTS/background.log" 2>&1 &&
+    echo "checkpoint $EPOCHREALTIME" >>"$RESULTS/background"
+}
+
+vacuum() { # of shard 2, at the pace of autovacuum with these settings
+  PGOPTIONS="$VACUUM_OPTIONS" vacuumdb -p "$(port_of 2)" --disable-page-skipping \
+    --table=items bench >>"$RESULTS/background.log" 2>&1 &&
+    echo "vacuum $EPOCHREALTIME" >>"$RESULTS/background"
+}
+
+forget() { # the page cache of shard 3
+  find /data/3/pg/base -type f -size +1M -exec dd if={} iflag=nocache count=0 status=none \;
+}
+
+begin_states() {
+  [[ $STATES == 1 ]] || return 0
+  PGOPTIONS="-c fgio.class=background" until_ending 5 checkpoint &
+  until_ending 0 vacuum &
+  until_ending 2 forget &
+}
+
+snapshots() { # NAME
+  local shard
+  for shard in $SHARDS; do
+    DISK=simdisk$shard
+    snapshot "$1.$shard"
+  done
+  head -n 1 /proc/stat >"$RESULTS/$1.cpu"
+  cp /proc/meminfo "$RESULTS/$1.meminfo"
+}
+
+phase starting the servers
+make_disks
+set_parameters "$SETTINGS"
+use_extension
+start_shards
+start_front
+sync
+echo 3 >/proc/sys/vm/drop_caches
+cd "$RESULTS" || exit 1
+: >background
+phase warming up
+pgbench --no-vacuum --client="$CLIENTS" --jobs=1 --time=$((WARM_S + DURATION_S + 1)) \
+  --protocol=prepared --random-seed="$SEED" --rate="$RATE" --log --log-prefix=pgbench \
+  -f "$PAYLOAD/scan.pgbench" template1 >pgbench.txt 2>&1 &
+pgbench=$!
+sleep $((WARM_S - STATES_S))
+begin_states
+sleep "$STATES_S"
+snapshots before
+phase measuring
+moment measure_begin
+sleep "$DURATION_S"
+moment measure_end
+snapshots after
+touch ending
+if has_fgio; then
+  fgio --json status >status.json || stop "fgio status failed"
+fi
+phase ending
+wait $pgbench || { cat pgbench.txt; tail -n 20 server/log; stop "pgbench failed"; }
+[[ ! -e failed ]] || { cat background.log; stop "the background failed"; }
+exit 0
