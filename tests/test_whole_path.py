@@ -24,6 +24,9 @@ KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
 ONLY = os.environ.get("FGIO_SCENARIOS", "")
 # (kernel, scenario) -> why it cannot be kept there.
 LIMITS: dict[tuple[str, str], str] = {}
+# What a wait for a journal's commit meets is chance: on an idle disk its median is one I/O in one
+# boot, and three in the next. A row that misses is judged by the medians with more boots' waits.
+EXTRA_BOOTS = 2
 
 
 def _run(version: str, only: str, name: str) -> dict[str, scenarios.ScenarioRow] | str:
@@ -51,14 +54,10 @@ def _rows(version: str) -> dict[str, scenarios.ScenarioRow] | str:
     return _run(version, ONLY, f"whole-path-{version}")
 
 
-def _with_fresh_waits(row: scenarios.ScenarioRow, version: str) -> scenarios.ScenarioRow:
-    """The row with the waits of one more boot added.
-
-    What a wait for a journal's commit meets is chance: on an idle disk its median is one I/O in one
-    boot, and three in the next. With a second boot the medians are of all.
-    """
-    name = row.scenario.name
-    again = _run(version, f"^{name}$", f"whole-path-{version}-{name}")
+def _with_fresh_waits(row: scenarios.ScenarioRow, boot: str) -> scenarios.ScenarioRow:
+    """The row with the waits of one more boot added; boot names its folder."""
+    version, name = boot.split("-")[0], row.scenario.name
+    again = _run(version, f"^{name}$", f"whole-path-{boot}")
     if isinstance(again, str):
         pytest.fail(again)
     fresh = again[name]
@@ -68,6 +67,19 @@ def _with_fresh_waits(row: scenarios.ScenarioRow, version: str) -> scenarios.Sce
 
 def _bound(row: scenarios.ScenarioRow) -> float:
     return row.median("floor") + scenarios.SERVICES * row.service_ms
+
+
+def _miss(row: scenarios.ScenarioRow) -> str:
+    """What the row's medians miss; empty if nothing."""
+    floor, off, on = (row.median(condition) for condition in ("floor", "off", "on"))
+    bound = _bound(row)
+    if off <= bound:
+        return f"the control hardly waits: {off} ms, floor {floor} ms"
+    if off < scenarios.GAIN * on:
+        return f"off {off} ms, on {on} ms: not a tenth"
+    if on > bound:
+        return f"on {on} ms, floor {floor} ms, service time {row.service_ms} ms"
+    return ""
 
 
 def _every() -> list:
@@ -90,11 +102,9 @@ def test_scenario(version: str, name: str) -> None:
         pytest.skip("FGIO_SCENARIOS leaves it out")
     row = rows[name]
     assert not row.failures
-    if row.median("on") > _bound(row):
-        row = _with_fresh_waits(row, version)
+    for extra in range(EXTRA_BOOTS):
+        if not _miss(row):
+            break
+        row = _with_fresh_waits(row, f"{version}-{name}-{extra}")
     assert not row.failures
-    floor, off, on = (row.median(condition) for condition in ("floor", "off", "on"))
-    bound = _bound(row)
-    assert off > bound, f"the control hardly waits: {off} ms, floor {floor} ms"
-    assert off >= scenarios.GAIN * on, f"off {off} ms, on {on} ms: not a tenth"
-    assert on <= bound, f"on {on} ms, floor {floor} ms, service time {row.service_ms} ms"
+    assert not _miss(row)
