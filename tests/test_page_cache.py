@@ -158,6 +158,9 @@ def test_drop_behind_keeps_the_working_set(dropped):
     before, after = held["behind.before"][0], held["behind.after"][0]
     assert before > 120 * MIB, held
     assert after >= 0.9 * before, held
-    # Without it, the copy takes the working set's memory.
-    before, after = held["control.before"][0], held["control.after"][0]
-    assert after < 0.7 * before, held
+    # Without it, the copy takes the working set's memory: in one of three copies at least, since
+    # the kernel sometimes reclaims from the copy's own cgroup alone.
+    copies = [
+        (held[f"control{one}.before"][0], held[f"control{one}.after"][0]) for one in (1, 2, 3)
+    ]
+    assert min(after / before for before, after in copies) < 0.7, held

@@ -144,7 +144,7 @@ if [[ $POLICY == drop ]]; then
   phase "memory fills"
   in_group light cat "$FILES"/{0,1,2} >/dev/null
   drop behind --drop-behind --summary
-  drop control
+  for copy in 1 2 3; do drop control$copy; done
   phase "done"
   exit 0
 fi
