@@ -244,10 +244,20 @@ static double rate_of(const struct bench_policy *policy,
 	return 50000 / ((double)(order.now_ps - begin_ps) * 1e-12);
 }
 
+#define RUNS 5
+
+static int ascending(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
 /*
  * On a drive that does any number of I/Os at once, background I/O beside a
  * foreground harms none, and hardware queues that wait for room are run as soon
- * as there is some.
+ * as there is some. What is measured are 16 ms; at one seed in twenty, a lower
+ * limit is on trial in them.
  */
 static void background_is_not_left_waiting(void **state)
 {
@@ -258,17 +268,28 @@ static void background_is_not_left_waiting(void **state)
 		.plug = 16,
 		.foreground = 1,
 		.drive_ns = 80000,
-		.seed = fresh_seed("waiting"),
 	};
-	double most = rate_of(&bench_none, &load);
+	uint64_t seed = fresh_seed("waiting");
+	double most[RUNS], parts[RUNS];
 
 	(void)state;
+	for (u32 run = 0; run < RUNS; run++) {
+		load.seed = seed + run;
+		most[run] = rate_of(&bench_none, &load);
+	}
 	for (u32 i = 0; bench_policies[i]; i++) {
-		double rate = rate_of(bench_policies[i], &load);
+		double part;
 
+		for (u32 run = 0; run < RUNS; run++) {
+			load.seed = seed + run;
+			parts[run] = rate_of(bench_policies[i], &load) /
+				     most[run];
+		}
+		qsort(parts, RUNS, sizeof(*parts), ascending);
+		part = parts[RUNS / 2];
 		printf("    %s: %.0f %% of none's\n", bench_policies[i]->name,
-		       100 * rate / most);
-		assert_true(rate >= 0.85 * most);
+		       100 * part);
+		assert_true(part >= 0.85);
 	}
 	bench_clock_set(0);
 }
