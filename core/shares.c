@@ -486,10 +486,14 @@ static bool lags_more(const struct fgio_share_group *group,
 	       fgio_shares_lag_ns(than) * lag_most_ns(group);
 }
 
-/* Beyond that, what a group lags by is remembered, but not of a deep one. */
-static bool lags_most(const struct fgio_share_group *group)
+/*
+ * Whether its foreground lags by more than is remembered: a deep group, which it
+ * is by its background, has no memory.
+ */
+static bool forgets_lag(const struct fgio_share_group *group)
 {
-	return fgio_shares_lag_ns(group) >= lag_most_ns(group);
+	return group->queued[FGIO_CRITICAL] &&
+	       fgio_shares_lag_ns(group) >= lag_most_ns(group);
 }
 
 bool fgio_shares_awaits_turn(const struct fgio_request *request)
@@ -512,11 +516,10 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 		shares->virtual = first->start;
 	/*
 	 * Order does not tell how long others keep its I/Os in the drive. Where
-	 * all lag alike, or as far as is remembered, the clock is too fast for
-	 * the drive, and order decides.
+	 * all lag alike, the clock is too fast for the drive, and order decides.
 	 */
 	group = group_owed(&shares->owed[QUEUED]);
-	if (group && lags_more(group, first) && !lags_most(first))
+	if (group && lags_more(group, first) && !forgets_lag(first))
 		return group;
 	group = group_ready(&shares->ready[true]);
 	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))

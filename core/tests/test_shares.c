@@ -650,10 +650,10 @@ static int by_size(const void *left, const void *right)
 }
 
 /* One run in twenty or so on the volume has up to 1.5: so the median. */
-static double median_of(double ratios[BURSTS])
+static double median_of(double *ratios, size_t count)
 {
-	qsort(ratios, BURSTS, sizeof(*ratios), by_size);
-	return ratios[BURSTS / 2];
+	qsort(ratios, count, sizeof(*ratios), by_size);
+	return ratios[count / 2];
 }
 
 static void test_burst_has_the_latency_of_its_share(void **state)
@@ -675,7 +675,7 @@ static void test_burst_has_the_latency_of_its_share(void **state)
 			ratios[j] = burst_ratio(drives[i][0], share_ns, 0.97,
 						seed);
 		}
-		assert_true(median_of(ratios) < 1.25);
+		assert_true(median_of(ratios, BURSTS) < 1.25);
 	}
 }
 
@@ -697,7 +697,7 @@ static void test_late_foreground_takes_the_margin_of_others(void **state)
 		ratios[j] = burst_ratio("ssd", share_ns, 0, seed);
 	}
 	/* Measured: 1.16 to 1.23; with the margin, 1.3. */
-	assert_true(median_of(ratios) < 1.25);
+	assert_true(median_of(ratios, BURSTS) < 1.25);
 }
 
 /*
@@ -748,6 +748,7 @@ static void test_own_foreground_goes_before_own_guarantee(void **state)
 /* ---- databases: commits, reads, and the checkpoint of one ---- */
 
 #define DATABASES_MAX 5
+#define CHECKPOINTS 9
 
 /* Two: of weight 300 with a checkpoint of @depth at a time, and of 100. */
 static u32 fill_databases(struct tenant *of, double heavy_per_s,
@@ -805,13 +806,16 @@ static double checkpoint_ratio(uint64_t seed)
 static void test_checkpoint_spares_the_foreground_of_others(void **state)
 {
 	uint64_t random = fresh_seed("checkpoint");
-	double ratios[BURSTS];
+	double ratios[CHECKPOINTS];
 
 	(void)state;
-	/* Measured: 2.1 to 2.3, as without shares; 3.7 to 8.4 if it insists. */
-	for (size_t i = 0; i < BURSTS; i++)
+	/*
+	 * Measured: 2.1 to 2.7, and up to 4.4 in one of ten, as without shares;
+	 * 3.7 to 8.4 if it insists.
+	 */
+	for (size_t i = 0; i < CHECKPOINTS; i++)
 		ratios[i] = checkpoint_ratio(next_random(&random));
-	assert_true(median_of(ratios) < 3);
+	assert_true(median_of(ratios, CHECKPOINTS) < 3.3);
 }
 
 /* Requests a second, all of one size. */
