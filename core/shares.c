@@ -486,6 +486,16 @@ static bool lags_more(const struct fgio_share_group *group,
 	       fgio_shares_lag_ns(than) * lag_most_ns(group);
 }
 
+/*
+ * Whether its foreground lags by more than is remembered: a deep group, which it
+ * is by its background, has no memory.
+ */
+static bool forgets_lag(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_CRITICAL] &&
+	       fgio_shares_lag_ns(group) >= lag_most_ns(group);
+}
+
 bool fgio_shares_awaits_turn(const struct fgio_request *request)
 {
 	const struct fgio_share_group *group = request->share.group;
@@ -509,7 +519,7 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 	 * all lag alike, the clock is too fast for the drive, and order decides.
 	 */
 	group = group_owed(&shares->owed[QUEUED]);
-	if (group && lags_more(group, first))
+	if (group && lags_more(group, first) && !forgets_lag(first))
 		return group;
 	group = group_ready(&shares->ready[true]);
 	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
@@ -548,11 +558,50 @@ static bool has_foreground(const struct fgio_share_group *group,
 	return group->critical_ns > foreground_since_ns;
 }
 
-/* Its queued critical requests do not count: it asks for others. */
-static bool others_have_critical_queued(const struct fgio_share_group *group)
+/* What a group that asks is due of the drive in @ns. */
+static u64 due_of(const struct fgio_share_group *group, u64 ns)
 {
-	return fgio_heap_first(&group->shares->ready[true]) &&
-	       !group->queued[FGIO_CRITICAL];
+	u64 weights = larger(group->shares->weights, group->weight);
+
+	return ns * group->weight / weights;
+}
+
+/* By how much drive time its critical I/Os took more than its part by now. */
+static u64 beyond_by(const struct fgio_share_group *group, u64 now_ns)
+{
+	u64 passed_ns = smaller(beyond(now_ns, group->beyond_at_ns),
+				FGIO_SHARES_STILL_NS);
+
+	return beyond(group->beyond_ns, due_of(group, passed_ns));
+}
+
+/*
+ * A critical I/O of it takes @charge_ns. A pause earns nothing, and a long
+ * excess costs no more than a short one.
+ */
+static void note_beyond(struct fgio_share_group *group, u64 charge_ns,
+			u64 now_ns)
+{
+	u64 most_ns = due_of(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
+
+	group->beyond_ns = smaller(beyond_by(group, now_ns) + charge_ns,
+				   most_ns);
+	group->beyond_at_ns = now_ns;
+}
+
+/*
+ * Whether the critical request that would go instead of @group's is beyond the
+ * guarantee of its group.
+ */
+static bool competes_with_excess(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+	const struct fgio_share_group *other =
+		group_ready(&shares->ready[true]);
+
+	return other && !group->queued[FGIO_CRITICAL] &&
+	       beyond_by(other, shares->clock_ns) >
+		       due_of(other, FGIO_SHARES_BEYOND_NS);
 }
 
 bool fgio_shares_insists(const struct fgio_share_group *group,
@@ -562,7 +611,7 @@ bool fgio_shares_insists(const struct fgio_share_group *group,
 	u32 all = shares->limit.limit;
 
 	if (has_foreground(group, foreground_since_ns) &&
-	    !others_have_critical_queued(group))
+	    !competes_with_excess(group))
 		return false;
 	return fgio_load(&shares->in_device) <=
 	       beyond(all, beside(shares, group));
@@ -959,6 +1008,8 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	request->share.moved = false;
 	settle_up(group);
 	pay(group, charge_ns);
+	if (request->class == FGIO_CRITICAL)
+		note_beyond(group, group->charge_ns, now_ns);
 	fgio_share_cost_alone(&shares->cost, group->charge_ns);
 	group->counters.dispatched++;
 	group->counters.sectors += request->sectors;

@@ -115,6 +115,13 @@
 #define FGIO_SHARES_LEND_LATE 4U
 
 /*
+ * Foreground is beyond its guarantee once its I/Os have taken more of the
+ * drive's time than their group's part, by what the group is due in this time:
+ * users come in bursts.
+ */
+#define FGIO_SHARES_BEYOND_NS 100000000ULL
+
+/*
  * Entitlements grow this part faster than real time: estimates are no better.
  * And this part slower while critical I/O of a group is late, and for some time
  * after that: what others get beyond their guarantee delays it.
@@ -205,6 +212,8 @@ struct fgio_share_counters {
  * @sequential: its last one was
  * @foreground: its last one was critical
  * @critical_ns: when it last had a critical one
+ * @beyond_ns: drive time that its critical I/Os took beyond its part...
+ * @beyond_at_ns: ...when the last one went
  * @writes: its last one was a write
  * @counters: totals
  * @in_device: its requests in the drive
@@ -231,6 +240,8 @@ struct fgio_share_group {
 	u64 probed_ns;
 	u64 pause_ns;
 	u64 critical_ns;
+	u64 beyond_ns;
+	u64 beyond_at_ns;
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
 	bool sequential;
@@ -455,7 +466,8 @@ bool fgio_shares_awaits_turn(const struct fgio_request *request);
  * the more it lags, the more requests the drive may have. So they become no more
  * than it takes, and critical I/O waits for no burst. A group with critical I/O
  * since @foreground_since_ns goes by the depth, which is for its own foreground
- * as well, unless critical I/O of others is queued: those have what it lacks.
+ * as well, unless the critical I/O that would go instead is beyond its group's
+ * guarantee: that group has what this one lacks.
  */
 bool fgio_shares_insists(const struct fgio_share_group *group,
 			 u64 foreground_since_ns);

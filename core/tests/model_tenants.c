@@ -134,6 +134,13 @@ static u64 next_sector(struct run *run, const struct tenant *tenant,
 	return sector;
 }
 
+static struct fgio_share_group *group_of(struct run *run, u32 tenant)
+{
+	while (run->tenants->tenant[tenant].joins)
+		tenant--;
+	return &run->group[tenant];
+}
+
 static void request_io(struct run *run, struct io *io)
 {
 	const struct tenant *tenant = &run->tenants->tenant[io->tenant];
@@ -151,7 +158,7 @@ static void request_io(struct run *run, struct io *io)
 	run->queued++;
 	if (run->tenants->policy == TENANTS_FGIO) {
 		fgio_queue_insert_of(&run->queue, &io->request,
-				     &run->group[io->tenant], false);
+				     group_of(run, io->tenant), false);
 	} else if (is_fgio(run)) {
 		fgio_queue_insert(&run->queue, &io->request, false);
 	} else if (run->tenants->policy == TENANTS_SFQ) {
@@ -161,6 +168,15 @@ static void request_io(struct run *run, struct io *io)
 	} else {
 		push(&run->first, &run->last, io);
 	}
+}
+
+/* Time to the next request of a rate. */
+static u64 interval_ns(struct run *run, const struct tenant *tenant)
+{
+	double mean_ns = tenant->bytes * 1e9 / tenant->bytes_per_s;
+	double random = (double)(next_random(&run->random) >> 11) / (1LL << 53);
+
+	return (u64)(tenant->uneven ? -log1p(-random) * mean_ns : mean_ns);
 }
 
 static void plan_io(struct run *run, struct io *io, u64 from_ns)
@@ -173,9 +189,10 @@ static void plan_io(struct run *run, struct io *io, u64 from_ns)
 		if (due_ns < stream->next_ns)
 			due_ns = stream->next_ns;
 		/* A pause is not made up for. */
-		stream->next_ns = due_ns + (u64)(tenant->bytes * 1e9 /
-						 tenant->bytes_per_s);
+		stream->next_ns = due_ns + interval_ns(run, tenant);
 	}
+	if (tenant->end_ns && due_ns >= tenant->end_ns)
+		return;
 	add_timer(run, io, due_ns);
 }
 
@@ -406,6 +423,7 @@ void tenants_run(const struct tenants *tenants, struct tenants_figures *figures)
 		group->bytes_per_s = (double)run->stream[i].bytes / seconds;
 		group->p50_ns = percentile(&run->stream[i], 0.5);
 		group->p99_ns = percentile(&run->stream[i], 0.99);
+		group->p999_ns = percentile(&run->stream[i], 0.999);
 		figures->bytes_per_s += group->bytes_per_s;
 	}
 	figures->limit = run->shares.limit.limit;

@@ -21,8 +21,11 @@
  * @bytes: length of an I/O
  * @depth: I/Os at a time
  * @bytes_per_s: it asks for no more; 0: for all it gets
+ * @uneven: at that rate on average, in random intervals as those of users
  * @think_ns: from a completion to the next request
  * @begin_ns: time of its first request
+ * @end_ns: it makes none from here on; 0: it goes on
+ * @joins: it is another stream of the group before it, and @weight is of no use
  */
 struct tenant {
 	const char *name;
@@ -33,8 +36,11 @@ struct tenant {
 	u32 bytes;
 	u32 depth;
 	double bytes_per_s;
+	bool uneven;
 	u64 think_ns;
 	u64 begin_ns;
+	u64 end_ns;
+	bool joins;
 };
 
 enum tenants_policy {
@@ -72,12 +78,14 @@ struct tenants {
  * @second: bytes in each second
  * @p50_ns: of its I/Os, from request to completion
  * @p99_ns: the same
+ * @p999_ns: the same
  */
 struct tenant_figures {
 	double bytes_per_s;
 	double second[TENANTS_SECONDS_MAX];
 	double p50_ns;
 	double p99_ns;
+	double p999_ns;
 };
 
 /**

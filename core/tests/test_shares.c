@@ -650,10 +650,10 @@ static int by_size(const void *left, const void *right)
 }
 
 /* One run in twenty or so on the volume has up to 1.5: so the median. */
-static double median_of(double ratios[BURSTS])
+static double median_of(double *ratios, size_t count)
 {
-	qsort(ratios, BURSTS, sizeof(*ratios), by_size);
-	return ratios[BURSTS / 2];
+	qsort(ratios, count, sizeof(*ratios), by_size);
+	return ratios[count / 2];
 }
 
 static void test_burst_has_the_latency_of_its_share(void **state)
@@ -675,7 +675,7 @@ static void test_burst_has_the_latency_of_its_share(void **state)
 			ratios[j] = burst_ratio(drives[i][0], share_ns, 0.97,
 						seed);
 		}
-		assert_true(median_of(ratios) < 1.25);
+		assert_true(median_of(ratios, BURSTS) < 1.25);
 	}
 }
 
@@ -697,12 +697,13 @@ static void test_late_foreground_takes_the_margin_of_others(void **state)
 		ratios[j] = burst_ratio("ssd", share_ns, 0, seed);
 	}
 	/* Measured: 1.16 to 1.23; with the margin, 1.3. */
-	assert_true(median_of(ratios) < 1.25);
+	assert_true(median_of(ratios, BURSTS) < 1.25);
 }
 
 /*
  * A group's background goes by the depth beside foreground of its own, although
- * the group lags, unless foreground of others waits: that has what it lacks.
+ * the group lags, unless the foreground of others that waits is beyond its
+ * guarantee: that has what it lacks.
  */
 static void test_own_foreground_goes_before_own_guarantee(void **state)
 {
@@ -710,6 +711,7 @@ static void test_own_foreground_goes_before_own_guarantee(void **state)
 	struct fgio_share_group *group = &two.groups[0];
 	uint64_t seed = fresh_seed("own");
 	u64 before_ns;
+	u32 i = 3, other = 1;
 
 	(void)state;
 	two_groups_init(&two, false);
@@ -725,10 +727,129 @@ static void test_own_foreground_goes_before_own_guarantee(void **state)
 	/* The control: its foreground is over. */
 	assert_true(fgio_shares_insists(group, two.now_ns));
 	two_groups_add(&two, 2, 1);
-	assert_true(fgio_shares_insists(group, before_ns));
-	while (is_queued(&two, 1) || is_queued(&two, 2))
+	assert_false(fgio_shares_insists(group, before_ns));
+	/* Much more than a tenth of the drive's time, without a pause. */
+	while (!fgio_shares_insists(group, before_ns)) {
+		assert_true(i + 3 <= ARRAY_SIZE(two.requests));
+		two_groups_add(&two, i++, 1);
+		if (!is_queued(&two, other)) {
+			other = i;
+			two_groups_add_of(&two, i++, 0, FGIO_NONCRITICAL);
+		}
+		two_groups_step(&two, &seed);
+		two_groups_add(&two, i++, 1);
+	}
+	assert_true(i > 40);
+	while (is_queued(&two, other) || two.shares.ready[true].count)
 		two_groups_step(&two, &seed);
 	two_groups_end(&two);
+}
+
+/* ---- databases: commits, reads, and the checkpoint of one ---- */
+
+#define DATABASES_MAX 5
+#define CHECKPOINTS 9
+
+/* Two: of weight 300 with a checkpoint of @depth at a time, and of 100. */
+static u32 fill_databases(struct tenant *of, double heavy_per_s,
+			  double light_per_s, u32 depth)
+{
+	const double per_s[2] = { heavy_per_s, light_per_s };
+	const u32 weight[2] = { 300, 100 };
+	u32 count = 0;
+
+	for (u32 i = 0; i < 2; i++) {
+		struct tenant *commits = &of[count++], *reads = &of[count++];
+
+		*commits = tenant(weight[i], 8192, true, 8);
+		commits->critical = true;
+		commits->bytes_per_s = per_s[i] * 8192;
+		commits->uneven = true;
+		*reads = *commits;
+		reads->joins = true;
+		reads->sequential = false;
+		commits->write = true;
+		if (!depth || i)
+			continue;
+		of[count] = tenant(weight[i], 65536, false, depth);
+		of[count].joins = true;
+		of[count].write = true;
+		of[count++].begin_ns = 3 * SECOND;
+	}
+	return count;
+}
+
+/*
+ * The p99 of the lighter one's commits beside the other's checkpoint, over that
+ * without it.
+ */
+static double checkpoint_ratio(uint64_t seed)
+{
+	static struct tenants_figures figures;
+	struct tenant of[DATABASES_MAX];
+	u32 count = fill_databases(of, 1000, 1000, 0);
+	double quiet_ns;
+
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, count);
+	quiet_ns = figures.group[2].p99_ns;
+	count = fill_databases(of, 1000, 1000, 128);
+	run(&figures, "ssd-m5s", TENANTS_FGIO, seed, of, count);
+	assert_true(figures.group[2].bytes_per_s > 80e6);
+	return figures.group[3].p99_ns / quiet_ns;
+}
+
+/*
+ * The background of a tenant that has foreground of its own does no more harm
+ * to the foreground of another than without shares, while that is within its
+ * guarantee.
+ */
+static void test_checkpoint_spares_the_foreground_of_others(void **state)
+{
+	uint64_t random = fresh_seed("checkpoint");
+	double ratios[CHECKPOINTS];
+
+	(void)state;
+	/*
+	 * Measured: 2.1 to 2.7, and up to 4.4 in one of ten, as without shares;
+	 * 3.7 to 8.4 if it insists.
+	 */
+	for (size_t i = 0; i < CHECKPOINTS; i++)
+		ratios[i] = checkpoint_ratio(next_random(&random));
+	assert_true(median_of(ratios, CHECKPOINTS) < 3.3);
+}
+
+/* Requests a second, all of one size. */
+static double ios_of(const struct tenants_figures *figures, u32 first,
+		     u32 count)
+{
+	double bytes = 0;
+
+	while (count--)
+		bytes += figures->group[first + count].bytes_per_s;
+	return bytes / 8192;
+}
+
+/*
+ * Two tenants that are all foreground divide the drive by weight, also where one
+ * has a checkpoint besides, with many requests queued.
+ */
+static void test_foreground_is_divided_beside_a_checkpoint(void **state)
+{
+	uint64_t seed = fresh_seed("flood");
+	static struct tenants_figures figures;
+	struct tenant of[DATABASES_MAX];
+	u32 count = fill_databases(of, 1e5, 1e5, 0);
+
+	(void)state;
+	run(&figures, "volume", TENANTS_FGIO, seed, of, count);
+	assert_true(ios_of(&figures, 0, 2) > 2.7 * ios_of(&figures, 2, 2));
+	count = fill_databases(of, 1e5, 1e5, 128);
+	/* The control: without shares, each has half. */
+	run(&figures, "volume", TENANTS_OFF, seed, of, count);
+	assert_true(ios_of(&figures, 0, 2) < 1.2 * ios_of(&figures, 3, 2));
+	/* Measured: 2.7; 0.25 where deep groups are taken to lag less. */
+	run(&figures, "volume", TENANTS_FGIO, seed, of, count);
+	assert_true(ios_of(&figures, 0, 2) > 2.4 * ios_of(&figures, 3, 2));
 }
 
 int main(void)
@@ -758,6 +879,10 @@ int main(void)
 		cmocka_unit_test(
 			test_late_foreground_takes_the_margin_of_others),
 		cmocka_unit_test(test_own_foreground_goes_before_own_guarantee),
+		cmocka_unit_test(
+			test_checkpoint_spares_the_foreground_of_others),
+		cmocka_unit_test(
+			test_foreground_is_divided_beside_a_checkpoint),
 		cmocka_unit_test(test_random_scripts_follow_the_model),
 	};
 

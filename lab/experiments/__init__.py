@@ -21,6 +21,7 @@ from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.sharded import Sharded
+from lab.experiments.share_cost import ShareCost
 from lab.experiments.shares import Shares
 from lab.experiments.starvation import Starvation
 from lab.experiments.tenants import Tenants
@@ -48,6 +49,7 @@ ALL: dict[str, Experiment] = {
         DrivePriority(),
         SectionCost(),
         OrderCost(),
+        ShareCost(),
         ExtensionCost(),
         IoMethod(),
         Sharded(),
