@@ -21,8 +21,6 @@ def outcome(folder, begin: int, seconds: int) -> guest.Outcome:
             dirty = (8 if second < begin + seconds - 1 else 2) * MIB
             lines.append(f"g{number} {weight * MIB} 0 {dirty} {weight * 2000 * second} {moved}")
     (folder / "held").write_text("\n".join(lines) + "\n")
-    for number, weight in enumerate(WEIGHTS):
-        (folder / f"g{number}.fileserver").write_text(f"{weight * 100000} {weight * 200000} 9\n")
     (folder / "before.reclaim").write_text("pgsteal_kswapd 100\npgsteal_direct 1\n")
     (folder / "after.reclaim").write_text("pgsteal_kswapd 100\npgsteal_direct 9\n")
     (folder / "events").write_text("low 0\noom_kill 0\noom_kill 1\n")
@@ -36,7 +34,7 @@ def test_figures_of_a_file_server_and_of_its_start(tmp_path):
     (row,) = experiment.read(outcome(tmp_path, begin, seconds), chosen, 3, "fileserver")
     found = row.extra
     assert (found["normalised"], found["pv"]) == ([1, 2, 3, 4, 5, 6, 7, 8], 0)
-    assert found["mb_s"][0] == pytest.approx(WEIGHTS[0] * 300000 / seconds / 1e6)
+    assert found["mb_s"][0] == pytest.approx(WEIGHTS[0] * 1000 / 1e6)
     assert found["drive_mb_s"] == pytest.approx([weight * 2000 / 1e6 for weight in WEIGHTS])
     assert found["dirty_mib"] == [8 * [8.0], 8 * [2.0]]
     assert (found["held_mib"], found["held_pv"]) == ([float(one) for one in WEIGHTS], 0)
