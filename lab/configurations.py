@@ -334,6 +334,12 @@ _ALL = (
         settings=(("shares", 1),),
     ),
     Configuration(
+        "cache-dirty",
+        "cache-shares: fgio with shares, fgiod cache, and dirty memory limited by vm.dirty_bytes",
+        "fgio",
+        settings=(("shares", 1),),
+    ),
+    Configuration(
         "fgio-shares",
         "fgio with shares on; in shares no task is foreground, in tenants as the profile says",
         "fgio",

@@ -27,6 +27,10 @@ ANON_MIB = 60
 TMPFS_MIB = 32
 # A copy beside a working set: as docs/page-cache-shares.md has it.
 DROP_MIB = 640
+# Cgroups, and those of them that hold 5 MiB of file memory each.
+MANY = 1000
+HOLDING = 140
+MANY_MIB = 1536
 # Kills of fgiod, half of them with the disk under fgio.
 ROUNDS = 12
 MIB = 1 << 20
@@ -47,6 +51,8 @@ def _boot(policy: str, folder: Path) -> Path:
         "ANON_MIB": ANON_MIB,
         "TMPFS_MIB": TMPFS_MIB,
         "ROUNDS": ROUNDS,
+        "MANY": MANY,
+        "HOLDING": HOLDING,
     }
     taken = payload(chosen) | {
         "bin/fgio": programs / "fgio",
@@ -59,7 +65,7 @@ def _boot(policy: str, folder: Path) -> Path:
         commands='. "$PAYLOAD/page-cache.env"\n. "$PAYLOAD/page-cache.sh"',
         payload=taken,
         disks=(disk_of_files(),),
-        memory_mib=DROP_MIB if policy == "drop" else MEMORY_MIB,
+        memory_mib={"drop": DROP_MIB, "many": MANY_MIB}.get(policy, MEMORY_MIB),
         limit_s=1200,
         seed=seed,
     )
@@ -85,6 +91,12 @@ def control(tmp_path_factory) -> Path:
 def dropped(tmp_path_factory) -> Path:
     """The files that the guest with a copy beside a working set left."""
     return _boot("drop", tmp_path_factory.mktemp("dropped"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory) -> Path:
+    """The files that the guest with many cgroups left."""
+    return _boot("many", tmp_path_factory.mktemp("many"))
 
 
 def _moments(results: Path, name: str) -> dict[str, tuple[int, int]]:
@@ -164,3 +176,19 @@ def test_drop_behind_keeps_the_working_set(dropped):
         (held[f"control{one}.before"][0], held[f"control{one}.after"][0]) for one in (1, 2, 3)
     ]
     assert min(after / before for before, after in copies) < 0.7, held
+
+
+def test_a_thousand_cgroups_cost_less_than_a_percent_of_a_processor(many):
+    percent = {name: 100 * cpu / (1000 * us) for name, (cpu, us) in _moments(many, "cost").items()}
+    print(f"fgiod cache beside {MANY} cgroups: {percent} % of a processor")
+    assert percent["rest"] < 1, percent
+    # The control: a bound that looks more often than the default would not keep.
+    assert percent["often"] > 1.5, percent
+    divided = (many / "shares").read_text().count("/many")
+    assert divided == HOLDING, divided
+
+
+def test_new_weights_count_soon_beside_a_thousand_cgroups(many):
+    seen = {name: ms for name, (ms, _) in _moments(many, "seen").items()}
+    # A scan, a step and a record of shares, each as far apart as its cost makes it.
+    assert set(seen) == {"many7", "added"} and max(seen.values()) < 6000, seen

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # Weighted cgroups that read and write files through the page cache. Settings come from
-# cache-shares.env. Leaves NAME.json of fio (or NAME.fileserver) for each group, and `held`: file
-# memory of each group second by second.
+# cache-shares.env. Leaves NAME.json of fio (or NAME.fileserver) for each group, and `held`: second by
+# second, the time since the load began ("@", us), and of each group in bytes: file memory,
+# memory.low, dirty memory with that under writeback, what the group read from and wrote to the drive,
+# and what its process read and wrote.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -52,20 +54,45 @@ start_fgiod() {
   daemon=$!
 }
 
-held() { # the time in us, and a line for each group
-  local number file name bytes
-  echo "@ ${EPOCHREALTIME/./}"
+held() { # the time, and a line for each group
+  local number file dirty drive moved name bytes field io
+  echo "@ $((${EPOCHREALTIME/./} - BEGUN))"
   for number in "${!weights[@]}"; do
-    file=0
+    file=0 dirty=0 drive=0 moved=0
     while read -r name bytes; do
-      case $name in active_file | inactive_file) file=$((file + bytes)) ;; esac
+      case $name in
+      active_file | inactive_file) file=$((file + bytes)) ;;
+      file_dirty | file_writeback) dirty=$((dirty + bytes)) ;;
+      esac
     done <"$CGROUPS/g$number/memory.stat"
-    echo "g$number $file $(<"$CGROUPS/g$number/memory.low")"
+    while read -r name io; do
+      [[ $name == "$DISK_NUMBER" ]] || continue
+      for field in $io; do
+        case $field in rbytes=* | wbytes=*) drive=$((drive + ${field#*=})) ;; esac
+      done
+    done <"$CGROUPS/g$number/io.stat"
+    while read -r name bytes; do
+      case $name in rchar: | wchar:) moved=$((moved + bytes)) ;; esac
+    done 2>/dev/null <"/proc/${jobs[number]}/io"
+    echo "g$number $file $(<"$CGROUPS/g$number/memory.low") $dirty $drive $moved"
   done
 }
 
-in_group() { # NUMBER COMMAND...
-  bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUPS/g$1" "${@:2}"
+watch_groups() { # until WARM_S and SECONDS_MEASURED are over
+  local second
+  for ((second = 0; second < WARM_S + SECONDS_MEASURED; second++)); do
+    sleep_until "$second"
+    held
+  done >>"$RESULTS/held"
+}
+
+sleep_until() { # SECOND of the load
+  local left=$(((BEGUN + $1 * 1000000) - ${EPOCHREALTIME/./}))
+  ((left <= 0)) || sleep "$((left / 1000000)).$(printf %06d $((left % 1000000)))"
+}
+
+in_group() { # NUMBER COMMAND...: becomes the command
+  exec bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUPS/g$1" "${@:2}"
 }
 
 work() { # NUMBER: two files of the image for each group
@@ -93,6 +120,7 @@ use_elevator "$ELEVATOR"
 set_tunables "$TUNABLES"
 use_controllers
 use_io_cost
+DISK_NUMBER=$(<"/sys/block/$DISK/dev")
 mkdir -p $FILES
 mount -t ext4 -o noinit_itable,noatime "/dev/$DISK" $FILES || stop "ext4 does not mount"
 # Room for its trees.
@@ -100,22 +128,27 @@ mount -t ext4 -o noinit_itable,noatime "/dev/$DISK" $FILES || stop "ext4 does no
 make_groups
 [[ $POLICY != low ]] || set_low
 [[ $POLICY != fgiod ]] || start_fgiod
+if [[ -n $DIRTY_BYTES ]]; then
+  echo "$DIRTY_BYTES" >/proc/sys/vm/dirty_bytes || stop "no dirty_bytes"
+  echo "$((DIRTY_BYTES / 2))" >/proc/sys/vm/dirty_background_bytes || stop "no dirty_background_bytes"
+fi
 phase warming up
 jobs=()
+BEGUN=${EPOCHREALTIME/./}
 for number in "${!weights[@]}"; do
   work "$number" &
   jobs+=($!)
 done
-sleep "$WARM_S"
+watch_groups &
+watcher=$!
+sleep_until "$WARM_S"
 phase measuring
 snapshot before
 grep '^pgsteal_' /proc/vmstat >"$RESULTS/before.reclaim"
-for ((second = 0; second < SECONDS_MEASURED; second++)); do
-  held >>"$RESULTS/held"
-  sleep 1
-done
+sleep_until $((WARM_S + SECONDS_MEASURED))
 snapshot after
 grep '^pgsteal_' /proc/vmstat >"$RESULTS/after.reclaim"
+wait "$watcher"
 for job in "${jobs[@]}"; do
   wait "$job" || stop "a load failed: $(tail -3 "$RESULTS"/g*.json "$RESULTS"/g*.fileserver 2>/dev/null)"
 done

@@ -2,7 +2,8 @@
 # POLICY is
 # fgiod, none: two cgroups that read more than fits into memory, with or without fgiod cache, then a
 #   burst of memory that is no page cache; with it also: new weights, kills and fgio disable;
-# drop: a copy beside a working set, with and without --drop-behind, without fgiod cache.
+# drop: a copy beside a working set, with and without --drop-behind, without fgiod cache;
+# many: MANY cgroups with weights, of which HOLDING hold file memory: what fgiod cache costs.
 # Leaves a line "MOMENT LIGHT HEAVY" in $RESULTS/held (bytes of file memory) and $RESULTS/lows
 # (memory.low) for each moment; test_page_cache.py judges them.
 # shellcheck shell=bash disable=SC2154
@@ -11,6 +12,7 @@
 export PATH=$PATH:$PAYLOAD/bin
 CGROUPS=/sys/fs/cgroup
 FILES=/mnt/files
+SHARES=/run/fgio/cache/shares
 # Of the administrator, for the heavy group.
 OWN_LOW=8388608
 READERS=()
@@ -126,6 +128,77 @@ drop() { # MOMENT [OPTION...]: what is left of a working set after a copy of mor
   echo "$1.after $(file_memory set) 0" >>"$RESULTS/held"
 }
 
+# Cgroups of which the first HOLDING read 5 MiB each, parts of the files that no other reads.
+make_many() {
+  python3 -c '
+import os, sys
+root, files, many, holding = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+for number in range(many):
+    group = f"{root}/many{number}"
+    os.mkdir(group)
+    with open(f"{group}/io.weight", "w") as weight:
+        weight.write(f"default {100 + number}")
+    if number >= holding:
+        continue
+    with open(f"{group}/cgroup.procs", "w") as members:
+        members.write(str(os.getpid()))
+    with open(f"{files}/{number // 25}", "rb", buffering=0) as file:
+        file.seek(number % 25 * (5 << 20))
+        for _ in range(5):
+            file.read(1 << 20)
+' "$CGROUPS" "$FILES" "$MANY" "$HOLDING" || stop "cgroups were not made"
+}
+
+cost() { # NAME: processor time of fgiod in ns, and time in us, of 20 s
+  local before after begun
+  begun=${EPOCHREALTIME/./}
+  read -r before _ <"/proc/$FGIOD/schedstat"
+  sleep 20
+  read -r after _ <"/proc/$FGIOD/schedstat"
+  echo "$1 $((after - before)) $((${EPOCHREALTIME/./} - begun))" >>"$RESULTS/cost"
+}
+
+published_weight() { # GROUP WEIGHT: whether fgiod goes by it
+  local weight group
+  while read -r weight _ _ _ _ _ _ group; do
+    [[ $group != "/$1" || $weight != "$2" ]] || return 0
+  done <$SHARES
+  return 1
+}
+
+# New weights, of a cgroup that was there and of one that is new; ms until fgiod goes by them.
+note_new_weights() {
+  local begun each tries=0
+  begun=${EPOCHREALTIME/./}
+  echo "default 5000" >$CGROUPS/many7/io.weight
+  mkdir $CGROUPS/added
+  echo "default 3000" >$CGROUPS/added/io.weight
+  in_group added head -c 8M $FILES/6 >/dev/null
+  for each in "many7 5000" "added 3000"; do
+    # shellcheck disable=SC2086
+    until published_weight $each || ((tries++ > 200)); do sleep 0.1; done
+    echo "${each% *} $(((${EPOCHREALTIME/./} - begun) / 1000)) 0" >>"$RESULTS/seen"
+  done
+}
+
+measure_many() {
+  make_many
+  # As its unit has it.
+  ulimit -n 4096
+  start_fgiod
+  sleep 10
+  cost rest
+  note_new_weights
+  cp $SHARES "$RESULTS/shares" || stop "fgiod published nothing: $(<"$RESULTS/fgiod.log")"
+  # The control: ten looks a second, whatever they take.
+  printf '%s\n' "page_cache_interval_ms = 100" "page_cache_cpu_percent_max = 100" >/etc/fgio/fgiod.toml
+  kill -HUP "$FGIOD"
+  sleep 5
+  cost often
+  kill "$FGIOD"
+  wait "$FGIOD" || stop "fgiod failed: $(<"$RESULTS/fgiod.log")"
+}
+
 phase preparing
 mkdir -p $FILES /run/fgio /etc/fgio
 mountpoint -q /dev/shm || { mkdir -p /dev/shm && mount -t tmpfs none /dev/shm; }
@@ -145,6 +218,12 @@ if [[ $POLICY == drop ]]; then
   in_group light cat "$FILES"/{0,1,2} >/dev/null
   drop behind --drop-behind --summary
   for copy in 1 2 3; do drop control$copy; done
+  phase "done"
+  exit 0
+fi
+if [[ $POLICY == many ]]; then
+  phase "many cgroups"
+  measure_many
   phase "done"
   exit 0
 fi

@@ -11,7 +11,7 @@ use fgio_cache::{Group, Level, PAGE, decide, keep_free};
 use fgio_sys::Root;
 use fgio_sys::cache_limits::Limits;
 use fgio_sys::cache_shares::{self, Share, Totals};
-use fgio_sys::cgroup_memory::{self, Bounds, Memory};
+use fgio_sys::cgroup_memory::{self, Bounds, Memory, Reader};
 
 use super::Mode;
 
@@ -25,6 +25,9 @@ const RECLAIM_TIME: u32 = 4;
 /// long each time in a row: before it gives up, the kernel searches all lists of the cgroup many times.
 const VAIN: Duration = Duration::from_millis(500);
 const VAIN_MOST: Duration = Duration::from_secs(4);
+/// A cgroup that is charged the very number of bytes that it was is looked at whole only once in this
+/// number of steps: to write memory.stat, the kernel takes ten times as long as for all else.
+const UNCHANGED_MOST: u64 = 8;
 /// memory.low is left as it is while it differs by less than 1 MiB, or by this part of it.
 const LOW_SLACK: u64 = 1 << 20;
 const LOW_PART: u64 = 32;
@@ -55,6 +58,9 @@ struct Kept {
     again: Duration,
     /// The step that saw it last.
     step: u64,
+    memory: Memory,
+    /// The step that read all of `memory`; 0: none did.
+    looked: u64,
 }
 
 impl Kept {
@@ -80,6 +86,7 @@ pub(super) enum Reclaim {
 
 pub struct Controller {
     root: Root,
+    reader: Reader,
     limits: Limits,
     mode: Mode,
     tree: Vec<Node>,
@@ -103,6 +110,7 @@ impl Controller {
     pub fn new(root: &Root, limits: Limits, mode: Mode) -> Self {
         let mut controller = Self {
             root: root.clone(),
+            reader: Reader::new(root),
             limits,
             mode,
             tree: Vec::new(),
@@ -150,8 +158,10 @@ impl Controller {
     /// Finds the cgroups that hold memory, and their weights.
     pub fn scan(&mut self) {
         let mut seen = HashSet::new();
+        let mut listed = HashSet::new();
         self.differ = false;
-        self.tree = self.look("/", &mut seen);
+        self.tree = self.look("/", &mut seen, &mut listed);
+        self.reader.keep(&listed);
         for group in self.limits.groups() {
             if !seen.contains(&group)
                 && let Err(source) = self.limits.restore(&group)
@@ -161,7 +171,13 @@ impl Controller {
         }
     }
 
-    fn look(&mut self, parent: &str, seen: &mut HashSet<String>) -> Vec<Node> {
+    /// `seen`: those that are large enough; `listed`: those and their siblings.
+    fn look(
+        &mut self,
+        parent: &str,
+        seen: &mut HashSet<String>,
+        listed: &mut HashSet<String>,
+    ) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         for group in cgroup_memory::children(&self.root, parent) {
             // No such file where the memory controller is not enabled.
@@ -169,13 +185,15 @@ impl Controller {
                 true => LEAST / 2,
                 false => LEAST,
             };
-            if cgroup_memory::current(&self.root, &group).is_none_or(|current| current < least) {
+            listed.insert(group.clone());
+            let current = self.reader.current(&group);
+            if current.is_none_or(|current| current < least) {
                 continue;
             }
             seen.insert(group.clone());
-            let children = self.look(&group, seen);
-            let weight = cgroup_memory::weight(&self.root, &group);
-            let bounds = cgroup_memory::bounds(&self.root, &group);
+            let children = self.look(&group, seen, listed);
+            let weight = self.reader.weight(&group);
+            let bounds = self.reader.bounds(&group);
             nodes.push(Node {
                 group,
                 weight,
@@ -246,12 +264,28 @@ impl Controller {
         let mut groups: Vec<Group> = Vec::new();
         for node in nodes {
             // One that is gone meanwhile has no part.
-            if let Some(memory) = cgroup_memory::memory(&self.root, &node.group) {
+            if let Some(memory) = self.memory_of(&node.group) {
                 groups.push(self.facts(node, &memory));
                 members.push((node, memory));
             }
         }
         (members, groups)
+    }
+
+    /// A cgroup that neither grew nor shrank has read nothing again, most likely, and is not reclaimed
+    /// unless it is beyond its grant.
+    fn memory_of(&mut self, group: &str) -> Option<Memory> {
+        let current = self.reader.current(group)?;
+        let low = self.reader.low(group)?;
+        let kept = self.kept.entry(group.to_owned()).or_default();
+        let is_recent = kept.looked > 0 && self.steps - kept.looked < UNCHANGED_MOST;
+        let is_beyond = kept.memory.file / PAGE > kept.granted;
+        if !is_recent || is_beyond || kept.memory.current != current {
+            kept.memory = self.reader.memory(group)?;
+            kept.looked = self.steps;
+        }
+        kept.memory.low = low;
+        Some(kept.memory)
     }
 
     /// Does what was decided of siblings, and divides the grant of each among its children.
@@ -290,7 +324,7 @@ impl Controller {
             },
             // Of those alone that may be reclaimed: each file read costs.
             stalled: match memory.file / PAGE > kept.granted {
-                true => cgroup_memory::stalled(&self.root, &node.group),
+                true => self.reader.stalled(&node.group),
                 false => 0,
             },
             need: kept.need,

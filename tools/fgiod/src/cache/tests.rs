@@ -90,7 +90,8 @@ impl Host {
         let place = format!("sys/fs/cgroup{group}");
         self.file(
             &format!("{place}/memory.current"),
-            &format!("{}\n", (file_mib + 8) * MIB),
+            // What reads again is charged for it, and for less soon.
+            &format!("{}\n", (file_mib + 8) * MIB + refaults % 4096),
         );
         let half = file_mib * MIB / 2;
         self.file(
@@ -316,6 +317,31 @@ fn dirty_pages_are_not_reclaimed() {
     host.held("/heavy", 700, 150_000);
     host.step(&mut controller);
     assert_ne!(host.text("/light", "memory.reclaim"), "");
+}
+
+/// The kernel takes long to write memory.stat.
+#[test]
+fn a_cgroup_that_is_charged_as_before_is_looked_at_more_rarely() {
+    let (mut host, mut controller) = contended();
+    let refaults = |controller: &Controller| {
+        let found = controller.shares().iter().find(|one| one.group == "/heavy");
+        found.unwrap().refaults
+    };
+    let before = refaults(&controller);
+    host.file(
+        "sys/fs/cgroup/heavy/memory.stat",
+        "active_file 734003200\nworkingset_refault_file 60000\n",
+    );
+    for _ in 0..7 {
+        host.step(&mut controller);
+        assert_eq!(refaults(&controller), before);
+    }
+    host.step(&mut controller);
+    assert_eq!(refaults(&controller), 60_000);
+    // The control: a byte is enough.
+    host.held("/heavy", 700, 70_000);
+    host.step(&mut controller);
+    assert_eq!(refaults(&controller), 70_000);
 }
 
 #[test]
