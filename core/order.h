@@ -124,9 +124,19 @@ fgio_order_oldest(const struct fgio_order *order, bool write)
 /* request_order.c: where some are ranked, of either direction. */
 struct fgio_request *fgio_order_first_ranked(const struct fgio_order *order,
 					     bool write);
-/* @request has a rank, or is alone. */
+/* @request has a rank; or its user's request is alone. */
 void fgio_order_went_ranked(struct fgio_order *order,
 			    struct fgio_request *request);
+void fgio_order_went_alone(const struct fgio_request *request);
+
+static inline void fgio_order_went_by_request(struct fgio_order *order,
+					      struct fgio_request *request)
+{
+	if (request->rank.state == FGIO_RANK_ALONE)
+		fgio_order_went_alone(request);
+	else
+		fgio_order_went_ranked(order, request);
+}
 
 /* Of those of a direction, the one that goes first but for a sweep. */
 static inline struct fgio_request *
@@ -207,7 +217,7 @@ static inline void fgio_order_went(struct fgio_order *order,
 	else
 		fgio_order_went_by_age(order, request, by);
 	if (request->rank.state)
-		fgio_order_went_ranked(order, request);
+		fgio_order_went_by_request(order, request);
 }
 
 #endif /* FGIO_CORE_ORDER_H */

@@ -54,7 +54,7 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 		hw->served_ns = request->queued_ns;
 	if (at_head)
 		request->queued_ns = 0;
-	fgio_request_line_up(request, at_head);
+	fgio_request_line_up(request, at_head ? FGIO_TO_HEAD : FGIO_TO_TAIL);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&hw->queued[class], hw->queued[class] + 1);
 	if (request->share.group)
@@ -381,14 +381,20 @@ bool fgio_queue_has_places(const struct fgio_queue *queue)
 	       fgio_depth_shares(&queue->depth);
 }
 
-bool fgio_queue_is_full(const struct fgio_queue *queue)
+/* The drive has as many as the bound allows, which is in force. */
+static inline bool reaches_bound(const struct fgio_queue *queue)
 {
 	const struct fgio_hw_queue *own = &queue->own;
 
-	return !queue->hw && fgio_hw_queue_ranks(own) &&
-	       !fgio_depth_rotates(&queue->depth) &&
-	       fgio_inflight_counted(&own->in_device[FGIO_CRITICAL]) >=
-		       fgio_request_bound_now(&own->by_request->bound);
+	return fgio_inflight_counted(&own->in_device[FGIO_CRITICAL]) >=
+		       fgio_request_bound_now(&own->by_request->bound) &&
+	       !fgio_depth_rotates(&queue->depth);
+}
+
+bool fgio_queue_is_full(const struct fgio_queue *queue)
+{
+	return !queue->hw && fgio_hw_queue_ranks(&queue->own) &&
+	       reaches_bound(queue);
 }
 
 void fgio_queue_hold_critical(struct fgio_queue *queue, u64 now_ns)
@@ -641,23 +647,32 @@ static void tell_bound(struct fgio_queue *queue, bool ranks, u64 now_ns)
 		fgio_request_bound_pauses(&own->by_request->bound);
 }
 
+/* The clock was read for the order of users' requests: nothing is weighed. */
+static bool only_orders(const struct fgio_queue *queue)
+{
+	return !queue->shares && !queue->one_class &&
+	       !fgio_hw_queue_has(&queue->own, FGIO_NONCRITICAL) &&
+	       !fgio_queue_sweeps(queue);
+}
+
 struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 				     const struct fgio_sweep *sweep)
 {
 	struct fgio_request *request;
 	enum fgio_queue_mode mode;
-	bool ranks;
+	bool ranks, orders;
 
 	queue->retry_ns = 0;
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
-	mode = fgio_queue_mode_at(queue, now_ns);
-	fgio_queue_measure(queue, mode, now_ns);
 	fgio_hw_queue_tell_time(&queue->own, now_ns);
 	ranks = fgio_hw_queue_ranks(&queue->own);
+	orders = ranks && only_orders(queue);
+	mode = orders ? FGIO_QUEUE_FREE : fgio_queue_mode_at(queue, now_ns);
+	fgio_queue_measure(queue, mode, now_ns);
 	if (queue->shares)
 		request = fgio_queue_choose_shared(queue, mode, now_ns);
-	else if (mode == FGIO_QUEUE_FREE)
+	else if (mode == FGIO_QUEUE_FREE && !(orders && reaches_bound(queue)))
 		request = fgio_queue_choose_free(&queue->own, sweep, now_ns);
 	else
 		request = fgio_queue_choose_weighed(&queue->own, now_ns);
@@ -777,7 +792,7 @@ bool fgio_queue_promote(struct fgio_request *request)
 		return false;
 	fgio_request_take_out(request);
 	request->class = FGIO_CRITICAL;
-	fgio_request_line_up(request, false);
+	fgio_request_line_up(request, FGIO_TO_TAIL);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&request->hw->queued[FGIO_CRITICAL],
 		   request->hw->queued[FGIO_CRITICAL] + 1);

@@ -345,10 +345,11 @@ fgio_hw_queue_set_request_order(struct fgio_hw_queue *hw,
 	hw->by_request = by_request;
 }
 
-/* Whether requests are queued in the order of users' requests. */
+/* Whether what is queued goes by the order of users' requests, and its bound. */
 static inline bool fgio_hw_queue_ranks(const struct fgio_hw_queue *hw)
 {
-	return hw->by_request && fgio_load(&hw->by_request->ranked);
+	return hw->by_request && (fgio_load(&hw->by_request->ranked) ||
+				  fgio_load(&hw->by_request->alone.bounds));
 }
 
 /* As fgio_queue_insert(), with shares on. @group: NULL: the rest */

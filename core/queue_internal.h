@@ -136,23 +136,20 @@ fgio_request_order_of(const struct fgio_request *request)
 
 /* A request joins its FIFO, and the order of users' requests if there is one. */
 static inline void fgio_request_line_up(struct fgio_request *request,
-					bool at_head)
+					enum fgio_line_up how)
 {
 	struct fgio_order *order = fgio_request_order_of(request);
 	struct fgio_request_order *by_request = request->hw->by_request;
 	struct fgio_list *fifo = &order->fifo[request->write];
-	bool critical = request->class == FGIO_CRITICAL;
 
-	if (by_request && by_request->alone && critical)
-		fgio_request_order_rank_alone(by_request);
-	if (at_head)
+	if (how == FGIO_TO_HEAD)
 		fgio_list_add_head(fifo, &request->link);
 	else
 		fgio_list_add_tail(fifo, &request->link);
 	request->rank.state = FGIO_RANK_NONE;
-	if (by_request && !at_head && critical &&
-	    (request->rank.id || by_request->ranked))
-		fgio_request_order_added(by_request, order, request);
+	if (by_request && request->class == FGIO_CRITICAL &&
+	    (request->rank.id || by_request->ranked || by_request->alone.count))
+		fgio_request_order_added(by_request, order, request, how);
 }
 
 /* The opposite. */

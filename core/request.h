@@ -44,7 +44,7 @@ struct fgio_share_stamp {
 
 enum fgio_rank_state {
 	FGIO_RANK_NONE,
-	FGIO_RANK_ALONE, /* it has one as soon as another comes */
+	FGIO_RANK_ALONE, /* it has one as soon as another request's comes */
 	FGIO_RANK_SET,
 };
 

@@ -30,6 +30,19 @@ static inline u64 fgio_request_id_at(u64 real_ns)
 	       (rest_ns << FGIO_REQUEST_MS_SHIFT) / 1000000;
 }
 
+/*
+ * Whether @id is believed at @real_ns, for certain: it is within the window, by
+ * milliseconds. Most are, and it takes less than to know it of the others.
+ */
+static inline bool fgio_request_id_is_near(u64 id, u64 real_ns)
+{
+	u64 earliest = fgio_request_id_ms(real_ns / 1000000 -
+					  (FGIO_REQUEST_BEHIND_MS - 1));
+
+	return id - earliest <= fgio_request_id_ms(FGIO_REQUEST_BEHIND_MS - 1 +
+						   FGIO_REQUEST_AHEAD_MS);
+}
+
 /**
  * fgio_request_id_believed() - an id from outside
  * @id: what it is

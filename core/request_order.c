@@ -16,6 +16,9 @@
 
 #define SETS (FGIO_REQUEST_MEMOS / FGIO_REQUEST_MEMO_WAYS)
 
+/* Of how long a memo was not used: it has no I/O queued. */
+#define IDLE (1U << 31)
+
 /* Weight of one request in a mean, as a shift. */
 #define TYPICAL_SHIFT 3
 
@@ -79,17 +82,14 @@ static void count_up(u64 *total)
 }
 
 /*
- * Of two memos, the one to do without: the one without queued I/O, then the one
- * that was used longest ago.
+ * How well a memo can be done without: those without queued I/O best, then those
+ * that were used longest ago.
  */
-static struct fgio_request_memo *lesser(struct fgio_request_order *by_request,
-					struct fgio_request_memo *one,
-					struct fgio_request_memo *other)
+static u32 staleness(const struct fgio_request_memo *memo, u32 uses)
 {
-	if (!one->queued != !other->queued)
-		return one->queued ? other : one;
-	return by_request->uses - one->used < by_request->uses - other->used ?
-		       other : one;
+	u32 unused = uses - memo->used;
+
+	return memo->queued ? unused & ~IDLE : unused | IDLE;
 }
 
 static u32 size_of(u32 parts)
@@ -114,12 +114,17 @@ static struct fgio_request_memo *
 remember(struct fgio_request_order *by_request, u64 id, u32 parts)
 {
 	struct fgio_request_memo *set = set_of(by_request, id);
-	struct fgio_request_memo *least = &set[0];
+	struct fgio_request_memo *least = set, *memo;
+	u32 uses = by_request->uses, most = 0, stale;
 
-	for (u32 way = 0; way < FGIO_REQUEST_MEMO_WAYS; way++) {
-		if (set[way].id == id)
-			return touch(by_request, &set[way]);
-		least = lesser(by_request, least, &set[way]);
+	for (memo = set; memo < set + FGIO_REQUEST_MEMO_WAYS; memo++) {
+		if (memo->id == id)
+			return touch(by_request, memo);
+		stale = staleness(memo, uses);
+		if (stale > most) {
+			most = stale;
+			least = memo;
+		}
 	}
 	forget(by_request, least);
 	*least = (struct fgio_request_memo){
@@ -199,20 +204,29 @@ static u64 by_deadline(const struct fgio_request_order *by_request,
 					       FGIO_REQUEST_DEADLINE_MOST_MS));
 }
 
-/* The request id that counts; 0: none. */
-static u64 believed(const struct fgio_request_order *by_request,
-		    const struct fgio_request *request, u64 now)
+static u64 arrived_at(const struct fgio_request_order *by_request,
+		      const struct fgio_request *request)
 {
-	if (by_request->policy == FGIO_BY_NONE)
-		return 0;
-	return fgio_request_id_believed(request->rank.id, now);
+	return fgio_request_id_at(request->queued_ns + by_request->real_ns);
 }
 
-/* Where no order is in force, none is believed. */
-static void count_claim(struct fgio_request_order *by_request, u64 claimed,
-			u64 believed)
+/* The request id that counts; 0: none. */
+static inline u64 believed(const struct fgio_request_order *by_request,
+		    const struct fgio_request *request)
 {
-	if (claimed == believed || by_request->policy == FGIO_BY_NONE)
+	u64 id = request->rank.id;
+
+	if (!id || by_request->policy == FGIO_BY_NONE)
+		return 0;
+	if (fgio_request_id_is_near(id, request->queued_ns + by_request->real_ns))
+		return id;
+	return fgio_request_id_believed(id, arrived_at(by_request, request));
+}
+
+/* An id counts as another. Where no order is in force, none is believed. */
+static void count_claim(struct fgio_request_order *by_request, u64 believed)
+{
+	if (by_request->policy == FGIO_BY_NONE)
 		return;
 	count_up(believed ? &by_request->clamped : &by_request->foreign);
 }
@@ -318,7 +332,7 @@ static void quit(struct fgio_heap *heap, struct fgio_rank *rank)
 /* @id: its request's, as far as it is believed; 0: none. */
 static void set_rank(struct fgio_request_order *by_request,
 		     struct fgio_order *order, struct fgio_request *request,
-		     u64 id, u64 now)
+		     u64 id)
 {
 	struct fgio_ranked *ranked = &order->ranked[request->write];
 	struct fgio_request *previous = previous_of(order, request);
@@ -330,76 +344,138 @@ static void set_rank(struct fgio_request_order *by_request,
 		return;
 	if (id)
 		rank->memo = join(by_request, rank, previous);
+	else
+		id = arrived_at(by_request, request);
 	rank->heap = rank->memo && by_request->policy == FGIO_BY_LIMITED &&
 		     16ULL * rank->memo->served / by_request->heavy_x16 >=
 			     FGIO_REQUEST_HEAVY_TIMES;
 	rank->state = FGIO_RANK_SET;
 	enter(&ranked->heap[rank->heap], rank,
-	      key_of(by_request, by_deadline(by_request, request, id ?: now)) +
+	      key_of(by_request, by_deadline(by_request, request, id)) +
 		      level_of(by_request, rank->memo) * LEVEL,
 	      previous);
 	order->ranked_count++;
 	fgio_store(&by_request->ranked, by_request->ranked + 1);
 }
 
-static u64 arrived_at(const struct fgio_request_order *by_request,
-		      const struct fgio_request *request)
+/*
+ * Whether all critical I/O that is queued is of one request, this one included.
+ * Lateness is only seen of ranked ones.
+ */
+static bool is_alone(const struct fgio_request_alone *alone,
+		     const struct fgio_order *order,
+		     const struct fgio_request *request)
 {
-	return fgio_request_id_at(request->queued_ns + by_request->real_ns);
+	if (request->rank.deadline_ms)
+		return false;
+	if (!alone->count)
+		return !request->hw->queued[FGIO_CRITICAL];
+	return request->rank.id == alone->id && order == alone->order &&
+	       alone->count < FGIO_REQUEST_ALONE_MOST;
 }
 
-/*
- * Whether an I/O goes at once unless another one comes: there is nothing to be
- * in order with. The clock is not read for it, so it has no deadline.
- */
-static bool may_be_alone(const struct fgio_request_order *by_request,
-			 const struct fgio_request *request)
+static void begin_alone(struct fgio_request_order *by_request,
+			struct fgio_order *order,
+			const struct fgio_request *request)
 {
-	const struct fgio_hw_queue *hw = request->hw;
+	struct fgio_request_alone *alone = &by_request->alone;
+	const struct fgio_inflight *in_drive =
+		&request->hw->in_device[FGIO_CRITICAL];
 
-	return !hw->queued[FGIO_CRITICAL] && !request->rank.deadline_ms &&
-	       fgio_inflight_counted(&hw->in_device[FGIO_CRITICAL]) <
-		       fgio_request_bound_now(&by_request->bound);
+	alone->id = request->rank.id;
+	alone->order = order;
+	/* It goes at once, without a look at the clock. */
+	alone->bounds = fgio_inflight_counted(in_drive) >=
+			fgio_request_bound_now(&by_request->bound);
+	by_request->light_went[false] = 0;
+	by_request->light_went[true] = 0;
+}
+
+static void join_alone(struct fgio_request_order *by_request,
+		       struct fgio_order *order, struct fgio_request *request,
+		       u64 id)
+{
+	struct fgio_request_alone *alone = &by_request->alone;
+
+	if (alone->count)
+		fgio_store(&alone->bounds, true);
+	else
+		begin_alone(by_request, order, request);
+	alone->count++;
+	alone->believed_ns = id == request->rank.id ? request->queued_ns :
+						      FGIO_NOT_BELIEVED;
+	request->rank.state = FGIO_RANK_ALONE;
+}
+
+/* Another request has I/O: those of the one that was alone are ranked. */
+static void rank_alone(struct fgio_request_order *by_request)
+{
+	struct fgio_request_alone *alone = &by_request->alone;
+	struct fgio_order *order = alone->order;
+	struct fgio_list *fifo, *link;
+
+	if (!alone->count)
+		return;
+	for (u32 write = 0; write < FGIO_DIRECTIONS; write++) {
+		fifo = &order->fifo[write];
+		for (link = fifo->next; link != fifo; link = link->next) {
+			struct fgio_request *request = fgio_container_of(
+				link, struct fgio_request, link);
+
+			if (request->rank.state == FGIO_RANK_ALONE)
+				set_rank(by_request, order, request,
+					 believed(by_request, request));
+		}
+	}
+	alone->count = 0;
+	fgio_store(&alone->bounds, false);
+}
+
+/* To the tail. Out of line: most of a request that is alone do without it. */
+static __attribute__((__noinline__)) void add(
+	struct fgio_request_order *by_request, struct fgio_order *order,
+	struct fgio_request *request, enum fgio_line_up how)
+{
+	u64 id = believed(by_request, request);
+
+	if (request->rank.id != id && how != FGIO_TO_TAIL_AGAIN)
+		count_claim(by_request, id);
+	if (id && is_alone(&by_request->alone, order, request)) {
+		join_alone(by_request, order, request, id);
+		return;
+	}
+	rank_alone(by_request);
+	set_rank(by_request, order, request, id);
 }
 
 void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
-			      struct fgio_request *request)
+			      struct fgio_request *request,
+			      enum fgio_line_up how)
 {
-	u64 now = arrived_at(by_request, request);
-	u64 id = believed(by_request, request, now);
+	struct fgio_request_alone *alone = &by_request->alone;
 
-	count_claim(by_request, request->rank.id, id);
-	if (id && may_be_alone(by_request, request)) {
-		request->rank.state = FGIO_RANK_ALONE;
-		by_request->alone = request;
+	if (how == FGIO_TO_HEAD) {
+		rank_alone(by_request);
 		return;
 	}
-	set_rank(by_request, order, request, id, now);
+	if (request->queued_ns == alone->believed_ns && alone->count &&
+	    is_alone(alone, order, request)) {
+		alone->bounds = true;
+		alone->count++;
+		request->rank.state = FGIO_RANK_ALONE;
+		return;
+	}
+	add(by_request, order, request, how);
 }
 
-void fgio_request_order_rank_alone(struct fgio_request_order *by_request)
-{
-	struct fgio_request *request = by_request->alone;
-	u64 now = arrived_at(by_request, request);
-
-	by_request->alone = NULL;
-	set_rank(by_request, fgio_request_order_of(request), request,
-		 believed(by_request, request, now), now);
-}
-
-void fgio_request_order_taken(struct fgio_request_order *by_request,
-			      struct fgio_order *order,
-			      struct fgio_request *request)
+void fgio_request_order_taken_ranked(struct fgio_request_order *by_request,
+				     struct fgio_order *order,
+				     struct fgio_request *request)
 {
 	struct fgio_rank *rank = &request->rank;
-	bool alone = rank->state == FGIO_RANK_ALONE;
 
 	rank->state = FGIO_RANK_NONE;
-	if (alone) {
-		by_request->alone = NULL;
-		return;
-	}
 	quit(&order->ranked[request->write].heap[rank->heap], rank);
 	order->ranked_count--;
 	fgio_store(&by_request->ranked, by_request->ranked - 1);
@@ -413,6 +489,9 @@ void fgio_request_order_joined(struct fgio_order *order,
 	struct fgio_rank *rank = &request->rank;
 	struct fgio_heap *heap = &order->ranked[request->write].heap[rank->heap];
 
+	/* Then both are of one request, in the order of their FIFO. */
+	if (rank->state == FGIO_RANK_ALONE)
+		return;
 	if (!fgio_before(other->rank.node.key, rank->node.key))
 		return;
 	quit(heap, rank);
@@ -518,14 +597,21 @@ static bool is_late(const struct fgio_request_order *by_request,
 		       rank->id + fgio_request_id_ms(rank->deadline_ms), now);
 }
 
-static void went_alone(struct fgio_request_order *by_request,
-		       const struct fgio_request *request)
+void fgio_order_went_alone(const struct fgio_request *request)
 {
+	struct fgio_request_order *by_request = orders(request);
+	struct fgio_request_alone *alone = &by_request->alone;
+	struct fgio_request_memo *memo = alone->memo;
 	const struct fgio_rank *rank = &request->rank;
 
-	by_request->light_went[request->write] = 0;
-	if (needs_work(by_request->policy))
-		remember(by_request, rank->id, rank->parts)->served++;
+	if (!needs_work(by_request->policy))
+		return;
+	if (memo && memo->id == rank->id)
+		touch(by_request, memo);
+	else
+		memo = remember(by_request, rank->id, rank->parts);
+	memo->served++;
+	alone->memo = memo;
 }
 
 void fgio_order_went_ranked(struct fgio_order *order,
@@ -536,10 +622,6 @@ void fgio_order_went_ranked(struct fgio_order *order,
 	struct fgio_request_memo *memo;
 	bool aged;
 
-	if (request->rank.state == FGIO_RANK_ALONE) {
-		went_alone(by_request, request);
-		return;
-	}
 	aged = request == fgio_order_oldest(order, request->write) &&
 	       is_aged(request);
 	by_request->passed = aged ? 0 : by_request->passed + 1;

@@ -30,9 +30,10 @@
  * next I/O comes: it loses its place in a batch, or becomes light. Ranks
  * themselves are kept in the I/Os, however many requests there are.
  *
- * The only critical I/O that is queued has nothing to be in order with: it is
- * ranked when another one comes, if it did not go before. I/Os of one request that
- * were queued in a row are a chain, of which the first is in the heap.
+ * While all critical I/O that is queued is of one request, there is nothing to be
+ * in order with: it goes first in, first out, and is ranked when another request's
+ * comes, if it did not go before. I/Os of one request that were queued in a row are
+ * a chain, of which the first is in the heap.
  *
  * While ids are queued, critical I/O in a drive that does not rotate is bounded
  * (request_bound.h): what the drive has, it orders itself. A disk's arm gains by
@@ -44,11 +45,13 @@
  * Locking: the caller serialises all calls for one struct with those for the
  * hardware queue or queue whose requests it orders. Nothing here sleeps or
  * allocates. Each call takes a few steps per level of a heap of the ranked I/Os;
- * as a request begins in a batch, for each of its I/Os.
+ * as a request begins in a batch, for each of its I/Os; and as a second one comes,
+ * for each of the first's, FGIO_REQUEST_ALONE_MOST at most.
  */
 #ifndef FGIO_CORE_REQUEST_ORDER_H
 #define FGIO_CORE_REQUEST_ORDER_H
 
+#include "atomic.h"
 #include "order.h"
 #include "request.h"
 #include "request_bound.h"
@@ -88,6 +91,9 @@ enum fgio_request_policy {
 /* Light ones that go before a heavy one does. */
 #define FGIO_REQUEST_LIGHT_RUN 3U
 
+/* With more I/Os than this, a request's are ranked though it is alone. */
+#define FGIO_REQUEST_ALONE_MOST 64U
+
 /* Parts are told apart in powers of two. */
 #define FGIO_REQUEST_SIZES 8U
 
@@ -107,6 +113,27 @@ struct fgio_request_memo {
 	u8 size;
 };
 
+/* No I/O was queued then. */
+#define FGIO_NOT_BELIEVED (~0ULL)
+
+/**
+ * struct fgio_request_alone - a request that all queued critical I/O is of
+ * @count: its I/Os, which are not ranked; 0: there is none such
+ * @bounds: a full drive holds them back
+ * @id: its id, a claim
+ * @order: the one that they are queued in
+ * @memo: its memo, if that was not given to another request since
+ * @believed_ns: its id was believed as it is when I/O was queued at this time
+ */
+struct fgio_request_alone {
+	u32 count;
+	bool bounds;
+	u64 id;
+	struct fgio_order *order;
+	struct fgio_request_memo *memo;
+	u64 believed_ns;
+};
+
 /**
  * struct fgio_request_order - the order of a queue or a hardware queue; only the
  *	functions here touch the members
@@ -115,8 +142,7 @@ struct fgio_request_memo {
  * @requests: users' requests with ranked I/Os, but for those forgotten
  * @number: of the next one
  * @uses: of memos, in total
- * @alone: the only critical I/O, with an id, that is queued: it goes at once, and
- *	is ranked when another one comes. NULL: there is none
+ * @alone: the only request that has critical I/O queued
  * @now_ns: time of the last decision
  * @real_ns: add to the clock of fgio_queue_next() for the time since 1970
  * @passed: I/Os that went since the last one by age
@@ -141,7 +167,7 @@ struct fgio_request_order {
 	u32 passed;
 	u64 now_ns;
 	u64 real_ns;
-	struct fgio_request *alone;
+	struct fgio_request_alone alone;
 	u8 light_went[FGIO_DIRECTIONS];
 	u32 heavy_x16;
 	u32 typical_x16[FGIO_REQUEST_SIZES];
@@ -154,7 +180,7 @@ struct fgio_request_order {
 	struct fgio_request_memo memo[FGIO_REQUEST_MEMOS];
 };
 
-/* @policy: enum fgio_request_policy; may change at any time by a store. */
+/* @policy: enum fgio_request_policy; may change between two calls. */
 void fgio_request_order_init(struct fgio_request_order *by_request,
 			     enum fgio_request_policy policy);
 
@@ -163,6 +189,7 @@ fgio_request_order_set_policy(struct fgio_request_order *by_request,
 			      enum fgio_request_policy policy)
 {
 	by_request->policy = policy;
+	by_request->alone.believed_ns = FGIO_NOT_BELIEVED;
 }
 
 /*
@@ -173,28 +200,50 @@ static inline void
 fgio_request_order_set_clock(struct fgio_request_order *by_request,
 			     u64 real_ns)
 {
+	if (by_request->real_ns == real_ns)
+		return;
 	by_request->real_ns = real_ns;
+	by_request->alone.believed_ns = FGIO_NOT_BELIEVED;
 }
 
+/* How a request joins its FIFO. */
+enum fgio_line_up {
+	FGIO_TO_TAIL,
+	FGIO_TO_HEAD,
+	FGIO_TO_TAIL_AGAIN, /* it was queued before, in another one */
+};
+
 /**
- * fgio_request_order_added() - rank a request that just joined its FIFO's tail
+ * fgio_request_order_added() - rank a request that just joined a FIFO
  * @by_request: the order
  * @order: the FIFO's
- * @request: its queued_ns is set
+ * @request: its queued_ns is set, and it is in no rank
+ * @how: at the head, it is not ranked; once more, its claim is not counted
  */
 void fgio_request_order_added(struct fgio_request_order *by_request,
 			      struct fgio_order *order,
-			      struct fgio_request *request);
+			      struct fgio_request *request,
+			      enum fgio_line_up how);
 
-/* Another critical request is to be queued: there is one that was alone. */
-void fgio_request_order_rank_alone(struct fgio_request_order *by_request);
+/* A request that has a rank, or whose user's request is alone, is queued no more. */
+void fgio_request_order_taken_ranked(struct fgio_request_order *by_request,
+				     struct fgio_order *order,
+				     struct fgio_request *request);
 
-/* Takes the rank of a request that has one, or is alone. */
-void fgio_request_order_taken(struct fgio_request_order *by_request,
-			      struct fgio_order *order,
-			      struct fgio_request *request);
+static inline void
+fgio_request_order_taken(struct fgio_request_order *by_request,
+			 struct fgio_order *order, struct fgio_request *request)
+{
+	if (request->rank.state != FGIO_RANK_ALONE) {
+		fgio_request_order_taken_ranked(by_request, order, request);
+		return;
+	}
+	request->rank.state = FGIO_RANK_NONE;
+	if (!--by_request->alone.count)
+		fgio_store(&by_request->alone.bounds, false);
+}
 
-/* @request, ranked, also stands for @other, ranked, of the same @order. */
+/* @request also stands for @other, of the same @order; both have a rank. */
 void fgio_request_order_joined(struct fgio_order *order,
 			       struct fgio_request *request,
 			       const struct fgio_request *other);

@@ -1113,7 +1113,7 @@ void fgio_shares_recharge(struct fgio_request *request,
 		fgio_request_step_out(request);
 		fgio_shares_taken(request);
 		fgio_shares_join(shares, request, group, now_ns);
-		fgio_request_line_up(request, false);
+		fgio_request_line_up(request, FGIO_TO_TAIL_AGAIN);
 		fgio_shares_added(request);
 		return;
 	}

@@ -447,11 +447,49 @@ static void test_the_only_one_is_ranked_when_another_comes(void **state)
 	assert_non_null(next());
 	by_request.bound.fixed = 4;
 	alone = add(arrived(1));
-	assert_int_equal(by_request.ranked, 1);
+	assert_true(fgio_queue_needs_clock(&queue));
 	expect(NULL);
 	for (u32 i = 0; i < 2; i++)
 		fgio_queue_left_device(&queue, &requests[i], now_ns);
 	expect(alone);
+	assert_false(fgio_queue_needs_clock(&queue));
+}
+
+/* Nothing to be in order with, either: only the bound counts. */
+static void test_a_request_alone_is_not_ranked(void **state)
+{
+	struct fgio_request *io[FGIO_REQUEST_ALONE_MOST + 1], *earlier;
+
+	(void)state;
+	for (u32 policy = FGIO_BY_ARRIVAL; policy < FGIO_REQUEST_POLICIES;
+	     policy++) {
+		begin(policy);
+		by_request.bound.fixed = 2;
+		for (u32 i = 0; i < FGIO_REQUEST_ALONE_MOST; i++)
+			io[i] = add(arrived(1));
+		assert_int_equal(by_request.ranked, 0);
+		assert_true(fgio_queue_needs_clock(&queue));
+		expect(io[0]);
+		expect(io[1]);
+		expect(NULL);
+		by_request.bound.fixed = NO_BOUND;
+		earlier = add(arrived(2));
+		assert_int_equal(by_request.ranked, FGIO_REQUEST_ALONE_MOST - 1);
+		/* The other one has begun, or had more. */
+		if (policy == FGIO_BY_BATCH)
+			expect(io[2]);
+		else
+			expect(earlier);
+		expect(policy == FGIO_BY_BATCH ? io[3] : io[2]);
+	}
+	/* There is a limit to what one call has to rank. */
+	begin(FGIO_BY_ARRIVAL);
+	for (u32 i = 0; i <= FGIO_REQUEST_ALONE_MOST; i++)
+		io[i] = add(arrived(1));
+	assert_int_equal(by_request.ranked, FGIO_REQUEST_ALONE_MOST + 1);
+	for (u32 i = 0; i <= FGIO_REQUEST_ALONE_MOST; i++)
+		expect(io[i]);
+	assert_int_equal(by_request.ranked, 0);
 }
 
 static void test_claims_are_counted(void **state)
@@ -622,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_no_request_waits_for_ever),
 		cmocka_unit_test(test_ten_thousand_requests_outstanding),
 		cmocka_unit_test(test_the_only_one_is_ranked_when_another_comes),
+		cmocka_unit_test(test_a_request_alone_is_not_ranked),
 		cmocka_unit_test(test_claims_are_counted),
 		cmocka_unit_test(test_requests_outstanding_are_counted),
 		cmocka_unit_test(test_late_ones_are_counted),

@@ -347,22 +347,20 @@ void fgio_elevator_recharge(struct fgio_queue_data *fq, struct fgio_slot *slot,
 /**
  * struct insertion - requests that are queued in one go
  * @at_head: they go before others
- * @told_time: the order of users' requests knows the time
  * @free: those that merged
  */
 struct insertion {
 	bool at_head;
-	bool told_time;
 	struct list_head free;
 };
 
-/* One with an id is to be queued. */
-static void tell_time_once(struct fgio_queue_data *fq,
-			   struct insertion *insertion)
+/* One with an id is queued at @now_ns. A clock that is set is noticed soon. */
+static void tell_time(struct fgio_queue_data *fq, u64 now_ns)
 {
-	if (!insertion->told_time)
-		fgio_request_order_tell_time(fq);
-	insertion->told_time = true;
+	if (likely(now_ns - fq->told_time_ns < FGIO_TELL_TIME_NS))
+		return;
+	fq->told_time_ns = now_ns;
+	fgio_request_order_tell_time(fq);
 }
 
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
@@ -381,7 +379,7 @@ static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 	fgio_elevator_describe(rq);
 	request = &fgio_slot_of(rq)->request;
 	if (unlikely(request->rank.id) && request->class == FGIO_CRITICAL) {
-		tell_time_once(fq, insertion);
+		tell_time(fq, request->queued_ns);
 		fq->with_id++;
 	}
 	if (fq->queue.shares)

@@ -203,6 +203,7 @@ struct fgio_trip {
  * @hardware_priority_sent: requests that the drive got with its priority
  * @recharged: requests charged to the group of a task that waits for them
  * @with_id: critical requests queued that had a request id
+ * @told_time_ns: when the order of users' requests was last told the time
  * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
@@ -242,6 +243,7 @@ struct fgio_queue_data {
 	u64 hardware_priority_sent;
 	u64 recharged;
 	u64 with_id;
+	u64 told_time_ns;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;

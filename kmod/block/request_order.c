@@ -121,6 +121,7 @@ static void make_order(struct fgio_queue_data *fq)
 	fgio_request_order_init(order, FGIO_BY_NONE);
 	spin_lock(&fq->lock);
 	fgio_hw_queue_set_request_order(&fq->queue.own, order);
+	fgio_request_order_tell_time(fq);
 	spin_unlock(&fq->lock);
 }
 

@@ -35,6 +35,9 @@ void fgio_request_order_prepare(struct fgio_slot *slot);
  */
 void fgio_request_order_inherit(struct fgio_slot *slot, u64 waiter);
 
+/* While I/O with ids is queued, the time is told this often. */
+#define FGIO_TELL_TIME_NS (10 * NSEC_PER_MSEC)
+
 /* A request with an id is to be queued. Context: the queue's lock is held. */
 void fgio_request_order_tell_time(struct fgio_queue_data *fq);
 
