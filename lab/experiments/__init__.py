@@ -22,6 +22,7 @@ from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.sharded import Sharded
 from lab.experiments.shares import Shares
+from lab.experiments.sqlite import SqliteExperiment
 from lab.experiments.starvation import Starvation
 from lab.experiments.tenants import Tenants
 from lab.experiments.tpcc import TpccExperiment
@@ -57,6 +58,7 @@ ALL: dict[str, Experiment] = {
         Ycsb(),
         YcsbRedis(),
         RocksDBExperiment(),
+        SqliteExperiment(),
         Scenarios(),
         Recorded(),
     )
