@@ -14,6 +14,7 @@ from lab.experiments.database import ALL, ycsb
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
 from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
 from lab.experiments.database.redis_ycsb import RedisYcsb
+from lab.experiments.database.sqlite import Sqlite
 from lab.experiments.ycsb_redis import YcsbRedis
 
 THREADS = """\
@@ -115,6 +116,18 @@ def test_figures_of_readers_and_a_writer_at_a_rate(tmp_path):
     latency_ms = {kind: part.latency_ms.tolist() for kind, part in measured.foregrounds.items()}
     assert latency_ms == {"": [2, 1], "reads": [1], "writes": [2]}
     assert measured.background == {"compacted_mib": 3.0, "flushed_mib": None}
+
+
+def test_figures_of_sqlite(tmp_path):
+    (tmp_path / "requests.0").write_text("11500000 1000 0\n21000000 7 0\n")
+    (tmp_path / "requests.1").write_text("10500000 2000 1\n")
+    (tmp_path / "moments").write_text("burst_begin 11\nburst_end 14\n")
+    (tmp_path / "burst.log").write_text("51404 3\n")
+    measured = Sqlite().read(tmp_path, 10, 20)
+    latency_ms = {kind: part.latency_ms.tolist() for kind, part in measured.foregrounds.items()}
+    assert latency_ms == {"reads": [1], "writes": [2]}
+    assert measured.background == {"copied_mib": 200.8}
+    assert measured.burst_s == (1, 4)
 
 
 def test_paced_redis_has_a_processor_that_its_children_do_not_fill():

@@ -23,6 +23,10 @@
  *	generic_add_lease			a lease is given
  *	break_lease_block, _unblock		around a sleep for a lease
  *
+ * A task that does not want to sleep for a lock asks again after a while, as
+ * SQLite does. The tracepoints tell of requests that were refused, too: the
+ * task's first sleep after that, if it is for a timer, is a wait for the lock.
+ *
  * Each walk reads the locks of the file anew, without the kernel's lock around
  * them: without faults, and as if each lock might be gone. What was read counts
  * if the wait goes on.
@@ -63,6 +67,113 @@ static u64 object_of(const struct inode *inode, const void *owner)
 	return hash_64((u64)inode, 64) ^ (u64)owner;
 }
 
+/**
+ * struct lock_request - a lock that a task waits for
+ * @inode: of the file; only its address may be used
+ * @owner: of the lock that it is to be; NULL: of none, for a lease
+ * @list: offset of the list of such locks in struct file_lock_context
+ * @has_range: whether the lock is for a range
+ * @shared: whether others may have such a lock at the same time
+ * @first: of the range, in bytes
+ * @last: the same
+ */
+struct lock_request {
+	const struct inode *inode;
+	const void *owner;
+	size_t list;
+	bool has_range;
+	bool shared;
+	loff_t first;
+	loff_t last;
+};
+
+/* --- requests that were refused ----------------------------------------- */
+
+/**
+ * struct refusal - the last request of a task, which was refused
+ * @task: its key; compared, never followed
+ * @switches: how often the task had gone to sleep by then
+ * @file: the file; only its address may be used
+ * @request: what the task asked for
+ *
+ * Without locks or atomic operations: at worst a wait is not followed, or for
+ * the time of one walk that of another task is.
+ */
+struct refusal {
+	u64 task;
+	unsigned long switches;
+	u64 file;
+	struct lock_request request;
+};
+
+static struct refusal refusals[1 << FGIO_REFUSAL_BITS];
+
+static struct refusal *refusal_of(u64 task)
+{
+	return &refusals[hash_64(task, FGIO_REFUSAL_BITS)];
+}
+
+/* Context: the caller of the lock; interrupts ask for none. */
+static void note_refusal(const struct inode *inode,
+			 const struct file_lock *lock)
+{
+	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lock);
+	struct refusal *place = refusal_of((u64)current);
+	size_t list = offsetof(struct file_lock_context, flc_posix);
+
+	if (core->fgio_lock_member(flags) & FL_FLOCK)
+		list = offsetof(struct file_lock_context, flc_flock);
+
+	WRITE_ONCE(place->task, 0);
+	/* Pairs with read_refusal(). */
+	smp_wmb();
+	place->switches = current->nvcsw;
+	place->file = (u64)core->fgio_lock_member(file);
+	place->request = (struct lock_request){
+		.inode = inode,
+		.owner = core->fgio_lock_member(owner),
+		.list = list,
+		.has_range = !(core->fgio_lock_member(flags) & FL_FLOCK),
+		.shared = core->fgio_lock_member(type) == F_RDLCK,
+		.first = lock->fl_start,
+		.last = lock->fl_end,
+	};
+	smp_store_release(&place->task, (u64)current);
+}
+
+/* The current task has got a lock: what was refused before is not missed. */
+static void forget_refusal(void)
+{
+	struct refusal *place = refusal_of((u64)current);
+
+	if (READ_ONCE(place->task) == (u64)current)
+		WRITE_ONCE(place->task, 0);
+}
+
+/* Return: whether the place was the task's all the time. */
+static bool read_refusal(u64 task, struct refusal *copy)
+{
+	const struct refusal *place = refusal_of(task);
+
+	if (smp_load_acquire(&place->task) != task)
+		return false;
+	*copy = *place;
+	/* Pairs with note_refusal(). */
+	smp_rmb();
+	return READ_ONCE(place->task) == task;
+}
+
+u64 fgio_file_lock_refused(const struct task_struct *task)
+{
+	struct refusal refusal;
+
+	/* The sleep that begins, or goes on, is counted already. */
+	if (!read_refusal((u64)task, &refusal) ||
+	    refusal.switches + 1 != READ_ONCE(task->nvcsw))
+		return 0;
+	return refusal.file;
+}
+
 /* --- takers ------------------------------------------------------------ */
 
 static void on_lock(void *data, struct inode *inode, struct file_lock *lock,
@@ -70,13 +181,18 @@ static void on_lock(void *data, struct inode *inode, struct file_lock *lock,
 {
 	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lock);
 
-	if (error || !fgio_waits_matter())
+	if (!fgio_waits_matter())
 		return;
-	if (core->fgio_lock_member(type) == F_UNLCK)
+	if (error == -EAGAIN)
+		note_refusal(inode, lock);
+	if (error)
+		return;
+	if (core->fgio_lock_member(type) == F_UNLCK) {
 		fgio_boost_give_back(FGIO_WAIT_FILE_LOCK);
-	else
-		fgio_waker_note(object_of(inode,
-					  core->fgio_lock_member(owner)), true);
+		return;
+	}
+	fgio_waker_note(object_of(inode, core->fgio_lock_member(owner)), true);
+	forget_refusal();
 }
 
 static void on_add_lease(void *data, struct inode *inode,
@@ -137,26 +253,6 @@ static struct fgio_hook hooks[] = {
 
 /* --- requests ---------------------------------------------------------- */
 
-/**
- * struct lock_request - a lock that a task waits for
- * @inode: of the file; only its address may be used
- * @owner: of the lock that it is to be; NULL: of none, for a lease
- * @list: offset of the list of such locks in struct file_lock_context
- * @has_range: whether the lock is for a range
- * @shared: whether others may have such a lock at the same time
- * @first: of the range, in bytes
- * @last: the same
- */
-struct lock_request {
-	const struct inode *inode;
-	const void *owner;
-	size_t list;
-	bool has_range;
-	bool shared;
-	loff_t first;
-	loff_t last;
-};
-
 /* A range that is not counted from the file's begin is taken to be all. */
 static void set_range(struct lock_request *request, const struct flock *range)
 {
@@ -199,6 +295,7 @@ static bool read_request(const struct fgio_walk_step *step,
 			 struct lock_request *request)
 {
 	const struct file *file = (const struct file *)step->wait->object;
+	struct refusal refusal;
 
 	request->owner = file;
 	request->inode = (const void *)fgio_peek_word(&file->f_inode);
@@ -208,6 +305,11 @@ static bool read_request(const struct fgio_walk_step *step,
 		fallthrough;
 	case FGIO_FLOCK_EXCLUSIVE:
 		request->list = offsetof(struct file_lock_context, flc_flock);
+		return true;
+	case FGIO_LOCK_REFUSED:
+		if (!read_refusal(step->task, &refusal))
+			return false;
+		*request = refusal.request;
 		return true;
 	default:
 		request->list = offsetof(struct file_lock_context, flc_posix);

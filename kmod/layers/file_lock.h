@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Locks and leases of files. sleep.c finds tasks that sleep in flock(2) and
- * fcntl(2); the object of such a wait is the struct file.
+ * fcntl(2), or between two attempts to get a lock; the object of such a wait is
+ * the struct file.
  */
 #ifndef FGIO_FILE_LOCK_H
 #define FGIO_FILE_LOCK_H
@@ -19,7 +20,17 @@ enum fgio_file_lock_request {
 	FGIO_FLOCK_EXCLUSIVE,
 	FGIO_POSIX_LOCK,
 	FGIO_OFD_LOCK,
+	FGIO_LOCK_REFUSED,
 };
+
+struct task_struct;
+
+/*
+ * A task sleeps for a timer. Return: the file of a lock that it was refused
+ * just before; 0: it was not, or has slept since. Context: the task is current,
+ * or lives under RCU; any lock may be held.
+ */
+u64 fgio_file_lock_refused(const struct task_struct *task);
 
 extern const struct fgio_layer fgio_file_lock_layer;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sleeps in futex(2), semop(2), io_uring_enter(2), io_getevents(2), flock(2),
- * fcntl(2), and in calls that wait for other tasks' messages: the sleeping tasks
- * and their objects.
+ * fcntl(2), in calls that wait for other tasks' messages, and in nanosleep(2)
+ * before a lock of a file is tried again: the sleeping tasks and their objects.
  *
  * Whole pools of threads idle there, and programs switch between threads there
  * all the time. So nothing is recorded for tasks that are not foreground, and
@@ -221,6 +221,15 @@ static bool read_fcntl(const struct call *call, struct sleep *sleep)
 	}
 }
 
+/* nanosleep(time, ...), clock_nanosleep(clock, ...) */
+static bool read_timer(const struct call *call, struct sleep *sleep)
+{
+	sleep->kind = FGIO_WAIT_FILE_LOCK;
+	sleep->object = fgio_file_lock_refused(call->task);
+	sleep->detail = FIELD_PREP(FGIO_FILE_LOCK_REQUEST, FGIO_LOCK_REFUSED);
+	return sleep->object && fgio_mechanism_on(FGIO_MECHANISM_FILE_LOCKS);
+}
+
 static bool sleep_for_reply(u64 object, struct sleep *sleep)
 {
 	sleep->kind = FGIO_WAIT_REPLY;
@@ -308,6 +317,9 @@ static read_fn reader_of(int number, bool is_compat)
 		return read_flock;
 	case __NR_fcntl:
 		return read_fcntl;
+	case __NR_nanosleep:
+	case __NR_clock_nanosleep:
+		return read_timer;
 	case __NR_semop:
 	case __NR_semtimedop:
 		return read_semop;

@@ -23,6 +23,7 @@ from lab.experiments.section_cost import SectionCost
 from lab.experiments.sharded import Sharded
 from lab.experiments.share_cost import ShareCost
 from lab.experiments.shares import Shares
+from lab.experiments.sqlite import SqliteExperiment
 from lab.experiments.starvation import Starvation
 from lab.experiments.tenants import Tenants
 from lab.experiments.tpcc import TpccExperiment
@@ -59,6 +60,7 @@ ALL: dict[str, Experiment] = {
         Ycsb(),
         YcsbRedis(),
         RocksDBExperiment(),
+        SqliteExperiment(),
         Scenarios(),
         Recorded(),
     )

@@ -12,6 +12,7 @@
 
 #define OFF "boost,file_locks"
 #define NAME "lock"
+#define RETRY_US 500
 
 /* Of each thread, opened when it first needs it: a lock belongs to it. */
 static int own_file(void)
@@ -76,6 +77,16 @@ static void hold_inherited(unsigned int round)
 	lock_file(LOCK_UN);
 }
 
+static void try_flock(unsigned int round)
+{
+	(void)round;
+	while (flock(own_file(), LOCK_EX | LOCK_NB)) {
+		NEED(errno == EWOULDBLOCK);
+		pause_us(RETRY_US);
+	}
+	lock_file(LOCK_UN);
+}
+
 static void set_range(int command, int type, off_t begin, off_t length)
 {
 	struct flock range = {
@@ -100,6 +111,24 @@ static void take_range(unsigned int round)
 {
 	(void)round;
 	set_range(F_SETLKW, F_WRLCK, 105, 100);
+	set_range(F_SETLKW, F_UNLCK, 105, 100);
+}
+
+/* As SQLite: the range is tried again after a while. */
+static void try_range(unsigned int round)
+{
+	struct flock range = {
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = 105,
+		.l_len = 100,
+	};
+
+	(void)round;
+	while (fcntl(own_file(), F_SETLK, &range)) {
+		NEED(errno == EAGAIN || errno == EACCES);
+		pause_us(RETRY_US);
+	}
 	set_range(F_SETLKW, F_UNLCK, 105, 100);
 }
 
@@ -187,6 +216,11 @@ const struct scenario file_lock_scenarios[] = {
 	     take_second, hold_range, hold_second),
 	LOCK("ofd-lock", "lock of an open file, held across a read",
 	     take_open_range, hold_open_range),
+	LOCK("flock-retried", "flock, tried again until the holder has read",
+	     try_flock, hold_flock),
+	LOCK("posix-lock-retried",
+	     "POSIX lock of a range, tried again, as SQLite does", try_range,
+	     hold_range),
 	LOCK("lease", "lease of a file, given up after a read", break_lease,
 	     hold_lease),
 	{ 0 },
