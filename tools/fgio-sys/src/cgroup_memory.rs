@@ -115,11 +115,6 @@ pub fn number(root: &Root, group: &str, name: &str) -> Option<u64> {
     parse_number(&files::read_optional(&file_of(root, group, name))?)
 }
 
-/// The memory of a cgroup. `None` when it is gone or has no memory controller.
-pub fn memory(root: &Root, group: &str) -> Option<Memory> {
-    Reader::new(root).memory(group)
-}
-
 /// Files that a [`Reader`] keeps open, at most; half of what the process may open, if that is less.
 const FILES_MOST: usize = 2048;
 /// Longer than any of them is.
@@ -360,7 +355,7 @@ mod tests {
         assert_eq!(reader.stalled("/a b/c"), 125);
         let expected = Bounds { min: 0, max: 65536 };
         assert_eq!(reader.bounds("/a b/c"), expected);
-        assert_eq!(memory(fixture.root(), "/a b"), None);
+        assert_eq!(reader.memory("/a b"), None);
         assert_eq!(children(fixture.root(), "/"), ["/a b"]);
         assert_eq!(children(fixture.root(), "/a b"), ["/a b/c"]);
     }

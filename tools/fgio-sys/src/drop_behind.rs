@@ -10,7 +10,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::process::{self, Child, Command};
 
-use crate::{Root, cgroup_memory, files};
+use crate::cgroup_memory::{self, Reader};
+use crate::{Root, files};
 
 /// Reclaimed at once, so that the command's own allocations need not wait for long.
 const PIECE: u64 = 16 << 20;
@@ -20,6 +21,7 @@ const LEAST: u64 = 8 << 20;
 /// A cgroup for one command.
 pub struct DropBehind {
     root: Root,
+    reader: Reader,
     group: String,
     /// Where this process was before.
     own: String,
@@ -77,6 +79,7 @@ impl DropBehind {
         })?;
         let made = Self {
             root: root.clone(),
+            reader: Reader::new(root),
             group,
             own,
             keep,
@@ -125,7 +128,7 @@ impl DropBehind {
     /// Reclaims what is beyond the limit, or more where memory is short. Returns bytes reclaimed by
     /// this call.
     pub fn drop_behind(&mut self) -> io::Result<u64> {
-        let Some(memory) = cgroup_memory::memory(&self.root, &self.group) else {
+        let Some(memory) = self.reader.memory(&self.group) else {
             return Ok(0);
         };
         self.most = self.most.max(memory.file);
@@ -209,6 +212,7 @@ mod tests {
     fn made(fixture: &Fixture, keep: u64) -> DropBehind {
         DropBehind {
             root: fixture.root().clone(),
+            reader: Reader::new(fixture.root()),
             group: group(),
             own: "/user.slice/session-1.scope".to_owned(),
             keep,
