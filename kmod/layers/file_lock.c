@@ -125,7 +125,7 @@ static void note_refusal(const struct inode *inode,
 		list = offsetof(struct file_lock_context, flc_flock);
 
 	WRITE_ONCE(place->task, 0);
-	/* Pairs with read_refusal(). */
+	/* Pairs with read_refusal(), which reads the task again. */
 	smp_wmb();
 	place->switches = current->nvcsw;
 	place->file = (u64)core->fgio_lock_member(file);
@@ -138,6 +138,7 @@ static void note_refusal(const struct inode *inode,
 		.first = lock->fl_start,
 		.last = lock->fl_end,
 	};
+	/* Pairs with read_refusal(), which reads the task first. */
 	smp_store_release(&place->task, (u64)current);
 }
 
@@ -155,10 +156,11 @@ static bool read_refusal(u64 task, struct refusal *copy)
 {
 	const struct refusal *place = refusal_of(task);
 
+	/* Pairs with note_refusal(), which writes the task last. */
 	if (smp_load_acquire(&place->task) != task)
 		return false;
 	*copy = *place;
-	/* Pairs with note_refusal(). */
+	/* Pairs with note_refusal(), which clears the task first. */
 	smp_rmb();
 	return READ_ONCE(place->task) == task;
 }

@@ -62,7 +62,7 @@ static void open_database(const char *synchronous)
 	sqlite3_busy_timeout(database, BUSY_MS);
 	execute(SETUP);
 	execute(synchronous);
-	/* The last one to close it leaves the log as it is. */
+	/* Closing the database, also as the last process, leaves the log as it is. */
 	check(sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &kept) == SQLITE_OK,
 	      "no checkpoint");
 }
@@ -118,7 +118,7 @@ static void load(int64_t keys, int64_t logged)
 	sqlite3_close(database);
 }
 
-/* Keeps the index of the log, which SQLite makes anew when nobody else has the database open. */
+/* Keeps the log's index: SQLite makes it anew where no other process has the database open. */
 static void keep_open(int opened)
 {
 	sqlite3_stmt *read;
