@@ -55,14 +55,25 @@ static void lock_range(int file, int command, unsigned int *state)
 	};
 
 	NEED(!fcntl(file, command, &range) || errno == EDEADLK ||
-	     errno == EINTR || errno == EBADF);
+	     errno == EINTR || errno == EBADF || errno == EAGAIN);
+}
+
+/* Each may be refused; the sleep then counts as a wait for the lock. */
+static void try_lock(int file, int operation, unsigned int *state)
+{
+	if (rand_r(state) % 2)
+		NEED(!flock(file, operation | LOCK_NB) || errno == EWOULDBLOCK);
+	else
+		lock_range(file, rand_r(state) % 2 ? F_SETLK : F_OFD_SETLK,
+			   state);
+	usleep(rand_r(state) % HELD_US);
 }
 
 static void do_anything(int file, unsigned int *state)
 {
 	static const int operations[] = { LOCK_SH, LOCK_EX, LOCK_UN };
 
-	switch (rand_r(state) % 6) {
+	switch (rand_r(state) % 8) {
 	case 0:
 	case 1:
 		NEED(!flock(file, operations[rand_r(state) % 3]) ||
@@ -77,6 +88,10 @@ static void do_anything(int file, unsigned int *state)
 	case 4:
 		/* Refused while others have the file open for writing. */
 		fcntl(file, F_SETLEASE, rand_r(state) % 2 ? F_RDLCK : F_UNLCK);
+		break;
+	case 5:
+	case 6:
+		try_lock(file, operations[rand_r(state) % 3], state);
 		break;
 	default:
 		close(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
