@@ -54,11 +54,13 @@
 #include "base/scale.h"
 #include "base/waker.h"
 #include "compat/compat.h"
+#include "core/places.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/file_lock.h"
+#include "who/foreground.h"
 #include "who/presence.h"
 
 /* The locks of one owner on one file. */
@@ -89,80 +91,138 @@ struct lock_request {
 
 /* --- requests that were refused ----------------------------------------- */
 
+/* SQLite waits for 100 ms at most before it asks again. */
+#define REFUSAL_COUNTS_NS NSEC_PER_SEC
+
 /**
  * struct refusal - the last request of a task, which was refused
- * @task: its key; compared, never followed
+ * @started: when the task began: its address may be another one's later
  * @switches: how often the task had gone to sleep by then
- * @file: the file; only its address may be used
+ * @noted_ns: when it was refused
+ * @file: the file, which may be closed since; only its address may be used
  * @request: what the task asked for
- *
- * Without locks or atomic operations: at worst a wait is not followed, or for
- * the time of one walk that of another task is.
  */
 struct refusal {
-	u64 task;
+	u64 started;
 	unsigned long switches;
+	u64 noted_ns;
 	u64 file;
 	struct lock_request request;
 };
 
-static struct refusal refusals[1 << FGIO_REFUSAL_BITS];
+/**
+ * struct refusals - those of some tasks
+ * @tasks: their addresses, compared and never followed; 0: none, BUSY: the place
+ *	is being written
+ * @payers: the user of each
+ * @of: their requests
+ *
+ * Without locks: at worst a wait is not followed, or for the time of one walk
+ * that of another task is.
+ */
+struct refusals {
+	u64 tasks[FGIO_PLACES];
+	u32 payers[FGIO_PLACES];
+	struct refusal of[FGIO_PLACES];
+};
 
-static struct refusal *refusal_of(u64 task)
+#define BUSY 1ULL
+
+static struct refusals refusals[1 << FGIO_REFUSAL_BITS];
+
+static struct refusals *refusals_with(u64 task)
 {
 	return &refusals[hash_64(task, FGIO_REFUSAL_BITS)];
 }
 
-/* Context: the caller of the lock; interrupts ask for none. */
+/* Return: FGIO_PLACES when the task has none. */
+static unsigned int place_of(const struct refusals *set, u64 task)
+{
+	unsigned int place = 0;
+
+	while (place < FGIO_PLACES && READ_ONCE(set->tasks[place]) != task)
+		place++;
+	return place;
+}
+
+static void write_refusal(struct refusal *refusal, const struct inode *inode,
+			  const struct file_lock *lock)
+{
+	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lock);
+	bool is_flock = core->fgio_lock_member(flags) & FL_FLOCK;
+
+	*refusal = (struct refusal){
+		.started = current->start_time,
+		.switches = current->nvcsw,
+		.noted_ns = ktime_get_mono_fast_ns(),
+		.file = (u64)core->fgio_lock_member(file),
+		.request = {
+			.inode = inode,
+			.owner = core->fgio_lock_member(owner),
+			.list = is_flock ?
+				offsetof(struct file_lock_context, flc_flock) :
+				offsetof(struct file_lock_context, flc_posix),
+			.has_range = !is_flock,
+			.shared = core->fgio_lock_member(type) == F_RDLCK,
+			.first = lock->fl_start,
+			.last = lock->fl_end,
+		},
+	};
+}
+
+/*
+ * Only of tasks that serve requests: others ask as often as they like, and
+ * would take the places. Context: the caller of the lock.
+ */
 static void note_refusal(const struct inode *inode,
 			 const struct file_lock *lock)
 {
-	const struct fgio_file_lock_core *core = fgio_file_lock_core_of(lock);
-	struct refusal *place = refusal_of((u64)current);
-	size_t list = offsetof(struct file_lock_context, flc_posix);
+	u64 task = (u64)current;
+	struct refusals *set = refusals_with(task);
+	unsigned int place = place_of(set, task);
+	u32 payer = fgio_payer_of(current);
+	u64 former;
 
-	if (core->fgio_lock_member(flags) & FL_FLOCK)
-		list = offsetof(struct file_lock_context, flc_flock);
-
-	WRITE_ONCE(place->task, 0);
-	/* Pairs with read_refusal(), which reads the task again. */
-	smp_wmb();
-	place->switches = current->nvcsw;
-	place->file = (u64)core->fgio_lock_member(file);
-	place->request = (struct lock_request){
-		.inode = inode,
-		.owner = core->fgio_lock_member(owner),
-		.list = list,
-		.has_range = !(core->fgio_lock_member(flags) & FL_FLOCK),
-		.shared = core->fgio_lock_member(type) == F_RDLCK,
-		.first = lock->fl_start,
-		.last = lock->fl_end,
-	};
+	if (place == FGIO_PLACES)
+		place = fgio_place_for(set->tasks, set->payers, payer,
+				       (u32)(task >> L1_CACHE_SHIFT));
+	former = READ_ONCE(set->tasks[place]);
+	/* Two at a time would leave the request of one to the other. */
+	if (former == BUSY ||
+	    cmpxchg(&set->tasks[place], former, BUSY) != former)
+		return;
+	WRITE_ONCE(set->payers[place], payer);
+	write_refusal(&set->of[place], inode, lock);
 	/* Pairs with read_refusal(), which reads the task first. */
-	smp_store_release(&place->task, (u64)current);
+	smp_store_release(&set->tasks[place], task);
 }
 
 /* The current task has got a lock: what was refused before is not missed. */
 static void forget_refusal(void)
 {
-	struct refusal *place = refusal_of((u64)current);
+	u64 task = (u64)current;
+	struct refusals *set = refusals_with(task);
+	unsigned int place = place_of(set, task);
 
-	if (READ_ONCE(place->task) == (u64)current)
-		WRITE_ONCE(place->task, 0);
+	if (place < FGIO_PLACES)
+		cmpxchg(&set->tasks[place], task, 0);
 }
 
-/* Return: whether the place was the task's all the time. */
+/* Return: whether a task was refused a lock that it may still sleep for. */
 static bool read_refusal(u64 task, struct refusal *copy)
 {
-	const struct refusal *place = refusal_of(task);
+	const struct refusals *set = refusals_with(task);
+	unsigned int place = place_of(set, task);
 
 	/* Pairs with note_refusal(), which writes the task last. */
-	if (smp_load_acquire(&place->task) != task)
+	if (place == FGIO_PLACES ||
+	    smp_load_acquire(&set->tasks[place]) != task)
 		return false;
-	*copy = *place;
-	/* Pairs with note_refusal(), which clears the task first. */
+	*copy = set->of[place];
+	/* Pairs with the cmpxchg() of note_refusal(). */
 	smp_rmb();
-	return READ_ONCE(place->task) == task;
+	return READ_ONCE(set->tasks[place]) == task &&
+	       ktime_get_mono_fast_ns() - copy->noted_ns < REFUSAL_COUNTS_NS;
 }
 
 u64 fgio_file_lock_refused(const struct task_struct *task)
@@ -171,6 +231,7 @@ u64 fgio_file_lock_refused(const struct task_struct *task)
 
 	/* The sleep that begins, or goes on, is counted already. */
 	if (!read_refusal((u64)task, &refusal) ||
+	    refusal.started != task->start_time ||
 	    refusal.switches + 1 != READ_ONCE(task->nvcsw))
 		return 0;
 	return refusal.file;
@@ -185,7 +246,7 @@ static void on_lock(void *data, struct inode *inode, struct file_lock *lock,
 
 	if (!fgio_waits_matter())
 		return;
-	if (error == -EAGAIN)
+	if (error == -EAGAIN && fgio_current_serves_requests())
 		note_refusal(inode, lock);
 	if (error)
 		return;
@@ -309,7 +370,10 @@ static bool read_request(const struct fgio_walk_step *step,
 		request->list = offsetof(struct file_lock_context, flc_flock);
 		return true;
 	case FGIO_LOCK_REFUSED:
-		if (!read_refusal(step->task, &refusal))
+		/* Nothing keeps the file open: it may be another one by now. */
+		if (!read_refusal(step->task, &refusal) ||
+		    refusal.file != step->wait->object ||
+		    refusal.request.inode != request->inode)
 			return false;
 		*request = refusal.request;
 		return true;
@@ -514,7 +578,7 @@ static void find_locks(const struct fgio_walk_step *step,
 	u64 context;
 
 	context = request->inode ? fgio_peek_word(&request->inode->i_flctx) : 0;
-	if (!context)
+	if (!virt_addr_valid((void *)context))
 		return;
 	head = (const struct list_head *)(context + request->list);
 	entry = (const struct list_head *)fgio_peek_word(&head->next);
