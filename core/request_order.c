@@ -385,8 +385,9 @@ static void begin_alone(struct fgio_request_order *by_request,
 	alone->id = request->rank.id;
 	alone->order = order;
 	/* It goes at once, without a look at the clock. */
-	alone->bounds = fgio_inflight_counted(in_drive) >=
-			fgio_request_bound_now(&by_request->bound);
+	fgio_store(&alone->bounds,
+		   fgio_inflight_counted(in_drive) >=
+			   fgio_request_bound_now(&by_request->bound));
 	by_request->light_went[false] = 0;
 	by_request->light_went[true] = 0;
 }
@@ -461,7 +462,7 @@ void fgio_request_order_added(struct fgio_request_order *by_request,
 	}
 	if (request->queued_ns == alone->believed_ns && alone->count &&
 	    is_alone(alone, order, request)) {
-		alone->bounds = true;
+		fgio_store(&alone->bounds, true);
 		alone->count++;
 		request->rank.state = FGIO_RANK_ALONE;
 		return;

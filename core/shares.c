@@ -589,6 +589,14 @@ static void note_beyond(struct fgio_share_group *group, u64 charge_ns,
 	group->beyond_at_ns = now_ns;
 }
 
+/* A critical I/O that was @from's is charged to @to. */
+static void move_beyond(struct fgio_share_group *from,
+			struct fgio_share_group *to, u64 charge_ns, u64 now_ns)
+{
+	from->beyond_ns = beyond(from->beyond_ns, charge_ns);
+	note_beyond(to, charge_ns, now_ns);
+}
+
 /*
  * Whether the critical request that would go instead of @group's is beyond the
  * guarantee of its group.
@@ -1122,4 +1130,6 @@ void fgio_shares_recharge(struct fgio_request *request,
 	request->share.moved = true;
 	refund(old, request->share.charge_ns);
 	pay(group, request->share.charge_ns);
+	if (request->class == FGIO_CRITICAL)
+		move_beyond(old, group, request->share.charge_ns, now_ns);
 }

@@ -101,15 +101,16 @@ static void show_request_order(struct seq_file *file,
 			       struct fgio_queue_data *fq)
 {
 	const struct fgio_request_order *order = fq->queue.own.by_request;
+	u32 alone = order ? READ_ONCE(order->alone.count) : 0;
 
 	seq_printf(file, "request_order %u\n", fgio_request_order_of(fq));
 	seq_printf(file, "critical_with_id %llu\n", READ_ONCE(fq->with_id));
 	seq_printf(file, "critical_ranked %u\n",
-		   order ? READ_ONCE(order->ranked) : 0);
+		   order ? READ_ONCE(order->ranked) + alone : 0);
 	seq_printf(file, "critical_bound %u\n",
 		   order ? fgio_request_bound_now(&order->bound) : 0);
 	seq_printf(file, "requests_outstanding %u\n",
-		   order ? READ_ONCE(order->requests) : 0);
+		   order ? READ_ONCE(order->requests) + !!alone : 0);
 	seq_printf(file, "requests_forgotten %llu\n",
 		   order ? READ_ONCE(order->forgotten) : 0);
 	seq_printf(file, "critical_aged %llu\n",
