@@ -117,6 +117,8 @@ pub fn number(root: &Root, group: &str, name: &str) -> Option<u64> {
 
 /// Files that a [`Reader`] keeps open, at most; half of what the process may open, if that is less.
 const FILES_MOST: usize = 2048;
+/// What is read at each step, in the divided cgroups. A quarter of the files are kept for these.
+const STEP_FILES: [&str; 3] = ["memory.low", "memory.stat", "memory.pressure"];
 /// Longer than any of them is.
 const FILE_BYTES: usize = 32 << 10;
 
@@ -171,7 +173,11 @@ impl Reader {
         }
         let file = File::open(file_of(&self.root, group, name)).ok()?;
         let length = file.read_at(&mut self.buffer, 0).ok()?;
-        if self.open < self.most {
+        let most = match STEP_FILES.contains(&name) {
+            true => self.most,
+            false => self.most - self.most / 4,
+        };
+        if self.open < most {
             let kept = self.files.entry(group.to_owned()).or_default();
             kept.push((name, file));
             self.open += 1;

@@ -61,6 +61,8 @@ struct Kept {
     memory: Memory,
     /// The step that read all of `memory`; 0: none did.
     looked: u64,
+    /// Steps that the refaults of the last look are of.
+    steps: u64,
 }
 
 impl Kept {
@@ -282,6 +284,10 @@ impl Controller {
         let is_beyond = kept.memory.file / PAGE > kept.granted;
         if !is_recent || is_beyond || kept.memory.current != current {
             kept.memory = self.reader.memory(group)?;
+            kept.steps = match kept.looked {
+                0 => 1,
+                looked => self.steps.saturating_sub(looked).max(1),
+            };
             kept.looked = self.steps;
         }
         kept.memory.low = low;
@@ -310,12 +316,13 @@ impl Controller {
         let kept = self.kept.entry(node.group.clone()).or_default();
         let before = kept.refaults.replace(memory.refaults);
         kept.step = self.steps;
+        let refaults = before.map_or(0, |before| memory.refaults.saturating_sub(before));
         Group {
             weight: node.weight,
             file: memory.file / PAGE,
             busy: memory.busy / PAGE,
             other: memory.current.saturating_sub(memory.file) / PAGE,
-            refaults: before.map_or(0, |before| memory.refaults.saturating_sub(before)),
+            refaults: refaults / kept.steps.max(1),
             low: self.limits.original(&node.group, memory.low) / PAGE,
             min: node.bounds.min / PAGE,
             max: match node.bounds.max {
