@@ -214,9 +214,10 @@ static bool read_refusal(u64 task, struct refusal *copy)
 	const struct refusals *set = refusals_with(task);
 	unsigned int place = place_of(set, task);
 
+	if (place == FGIO_PLACES)
+		return false;
 	/* Pairs with note_refusal(), which writes the task last. */
-	if (place == FGIO_PLACES ||
-	    smp_load_acquire(&set->tasks[place]) != task)
+	if (smp_load_acquire(&set->tasks[place]) != task)
 		return false;
 	*copy = set->of[place];
 	/* Pairs with the cmpxchg() of note_refusal(). */
