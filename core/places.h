@@ -15,6 +15,17 @@
 
 #define FGIO_PLACES 4U
 
+/* Return: the place of an object that is noted; FGIO_PLACES if it is not. */
+static inline unsigned int fgio_place_of(const u64 objects[FGIO_PLACES],
+					 u64 object)
+{
+	unsigned int place = 0;
+
+	while (place < FGIO_PLACES && fgio_load(&objects[place]) != object)
+		place++;
+	return place;
+}
+
 /**
  * fgio_place_for() - the place that a new note takes
  * @objects: what is noted; 0 for a free place

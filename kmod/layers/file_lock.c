@@ -135,16 +135,6 @@ static struct refusals *refusals_with(u64 task)
 	return &refusals[hash_64(task, FGIO_REFUSAL_BITS)];
 }
 
-/* Return: FGIO_PLACES when the task has none. */
-static unsigned int place_of(const struct refusals *set, u64 task)
-{
-	unsigned int place = 0;
-
-	while (place < FGIO_PLACES && READ_ONCE(set->tasks[place]) != task)
-		place++;
-	return place;
-}
-
 static void write_refusal(struct refusal *refusal, const struct inode *inode,
 			  const struct file_lock *lock)
 {
@@ -179,7 +169,7 @@ static void note_refusal(const struct inode *inode,
 {
 	u64 task = (u64)current;
 	struct refusals *set = refusals_with(task);
-	unsigned int place = place_of(set, task);
+	unsigned int place = fgio_place_of(set->tasks, task);
 	u32 payer = fgio_payer_of(current);
 	u64 former;
 
@@ -202,7 +192,7 @@ static void forget_refusal(void)
 {
 	u64 task = (u64)current;
 	struct refusals *set = refusals_with(task);
-	unsigned int place = place_of(set, task);
+	unsigned int place = fgio_place_of(set->tasks, task);
 
 	if (place < FGIO_PLACES)
 		cmpxchg(&set->tasks[place], task, 0);
@@ -212,7 +202,7 @@ static void forget_refusal(void)
 static bool read_refusal(u64 task, struct refusal *copy)
 {
 	const struct refusals *set = refusals_with(task);
-	unsigned int place = place_of(set, task);
+	unsigned int place = fgio_place_of(set->tasks, task);
 
 	if (place == FGIO_PLACES)
 		return false;

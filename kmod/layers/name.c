@@ -65,29 +65,16 @@ struct notes {
 
 static struct notes table[1 << FGIO_LOOKUP_BITS];
 
-#define NOT_NOTED FGIO_PLACES
-
 static struct notes *notes_of(u64 object)
 {
 	return &table[hash_64(object, FGIO_LOOKUP_BITS)];
-}
-
-/* Return: the object's place, or NOT_NOTED. */
-static unsigned int place_of(const struct notes *notes, u64 object)
-{
-	unsigned int place;
-
-	for (place = 0; place < FGIO_PLACES; place++)
-		if (READ_ONCE(notes->objects[place]) == object)
-			return place;
-	return NOT_NOTED;
 }
 
 static void note_current(struct notes *notes, unsigned int place, u64 object)
 {
 	u32 payer = fgio_payer_of(current);
 
-	if (place == NOT_NOTED)
+	if (place == FGIO_PLACES)
 		place = fgio_place_for(notes->objects, notes->payers, payer,
 				       (u32)object);
 	WRITE_ONCE(notes->tasks[place], fgio_identity_of(current));
@@ -112,8 +99,8 @@ static int enter(struct kretprobe_instance *instance, u8 kind, u64 object)
 	struct call *call = call_of(instance);
 	struct notes *notes = notes_of(object);
 
-	if (place_of(notes, object) == NOT_NOTED) {
-		note_current(notes, NOT_NOTED, object);
+	if (fgio_place_of(notes->objects, object) == FGIO_PLACES) {
+		note_current(notes, FGIO_PLACES, object);
 		return 1;
 	}
 	*call = (struct call){
@@ -130,7 +117,7 @@ static void leave(struct kretprobe_instance *instance, bool begins)
 
 	fgio_wait_leave(call->seq);
 	if (begins)
-		note_current(notes, place_of(notes, call->object),
+		note_current(notes, fgio_place_of(notes->objects, call->object),
 			     call->object);
 }
 
@@ -184,10 +171,10 @@ static struct fgio_hook hooks[] = {
 static void blockers(const struct fgio_walk_step *step)
 {
 	const struct notes *notes = notes_of(step->wait->object);
-	unsigned int place = place_of(notes, step->wait->object);
+	unsigned int place = fgio_place_of(notes->objects, step->wait->object);
 	u64 task;
 
-	if (place == NOT_NOTED)
+	if (place == FGIO_PLACES)
 		return;
 	task = fgio_name_identity(READ_ONCE(notes->tasks[place]));
 	if (fgio_io_holds_up(task))
