@@ -48,6 +48,20 @@ static inline uint64_t next_random(uint64_t *state)
 	return value ^ (value >> 31);
 }
 
+static inline int compare_doubles(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Sorts the values. Return: the middle one. */
+static inline double median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return values[count / 2];
+}
+
 static inline void fill_random(uint64_t *state, uint8_t *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++)

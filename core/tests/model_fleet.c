@@ -877,17 +877,10 @@ static void begin(struct run *run)
 	plan(run, ARRIVAL, 0, run->now_ns);
 }
 
-static int by_size(const void *one, const void *other)
-{
-	double a = *(const double *)one, b = *(const double *)other;
-
-	return (a > b) - (a < b);
-}
-
 static void sort(double *values, u32 count)
 {
 	if (count)
-		qsort(values, count, sizeof(double), by_size);
+		qsort(values, count, sizeof(double), compare_doubles);
 }
 
 static double quantile(const double *sorted, u32 count, double share)

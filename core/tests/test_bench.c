@@ -246,13 +246,6 @@ static double rate_of(const struct bench_policy *policy,
 
 #define RUNS 5
 
-static int ascending(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /*
  * On a drive that does any number of I/Os at once, background I/O beside a
  * foreground harms none, and hardware queues that wait for room are run as soon
@@ -285,8 +278,7 @@ static void background_is_not_left_waiting(void **state)
 			parts[run] = rate_of(bench_policies[i], &load) /
 				     most[run];
 		}
-		qsort(parts, RUNS, sizeof(*parts), ascending);
-		part = parts[RUNS / 2];
+		part = median_of(parts, RUNS);
 		printf("    %s: %.0f %% of none's\n", bench_policies[i]->name,
 		       100 * part);
 		assert_true(part >= 0.85);

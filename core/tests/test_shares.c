@@ -640,21 +640,8 @@ static double p99_alone_ns(const char *drive, uint64_t seed)
 	return figures.group[0].p99_ns;
 }
 
-#define BURSTS 11
-
-static int by_size(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* One run in ten on the volume has 1.25 to 1.8 (of 400): so the median. */
-static double median_of(double *ratios, size_t count)
-{
-	qsort(ratios, count, sizeof(*ratios), by_size);
-	return ratios[count / 2];
-}
+#define BURSTS 11
 
 static void test_burst_has_the_latency_of_its_share(void **state)
 {
