@@ -5,6 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Of requests with parts on several servers: their number, latency, and gap between the parts.
+FIGURES_OF_PARTS = (
+    "throughput",
+    "mean_ms",
+    "p50_ms",
+    "p99_ms",
+    "p999_ms",
+    "gap_p50_ms",
+    "gap_p99_ms",
+    "n",
+)
+
 
 @dataclass(frozen=True)
 class Requests:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from lab import host, paths
 from lab.drawings import colour
 from lab.experiments.base import matching
+from lab.figures import FIGURES_OF_PARTS
 
 NAME = "fleet"
 DESCRIPTION = "requests of users over many shards and drives, simulated: by which order, and where"
@@ -41,14 +42,7 @@ FEW = ("none", "fgio-unordered", DEFAULT)
 WINDOWS = {"volume": 2, "ssd": 16}
 # Of what a line of the program says, which lines of summary.json have.
 FIGURES = (
-    "throughput",
-    "mean_ms",
-    "p50_ms",
-    "p99_ms",
-    "p999_ms",
-    "gap_p50_ms",
-    "gap_p99_ms",
-    "n",
+    *FIGURES_OF_PARTS,
     "liars_mean_ms",
     "liars_p99_ms",
     "background_mb_s",

@@ -131,7 +131,7 @@ def test_figures_of_a_sharded_request_are_nearest_rank():
         "gap_p99_ms": 198,
         "n": 1000,
     }
-    assert tuple(found) == sharded.FIGURES
+    assert tuple(found) == figures.FIGURES_OF_PARTS
     with pytest.raises(host.LabError, match="no request ended"):
         sharded.summarize(Requests.none(), spread, 10)
     with pytest.raises(host.LabError, match="no request ended"):

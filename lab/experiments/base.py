@@ -213,6 +213,17 @@ def script_payload(
     return taken
 
 
+def disk_settings(configuration: Configuration, device: str, seed: int) -> dict[str, object]:
+    """The simulated disk, its elevator and what that and the module are set to."""
+    return {
+        "DEVICE": device,
+        "SEED": seed,
+        "ELEVATOR": configuration.elevator,
+        "TUNABLES": configuration.tuned(),
+        "SETTINGS": " ".join(configuration.parameters()),
+    }
+
+
 def rival_settings(configuration: Configuration, device: str) -> dict[str, object]:
     """A configuration's settings for guest/rivals.sh, without the database's own throttles."""
     values: dict[str, object] = {

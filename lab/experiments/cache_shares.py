@@ -29,6 +29,7 @@ from lab.experiments.base import (
     Row,
     check,
     compile_program,
+    disk_settings,
     fgio_command,
     matching,
     script_payload,
@@ -128,11 +129,7 @@ class CacheShares(Experiment):
             measured = rivals.io_cost(self.device)
             model = {name: measured[name] for name in model}
         return {
-            "DEVICE": self.device,
-            "SEED": seed,
-            "ELEVATOR": configuration.elevator,
-            "TUNABLES": configuration.tuned(),
-            "SETTINGS": " ".join(configuration.parameters()),
+            **disk_settings(configuration, self.device, seed),
             "POLICY": POLICIES.get(configuration.name, "none"),
             "DIRECT": int(configuration.name == "cache-direct"),
             "WORKLOAD": variant,

@@ -25,7 +25,7 @@ from lab.experiments.base import (
 )
 from lab.experiments.extension_cost import build_extension
 from lab.experiments.first_light import transactions
-from lab.figures import Requests, percentile
+from lab.figures import FIGURES_OF_PARTS, Requests, percentile
 
 SHARDS = 4
 # 1.2 GB a shard, of which the guest's page cache holds a part (row "cached_mib").
@@ -88,16 +88,6 @@ DEFAULT_ORDER = "request_order=3"
 COUNTERS = ("critical_completed", "critical_with_id", "critical_clamped", "critical_aged")
 # What the front logs of a request: the end in s, and the gap in s.
 LOGGED = re.compile(r"LOG:  request ([0-9.]+) ([0-9.]+)$", re.MULTILINE)
-FIGURES = (
-    "throughput",
-    "mean_ms",
-    "p50_ms",
-    "p99_ms",
-    "p999_ms",
-    "gap_p50_ms",
-    "gap_p99_ms",
-    "n",
-)
 
 
 @dataclass(frozen=True)
@@ -288,7 +278,7 @@ class Sharded(Experiment):
 
     def table(self, rows: list[Row]) -> Table:
         drawn = Table(title=f"{self.name}: {self.description}", title_justify="left")
-        for heading in ("cell", "configuration", *FIGURES):
+        for heading in ("cell", "configuration", *FIGURES_OF_PARTS):
             left = heading in ("cell", "configuration")
             drawn.add_column(heading.replace("_", " "), justify="left" if left else "right")
         for line in _lines(rows):
@@ -313,12 +303,18 @@ def _number(value: float) -> str:
 
 
 def _lines(rows: Iterable[Row]) -> list[list[str]]:
-    """Cell, configuration and FIGURES as texts: medians over the seeds."""
+    """Cell, configuration and FIGURES_OF_PARTS as texts: medians over the seeds."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.extra["cell"], row.config), []).append(row)
     return [
-        [*names, *(_number(bounds.median([row.extra[name] for row in some])) for name in FIGURES)]
+        [
+            *names,
+            *(
+                _number(bounds.median([row.extra[name] for row in some]))
+                for name in FIGURES_OF_PARTS
+            ),
+        ]
         for names, some in groups.items()
     ]
 

@@ -34,6 +34,7 @@ from lab.experiments.base import (
     Row,
     check,
     cpu_idle_percent,
+    disk_settings,
     made,
     matching,
     script_payload,
@@ -173,13 +174,9 @@ class Shares(Experiment):
         on_files = self._on_files(variant)
         lasts = ALONE_SECONDS if configuration.name == ALONE else self._seconds()
         return {
-            "DEVICE": self.device,
-            "SEED": seed,
+            **disk_settings(configuration, self.device, seed),
             "BACKING": "/dev/lab/disk1" if on_files else RAW_MIB,
             "HAS_FILES": int(on_files),
-            "ELEVATOR": configuration.elevator,
-            "TUNABLES": configuration.tuned(),
-            "SETTINGS": " ".join(configuration.parameters()),
             "POLICY": POLICIES.get(configuration.name, "weight"),
             "DIRTY_BYTES": DIRTY_MIB * host.MIB,
             "MIXES": " ".join(f"{mix.name}:{lasts}:{mix.settle_s}" for mix in self.mixes(variant)),

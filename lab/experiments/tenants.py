@@ -15,6 +15,7 @@ from lab.experiments.base import (
     Row,
     check,
     cpu_idle_percent,
+    disk_settings,
     disk_use,
     fgio_command,
     made,
@@ -106,11 +107,7 @@ class Tenants(Experiment):
 
     def _settings(self, configuration: Configuration, seed: int, part: Part) -> dict[str, object]:
         return {
-            "DEVICE": self.device,
-            "SEED": seed,
-            "ELEVATOR": configuration.elevator,
-            "TUNABLES": configuration.tuned(),
-            "SETTINGS": " ".join(configuration.parameters()),
+            **disk_settings(configuration, self.device, seed),
             "LABELS": "profile" if configuration.loads_fgio else "",
             "TENANTS": " ".join(f"{name}:{WEIGHTS[name]}" for name in part.tenants),
             "FLOODING": " ".join(part.flooding),

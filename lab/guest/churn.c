@@ -47,14 +47,6 @@ static int device = -1, record = -1;
 static char **arguments;
 static int argument_count;
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static void sleep_until(uint64_t due_ns)
 {
 	struct timespec due = { due_ns / NS_PER_S, due_ns % NS_PER_S };

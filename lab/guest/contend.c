@@ -242,14 +242,6 @@ static void *read_page(void *unused)
 	return unused;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static void *look_up_none(void *unused)
 {
 	struct stat found;

@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "uapi/fgio.h"
@@ -30,6 +32,14 @@ static inline void tag_foreground(void)
 	if (device < 0 || ioctl(device, FGIO_IOC_SET_TAG, &tag))
 		stop(FGIO_DEVICE_PATH);
 	close(device);
+}
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 #endif /* PROGRAM_H */

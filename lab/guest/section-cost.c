@@ -81,14 +81,6 @@ static const struct {
 	{ "tag", tag },		{ "ioprio", ioprio },
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void measure(void (*function)(uint64_t pair), uint64_t pairs)
 {
 	uint64_t begin, pair;
