@@ -262,14 +262,14 @@ void fgio_cache_decide(const struct fgio_cache_level *level,
 	u64 weights = 0, hungry = 0;
 
 	for (u64 i = 0; i < count; i++) {
-		hungry += is_hungry(&groups[i], interval_ms);
+		groups[i].hungry = is_hungry(&groups[i], interval_ms);
+		hungry += groups[i].hungry;
 		weights += weight_of(&groups[i]);
 	}
 	for (u64 i = 0; i < count; i++) {
 		struct fgio_cache_group *group = &groups[i];
 
-		estimate(group, interval_ms,
-			 hungry > is_hungry(group, interval_ms));
+		estimate(group, interval_ms, hungry > group->hungry);
 		group->entitled = smaller(
 			part(capacity, weight_of(group), weights),
 			room_of(group));

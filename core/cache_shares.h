@@ -128,6 +128,7 @@
  * @granted: decided: what it may hold, with what is lent to or by it
  * @protect: decided: memory.low to be set; never less than @low
  * @reclaim: decided: file pages to reclaim from it now; 0: none
+ * @hungry: decided: 1: it read again what it lost, and needs more; else 0
  *
  * @need: kept: pages that it is thought to need
  * @held: kept: @file of the decision before
@@ -150,6 +151,7 @@ struct fgio_cache_group {
 	u64 granted;
 	u64 protect;
 	u64 reclaim;
+	u64 hungry;
 
 	u64 need;
 	u64 held;

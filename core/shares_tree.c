@@ -4,9 +4,21 @@
 #include "shares_tree.h"
 
 /* @weight's part of @whole, of which all have @sum: at least 1. */
-static u32 part_of(u32 whole, u32 weight, u64 sum)
+static u32 part_of(u32 whole, u64 weight, u64 sum)
 {
-	return (u32)larger(1, (u64)whole * weight / larger(sum, 1));
+	return (u32)larger(1, whole * weight / larger(sum, 1));
+}
+
+/* Among its siblings. */
+static u64 weight_of(const struct fgio_share_node *node)
+{
+	return (u64)node->weight * node->scale;
+}
+
+/* Of its own tasks, among its children: what they hit counts in all of it. */
+static u64 own_weight_of(const struct fgio_share_node *node)
+{
+	return (u64)node->weight * FGIO_SHARES_SCALE_ONE;
 }
 
 static bool is_root(const struct fgio_share_node *node)
@@ -23,16 +35,19 @@ static bool is_below_root(const struct fgio_share_node *node)
 static void set_weights(struct fgio_share_node *node)
 {
 	const struct fgio_share_node *parent = node->parent;
-	u64 children = node->children + (node->asks ? 0 : node->weight);
+	u64 children = node->children +
+		       (node->asks ? 0 : own_weight_of(node));
 
 	if (is_root(node) || is_below_root(node))
-		node->part = fgio_shares_weight(node->weight);
+		node->part = part_of(fgio_shares_weight(node->weight),
+				     node->scale, FGIO_SHARES_SCALE_ONE);
 	else
-		node->part = part_of(parent->part, node->weight,
+		node->part = part_of(parent->part, weight_of(node),
 				     parent->children +
-				     (node->counted ? 0 : node->weight));
+				     (node->counted ? 0 : weight_of(node)));
 	node->own = is_root(node) ? node->part :
-				    part_of(node->part, node->weight, children);
+				    part_of(node->part, own_weight_of(node),
+					    children);
 }
 
 void fgio_share_node_init(struct fgio_share_node *node,
@@ -41,18 +56,22 @@ void fgio_share_node_init(struct fgio_share_node *node,
 	*node = (struct fgio_share_node){
 		.parent = parent,
 		.weight = weight,
+		.scale = FGIO_SHARES_SCALE_ONE,
 	};
 	set_weights(node);
 }
 
 void fgio_share_node_facts(struct fgio_share_tree *tree,
-			   struct fgio_share_node *node, u32 weight, bool asks)
+			   struct fgio_share_node *node, u32 weight, u32 scale,
+			   bool asks)
 {
 	node->present = true;
 	node->weight = weight;
+	node->scale = (u32)smaller(larger(scale, FGIO_SHARES_SCALE_LEAST),
+				   FGIO_SHARES_SCALE_MOST);
 	node->asks = asks;
 	node->counted = false;
-	node->children = asks ? weight : 0;
+	node->children = asks ? own_weight_of(node) : 0;
 	tree->groups++;
 	if (!is_root(node) && weight != FGIO_SHARES_WEIGHT_DEFAULT)
 		tree->own_weights++;
@@ -65,7 +84,7 @@ void fgio_share_node_count(struct fgio_share_node *node)
 		return;
 	while (!is_root(node) && !node->counted) {
 		node->counted = true;
-		node->parent->children += node->weight;
+		node->parent->children += weight_of(node);
 		node = node->parent;
 	}
 }

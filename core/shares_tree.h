@@ -24,14 +24,23 @@
 /* Parts of a drive are told in millionths. */
 #define FGIO_SHARES_WHOLE 1000000U
 
+/*
+ * A weight can count for more or less than users set it (cache_hits.h), within
+ * these bounds; in parts of FGIO_SHARES_SCALE_ONE.
+ */
+#define FGIO_SHARES_SCALE_ONE 1024U
+#define FGIO_SHARES_SCALE_LEAST (FGIO_SHARES_SCALE_ONE / 4)
+#define FGIO_SHARES_SCALE_MOST (FGIO_SHARES_SCALE_ONE * 4)
+
 /**
  * struct fgio_share_node - a group's place in the hierarchy of one device
  * @parent: NULL: it is the root. Stays while this one takes part in a look
  * @weight: as users set it, 1 to 10,000
+ * @scale: what @weight counts for among its siblings
  * @part: weight in core of its tasks and all groups below it
  * @own: weight in core of its tasks; if they do not ask, as if they did
- * @children: sum of @weight of its children that ask or have one below that
- *	does, and its own if its tasks ask
+ * @children: sum of the weights of its children that ask or have one below that
+ *	does, and its own if its tasks ask; scaled, in parts of one
  * @present: it takes part in this look
  * @asks: its tasks ask
  * @counted: it is in its parent's @children
@@ -39,6 +48,7 @@
 struct fgio_share_node {
 	struct fgio_share_node *parent;
 	u32 weight;
+	u32 scale;
 	u32 part;
 	u32 own;
 	u64 children;
@@ -76,12 +86,14 @@ static inline void fgio_share_tree_begin(struct fgio_share_tree *tree)
 }
 
 /*
- * The first pass: the group's weight now, and whether its tasks ask. A group that
- * is going must be told by fgio_share_node_leave() instead: the others count
+ * The first pass: the group's weight now, what it counts for, and whether its
+ * tasks ask. A scale beyond its bounds is taken as the nearest. A group that is
+ * going must be told by fgio_share_node_leave() instead: the others count
  * without it.
  */
 void fgio_share_node_facts(struct fgio_share_tree *tree,
-			   struct fgio_share_node *node, u32 weight, bool asks);
+			   struct fgio_share_node *node, u32 weight, u32 scale,
+			   bool asks);
 
 static inline void fgio_share_node_leave(struct fgio_share_node *node)
 {

@@ -330,6 +330,21 @@ static int list_shares(void __user *user)
 	return error;
 }
 
+static int scale_share(void __user *user)
+{
+	struct fgio_share_scale request;
+
+	if (!capable(CAP_SYS_NICE))
+		return -EPERM;
+	if (copy_from_user(&request, user, sizeof(request)))
+		return -EFAULT;
+	if (request.scale < FGIO_SCALE_LEAST ||
+	    request.scale > FGIO_SCALE_MOST || !request.hold_ms ||
+	    request.hold_ms > FGIO_SCALE_HOLD_MS_MAX)
+		return -EINVAL;
+	return fgio_groups_scale(&request);
+}
+
 static int read_blame(void __user *user)
 {
 	struct fgio_blame request;
@@ -377,6 +392,8 @@ static long fgio_ioctl(struct file *file, unsigned int command,
 		return get_reasons(user);
 	case FGIO_IOC_SHARES:
 		return list_shares(user);
+	case FGIO_IOC_SCALE_SHARE:
+		return scale_share(user);
 	case FGIO_IOC_SET_WORD:
 		return set_flag(file, user);
 	case FGIO_IOC_TIE_WORD:

@@ -438,7 +438,7 @@ struct fgio_word_at {
  * @queued: its requests in the scheduler's queue now
  * @in_drive: its requests in the disk now
  * @flags: FGIO_SHARE_* bits
- * @reserved: zero
+ * @scale: what its weight counts for, in parts of 1,024; @guarantee has it
  *
  * Requests, sectors, times and counts are totals since it first used the disk
  * under fgio, for the time in which the disk was shared.
@@ -456,7 +456,7 @@ struct fgio_share {
 	__u32 queued;
 	__u32 in_drive;
 	__u32 flags;
-	__u32 reserved;
+	__u32 scale;
 };
 
 /* Most entries of one call of FGIO_IOC_SHARES. */
@@ -492,6 +492,24 @@ struct fgio_share_list {
 	__u32 groups;
 	__u32 asking;
 	__u32 reserved;
+};
+
+/* What a weight may count for, in parts of 1,024; and the longest it may do so. */
+#define FGIO_SCALE_LEAST      256U
+#define FGIO_SCALE_MOST       4096U
+#define FGIO_SCALE_HOLD_MS_MAX 60000U
+
+/**
+ * struct fgio_share_scale - what the weight of a cgroup counts for
+ * @cgroup: its id, as in struct fgio_share
+ * @scale: in parts of 1,024, FGIO_SCALE_LEAST to FGIO_SCALE_MOST
+ * @hold_ms: after this time the weight counts for itself again, unless it has been
+ *	said again; 1 to FGIO_SCALE_HOLD_MS_MAX
+ */
+struct fgio_share_scale {
+	__u64 cgroup;
+	__u32 scale;
+	__u32 hold_ms;
 };
 
 #define FGIO_IOC_MAGIC 0xF6
@@ -601,5 +619,13 @@ struct fgio_share_list {
 
 /* No permission needed: names no task. */
 #define FGIO_IOC_REASONS _IOR(FGIO_IOC_MAGIC, 14, struct fgio_reasons)
+
+/*
+ * Lets the weight of a cgroup count for more or less than users set it, on all
+ * disks that it has used, within 100 ms. Groups below it share what it has as
+ * before. A disk is shared or not as without it. Needs CAP_SYS_NICE. EINVAL: not
+ * within the bounds. ENOENT: the cgroup has used no disk that is under fgio.
+ */
+#define FGIO_IOC_SCALE_SHARE _IOW(FGIO_IOC_MAGIC, 15, struct fgio_share_scale)
 
 #endif /* _UAPI_FGIO_H */

@@ -36,6 +36,7 @@ void model_cache_add(struct model_cache *cache, enum model_cache_load load,
 		.load = load,
 		.weight = weight,
 		.size = size,
+		.scale = FGIO_SHARES_SCALE_ONE,
 		.page = calloc(MODEL_CACHE_FILES + 1, sizeof(*group->page)),
 	};
 	CHECK(group->page);
@@ -156,8 +157,10 @@ static void use(struct model_cache *cache, struct model_cache_group *group,
 	struct model_cache_page *page = &group->page[at];
 
 	group->reads++;
-	if (writes || !page->present)
+	if (writes || !page->present) {
 		group->budget--;
+		group->missed++;
+	}
 	if (page->present) {
 		unlink_page(group, at);
 	} else {
@@ -244,12 +247,44 @@ static void decide(struct model_cache *cache)
 	fgio_cache_decide(&level, cache->decided, cache->count);
 	for (u64 i = 0; i < cache->count; i++) {
 		cache->group[i].low = cache->decided[i].protect;
+		cache->counted[i].hungry |= cache->decided[i].hungry;
 		for (u64 n = cache->decided[i].reclaim; n; n--)
 			cache->freed += evict_one(&cache->group[i]);
 	}
 	cache->decisions++;
 	cache->before = cache->ticks;
 	cache->next = cache->ticks + cache->memory.pause_ms;
+}
+
+/* As fgiod cache does, each second. */
+static void count_hits(struct model_cache *cache)
+{
+	const u64 page = 4096;
+
+	for (u64 i = 0; i < cache->count; i++) {
+		struct model_cache_group *group = &cache->group[i];
+		struct fgio_cache_hits *facts = &cache->counted[i];
+
+		facts->weight = group->weight;
+		facts->moved = (group->reads - group->told_reads) * page;
+		facts->missed = (group->missed - group->told_missed) * page;
+		group->told_reads = group->reads;
+		group->told_missed = group->missed;
+	}
+	fgio_cache_count_hits(cache->counted, cache->count, 1000);
+	for (u64 i = 0; i < cache->count; i++) {
+		cache->group[i].scale = cache->counted[i].scale;
+		cache->counted[i].hungry = 0;
+	}
+	cache->hits_next = cache->ticks + 1000;
+}
+
+/* Time of the drive that it is due, in parts of all that are. */
+static double drive_weight(const struct model_cache *cache,
+			   const struct model_cache_group *group)
+{
+	return cache->drive_by_weight ?
+		       (double)group->weight * (double)group->scale : 1;
 }
 
 void model_cache_run(struct model_cache *cache, u64 ticks)
@@ -260,13 +295,11 @@ void model_cache_run(struct model_cache *cache, u64 ticks)
 
 		for (u64 i = 0; i < cache->count; i++)
 			if (cache->group[i].load != MODEL_CACHE_IDLE)
-				weights += cache->drive_by_weight ?
-						   (double)cache->group[i].weight :
-						   1;
+				weights += drive_weight(cache,
+							&cache->group[i]);
 		for (u64 i = 0; i < cache->count; i++) {
 			struct model_cache_group *group = &cache->group[i];
-			double mine = cache->drive_by_weight ?
-					      (double)group->weight : 1;
+			double mine = drive_weight(cache, group);
 
 			group->budget += cache->drive * mine / weights;
 			/* Time of the drive cannot be saved up. */
@@ -275,6 +308,8 @@ void model_cache_run(struct model_cache *cache, u64 ticks)
 		}
 		if (cache->controlled && cache->ticks >= cache->next)
 			decide(cache);
+		if (cache->hits && cache->ticks >= cache->hits_next)
+			count_hits(cache);
 	}
 }
 

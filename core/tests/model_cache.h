@@ -15,6 +15,7 @@
 #ifndef FGIO_CORE_TESTS_MODEL_CACHE_H
 #define FGIO_CORE_TESTS_MODEL_CACHE_H
 
+#include "../cache_hits.h"
 #include "../cache_shares.h"
 
 #define MODEL_CACHE_GROUPS 8
@@ -47,6 +48,10 @@ struct model_cache_group {
 	u64 low;
 	u64 refaults;
 	u64 reads; /* pages read or written */
+	u64 missed; /* of those, pages that took time of the drive */
+	u64 told_reads; /* of both, what the last decision on hits knew */
+	u64 told_missed;
+	u64 scale; /* of its weight on the drive */
 	u64 position;
 	bool passed;	/* over, by reclaim with multiple generations */
 	double budget;
@@ -62,6 +67,9 @@ struct model_cache {
 	bool generations; /* reclaim with multiple generations */
 	bool fixed;	/* ablation: the inflow is taken for 0 */
 	bool drive_by_weight;
+	bool hits; /* count towards its part of the drive */
+	struct fgio_cache_hits counted[MODEL_CACHE_GROUPS];
+	u64 hits_next;	/* tick of the next decision on them */
 	u64 next;	/* tick of the next decision */
 	u64 before;	/* tick of the last one */
 	u64 turn;	/* group that reclaim looks at next */

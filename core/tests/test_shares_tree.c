@@ -24,6 +24,7 @@ struct fact {
 	bool exists;
 	int parent;
 	u32 weight;
+	u32 scale;
 	bool asks;
 	int depth;
 };
@@ -57,6 +58,13 @@ static u32 pick_weight(struct forest *forest)
 	}
 }
 
+static u32 pick_scale(struct forest *forest)
+{
+	return FGIO_SHARES_SCALE_LEAST +
+	       (u32)pick(forest, FGIO_SHARES_SCALE_MOST -
+					 FGIO_SHARES_SCALE_LEAST + 1);
+}
+
 /* ---- the model ---- */
 
 static bool is_active(const struct forest *forest, int group)
@@ -70,6 +78,12 @@ static bool is_active(const struct forest *forest, int group)
 	return false;
 }
 
+/* Among its siblings. */
+static double scaled(const struct fact *fact)
+{
+	return (double)fact->weight * fact->scale / FGIO_SHARES_SCALE_ONE;
+}
+
 /* The weights that compete for what @group has, with @joiner's, if any. */
 static double competing(const struct forest *forest, int group, int joiner)
 {
@@ -80,7 +94,7 @@ static double competing(const struct forest *forest, int group, int joiner)
 	for (int i = 0; i < GROUPS; i++)
 		if (facts[i].exists && facts[i].parent == group &&
 		    (i == joiner || is_active(forest, i)))
-			sum += facts[i].weight;
+			sum += scaled(&facts[i]);
 	return sum;
 }
 
@@ -89,8 +103,8 @@ static double exact_part(const struct forest *forest, int group)
 	const struct fact *fact = &forest->facts[group];
 
 	if (fact->depth <= 1)
-		return (double)fact->weight * FGIO_SHARES_WEIGHT_ONE;
-	return exact_part(forest, fact->parent) * fact->weight /
+		return scaled(fact) * FGIO_SHARES_WEIGHT_ONE;
+	return exact_part(forest, fact->parent) * scaled(fact) /
 	       competing(forest, fact->parent, group);
 }
 
@@ -115,6 +129,7 @@ static void look(struct forest *forest)
 
 		fgio_share_node_facts(tree, &forest->nodes[group],
 				      forest->facts[group].weight,
+				      forest->facts[group].scale,
 				      forest->facts[group].asks);
 	}
 	for (int i = 0; i < forest->count; i++)
@@ -132,12 +147,12 @@ static void check_weights(const struct forest *forest)
 		int group = forest->order[i];
 		const struct fact *fact = &forest->facts[group];
 
-		/* Each level rounds once, down or up to 1. */
+		/* Each level rounds once, down or up to 1; own tasks once more. */
 		CHECK(fabs(forest->nodes[group].part -
-			   exact_part(forest, group)) <=
-		      (fact->depth > 1 ? fact->depth - 1 : 0) + 1e-3);
+			   exact_part(forest, group)) <= fact->depth + 1e-3);
 		CHECK(fabs(forest->nodes[group].own -
-			   exact_own(forest, group)) <= fact->depth + 1e-3);
+			   exact_own(forest, group)) <=
+		      (fact->depth ? fact->depth + 1 : 0) + 1e-3);
 		CHECK(forest->nodes[group].own >= 1);
 		own_weights += fact->depth &&
 			       fact->weight != FGIO_SHARES_WEIGHT_DEFAULT;
@@ -145,7 +160,7 @@ static void check_weights(const struct forest *forest)
 			continue;
 		asking++;
 		sum += exact_own(forest, group);
-		slack += fact->depth;
+		slack += fact->depth ? fact->depth + 1 : 0;
 	}
 	for (int i = 0; i < forest->count; i++) {
 		int group = forest->order[i];
@@ -159,7 +174,7 @@ static void check_weights(const struct forest *forest)
 			continue;
 		told += part;
 		CHECK(fabs(part - FGIO_SHARES_WHOLE * exact / sum) <=
-		      FGIO_SHARES_WHOLE * (fact->depth + slack) / sum + 1);
+		      FGIO_SHARES_WHOLE * (fact->depth + 1 + slack) / sum + 1);
 	}
 	CHECK(told <= FGIO_SHARES_WHOLE);
 	CHECK(!asking || told + asking >= FGIO_SHARES_WHOLE);
@@ -184,6 +199,7 @@ static void add(struct forest *forest)
 		.exists = true,
 		.parent = parent,
 		.weight = pick_weight(forest),
+		.scale = FGIO_SHARES_SCALE_ONE,
 		.depth = parent < 0 ? 0 : forest->facts[parent].depth + 1,
 	};
 	forest->order[forest->count++] = group;
@@ -216,10 +232,17 @@ static void change(struct forest *forest)
 {
 	int group = forest->order[pick(forest, (uint64_t)forest->count)];
 
-	if (pick(forest, 4))
-		forest->facts[group].asks = !forest->facts[group].asks;
-	else
+	switch (pick(forest, 5)) {
+	case 0:
 		forest->facts[group].weight = pick_weight(forest);
+		break;
+	case 1:
+		if (forest->facts[group].depth)
+			forest->facts[group].scale = pick_scale(forest);
+		break;
+	default:
+		forest->facts[group].asks = !forest->facts[group].asks;
+	}
 }
 
 static void begin(struct forest *forest, uint64_t *seed)
@@ -298,9 +321,9 @@ static struct forest *family(void)
 {
 	static struct forest forest;
 	static const struct fact facts[] = {
-		{ true, -1, 100, false, 0 },
-		{ true, 0, 300, false, 1 }, { true, 0, 100, false, 1 },
-		{ true, 1, 100, false, 2 }, { true, 1, 300, false, 2 },
+		{ true, -1, 100, 1024, false, 0 },
+		{ true, 0, 300, 1024, false, 1 }, { true, 0, 100, 1024, false, 1 },
+		{ true, 1, 100, 1024, false, 2 }, { true, 1, 300, 1024, false, 2 },
 	};
 
 	memset(&forest, 0, sizeof(forest));
@@ -351,7 +374,7 @@ static void test_a_group_between_counts_once(void **state)
 
 	(void)state;
 	add(forest);
-	forest->facts[5] = (struct fact){ true, 3, 100, true, 3 };
+	forest->facts[5] = (struct fact){ true, 3, 100, 1024, true, 3 };
 	fgio_share_node_init(&forest->nodes[5], &forest->nodes[3], 100);
 	forest->facts[4].asks = true;
 	look(forest);
@@ -372,6 +395,31 @@ static void test_own_tasks_are_one_more_child(void **state)
 	look(forest);
 	assert_int_equal(forest->nodes[1].own, 14400);
 	assert_int_equal(forest->nodes[3].own, 4800);
+}
+
+/* A scale moves a group among its siblings, and nothing below it or beside them. */
+static void test_a_scaled_weight_counts_among_siblings(void **state)
+{
+	struct forest *forest = family();
+
+	(void)state;
+	for (int i = 2; i < 5; i++)
+		forest->facts[i].asks = true;
+	forest->facts[3].scale = 512;
+	look(forest);
+	/* 50 and 300 of what 300 have; and 100. */
+	assert_int_equal(forest->nodes[3].own, 19200 / 7);
+	assert_int_equal(forest->nodes[4].own, 19200 * 6 / 7);
+	assert_int_equal(forest->nodes[2].own, 6400);
+	assert_int_equal(forest->nodes[3].weight, 100);
+	assert_int_equal(forest->tree.own_weights, 2);
+	/* Bounds hold, whatever is asked for. */
+	forest->facts[2].scale = 0;
+	look(forest);
+	assert_int_equal(forest->nodes[2].own, 6400 / 4);
+	forest->facts[2].scale = ~0U;
+	look(forest);
+	assert_int_equal(forest->nodes[2].own, 6400 * 4);
 }
 
 /* Rounding leaves no group that asks without any weight. */
@@ -404,6 +452,7 @@ static void test_a_group_that_leaves_is_not_counted(void **state)
 	for (int i = 0; i < 4; i++)
 		fgio_share_node_facts(tree, &forest->nodes[i],
 				      forest->facts[i].weight,
+				      forest->facts[i].scale,
 				      forest->facts[i].asks);
 	fgio_share_node_leave(&forest->nodes[4]);
 	for (int i = 0; i < 5; i++)
@@ -423,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_idle_siblings_do_not_count),
 		cmocka_unit_test(test_a_group_between_counts_once),
 		cmocka_unit_test(test_own_tasks_are_one_more_child),
+		cmocka_unit_test(test_a_scaled_weight_counts_among_siblings),
 		cmocka_unit_test(test_a_small_part_is_not_none),
 		cmocka_unit_test(test_a_group_that_leaves_is_not_counted),
 	};

@@ -15,12 +15,14 @@
  *
  * Weights are those of io.weight, which blk-iocost keeps for each cgroup, used
  * or not. The same worker looks at them, and hands them to core/shares_tree.h,
- * which flattens the hierarchy.
+ * which flattens the hierarchy. A weight may count for more or less than that,
+ * for a time (fgiod cache says so: core/cache_hits.h).
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/atomic.h>
 #include <linux/cgroup.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/radix-tree.h>
@@ -69,6 +71,8 @@
  * @node: its place in the hierarchy, under the queue's look_lock, as is the next
  *	one. The parent's stays while this one is online
  * @seen: requests that it had dispatched at the last look
+ * @scale: what its weight counts for...
+ * @scale_until: ...before this time, in jiffies. Both under the queue's look_lock
  * @share: core's part
  */
 struct fgio_group {
@@ -83,6 +87,8 @@ struct fgio_group {
 	u64 parent_cgroup;
 	struct fgio_share_node node;
 	u64 seen;
+	u32 scale;
+	u64 scale_until;
 
 	struct fgio_share_group share;
 };
@@ -138,6 +144,13 @@ static u32 weight_of(const struct fgio_group *group)
 	return weight ? clamp(weight, FGIO_SHARES_WEIGHT_LEAST,
 			      FGIO_SHARES_WEIGHT_MOST) :
 			FGIO_SHARES_WEIGHT_DEFAULT;
+}
+
+/* Context: look_lock is held. */
+static u32 scale_of(const struct fgio_group *group)
+{
+	return time_before64(get_jiffies_64(), group->scale_until) ?
+		       group->scale : FGIO_SHARES_SCALE_ONE;
 }
 
 /* --- the policy's operations ---------------------------------------------- */
@@ -328,7 +341,7 @@ static void take_facts(struct fgio_share_tree *tree, struct fgio_group *group)
 		fgio_share_node_leave(&group->node);
 	else
 		fgio_share_node_facts(tree, &group->node, weight_of(group),
-				      asks(group));
+				      scale_of(group), asks(group));
 }
 
 /* Return: whether the weight of a group that asks changed. */
@@ -555,6 +568,7 @@ static void describe(struct fgio_queue_data *fq, struct fgio_group *group,
 		.guarantee = fgio_share_node_guarantee(&fq->group_tree,
 						       &group->node),
 		.flags = group->node.asks ? FGIO_SHARE_ASKS : 0,
+		.scale = group->node.scale,
 	};
 	spin_lock(&fq->lock);
 	entry->requests = share->counters.dispatched;
@@ -616,6 +630,41 @@ int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
 	list->count = 0;
 	fgio_visit_queues(list_queue, &listing);
 	return listing.found ? 0 : -ENODEV;
+}
+
+/* --- scales --------------------------------------------------------------- */
+
+struct scaling {
+	const struct fgio_share_scale *scale;
+	bool found;
+};
+
+static void scale_on_queue(struct fgio_queue_data *fq, void *data)
+{
+	struct scaling *scaling = data;
+	const struct fgio_share_scale *scale = scaling->scale;
+	struct fgio_group *group;
+
+	mutex_lock(&fq->look_lock);
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &fq->groups, link) {
+		if (group->cgroup != scale->cgroup)
+			continue;
+		group->scale = scale->scale;
+		group->scale_until = get_jiffies_64() +
+				     msecs_to_jiffies(scale->hold_ms);
+		scaling->found = true;
+	}
+	rcu_read_unlock();
+	mutex_unlock(&fq->look_lock);
+}
+
+int fgio_groups_scale(const struct fgio_share_scale *scale)
+{
+	struct scaling scaling = { .scale = scale };
+
+	fgio_visit_queues(scale_on_queue, &scaling);
+	return scaling.found ? 0 : -ENOENT;
 }
 
 int fgio_groups_init(void)

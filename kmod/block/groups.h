@@ -62,6 +62,15 @@ void fgio_groups_stop_sharing(struct fgio_queue_data *fq);
 int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
 		     struct fgio_share *shares);
 
+/**
+ * fgio_groups_scale() - what the weight of a cgroup counts for
+ * @scale: FGIO_IOC_SCALE_SHARE, within its bounds
+ *
+ * Return: 0; -ENOENT: no disk under the elevator knows the cgroup. Context: may
+ * sleep.
+ */
+int fgio_groups_scale(const struct fgio_share_scale *scale);
+
 /* Return: 0. Without the policy there are no shares, which is logged. */
 int fgio_groups_init(void);
 void fgio_groups_exit(void);

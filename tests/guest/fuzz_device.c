@@ -42,7 +42,7 @@ static const unsigned long commands[] = {
 	FGIO_IOC_INFO,	  FGIO_IOC_SET_TAG, FGIO_IOC_GET_TAG, FGIO_IOC_LIST_TAGS,
 	FGIO_IOC_PROMOTE, FGIO_IOC_WAIT_FOR, FGIO_IOC_HOOKS,  FGIO_IOC_STATE,
 	FGIO_IOC_REARM,	  FGIO_IOC_BLAME,   FGIO_IOC_SET_WORD, FGIO_IOC_TIE_WORD,
-	FGIO_IOC_REARM_DISK, FGIO_IOC_SHARES, FGIO_IOC_REASONS,
+	FGIO_IOC_REARM_DISK, FGIO_IOC_SHARES, FGIO_IOC_REASONS, FGIO_IOC_SCALE_SHARE,
 };
 
 /* Files that root alone may write. */
@@ -250,7 +250,7 @@ static bool takes_a_privilege(unsigned long command)
 {
 	return command == FGIO_IOC_PROMOTE || command == FGIO_IOC_REARM ||
 	       command == FGIO_IOC_REARM_DISK || command == FGIO_IOC_BLAME ||
-	       command == FGIO_IOC_SHARES;
+	       command == FGIO_IOC_SHARES || command == FGIO_IOC_SCALE_SHARE;
 }
 
 /*

@@ -9,6 +9,8 @@
  *					disk may leave fgio meanwhile
  *	share_list state DISK		prints the state's bits, cgroups, and those that ask
  *	share_list errors DISK OTHER	each error; OTHER is not under fgio
+ *	share_list scale CGROUP PARTS MS	lets the weight of a cgroup, by its id, count
+ *					for as many parts of 1,024, for this time
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -81,11 +83,12 @@ static void case_list(char **arguments)
 
 	for (i = 0; i < count; i++)
 		printf("cgroup=%llu parent=%llu weight=%u guarantee=%u asks=%u requests=%llu "
-		       "sectors=%llu drive_ns=%llu held=%llu lag_ns=%llu queued=%u in_drive=%u\n",
+		       "sectors=%llu drive_ns=%llu held=%llu lag_ns=%llu queued=%u in_drive=%u "
+		       "scale=%u\n",
 		       all[i].cgroup, all[i].parent, all[i].weight, all[i].guarantee,
 		       all[i].flags & FGIO_SHARE_ASKS, all[i].requests, all[i].sectors,
 		       all[i].drive_ns, all[i].held, all[i].lag_ns, all[i].queued,
-		       all[i].in_drive);
+		       all[i].in_drive, all[i].scale);
 }
 
 static void case_again(char **arguments)
@@ -110,14 +113,54 @@ static void case_state(char **arguments)
 	printf("%u %u %u\n", list.state, list.groups, list.asking);
 }
 
+static int scale(struct fgio_share_scale request)
+{
+	return ioctl(device, FGIO_IOC_SCALE_SHARE, &request);
+}
+
+static void case_scale(char **arguments)
+{
+	struct fgio_share_scale request = {
+		.cgroup = strtoull(arguments[0], NULL, 10),
+		.scale = (unsigned int)atoi(arguments[1]),
+		.hold_ms = (unsigned int)atoi(arguments[2]),
+	};
+
+	CHECK("scale", !scale(request));
+}
+
 static const char *disk;
 
 static void as_first_user(void)
 {
 	struct fgio_share_list list = on(disk);
+	struct fgio_share_scale request = { 1, FGIO_SCALE_LEAST, 1 };
 
 	become(FIRST_USER);
 	FAILS_WITH(EPERM, ioctl(device, FGIO_IOC_SHARES, &list));
+	FAILS_WITH(EPERM, scale(request));
+}
+
+static void wrong_scales(void *unmapped)
+{
+	struct fgio_share_scale right = { 1, FGIO_SCALE_LEAST, FGIO_SCALE_HOLD_MS_MAX };
+	struct fgio_share_scale wrong = right;
+
+	/* The root's, within both bounds. */
+	CHECK("a scale", !scale(right));
+	wrong.scale--;
+	FAILS_WITH(EINVAL, scale(wrong));
+	wrong.scale = FGIO_SCALE_MOST + 1;
+	FAILS_WITH(EINVAL, scale(wrong));
+	wrong = right;
+	wrong.hold_ms = 0;
+	FAILS_WITH(EINVAL, scale(wrong));
+	wrong.hold_ms = FGIO_SCALE_HOLD_MS_MAX + 1;
+	FAILS_WITH(EINVAL, scale(wrong));
+	wrong = right;
+	wrong.cgroup = UINT64_MAX;
+	FAILS_WITH(ENOENT, scale(wrong));
+	FAILS_WITH(EFAULT, ioctl(device, FGIO_IOC_SCALE_SHARE, unmapped));
 }
 
 static int call(struct fgio_share_list list)
@@ -154,6 +197,7 @@ static void case_errors(char **arguments)
 	wrong.shares = (uintptr_t)unmapped;
 	FAILS_WITH(EFAULT, call(wrong));
 	FAILS_WITH(EFAULT, ioctl(device, FGIO_IOC_SHARES, unmapped));
+	wrong_scales(unmapped);
 	wrong = list;
 	wrong.cursor = UINT64_MAX;
 	CHECK("beyond the last", !ioctl(device, FGIO_IOC_SHARES, &wrong));
@@ -165,6 +209,7 @@ static const struct device_case cases[] = {
 	{ "again", case_again, 2 },
 	{ "state", case_state, 1 },
 	{ "errors", case_errors, 2 },
+	{ "scale", case_scale, 3 },
 };
 
 int main(int argc, char **argv)

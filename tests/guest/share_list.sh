@@ -60,6 +60,38 @@ check_listing_says_what_cgroups_have() {
   remove_null listed
 }
 
+scale() { # NAME PARTS MS
+  share_list scale "$(stat -c %i "$GROUPS_ROOT/$1")" "$2" "$3"
+}
+
+# As fgiod cache says it, and for as long as that.
+check_weights_that_count_for_more_or_less() {
+  make_null scaled size=64 irqmode=2 completion_nsec=200000
+  share
+  make_group heavy 300
+  make_group light 100
+  readers 300 heavy light
+  wait_for "shares" shared
+  wait_for "the guarantee of 300 of 400" figure_is guarantee heavy 750000
+  scale heavy 512 60000
+  wait_for "the guarantee of 150 of 250" figure_is guarantee heavy 600000
+  expect "what it counts for" "$(listed_figure scale heavy)" -eq 512
+  expect "its weight as before" "$(listed_figure weight heavy)" -eq 300
+  expect "the other one's" "$(listed_figure scale light)" -eq 1024
+  # For a moment, and not for longer.
+  scale heavy 4096 1
+  wait_for "its own weight" figure_is guarantee heavy 750000
+  # A weight that counts for less makes no disk shared by weight that has equal ones.
+  echo "default 100" >$GROUPS_ROOT/heavy/io.weight
+  scale light 256 60000
+  wait_for "no shares" not_shared
+  echo 1 >$GROUPS_ROOT/heavy/cgroup.kill
+  echo 1 >$GROUPS_ROOT/light/cgroup.kill
+  wait "${READERS[@]}" || true
+  remove_groups
+  remove_null scaled
+}
+
 check_listing_without_shares() {
   make_null unshared size=64
   need_fgio
