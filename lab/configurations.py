@@ -334,6 +334,12 @@ _ALL = (
         settings=(("shares", 1),),
     ),
     Configuration(
+        "cache-nohits",
+        "cache-shares: fgio with shares, and fgiod cache, which counts no hits towards parts of the drive",
+        "fgio",
+        settings=(("shares", 1),),
+    ),
+    Configuration(
         "cache-dirty",
         "cache-shares: fgio with shares, fgiod cache, and dirty memory limited by vm.dirty_bytes",
         "fgio",

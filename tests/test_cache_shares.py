@@ -49,7 +49,7 @@ def test_each_configuration_does_what_its_name_says():
     experiment = experiments.find("cache-shares")
     said = {
         name: experiment._settings(configurations.BY_NAME[name], 1, "fileserver")
-        for name in (*experiment.configurations, "cache-dirty")
+        for name in (*experiment.configurations, "cache-dirty", "cache-nohits")
     }
     policies = {name: settings["POLICY"] for name, settings in said.items()}
     assert policies == {
@@ -58,13 +58,17 @@ def test_each_configuration_does_what_its_name_says():
         "cache-low": "low",
         "cache-fgio": "fgiod",
         "cache-dirty": "fgiod",
+        "cache-nohits": "fgiod",
     }
     assert [name for name, settings in said.items() if settings["DIRECT"]] == ["cache-direct"]
     assert [name for name, settings in said.items() if settings["DIRTY_BYTES"]] == ["cache-dirty"]
     assert {name for name, settings in said.items() if "shares=1" in settings["SETTINGS"]} == {
         "cache-fgio",
         "cache-dirty",
+        "cache-nohits",
     }
+    counting = {name for name, settings in said.items() if settings["COUNT_HITS"] == "true"}
+    assert counting == set(said) - {"cache-nohits"}
 
 
 def test_the_variation_is_the_mean_distance_from_the_weights():

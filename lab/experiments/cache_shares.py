@@ -57,7 +57,12 @@ START = (40, 60)
 # Of vm.dirty_bytes: what the drive's link takes in 0.7 s; by default it is a fifth of memory.
 DIRTY_BYTES = 8 << 20
 CONVENTIONAL = "cache-bfq"
-POLICIES = {"cache-low": "low", "cache-fgio": "fgiod", "cache-dirty": "fgiod"}
+POLICIES = {
+    "cache-low": "low",
+    "cache-fgio": "fgiod",
+    "cache-nohits": "fgiod",
+    "cache-dirty": "fgiod",
+}
 
 
 class CacheRow(Row):
@@ -92,7 +97,7 @@ class CacheShares(Experiment):
     description = "weighted cgroups through the page cache: re-read, fileserver, ageing"
     device = "ssd-m5s:link_bytes_per_s=12M"
     configurations = (CONVENTIONAL, "cache-direct", "cache-low", "cache-fgio")
-    extra_configurations = ("cache-dirty", "io-cost")
+    extra_configurations = ("cache-nohits", "cache-dirty", "io-cost")
     duration_s = 60
     setup_s = 76
     limit_s = 3000
@@ -131,6 +136,7 @@ class CacheShares(Experiment):
         return {
             **disk_settings(configuration, self.device, seed),
             "POLICY": POLICIES.get(configuration.name, "none"),
+            "COUNT_HITS": str(configuration.name != "cache-nohits").lower(),
             "DIRECT": int(configuration.name == "cache-direct"),
             "WORKLOAD": variant,
             "WEIGHTS": " ".join(map(str, WORKLOADS[variant])),

@@ -50,6 +50,7 @@ set_low() {
 
 start_fgiod() {
   mkdir -p /run/fgio /etc/fgio
+  echo "page_cache_hits = $COUNT_HITS" >/etc/fgio/fgiod.toml
   fgiod cache 2>"$RESULTS/fgiod.log" &
   daemon=$!
 }

@@ -5,11 +5,10 @@ use std::path::Path;
 
 fn main() {
     let core = Path::new("../../core");
-    for name in ["cache_shares.c", "cache_shares.h", "number.h", "types.h"] {
-        println!("cargo::rerun-if-changed={}", core.join(name).display());
-    }
+    let sources = ["cache_shares.c", "cache_hits.c"].map(|name| core.join(name));
+    println!("cargo::rerun-if-changed={}", core.display());
     cc::Build::new()
-        .file(core.join("cache_shares.c"))
+        .files(&sources)
         .std("c11")
         .flag("-ffreestanding")
         .warnings_into_errors(true)

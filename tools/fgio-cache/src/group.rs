@@ -20,6 +20,7 @@ pub struct Group {
     pub granted: u64,
     pub protect: u64,
     pub reclaim: u64,
+    pub hungry: u64,
 
     pub need: u64,
     pub held: u64,

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How the page cache is divided among groups by weight: `core/cache_shares.c`, with its types.
+//! How the page cache is divided among groups by weight, and what its hits count for on drives:
+//! `core/cache_shares.c` and `core/cache_hits.c`, with their types.
 //!
-//! `core/cache_shares.h` describes the policy and each field.
+//! Their headers describe the policies and each field.
 
 #![deny(unsafe_code)]
 
 mod group;
+mod hits;
 #[allow(unsafe_code)]
 mod policy;
 
 pub use group::{Group, Level, Memory};
-pub use policy::{decide, keep_free};
+pub use hits::Hits;
+pub use policy::{count_hits, decide, keep_free};
 
 /// Pages of core, in bytes.
 pub const PAGE: u64 = 4096;
+
+/// A weight that counts for itself.
+pub const SCALE_ONE: u64 = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -58,6 +64,13 @@ mod tests {
         assert_eq!((plain.entitled, plain.granted), (150_000, 150_000));
         assert_eq!((plain.held, plain.known), (200_000, 1));
         assert_eq!(plain.protect, 150_000 - 150_000 / 32);
+        assert_eq!(
+            (
+                plain.hungry,
+                decided(|group| group.refaults = 99_999).hungry
+            ),
+            (0, 1)
+        );
         assert!(plain.reclaim > 0 && plain.reclaim <= 500);
         assert_eq!(keep_of_memory(|_| {}), (20_000, 500, 780_000, 10_000));
         assert_eq!(keep_of_memory(|memory| memory.free = 40_000).2, 810_000);
@@ -99,5 +112,41 @@ mod tests {
         };
         assert!(given(0) > 0);
         assert_eq!(given(1000), 0);
+    }
+
+    #[test]
+    fn fields_of_hits_are_those_of_the_header() {
+        let group = Hits {
+            weight: 100,
+            hungry: 1,
+            moved: 1 << 30,
+            missed: 1 << 30,
+            ..Hits::default()
+        };
+        let scaled = |change: fn(&mut Hits)| {
+            let mut groups = [group, group];
+            change(&mut groups[0]);
+            count_hits(&mut groups, 1000);
+            (groups[0].scale, groups[1].scale)
+        };
+        assert_eq!(scaled(|_| {}), (SCALE_ONE, SCALE_ONE));
+        assert_eq!(scaled(|group| group.missed = 0), (682, 1365));
+        assert_eq!(scaled(|group| group.moved = 2 << 30), (682, 1365));
+        assert_eq!(
+            scaled(|group| (group.missed, group.hungry) = (0, 0)).0,
+            1024
+        );
+        assert_eq!(
+            scaled(|group| (group.missed, group.weight) = (0, 300)).0,
+            819
+        );
+        let mut groups = [group];
+        count_hits(&mut groups, 1000);
+        let kept = (
+            groups[0].moved_kept,
+            groups[0].missed_kept,
+            groups[0].hungry_ms,
+        );
+        assert_eq!(kept, (1 << 30, 1 << 30, 8000));
     }
 }

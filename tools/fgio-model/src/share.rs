@@ -61,6 +61,8 @@ pub struct CgroupShare {
     pub lag_ms: f64,
     pub queued: u32,
     pub in_drive: u32,
+    /// What its weight counts for, as a part of it, by hits in the page cache; `None`: for itself.
+    pub scale: Option<f64>,
 }
 
 impl CgroupShare {
@@ -121,6 +123,7 @@ pub fn compare(
             lag_ms: share.lag_ns as f64 / 1e6,
             queued: share.queued,
             in_drive: share.in_drive,
+            scale: share.scale,
         }
     };
     let mut cgroups: Vec<CgroupShare> = now.cgroups.iter().map(describe).collect();
@@ -157,15 +160,16 @@ pub struct Step {
     /// The cgroup; at the last step, its own tasks beside its children.
     pub cgroup: Option<Cgroup>,
     pub weight: u32,
-    /// The sum of its weight and those beside it.
-    pub of: u64,
+    /// The weight as it counts, and the sum of it and of those beside it.
+    pub counts: f64,
+    pub of: f64,
     /// The weights beside it by the paths of their cgroups.
     pub beside: Vec<(String, u32)>,
 }
 
 impl Step {
     pub fn part(&self) -> f64 {
-        f64::from(self.weight) / self.of.max(1) as f64
+        self.counts / self.of.max(1.0)
     }
 }
 
@@ -184,9 +188,18 @@ pub fn steps(shares: &Shares, id: u64, paths: &BTreeMap<u64, Cgroup>) -> Vec<Ste
     };
     let step = |share: &Share, parent: u64, is_own: bool| {
         let children = by_id.values().filter(|one| one.parent == parent);
-        let mut beside: Vec<(String, u32)> = children
+        let children: Vec<&&Share> = children
             .filter(|one| active.contains(&one.cgroup))
             .filter(|one| is_own || one.cgroup != share.cgroup)
+            .collect();
+        // What a cgroup hits counts in all of it, and not in its own tasks beside its children.
+        let counts = match is_own {
+            true => f64::from(share.weight),
+            false => share.counted_weight(),
+        };
+        let mut of: f64 = children.iter().map(|one| one.counted_weight()).sum();
+        of += counts;
+        let mut beside: Vec<(String, u32)> = (children.iter())
             .map(|one| (name(one.cgroup), one.weight))
             .collect();
         if let Some(parent) = by_id.get(&parent)
@@ -194,12 +207,13 @@ pub fn steps(shares: &Shares, id: u64, paths: &BTreeMap<u64, Cgroup>) -> Vec<Ste
             && parent.asks
         {
             beside.push((format!("tasks of {}", name(parent.cgroup)), parent.weight));
+            of += f64::from(parent.weight);
         }
-        let others: u64 = beside.iter().map(|(_, weight)| u64::from(*weight)).sum();
         Step {
             cgroup: paths.get(&share.cgroup).cloned(),
             weight: share.weight,
-            of: others + u64::from(share.weight),
+            counts,
+            of,
             beside,
         }
     };

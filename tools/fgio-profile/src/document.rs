@@ -117,6 +117,13 @@ impl<'a> Field<'a> {
         }
     }
 
+    pub fn is_true(&self) -> Result<bool, Fault> {
+        match self.value {
+            DeValue::Boolean(value) => Ok(*value),
+            _ => Err(self.expected("true or false", "true")),
+        }
+    }
+
     /// A number from `range`.
     pub fn number(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
         let DeValue::Integer(integer) = self.value else {

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use serde::Serialize;
@@ -10,8 +11,10 @@ use serde::Serialize;
 use crate::class::Class;
 use crate::error::is_permission;
 use crate::inheritance::{HookState, State};
-use crate::share::{Share, Shares, Sharing};
-use crate::uapi::{self, FgioBlameEntry, FgioHookState, FgioInfo, FgioShare, FgioTag};
+use crate::share::{Scaling, Share, Shares, Sharing};
+use crate::uapi::{
+    self, FgioBlameEntry, FgioHookState, FgioInfo, FgioShare, FgioShareScale, FgioTag,
+};
 use crate::wait::{Page, Reasons, Wait};
 use crate::{Error, Result, Root, module, syscall};
 
@@ -309,6 +312,22 @@ impl Sharing for DeviceFile {
     }
 }
 
+impl Scaling for DeviceFile {
+    fn scale_share(&self, cgroup: u64, scale: u32, hold: Duration) -> Result<bool> {
+        let hold_ms = u32::try_from(hold.as_millis()).unwrap_or(u32::MAX);
+        let scale = FgioShareScale {
+            cgroup,
+            scale: scale.clamp(uapi::SCALE_LEAST, uapi::SCALE_MOST),
+            hold_ms: hold_ms.clamp(1, uapi::SCALE_HOLD_MS_MAX),
+        };
+        match syscall::scale_share(&self.file, scale) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(later_call_failed("SCALE_SHARE", errno)),
+        }
+    }
+}
+
 impl DeviceFile {
     /// Declares that the calling thread waits for thread `tid`, for locks that the
     /// kernel cannot see; [`DeviceFile::end_wait`] ends it.
@@ -392,6 +411,9 @@ mod tests {
             device.rearm_disk(8, 0).unwrap_err(),
             device.blame(0, 16).unwrap_err(),
             device.shares(8, 0).unwrap_err(),
+            device
+                .scale_share(7, 512, Duration::from_secs(1))
+                .unwrap_err(),
             device.wait_for(1).unwrap_err(),
             device.end_wait().unwrap_err(),
         ];

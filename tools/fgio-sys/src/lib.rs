@@ -11,6 +11,7 @@ pub mod block;
 pub mod cache_limits;
 pub mod cache_shares;
 pub mod cgroup;
+pub mod cgroup_io;
 pub mod cgroup_memory;
 pub mod class;
 pub mod clock;

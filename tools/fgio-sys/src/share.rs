@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fair shares: what the module says of the cgroups that use a disk.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -32,12 +34,20 @@ pub struct Share {
     pub lag_ns: u64,
     pub queued: u32,
     pub in_drive: u32,
+    /// What its weight counts for, as a part of it; `None`: for itself. The guarantee has it.
+    pub scale: Option<f64>,
 }
 
 impl Share {
+    /// Its weight as it counts.
+    pub fn counted_weight(&self) -> f64 {
+        f64::from(self.weight) * self.scale.unwrap_or(1.0)
+    }
+
     pub(crate) fn from_kernel(share: &FgioShare) -> Self {
         const WHOLE: f64 = 1e6;
         const SECTOR: u64 = 512;
+        const SCALE_ONE: u32 = 1024;
         Self {
             cgroup: share.cgroup,
             parent: share.parent,
@@ -51,6 +61,11 @@ impl Share {
             lag_ns: share.lag_ns,
             queued: share.queued,
             in_drive: share.in_drive,
+            scale: match share.scale {
+                // 0: a module that knows no scales.
+                0 | SCALE_ONE => None,
+                scale => Some(f64::from(scale) / f64::from(SCALE_ONE)),
+            },
         }
     }
 }
@@ -74,6 +89,13 @@ pub trait Sharing {
     fn shares(&self, major: u32, minor: u32) -> Result<Shares>;
 }
 
+/// The call of the module that lets weights count for more or less than users set them.
+pub trait Scaling {
+    /// Lets the weight of the cgroup with this id count for `scale` parts of 1,024 on all disks,
+    /// for a time. Whether some disk under fgio knows the cgroup. Needs root.
+    fn scale_share(&self, cgroup: u64, scale: u32, hold: Duration) -> Result<bool>;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,12 +108,14 @@ mod tests {
             sectors: 8,
             guarantee: 250_000,
             flags: uapi::SHARE_ASKS | 1 << 9,
+            scale: 512,
             ..FgioShare::default()
         });
         assert_eq!(
-            (share.bytes, share.guarantee, share.asks),
-            (4096, 0.25, true)
+            (share.bytes, share.guarantee, share.asks, share.scale),
+            (4096, 0.25, true, Some(0.5))
         );
+        assert_eq!(Share::from_kernel(&FgioShare::default()).scale, None);
         assert!(!Share::from_kernel(&FgioShare::default()).asks);
     }
 }

@@ -9,7 +9,8 @@ use rustix::ioctl::{Getter, NoArg, Setter, Updater, ioctl};
 
 use crate::uapi::{
     self, FgioBlame, FgioBlameEntry, FgioHookList, FgioHookState, FgioInfo, FgioPromote, FgioRearm,
-    FgioReasons, FgioShare, FgioShareList, FgioState, FgioTag, FgioTagList, FgioWaitFor,
+    FgioReasons, FgioShare, FgioShareList, FgioShareScale, FgioState, FgioTag, FgioTagList,
+    FgioWaitFor,
 };
 
 /// `FGIO_IOC_INFO`
@@ -202,6 +203,18 @@ pub fn shares(
         )
     }?;
     Ok(list)
+}
+
+/// `FGIO_IOC_SCALE_SHARE`
+pub fn scale_share(device: &File, scale: FgioShareScale) -> Result<(), Errno> {
+    // SAFETY: the driver reads one struct fgio_share_scale, of which FgioShareScale is the exact
+    // layout, and writes nothing.
+    unsafe {
+        ioctl(
+            device,
+            Setter::<{ uapi::IOC_SCALE_SHARE }, FgioShareScale>::new(scale),
+        )
+    }
 }
 
 /// Hour, minute and second of the system's time zone at `seconds` of the Unix

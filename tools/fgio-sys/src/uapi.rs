@@ -307,7 +307,7 @@ pub struct FgioShare {
     pub queued: u32,
     pub in_drive: u32,
     pub flags: u32,
-    pub reserved: u32,
+    pub scale: u32,
 }
 
 /// `struct fgio_share_list`
@@ -324,6 +324,22 @@ pub struct FgioShareList {
     pub groups: u32,
     pub asking: u32,
     pub reserved: u32,
+}
+
+/// `FGIO_SCALE_LEAST`
+pub const SCALE_LEAST: u32 = 256;
+/// `FGIO_SCALE_MOST`
+pub const SCALE_MOST: u32 = 4096;
+/// `FGIO_SCALE_HOLD_MS_MAX`
+pub const SCALE_HOLD_MS_MAX: u32 = 60_000;
+
+/// `struct fgio_share_scale`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FgioShareScale {
+    pub cgroup: u64,
+    pub scale: u32,
+    pub hold_ms: u32,
 }
 
 /// `FGIO_IOC_MAGIC`
@@ -361,6 +377,9 @@ pub const IOC_REASONS: Opcode = opcode::read::<FgioReasons>(IOC_MAGIC, 14);
 
 /// `FGIO_IOC_SHARES`
 pub const IOC_SHARES: Opcode = opcode::read_write::<FgioShareList>(IOC_MAGIC, 13);
+
+/// `FGIO_IOC_SCALE_SHARE`
+pub const IOC_SCALE_SHARE: Opcode = opcode::write::<FgioShareScale>(IOC_MAGIC, 15);
 
 /// The text of a field that ends with a NUL.
 pub(crate) fn text(field: &[u8]) -> String {

@@ -15,7 +15,7 @@ use std::process::Command;
 use fgio_sys::setting::KNOWN;
 use fgio_sys::uapi::*;
 
-const CONSTANTS: [(&str, u64); 68] = [
+const CONSTANTS: [(&str, u64); 72] = [
     ("FGIO_ABI_VERSION", ABI_VERSION as u64),
     ("FGIO_TAG_NONE", TAG_NONE as u64),
     ("FGIO_TAG_FOREGROUND", TAG_FOREGROUND as u64),
@@ -77,6 +77,10 @@ const CONSTANTS: [(&str, u64); 68] = [
     ("FGIO_IOC_REARM", IOC_REARM as u64),
     ("FGIO_IOC_REARM_DISK", IOC_REARM_DISK as u64),
     ("FGIO_IOC_SHARES", IOC_SHARES as u64),
+    ("FGIO_IOC_SCALE_SHARE", IOC_SCALE_SHARE as u64),
+    ("FGIO_SCALE_LEAST", SCALE_LEAST as u64),
+    ("FGIO_SCALE_MOST", SCALE_MOST as u64),
+    ("FGIO_SCALE_HOLD_MS_MAX", SCALE_HOLD_MS_MAX as u64),
     ("FGIO_SHARE_ASKS", SHARE_ASKS as u64),
     ("FGIO_SHARES_FOLLOWED", SHARES_FOLLOWED as u64),
     ("FGIO_SHARES_ON", SHARES_ON as u64),
@@ -133,8 +137,9 @@ fn expected() -> BTreeMap<String, u64> {
         "fgio_word_at" => FgioWordAt { address }
         "fgio_share" => FgioShare {
             cgroup, parent, requests, sectors, drive_ns, held, lag_ns, weight, guarantee, queued,
-            in_drive, flags, reserved,
+            in_drive, flags, scale,
         }
+        "fgio_share_scale" => FgioShareScale { cgroup, scale, hold_ms }
         "fgio_share_list" => FgioShareList {
             cursor, shares, capacity, count, major, minor, state, groups, asking, reserved,
         }

@@ -5,6 +5,7 @@
 //! tags threads needs.
 
 mod control;
+mod hits;
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fgio_sys::cache_limits::{self, Limits};
-use fgio_sys::{Root, cache_shares, cgroup_memory};
+use fgio_sys::control::DeviceFile;
+use fgio_sys::{Error, Root, cache_shares, cgroup_memory};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::ClockId;
 use sd_notify::NotifyState;
@@ -26,6 +28,7 @@ use crate::system::time_of;
 use crate::throttle::Throttle;
 
 use control::Controller;
+use hits::Hits;
 
 /// When the page cache is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ impl Mode {
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// So often, the shares are written down for metrics.
 const PUBLISH_INTERVAL: Duration = Duration::from_secs(1);
+/// So often, what cgroups hit is counted towards their parts of drives.
+const HITS_INTERVAL: Duration = Duration::from_secs(1);
 
 fn no_record(source: &io::Error) -> String {
     let path = cache_limits::RECORD;
@@ -100,7 +105,7 @@ pub fn run(root: &Root, mut config: Config) -> Result<(), String> {
     let limits = Limits::open(root).map_err(|source| no_record(&source))?;
     let mut controller = Controller::new(root, limits, config.page_cache);
     notify(&[NotifyState::Ready]);
-    let mut next = Next::default();
+    let mut next = Next::new(root);
     loop {
         next.work(&mut controller, &config);
         if let Some(complaint) = controller.take_complaint() {
@@ -136,6 +141,7 @@ pub fn run(root: &Root, mut config: Config) -> Result<(), String> {
     }
     notify(&[NotifyState::Stopping]);
     cache_shares::remove(root);
+    next.end();
     controller.end().map_err(|source| no_record(&source))
 }
 
@@ -144,17 +150,30 @@ fn now() -> Duration {
 }
 
 /// When what is due.
-#[derive(Default)]
 struct Next {
+    root: Root,
+    hits: Hits,
     scan: Duration,
     step: Duration,
     publish: Duration,
+    count: Duration,
 }
 
 impl Next {
-    /// Scans, steps and the record have a third of the limit each, whatever the number of cgroups.
-    /// Reclaim is not counted: it is work that the kernel would do otherwise, and has a rate of its
-    /// own.
+    fn new(root: &Root) -> Self {
+        Self {
+            root: root.clone(),
+            hits: Hits::new(root),
+            scan: Duration::ZERO,
+            step: Duration::ZERO,
+            publish: Duration::ZERO,
+            count: Duration::ZERO,
+        }
+    }
+
+    /// Scans, steps, hits and the record have a quarter of the limit each, whatever the number of
+    /// cgroups. Reclaim is not counted: it is work that the kernel would do otherwise, and has a rate
+    /// of its own.
     fn work(&mut self, controller: &mut Controller, config: &Config) {
         let cost = |work: &mut dyn FnMut() -> Duration| {
             let before = time_of(ClockId::ThreadCPUTime);
@@ -163,7 +182,7 @@ impl Next {
             spent.saturating_sub(apart)
         };
         let pause = |interval, cost: Duration| {
-            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 3)
+            Throttle::new(interval, config.page_cache_cpu_percent_max).pause_after(cost * 4)
         };
         if now() >= self.scan {
             let spent = cost(&mut || {
@@ -176,6 +195,13 @@ impl Next {
             let rest = config.page_cache_interval;
             let spent = cost(&mut || controller.step(now(), rest));
             self.step = now() + pause(controller.pause(rest), spent);
+        }
+        if now() >= self.count {
+            let spent = cost(&mut || {
+                self.count_hits(controller, config.page_cache_hits);
+                Duration::ZERO
+            });
+            self.count = now() + pause(HITS_INTERVAL, spent);
         }
         if now() >= self.publish {
             let spent = cost(&mut || {
@@ -190,7 +216,36 @@ impl Next {
     fn pause(&self) -> Duration {
         self.scan
             .min(self.step)
+            .min(self.count)
             .min(self.publish)
             .saturating_sub(now())
+    }
+
+    /// Without the module, drives are divided by others, if at all. It may be loaded at any time, so
+    /// it is opened anew for each look: no open file keeps it from being unloaded.
+    fn count_hits(&mut self, controller: &mut Controller, wanted: bool) {
+        let Ok(module) = DeviceFile::open(&self.root) else {
+            return;
+        };
+        let done = match wanted {
+            true => self.hits.look(now(), &controller.families(), &module),
+            false => self.hits.end(&module),
+        };
+        match done {
+            Err(Error::ModuleOlder { .. }) => controller.complain("hits in the page cache do not count towards the parts of drives: the module is older than fgiod\n  load the one that came with it".to_owned()),
+            Err(fault) => controller.complain(format!(
+                "hits in the page cache do not count towards the parts of drives: {fault}\n  {}",
+                fault.advice()
+            )),
+            Ok(()) if self.hits.is_forbidden() => controller.complain("what some processes hit in the page cache does not count: their /proc/PID/io cannot be read\n  give fgiod CAP_SYS_PTRACE (its unit has it), or set page_cache_hits = false".to_owned()),
+            Ok(()) => {}
+        }
+    }
+
+    /// The module would forget the scales by itself, some seconds later.
+    fn end(&mut self) {
+        if let Ok(module) = DeviceFile::open(&self.root) {
+            let _ = self.hits.end(&module);
+        }
     }
 }

@@ -34,6 +34,8 @@ pub struct Config {
     pub page_cache_interval: Duration,
     /// Limit on the time for looking at cgroups, in percent of one processor.
     pub page_cache_cpu_percent_max: u64,
+    /// Whether what a cgroup hits in the page cache counts towards its part of drives.
+    pub page_cache_hits: bool,
     /// The users that processes must have to get tags; all users when empty.
     pub users: Patterns,
 }
@@ -49,12 +51,13 @@ impl Default for Config {
             page_cache: Mode::Weights,
             page_cache_interval: Duration::from_millis(500),
             page_cache_cpu_percent_max: 1,
+            page_cache_hits: true,
             users: Patterns::none(),
         }
     }
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "metrics_address",
     "rescan_interval_ms",
     "title_interval_ms",
@@ -63,6 +66,7 @@ const NAMES: [&str; 9] = [
     "page_cache",
     "page_cache_interval_ms",
     "page_cache_cpu_percent_max",
+    "page_cache_hits",
     "users",
 ];
 
@@ -97,6 +101,7 @@ impl Config {
                 "page_cache_cpu_percent_max" => {
                     config.page_cache_cpu_percent_max = field.number(1..=100)?;
                 }
+                "page_cache_hits" => config.page_cache_hits = field.is_true()?,
                 _ => config.users = field.patterns()?,
             }
         }
@@ -170,6 +175,7 @@ impl fmt::Display for Config {
             "page_cache_cpu_percent_max = {}",
             self.page_cache_cpu_percent_max
         )?;
+        writeln!(formatter, "page_cache_hits = {}", self.page_cache_hits)?;
         match &users[..] {
             [] => writeln!(
                 formatter,
@@ -190,12 +196,13 @@ mod tests {
 
     #[test]
     fn printed_settings_mean_the_same() {
-        let text = "metrics_address = '[::1]:1'\ntitle_interval_ms = 20\nusers = ['db.*', 'x']\npage_cache = 'all'\n";
+        let text = "metrics_address = '[::1]:1'\ntitle_interval_ms = 20\nusers = ['db.*', 'x']\npage_cache = 'all'\npage_cache_hits = false\n";
         let config = parse(text).unwrap();
         let again = parse(&config.to_string()).unwrap();
         assert_eq!(config.to_string(), again.to_string());
         assert_eq!(again.title_interval, Duration::from_millis(20));
         assert_eq!(again.rescan_interval, Duration::from_secs(10));
+        assert!(!again.page_cache_hits && Config::default().page_cache_hits);
         assert!(again.users.match_whole("db1") && !again.users.match_whole("root"));
         let silent = parse("metrics_address = ''").unwrap();
         assert_eq!(silent.metrics_address, None);
@@ -219,6 +226,7 @@ mod tests {
             ("users = ['(']", "/c:1:10"),
             ("page_cache = 'on'", "/c:1:14"),
             ("page_cache_interval_ms = 1", "/c:1:26"),
+            ("page_cache_hits = 1", "/c:1:19"),
         ] {
             let fault = parse(text).unwrap_err();
             assert!(fault.to_string().starts_with(place), "{fault}");

@@ -167,6 +167,11 @@ fn explained(disk: &ExplainedDisk) -> String {
         percent(share.got),
         meaning(share)
     );
+    if let Some(scale) = share.scale {
+        text += &format!(
+            "  its weight counts {scale:.2}-fold, by what it hits in the page cache (fgiod cache)\n"
+        );
+    }
     for step in &disk.steps {
         text += &format!("  {}\n", describe(step));
     }
@@ -206,8 +211,8 @@ fn describe(step: &Step) -> String {
         beside.push(format!("{} more", step.beside.len() - NAMED));
     }
     format!(
-        "{name}: weight {} of {}, {part} (beside {})",
-        step.weight,
+        "{name}: weight {:.0} of {:.0}, {part} (beside {})",
+        step.counts,
         step.of,
         beside.join(", ")
     )

@@ -14,6 +14,7 @@ use fgio_sys::cache_shares::{self, Share, Totals};
 use fgio_sys::cgroup_memory::{self, Bounds, Memory, Reader};
 
 use super::Mode;
+use super::hits::Sibling;
 
 /// Cgroups that are charged less have no part worth dividing: nothing below them is read.
 const LEAST: u64 = 4 << 20;
@@ -63,6 +64,8 @@ struct Kept {
     looked: u64,
     /// Steps that the refaults of the last look are of.
     steps: u64,
+    /// It read again what it lost, since that was asked for last.
+    hungry: bool,
 }
 
 impl Kept {
@@ -143,7 +146,7 @@ impl Controller {
         self.complaint.take()
     }
 
-    fn complain(&mut self, text: String) {
+    pub(super) fn complain(&mut self, text: String) {
         if self.said.len() < 64 && self.said.insert(text.clone()) {
             self.complaint = Some(text);
         }
@@ -359,6 +362,7 @@ impl Controller {
         kept.held = group.held;
         kept.known = group.known;
         kept.granted = group.granted;
+        kept.hungry |= group.hungry > 0;
         kept.reclaimed += reclaimed;
         self.shares.push(Share {
             group: node.group.clone(),
@@ -436,6 +440,32 @@ impl Controller {
         }
         self.reclaim = Reclaim::Never;
         self.complain("memory.reclaim would swap out on this kernel: pages beyond a cgroup's share go when memory is short, not before\n  it needs Linux 6.10 or later, or a host without swap space; memory.low works as it is".to_owned());
+    }
+
+    /// The sets of siblings that are divided, and which of them were hungry since the last call.
+    pub fn families(&mut self) -> Vec<Vec<Sibling>> {
+        let mut families = Vec::new();
+        if !self.is_active() {
+            return families;
+        }
+        let tree = mem::take(&mut self.tree);
+        let mut left = vec![&tree];
+        while let Some(nodes) = left.pop() {
+            left.extend(nodes.iter().map(|node| &node.children));
+            let sibling = |node: &Node| Sibling {
+                group: node.group.clone(),
+                weight: node.weight,
+                hungry: (self.kept.get_mut(&node.group))
+                    .is_some_and(|kept| mem::take(&mut kept.hungry)),
+            };
+            match nodes.len() {
+                // Alone among its siblings, whatever it hits counts for nothing.
+                0 | 1 => {}
+                _ => families.push(nodes.iter().map(sibling).collect()),
+            }
+        }
+        self.tree = tree;
+        families
     }
 
     fn refused(&mut self, group: &str, source: &io::Error) {
