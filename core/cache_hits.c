@@ -34,6 +34,12 @@ static void estimate(struct fgio_cache_hits *group, u64 interval_ms)
 				   beyond(group->hungry_ms, interval_ms);
 }
 
+/* In pages, so that neither the sum of 2^20 groups overflows nor its parts. */
+static u64 moved_of(const struct fgio_cache_hits *group)
+{
+	return smaller(group->moved_kept >> 12, 1ULL << 32);
+}
+
 /* Of what it moves: a group of which nothing is known misses all. */
 static u64 misses_of(const struct fgio_cache_hits *group)
 {
@@ -47,25 +53,98 @@ static u64 misses_of(const struct fgio_cache_hits *group)
 		       WHOLE);
 }
 
-void fgio_cache_count_hits(struct fgio_cache_hits *groups, u64 count,
-			   u64 interval_ms)
+/* Of all hungry groups. */
+struct sums {
+	u64 weights;
+	u64 misses;
+	u64 moved;
+};
+
+static struct sums sum_up(const struct fgio_cache_hits *groups, u64 count)
 {
-	u64 weights = 0, misses = 0;
+	struct sums sums = { 0 };
 
-	interval_ms = smaller(larger(interval_ms, 1), 60000);
 	for (u64 i = 0; i < count; i++) {
-		struct fgio_cache_hits *group = &groups[i];
+		const struct fgio_cache_hits *group = &groups[i];
 
-		estimate(group, interval_ms);
 		if (!group->hungry_ms)
 			continue;
-		weights += weight_of(group);
-		misses += weight_of(group) * misses_of(group);
+		sums.weights += weight_of(group);
+		sums.misses += weight_of(group) * misses_of(group);
+		sums.moved += moved_of(group);
 	}
-	/* Weights of 2^20 groups are below 2^34, so products are below 2^54. */
+	return sums;
+}
+
+/*
+ * As if all of it were applied. Weights of 2^20 groups are below 2^34, so
+ * products are below 2^54.
+ */
+static u64 whole_scale_of(const struct fgio_cache_hits *group,
+			  const struct sums *sums)
+{
+	return misses_of(group) * sums->weights * FGIO_SHARES_SCALE_ONE /
+	       sums->misses;
+}
+
+static u64 part_of(u64 some, u64 all)
+{
+	return some * FGIO_CACHE_HITS_APPLIED / larger(all, 1);
+}
+
+/* Those that hit more than others do: what they have of all, and are due. */
+static void follow(struct fgio_cache_family *family,
+		   const struct fgio_cache_hits *groups, u64 count,
+		   const struct sums *sums)
+{
+	u64 moved = 0, weights = 0, had, due, change;
+
+	for (u64 i = 0; i < count; i++) {
+		const struct fgio_cache_hits *group = &groups[i];
+
+		if (!group->hungry_ms ||
+		    whole_scale_of(group, sums) >= FGIO_SHARES_SCALE_ONE)
+			continue;
+		moved += moved_of(group);
+		weights += weight_of(group);
+	}
+	had = part_of(moved, sums->moved);
+	due = part_of(weights, sums->weights);
+	change = (larger(had, due) - smaller(had, due)) * family->interval_ms /
+		 FGIO_CACHE_HITS_FOLLOW_MS;
+	if (had < due)
+		family->withheld = smaller(family->withheld + change,
+					   FGIO_CACHE_HITS_APPLIED);
+	else
+		family->withheld = beyond(family->withheld, change);
+}
+
+static u64 scale_of(const struct fgio_cache_family *family,
+		    const struct fgio_cache_hits *group,
+		    const struct sums *sums)
+{
+	u64 withheld = family->withheld;
+
+	if (!group->hungry_ms)
+		return FGIO_SHARES_SCALE_ONE;
+	return (whole_scale_of(group, sums) *
+			(FGIO_CACHE_HITS_APPLIED - withheld) +
+		FGIO_SHARES_SCALE_ONE * withheld) /
+	       FGIO_CACHE_HITS_APPLIED;
+}
+
+void fgio_cache_count_hits(struct fgio_cache_family *family,
+			   struct fgio_cache_hits *groups, u64 count)
+{
+	struct sums sums;
+
+	family->interval_ms = smaller(larger(family->interval_ms, 1), 60000);
+	family->withheld = smaller(family->withheld, FGIO_CACHE_HITS_APPLIED);
 	for (u64 i = 0; i < count; i++)
-		groups[i].scale = groups[i].hungry_ms ?
-			misses_of(&groups[i]) * weights *
-				FGIO_SHARES_SCALE_ONE / misses :
-			FGIO_SHARES_SCALE_ONE;
+		estimate(&groups[i], family->interval_ms);
+	sums = sum_up(groups, count);
+	if (sums.weights)
+		follow(family, groups, count, &sums);
+	for (u64 i = 0; i < count; i++)
+		groups[i].scale = scale_of(family, &groups[i], &sums);
 }

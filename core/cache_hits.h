@@ -9,6 +9,11 @@
  * Their weights on the drive are scaled by their parts of misses, so that
  * what they get of both together goes by weight.
  *
+ * That holds where the drive is what they wait for. Where those that hit have
+ * less than their part of all that is moved nevertheless, for want of demand,
+ * their hits are no advantage: how much of the scales is *applied* follows what
+ * they get.
+ *
  * Two bounds keep that from doing harm. What hungry groups have of the drive
  * together stays what it was, so a group that is not hungry (a backup, a
  * database that fits into memory) neither gains nor loses. And no more than
@@ -32,6 +37,14 @@
 
 /* Of what a group moves, misses are at least this part: 1 / FGIO_CACHE_HITS_MISSES. */
 #define FGIO_CACHE_HITS_MISSES 2
+
+/*
+ * What is applied of the scales, in parts of it; it changes by the part of all
+ * that those who hit have beyond what they are due, in this time. Shorter than
+ * what is moved is remembered for, it would swing.
+ */
+#define FGIO_CACHE_HITS_APPLIED 1024
+#define FGIO_CACHE_HITS_FOLLOW_MS 1000
 
 /* Most bytes that count in one interval: 2^44. */
 #define FGIO_CACHE_HITS_BYTES_MOST (1ULL << 44)
@@ -65,17 +78,28 @@ struct fgio_cache_hits {
 };
 
 /**
+ * struct fgio_cache_family - what a set of siblings has in common
+ * @interval_ms: time since the decision before, 1 to 60,000
+ * @withheld: kept: of the scales, what is not applied, in parts of
+ *	FGIO_CACHE_HITS_APPLIED; 0 at first
+ */
+struct fgio_cache_family {
+	u64 interval_ms;
+	u64 withheld;
+};
+
+/**
  * fgio_cache_count_hits() - scale the weights of siblings on drives
+ * @family: what they have in common
  * @groups: the siblings; facts are read, decisions and estimates written
  * @count: how many, 0 to 2^20
- * @interval_ms: time since the decision before, 1 to 60,000
  *
  * Guarantees, whatever the facts: groups that are not hungry, and one that is
  * alone, have FGIO_SHARES_SCALE_ONE; scales are within
  * 1 / FGIO_CACHE_HITS_MISSES and FGIO_CACHE_HITS_MISSES times that; the scaled
  * weights of hungry groups add up to their weights, but for rounding.
  */
-void fgio_cache_count_hits(struct fgio_cache_hits *groups, u64 count,
-			   u64 interval_ms);
+void fgio_cache_count_hits(struct fgio_cache_family *family,
+			   struct fgio_cache_hits *groups, u64 count);
 
 #endif /* FGIO_CORE_CACHE_HITS_H */

@@ -271,7 +271,8 @@ static void count_hits(struct model_cache *cache)
 		group->told_reads = group->reads;
 		group->told_missed = group->missed;
 	}
-	fgio_cache_count_hits(cache->counted, cache->count, 1000);
+	cache->family.interval_ms = 1000;
+	fgio_cache_count_hits(&cache->family, cache->counted, cache->count);
 	for (u64 i = 0; i < cache->count; i++) {
 		cache->group[i].scale = cache->counted[i].scale;
 		cache->counted[i].hungry = 0;

@@ -69,6 +69,7 @@ struct model_cache {
 	bool drive_by_weight;
 	bool hits; /* count towards its part of the drive */
 	struct fgio_cache_hits counted[MODEL_CACHE_GROUPS];
+	struct fgio_cache_family family;
 	u64 hits_next;	/* tick of the next decision on them */
 	u64 next;	/* tick of the next decision */
 	u64 before;	/* tick of the last one */

@@ -74,13 +74,17 @@ static void test_the_parts_of_hungry_groups_add_up_as_before(void **state)
 	(void)state;
 	for (int draw = 0; draw < DRAWS; draw++) {
 		struct fgio_cache_hits groups[GROUPS_MOST] = { 0 };
+		struct fgio_cache_family family = {
+			.withheld = next_random(&random) % 1500,
+		};
 		u64 count = 1 + next_random(&random) % GROUPS_MOST;
 
 		for (int step = 0; step < 4; step++) {
 			for (u64 i = 0; i < count; i++)
 				random_facts(&random, &groups[i]);
-			fgio_cache_count_hits(groups, count,
-					      next_random(&random) % 70000);
+			family.interval_ms = next_random(&random) % 70000;
+			fgio_cache_count_hits(&family, groups, count);
+			assert_true(family.withheld <= FGIO_CACHE_HITS_APPLIED);
 			check_scales(groups, count);
 		}
 		for (u64 i = 0; i < count; i++)
@@ -88,7 +92,7 @@ static void test_the_parts_of_hungry_groups_add_up_as_before(void **state)
 	}
 	/* The checks were about something. */
 	assert_true(changed > DRAWS);
-	fgio_cache_count_hits(NULL, 0, 0);
+	fgio_cache_count_hits(&(struct fgio_cache_family){ 0 }, NULL, 0);
 }
 
 static void test_half_of_a_weight_stays_for_misses(void **state)
@@ -98,9 +102,10 @@ static void test_half_of_a_weight_stays_for_misses(void **state)
 		{ .weight = 300, .hungry = 1, .moved = 100 * MIB, .missed = 100 * MIB },
 		{ .weight = 100, .moved = 1000 * MIB },
 	};
+	struct fgio_cache_family family = { .interval_ms = 1000 };
 
 	(void)state;
-	fgio_cache_count_hits(groups, 3, 1000);
+	fgio_cache_count_hits(&family, groups, 3);
 	/* 1 : 2 of the 600 that both have. */
 	assert_int_equal(groups[0].scale, 1024 * 2 / 3);
 	assert_int_equal(groups[1].scale, 1024 * 4 / 3);
@@ -108,11 +113,44 @@ static void test_half_of_a_weight_stays_for_misses(void **state)
 	/* A pause of a second changes nothing; a longer one ends it. */
 	for (int i = 0; i < 3; i++)
 		groups[i].hungry = groups[i].moved = groups[i].missed = 0;
-	fgio_cache_count_hits(groups, 3, 1000);
+	fgio_cache_count_hits(&family, groups, 3);
 	assert_int_equal(groups[0].scale, 1024 * 2 / 3);
-	fgio_cache_count_hits(groups, 3, FGIO_CACHE_HITS_HUNGRY_MS);
+	family.interval_ms = FGIO_CACHE_HITS_HUNGRY_MS;
+	fgio_cache_count_hits(&family, groups, 3);
 	assert_int_equal(groups[0].scale, 1024);
 	assert_int_equal(groups[1].scale, 1024);
+}
+
+/*
+ * One that hits, and does not ask for its part of all: its hits take nothing from
+ * the other, until it has more than its part.
+ */
+static void test_hits_count_only_for_those_that_get_more(void **state)
+{
+	struct fgio_cache_hits groups[2] = {
+		{ .weight = 300, .hungry = 1, .moved = 100 * MIB, .missed = 50 * MIB },
+		{ .weight = 100, .hungry = 1, .moved = 100 * MIB, .missed = 100 * MIB },
+	};
+	struct fgio_cache_family family = { .interval_ms = 1000 };
+	u64 looks = 0;
+
+	(void)state;
+	do {
+		fgio_cache_count_hits(&family, groups, 2);
+	} while (groups[0].scale < FGIO_SHARES_SCALE_ONE && ++looks < 20);
+	/* It has a half, and is due three quarters. */
+	assert_in_range(looks, 2, 6);
+	assert_int_equal(groups[1].scale, FGIO_SHARES_SCALE_ONE);
+	groups[0].moved = 900 * MIB;
+	groups[0].missed = 450 * MIB;
+	looks = 0;
+	do {
+		fgio_cache_count_hits(&family, groups, 2);
+	} while (family.withheld && ++looks < 60);
+	assert_in_range(looks, 5, 30);
+	/* 150 and 100, of the 400 that both have. */
+	assert_int_equal(groups[0].scale, 1024 * 200 / 250);
+	assert_int_equal(groups[1].scale, 1024 * 400 / 250);
 }
 
 /* What each group used in the time measured. */
@@ -199,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_parts_of_hungry_groups_add_up_as_before),
 		cmocka_unit_test(test_half_of_a_weight_stays_for_misses),
+		cmocka_unit_test(test_hits_count_only_for_those_that_get_more),
 		cmocka_unit_test(test_what_groups_get_goes_by_weight),
 		cmocka_unit_test(test_a_backup_gains_nothing),
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The struct of `core/cache_hits.h`.
+//! The structs of `core/cache_hits.h`.
 
 /// `struct fgio_cache_hits`: a group, what it moved, and what its weight counts for on drives.
 #[repr(C)]
@@ -17,4 +17,12 @@ pub struct Hits {
     pub moved_kept: u64,
     pub missed_kept: u64,
     pub hungry_ms: u64,
+}
+
+/// `struct fgio_cache_family`: what siblings have in common.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Family {
+    pub interval_ms: u64,
+    pub withheld: u64,
 }

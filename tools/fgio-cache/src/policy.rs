@@ -2,11 +2,11 @@
 //! The call into core.
 
 use crate::group::{Group, Level, Memory};
-use crate::hits::Hits;
+use crate::hits::{Family, Hits};
 
 unsafe extern "C" {
     fn fgio_cache_decide(level: *const Level, groups: *mut Group, count: u64);
-    fn fgio_cache_count_hits(groups: *mut Hits, count: u64, interval_ms: u64);
+    fn fgio_cache_count_hits(family: *mut Family, groups: *mut Hits, count: u64);
     fn fgio_cache_keep_free(memory: *mut Memory, level: *mut Level);
 }
 
@@ -30,8 +30,9 @@ pub fn decide(level: &Level, groups: &mut [Group]) {
 }
 
 /// Scales the weights of siblings on drives by what they hit in the page cache.
-pub fn count_hits(groups: &mut [Hits], interval_ms: u64) {
+pub fn count_hits(family: &mut Family, groups: &mut [Hits], interval_ms: u64) {
+    family.interval_ms = interval_ms;
     // SAFETY: the structs have the layout of the header's, u64 alone; the function keeps to the
     // slice, and keeps no pointer.
-    unsafe { fgio_cache_count_hits(groups.as_mut_ptr(), groups.len() as u64, interval_ms) }
+    unsafe { fgio_cache_count_hits(family, groups.as_mut_ptr(), groups.len() as u64) }
 }

@@ -2,10 +2,10 @@
 //! What cgroups hit in the page cache, told to the module: `core/cache_hits.c` decides what it
 //! counts for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use fgio_cache::{SCALE_ONE, count_hits};
+use fgio_cache::{Family, SCALE_ONE, count_hits};
 use fgio_sys::cgroup_io::{self, Movers};
 use fgio_sys::share::Scaling;
 use fgio_sys::{Error, Root};
@@ -35,6 +35,8 @@ pub struct Hits {
     root: Root,
     movers: Movers,
     kept: HashMap<String, Kept>,
+    /// By the first of the siblings that they are of.
+    families: HashMap<String, Family>,
     looks: u64,
     last: Option<Duration>,
 }
@@ -45,6 +47,7 @@ impl Hits {
             root: root.clone(),
             movers: Movers::new(root),
             kept: HashMap::new(),
+            families: HashMap::new(),
             looks: 0,
             last: None,
         }
@@ -70,6 +73,9 @@ impl Hits {
         for family in families {
             self.look_at(family, since, module)?;
         }
+        let first = |family: &Vec<Sibling>| family.first().map(|one| one.group.clone());
+        let firsts: HashSet<String> = families.iter().filter_map(first).collect();
+        self.families.retain(|first, _| firsts.contains(first));
         let looks = self.looks;
         self.kept.retain(|_, kept| kept.look == looks);
         let kept = &self.kept;
@@ -85,7 +91,11 @@ impl Hits {
     ) -> Result<(), Error> {
         let mut groups: Vec<fgio_cache::Hits> =
             family.iter().map(|sibling| self.facts(sibling)).collect();
-        count_hits(&mut groups, since.as_millis() as u64);
+        let Some(first) = family.first() else {
+            return Ok(());
+        };
+        let common = self.families.entry(first.group.clone()).or_default();
+        count_hits(common, &mut groups, since.as_millis() as u64);
         for (sibling, hits) in family.iter().zip(groups) {
             let kept = self.kept.entry(sibling.group.clone()).or_default();
             kept.hits = hits;
