@@ -23,7 +23,6 @@ def outcome(folder) -> guest.Outcome:
             f"{name} {BEGAN + at} {asked * MIB} {drive * MIB} {200 * MIB} {drive * 256} "
             f"{at * MIB} {20 * MIB} {hot}"
         )
-        lines.append(f"- {BEGAN + at + 1} 0 0 0 0 0 0 0")
         (folder / f"{name}.vmstat").write_text(f"pgsteal_kswapd {256 * at}\npgsteal_direct 0\n")
     (folder / "samples").write_text("\n".join(lines) + "\n")
     (folder / "moments").write_text(f"burst_begin {BEGAN + 40}\nburst_end {BEGAN + 60}\n")
@@ -33,6 +32,7 @@ def outcome(folder) -> guest.Outcome:
         f"{int(BEGAN) + number // 10} {number % 10 * 100000}"
         for number in range(1000)
     ]
+    requests.append(f"0 1000 7000 1 {int(BEGAN) + 99} 0")
     (folder / "pgbench.1").write_text("\n".join(requests) + "\n")
     (folder / "backup.log").write_text(
         "fgio: 590 MiB of page cache dropped behind tar, 70 MiB at once at most\n"
@@ -51,6 +51,7 @@ def test_windows_before_during_and_after_the_backup(tmp_path):
     assert [windows[name]["hit_ratio"] for name in backup.WINDOWS] == [0.99, 0.5, 0.9]
     assert [windows[name]["p999_ms"] for name in backup.WINDOWS] == [1, 5, 5]
     assert [windows[name]["n"] for name in backup.WINDOWS] == [400, 200, 400]
+    assert [windows[name]["writes"]["n"] for name in backup.WINDOWS] == [0, 0, 1]
     assert windows["during"]["refaults"] == 100 * 256
     assert row.extra["after_over_before"] == {"hit_ratio": 0.909, "p999_ms": 5}
     assert row.extra["hot_mib"] == [200, 200, 100, 200]

@@ -8,7 +8,7 @@
 #   HOT       accounts that requests are for: 1 to HOT, of ALL
 #   WARM_S, BEFORE_S, QUIET_S, AFTER_S    seconds of load before it counts, before the backup, in its
 #             place where there is none, and after it
-# Leaves the clients' records and `samples`, a line each: moment (or -), time, what the database's
+# Leaves the clients' records and `samples`, a line for each moment: its name, the time, what the database's
 # backends read (bytes, by system calls and from the drive), file memory and refaults of the database's
 # cgroup, file memory of the backup's, free memory (bytes), pages of the hot part that are in memory.
 # shellcheck shell=bash disable=SC2154
@@ -84,10 +84,6 @@ sample() { # MOMENT
     hot_pages
   } >>"$RESULTS/samples"
   grep -E '^(pgsteal|pgscan|workingset|pgpgin|pgpgout|oom_kill)' /proc/vmstat >"$RESULTS/$1.vmstat"
-}
-
-watch_samples() {
-  while sleep 5; do sample -; done
 }
 
 # A start, for its share of memory: requests then touch the pages again and again.
@@ -187,8 +183,6 @@ fi
 mount -t ext4 "/dev/$DISK" $DATA || stop "the data set does not mount"
 phase warming up
 start_postgresql
-watch_samples &
-watcher=$!
 sleep "$WARM_S"
 cat /proc/meminfo >"$RESULTS/meminfo"
 phase before
@@ -205,7 +199,6 @@ phase after
 sleep "$AFTER_S"
 sample after
 snapshot after
-kill "$watcher"
 phase verifying
 cat $CGROUPS/*/memory.events >"$RESULTS/events"
 [[ ! -e $RESULTS/failed ]] || stop "the backup failed: $(<"$RESULTS/backup.log")"
