@@ -60,7 +60,7 @@ fn parent_of(group: &str) -> &str {
 
 /// The cgroup of a process; `None` when it has ended.
 fn group_of(root: &Root, process: &str) -> Option<String> {
-    let text = files::read_optional(&root.path(&format!("/proc/{process}/cgroup")))?;
+    let text = files::read_optional(&root.path(format!("/proc/{process}/cgroup")))?;
     let group = text.lines().find_map(|line| line.strip_prefix("0::"));
     group.map(str::to_owned)
 }
