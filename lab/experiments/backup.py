@@ -102,6 +102,7 @@ class Backup(Experiment):
         "windows.hit_ratio": "of bytes that the server's backends read: not from the drive",
         "windows.refaults": "pages of the database's cgroup that were evicted and read again",
         "hot_mib": "of the hot part, in memory: as the windows begin, and as the last one ends",
+        "db_file_mib": "file memory of the database's cgroup, with its shared memory",
         "after_over_before": "of hit_ratio and p999_ms",
     }
 
