@@ -346,6 +346,32 @@ _ALL = (
         settings=(("shares", 1),),
     ),
     Configuration(
+        "backup-high",
+        "backup: mq-deadline; the backup's cgroup has a memory.high of 64 MiB (MemoryHigh=)",
+        "mq-deadline",
+    ),
+    Configuration(
+        "backup-low",
+        "backup: mq-deadline; the database's cgroup has a memory.low for its working set "
+        "(MemoryLow=)",
+        "mq-deadline",
+    ),
+    Configuration(
+        "backup-drop",
+        "backup: fgio; the backup is background and drops its page cache behind it",
+        "fgio",
+    ),
+    Configuration(
+        "backup-drop-client",
+        "backup: the same, but for the process of the server that reads for pg_basebackup",
+        "fgio",
+    ),
+    Configuration(
+        "backup-cache",
+        "backup: as backup-drop, and fgiod cache with weights of 800 and 100",
+        "fgio",
+    ),
+    Configuration(
         "fgio-shares",
         "fgio with shares on; in shares no task is foreground, in tenants as the profile says",
         "fgio",

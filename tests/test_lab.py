@@ -378,7 +378,7 @@ def test_every_experiment_names_known_configurations():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such"], "ablation, admission, starvation, shares, tenants, cache-shares"),
+        (["no-such"], "ablation, admission, starvation, shares, tenants, cache-shares, backup"),
         (["admission", "--configs", "none,cfq", "--out", "x"], "cfq"),
         (["admission", "--configs", "floor", "--out", "x"], "alone"),
         (["admission", "--kernel", "5.10", "--out", "x"], "6.12, 6.1"),

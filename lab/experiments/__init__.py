@@ -3,6 +3,7 @@
 
 from lab import host
 from lab.experiments.admission import Admission
+from lab.experiments.backup import Backup
 from lab.experiments.base import Experiment
 from lab.experiments.cache_shares import CacheShares
 from lab.experiments.churn import Churn
@@ -41,6 +42,7 @@ ALL: dict[str, Experiment] = {
         Shares(),
         Tenants(),
         CacheShares(),
+        Backup(),
         IdleCost(),
         Overhead(),
         Depth(),

@@ -3,7 +3,8 @@
 //! that it brought in are reclaimed from that as it goes on.
 //!
 //! A page is charged to the cgroup that brought it in, so pages that other tasks had in memory before
-//! stay, whatever the command reads. No limit is set: the command is never throttled, and a
+//! stay, whatever the command reads. Processes of a server that work for the command can be moved to
+//! its cgroup for as long. No limit is set: the command is never throttled, and a
 //! supervisor that is killed leaves a command that runs on as any other, in a cgroup without limits.
 
 use std::fs;
@@ -25,6 +26,8 @@ pub struct DropBehind {
     group: String,
     /// Where this process was before.
     own: String,
+    /// Processes of servers, and where each was before.
+    adopted: Vec<(i32, String)>,
     /// Bytes of file memory that the command may keep.
     keep: u64,
     file_only: bool,
@@ -55,15 +58,20 @@ fn parent_of(group: &str) -> &str {
     }
 }
 
+/// The cgroup of a process; `None` when it has ended.
+fn group_of(root: &Root, process: &str) -> Option<String> {
+    let text = files::read_optional(&root.path(format!("/proc/{process}/cgroup")))?;
+    let group = text.lines().find_map(|line| line.strip_prefix("0::"));
+    group.map(str::to_owned)
+}
+
 impl DropBehind {
     /// Makes the cgroup, beside that of the calling process. Needs root, or a delegated subtree.
     pub fn prepare(root: &Root, keep: u64) -> Result<Self, Refusal> {
         if let Some((found, advice)) = cgroup_memory::obstacle(root) {
             return Err(refusal(found, advice));
         }
-        let text = files::read_optional(&root.path("/proc/self/cgroup")).unwrap_or_default();
-        let own = text.lines().find_map(|line| line.strip_prefix("0::"));
-        let own = own.unwrap_or("/").to_owned();
+        let own = group_of(root, "self").unwrap_or_else(|| "/".to_owned());
         let parent = parent_of(&own);
         let group = format!(
             "{}/fgio-run-{}",
@@ -82,6 +90,7 @@ impl DropBehind {
             reader: Reader::new(root),
             group,
             own,
+            adopted: Vec::new(),
             keep,
             file_only: true,
             before: 0,
@@ -98,17 +107,40 @@ impl DropBehind {
         ))
     }
 
-    fn enter(&self, group: &str) -> io::Result<()> {
+    /// Moves a process; 0 is the calling one.
+    fn enter(&self, group: &str, pid: i32) -> io::Result<()> {
         let path = self.root.path(cgroup_memory::HIERARCHY).join(&group[1..]);
-        // Itself: 0 is the writer.
-        files::write_existing(&path.join("cgroup.procs"), "0")
+        files::write_existing(&path.join("cgroup.procs"), &pid.to_string())
+    }
+
+    /// Moves a process to the cgroup until the end: what it brings in from now on is dropped, too.
+    pub fn adopt(&mut self, pid: i32) -> io::Result<()> {
+        let Some(former) = group_of(&self.root, &pid.to_string()) else {
+            return Ok(());
+        };
+        if former == self.group {
+            return Ok(());
+        }
+        self.enter(&self.group, pid)?;
+        self.adopted.push((pid, former));
+        Ok(())
+    }
+
+    /// Those that still run go back. Another process may have the number of one that ended.
+    fn give_back(&mut self) {
+        for (pid, former) in std::mem::take(&mut self.adopted) {
+            if group_of(&self.root, &pid.to_string()).as_ref() == Some(&self.group) {
+                // Its former cgroup may be gone: then it stays here.
+                let _ = self.enter(&former, pid);
+            }
+        }
     }
 
     /// Starts the command in the cgroup; the calling process goes there for the moment of the fork.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        self.enter(&self.group)?;
+        self.enter(&self.group, 0)?;
         let child = command.spawn();
-        self.enter(&self.own)?;
+        self.enter(&self.own, 0)?;
         child
     }
 
@@ -175,6 +207,7 @@ impl DropBehind {
     /// Reclaims the rest and removes the cgroup. One with tasks (the command left some behind)
     /// stays, as does what they use.
     pub fn finish(mut self) -> (u64, u64) {
+        self.give_back();
         self.keep = 0;
         // What cannot be reclaimed is the parent's from now on.
         let _ = self.drop_behind();
@@ -215,6 +248,7 @@ mod tests {
             reader: Reader::new(fixture.root()),
             group: group(),
             own: "/user.slice/session-1.scope".to_owned(),
+            adopted: Vec::new(),
             keep,
             file_only: true,
             before: 0,
@@ -247,6 +281,37 @@ mod tests {
         made.keep = 6_000_000;
         assert_eq!(made.drop_behind().unwrap(), 0);
         assert_eq!(made.finish(), (8_000_000, 6_000_000));
+    }
+
+    #[test]
+    fn adopted_processes_go_back_when_they_still_run() {
+        let fixture = host();
+        let unit = "/sys/fs/cgroup/system.slice/db.service/cgroup.procs";
+        let inside = format!("/sys/fs/cgroup{}/cgroup.procs", group());
+        for file in [unit, &inside] {
+            fixture.file(file, "");
+        }
+        let is_in = |pid: i32, place: &str| {
+            fixture.file(&format!("/proc/{pid}/cgroup"), &format!("0::{place}\n"));
+        };
+        let mut made = made(&fixture, 0);
+        is_in(7, "/system.slice/db.service");
+        made.adopt(7).unwrap();
+        assert_eq!(fixture.text(&inside), "7");
+        is_in(7, &group());
+        // Seen again, and one that has ended.
+        made.adopt(7).unwrap();
+        made.adopt(8).unwrap();
+        assert_eq!(made.adopted, [(7, "/system.slice/db.service".to_owned())]);
+        made.give_back();
+        assert_eq!(fixture.text(unit), "7");
+        // Its number is another process's by now.
+        fixture.file(unit, "");
+        is_in(7, "/system.slice/db.service");
+        made.adopt(7).unwrap();
+        is_in(7, "/other.service");
+        made.give_back();
+        assert_eq!(fixture.text(unit), "");
     }
 
     #[test]

@@ -375,6 +375,15 @@ pub struct RunArguments {
     )]
     pub drop_behind: Option<u64>,
 
+    /// Also what processes with this title bring in: a server's, for the command
+    ///
+    /// A regular expression for the whole title, such as 'postgres: .*walsender .* sending backup.*'
+    /// for pg_basebackup, for which the server reads. Each is moved to the command's cgroup when it
+    /// is seen, and back at the end of the command; other limits of its own cgroup do not hold for
+    /// it meanwhile. May be repeated.
+    #[arg(long, value_name = "TITLE", requires = "drop_behind")]
+    pub with: Vec<String>,
+
     /// Say at the end how much page cache was dropped, on standard error
     #[arg(long, requires = "drop_behind")]
     pub summary: bool,

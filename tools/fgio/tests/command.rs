@@ -97,6 +97,8 @@ fn wrong_usage_is_2() {
         &["tag", "1", "--none", "--background"],
         &["run"],
         &["run", "--foreground", "--background", "true"],
+        &["run", "--with", "x", "true"],
+        &["run", "--drop-behind", "--with", "(", "true"],
         &["status", "--watch", "0"],
         &["set", "--persist"],
         &["share", "set", "/a"],

@@ -3,12 +3,13 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::Command;
+use std::process::{self, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fgio_profile::{Patterns, procfs};
 use fgio_sys::drop_behind::DropBehind;
 use fgio_sys::priority;
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,6 +23,9 @@ use crate::failure::{self, Failure};
 
 /// At 1 GB/s, a command brings in 50 MB meanwhile.
 const DROP_INTERVAL: Duration = Duration::from_millis(50);
+/// Between two looks for processes to adopt; and this times what a look took.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const LOOK_INTERVAL_LOOKS: u32 = 50;
 
 /// Becomes the command; returns only when that fails.
 pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
@@ -44,10 +48,61 @@ pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
     command.args(words);
     let name = program.to_string_lossy();
     if let Some(mib) = arguments.drop_behind {
-        return watch(context, &mut command, &name, mib << 20, arguments.summary);
+        let servers = Servers::new(&arguments.with)?;
+        let keep = mib << 20;
+        return watch(
+            context,
+            &mut command,
+            &name,
+            keep,
+            servers,
+            arguments.summary,
+        );
     }
     let source = command.exec();
     Err(not_run(&name, &source))
+}
+
+/// Processes of servers that work for the command, by their titles.
+struct Servers {
+    titles: Patterns,
+    next_look: Instant,
+}
+
+impl Servers {
+    fn new(titles: &[String]) -> Result<Self, Failure> {
+        let mut patterns = Patterns::none();
+        for title in titles {
+            patterns.add(title).map_err(|fault| {
+                Failure::new(
+                    "usage",
+                    failure::USAGE,
+                    format!("--with '{title}': {fault}"),
+                    "give a regular expression for the whole title",
+                )
+            })?;
+        }
+        Ok(Self {
+            titles: patterns,
+            next_look: Instant::now(),
+        })
+    }
+
+    /// Moves those that are new to the command's cgroup.
+    fn look(&mut self, context: &Context, group: &mut DropBehind) -> io::Result<()> {
+        let begin = Instant::now();
+        if self.titles.sources().is_empty() || begin < self.next_look {
+            return Ok(());
+        }
+        for pid in procfs::processes(&context.root) {
+            let title = procfs::title(&context.root, pid).unwrap_or_default();
+            if pid.unsigned_abs() != process::id() && self.titles.match_whole(&title) {
+                group.adopt(pid)?;
+            }
+        }
+        self.next_look = begin + LOOK_INTERVAL.max(LOOK_INTERVAL_LOOKS * begin.elapsed());
+        Ok(())
+    }
 }
 
 fn refused(message: String, advice: &str) -> Failure {
@@ -60,6 +115,7 @@ fn watch(
     command: &mut Command,
     name: &str,
     keep: u64,
+    mut servers: Servers,
     summary: bool,
 ) -> Result<u8, Failure> {
     let mut group = DropBehind::prepare(&context.root, keep)
@@ -100,7 +156,8 @@ fn watch(
             // It may have ended just now.
             let _ = kill_process(pid, signal);
         }
-        if let Err(error) = group.drop_behind()
+        let looked = servers.look(context, &mut group);
+        if let Err(error) = looked.and(group.drop_behind().map(drop))
             && !complained
         {
             complained = true;
