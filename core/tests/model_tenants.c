@@ -232,11 +232,32 @@ static struct io *next_in_order(struct run *run)
 	return io;
 }
 
+/* Costs are as if they had been learnt: what each I/O takes of a full drive. */
+static void impose_costs(struct run *run)
+{
+	const struct tenants *tenants = run->tenants;
+	struct fgio_share_cost *cost = &run->shares.cost;
+
+	for (u32 i = 0; tenants->known && i < tenants->count; i++) {
+		const struct tenant *tenant = &tenants->tenant[i];
+		u8 kind = fgio_share_kind(tenant->write, tenant->sequential);
+		double bytes = 4096;
+
+		/* Of the sizes below and above, in proportion. */
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++, bytes *= 4)
+			if (bytes < 4 * tenant->bytes &&
+			    4 * bytes > tenant->bytes)
+				cost->node_ns[kind][node] =
+					(u32)(1e9 * bytes / tenants->known[i]);
+	}
+}
+
 static struct io *next_of_fgio(struct run *run)
 {
-	struct fgio_request *request =
-		fgio_queue_next(&run->queue, run->now_ns, NULL);
+	struct fgio_request *request;
 
+	impose_costs(run);
+	request = fgio_queue_next(&run->queue, run->now_ns, NULL);
 	run->retry_ns = request ? 0 : fgio_queue_retry_ns(&run->queue);
 	return request ? fgio_container_of(request, struct io, request) : NULL;
 }

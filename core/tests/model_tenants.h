@@ -58,6 +58,8 @@ enum tenants_policy {
  * @depth: of TENANTS_SFQ
  * @count: of @tenant
  * @tenant: the groups
+ * @known: of TENANTS_FGIO: what each does alone in bytes per second, from which
+ *	its service costs follow; NULL: they are learnt
  * @begin_ns: measured from here...
  * @end_ns: ...to here
  */
@@ -68,6 +70,7 @@ struct tenants {
 	u32 depth;
 	u32 count;
 	const struct tenant *tenant;
+	const double *known;
 	u64 begin_ns;
 	u64 end_ns;
 };

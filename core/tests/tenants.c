@@ -45,6 +45,8 @@ struct options {
 	u32 seeds;
 	double seconds;
 	double warm_up;
+	u32 window; /* seconds in which a group is to have its guarantee */
+	bool known;
 	bool json;
 	bool groups;
 };
@@ -385,7 +387,7 @@ static void parts_of_time(const struct mix *mix, const double *alone,
 static void run_policy(const struct options *options,
 		       const struct simdisk_parameters *drive,
 		       const struct mix *mix, const struct policy *policy,
-		       u64 seed, struct result *result)
+		       const double *alone, u64 seed, struct result *result)
 {
 	static struct mix changed;
 	struct tenants tenants = {
@@ -395,6 +397,7 @@ static void run_policy(const struct options *options,
 		.depth = policy->depth,
 		.count = mix->count,
 		.tenant = changed.tenant,
+		.known = options->known ? alone : NULL,
 		.begin_ns = (u64)(options->warm_up * SECOND),
 	};
 
@@ -403,6 +406,28 @@ static void run_policy(const struct options *options,
 	if (mix->burst)
 		changed.tenant[0].begin_ns = tenants.begin_ns - ENTERED_NS;
 	tenants_run(&tenants, &result->figures);
+}
+
+/*
+ * A disk that serves each sequential group in every second begins at least one
+ * stream anew for each but the first, which may go on from the second before:
+ * the least seek between two of them, and half a turn. Return: the part of the
+ * disk's time that is left; 1 where there is no such bound.
+ */
+static double time_of_slices(const struct simdisk_parameters *drive,
+			     const struct mix *mix)
+{
+	double switch_ns = drive->hdd.rotation_ns / 2.0 +
+			   drive->hdd.seek_settle_ns +
+			   drive->hdd.seek_stroke_ns / sqrt(TENANTS_MAX);
+	u32 streams = 0;
+
+	if (drive->kind != SIMDISK_HDD)
+		return 1;
+	/* A cache takes writes and puts them in order. */
+	for (u32 i = 0; i < mix->count; i++)
+		streams += mix->tenant[i].sequential && !mix->tenant[i].write;
+	return streams ? 1 - (streams - 1) * switch_ns / SECOND : 1;
 }
 
 static double jain(const double *value, u32 count)
@@ -420,6 +445,7 @@ static double jain(const double *value, u32 count)
 static void judge(const struct options *options, const struct mix *mix,
 		  const double *guarantee, struct result *result)
 {
+	u32 window = options->window;
 	double share[TENANTS_MAX];
 
 	result->least = INFINITY;
@@ -428,11 +454,14 @@ static void judge(const struct options *options, const struct mix *mix,
 
 		result->worst[i] = INFINITY;
 		share[i] = group->bytes_per_s / guarantee[i];
-		for (u32 s = 0; s < (u32)options->seconds; s++)
+		for (u32 s = 0; s + window <= (u32)options->seconds; s++) {
+			double bytes = mix->tenant[i].bytes;
+
+			for (u32 j = 0; j < window; j++)
+				bytes += group->second[s + j];
 			result->worst[i] = fmin(result->worst[i],
-						(group->second[s] +
-						 mix->tenant[i].bytes) /
-						guarantee[i]);
+						bytes / window / guarantee[i]);
+		}
 		result->least = fmin(result->least, result->worst[i]);
 	}
 	result->jain = jain(share, mix->count);
@@ -517,7 +546,7 @@ static void run_mix(const struct options *options, const char *name,
 	if (mix->burst)
 		share_p99 = burst_p99(options, &drive, mix, seed, part[0]);
 	for (u32 i = 0; i < policy_count; i++) {
-		run_policy(options, &drive, mix, &policies[i], seed,
+		run_policy(options, &drive, mix, &policies[i], alone, seed,
 			   &results[i]);
 		judge(options, mix, guarantee, &results[i]);
 		results[i].burst =
@@ -536,6 +565,9 @@ static void run_mix(const struct options *options, const char *name,
 			print_text(options, name, mix, &policies[i], feasible,
 				   guarantee, &results[i]);
 	}
+	if (!options->json && time_of_slices(&drive, mix) < 1)
+		printf("    with each of its streams of reads in every second, %.1f%% of the disk's time at most\n",
+		       100 * time_of_slices(&drive, mix));
 	fflush(stdout);
 }
 
@@ -550,6 +582,8 @@ static void print_usage(FILE *out)
 	      "  --warm-up S    before that; default: 3\n"
 	      "  --seeds N      seeds of each; default: 1\n"
 	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
+	      "  --window N     seconds in which each group is to have its guarantee; default: 1\n"
+	      "  --known-costs  service costs are given to fgio and not learnt\n"
 	      "  --depths N,... I/Os in the drive of sfq; default: 4,32\n"
 	      "  --groups       print what each group got\n"
 	      "  --json         one object a line\n"
@@ -610,6 +644,8 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "warm-up", required_argument, NULL, 'w' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "window", required_argument, NULL, 'W' },
+		{ "known-costs", no_argument, NULL, 'k' },
 		{ "depths", required_argument, NULL, 'd' },
 		{ "groups", no_argument, NULL, 'g' },
 		{ "json", no_argument, NULL, 'j' },
@@ -622,6 +658,7 @@ static void read_options(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 		.depth = { 4, 32 }, .seconds = 4, .warm_up = 3, .seeds = 1,
+		.window = 1,
 	};
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		switch (option) {
@@ -640,6 +677,12 @@ static void read_options(struct options *options, int argc, char **argv)
 		case 's':
 			options->seed = (u64)number(optarg, 0, 1e18);
 			seeded = true;
+			break;
+		case 'W':
+			options->window = (u32)number(optarg, 1, 60);
+			break;
+		case 'k':
+			options->known = true;
 			break;
 		case 'd':
 			memset(options->depth, 0, sizeof(options->depth));
@@ -667,6 +710,11 @@ static void read_options(struct options *options, int argc, char **argv)
 		options->drives = ARRAY_SIZE(usual);
 	for (u32 i = 0; i < options->drives; i++)
 		host_parsed(options->drive[i]);
+	if (options->window > options->seconds) {
+		fputs("shares: --window: give no more than --seconds\n",
+		      stderr);
+		exit(2);
+	}
 	if (!seeded && !options->json)
 		options->seed = fresh_seed("shares");
 	else if (!seeded)
