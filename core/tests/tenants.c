@@ -45,6 +45,7 @@ struct options {
 	u32 seeds;
 	double seconds;
 	double warm_up;
+	double copy_ns;
 	bool json;
 	bool groups;
 };
@@ -303,6 +304,7 @@ static struct alone run_alone(const struct options *options,
 		.drive = drive,
 		.seed = seed,
 		.policy = TENANTS_NONE,
+		.copy_ns = options->copy_ns,
 		.count = 1,
 		.tenant = &alone.tenant,
 		.begin_ns = (u64)(options->warm_up * SECOND),
@@ -393,6 +395,7 @@ static void run_policy(const struct options *options,
 		.seed = seed,
 		.policy = policy->policy,
 		.depth = policy->depth,
+		.copy_ns = options->copy_ns,
 		.count = mix->count,
 		.tenant = changed.tenant,
 		.begin_ns = (u64)(options->warm_up * SECOND),
@@ -551,6 +554,7 @@ static void print_usage(FILE *out)
 	      "  --seeds N      seeds of each; default: 1\n"
 	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
 	      "  --depths N,... I/Os in the drive of sfq; default: 4,32\n"
+	      "  --copy NS      one processor, that long for each KiB; default: one for each\n"
 	      "  --groups       print what each group got\n"
 	      "  --json         one object a line\n"
 	      "  --help\n\nDefault drives: ssd-m5s, volume, nvme, hdd. Mixes:\n", out);
@@ -611,6 +615,7 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "depths", required_argument, NULL, 'd' },
+		{ "copy", required_argument, NULL, 'c' },
 		{ "groups", no_argument, NULL, 'g' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -644,6 +649,9 @@ static void read_options(struct options *options, int argc, char **argv)
 		case 'd':
 			memset(options->depth, 0, sizeof(options->depth));
 			read_depths(options, optarg);
+			break;
+		case 'c':
+			options->copy_ns = number(optarg, 0, 1e6);
 			break;
 		case 'g':
 			options->groups = true;
