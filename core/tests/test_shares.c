@@ -592,6 +592,41 @@ static void test_waiting_for_a_processor_loses_no_share(void **state)
 	}
 }
 
+/*
+ * The first I/O that a reader has alone comes after writes that the drive still
+ * works on: what it takes is not the reader's. Believed, the reader had 18 % of
+ * its guarantee until it was probed, two seconds later.
+ */
+static void test_first_time_alone_is_not_that_of_writes(void **state)
+{
+	struct simdisk_parameters parameters = host_parsed("ssd-m5s");
+	struct tenant of[5] = {
+		tenant(300, 4096, false, 1),
+		tenant(100, 524288, true, 16),
+	};
+	struct tenants tenants = {
+		.drive = &parameters,
+		.seed = fresh_seed("first"),
+		.policy = TENANTS_NONE,
+		.count = 1,
+		.tenant = of,
+		.begin_ns = SECOND / 10,
+		.end_ns = SECOND / 10 + SECOND,
+	};
+	static struct tenants_figures figures;
+	double alone;
+
+	(void)state;
+	of[1].write = true;
+	of[2] = of[3] = of[4] = of[1];
+	tenants_run(&tenants, &figures);
+	alone = figures.bytes_per_s;
+	tenants.policy = TENANTS_FGIO;
+	tenants.count = 5;
+	tenants_run(&tenants, &figures);
+	assert_true(figures.group[0].bytes_per_s > 0.9 * alone * 3 / 7);
+}
+
 /* A satisfied group does not keep the drive idle. */
 static void test_room_is_lent(void **state)
 {
@@ -898,6 +933,7 @@ int main(void)
 		cmocka_unit_test(test_guarantee_of_the_article),
 		cmocka_unit_test(
 			test_waiting_for_a_processor_loses_no_share),
+		cmocka_unit_test(test_first_time_alone_is_not_that_of_writes),
 		cmocka_unit_test(test_room_is_lent),
 		cmocka_unit_test(
 			test_foreground_of_one_group_does_not_starve_others),
