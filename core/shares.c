@@ -9,8 +9,9 @@
 /* How many times a group's weight all weights are, in 1 / PART_ONE. */
 #define PART_ONE 16
 #define PART_MOST (4096 * PART_ONE)
-/* New pauses count for one part in this. */
-#define PAUSE_SPAN 4
+/* Parts by which a pause changes the usual one. */
+#define PAUSE_SHORTER 8
+#define PAUSE_LONGER 64
 
 /* Places in struct fgio_shares.owed. */
 enum {
@@ -143,6 +144,16 @@ static bool is_too_far(const struct fgio_share_group *group, u64 tag,
 					  group->per_weight, tag);
 }
 
+/* What it lagged by is still due to it after a short time without asking. */
+static u64 lag_kept(const struct fgio_share_group *group)
+{
+	u64 since_ns = fgio_load(&group->idle_since_ns);
+
+	return group->shares->clock_ns < since_ns + FGIO_SHARES_LAG_KEPT_NS ?
+		       group->lagged :
+		       0;
+}
+
 static void begin_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
@@ -150,7 +161,7 @@ static void begin_asking(struct fgio_share_group *group)
 	shares->weights += group->weight;
 	if (fgio_before(group->paid, shares->clock) ||
 	    is_too_far(group, group->paid, shares->clock))
-		group->paid = shares->clock;
+		group->paid = shares->clock - lag_kept(group);
 	fgio_list_add_tail(&shares->asking, &group->asking);
 	fgio_heap_add(owed_heap(group), &group->owed, group->paid);
 }
@@ -159,23 +170,22 @@ static void end_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
 
+	group->lagged = fgio_before(group->paid, shares->clock) ?
+				shares->clock - group->paid :
+				0;
 	fgio_heap_remove(owed_heap(group), &group->owed);
 	fgio_list_remove(&group->asking);
 	shares->weights -= group->weight;
 }
 
 /*
- * How long it counts as asking after its last completion. A group that pauses
- * for longer than an I/O takes is not waited for.
+ * How long it counts as asking after its last completion. A group that usually
+ * pauses for longer than an I/O takes is not waited for.
  */
 static u64 patience_ns(const struct fgio_share_group *group)
 {
-	u64 patience_ns = FGIO_SHARES_PAUSES * group->pause_ns;
-
-	if (group->pause_ns > group->charge_ns)
-		return FGIO_SHARES_PAUSE_LEAST_NS;
-	return larger(FGIO_SHARES_PAUSE_LEAST_NS,
-		      smaller(patience_ns, FGIO_SHARES_PAUSE_MOST_NS));
+	return group->pause_ns > group->charge_ns ? FGIO_SHARES_PAUSE_LEAST_NS :
+						    FGIO_SHARES_PATIENCE_NS;
 }
 
 static bool still_asks(const struct fgio_share_group *group, u64 now_ns)
@@ -202,23 +212,29 @@ static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
 	}
 }
 
-/* A pause in which it did not ask counts for no entitlement. */
+/*
+ * A usual pause counts for no entitlement. What is longer, for want of a
+ * processor, does while the group asks.
+ */
 static void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
 	u64 since_ns = fgio_load(&group->idle_since_ns);
-	u64 pause_ns = beyond(now_ns, since_ns);
+	u64 pause_ns = smaller(beyond(now_ns, since_ns),
+			       FGIO_SHARES_PAUSE_MOST_NS);
 
 	if (!since_ns || fgio_share_group_is_busy(group))
 		return;
-	if (group->owed.in_heap) {
-		group->paid += virtual_of(smaller(pause_ns,
-						  FGIO_SHARES_PAUSE_MOST_NS),
-					  group->shares->weights);
-		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
-	}
-	pause_ns = smaller(pause_ns, 2 * FGIO_SHARES_PAUSE_MOST_NS);
-	group->pause_ns = group->pause_ns - group->pause_ns / PAUSE_SPAN +
-			  pause_ns / PAUSE_SPAN;
+	if (!group->pause_ns)
+		group->pause_ns = pause_ns + 1;
+	else if (pause_ns < group->pause_ns)
+		group->pause_ns -= group->pause_ns / PAUSE_SHORTER;
+	else
+		group->pause_ns += group->pause_ns / PAUSE_LONGER + 1;
+	if (!group->owed.in_heap)
+		return;
+	group->paid += virtual_of(smaller(pause_ns, group->pause_ns),
+				  group->shares->weights);
+	fgio_heap_change(owed_heap(group), &group->owed, group->paid);
 }
 
 void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
@@ -1036,12 +1052,11 @@ static void note_alone(struct fgio_share_group *group,
 
 	group->alone_step =
 		(u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
-	if (!known_ns)
-		fgio_store(&group->alone_ns, took_ns);
-	else if (took_ns < known_ns)
+	if (known_ns && took_ns < known_ns)
 		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
 	else if (!others_wrote(group, now_ns))
-		fgio_store(&group->alone_ns, known_ns + step_ns);
+		fgio_store(&group->alone_ns,
+			   known_ns ? known_ns + step_ns : took_ns);
 }
 
 /* Whether a critical I/O took no longer than the group's share would take. */

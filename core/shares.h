@@ -97,13 +97,16 @@
 #define FGIO_SHARES_DEEP 16U
 
 /*
- * A group asks while it has an I/O, and for this many times its usual pause
- * after that, within these bounds. The longest is below what a task notices, and
- * above the pause of a task that computes between reads.
+ * A group asks while it has an I/O, and for this long after that: its task may
+ * wait for a processor. If its usual pause is longer than its I/Os, it asks for
+ * the lesser time. A usual pause is no longer than the last of these.
  */
-#define FGIO_SHARES_PAUSES 2U
+#define FGIO_SHARES_PATIENCE_NS 1000000ULL
 #define FGIO_SHARES_PAUSE_LEAST_NS 20000ULL
 #define FGIO_SHARES_PAUSE_MOST_NS 2000000ULL
+
+/* A group that asks again within this time still lags by what it did. */
+#define FGIO_SHARES_LAG_KEPT_NS 10000000ULL
 
 /*
  * Requests that groups may have in the drive although the depth withholds them,
@@ -206,7 +209,9 @@ struct fgio_share_counters {
  * @paid: the same by entitlement: it lags while the clock is later
  * @charge_ns: charged to its last I/O by entitlement
  * @probed_ns: from here on it is not probed for a while; 0: it never was
- * @pause_ns: mean pause between its last completion and its next request
+ * @pause_ns: usual pause between its last completion and its next request: one
+ *	in nine is shorter
+ * @lagged: when it last ended asking, it lagged by this virtual time
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
  * @sequential: its last one was
@@ -239,6 +244,7 @@ struct fgio_share_group {
 	u64 charge_ns;
 	u64 probed_ns;
 	u64 pause_ns;
+	u64 lagged;
 	u64 critical_ns;
 	u64 beyond_ns;
 	u64 beyond_at_ns;

@@ -55,6 +55,7 @@ struct run {
 	double virtual;
 	u32 in_device;
 	u32 queued;
+	u64 processor_free_ns;
 	/* fgio's. */
 	struct fgio_queue queue;
 	struct fgio_shares shares;
@@ -179,11 +180,25 @@ static u64 interval_ns(struct run *run, const struct tenant *tenant)
 	return (u64)(tenant->uneven ? -log1p(-random) * mean_ns : mean_ns);
 }
 
+/* When a task that its I/O woke has done its work. */
+static u64 worked_ns(struct run *run, const struct tenant *tenant, u64 from_ns)
+{
+	double copies_ns = run->tenants->copy_ns * tenant->bytes / 1024;
+
+	if (copies_ns > 0) {
+		if (from_ns < run->processor_free_ns)
+			from_ns = run->processor_free_ns;
+		from_ns += (u64)copies_ns;
+		run->processor_free_ns = from_ns + tenant->think_ns;
+	}
+	return from_ns + tenant->think_ns;
+}
+
 static void plan_io(struct run *run, struct io *io, u64 from_ns)
 {
 	const struct tenant *tenant = &run->tenants->tenant[io->tenant];
 	struct stream *stream = &run->stream[io->tenant];
-	u64 due_ns = from_ns + tenant->think_ns;
+	u64 due_ns = worked_ns(run, tenant, from_ns);
 
 	if (tenant->bytes_per_s > 0) {
 		if (due_ns < stream->next_ns)

@@ -56,6 +56,8 @@ enum tenants_policy {
  * @seed: of drive and streams
  * @policy: enum tenants_policy
  * @depth: of TENANTS_SFQ
+ * @copy_ns: for each KiB of a completed I/O, its task has the one processor of all
+ *	before it makes the next one, in order of completion; 0: each has its own
  * @count: of @tenant
  * @tenant: the groups
  * @known: of TENANTS_FGIO: what each does alone in bytes per second, from which
@@ -68,6 +70,7 @@ struct tenants {
 	u64 seed;
 	enum tenants_policy policy;
 	u32 depth;
+	double copy_ns;
 	u32 count;
 	const struct tenant *tenant;
 	const double *known;

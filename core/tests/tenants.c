@@ -47,6 +47,7 @@ struct options {
 	double warm_up;
 	u32 window; /* seconds in which a group is to have its guarantee */
 	bool known;
+	double copy_ns;
 	bool json;
 	bool groups;
 };
@@ -305,6 +306,7 @@ static struct alone run_alone(const struct options *options,
 		.drive = drive,
 		.seed = seed,
 		.policy = TENANTS_NONE,
+		.copy_ns = options->copy_ns,
 		.count = 1,
 		.tenant = &alone.tenant,
 		.begin_ns = (u64)(options->warm_up * SECOND),
@@ -395,6 +397,7 @@ static void run_policy(const struct options *options,
 		.seed = seed,
 		.policy = policy->policy,
 		.depth = policy->depth,
+		.copy_ns = options->copy_ns,
 		.count = mix->count,
 		.tenant = changed.tenant,
 		.known = options->known ? alone : NULL,
@@ -585,6 +588,7 @@ static void print_usage(FILE *out)
 	      "  --window N     seconds in which each group is to have its guarantee; default: 1\n"
 	      "  --known-costs  service costs are given to fgio and not learnt\n"
 	      "  --depths N,... I/Os in the drive of sfq; default: 4,32\n"
+	      "  --copy NS      one processor, that long for each KiB; default: one for each\n"
 	      "  --groups       print what each group got\n"
 	      "  --json         one object a line\n"
 	      "  --help\n\nDefault drives: ssd-m5s, volume, nvme, hdd. Mixes:\n", out);
@@ -647,6 +651,7 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "window", required_argument, NULL, 'W' },
 		{ "known-costs", no_argument, NULL, 'k' },
 		{ "depths", required_argument, NULL, 'd' },
+		{ "copy", required_argument, NULL, 'c' },
 		{ "groups", no_argument, NULL, 'g' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -687,6 +692,9 @@ static void read_options(struct options *options, int argc, char **argv)
 		case 'd':
 			memset(options->depth, 0, sizeof(options->depth));
 			read_depths(options, optarg);
+			break;
+		case 'c':
+			options->copy_ns = number(optarg, 0, 1e6);
 			break;
 		case 'g':
 			options->groups = true;
