@@ -303,6 +303,30 @@ u8 fgio_admission_place_of(struct fgio_admission *admission, u64 key,
 
 /* ---- slots ---- */
 
+bool fgio_admission_become_scarce(struct fgio_admission *admission)
+{
+	bool were_plenty = !admission->groups->scarce;
+
+	fgio_store(&admission->groups->scarce, true);
+	return were_plenty;
+}
+
+bool fgio_admission_become_plenty(struct fgio_admission *admission)
+{
+	if (!admission->groups->scarce ||
+	    fgio_admission_has_waiters(admission) ||
+	    taken(admission) > admission->total / FGIO_ADMISSION_PLENTY_SHARE)
+		return false;
+	fgio_store(&admission->groups->scarce, false);
+	return true;
+}
+
+void fgio_admission_count_for(struct fgio_admission *admission,
+			      enum fgio_line line, u8 place)
+{
+	change(admission, group_at(admission, place), (u8)line, 1, 0);
+}
+
 void fgio_admission_charge_for(struct fgio_admission *admission,
 			       enum fgio_line line, u8 place)
 {
@@ -496,6 +520,8 @@ bool fgio_admission_carry(struct fgio_admission *admission, u64 task,
 		.line = (u8)line,
 		.place = place,
 	};
+	fgio_store(&admission->groups->carrying,
+		   admission->groups->carrying + 1);
 	return true;
 }
 
@@ -508,5 +534,7 @@ u8 fgio_admission_carried(struct fgio_admission *admission, u64 task,
 	if (!carried)
 		return FGIO_ADMISSION_NOWHERE;
 	carried->task = 0;
+	fgio_store(&admission->groups->carrying,
+		   admission->groups->carrying - 1);
 	return carried->place;
 }

@@ -21,11 +21,18 @@
  * hold slots or wait, a new group joins the rest: one place, which is that of
  * I/O without a group as well. Its weight is the largest of its groups.
  *
+ * While slots are plenty, no group keeps another out. They are taken and given
+ * back as in admission.h then, without a lock, and counted for no group. Once a
+ * class has half of its share, slots are scarce: those that are taken are
+ * counted, one by one, and each one that is taken from then on. They are plenty
+ * again once a sixteenth is taken, so each count is paid for by as many I/Os.
+ *
  * Cost: a fixed number of heap operations for each call, of O(log groups), but
  * where the shares of the classes change.
  *
  * Locking: the caller serialises all calls for one admission, those of
- * admission.h included. Nothing here sleeps or allocates.
+ * admission.h included, except for slots that are not counted, and functions of
+ * which it is said. Nothing here sleeps or allocates.
  */
 #ifndef FGIO_CORE_ADMISSION_GROUPS_H
 #define FGIO_CORE_ADMISSION_GROUPS_H
@@ -45,6 +52,12 @@
 
 /* None. */
 #define FGIO_ADMISSION_NOWHERE 255U
+
+/* That of a slot which is counted for no group. */
+#define FGIO_ADMISSION_UNCOUNTED 254U
+
+/* Slots are plenty again once this part of them is taken. */
+#define FGIO_ADMISSION_PLENTY_SHARE 16U
 
 /* Tasks that have a slot, and no request yet: usually one for each CPU. */
 #define FGIO_ADMISSION_CARRIED 64U
@@ -105,6 +118,8 @@ struct fgio_admission_carried {
  *	functions below touch the members
  * @weights: sum of the weights of places that hold slots or wait
  * @critical_present: whether critical I/O is, as the caller said last
+ * @scarce: slots are counted by group; read without the caller's lock
+ * @carrying: tasks in @carried; likewise
  * @heaps: places with waiters
  * @idle: places that hold none and do not wait
  * @hash: the first place of each hash of a key
@@ -114,12 +129,59 @@ struct fgio_admission_carried {
 struct fgio_admission_groups {
 	u64 weights;
 	bool critical_present;
+	bool scarce;
+	u32 carrying;
 	struct fgio_heap heaps[FGIO_ADMISSION_HEAPS];
 	struct fgio_list idle;
 	u8 hash[FGIO_ADMISSION_GROUPS];
 	struct fgio_admission_carried carried[FGIO_ADMISSION_CARRIED];
 	struct fgio_admission_group groups[FGIO_ADMISSION_GROUPS];
 };
+
+/*
+ * Whether a line may take a slot that is not counted, as in admission.h. Needs
+ * no lock.
+ */
+static inline bool
+fgio_admission_is_plenty(const struct fgio_admission *admission,
+			 enum fgio_line line)
+{
+	return !fgio_load(&admission->groups->scarce) &&
+	       fgio_admission_has_plenty(admission, line, 1);
+}
+
+/* Whether slots are counted by group. Needs no lock. */
+static inline bool
+fgio_admission_is_scarce(const struct fgio_admission *admission)
+{
+	return fgio_load(&admission->groups->scarce);
+}
+
+/*
+ * Whether a task may have a slot, and no request yet, that is counted. Needs no
+ * lock: the answer is right for a task that asks for itself.
+ */
+static inline bool
+fgio_admission_carries(const struct fgio_admission *admission)
+{
+	return fgio_load(&admission->groups->carrying);
+}
+
+/*
+ * Slots are scarce. Return: whether they were plenty until now: those that are
+ * taken are to be counted, as far as their groups are known.
+ */
+bool fgio_admission_become_scarce(struct fgio_admission *admission);
+
+/*
+ * A slot was given back. Return: whether slots are plenty from now on, and were
+ * scarce until now.
+ */
+bool fgio_admission_become_plenty(struct fgio_admission *admission);
+
+/* A slot of a line, not a carrier's, is counted for a place from now on. */
+void fgio_admission_count_for(struct fgio_admission *admission,
+			      enum fgio_line line, u8 place);
 
 /*
  * Slots are divided among @groups from now on; NULL: they no longer are. All

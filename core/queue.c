@@ -358,7 +358,7 @@ void fgio_queue_hand_over(struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_queue *queue = request->hw->queue;
 
-	fgio_request_take_out(request);
+	fgio_request_leave_line(request);
 	fgio_queue_measure_request(queue, request, now_ns);
 	if (request->share.group)
 		fgio_shares_sent(queue->shares, request, now_ns);
@@ -485,9 +485,12 @@ enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns)
 	}
 	if (!now_ns)
 		return FGIO_QUEUE_FREE;
+	if (!fgio_queue_saw_critical(queue))
+		return fgio_queue_has(queue, FGIO_CRITICAL) ?
+			       FGIO_QUEUE_WEIGHED : FGIO_QUEUE_FREE;
 	if (fgio_queue_critical_present(queue, now_ns))
 		return FGIO_QUEUE_WEIGHED;
-	if (fgio_queue_adapts(queue) && fgio_queue_saw_critical(queue) &&
+	if (fgio_queue_adapts(queue) &&
 	    fgio_depth_flush_may_come(&queue->depth, now_ns))
 		return FGIO_QUEUE_WEIGHED;
 	if (may_come_back(queue, seen_ns, now_ns))

@@ -162,7 +162,8 @@ static inline void fgio_request_step_out(struct fgio_request *request)
 					 request);
 }
 
-static inline void fgio_request_take_out(struct fgio_request *request)
+/* A request is queued no longer; its group, if it has one, still counts it. */
+static inline void fgio_request_leave_line(struct fgio_request *request)
 {
 	struct fgio_hw_queue *hw = request->hw;
 	u8 class = request->class;
@@ -170,6 +171,11 @@ static inline void fgio_request_take_out(struct fgio_request *request)
 	fgio_request_step_out(request);
 	fgio_request_set_state(request, FGIO_REQUEST_IDLE);
 	fgio_store(&hw->queued[class], hw->queued[class] - 1);
+}
+
+static inline void fgio_request_take_out(struct fgio_request *request)
+{
+	fgio_request_leave_line(request);
 	if (request->share.group)
 		fgio_shares_taken(request);
 }

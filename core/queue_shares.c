@@ -8,8 +8,10 @@
 #include "queue.h"
 #include "queue_internal.h"
 
-static struct fgio_request *take(struct fgio_share_group *group,
-				 enum fgio_class class, enum fgio_order_by by)
+/* Inline, so that each call has but the rule that it names. */
+static inline struct fgio_request *take(struct fgio_share_group *group,
+					enum fgio_class class,
+					enum fgio_order_by by)
 {
 	struct fgio_order *order = &group->order[class];
 	struct fgio_request *request = fgio_order_choose(order, by, NULL, 0);
@@ -75,17 +77,21 @@ static struct fgio_request *weigh(struct fgio_queue *queue,
 	return take(group, FGIO_CRITICAL, FGIO_ORDER_AGE);
 }
 
-static struct fgio_request *of_group(struct fgio_queue *queue,
+static inline struct fgio_request *take_free(struct fgio_share_group *group)
+{
+	if (group->queued[FGIO_CRITICAL])
+		return take(group, FGIO_CRITICAL, FGIO_ORDER_AGE);
+	return take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+}
+
+static inline struct fgio_request *of_group(struct fgio_queue *queue,
 				     enum fgio_queue_mode mode,
 				     struct fgio_shares_turn turn, u64 now_ns)
 {
 	if (!turn.group)
 		return NULL;
-	if (mode != FGIO_QUEUE_FREE)
-		return weigh(queue, turn, now_ns);
-	if (turn.group->queued[FGIO_CRITICAL])
-		return take(turn.group, FGIO_CRITICAL, FGIO_ORDER_AGE);
-	return take(turn.group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+	return mode == FGIO_QUEUE_FREE ? take_free(turn.group) :
+					 weigh(queue, turn, now_ns);
 }
 
 static struct fgio_request *choose(struct fgio_queue *queue,
@@ -134,11 +140,11 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 					      u64 now_ns)
 {
 	struct fgio_request *request = choose(queue, mode, now_ns);
-	bool held = fgio_queue_is_full(queue) &&
-		    queue->own.queued[FGIO_CRITICAL];
+	bool held;
 
 	if (request)
 		return request;
+	held = fgio_queue_is_full(queue) && queue->own.queued[FGIO_CRITICAL];
 	/* As fgio_queue_choose_weighed(): a completion sees this, or is seen. */
 	fgio_queue_withhold(queue, now_ns);
 	if (mode != FGIO_QUEUE_FREE)

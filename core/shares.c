@@ -41,19 +41,11 @@ void fgio_share_group_init(struct fgio_share_group *group, u32 weight)
 void fgio_shares_init(struct fgio_shares *shares, bool rotates)
 {
 	*shares = (struct fgio_shares){ .rotates = rotates };
-	fgio_list_init(&shares->asking);
 	fgio_list_init(&shares->backlogged);
 	fgio_share_cost_init(&shares->cost);
 	fgio_share_limit_init(&shares->limit, rotates);
 	fgio_share_group_init(&shares->rest,
 			      fgio_shares_weight(FGIO_SHARES_WEIGHT_DEFAULT));
-}
-
-bool fgio_share_group_is_busy(const struct fgio_share_group *group)
-{
-	return fgio_load_acquire(&group->in_device) ||
-	       fgio_load(&group->queued[FGIO_NONCRITICAL]) ||
-	       fgio_load(&group->queued[FGIO_CRITICAL]);
 }
 
 static bool has_queued(const struct fgio_share_group *group)
@@ -63,7 +55,7 @@ static bool has_queued(const struct fgio_share_group *group)
 
 /* ---- the clock of entitlements, and the groups that ask ---- */
 
-static void advance(struct fgio_shares *shares, u64 now_ns)
+static inline void advance(struct fgio_shares *shares, u64 now_ns)
 {
 	u64 passed_ns = beyond(now_ns, shares->clock_ns);
 	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
@@ -79,10 +71,14 @@ static void advance(struct fgio_shares *shares, u64 now_ns)
 	shares->clock_ns = larger(shares->clock_ns, now_ns);
 }
 
+static u32 all_queued(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] + group->queued[FGIO_CRITICAL];
+}
+
 static bool is_deep(const struct fgio_share_group *group)
 {
-	return group->queued[FGIO_NONCRITICAL] + group->queued[FGIO_CRITICAL] >
-	       FGIO_SHARES_DEEP;
+	return all_queued(group) > FGIO_SHARES_DEEP;
 }
 
 static struct fgio_heap *owed_heap(const struct fgio_share_group *group)
@@ -124,11 +120,13 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 /* What it lags by beyond the most is forgotten. */
 static void bound_lag(struct fgio_share_group *group)
 {
-	u64 most = lag_most_ns(group) * group->per_weight;
+	u64 most;
 
+	if (!fgio_before(group->paid, group->shares->clock))
+		return;
+	most = lag_most_ns(group) * group->per_weight;
 	if (!is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
-
 	if (fgio_before(group->paid, group->shares->clock - most))
 		group->paid = group->shares->clock - most;
 }
@@ -154,6 +152,7 @@ static u64 lag_kept(const struct fgio_share_group *group)
 		       0;
 }
 
+/* It enters its heap afterwards. */
 static void begin_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
@@ -162,8 +161,11 @@ static void begin_asking(struct fgio_share_group *group)
 	if (fgio_before(group->paid, shares->clock) ||
 	    is_too_far(group, group->paid, shares->clock))
 		group->paid = shares->clock - lag_kept(group);
-	fgio_list_add_tail(&shares->asking, &group->asking);
-	fgio_heap_add(owed_heap(group), &group->owed, group->paid);
+	/* Behind all others. */
+	if (shares->asking)
+		fgio_list_add_tail(shares->asking, &group->asking);
+	else
+		shares->asking = &group->asking;
 }
 
 static void end_asking(struct fgio_share_group *group)
@@ -174,6 +176,9 @@ static void end_asking(struct fgio_share_group *group)
 				shares->clock - group->paid :
 				0;
 	fgio_heap_remove(owed_heap(group), &group->owed);
+	if (shares->asking == &group->asking)
+		shares->asking = fgio_list_empty(&group->asking) ?
+					 NULL : group->asking.next;
 	fgio_list_remove(&group->asking);
 	shares->weights -= group->weight;
 }
@@ -188,53 +193,53 @@ static u64 patience_ns(const struct fgio_share_group *group)
 						    FGIO_SHARES_PATIENCE_NS;
 }
 
-static bool still_asks(const struct fgio_share_group *group, u64 now_ns)
+static bool is_waited_for(const struct fgio_share_group *group, u64 now_ns)
 {
-	return has_queued(group) || fgio_load_acquire(&group->in_device) ||
-	       now_ns < fgio_load(&group->idle_since_ns) + patience_ns(group);
+	return now_ns < fgio_load(&group->idle_since_ns) + patience_ns(group);
+}
+
+static inline bool still_asks(const struct fgio_share_group *group, u64 now_ns)
+{
+	return fgio_share_group_is_busy(group) || is_waited_for(group, now_ns);
 }
 
 static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
 {
-	for (u32 i = 0; i < LOOKS; i++) {
-		struct fgio_list *first = shares->asking.next;
+	for (u32 i = 0; i < LOOKS && shares->asking; i++) {
 		struct fgio_share_group *group = fgio_container_of(
-			first, struct fgio_share_group, asking);
+			shares->asking, struct fgio_share_group, asking);
 
-		if (fgio_list_empty(&shares->asking))
-			return;
-		if (!still_asks(group, now_ns)) {
+		if (still_asks(group, now_ns))
+			shares->asking = shares->asking->next;
+		else
 			end_asking(group);
-			continue;
-		}
-		fgio_list_remove(first);
-		fgio_list_add_tail(&shares->asking, first);
 	}
 }
 
 /*
  * A usual pause counts for no entitlement. What is longer, for want of a
- * processor, does while the group asks.
+ * processor, does while the group asks. In its heap, the group has its new place
+ * once the request is added: it has no other queued.
  */
 static void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
-	u64 since_ns = fgio_load(&group->idle_since_ns);
-	u64 pause_ns = smaller(beyond(now_ns, since_ns),
-			       FGIO_SHARES_PAUSE_MOST_NS);
+	u64 since_ns, pause_ns;
 
-	if (!since_ns || fgio_share_group_is_busy(group))
+	if (fgio_share_group_is_busy(group))
 		return;
+	since_ns = fgio_load(&group->idle_since_ns);
+	if (!since_ns)
+		return;
+	pause_ns = smaller(beyond(now_ns, since_ns), FGIO_SHARES_PAUSE_MOST_NS);
 	if (!group->pause_ns)
 		group->pause_ns = pause_ns + 1;
 	else if (pause_ns < group->pause_ns)
 		group->pause_ns -= group->pause_ns / PAUSE_SHORTER;
 	else
 		group->pause_ns += group->pause_ns / PAUSE_LONGER + 1;
-	if (!group->owed.in_heap)
-		return;
-	group->paid += virtual_of(smaller(pause_ns, group->pause_ns),
-				  group->shares->weights);
-	fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+	if (group->owed.in_heap)
+		group->paid += virtual_of(smaller(pause_ns, group->pause_ns),
+					  group->shares->weights);
 }
 
 void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
@@ -304,8 +309,7 @@ static void leave_heaps(struct fgio_share_group *group)
 {
 	if (group->ready.in_heap)
 		fgio_heap_remove(ready_heap(group), &group->ready);
-	if (group->owed.in_heap)
-		fgio_heap_remove(owed_heap(group), &group->owed);
+	fgio_heap_remove(owed_heap(group), &group->owed);
 }
 
 static void enter_heaps(struct fgio_share_group *group)
@@ -325,43 +329,58 @@ static void begin_backlog(struct fgio_share_group *group)
 	fgio_list_add_tail(&shares->backlogged, &group->backlogged);
 }
 
-/* A group's number of queued requests of a class becomes @count. */
-static void count_queued(struct fgio_share_group *group, u8 class, u32 count)
+/*
+ * Whether a group stays in its heaps, where it has a place as long as it has
+ * queued requests, as one of a class comes or goes. @without: those of that
+ * class but for it; @all: of both.
+ */
+static bool stays(u32 without, u32 all)
 {
-	bool had = has_queued(group), more = count > group->queued[class];
-	u32 all = group->queued[FGIO_NONCRITICAL] +
-		  group->queued[FGIO_CRITICAL];
-	bool turns = more ? all == FGIO_SHARES_DEEP :
-			    all == FGIO_SHARES_DEEP + 1;
-
-	/* Most often, it stays where it is in both heaps. */
-	if (group->queued[class] && count && !turns && group->owed.in_heap) {
-		fgio_store(&group->queued[class], count);
-		return;
-	}
-	if (!group->owed.in_heap)
-		begin_asking(group);
-	leave_heaps(group);
-	fgio_store(&group->queued[class], count);
-	if (!had && more)
-		begin_backlog(group);
-	if (had && !has_queued(group))
-		fgio_list_remove(&group->backlogged);
-	enter_heaps(group);
+	return without && all != FGIO_SHARES_DEEP;
 }
 
 void fgio_shares_added(struct fgio_request *request)
 {
 	struct fgio_share_group *group = request->share.group;
+	u32 *queued = &group->queued[request->class];
+	u32 had = all_queued(group);
 
-	count_queued(group, request->class, group->queued[request->class] + 1);
+	if (stays(*queued, had)) {
+		fgio_store(queued, *queued + 1);
+		return;
+	}
+	if (group->owed.in_heap)
+		leave_heaps(group);
+	else
+		begin_asking(group);
+	fgio_store(queued, *queued + 1);
+	if (!had)
+		begin_backlog(group);
+	enter_heaps(group);
+}
+
+/* Return: whether the group is in no heap, and is to enter those of its tags. */
+static bool count_taken(struct fgio_share_group *group, u8 class)
+{
+	u32 *queued = &group->queued[class];
+
+	if (stays(*queued - 1, all_queued(group) - 1)) {
+		fgio_store(queued, *queued - 1);
+		return false;
+	}
+	leave_heaps(group);
+	fgio_store(queued, *queued - 1);
+	if (!has_queued(group))
+		fgio_list_remove(&group->backlogged);
+	return true;
 }
 
 void fgio_shares_taken(struct fgio_request *request)
 {
 	struct fgio_share_group *group = request->share.group;
 
-	count_queued(group, request->class, group->queued[request->class] - 1);
+	if (count_taken(group, request->class))
+		enter_heaps(group);
 }
 
 struct fgio_share_group *
@@ -395,7 +414,8 @@ static void bound_lead(struct fgio_share_group *group, u64 charge_ns)
 		group->start = most;
 }
 
-static void pay(struct fgio_share_group *group, u64 charge_ns)
+/* Its tags; it may be in no heap. */
+static void charge(struct fgio_share_group *group, u64 charge_ns)
 {
 	struct fgio_shares *shares = group->shares;
 	u64 most;
@@ -413,12 +433,23 @@ static void pay(struct fgio_share_group *group, u64 charge_ns)
 				       group->per_weight;
 	if (fgio_before(most, group->paid))
 		group->paid = most;
+	group->counters.charged_ns += charge_ns;
+}
+
+/* Its tags changed. */
+static void change_places(struct fgio_share_group *group)
+{
 	if (group->ready.in_heap)
 		fgio_heap_change(ready_heap(group), &group->ready,
 				 group->start);
 	if (group->owed.in_heap)
 		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
-	group->counters.charged_ns += charge_ns;
+}
+
+static void pay(struct fgio_share_group *group, u64 charge_ns)
+{
+	charge(group, charge_ns);
+	change_places(group);
 }
 
 static void refund(struct fgio_share_group *group, u64 charge_ns)
@@ -432,15 +463,11 @@ static void refund(struct fgio_share_group *group, u64 charge_ns)
 	group->paid -= back;
 	bound_lag(group);
 	group->counters.charged_ns -= charge_ns;
-	if (group->ready.in_heap)
-		fgio_heap_change(ready_heap(group), &group->ready,
-				 group->start);
-	if (group->owed.in_heap)
-		fgio_heap_change(owed_heap(group), &group->owed, group->paid);
+	change_places(group);
 }
 
-/* Charges what a disk took for the group. Return: whether that was anything. */
-static bool settle_up(struct fgio_share_group *group)
+/* Return: whether that was anything. */
+static bool settle_up_disk(struct fgio_share_group *group)
 {
 	s64 owes_ns;
 
@@ -455,6 +482,12 @@ static bool settle_up(struct fgio_share_group *group)
 	return true;
 }
 
+/* Charges what a disk took for the group. Return: whether that was anything. */
+static inline bool settle_up(const struct fgio_shares *shares,
+			     struct fgio_share_group *group)
+{
+	return shares->rotates && settle_up_disk(group);
+}
 
 static struct fgio_share_group *group_ready(const struct fgio_heap *heap)
 {
@@ -526,7 +559,7 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 	struct fgio_share_group *first = least(shares), *group;
 
 	/* Each time is paid for by a completion. */
-	while (settle_up(first))
+	while (settle_up(shares, first))
 		first = least(shares);
 	if (fgio_before(shares->virtual, first->start))
 		shares->virtual = first->start;
@@ -535,7 +568,8 @@ static struct fgio_share_group *in_order(struct fgio_shares *shares)
 	 * all lag alike, the clock is too fast for the drive, and order decides.
 	 */
 	group = group_owed(&shares->owed[QUEUED]);
-	if (group && lags_more(group, first) && !forgets_lag(first))
+	if (group && group != first && lags_more(group, first) &&
+	    !forgets_lag(first))
 		return group;
 	group = group_ready(&shares->ready[true]);
 	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
@@ -549,7 +583,7 @@ static struct fgio_share_group *suffers(struct fgio_shares *shares, u64 now_ns)
 	struct fgio_share_group *group;
 
 	while ((group = group_owed(&shares->owed[IN_DRIVE]))) {
-		if (!fgio_shares_lag_ns(group))
+		if (!lags(group) || !fgio_shares_lag_ns(group))
 			return NULL;
 		if (still_asks(group, now_ns))
 			return group;
@@ -769,7 +803,7 @@ static bool has_slice(struct fgio_shares *shares, u64 now_ns)
 	    fgio_heap_first(&shares->ready[true]) ||
 	    !still_asks(group, now_ns))
 		return false;
-	settle_up(group);
+	settle_up(shares, group);
 	if (!is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
 		return false;
 	if (!fgio_share_group_is_busy(group))
@@ -823,16 +857,15 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 
 static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
 {
-	struct fgio_list *first = shares->asking.next;
-	struct fgio_share_group *group =
-		fgio_container_of(first, struct fgio_share_group, asking);
+	struct fgio_share_group *group;
 
 	if (now_ns < shares->probe.next_ns ||
 	    shares->owed[QUEUED].count + shares->owed[DEEP].count +
 			    shares->owed[IN_DRIVE].count < 2)
 		return;
-	fgio_list_remove(first);
-	fgio_list_add_tail(&shares->asking, first);
+	group = fgio_container_of(shares->asking, struct fgio_share_group,
+				  asking);
+	shares->asking = shares->asking->next;
 	if ((!free && !group->foreground) || !is_worth_a_probe(group, now_ns))
 		return;
 	shares->probe = (struct fgio_share_probe){
@@ -1030,8 +1063,13 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	shares->last = group;
 	note_probe(shares, request, all, own);
 	request->share.moved = false;
-	settle_up(group);
-	pay(group, charge_ns);
+	settle_up(shares, group);
+	if (count_taken(group, request->class)) {
+		charge(group, charge_ns);
+		enter_heaps(group);
+	} else {
+		pay(group, charge_ns);
+	}
 	if (request->class == FGIO_CRITICAL)
 		note_beyond(group, group->charge_ns, now_ns);
 	fgio_share_cost_alone(&shares->cost, group->charge_ns);

@@ -38,6 +38,7 @@
 #ifndef FGIO_CORE_SHARES_H
 #define FGIO_CORE_SHARES_H
 
+#include "atomic.h"
 #include "list.h"
 #include "order.h"
 #include "request.h"
@@ -199,7 +200,7 @@ struct fgio_share_counters {
  * @shares: the device's, or NULL before the first request
  * @ready: its start tag, while it has queued requests
  * @owed: its place by entitlement, while it asks
- * @asking: place among the groups that ask, the longest unseen first
+ * @asking: place among the groups that ask
  * @backlogged: place among those with queued requests
  * @order: queued requests of each class
  * @queued: their number
@@ -297,7 +298,8 @@ struct fgio_share_probe {
  *	ones
  * @owed: groups that ask by entitlement: with none queued, with some, and deep
  *	ones
- * @asking: groups that ask
+ * @asking: groups that ask, a ring: the one that was not looked at for longest;
+ *	NULL: there is none
  * @backlogged: groups with queued requests
  * @virtual: least start tag of the groups that have requests
  * @clock: virtual time of entitlements...
@@ -327,7 +329,7 @@ struct fgio_shares {
 	bool rotates;
 	struct fgio_heap ready[FGIO_CLASSES];
 	struct fgio_heap owed[3];
-	struct fgio_list asking;
+	struct fgio_list *asking;
 	struct fgio_list backlogged;
 	u64 virtual;
 	u64 clock;
@@ -373,7 +375,13 @@ void fgio_share_group_init(struct fgio_share_group *group, u32 weight);
 void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight);
 
 /* Whether it has requests, queued or in the drive. Any context. */
-bool fgio_share_group_is_busy(const struct fgio_share_group *group);
+static inline bool
+fgio_share_group_is_busy(const struct fgio_share_group *group)
+{
+	return fgio_load_acquire(&group->in_device) ||
+	       fgio_load(&group->queued[FGIO_NONCRITICAL]) ||
+	       fgio_load(&group->queued[FGIO_CRITICAL]);
+}
 
 /*
  * The group ends; it is not busy, and nothing is charged to it any more. Its
@@ -491,7 +499,10 @@ static inline u64 fgio_shares_retry_ns(const struct fgio_shares *shares)
 	return shares->retry_ns;
 }
 
-/* A request, no longer queued, goes to the drive: its group pays. */
+/*
+ * A request, no longer in its group's FIFO but not yet fgio_shares_taken(), goes
+ * to the drive: its group pays.
+ */
 void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 		      u64 now_ns);
 

@@ -39,9 +39,10 @@ bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
 	u64 *end = streams->end[write];
 	u32 i;
 
+#pragma GCC unroll 4
 	for (i = 0; i < FGIO_SHARE_STREAMS; i++) {
-		if (end[i] && sector >= end[i] &&
-		    sector - end[i] < STREAM_SECTORS) {
+		/* One that is before the end is far beyond it, unsigned. */
+		if (sector - end[i] < STREAM_SECTORS && end[i]) {
 			end[i] = sector + sectors;
 			return true;
 		}
@@ -109,10 +110,15 @@ u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 
 u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors)
 {
-	struct place place = place_of(sectors);
-	u64 lower_ns = lower_part(cost, kind, place);
-	u64 upper_ns = upper_part(cost, kind, place);
+	struct place place = { .node = 0 };
+	u64 lower_ns = cost->node_ns[kind][0], upper_ns = 0;
 
+	/* Most I/Os are of the least size: nothing is interpolated. */
+	if (sectors > LEAST_SECTORS) {
+		place = place_of(sectors);
+		lower_ns = lower_part(cost, kind, place);
+		upper_ns = upper_part(cost, kind, place);
+	}
 	cost->part_ns[kind][place.node] += lower_ns;
 	if (upper_ns)
 		cost->part_ns[kind][place.node + 1] += upper_ns;

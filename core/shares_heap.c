@@ -52,16 +52,27 @@ static void rise_once(struct fgio_heap *heap, struct fgio_heap_node *node)
 	adopt(node);
 }
 
+/* @child: NULL: there is none. */
+static bool is_before(const struct fgio_heap_node *child,
+		      const struct fgio_heap_node *node)
+{
+	return child && fgio_before(child->key, node->key);
+}
+
 /*
  * Lesser children rise one by one into the place that @node leaves, and it takes
  * that of the last: a third of the stores of changing places with each.
  */
 static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
-	struct fgio_heap_node **place = pointer_to(heap, node);
-	struct fgio_heap_node *parent = node->parent;
 	struct fgio_heap_node *left = node->child[0], *right = node->child[1];
+	struct fgio_heap_node *parent = node->parent;
+	struct fgio_heap_node **place;
 
+	/* Most often, it stays where it is. */
+	if (!is_before(left, node) && !is_before(right, node))
+		return;
+	place = pointer_to(heap, node);
 	while (left) {
 		bool side = right && fgio_before(right->key, left->key);
 		struct fgio_heap_node *child = side ? right : left;
@@ -79,8 +90,6 @@ static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 		place = &child->child[side];
 		parent = child;
 	}
-	if (parent == node->parent)
-		return;
 	*place = node;
 	node->parent = parent;
 	node->child[0] = left;
@@ -88,7 +97,7 @@ static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 	adopt(node);
 }
 
-static void settle(struct fgio_heap *heap, struct fgio_heap_node *node)
+void fgio_heap_settle(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
 	while (node->parent && fgio_before(node->key, node->parent->key))
 		rise_once(heap, node);
@@ -98,16 +107,20 @@ static void settle(struct fgio_heap *heap, struct fgio_heap_node *node)
 void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
 		   u64 key)
 {
-	struct fgio_heap_node *parent;
-	struct fgio_heap_node **place = place_of(heap, ++heap->count, &parent);
+	struct fgio_heap_node *parent = NULL;
+	struct fgio_heap_node **place = &heap->root;
 
+	if (heap->count++)
+		place = place_of(heap, heap->count, &parent);
 	*node = (struct fgio_heap_node){
 		.key = key,
 		.parent = parent,
 		.in_heap = true,
 	};
 	*place = node;
-	settle(heap, node);
+	if (!parent)
+		return;
+	fgio_heap_settle(heap, node);
 }
 
 /* @with comes to the pointers of @node, which is in no heap then. */
@@ -119,14 +132,16 @@ static void take_place(struct fgio_heap *heap, struct fgio_heap_node *node,
 	with->child[0] = node->child[0];
 	with->child[1] = node->child[1];
 	adopt(with);
-	settle(heap, with);
+	fgio_heap_settle(heap, with);
 }
 
 void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
+	struct fgio_heap_node **place = &heap->root;
 	struct fgio_heap_node *parent, *last;
-	struct fgio_heap_node **place = place_of(heap, heap->count--, &parent);
 
+	if (--heap->count)
+		place = place_of(heap, heap->count + 1, &parent);
 	last = *place;
 	*place = NULL;
 	node->in_heap = false;
@@ -141,11 +156,4 @@ void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,
 	node->in_heap = false;
 	with->in_heap = true;
 	take_place(heap, node, with);
-}
-
-void fgio_heap_change(struct fgio_heap *heap, struct fgio_heap_node *node,
-		      u64 key)
-{
-	node->key = key;
-	settle(heap, node);
 }

@@ -62,8 +62,16 @@ void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node);
 void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,
 		       struct fgio_heap_node *with);
 
-/* @node is in @heap. */
-void fgio_heap_change(struct fgio_heap *heap, struct fgio_heap_node *node,
-		      u64 key);
+/* The key of @node, which is in @heap, changed: it finds its place. */
+void fgio_heap_settle(struct fgio_heap *heap, struct fgio_heap_node *node);
+
+/* @node is in @heap, and most often alone there. */
+static inline void fgio_heap_change(struct fgio_heap *heap,
+				    struct fgio_heap_node *node, u64 key)
+{
+	node->key = key;
+	if (heap->count > 1)
+		fgio_heap_settle(heap, node);
+}
 
 #endif /* FGIO_CORE_SHARES_HEAP_H */

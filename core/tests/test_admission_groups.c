@@ -303,6 +303,64 @@ static void test_batches_stay_far_from_the_part(void **state)
 	assert_in_range(taken, 48, 60);
 }
 
+/* A flood takes slots, which are counted as they become scarce. */
+static void test_slots_are_counted_once_they_are_scarce(void **state)
+{
+	u32 plenty = 0;
+	u8 one, other;
+
+	(void)state;
+	begin();
+	one = place(1, 100);
+	other = place(2, 100);
+	while (fgio_admission_is_plenty(&admission, FGIO_LINE_NONCRITICAL)) {
+		assert_true(fgio_admission_try_sure(&admission,
+						    FGIO_LINE_NONCRITICAL));
+		plenty++;
+	}
+	assert_int_equal(plenty, admission.sure[FGIO_LINE_NONCRITICAL] / 2);
+	assert_false(fgio_admission_is_scarce(&admission));
+	assert_true(fgio_admission_become_scarce(&admission));
+	assert_false(fgio_admission_become_scarce(&admission));
+	for (u32 i = 0; i < plenty; i++)
+		fgio_admission_count_for(&admission, FGIO_LINE_NONCRITICAL,
+					 one);
+	/* Both have their parts, as if each slot had been counted at once. */
+	assert_int_equal(plenty + fill(FGIO_LINE_NONCRITICAL, one),
+			 SLOTS - admission.reserve);
+	assert_int_equal(fill(FGIO_LINE_NONCRITICAL, other), admission.reserve);
+}
+
+static void test_slots_are_plenty_again_when_few_are_taken(void **state)
+{
+	u32 taken;
+	u8 one;
+
+	(void)state;
+	begin();
+	one = place(1, 100);
+	fgio_admission_become_scarce(&admission);
+	taken = fill(FGIO_LINE_NONCRITICAL, one);
+	fgio_admission_wait_for(&admission, &waiters[0], FGIO_LINE_NONCRITICAL,
+				one);
+	for (; taken > SLOTS / FGIO_ADMISSION_PLENTY_SHARE; taken--)
+		fgio_admission_release_for(&admission, FGIO_LINE_NONCRITICAL,
+					   one);
+	/* A task waits: it comes first. */
+	assert_false(fgio_admission_become_plenty(&admission));
+	assert_ptr_equal(grant(), &waiters[0]);
+	assert_false(fgio_admission_become_plenty(&admission));
+	fgio_admission_release_for(&admission, FGIO_LINE_NONCRITICAL, one);
+	assert_true(fgio_admission_become_plenty(&admission));
+	assert_false(fgio_admission_become_plenty(&admission));
+	assert_false(fgio_admission_is_scarce(&admission));
+	/* Those that are left stay counted. */
+	for (; taken; taken--)
+		fgio_admission_release_for(&admission, FGIO_LINE_NONCRITICAL,
+					   one);
+	assert_int_equal(groups.weights, 0);
+}
+
 static void test_random_scripts_agree_with_the_model(void **state)
 {
 	uint8_t script[SCRIPT_BYTES];
@@ -331,6 +389,9 @@ int main(void)
 		cmocka_unit_test(test_places_run_out),
 		cmocka_unit_test(test_carried_tasks_run_out),
 		cmocka_unit_test(test_batches_stay_far_from_the_part),
+		cmocka_unit_test(test_slots_are_counted_once_they_are_scarce),
+		cmocka_unit_test(
+			test_slots_are_plenty_again_when_few_are_taken),
 		cmocka_unit_test(test_random_scripts_agree_with_the_model),
 	};
 

@@ -10,8 +10,9 @@
  * retries or is overtaken.
  *
  * On a drive that is shared, slots are divided among groups, under the tag
- * set's lock. The group is that of the bio that the task submitted last. If
- * that turns out to be wrong, the charge moves when the request is queued.
+ * set's lock, once they are scarce. The group is that of the bio that the task
+ * submitted last. If that turns out to be wrong, the charge moves when the
+ * request is queued.
  */
 #include <linux/backing-dev.h>
 #include <linux/hashtable.h>
@@ -80,7 +81,9 @@ struct noted_group {
 	u32 weight;
 };
 
-/* As noted_bios. */
+atomic_t fgio_scarce_count = ATOMIC_INIT(0);
+
+/* As noted_bios; while slots are scarce somewhere. */
 static DEFINE_PER_CPU(struct noted_group, noted_groups);
 
 static u64 key_of(const struct fgio_share_group *group)
@@ -413,6 +416,56 @@ static void carry(struct fgio_tag_set *tag_set, enum fgio_line line, u8 place,
 	wake_granted(tag_set);
 }
 
+/* An interrupt may give the slot back meanwhile. */
+static void count_slot(struct fgio_slot *slot,
+		       const struct fgio_share_group *group)
+{
+	struct fgio_admission *slots = &slot->tag_set->admission;
+	u32 uncounted = FGIO_ADMISSION_UNCOUNTED;
+	u8 place;
+
+	lockdep_assert_held(&slot->tag_set->lock);
+	place = fgio_admission_place_of(slots, key_of(group), weight_of(group));
+	if (fgio_replace(&slot->place, &uncounted, place))
+		fgio_admission_count_for(slots, slot->charged_line, place);
+}
+
+/*
+ * The group of a request stays while the queue's lock is held, and is not known
+ * before it is queued: then it is counted as it is.
+ */
+/* Of those, the ones taken so far. */
+static void count_slots(struct fgio_tag_set *tag_set)
+{
+	struct fgio_queue_data *fq = tag_set->fq;
+	struct fgio_share_group *group;
+	struct fgio_slot *slot;
+	unsigned int tag;
+
+	for (tag = 0; tag < tag_set->slot_count; tag++) {
+		slot = &tag_set->slots[tag];
+		group = READ_ONCE(slot->request.share.group);
+		if (fgio_load(&slot->place) != FGIO_ADMISSION_UNCOUNTED ||
+		    slot->charged_line == FGIO_LINE_CARRIER || !group)
+			continue;
+		count_slot(slot, group == &fq->shares.rest ? NULL : group);
+	}
+}
+
+static noinline void become_scarce(struct fgio_tag_set *tag_set)
+{
+	struct fgio_queue_data *fq = tag_set->fq;
+
+	spin_lock(&fq->lock);
+	spin_lock_irq(&tag_set->lock);
+	if (fgio_admission_become_scarce(&tag_set->admission)) {
+		atomic_inc(&fgio_scarce_count);
+		count_slots(tag_set);
+	}
+	spin_unlock_irq(&tag_set->lock);
+	spin_unlock(&fq->lock);
+}
+
 static noinline void limit_by_group(struct fgio_tag_set *tag_set,
 				    enum fgio_line line, blk_opf_t opf,
 				    struct blk_mq_alloc_data *data)
@@ -422,6 +475,8 @@ static noinline void limit_by_group(struct fgio_tag_set *tag_set,
 	bool sleeps;
 	u8 place;
 
+	if (!fgio_admission_is_scarce(&tag_set->admission))
+		become_scarce(tag_set);
 	spin_lock_irq(&tag_set->lock);
 	fgio_admission_critical_is(&tag_set->admission, present);
 	place = place_of(tag_set, &group);
@@ -440,6 +495,62 @@ static noinline void limit_by_group(struct fgio_tag_set *tag_set,
 	spin_unlock_irq(&tag_set->lock);
 }
 
+/*
+ * While slots are plenty, nothing is counted by group. Return: false if others
+ * took them meanwhile.
+ */
+static bool limit_uncounted(struct fgio_tag_set *tag_set, enum fgio_line line,
+			    blk_opf_t opf, struct blk_mq_alloc_data *data)
+{
+	struct fgio_admission *slots = &tag_set->admission;
+	bool nowait = data->flags & BLK_MQ_REQ_NOWAIT;
+
+	/* A batch is charged request by request, when each has its tag. */
+	if (data->nr_tags > 1 && !nowait &&
+	    fgio_admission_has_plenty(slots, line, data->nr_tags))
+		return true;
+	data->nr_tags = 1;
+	if (nowait || may_not_wait(opf))
+		return true;
+	if (!fgio_admission_try_sure(slots, line)) {
+		fgio_admission_wake(tag_set);
+		return false;
+	}
+	data->rq_flags |= tag_set->charged;
+	return true;
+}
+
+static noinline void limit_shared(struct fgio_tag_set *tag_set,
+				  enum fgio_line line, blk_opf_t opf,
+				  struct blk_mq_alloc_data *data)
+{
+	if (!fgio_admission_is_plenty(&tag_set->admission, line) ||
+	    !limit_uncounted(tag_set, line, opf, data))
+		limit_by_group(tag_set, line, opf, data);
+}
+
+static void look_for_plenty(struct fgio_tag_set *tag_set)
+{
+	lockdep_assert_held(&tag_set->lock);
+	if (fgio_admission_become_plenty(&tag_set->admission))
+		atomic_dec(&fgio_scarce_count);
+}
+
+void fgio_admission_stop_dividing(struct fgio_tag_set *tag_set)
+{
+	const struct fgio_admission *slots = &tag_set->admission;
+
+	lockdep_assert_held(&tag_set->lock);
+	if (!slots->groups)
+		return;
+	if (fgio_admission_is_scarce(slots))
+		atomic_dec(&fgio_scarce_count);
+	/* None is counted for a group any more. */
+	WARN_ON_ONCE(slots->groups->weights);
+	WARN_ON_ONCE(slots->groups->carrying);
+	fgio_admission_use_groups(&tag_set->admission, NULL);
+}
+
 /* Gives back what limit_by_group() charged. */
 static void return_by_group(struct fgio_tag_set *tag_set, enum fgio_line line)
 {
@@ -450,13 +561,16 @@ static void return_by_group(struct fgio_tag_set *tag_set, enum fgio_line line)
 	if (line != FGIO_LINE_CARRIER)
 		place = fgio_admission_carried(&tag_set->admission,
 					       (u64)current, line);
-	if (!WARN_ON_ONCE(place == FGIO_ADMISSION_NOWHERE))
+	if (place == FGIO_ADMISSION_NOWHERE)
+		fgio_admission_release(&tag_set->admission, line);
+	else
 		fgio_admission_release_for(&tag_set->admission, line, place);
 	wake_granted(tag_set);
+	look_for_plenty(tag_set);
 	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
-/* Return: the place that was charged in limit_by_group(). */
+/* Return: the place that was charged in limit_by_group(), if it was there. */
 static u8 charged_place(struct fgio_slot *slot)
 {
 	u8 place;
@@ -465,8 +579,8 @@ static u8 charged_place(struct fgio_slot *slot)
 		return FGIO_ADMISSION_REST;
 	place = fgio_admission_carried(&slot->tag_set->admission, (u64)current,
 				       slot->charged_line);
-	return WARN_ON_ONCE(place == FGIO_ADMISSION_NOWHERE) ?
-		       FGIO_ADMISSION_REST : place;
+	return place == FGIO_ADMISSION_NOWHERE ? FGIO_ADMISSION_UNCOUNTED :
+						 place;
 }
 
 static noinline void prepare_by_group(struct fgio_slot *slot,
@@ -496,58 +610,82 @@ static noinline void prepare_by_group(struct fgio_slot *slot,
 }
 
 /* Context: as for fgio_admission_settle(). */
-static void move_to_place(struct fgio_slot *slot, enum fgio_line line,
-			  u64 key, u32 weight)
+static void move_to_place(struct fgio_slot *slot,
+			  const struct fgio_share_group *group)
 {
 	struct fgio_tag_set *tag_set = slot->tag_set;
+	u32 old = fgio_load(&slot->place);
 	unsigned long flags;
 	u8 place;
 
 	spin_lock_irqsave(&tag_set->lock, flags);
-	place = fgio_admission_place_of(&tag_set->admission, key, weight);
-	fgio_admission_move_to(&tag_set->admission, slot->charged_line,
-			       slot->place, line, place);
-	slot->charged_line = line;
-	slot->place = place;
+	place = fgio_admission_place_of(&tag_set->admission, key_of(group),
+					weight_of(group));
+	if (old != FGIO_ADMISSION_NOWHERE &&
+	    fgio_replace(&slot->place, &old, place))
+		fgio_admission_move_to(&tag_set->admission, slot->charged_line,
+				       (u8)old, slot->charged_line, place);
 	wake_granted(tag_set);
 	spin_unlock_irqrestore(&tag_set->lock, flags);
+}
+
+/* Slots became scarce after it was taken, and before it was queued. */
+static void count_late(struct fgio_slot *slot,
+		       const struct fgio_share_group *group)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&slot->tag_set->lock, flags);
+	count_slot(slot, group);
+	spin_unlock_irqrestore(&slot->tag_set->lock, flags);
 }
 
 static noinline void move_by_group(struct fgio_slot *slot,
 				   enum fgio_class class)
 {
 	struct fgio_tag_set *tag_set = slot->tag_set;
+	u32 place = fgio_load(&slot->place);
 	unsigned long flags;
 
 	spin_lock_irqsave(&tag_set->lock, flags);
-	fgio_admission_move_to(&tag_set->admission, slot->charged_line,
-			       slot->place, (enum fgio_line)class, slot->place);
+	if (place == FGIO_ADMISSION_UNCOUNTED)
+		fgio_admission_reclassify(&tag_set->admission,
+					  slot->charged_line,
+					  (enum fgio_line)class);
+	else
+		fgio_admission_move_to(&tag_set->admission, slot->charged_line,
+				       (u8)place, (enum fgio_line)class,
+				       (u8)place);
 	slot->charged_line = class;
 	wake_granted(tag_set);
 	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
-void fgio_admission_settle_group(struct fgio_slot *slot,
-				 const struct fgio_share_group *group)
+void fgio_admission_move_to_group(struct fgio_slot *slot,
+				  const struct fgio_share_group *group)
 {
 	struct fgio_admission *slots = &slot->tag_set->admission;
+	u32 place = fgio_load(&slot->place);
 
-	if (!slots->groups || slot->charged_line == FGIO_LINE_CARRIER ||
-	    fgio_admission_is_place_of(slots, slot->place, key_of(group)))
+	if (slot->charged_line == FGIO_LINE_CARRIER)
 		return;
-	move_to_place(slot, slot->charged_line, key_of(group),
-		      weight_of(group));
+	if (place == FGIO_ADMISSION_UNCOUNTED)
+		count_late(slot, group);
+	else if (place != FGIO_ADMISSION_NOWHERE &&
+		 !fgio_admission_is_place_of(slots, (u8)place, key_of(group)))
+		move_to_place(slot, group);
 }
 
-void fgio_admission_finish_by_group(struct fgio_slot *slot)
+void fgio_admission_finish_by_group(struct fgio_slot *slot, u8 place)
 {
 	struct fgio_tag_set *tag_set = slot->tag_set;
 	unsigned long flags;
 
 	spin_lock_irqsave(&tag_set->lock, flags);
 	fgio_admission_release_for(&tag_set->admission, slot->charged_line,
-				   slot->place);
+				   place);
 	wake_granted(tag_set);
+	look_for_plenty(tag_set);
 	spin_unlock_irqrestore(&tag_set->lock, flags);
 }
 
@@ -564,7 +702,7 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
 	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
-		limit_by_group(tag_set, line, opf, data);
+		limit_shared(tag_set, line, opf, data);
 		return;
 	}
 	/* A batch is charged request by request, when each has its tag. */
@@ -636,8 +774,12 @@ void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq)
 
 	slot->charged_line = line_of(rq->q, fgio_class_of_opf(rq->cmd_flags));
 	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
-		prepare_by_group(slot, rq);
-		return;
+		if (fgio_admission_is_scarce(&tag_set->admission) ||
+		    fgio_admission_carries(&tag_set->admission)) {
+			prepare_by_group(slot, rq);
+			return;
+		}
+		slot->place = FGIO_ADMISSION_UNCOUNTED;
 	}
 	if (likely(tag_set->charged &&
 		   (rq->rq_flags & FGIO_RQF_CHARGED) == tag_set->charged)) {

@@ -3,6 +3,8 @@
 #ifndef FGIO_BLOCK_ADMISSION_H
 #define FGIO_BLOCK_ADMISSION_H
 
+#include <linux/atomic.h>
+
 #include "block/queue.h"
 
 struct blk_mq_alloc_data;
@@ -25,6 +27,21 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
  */
 void fgio_admission_prepare(struct fgio_slot *slot, struct request *rq);
 
+/* Tag sets in which slots are counted by group. */
+extern atomic_t fgio_scarce_count;
+
+/* Whether the group of a bio matters before its request exists. Context: any. */
+static inline bool fgio_slots_are_scarce(void)
+{
+	return atomic_read(&fgio_scarce_count);
+}
+
+/*
+ * Slots of a tag set, all of which were given back, are divided no longer.
+ * Context: its lock is held.
+ */
+void fgio_admission_stop_dividing(struct fgio_tag_set *tag_set);
+
 /*
  * Notes the group of the bio that the current task is about to submit. Context:
  * a task's.
@@ -35,8 +52,20 @@ void fgio_admission_note_group(const struct fgio_share_group *group);
  * The group to which a request belongs is known: it pays for the slot. Context:
  * the queue's lock is held, so that the group stays.
  */
-void fgio_admission_settle_group(struct fgio_slot *slot,
-				 const struct fgio_share_group *group);
+void fgio_admission_move_to_group(struct fgio_slot *slot,
+				  const struct fgio_share_group *group);
+
+static inline void
+fgio_admission_settle_group(struct fgio_slot *slot,
+			    const struct fgio_share_group *group)
+{
+	const struct fgio_admission *slots = &slot->tag_set->admission;
+
+	if (slots->groups &&
+	    (fgio_load(&slot->place) != FGIO_ADMISSION_UNCOUNTED ||
+	     fgio_admission_is_scarce(slots)))
+		fgio_admission_move_to_group(slot, group);
+}
 
 /* For fgio_admission_settle(): the slot was charged to the other class. */
 void fgio_admission_move(struct fgio_slot *slot, enum fgio_class class);
@@ -123,14 +152,19 @@ static inline void fgio_admission_give_back(struct fgio_tag_set *tag_set,
 		fgio_admission_wake(tag_set);
 }
 
-/* The same where slots are divided among groups. */
-void fgio_admission_finish_by_group(struct fgio_slot *slot);
+/* The same for a slot that is counted for a place. */
+void fgio_admission_finish_by_group(struct fgio_slot *slot, u8 place);
 
 static inline void fgio_admission_finish(struct fgio_slot *slot)
 {
+	u32 place;
+
 	if (unlikely(READ_ONCE(slot->tag_set->admission.groups))) {
-		fgio_admission_finish_by_group(slot);
-		return;
+		place = fgio_exchange(&slot->place, FGIO_ADMISSION_NOWHERE);
+		if (place != FGIO_ADMISSION_UNCOUNTED) {
+			fgio_admission_finish_by_group(slot, (u8)place);
+			return;
+		}
 	}
 	fgio_admission_give_back(slot->tag_set, slot->charged_line);
 }

@@ -12,13 +12,13 @@
 #include <linux/slab.h>
 
 #include "base/setting.h"
+#include "block/admission.h"
 #include "block/counters.h"
 #include "block/elevator.h"
 #include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/queues.h"
 #include "block/request_order.h"
-#include "block/share.h"
 #include "block/tunables.h"
 #include "block/watchdog.h"
 #include "compat/compat.h"
@@ -158,6 +158,9 @@ static void fgio_exit_hctx(struct blk_mq_hw_ctx *hctx, unsigned int index)
 	WARN_ON_ONCE(fgio_admission_has_waiters(&tag_set->admission));
 	WARN_ON_ONCE(tag_set->admission.admitted[FGIO_CRITICAL] ||
 		     tag_set->admission.admitted[FGIO_NONCRITICAL]);
+	spin_lock_irq(&tag_set->lock);
+	fgio_admission_stop_dividing(tag_set);
+	spin_unlock_irq(&tag_set->lock);
 	kvfree(tag_set->groups);
 	kvfree(tag_set->slots);
 	kfree(tag_set);
@@ -303,7 +306,6 @@ static void fgio_exit_sched(struct elevator_queue *eq)
 	struct fgio_queue_data *fq = eq->elevator_data;
 
 	fgio_groups_remove_queue(fq);
-	fgio_share_remove_queue(fq);
 	withdraw_queue(fq);
 	hrtimer_cancel(&fq->retry_timer);
 	hrtimer_cancel(&fq->turn_timer);

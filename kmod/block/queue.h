@@ -73,7 +73,8 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
  * @wanted: used by promote.c under the queue's lock
  * @charged_line: the enum fgio_line to which the slot is charged
  * @place: the place of the group to which it is charged, if slots are divided
- *	among groups
+ *	among groups; FGIO_ADMISSION_UNCOUNTED: to none; FGIO_ADMISSION_NOWHERE:
+ *	it was given back, which an interrupt may do at any time
  * @ioprio_replaced: the request carries the drive's priority, not its own
  * @ioprio: its own, while @ioprio_replaced
  */
@@ -86,7 +87,7 @@ struct fgio_slot {
 	struct fgio_io_target target;
 	bool wanted;
 	u8 charged_line;
-	u8 place;
+	u32 place;
 	bool ioprio_replaced;
 	u16 ioprio;
 };
@@ -129,8 +130,7 @@ struct fgio_hw {
  * @groups: memory for @admission's groups; NULL before the queue was shared
  * @lock: protects the members below; irqsave, since completions take it
  * @admission: decides which tasks may take a tag; slots are taken and released
- *	without the lock, see core/admission.h, unless they are divided among
- *	groups
+ *	without the lock, see core/admission.h, unless they are counted by group
  * @waited_ns: time slept in admission, per class
  * @promoted: sleepers that became critical
  * @by_task: tasks that sleep in admission

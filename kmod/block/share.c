@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "block/admission.h"
 #include "block/groups.h"
 #include "block/queues.h"
 #include "block/share.h"
@@ -25,8 +26,6 @@
  */
 #define DRAIN_MS 1000
 #define DRAIN_AGAIN_NS (60ULL * NSEC_PER_SEC)
-
-atomic_t fgio_share_count = ATOMIC_INIT(0);
 
 /*
  * Memory for the groups of each tag set, which stay while the queue is under
@@ -57,8 +56,10 @@ static void divide_slots(struct fgio_queue_data *fq, bool on)
 
 	list_for_each_entry(tag_set, &fq->tag_sets, list) {
 		spin_lock_irqsave(&tag_set->lock, flags);
-		fgio_admission_use_groups(&tag_set->admission,
-					  on ? tag_set->groups : NULL);
+		fgio_admission_stop_dividing(tag_set);
+		if (on)
+			fgio_admission_use_groups(&tag_set->admission,
+						  tag_set->groups);
 		spin_unlock_irqrestore(&tag_set->lock, flags);
 	}
 }
@@ -99,7 +100,6 @@ static void change(struct fgio_queue_data *fq, bool on)
 	fgio_queue_set_shares(&fq->queue, on ? &fq->shares : NULL);
 	spin_unlock(&fq->lock);
 	WRITE_ONCE(fq->shared, on);
-	atomic_add(on ? 1 : -1, &fgio_share_count);
 	mutex_unlock(&fgio_queues_lock);
 }
 
@@ -125,10 +125,4 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 	}
 	blk_mq_unfreeze_queue(q);
 	mutex_unlock(&q->sysfs_lock);
-}
-
-void fgio_share_remove_queue(struct fgio_queue_data *fq)
-{
-	if (fq->shared)
-		atomic_dec(&fgio_share_count);
 }

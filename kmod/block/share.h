@@ -3,17 +3,7 @@
 #ifndef FGIO_SHARE_H
 #define FGIO_SHARE_H
 
-#include <linux/atomic.h>
-
 #include "block/queue.h"
-
-extern atomic_t fgio_share_count;
-
-/* Whether any drive is shared. Context: any. */
-static inline bool fgio_share_any(void)
-{
-	return atomic_read(&fgio_share_count);
-}
 
 /**
  * fgio_share_switch() - share a drive among groups, or stop
@@ -25,8 +15,5 @@ static inline bool fgio_share_any(void)
  * sleep; one call at a time for a queue.
  */
 void fgio_share_switch(struct fgio_queue_data *fq, bool on);
-
-/* The queue leaves the elevator. Context: as for exit_sched. */
-void fgio_share_remove_queue(struct fgio_queue_data *fq);
 
 #endif /* FGIO_SHARE_H */

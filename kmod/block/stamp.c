@@ -26,7 +26,6 @@
 #include "block/groups.h"
 #include "block/io_target.h"
 #include "block/queues.h"
-#include "block/share.h"
 #include "block/stamp.h"
 #include "graph/wait.h"
 #include "who/commit.h"
@@ -149,7 +148,7 @@ static bool needs_no_stamp(const struct bio *bio)
 
 static void on_bio_queue(void *data, struct bio *bio)
 {
-	if (unlikely(fgio_share_any()) && in_task())
+	if (unlikely(fgio_slots_are_scarce()) && in_task())
 		fgio_admission_note_group(fgio_group_of_bio(bio));
 	if (likely(needs_no_stamp(bio)))
 		return;

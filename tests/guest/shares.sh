@@ -33,6 +33,34 @@ check_cgroups_come_and_go_under_load() {
   remove_null coming
 }
 
+# Bursts of more I/Os than there are slots, and pauses: slots are counted by group now and then. The
+# module warns if one is counted that was given back.
+check_slots_are_scarce_now_and_then() {
+  local name fios=()
+  make_null bursts size=64 irqmode=2 completion_nsec=50000
+  share
+  for name in heavy light; do
+    make_group $name $((100 + 200 * (${#fios[@]} == 0)))
+    in_cgroup $name fio --name=$name --filename="/dev/$DISK" --direct=1 --bs=4k --rw=randread \
+      --ioengine=libaio --iodepth=128 --thinktime=20ms --thinktime_blocks=256 --numjobs=2 \
+      --time_based --runtime=15 --output="$WORK/$name.out" &
+    fios+=($!)
+  done
+  wait_for "shares" shared
+  parameter shares 0
+  wait_for "no shares" not_shared
+  parameter shares 1
+  wait_for "shares" shared
+  for name in "${fios[@]}"; do
+    wait "$name" || fail "a reader failed"
+  done
+  verify 3
+  use none
+  wait_for "the end of all requests" nothing_left
+  remove_groups
+  remove_null bursts
+}
+
 check_shares_and_hardware_queues() {
   local fio number
   make_null many size=64 irqmode=2 completion_nsec=50000 submit_queues=2 poll_queues=0
