@@ -185,12 +185,14 @@ static void end_asking(struct fgio_share_group *group)
 
 /*
  * How long it counts as asking after its last completion. A group that usually
- * pauses for longer than an I/O takes is not waited for.
+ * pauses for longer than an I/O takes is not waited for. Foreground goes first
+ * as it comes: to wait for it takes what others have.
  */
 static u64 patience_ns(const struct fgio_share_group *group)
 {
-	return group->pause_ns > group->charge_ns ? FGIO_SHARES_PAUSE_LEAST_NS :
-						    FGIO_SHARES_PATIENCE_NS;
+	return group->foreground || group->pause_ns > group->charge_ns ?
+		       FGIO_SHARES_PAUSE_LEAST_NS :
+		       FGIO_SHARES_PATIENCE_NS;
 }
 
 static bool is_waited_for(const struct fgio_share_group *group, u64 now_ns)
