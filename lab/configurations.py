@@ -335,7 +335,7 @@ _ALL = (
     ),
     Configuration(
         "cache-nohits",
-        "cache-shares: fgio with shares, and fgiod cache, which counts no hits towards parts of the drive",
+        "cache-shares: the same, but hits do not count towards parts of the drive",
         "fgio",
         settings=(("shares", 1),),
     ),
