@@ -185,14 +185,16 @@ static void end_asking(struct fgio_share_group *group)
 
 /*
  * How long it counts as asking after its last completion. A group that usually
- * pauses for longer than an I/O takes is not waited for. Foreground goes first
- * as it comes: to wait for it takes what others have.
+ * pauses for longer than an I/O takes is not waited for, nor one that has been
+ * waited for half as long as its I/Os took. Foreground goes first as it comes:
+ * to wait for it takes what others have.
  */
 static u64 patience_ns(const struct fgio_share_group *group)
 {
-	return group->foreground || group->pause_ns > group->charge_ns ?
-		       FGIO_SHARES_PAUSE_LEAST_NS :
-		       FGIO_SHARES_PATIENCE_NS;
+	if (group->foreground || group->pause_ns > group->charge_ns)
+		return FGIO_SHARES_PAUSE_LEAST_NS;
+	return larger(smaller(group->patience_ns, FGIO_SHARES_PATIENCE_NS),
+		      FGIO_SHARES_PAUSE_LEAST_NS);
 }
 
 static bool is_waited_for(const struct fgio_share_group *group, u64 now_ns)
@@ -220,12 +222,13 @@ static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
 
 /*
  * A usual pause counts for no entitlement. What is longer, for want of a
- * processor, does while the group asks. In its heap, the group has its new place
+ * processor, does while the group asks, up to half of the time that its I/Os
+ * took: others may wait for it meanwhile. In its heap, the group has its new place
  * once the request is added: it has no other queued.
  */
 static void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
-	u64 since_ns, pause_ns;
+	u64 since_ns, pause_ns, longer_ns;
 
 	if (fgio_share_group_is_busy(group))
 		return;
@@ -239,8 +242,11 @@ static void end_pause(struct fgio_share_group *group, u64 now_ns)
 		group->pause_ns -= group->pause_ns / PAUSE_SHORTER;
 	else
 		group->pause_ns += group->pause_ns / PAUSE_LONGER + 1;
+	longer_ns = smaller(beyond(pause_ns, group->pause_ns),
+			    group->patience_ns);
+	group->patience_ns -= longer_ns;
 	if (group->owed.in_heap)
-		group->paid += virtual_of(smaller(pause_ns, group->pause_ns),
+		group->paid += virtual_of(pause_ns - longer_ns,
 					  group->shares->weights);
 }
 
@@ -1072,6 +1078,8 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	} else {
 		pay(group, charge_ns);
 	}
+	group->patience_ns = smaller(group->patience_ns + group->charge_ns / 2,
+				     FGIO_SHARES_PATIENCE_MOST_NS);
 	if (request->class == FGIO_CRITICAL)
 		note_beyond(group, group->charge_ns, now_ns);
 	fgio_share_cost_alone(&shares->cost, group->charge_ns);

@@ -103,6 +103,11 @@
  * the lesser time. A usual pause is no longer than the last of these.
  */
 #define FGIO_SHARES_PATIENCE_NS 1000000ULL
+/*
+ * To wait for a group takes no more of the drive than half of what its own I/Os
+ * do, of which as much is remembered.
+ */
+#define FGIO_SHARES_PATIENCE_MOST_NS 4000000ULL
 #define FGIO_SHARES_PAUSE_LEAST_NS 20000ULL
 #define FGIO_SHARES_PAUSE_MOST_NS 2000000ULL
 
@@ -212,6 +217,7 @@ struct fgio_share_counters {
  * @probed_ns: from here on it is not probed for a while; 0: it never was
  * @pause_ns: usual pause between its last completion and its next request: one
  *	in nine is shorter
+ * @patience_ns: for how long it may be waited for
  * @lagged: when it last ended asking, it lagged by this virtual time
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
@@ -245,6 +251,7 @@ struct fgio_share_group {
 	u64 charge_ns;
 	u64 probed_ns;
 	u64 pause_ns;
+	u64 patience_ns;
 	u64 lagged;
 	u64 critical_ns;
 	u64 beyond_ns;

@@ -25,6 +25,7 @@ struct io {
 };
 
 struct stream {
+	u64 planned;
 	u64 position;
 	u64 next_ns; /* of a rate */
 	double start; /* start tag of a rival */
@@ -200,6 +201,8 @@ static void plan_io(struct run *run, struct io *io, u64 from_ns)
 	struct stream *stream = &run->stream[io->tenant];
 	u64 due_ns = worked_ns(run, tenant, from_ns);
 
+	if (stream->planned++ % 2)
+		due_ns += tenant->rest_ns;
 	if (tenant->bytes_per_s > 0) {
 		if (due_ns < stream->next_ns)
 			due_ns = stream->next_ns;

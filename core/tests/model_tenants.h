@@ -23,6 +23,7 @@
  * @bytes_per_s: it asks for no more; 0: for all it gets
  * @uneven: at that rate on average, in random intervals as those of users
  * @think_ns: from a completion to the next request
+ * @rest_ns: after each second I/O, longer by this
  * @begin_ns: time of its first request
  * @end_ns: it makes none from here on; 0: it goes on
  * @joins: it is another stream of the group before it, and @weight is of no use
@@ -38,6 +39,7 @@ struct tenant {
 	double bytes_per_s;
 	bool uneven;
 	u64 think_ns;
+	u64 rest_ns;
 	u64 begin_ns;
 	u64 end_ns;
 	bool joins;
