@@ -311,11 +311,22 @@ bool fgio_admission_become_scarce(struct fgio_admission *admission)
 	return were_plenty;
 }
 
+static bool has_few(const struct fgio_admission *admission,
+		    enum fgio_line line)
+{
+	u32 few = admission->sure[line] / FGIO_ADMISSION_PLENTY_PART;
+
+	return few && fgio_load(&admission->admitted[line]) <= few;
+}
+
 bool fgio_admission_become_plenty(struct fgio_admission *admission)
 {
 	if (!admission->groups->scarce ||
 	    fgio_admission_has_waiters(admission) ||
-	    taken(admission) > admission->total / FGIO_ADMISSION_PLENTY_SHARE)
+	    !has_few(admission, FGIO_LINE_CRITICAL) ||
+	    !has_few(admission, FGIO_LINE_NONCRITICAL) ||
+	    fgio_load(&admission->admitted[FGIO_LINE_CARRIER]) >
+		    admission->sure[FGIO_LINE_CARRIER] / 2)
 		return false;
 	fgio_store(&admission->groups->scarce, false);
 	return true;

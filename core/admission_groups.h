@@ -23,9 +23,12 @@
  *
  * While slots are plenty, no group keeps another out. They are taken and given
  * back as in admission.h then, without a lock, and counted for no group. Once a
- * class has half of its share, slots are scarce: those that are taken are
- * counted, one by one, and each one that is taken from then on. They are plenty
- * again once a sixteenth is taken, so each count is paid for by as many I/Os.
+ * class has half of what it may have in any case, slots are scarce: those that
+ * are taken are counted, one by one, and each one that is taken from then on.
+ * They are plenty again once each line has a quarter of that, so a count of all
+ * is paid for by some I/Os. Carriers are in no group: they make slots scarce
+ * only where one has to wait. Where a class may have few slots in any case, they
+ * are always scarce.
  *
  * Cost: a fixed number of heap operations for each call, of O(log groups), but
  * where the shares of the classes change.
@@ -56,8 +59,12 @@
 /* That of a slot which is counted for no group. */
 #define FGIO_ADMISSION_UNCOUNTED 254U
 
-/* Slots are plenty again once this part of them is taken. */
-#define FGIO_ADMISSION_PLENTY_SHARE 16U
+/*
+ * A class has half of its sure slots as slots become scarce, and this part of
+ * them as they become plenty again; if there are fewer sure ones than that, they
+ * never do.
+ */
+#define FGIO_ADMISSION_PLENTY_PART 8U
 
 /* Tasks that have a slot, and no request yet: usually one for each CPU. */
 #define FGIO_ADMISSION_CARRIED 64U
@@ -147,7 +154,8 @@ fgio_admission_is_plenty(const struct fgio_admission *admission,
 			 enum fgio_line line)
 {
 	return !fgio_load(&admission->groups->scarce) &&
-	       fgio_admission_has_plenty(admission, line, 1);
+	       (line == FGIO_LINE_CARRIER ||
+		fgio_admission_has_plenty(admission, line, 1));
 }
 
 /* Whether slots are counted by group. Needs no lock. */

@@ -48,6 +48,50 @@ static struct fgio_waiter *grant(void)
 	return fgio_admission_grant(&admission, false);
 }
 
+/* As the module: one more I/O of a line. Return: whether slots became scarce. */
+static bool take_one(enum fgio_line line, u8 at)
+{
+	bool became_scarce = false;
+
+	if (fgio_admission_is_plenty(&admission, line) &&
+	    fgio_admission_try_sure(&admission, line))
+		return false;
+	if (!fgio_admission_is_scarce(&admission))
+		became_scarce = fgio_admission_become_scarce(&admission);
+	if (line == FGIO_LINE_CARRIER)
+		fgio_admission_charge(&admission, line);
+	else if (!fgio_admission_try_for(&admission, line, at))
+		fgio_admission_charge(&admission, line);
+	return became_scarce;
+}
+
+/*
+ * As many I/Os at a time, whatever their number, make slots scarce once, and not
+ * once an I/O: to count all that are taken is dear.
+ */
+static void test_a_steady_load_makes_slots_scarce_once(void **state)
+{
+	static const u32 totals[] = { 2, 16, 31, 64, 256, 1023, 2048 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
+		for (u32 line = 0; line < FGIO_LINES; line++)
+			for (u32 depth = 1; depth <= totals[i] / 2; depth += 1 + depth / 8) {
+				u32 changes = 0;
+
+				fgio_admission_init(&admission, totals[i]);
+				fgio_admission_use_groups(&admission, &groups);
+				for (u32 io = 0; io < depth + 200; io++) {
+					changes += take_one(line, FGIO_ADMISSION_REST);
+					if (io < depth)
+						continue;
+					fgio_admission_release(&admission, line);
+					fgio_admission_become_plenty(&admission);
+				}
+				assert_true(changes <= 1);
+			}
+}
+
 /* Each waiter that gets in lines up again, as a task with more I/O. */
 static void serve(u32 rounds, const u8 *places, u32 count)
 {
@@ -343,7 +387,8 @@ static void test_slots_are_plenty_again_when_few_are_taken(void **state)
 	taken = fill(FGIO_LINE_NONCRITICAL, one);
 	fgio_admission_wait_for(&admission, &waiters[0], FGIO_LINE_NONCRITICAL,
 				one);
-	for (; taken > SLOTS / FGIO_ADMISSION_PLENTY_SHARE; taken--)
+	for (; taken > admission.sure[FGIO_LINE_NONCRITICAL] /
+			       FGIO_ADMISSION_PLENTY_PART; taken--)
 		fgio_admission_release_for(&admission, FGIO_LINE_NONCRITICAL,
 					   one);
 	/* A task waits: it comes first. */
@@ -379,6 +424,7 @@ static void test_random_scripts_agree_with_the_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_steady_load_makes_slots_scarce_once),
 		cmocka_unit_test(test_slots_are_divided_by_weight),
 		cmocka_unit_test(
 			test_a_small_group_beside_four_floods_waits_for_none),

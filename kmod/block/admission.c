@@ -431,10 +431,9 @@ static void count_slot(struct fgio_slot *slot,
 }
 
 /*
- * The group of a request stays while the queue's lock is held, and is not known
- * before it is queued: then it is counted as it is.
+ * Those taken so far. The group of a request stays while the queue's lock is
+ * held, and is not known before it is queued: then it is counted as it is.
  */
-/* Of those, the ones taken so far. */
 static void count_slots(struct fgio_tag_set *tag_set)
 {
 	struct fgio_queue_data *fq = tag_set->fq;
@@ -460,6 +459,8 @@ static noinline void become_scarce(struct fgio_tag_set *tag_set)
 	spin_lock_irq(&tag_set->lock);
 	if (fgio_admission_become_scarce(&tag_set->admission)) {
 		atomic_inc(&fgio_scarce_count);
+		/* A slot that is not seen here is taken by one who sees that. */
+		smp_mb__after_atomic();
 		count_slots(tag_set);
 	}
 	spin_unlock_irq(&tag_set->lock);
