@@ -24,14 +24,18 @@ static u64 keep(u64 kept, u64 fresh, u64 interval_ms)
 
 static void estimate(struct fgio_cache_hits *group, u64 interval_ms)
 {
-	/* More misses than was moved: readahead, or I/O that was mapped. */
+	/* More than readahead brings in: it reads through maps, whose hits nobody sees. */
+	bool is_mapped = group->missed / 2 > group->moved;
 	u64 missed = smaller(group->missed, group->moved);
 
 	group->moved_kept = keep(group->moved_kept, group->moved, interval_ms);
 	group->missed_kept = keep(group->missed_kept, missed, interval_ms);
-	group->hungry_ms = group->hungry ?
-				   FGIO_CACHE_HITS_HUNGRY_MS :
-				   beyond(group->hungry_ms, interval_ms);
+	if (is_mapped)
+		group->hungry_ms = 0;
+	else if (group->hungry)
+		group->hungry_ms = FGIO_CACHE_HITS_HUNGRY_MS;
+	else
+		group->hungry_ms = beyond(group->hungry_ms, interval_ms);
 }
 
 /* In pages, so that neither the sum of 2^20 groups overflows nor its parts. */

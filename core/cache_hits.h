@@ -94,8 +94,8 @@ struct fgio_cache_family {
  * @groups: the siblings; facts are read, decisions and estimates written
  * @count: how many, 0 to 2^20
  *
- * Guarantees, whatever the facts: groups that are not hungry, and one that is
- * alone, have FGIO_SHARES_SCALE_ONE; scales are within
+ * Guarantees, whatever the facts: groups that are not hungry, those that miss
+ * more than they move (through maps), and one that is alone, have FGIO_SHARES_SCALE_ONE; scales are within
  * 1 / FGIO_CACHE_HITS_MISSES and FGIO_CACHE_HITS_MISSES times that; the scaled
  * weights of hungry groups add up to their weights, but for rounding.
  */

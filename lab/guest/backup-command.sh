@@ -5,7 +5,7 @@
 . "$PAYLOAD/backup.env"
 # The server reads for pg_basebackup.
 served=()
-[[ $PART != basebackup ]] || served=(--with 'postgres: (.*: )?walsender .* sending backup.*')
+[[ $PART != basebackup ]] || served=(--of /db --with 'postgres: (.*: )?walsender .* sending backup.*')
 case $POLICY in
 background) exec fgio run --background -- "$@" ;;
 client) exec fgio run --background --drop-behind --summary -- "$@" ;;

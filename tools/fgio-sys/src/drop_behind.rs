@@ -18,6 +18,10 @@ use crate::{Root, files};
 const PIECE: u64 = 16 << 20;
 /// Kept also where memory is short: what was read ahead of the command is not dropped before it is used.
 const LEAST: u64 = 8 << 20;
+/// Of the names of cgroups for commands.
+const RUN_PREFIX: &str = "fgio-run-";
+/// Parents that are looked at to find who made a process.
+const FAMILY_MOST: usize = 8;
 
 /// A cgroup for one command.
 pub struct DropBehind {
@@ -58,6 +62,19 @@ fn parent_of(group: &str) -> &str {
     }
 }
 
+/// The parent of a process; `None` when it has ended.
+fn parent_process(root: &Root, pid: i32) -> Option<i32> {
+    let text = files::read_optional(&root.path(format!("/proc/{pid}/stat")))?;
+    // After the name, which may have anything in it: the state, then the parent.
+    let mut words = text.rsplit_once(')')?.1.split_whitespace();
+    words.nth(1)?.parse().ok()
+}
+
+/// Whether a cgroup is another one or below it.
+fn is_within(group: &str, other: &str) -> bool {
+    group == other || group.starts_with(&format!("{}/", other.trim_end_matches('/')))
+}
+
 /// The cgroup of a process; `None` when it has ended.
 fn group_of(root: &Root, process: &str) -> Option<String> {
     let text = files::read_optional(&root.path(format!("/proc/{process}/cgroup")))?;
@@ -74,7 +91,7 @@ impl DropBehind {
         let own = group_of(root, "self").unwrap_or_else(|| "/".to_owned());
         let parent = parent_of(&own);
         let group = format!(
-            "{}/fgio-run-{}",
+            "{}/{RUN_PREFIX}{}",
             parent.trim_end_matches('/'),
             process::id()
         );
@@ -113,25 +130,51 @@ impl DropBehind {
         files::write_existing(&path.join("cgroup.procs"), &pid.to_string())
     }
 
-    /// Moves a process to the cgroup until the end: what it brings in from now on is dropped, too.
-    pub fn adopt(&mut self, pid: i32) -> io::Result<()> {
-        let Some(former) = group_of(&self.root, &pid.to_string()) else {
+    /// Moves a process to the cgroup until the end, if it is in the cgroup `of` or below it: what it
+    /// brings in from now on is dropped, too. One that has ended, or that another command has, stays.
+    pub fn adopt(&mut self, pid: i32, of: &str) -> io::Result<()> {
+        let former = group_of(&self.root, &pid.to_string());
+        let Some(former) = former.filter(|group| is_within(group, of)) else {
             return Ok(());
         };
-        if former == self.group {
+        if former.contains(RUN_PREFIX) {
             return Ok(());
         }
-        self.enter(&self.group, pid)?;
+        match self.enter(&self.group, pid) {
+            // It ended meanwhile.
+            Err(source) if source.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
+            moved => moved?,
+        }
+        self.adopted.retain(|(known, _)| *known != pid);
         self.adopted.push((pid, former));
         Ok(())
     }
 
-    /// Those that still run go back. Another process may have the number of one that ended.
+    /// Where an adopted process was before, or the one that made this process.
+    fn former_of(&self, pid: i32) -> Option<&str> {
+        let mut at = pid;
+        for _ in 0..FAMILY_MOST {
+            if let Some((_, former)) = self.adopted.iter().find(|(known, _)| *known == at) {
+                return Some(former);
+            }
+            at = parent_process(&self.root, at)?;
+        }
+        None
+    }
+
+    /// Those that still run go back, and what they started meanwhile. Another process may have the
+    /// number of one that ended.
     fn give_back(&mut self) {
-        for (pid, former) in std::mem::take(&mut self.adopted) {
-            if group_of(&self.root, &pid.to_string()).as_ref() == Some(&self.group) {
-                // Its former cgroup may be gone: then it stays here.
-                let _ = self.enter(&former, pid);
+        if self.adopted.is_empty() {
+            return;
+        }
+        let path = self.root.path(cgroup_memory::HIERARCHY);
+        let path = path.join(&self.group[1..]).join("cgroup.procs");
+        let inside = files::read_optional(&path).unwrap_or_default();
+        for pid in inside.lines().filter_map(|line| line.parse().ok()) {
+            if let Some(former) = self.former_of(pid) {
+                // That cgroup may be gone: then it stays here.
+                let _ = self.enter(former, pid);
             }
         }
     }
@@ -284,34 +327,45 @@ mod tests {
     }
 
     #[test]
-    fn adopted_processes_go_back_when_they_still_run() {
+    fn adopted_processes_go_back_with_those_that_they_started() {
         let fixture = host();
-        let unit = "/sys/fs/cgroup/system.slice/db.service/cgroup.procs";
+        let server = "/system.slice/db.service";
+        let unit = format!("/sys/fs/cgroup{server}/cgroup.procs");
         let inside = format!("/sys/fs/cgroup{}/cgroup.procs", group());
-        for file in [unit, &inside] {
+        for file in [&unit, &inside] {
             fixture.file(file, "");
         }
-        let is_in = |pid: i32, place: &str| {
+        let is_in = |pid: i32, place: &str, parent: i32| {
             fixture.file(&format!("/proc/{pid}/cgroup"), &format!("0::{place}\n"));
+            fixture.file(
+                &format!("/proc/{pid}/stat"),
+                &format!("{pid} (a) b) S {parent} 1 1\n"),
+            );
         };
         let mut made = made(&fixture, 0);
-        is_in(7, "/system.slice/db.service");
-        made.adopt(7).unwrap();
+        is_in(7, server, 1);
+        made.adopt(7, server).unwrap();
         assert_eq!(fixture.text(&inside), "7");
-        is_in(7, &group());
-        // Seen again, and one that has ended.
-        made.adopt(7).unwrap();
-        made.adopt(8).unwrap();
-        assert_eq!(made.adopted, [(7, "/system.slice/db.service".to_owned())]);
+        is_in(7, &group(), 1);
+        // Seen again; ended; of another cgroup, with the same title; another command's.
+        is_in(9, "/user.slice/a", 1);
+        is_in(10, &format!("{server}-else"), 1);
+        is_in(11, &format!("{server}/fgio-run-99"), 1);
+        for pid in [7, 8, 9, 10, 11] {
+            made.adopt(pid, server).unwrap();
+        }
+        assert_eq!(made.adopted, [(7, server.to_owned())]);
+        // The command itself stays.
+        is_in(20, &group(), 1);
+        fixture.file(&inside, "20\n7\n");
         made.give_back();
-        assert_eq!(fixture.text(unit), "7");
-        // Its number is another process's by now.
-        fixture.file(unit, "");
-        is_in(7, "/system.slice/db.service");
-        made.adopt(7).unwrap();
-        is_in(7, "/other.service");
+        assert_eq!(fixture.text(&unit), "7");
+        // It ended, and what it started goes on.
+        is_in(21, &group(), 7);
+        fixture.file(&unit, "");
+        fixture.file(&inside, "20\n21\n");
         made.give_back();
-        assert_eq!(fixture.text(unit), "");
+        assert_eq!(fixture.text(&unit), "21");
     }
 
     #[test]

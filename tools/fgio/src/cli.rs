@@ -381,8 +381,14 @@ pub struct RunArguments {
     /// for pg_basebackup, for which the server reads. Each is moved to the command's cgroup when it
     /// is seen, and back at the end of the command; other limits of its own cgroup do not hold for
     /// it meanwhile. May be repeated.
-    #[arg(long, value_name = "TITLE", requires = "drop_behind")]
+    #[arg(long, value_name = "TITLE", requires_all = ["drop_behind", "of"])]
     pub with: Vec<String>,
+
+    /// The cgroup of the server that `--with` is about; processes of no other are moved
+    ///
+    /// A path below /sys/fs/cgroup, or the name of a unit. Any user can give a process any title.
+    #[arg(long, value_name = "CGROUP", requires = "with")]
+    pub of: Option<String>,
 
     /// Say at the end how much page cache was dropped, on standard error
     #[arg(long, requires = "drop_behind")]

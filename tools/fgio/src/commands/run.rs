@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fgio_profile::{Patterns, procfs};
+use fgio_sys::cgroup;
 use fgio_sys::drop_behind::DropBehind;
 use fgio_sys::priority;
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,7 +49,7 @@ pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
     command.args(words);
     let name = program.to_string_lossy();
     if let Some(mib) = arguments.drop_behind {
-        let servers = Servers::new(&arguments.with)?;
+        let servers = Servers::new(context, &arguments.with, arguments.of.as_deref())?;
         let keep = mib << 20;
         return watch(
             context,
@@ -63,14 +64,15 @@ pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
     Err(not_run(&name, &source))
 }
 
-/// Processes of servers that work for the command, by their titles.
+/// Processes of a server that work for the command: those of a cgroup, by their titles.
 struct Servers {
     titles: Patterns,
+    group: String,
     next_look: Instant,
 }
 
 impl Servers {
-    fn new(titles: &[String]) -> Result<Self, Failure> {
+    fn new(context: &Context, titles: &[String], of: Option<&str>) -> Result<Self, Failure> {
         let mut patterns = Patterns::none();
         for title in titles {
             patterns.add(title).map_err(|fault| {
@@ -82,26 +84,33 @@ impl Servers {
                 )
             })?;
         }
+        let group = match of {
+            Some(name) => cgroup::find(&context.root, name)?.path().to_owned(),
+            None => "/".to_owned(),
+        };
         Ok(Self {
             titles: patterns,
+            group,
             next_look: Instant::now(),
         })
     }
 
-    /// Moves those that are new to the command's cgroup.
+    /// Moves those that are new to the command's cgroup. One that cannot be moved keeps no other from
+    /// it. Returns the first error.
     fn look(&mut self, context: &Context, group: &mut DropBehind) -> io::Result<()> {
         let begin = Instant::now();
         if self.titles.sources().is_empty() || begin < self.next_look {
             return Ok(());
         }
+        let mut moved = Ok(());
         for pid in procfs::processes(&context.root) {
             let title = procfs::title(&context.root, pid).unwrap_or_default();
             if pid.unsigned_abs() != process::id() && self.titles.match_whole(&title) {
-                group.adopt(pid)?;
+                moved = moved.and(group.adopt(pid, &self.group));
             }
         }
         self.next_look = begin + LOOK_INTERVAL.max(LOOK_INTERVAL_LOOKS * begin.elapsed());
-        Ok(())
+        moved
     }
 }
 
@@ -135,11 +144,13 @@ fn watch(
         }
     };
     let mut complained = false;
+    let mut refused_to_move = false;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) => {}
             Err(source) => {
+                group.finish();
                 return Err(refused(
                     format!("cannot wait for {name}: {source}"),
                     "it may still run",
@@ -156,8 +167,16 @@ fn watch(
             // It may have ended just now.
             let _ = kill_process(pid, signal);
         }
-        let looked = servers.look(context, &mut group);
-        if let Err(error) = looked.and(group.drop_behind().map(drop))
+        if let Err(error) = servers.look(context, &mut group)
+            && !refused_to_move
+        {
+            refused_to_move = true;
+            context.output.warning(
+                &format!("a process of {} cannot be moved: {error}", servers.group),
+                "what it brings in for the command stays in memory; run `fgio run` as root",
+            );
+        }
+        if let Err(error) = group.drop_behind()
             && !complained
         {
             complained = true;

@@ -10,8 +10,10 @@ use fgio_sys::cgroup_io::{self, Movers};
 use fgio_sys::share::Scaling;
 use fgio_sys::{Error, Root};
 
-/// The module forgets a scale after this time, so that none outlives this process.
+/// The module forgets a scale after this time, so that none outlives this process; and after as
+/// many times that between two looks, where those take long.
 const HOLD: Duration = Duration::from_secs(10);
+const HOLD_LOOKS: u32 = 3;
 
 /// A cgroup among its siblings.
 #[derive(Clone, Debug)]
@@ -28,7 +30,9 @@ struct Kept {
     hits: fgio_cache::Hits,
     /// The scale that the module has, as far as this process told it.
     told: Option<u64>,
+    /// The looks that saw the cgroup, and its processes, last.
     look: u64,
+    moved_look: u64,
 }
 
 pub struct Hits {
@@ -78,8 +82,10 @@ impl Hits {
         self.families.retain(|first, _| firsts.contains(first));
         let looks = self.looks;
         self.kept.retain(|_, kept| kept.look == looks);
+        // What was counted before a cgroup was left out says nothing of it when it comes again.
         let kept = &self.kept;
-        self.movers.keep(|group| kept.contains_key(group));
+        self.movers
+            .keep(|group| kept.get(group).is_some_and(|kept| kept.moved_look == looks));
         Ok(())
     }
 
@@ -105,7 +111,8 @@ impl Hits {
                 continue;
             }
             kept.told = Some(hits.scale);
-            tell(&self.root, &sibling.group, hits.scale, module)?;
+            let hold = HOLD.max(since * HOLD_LOOKS);
+            tell(&self.root, &sibling.group, hits.scale, hold, module)?;
         }
         Ok(())
     }
@@ -121,6 +128,10 @@ impl Hits {
         hits.hungry = sibling.hungry.into();
         (hits.moved, hits.missed) = (0, 0);
         if sibling.hungry || hits.hungry_ms > 0 {
+            self.kept
+                .entry(sibling.group.clone())
+                .or_default()
+                .moved_look = self.looks;
             let found = self.movers.look(&sibling.group);
             (hits.moved, hits.missed) = (found.moved, found.missed);
         }
@@ -131,18 +142,26 @@ impl Hits {
     pub fn end(&mut self, module: &dyn Scaling) -> Result<(), Error> {
         for (group, kept) in self.kept.drain() {
             if kept.told.is_some_and(|told| told != SCALE_ONE) {
-                tell(&self.root, &group, SCALE_ONE, module)?;
+                tell(&self.root, &group, SCALE_ONE, HOLD, module)?;
             }
         }
+        self.movers.keep(|_| false);
+        self.families.clear();
         self.last = None;
         Ok(())
     }
 }
 
 /// A cgroup that is gone, or uses no disk under fgio, has no part that could count.
-fn tell(root: &Root, group: &str, scale: u64, module: &dyn Scaling) -> Result<(), Error> {
+fn tell(
+    root: &Root,
+    group: &str,
+    scale: u64,
+    hold: Duration,
+    module: &dyn Scaling,
+) -> Result<(), Error> {
     match cgroup_io::id(root, group) {
-        Some(id) => module.scale_share(id, scale as u32, HOLD).map(|_| ()),
+        Some(id) => module.scale_share(id, scale as u32, hold).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -164,7 +183,7 @@ mod tests {
 
     impl Scaling for Module {
         fn scale_share(&self, cgroup: u64, scale: u32, hold: Duration) -> Result<bool, Error> {
-            assert_eq!(hold, HOLD);
+            assert!(hold >= HOLD);
             self.told.borrow_mut().push((cgroup, scale));
             Ok(true)
         }
