@@ -24,7 +24,7 @@ static u64 keep(u64 kept, u64 fresh, u64 interval_ms)
 
 static void estimate(struct fgio_cache_hits *group, u64 interval_ms)
 {
-	/* More than readahead brings in: it reads through maps, whose hits nobody sees. */
+	/* More than readahead brings in: it reads through maps, whose hits are not seen. */
 	bool is_mapped = group->missed / 2 > group->moved;
 	u64 missed = smaller(group->missed, group->moved);
 
