@@ -478,6 +478,29 @@ mod tests {
         assert!(steps(&now, 77, &BTreeMap::new()).is_empty());
     }
 
+    /// A weight counts among siblings as the module says, and in full for tasks beside children.
+    #[test]
+    fn steps_count_weights_as_they_are_scaled() {
+        let scaled = |share: Share, scale: f64| Share {
+            scale: Some(scale),
+            ..share
+        };
+        let all = shares(&[
+            share(1, 0, 100, false),
+            scaled(share(2, 1, 300, true), 0.5),
+            scaled(share(3, 1, 100, true), 2.5),
+            share(4, 2, 300, true),
+        ]);
+        let of = |id| -> Vec<(u32, f64, f64)> {
+            let steps = steps(&all, id, &BTreeMap::new());
+            let figures = steps.iter().map(|step| (step.weight, step.counts, step.of));
+            figures.collect()
+        };
+        assert_eq!(of(3), [(100, 250.0, 400.0)]);
+        assert_eq!(of(4), [(300, 150.0, 400.0), (300, 300.0, 600.0)]);
+        assert_eq!(of(2), [(300, 150.0, 400.0), (300, 300.0, 600.0)]);
+    }
+
     #[test]
     fn cgroups_have_the_names_of_their_folders() {
         let fixture = Fixture::new();
