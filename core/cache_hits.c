@@ -24,13 +24,10 @@ static u64 keep(u64 kept, u64 fresh, u64 interval_ms)
 
 static void estimate(struct fgio_cache_hits *group, u64 interval_ms)
 {
-	/* More than readahead brings in: it reads through maps, whose hits are not seen. */
-	bool is_mapped = group->missed / 2 > group->moved;
-	u64 missed = smaller(group->missed, group->moved);
-
 	group->moved_kept = keep(group->moved_kept, group->moved, interval_ms);
-	group->missed_kept = keep(group->missed_kept, missed, interval_ms);
-	if (is_mapped)
+	group->missed_kept = keep(group->missed_kept, group->missed,
+				  interval_ms);
+	if (group->missed_kept / FGIO_CACHE_HITS_MAPPED > group->moved_kept)
 		group->hungry_ms = 0;
 	else if (group->hungry)
 		group->hungry_ms = FGIO_CACHE_HITS_HUNGRY_MS;
@@ -116,6 +113,8 @@ static void follow(struct fgio_cache_family *family,
 	due = part_of(weights, sums->weights);
 	change = (larger(had, due) - smaller(had, due)) * family->interval_ms /
 		 FGIO_CACHE_HITS_FOLLOW_MS;
+	/* Or rare looks would swing between all and nothing. */
+	change = smaller(change, FGIO_CACHE_HITS_APPLIED / 4);
 	if (had < due)
 		family->withheld = smaller(family->withheld + change,
 					   FGIO_CACHE_HITS_APPLIED);

@@ -9,10 +9,10 @@
  * Their weights on the drive are scaled by their parts of misses, so that
  * what they get of both together goes by weight.
  *
- * That holds where the drive is what they wait for. Where those that hit have
- * less than their part of all that is moved nevertheless, for want of demand,
- * their hits are no advantage: how much of the scales is *applied* follows what
- * they get.
+ * That holds where the drive is what they wait for. Groups that hit more than
+ * others may have less than their part of all that is moved nevertheless, for
+ * want of demand: then their hits are no advantage. So how much of the scales is
+ * *applied* follows what those groups get.
  *
  * Two bounds keep that from doing harm. What hungry groups have of the drive
  * together stays what it was, so a group that is not hungry (a backup, a
@@ -37,6 +37,12 @@
 
 /* Of what a group moves, misses are at least this part: 1 / FGIO_CACHE_HITS_MISSES. */
 #define FGIO_CACHE_HITS_MISSES 2
+
+/*
+ * A group that misses this many times what it moves reads through maps: its hits
+ * are not seen. Small records, with what is read around them, are below that.
+ */
+#define FGIO_CACHE_HITS_MAPPED 16
 
 /*
  * What is applied of the scales, in parts of it; it changes by the part of all
@@ -94,8 +100,8 @@ struct fgio_cache_family {
  * @groups: the siblings; facts are read, decisions and estimates written
  * @count: how many, 0 to 2^20
  *
- * Guarantees, whatever the facts: groups that are not hungry, those that miss
- * more than they move (through maps), and one that is alone, have FGIO_SHARES_SCALE_ONE; scales are within
+ * Guarantees, whatever the facts: groups that are not hungry, those that read
+ * through maps, and one that is alone, have FGIO_SHARES_SCALE_ONE; scales are within
  * 1 / FGIO_CACHE_HITS_MISSES and FGIO_CACHE_HITS_MISSES times that; the scaled
  * weights of hungry groups add up to their weights, but for rounding.
  */

@@ -1100,11 +1100,12 @@ static void note_alone(struct fgio_share_group *group,
 
 	group->alone_step =
 		(u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
-	if (known_ns && took_ns < known_ns)
+	if (!known_ns)
+		fgio_store(&group->alone_ns, took_ns);
+	else if (took_ns < known_ns)
 		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
 	else if (!others_wrote(group, now_ns))
-		fgio_store(&group->alone_ns,
-			   known_ns ? known_ns + step_ns : took_ns);
+		fgio_store(&group->alone_ns, known_ns + step_ns);
 }
 
 /* Whether a critical I/O took no longer than the group's share would take. */

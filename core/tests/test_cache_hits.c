@@ -153,6 +153,23 @@ static void test_hits_count_only_for_those_that_get_more(void **state)
 	assert_int_equal(groups[1].scale, 1024 * 400 / 250);
 }
 
+/* Small records are read with what is around them; maps show no reads at all. */
+static void test_maps_are_told_from_small_records(void **state)
+{
+	struct fgio_cache_hits groups[3] = {
+		{ .weight = 100, .hungry = 1, .moved = MIB, .missed = 7 * MIB },
+		{ .weight = 100, .hungry = 1, .moved = 20 * MIB, .missed = 5 * MIB },
+		{ .weight = 100, .hungry = 1, .moved = MIB, .missed = 20 * MIB },
+	};
+	struct fgio_cache_family family = { .interval_ms = 1000 };
+
+	(void)state;
+	fgio_cache_count_hits(&family, groups, 3);
+	assert_int_equal(groups[0].scale, 1024 * 4 / 3);
+	assert_int_equal(groups[1].scale, 1024 * 2 / 3);
+	assert_int_equal(groups[2].scale, 1024);
+}
+
 /* What each group used in the time measured. */
 static void run_host(bool hits, const enum model_cache_load *loads,
 		     const u64 *weights, u64 count, u64 size, double drive,
@@ -238,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_the_parts_of_hungry_groups_add_up_as_before),
 		cmocka_unit_test(test_half_of_a_weight_stays_for_misses),
 		cmocka_unit_test(test_hits_count_only_for_those_that_get_more),
+		cmocka_unit_test(test_maps_are_told_from_small_records),
 		cmocka_unit_test(test_what_groups_get_goes_by_weight),
 		cmocka_unit_test(test_a_backup_gains_nothing),
 	};

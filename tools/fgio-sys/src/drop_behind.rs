@@ -360,12 +360,21 @@ mod tests {
         fixture.file(&inside, "20\n7\n");
         made.give_back();
         assert_eq!(fixture.text(&unit), "7");
-        // It ended, and what it started goes on.
+        // What it started is its child, or a child's.
         is_in(21, &group(), 7);
+        is_in(22, &group(), 21);
+        for child in ["21", "22"] {
+            fixture.file(&unit, "");
+            fixture.file(&inside, &format!("20\n{child}\n"));
+            made.give_back();
+            assert_eq!(fixture.text(&unit), child);
+        }
+        // The control: a child of the command.
+        is_in(23, &group(), 20);
         fixture.file(&unit, "");
-        fixture.file(&inside, "20\n21\n");
+        fixture.file(&inside, "20\n23\n");
         made.give_back();
-        assert_eq!(fixture.text(&unit), "21");
+        assert_eq!(fixture.text(&unit), "");
     }
 
     #[test]

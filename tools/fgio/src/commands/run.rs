@@ -85,7 +85,7 @@ impl Servers {
             })?;
         }
         let group = match of {
-            Some(name) => cgroup::find(&context.root, name)?.path().to_owned(),
+            Some(name) => server_group(context, name)?,
             None => "/".to_owned(),
         };
         Ok(Self {
@@ -112,6 +112,19 @@ impl Servers {
         self.next_look = begin + LOOK_INTERVAL.max(LOOK_INTERVAL_LOOKS * begin.elapsed());
         moved
     }
+}
+
+/// All processes are below the root, and any user can give one any title.
+fn server_group(context: &Context, name: &str) -> Result<String, Failure> {
+    let found = cgroup::find(&context.root, name)
+        .map_err(|error| refused(format!("--of {name}: {error}"), &error.advice()))?;
+    if found.is_root() {
+        return Err(refused(
+            format!("--of {name}: all processes are in it"),
+            "give the cgroup of the server alone, such as postgresql@15-main.service",
+        ));
+    }
+    Ok(found.path().to_owned())
 }
 
 fn refused(message: String, advice: &str) -> Failure {

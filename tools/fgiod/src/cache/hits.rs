@@ -39,7 +39,7 @@ pub struct Hits {
     root: Root,
     movers: Movers,
     kept: HashMap<String, Kept>,
-    /// By the first of the siblings that they are of.
+    /// By the cgroup that they are in.
     families: HashMap<String, Family>,
     looks: u64,
     last: Option<Duration>,
@@ -77,9 +77,9 @@ impl Hits {
         for family in families {
             self.look_at(family, since, module)?;
         }
-        let first = |family: &Vec<Sibling>| family.first().map(|one| one.group.clone());
-        let firsts: HashSet<String> = families.iter().filter_map(first).collect();
-        self.families.retain(|first, _| firsts.contains(first));
+        let parents: HashSet<&str> = families.iter().filter_map(|one| parent_of(one)).collect();
+        self.families
+            .retain(|parent, _| parents.contains(parent.as_str()));
         let looks = self.looks;
         self.kept.retain(|_, kept| kept.look == looks);
         // What was counted before a cgroup was left out says nothing of it when it comes again.
@@ -97,10 +97,10 @@ impl Hits {
     ) -> Result<(), Error> {
         let mut groups: Vec<fgio_cache::Hits> =
             family.iter().map(|sibling| self.facts(sibling)).collect();
-        let Some(first) = family.first() else {
+        let Some(parent) = parent_of(family) else {
             return Ok(());
         };
-        let common = self.families.entry(first.group.clone()).or_default();
+        let common = self.families.entry(parent.to_owned()).or_default();
         count_hits(common, &mut groups, since.as_millis() as u64);
         for (sibling, hits) in family.iter().zip(groups) {
             let kept = self.kept.entry(sibling.group.clone()).or_default();
@@ -150,6 +150,11 @@ impl Hits {
         self.last = None;
         Ok(())
     }
+}
+
+fn parent_of(family: &[Sibling]) -> Option<&str> {
+    let (parent, _) = family.first()?.group.rsplit_once('/')?;
+    Some(parent)
 }
 
 /// A cgroup that is gone, or uses no disk under fgio, has no part that could count.
