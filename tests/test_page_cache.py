@@ -27,6 +27,8 @@ ANON_MIB = 60
 TMPFS_MIB = 32
 # A copy beside a working set: as docs/page-cache-shares.md has it.
 DROP_MIB = 640
+# Boots in which the control is to show the difference once.
+BOOTS_MOST = 4
 # Cgroups, and those of them that hold 5 MiB of file memory each.
 MANY = 1000
 HOLDING = 140
@@ -85,12 +87,6 @@ def divided(tmp_path_factory) -> Path:
 def control(tmp_path_factory) -> Path:
     """The files that the guest without it left."""
     return _boot("none", tmp_path_factory.mktemp("control"))
-
-
-@pytest.fixture(scope="module")
-def dropped(tmp_path_factory) -> Path:
-    """The files that the guest with a copy beside a working set left."""
-    return _boot("drop", tmp_path_factory.mktemp("dropped"))
 
 
 @pytest.fixture(scope="module")
@@ -165,17 +161,25 @@ def test_share_list_shows_pages(divided):
     assert "`fgiod cache` does not run" in (divided / "share.text").read_text()
 
 
-def test_drop_behind_keeps_the_working_set(dropped):
-    held = _moments(dropped, "held")
+def _kept_without_drop_behind(folder: Path) -> float:
+    """Checks that a copy takes no working set; returns what is left of it without the option."""
+    held = _moments(_boot("drop", folder), "held")
     before, after = held["behind.before"][0], held["behind.after"][0]
     assert before > 120 * MIB, held
     assert after >= 0.9 * before, held
-    # Without it, the copy takes the working set's memory: in one of three copies at least, since
-    # the kernel sometimes reclaims from the copy's own cgroup alone.
     copies = [
         (held[f"control{one}.before"][0], held[f"control{one}.after"][0]) for one in (1, 2, 3)
     ]
-    assert min(after / before for before, after in copies) < 0.7, held
+    return min(after / before for before, after in copies)
+
+
+def test_drop_behind_keeps_the_working_set(tmp_path_factory):
+    # Without it, the copy takes the working set's memory. In one boot of ten it does in none of
+    # three copies: the kernel reclaims from the copy's own cgroup alone.
+    kept: list[float] = []
+    while len(kept) < BOOTS_MOST and min(kept, default=1) >= 0.7:
+        kept.append(_kept_without_drop_behind(tmp_path_factory.mktemp("dropped")))
+    assert min(kept) < 0.7, kept
 
 
 def test_a_thousand_cgroups_cost_less_than_a_percent_of_a_processor(many):
