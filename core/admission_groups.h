@@ -25,10 +25,11 @@
  * back as in admission.h then, without a lock, and counted for no group. Once a
  * class has half of what it may have in any case, slots are scarce: those that
  * are taken are counted, one by one, and each one that is taken from then on.
- * They are plenty again once each line has a quarter of that, so a count of all
- * is paid for by some I/Os. Carriers are in no group: they make slots scarce
- * only where one has to wait. Where a class may have few slots in any case, they
- * are always scarce.
+ * They are plenty again once each class has a quarter of that: so between two
+ * counts of all slots, three eighths of a class's sure slots are given back.
+ * Carriers are in no group: they make slots scarce once they have more than their
+ * sure ones. Where a class has fewer than FGIO_ADMISSION_PLENTY_PART sure slots,
+ * slots that became scarce stay so.
  *
  * Cost: a fixed number of heap operations for each call, of O(log groups), but
  * where the shares of the classes change.

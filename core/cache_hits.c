@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "cache_hits.h"
+#include "cache_shares.h"
 #include "number.h"
-#include "shares.h"
 
 /* Parts of misses, in 2^10ths. */
 #define WHOLE 1024ULL
 
 static u64 weight_of(const struct fgio_cache_hits *group)
 {
-	return smaller(larger(group->weight, FGIO_SHARES_WEIGHT_LEAST),
-		       FGIO_SHARES_WEIGHT_MOST);
+	return smaller(larger(group->weight, FGIO_CACHE_WEIGHT_LEAST),
+		       FGIO_CACHE_WEIGHT_MOST);
 }
 
-/* Both have fallen to the part that @interval_ms leaves, before what is new. */
+/* What @interval_ms leaves of @kept, and what is new. */
 static u64 keep(u64 kept, u64 fresh, u64 interval_ms)
 {
 	u64 gone = smaller(interval_ms, FGIO_CACHE_HITS_MS);

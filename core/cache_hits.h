@@ -35,7 +35,7 @@
 /* A group counts as hungry for as long after it was. */
 #define FGIO_CACHE_HITS_HUNGRY_MS 8000
 
-/* Of what a group moves, misses are at least this part: 1 / FGIO_CACHE_HITS_MISSES. */
+/* Of what a group moves, misses are at least 1 / FGIO_CACHE_HITS_MISSES. */
 #define FGIO_CACHE_HITS_MISSES 2
 
 /*

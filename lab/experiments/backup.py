@@ -25,6 +25,7 @@ from lab.experiments.base import (
     made,
     matching,
     moments,
+    oom_kills,
     script_payload,
 )
 from lab.experiments.first_light import DATABASE
@@ -198,7 +199,7 @@ class Backup(Experiment):
             "backup_file_mib": [_mib(edge["backup_file"]) for edge in edges],
             "free_mib": [_mib(edge["free"]) for edge in edges],
             "reclaimed_mib": _reclaimed(folder),
-            "oom_kills": _oom_kills(folder),
+            "oom_kills": oom_kills(folder),
             "disk": disk_use(folder),
             "fgio_counters": grown(folder, "fgio"),
             "virtual_s": outcome.virtual_s,
@@ -324,8 +325,3 @@ def _reclaimed(folder: Path) -> dict[str, float]:
         name: _mib(4096 * (last[f"pgsteal_{name}"] - first[f"pgsteal_{name}"]))
         for name in ("kswapd", "direct")
     }
-
-
-def _oom_kills(folder: Path) -> int:
-    lines = (line.split() for line in (folder / "events").read_text().splitlines())
-    return sum(int(value) for name, value in lines if name == "oom_kill")

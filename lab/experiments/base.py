@@ -309,6 +309,12 @@ def counters(folder: Path, name: str) -> dict[str, int]:
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
+def oom_kills(folder: Path) -> int:
+    """OOM kills in all cgroups, of the `memory.events` that a guest left in `events`."""
+    lines = (line.split() for line in (folder / "events").read_text().splitlines())
+    return sum(int(value) for name, value in lines if name == "oom_kill")
+
+
 def grown(folder: Path, kind: str) -> dict[str, int]:
     """How far counters of a kind (fgio, simdisk) rose between the two snapshots of a run."""
     before, after = counters(folder, f"before.{kind}"), counters(folder, f"after.{kind}")

@@ -32,6 +32,7 @@ from lab.experiments.base import (
     disk_settings,
     fgio_command,
     matching,
+    oom_kills,
     script_payload,
 )
 from lab.experiments.shares import disk_of_files
@@ -193,7 +194,7 @@ class CacheShares(Experiment):
             "held_mib": held.round(1).tolist(),
             "held_pv": variation(held.tolist(), weights),
             "kswapd_mb_s": round(_kswapd_bytes(folder) / seconds / MB, 3),
-            "oom_kills": _oom_kills(folder),
+            "oom_kills": oom_kills(folder),
             "fgiod_cpu_percent": _fgiod_percent(folder, begin + seconds),
         }
         if begin >= START[1]:
@@ -304,11 +305,6 @@ def _kswapd_bytes(folder: Path) -> int:
         for name in ("before", "after")
     )
     return 4096 * (int(after["pgsteal_kswapd"]) - int(before["pgsteal_kswapd"]))
-
-
-def _oom_kills(folder: Path) -> int:
-    lines = (line.split() for line in (folder / "events").read_text().splitlines())
-    return sum(int(value) for name, value in lines if name == "oom_kill")
 
 
 def _fgiod_percent(folder: Path, seconds: float) -> float | None:

@@ -6,7 +6,20 @@ use std::path::Path;
 fn main() {
     let core = Path::new("../../core");
     let sources = ["cache_shares.c", "cache_hits.c"].map(|name| core.join(name));
-    println!("cargo::rerun-if-changed={}", core.display());
+    let headers = [
+        "cache_hits.h",
+        "cache_shares.h",
+        "number.h",
+        "shares_tree.h",
+        "types.h",
+    ];
+    for file in sources
+        .iter()
+        .cloned()
+        .chain(headers.map(|name| core.join(name)))
+    {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     cc::Build::new()
         .files(&sources)
         .std("c11")

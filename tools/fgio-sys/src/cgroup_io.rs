@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use crate::cgroup_memory::{HIERARCHY, children};
+use crate::cgroup_memory::{children, file_of};
 use crate::{Root, files};
 
 /// Processes of a cgroup that are looked at: a part is as good as all, since ratios are wanted.
@@ -18,7 +18,7 @@ const PROCESSES_MOST: usize = 512;
 /// Cgroups below one that are looked through for them.
 const DESCENDANTS_MOST: usize = 256;
 
-/// Bytes, since the last look.
+/// Bytes: of a process since it began, or of a cgroup since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// By system calls that read and write.
@@ -27,18 +27,11 @@ pub struct Moved {
     pub missed: u64,
 }
 
-/// Counters of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counted {
-    moved: u64,
-    missed: u64,
-}
-
 /// Remembers the counters of processes from look to look.
 #[derive(Debug)]
 pub struct Movers {
     root: Root,
-    known: HashMap<String, HashMap<u32, Counted>>,
+    known: HashMap<String, HashMap<u32, Moved>>,
     /// Some process could not be read, though it is there.
     forbidden: bool,
 }
@@ -96,8 +89,7 @@ impl Movers {
 
 /// The id that the module knows a cgroup by; `None` when it is gone.
 pub fn id(root: &Root, group: &str) -> Option<u64> {
-    let directory = root.path(HIERARCHY).join(group.trim_start_matches('/'));
-    Some(fs::metadata(directory).ok()?.ino())
+    Some(fs::metadata(file_of(root, group, "")).ok()?.ino())
 }
 
 fn processes(root: &Root, group: &str) -> Vec<u32> {
@@ -108,8 +100,8 @@ fn processes(root: &Root, group: &str) -> Vec<u32> {
         && looked < DESCENDANTS_MOST
     {
         looked += 1;
-        let path = root.path(HIERARCHY).join(group.trim_start_matches('/'));
-        let text = files::read_optional(&path.join("cgroup.procs")).unwrap_or_default();
+        let text = files::read_optional(&file_of(root, &group, "cgroup.procs"));
+        let text = text.unwrap_or_default();
         found.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
         if found.len() >= PROCESSES_MOST {
             found.truncate(PROCESSES_MOST);
@@ -120,10 +112,10 @@ fn processes(root: &Root, group: &str) -> Vec<u32> {
     found
 }
 
-fn counters(root: &Root, pid: u32) -> Result<Counted, std::io::ErrorKind> {
+fn counters(root: &Root, pid: u32) -> Result<Moved, std::io::ErrorKind> {
     let text =
         fs::read_to_string(root.path(format!("/proc/{pid}/io"))).map_err(|source| source.kind())?;
-    let mut counted = Counted::default();
+    let mut counted = Moved::default();
     for line in text.lines() {
         let Some((name, value)) = line.split_once(": ") else {
             continue;

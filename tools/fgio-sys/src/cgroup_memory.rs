@@ -49,7 +49,7 @@ pub struct Free {
     pub freed: u64,
 }
 
-fn file_of(root: &Root, group: &str, name: &str) -> PathBuf {
+pub(crate) fn file_of(root: &Root, group: &str, name: &str) -> PathBuf {
     root.path(HIERARCHY)
         .join(group.trim_start_matches('/'))
         .join(name)

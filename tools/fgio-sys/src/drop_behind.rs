@@ -126,8 +126,8 @@ impl DropBehind {
 
     /// Moves a process; 0 is the calling one.
     fn enter(&self, group: &str, pid: i32) -> io::Result<()> {
-        let path = self.root.path(cgroup_memory::HIERARCHY).join(&group[1..]);
-        files::write_existing(&path.join("cgroup.procs"), &pid.to_string())
+        let path = cgroup_memory::file_of(&self.root, group, "cgroup.procs");
+        files::write_existing(&path, &pid.to_string())
     }
 
     /// Moves a process to the cgroup until the end, if it is in the cgroup `of` or below it: what it
@@ -168,8 +168,7 @@ impl DropBehind {
         if self.adopted.is_empty() {
             return;
         }
-        let path = self.root.path(cgroup_memory::HIERARCHY);
-        let path = path.join(&self.group[1..]).join("cgroup.procs");
+        let path = cgroup_memory::file_of(&self.root, &self.group, "cgroup.procs");
         let inside = files::read_optional(&path).unwrap_or_default();
         for pid in inside.lines().filter_map(|line| line.parse().ok()) {
             if let Some(former) = self.former_of(pid) {
@@ -259,11 +258,7 @@ impl DropBehind {
     }
 
     fn remove(&self) {
-        let _ = fs::remove_dir(
-            self.root
-                .path(cgroup_memory::HIERARCHY)
-                .join(&self.group[1..]),
-        );
+        let _ = fs::remove_dir(cgroup_memory::file_of(&self.root, &self.group, ""));
     }
 }
 
