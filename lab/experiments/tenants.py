@@ -44,12 +44,13 @@ class Part:
     """What the tenants do in one boot.
 
     tenants: those that run; flooding: of them, those that are not paced; checkpoint: the one that
-    makes a checkpoint, or none
+    makes a checkpoint, or none; first: it is the first since the server began, and not the second
     """
 
     tenants: tuple[str, ...] = (HEAVY, LIGHT)
     flooding: tuple[str, ...] = ()
     checkpoint: str = ""
+    first: bool = False
 
 
 PARTS = {
@@ -59,6 +60,7 @@ PARTS = {
     "quiet": Part(),
     "heavy-checkpoint": Part(checkpoint=HEAVY),
     "light-checkpoint": Part(checkpoint=LIGHT),
+    "first-checkpoint": Part(checkpoint=HEAVY, first=True),
     "heavy-flood": Part(flooding=(HEAVY,)),
     "light-flood": Part(flooding=(LIGHT,)),
     "both-flood": Part(flooding=(HEAVY, LIGHT)),
@@ -79,6 +81,7 @@ class Tenants(Experiment):
     duration_s = 20
     warm_s = 3
     burst_after_s = 2
+    earlier_s = 6
     setup_s = 14
     # A flood takes half a minute of the host for each second, or a minute at 4 instructions a ns.
     limit_s = 3600
@@ -115,6 +118,7 @@ class Tenants(Experiment):
             "RATE": RATE,
             "CLIENTS": CLIENTS,
             "FLOOD_CLIENTS": FLOOD_CLIENTS,
+            "EARLIER_S": self.earlier_s if part.checkpoint and not part.first else 0,
             "WARM_S": self.warm_s,
             "DURATION_S": int(self.duration_s),
             "BURST_AFTER_S": self.burst_after_s,

@@ -4,6 +4,7 @@
 #   TENANTS     NAME:WEIGHT each; its cluster is $DATA/NAME
 #   FLOODING    those whose clients read as fast as they can, past the page cache
 #   CHECKPOINT  the one that makes a checkpoint while measuring
+#   EARLIER_S   seconds in which it makes one before that, and dirties its buffers again; 0: it does not
 # Leaves NAME/pgbench.*, NAME/server/log, and under fgio shares.json and waits.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
@@ -40,6 +41,10 @@ port_of() { # NAME
   [[ $1 == heavy ]] && echo 5432 || echo 5433
 }
 
+dirty_buffers() { # of the server at PGPORT
+  psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
+}
+
 start_tenant() { # NAME: the server, its buffers dirty, and its processes in its cgroup
   mkdir "$RESULTS/$1"
   (
@@ -47,7 +52,7 @@ start_tenant() { # NAME: the server, its buffers dirty, and its processes in its
     export PGPORT
     PGPORT=$(port_of "$1")
     RESULTS=$RESULTS/$1 start_server "$DATA/$1" "-c port=$PGPORT"
-    psql -Xq -f "$PAYLOAD/dirty.sql" || stop "the batch that dirties buffers failed"
+    dirty_buffers
   ) || exit
 }
 
@@ -57,7 +62,7 @@ start_clients() { # NAME
   echo "$BASHPID" >"$CGROUPS/$1/cgroup.procs"
   cd "$RESULTS/$1" || exit
   PGPORT=$(port_of "$1") exec pgbench --no-vacuum --client="$count" --jobs=1 \
-    --time=$((WARM_S + DURATION_S + 1)) --protocol=prepared --random-seed="$SEED" "${load[@]}" \
+    --time=$((WARM_S + EARLIER_S + DURATION_S + 1)) --protocol=prepared --random-seed="$SEED" "${load[@]}" \
     --log --log-prefix=pgbench >pgbench.txt 2>&1
 }
 
@@ -69,10 +74,28 @@ forget_pages() {
 }
 
 checkpoint() { # NAME
+  PGPORT=$(port_of "$1") psql -Xqc CHECKPOINT >/dev/null || echo checkpoint >"$RESULTS/failed"
+}
+
+checkpoint_measured() { # NAME
   echo "$BASHPID" >"$CGROUPS/$1/cgroup.procs"
   moment burst_begin
-  PGPORT=$(port_of "$1") psql -Xqc CHECKPOINT >/dev/null || echo checkpoint >"$RESULTS/failed"
+  checkpoint "$1"
   moment burst_end
+}
+
+# Of the thousands of checkpoints that a server makes, one meets a drive that was not learnt yet.
+checkpoint_earlier() { # NAME
+  local rest
+  sleep "$EARLIER_S" &
+  rest=$!
+  (
+    echo "$BASHPID" >"$CGROUPS/$1/cgroup.procs"
+    checkpoint "$1"
+    PGPORT=$(port_of "$1") dirty_buffers
+  ) || exit
+  kill -0 $rest || stop "the earlier checkpoint took more than $EARLIER_S s"
+  wait $rest
 }
 
 phase starting
@@ -100,12 +123,13 @@ for each in $TENANTS; do
   clients+=($!)
 done
 sleep "$WARM_S"
+((EARLIER_S == 0)) || checkpoint_earlier "$CHECKPOINT"
 snapshot before
 phase measuring
 moment measure_begin
 ! has_fgio || fgio --json share list --all --for $((DURATION_S - 1)) >"$RESULTS/shares.json" &
 sleep "$BURST_AFTER_S"
-[[ -z $CHECKPOINT ]] || checkpoint "$CHECKPOINT" &
+[[ -z $CHECKPOINT ]] || checkpoint_measured "$CHECKPOINT" &
 sleep $((DURATION_S - BURST_AFTER_S))
 moment measure_end
 snapshot after
