@@ -213,6 +213,17 @@ def script_payload(
     return taken
 
 
+def share_of(file: Path, cgroup: str) -> dict | None:
+    """A cgroup's part of the drive's time as `fgio share list` has it; None without shares."""
+    if not file.is_file():
+        return None
+    for each in json.loads(file.read_text())["disks"]:
+        for group in each["cgroups"]:
+            if group["cgroup"] == cgroup:
+                return group
+    return None
+
+
 def disk_settings(configuration: Configuration, device: str, seed: int) -> dict[str, object]:
     """The simulated disk, its elevator and what that and the module are set to."""
     return {

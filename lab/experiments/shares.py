@@ -38,6 +38,7 @@ from lab.experiments.base import (
     made,
     matching,
     script_payload,
+    share_of,
 )
 from lab.share_mixes import (
     ALONE,
@@ -81,10 +82,12 @@ class ShareRow(Row):
     """A row of one mix.
 
     claimed: name -> group, of those that do I/O; seconds: name -> MB/s in each second
+    standings: name -> how fgio says that the group fares
     """
 
     claimed: dict[str, Group] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    standings: dict[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict:
         return {"config": self.config, "seed": self.seed, **self.extra}
@@ -231,8 +234,18 @@ class Shares(Experiment):
                 "cpu_idle_percent": cpu_idle_percent(folder),
                 "latency": read_latency(folder, mix),
             }
+            shares_of = {name: share_of(folder / "shares.json", f"/{name}") for name in claimed}
             rows.append(
-                ShareRow(configuration.name, seed, {}, {}, extra, claimed=claimed, seconds=seconds)
+                ShareRow(
+                    configuration.name,
+                    seed,
+                    {},
+                    {},
+                    extra,
+                    claimed=claimed,
+                    seconds=seconds,
+                    standings={name: one["standing"] for name, one in shares_of.items() if one},
+                )
             )
         return rows
 
@@ -394,6 +407,7 @@ def _group(row: ShareRow, group: Group, due: float | None) -> dict:
         "guarantee_mb_s": _rounded(due),
         "mb_s": _rounded(row.got(group.name)),
         "worst_second": _rounded(shares.worst(due or 0, seconds)),
+        "standing": row.standings.get(group.name),
     }
 
 

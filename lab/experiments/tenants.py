@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Two PostgreSQL servers on one drive, each a tenant with a weight of its own."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from lab.experiments.base import (
     matching,
     moments,
     script_payload,
+    share_of,
 )
 from lab.experiments.databases import CPU_IDLE, LONGEST_CHECKPOINT
 from lab.experiments.first_light import checkpoints_since, dirty, transactions
@@ -167,7 +167,7 @@ class Tenants(Experiment):
                 "tenant": name,
                 "weight": WEIGHTS[name],
                 "worst_second": worst_second(requests, lasted_s),
-                "shares": _shares(folder, name),
+                "shares": share_of(folder / "shares.json", f"/{name}"),
                 "reasons": _reasons(folder),
                 "disk": disk_use(folder),
                 "virtual_s": outcome.virtual_s,
@@ -208,18 +208,6 @@ def worst_second(requests: figures.Requests, lasted_s: float) -> int:
     edges = np.arange(int(lasted_s) + 1)
     counted, _ = np.histogram(requests.end_s, bins=edges)
     return int(counted.min())
-
-
-def _shares(folder: Path, name: str) -> dict | None:
-    """The tenant's part of the drive's time as `fgio share list` has it; None without shares."""
-    file = folder / "shares.json"
-    if not file.is_file():
-        return None
-    for each in json.loads(file.read_text())["disks"]:
-        for group in each["cgroups"]:
-            if group["cgroup"] == f"/{name}":
-                return group
-    return None
 
 
 WAITS = re.compile(r'^fgio_(waits|waited_seconds)_total\{reason="([^"]+)"\} (\S+)$', re.M)

@@ -3,7 +3,7 @@
 # shares.env, and those of a mix from the folder mixes:
 #   NAME.fio     fio's jobs; each enters its group's cgroup
 #   NAME.groups  a line each: group, weight, bytes a second of io.max, of io.low, and 1 if it has jobs
-# Leaves MIX/seconds, the bytes of each group second by second.
+# Leaves MIX/seconds, the bytes of each group second by second, and under fgio MIX/shares.json.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
 . "$PAYLOAD/functions.sh"
@@ -140,7 +140,9 @@ run_mix() { # NAME SECONDS SETTLE_S
   wait_for_groups
   sleep "$3"
   RESULTS=$PWD snapshot before
+  ! has_fgio || "$PAYLOAD/bin/fgio" --json share list --all --for "$2" >shares.json &
   measure "$2"
+  wait $! || stop "fgio share failed"
   RESULTS=$PWD snapshot after
   lift_limits
   kill -INT $jobs || { cat fio.txt; stop "fio ended early"; }
