@@ -127,14 +127,16 @@ sleep "$WARM_S"
 snapshot before
 phase measuring
 moment measure_begin
-! has_fgio || fgio --json share list --all --for $((DURATION_S - 1)) >"$RESULTS/shares.json" &
+# It ends after what is measured, which it would delay.
+! has_fgio || fgio --json share list --all --for $((DURATION_S + 1)) >"$RESULTS/shares.json" &
+listing=$!
 sleep "$BURST_AFTER_S"
 [[ -z $CHECKPOINT ]] || checkpoint_measured "$CHECKPOINT" &
 sleep $((DURATION_S - BURST_AFTER_S))
 moment measure_end
 snapshot after
+wait $listing || stop "fgio share failed"
 if has_fgio; then
-  [[ -s $RESULTS/shares.json ]] || stop "fgio share failed"
   # The ring has the last waits alone: these are of all.
   metrics | grep '^fgio_wait' >"$RESULTS/waits" || stop "fgiod has no totals of waits"
 fi
