@@ -57,8 +57,6 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	fgio_request_line_up(request, at_head ? FGIO_TO_HEAD : FGIO_TO_TAIL);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
 	fgio_store(&hw->queued[class], hw->queued[class] + 1);
-	if (request->share.group)
-		fgio_shares_added(request);
 	hw->counters.queued[class]++;
 }
 

@@ -57,18 +57,20 @@ static bool has_queued(const struct fgio_share_group *group)
 
 static inline void advance(struct fgio_shares *shares, u64 now_ns)
 {
-	u64 passed_ns = beyond(now_ns, shares->clock_ns);
+	u64 passed_ns = now_ns - shares->clock_ns;
 	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
 
+	if (now_ns <= shares->clock_ns)
+		return;
+	shares->clock_ns = now_ns;
+	if (!shares->weights)
+		return;
 	if (now_ns < shares->strained_until_ns)
 		passed_ns -= margin_ns;
 	else
 		passed_ns += margin_ns;
-	if (shares->weights)
-		shares->clock += virtual_of(smaller(passed_ns,
-						    FGIO_SHARES_STILL_NS),
-					    shares->weights);
-	shares->clock_ns = larger(shares->clock_ns, now_ns);
+	shares->clock += virtual_of(smaller(passed_ns, FGIO_SHARES_STILL_NS),
+				    shares->weights);
 }
 
 static u32 all_queued(const struct fgio_share_group *group)
@@ -226,7 +228,7 @@ static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
  * took: others may wait for it meanwhile. In its heap, the group has its new place
  * once the request is added: it has no other queued.
  */
-static void end_pause(struct fgio_share_group *group, u64 now_ns)
+static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
 	u64 since_ns, pause_ns, longer_ns;
 
@@ -279,34 +281,6 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 
 /* ---- queued requests ---- */
 
-void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
-		      struct fgio_share_group *group, u64 now_ns)
-{
-	bool sequential;
-
-	group = group ?: &shares->rest;
-	if (!group->shares) {
-		group->start = shares->virtual;
-		group->paid = shares->clock;
-	}
-	group->shares = shares;
-	request->share.group = group;
-	request->share.sent_before = fgio_load(&shares->sent);
-	request->share.own_before = (u32)group->counters.dispatched;
-	sequential = fgio_share_is_sequential(&group->streams, request->sector,
-					      request->sectors, request->write);
-	group->sequential = sequential;
-	group->writes = request->write;
-	group->foreground = request->class == FGIO_CRITICAL;
-	if (group->foreground)
-		group->critical_ns = now_ns;
-	request->share.kind = fgio_share_kind(request->write, sequential);
-	/* The clock runs by the weights of those that asked until now. */
-	if (!group->owed.in_heap)
-		advance(shares, now_ns);
-	end_pause(group, now_ns);
-}
-
 /* The heap of start tags that it belongs to. */
 static struct fgio_heap *ready_heap(const struct fgio_share_group *group)
 {
@@ -347,24 +321,87 @@ static bool stays(u32 without, u32 all)
 	return without && all != FGIO_SHARES_DEEP;
 }
 
-void fgio_shares_added(struct fgio_request *request)
+/* The first one queued, and most often the only one: no other heaps matter. */
+static void add_first(struct fgio_share_group *group, u8 class)
 {
-	struct fgio_share_group *group = request->share.group;
-	u32 *queued = &group->queued[request->class];
-	u32 had = all_queued(group);
+	struct fgio_shares *shares = group->shares;
 
-	if (stays(*queued, had)) {
-		fgio_store(queued, *queued + 1);
-		return;
-	}
 	if (group->owed.in_heap)
-		leave_heaps(group);
+		fgio_heap_remove(&shares->owed[IN_DRIVE], &group->owed);
 	else
 		begin_asking(group);
-	fgio_store(queued, *queued + 1);
-	if (!had)
-		begin_backlog(group);
+	fgio_store(&group->queued[class], 1);
+	begin_backlog(group);
+	fgio_heap_add(&shares->ready[class == FGIO_CRITICAL], &group->ready,
+		      group->start);
+	fgio_heap_add(&shares->owed[QUEUED], &group->owed, group->paid);
+}
+
+static FGIO_SELDOM void add_beside(struct fgio_share_group *group, u8 class)
+{
+	leave_heaps(group);
+	fgio_store(&group->queued[class], group->queued[class] + 1);
 	enter_heaps(group);
+}
+
+static inline void count_added(struct fgio_share_group *group, u8 class)
+{
+	u32 *queued = &group->queued[class];
+	u32 all = all_queued(group);
+
+	if (stays(*queued, all))
+		fgio_store(queued, *queued + 1);
+	else if (!all)
+		add_first(group, class);
+	else
+		add_beside(group, class);
+}
+
+void fgio_shares_added(struct fgio_request *request)
+{
+	count_added(request->share.group, request->class);
+}
+
+/* Its first request since it was made, or removed. */
+static FGIO_SELDOM void enrol(struct fgio_shares *shares,
+			      struct fgio_share_group *group)
+{
+	group->start = shares->virtual;
+	group->paid = shares->clock;
+	group->shares = shares;
+}
+
+static inline void join(struct fgio_shares *shares,
+			struct fgio_request *request,
+			struct fgio_share_group *group, u64 now_ns)
+{
+	bool sequential;
+
+	if (group->shares != shares)
+		enrol(shares, group);
+	request->share.group = group;
+	request->share.sent_before = fgio_load(&shares->sent);
+	request->share.own_before = (u32)group->counters.dispatched;
+	sequential = fgio_share_is_sequential(&group->streams, request->sector,
+					      request->sectors, request->write);
+	group->sequential = sequential;
+	group->writes = request->write;
+	group->foreground = request->class == FGIO_CRITICAL;
+	if (group->foreground)
+		group->critical_ns = now_ns;
+	request->share.kind = fgio_share_kind(request->write, sequential);
+	/* The clock runs by the weights of those that asked until now. */
+	if (!group->owed.in_heap)
+		advance(shares, now_ns);
+	end_pause(group, now_ns);
+}
+
+void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
+		      struct fgio_share_group *group, u64 now_ns)
+{
+	group = group ?: &shares->rest;
+	join(shares, request, group, now_ns);
+	count_added(group, request->class);
 }
 
 /* Return: whether the group is in no heap, and is to enter those of its tags. */
@@ -1186,7 +1223,6 @@ void fgio_shares_recharge(struct fgio_request *request,
 		fgio_shares_taken(request);
 		fgio_shares_join(shares, request, group, now_ns);
 		fgio_request_line_up(request, FGIO_TO_TAIL_AGAIN);
-		fgio_shares_added(request);
 		return;
 	}
 	if (request->share.moved || group->shares != shares)

@@ -397,13 +397,13 @@ fgio_share_group_is_busy(const struct fgio_share_group *group)
 void fgio_share_group_remove(struct fgio_share_group *group);
 
 /*
- * @request joins @group (NULL: the rest) before it is queued; @now_ns: the time.
- * Then fgio_shares_added() counts it.
+ * @request, which is to be queued, joins @group (NULL: the rest), which counts it
+ * from now on; @now_ns: the time.
  */
 void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns);
 
-/* @request, which joined, was added to or taken from its group's FIFO. */
+/* @request was added to or taken from its group's FIFO, but for the first time. */
 void fgio_shares_added(struct fgio_request *request);
 void fgio_shares_taken(struct fgio_request *request);
 
