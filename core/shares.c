@@ -4,8 +4,6 @@
 #include "queue_internal.h"
 #include "shares.h"
 
-/* Groups that are looked at in a call for whether they still ask. */
-#define LOOKS 2
 /* How many times a group's weight all weights are, in 1 / PART_ONE. */
 #define PART_ONE 16
 #define PART_MOST (4096 * PART_ONE)
@@ -170,7 +168,7 @@ static void begin_asking(struct fgio_share_group *group)
 		shares->asking = &group->asking;
 }
 
-static void end_asking(struct fgio_share_group *group)
+static FGIO_SELDOM void end_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
 
@@ -209,17 +207,25 @@ static inline bool still_asks(const struct fgio_share_group *group, u64 now_ns)
 	return fgio_share_group_is_busy(group) || is_waited_for(group, now_ns);
 }
 
-static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
+/* Looks at the next one. Return: whether there is another. */
+static inline bool look_at_next(struct fgio_shares *shares, u64 now_ns)
 {
-	for (u32 i = 0; i < LOOKS && shares->asking; i++) {
-		struct fgio_share_group *group = fgio_container_of(
-			shares->asking, struct fgio_share_group, asking);
+	struct fgio_list *next = shares->asking;
+	struct fgio_share_group *group =
+		fgio_container_of(next, struct fgio_share_group, asking);
 
-		if (still_asks(group, now_ns))
-			shares->asking = shares->asking->next;
-		else
-			end_asking(group);
+	if (!still_asks(group, now_ns)) {
+		end_asking(group);
+		return shares->asking;
 	}
+	shares->asking = next->next;
+	return next->next != next;
+}
+
+static inline void look_for_idle(struct fgio_shares *shares, u64 now_ns)
+{
+	if (shares->asking && look_at_next(shares, now_ns))
+		look_at_next(shares, now_ns);
 }
 
 /*
@@ -599,31 +605,62 @@ bool fgio_shares_awaits_turn(const struct fgio_request *request)
 	return all - own > own;
 }
 
-static struct fgio_share_group *in_order(struct fgio_shares *shares)
+/* On a disk. */
+static FGIO_SELDOM struct fgio_share_group *
+settle_least(struct fgio_shares *shares)
 {
-	struct fgio_share_group *first = least(shares), *group;
+	struct fgio_share_group *first = least(shares);
 
 	/* Each time is paid for by a completion. */
 	while (settle_up(shares, first))
 		first = least(shares);
+	return first;
+}
+
+/* The group with the least start tag, which owes nothing. */
+static inline struct fgio_share_group *
+settled_least(struct fgio_shares *shares)
+{
+	if (shares->rotates)
+		return settle_least(shares);
+	if (fgio_heap_first(&shares->ready[true]))
+		return least(shares);
+	return group_ready(&shares->ready[false]);
+}
+
+/*
+ * The group that goes instead of @first: order does not tell how long others
+ * keep its I/Os in the drive. Where all lag alike, the clock is too fast for the
+ * drive, and order decides.
+ */
+static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
+				   const struct fgio_share_group *first)
+{
+	return lags_more(group, first) && !forgets_lag(first);
+}
+
+static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
+{
+	struct fgio_share_group *first = settled_least(shares);
+	struct fgio_share_group *critical, *group;
+
 	if (fgio_before(shares->virtual, first->start))
 		shares->virtual = first->start;
-	/*
-	 * Order does not tell how long others keep its I/Os in the drive. Where
-	 * all lag alike, the clock is too fast for the drive, and order decides.
-	 */
 	group = group_owed(&shares->owed[QUEUED]);
-	if (group && group != first && lags_more(group, first) &&
-	    !forgets_lag(first))
+	if (group && group != first &&
+	    fgio_before(group->paid, shares->clock) &&
+	    goes_first(group, first))
 		return group;
-	group = group_ready(&shares->ready[true]);
-	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
-		return group;
+	critical = group_ready(&shares->ready[true]);
+	if (critical && critical != first &&
+	    is_near(critical, first, FGIO_SHARES_CRITICAL_NS))
+		return critical;
 	return first;
 }
 
 /* The group that lags most of those whose requests are all in the drive. */
-static struct fgio_share_group *suffers(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM struct fgio_share_group *suffers(struct fgio_shares *shares,
+						     u64 now_ns)
 {
 	struct fgio_share_group *group;
 
@@ -713,8 +750,8 @@ bool fgio_shares_insists(const struct fgio_share_group *group,
 	const struct fgio_shares *shares = group->shares;
 	u32 all = shares->limit.limit;
 
-	if (has_foreground(group, foreground_since_ns) &&
-	    !competes_with_excess(group))
+	if (!lags(group) || (has_foreground(group, foreground_since_ns) &&
+			     !competes_with_excess(group)))
 		return false;
 	return fgio_load(&shares->in_device) <=
 	       beyond(all, beside(shares, group));
@@ -730,15 +767,11 @@ bool fgio_shares_lends(const struct fgio_share_group *group,
 }
 
 /* From what completions counted. */
-static void learn_lent(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM void learn_lent(struct fgio_shares *shares, u64 now_ns)
 {
-	u32 in_time = fgio_load(&shares->in_time);
-	u32 late = fgio_load(&shares->late);
+	u32 in_time = fgio_exchange(&shares->in_time, 0);
+	u32 late = fgio_exchange(&shares->late, 0);
 
-	if (!in_time && !late)
-		return;
-	in_time = fgio_exchange(&shares->in_time, 0);
-	late = fgio_exchange(&shares->late, 0);
 	shares->lent = (u32)smaller(
 		beyond(shares->lent + in_time,
 		       (u64)late * FGIO_SHARES_LEND * FGIO_SHARES_LEND_LATE),
@@ -774,20 +807,10 @@ static bool is_spared(struct fgio_shares *shares,
 	return false;
 }
 
-static struct fgio_shares_turn turn_of(struct fgio_share_group *group)
-{
-	return (struct fgio_shares_turn){
-		.group = group,
-		.why = !group	   ? FGIO_SHARES_NONE :
-		       lags(group) ? FGIO_SHARES_LAGS :
-				     FGIO_SHARES_IN_ORDER,
-	};
-}
-
-struct fgio_shares_turn
+struct fgio_share_group *
 fgio_shares_turn_of_critical(struct fgio_shares *shares)
 {
-	return turn_of(group_ready(&shares->ready[true]));
+	return group_ready(&shares->ready[true]);
 }
 
 /* Of those with queued requests, the one that lags most. */
@@ -801,20 +824,20 @@ static struct fgio_share_group *queued_lagging(struct fgio_shares *shares)
 	return lags_more(other, one) ? other : one;
 }
 
-struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares)
+struct fgio_share_group *
+fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 {
 	struct fgio_share_group *group = queued_lagging(shares);
 
-	return turn_of(group && fgio_shares_lag_ns(group) ? group : NULL);
+	return group && fgio_shares_lag_ns(group) ? group : NULL;
 }
 
-static void learn(struct fgio_shares *shares, u64 now_ns)
+/* An interval ends. */
+static FGIO_SELDOM void learn_costs(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_cost *cost = &shares->cost;
 	bool changed = false;
 
-	if (!fgio_share_cost_is_due(cost, now_ns))
-		return;
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
 		changed = fgio_share_cost_learn(cost, now_ns);
 	/* Those are the scale of a comparison. */
@@ -839,11 +862,11 @@ static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
  * Whether a sequential group keeps the arm of a disk: it has requests, or will
  * at once, and is not too far ahead.
  */
-static bool has_slice(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM bool has_slice(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_group *group = shares->last;
 
-	if (!shares->rotates || !group || !group->sequential ||
+	if (!group || !group->sequential ||
 	    !group->owed.in_heap || is_still(shares, now_ns) ||
 	    fgio_heap_first(&shares->ready[true]) ||
 	    !still_asks(group, now_ns))
@@ -900,13 +923,19 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	return takes_ns <= share_ns;
 }
 
+/* Whether one may begin: it is time, and more than one group asks. */
+static inline bool may_begin_probe(const struct fgio_shares *shares,
+				   u64 now_ns)
+{
+	return now_ns >= shares->probe.next_ns && shares->asking &&
+	       !fgio_list_empty(shares->asking);
+}
+
 static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
 {
 	struct fgio_share_group *group;
 
-	if (now_ns < shares->probe.next_ns ||
-	    shares->owed[QUEUED].count + shares->owed[DEEP].count +
-			    shares->owed[IN_DRIVE].count < 2)
+	if (!may_begin_probe(shares, now_ns))
 		return;
 	group = fgio_container_of(shares->asking, struct fgio_share_group,
 				  asking);
@@ -992,10 +1021,9 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 }
 
 /* Return: whether there is one, and so no group but its own may go. */
-static bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
+static FGIO_SELDOM bool probes(struct fgio_shares *shares, bool free,
+			       u64 now_ns)
 {
-	if (shares->rotates)
-		return false;
 	if (shares->probe.group && !free && !shares->probe.group->foreground)
 		shares->probe.group = NULL;
 	if (shares->probe.group && !probes_on(shares, now_ns))
@@ -1011,42 +1039,69 @@ static bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
 	return true;
 }
 
-struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
-					 bool free, u64 now_ns)
+static inline bool is_about_probes(const struct fgio_shares *shares, u64 now_ns)
 {
-	struct fgio_share_group *group, *sufferer, *lagging;
+	return !shares->rotates &&
+	       (shares->probe.group || may_begin_probe(shares, now_ns));
+}
+
+static struct fgio_share_group *unless_dry(struct fgio_share_group *group)
+{
+	return has_queued(group) ? group : NULL;
+}
+
+/* Some group in the drive lags. Return: the one that goes all the same. */
+static FGIO_SELDOM struct fgio_share_group *
+beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
+		u64 now_ns)
+{
+	struct fgio_share_group *sufferer = suffers(shares, now_ns);
+	struct fgio_share_group *lagging;
+
+	if (is_spared(shares, sufferer, now_ns))
+		return group;
+	fgio_share_cost_slack(&shares->cost);
+	lagging = queued_lagging(shares);
+	return lagging && lags_more(lagging, sufferer) ? lagging : NULL;
+}
+
+/* From what went, and what completions counted. */
+static inline void learn(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (fgio_share_cost_is_due(&shares->cost, now_ns))
+		learn_costs(shares, now_ns);
+	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
+		learn_lent(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
+}
+
+struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns)
+{
+	struct fgio_share_group *group, *in_drive;
 
 	shares->retry_ns = 0;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
-	learn(shares, now_ns);
-	learn_lent(shares, now_ns);
-	if (!free)
-		fgio_share_cost_limited(&shares->cost);
+	learn(shares, free, now_ns);
 	group = in_order(shares);
-	if (has_slice(shares, now_ns)) {
-		group = shares->last;
-		return turn_of(has_queued(group) ? group : NULL);
-	}
+	if (shares->rotates && has_slice(shares, now_ns))
+		return unless_dry(shares->last);
 	if (is_still(shares, now_ns))
-		return turn_of(group);
-	if (probes(shares, free, now_ns)) {
-		group = shares->probe.group;
-		return turn_of(has_queued(group) ? group : NULL);
-	}
+		return group;
+	if (is_about_probes(shares, now_ns) && probes(shares, free, now_ns))
+		return unless_dry(shares->probe.group);
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
-		return turn_of(NULL);
-	sufferer = suffers(shares, now_ns);
-	if (is_spared(shares, sufferer, now_ns))
-		return turn_of(group);
-	fgio_share_cost_slack(&shares->cost);
-	lagging = queued_lagging(shares);
-	return turn_of(lagging && lags_more(lagging, sufferer) ? lagging :
-								 NULL);
+		return NULL;
+	in_drive = group_owed(&shares->owed[IN_DRIVE]);
+	if (in_drive && fgio_before(in_drive->paid, shares->clock))
+		return beside_sufferer(shares, group, now_ns);
+	return group;
 }
 
-struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
-						  u64 now_ns)
+struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
+						   u64 now_ns)
 {
 	shares->retry_ns = 0;
 	shares->probe.group = NULL;
@@ -1054,7 +1109,7 @@ struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
 	look_for_idle(shares, now_ns);
 	/* The drive may have more than the limit: nothing is learnt from that. */
 	fgio_share_cost_slack(&shares->cost);
-	return turn_of(in_order(shares));
+	return in_order(shares);
 }
 
 /* ---- dispatch and completion ---- */
