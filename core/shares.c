@@ -117,13 +117,11 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 	return (shares->clock - group->paid) / group->per_weight;
 }
 
-/* What it lags by beyond the most is forgotten. */
-static void bound_lag(struct fgio_share_group *group)
+/* What it lags by beyond the most is forgotten. It lags. */
+static FGIO_SELDOM void bound_lag(struct fgio_share_group *group)
 {
 	u64 most;
 
-	if (!fgio_before(group->paid, group->shares->clock))
-		return;
 	most = lag_most_ns(group) * group->per_weight;
 	if (!is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
@@ -410,28 +408,45 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 	count_added(group, request->class);
 }
 
-/* Return: whether the group is in no heap, and is to enter those of its tags. */
-static bool count_taken(struct fgio_share_group *group, u8 class)
+/* It was the only one queued. The group then has no place among those that ask. */
+static void take_only(struct fgio_share_group *group, u8 class)
 {
-	u32 *queued = &group->queued[class];
+	struct fgio_shares *shares = group->shares;
 
-	if (stays(*queued - 1, all_queued(group) - 1)) {
-		fgio_store(queued, *queued - 1);
-		return false;
-	}
+	fgio_heap_remove(&shares->ready[class == FGIO_CRITICAL],
+			 &group->ready);
+	fgio_heap_remove(&shares->owed[QUEUED], &group->owed);
+	fgio_store(&group->queued[class], 0);
+	fgio_list_remove(&group->backlogged);
+}
+
+static void enter_in_drive(struct fgio_share_group *group)
+{
+	fgio_heap_add(&group->shares->owed[IN_DRIVE], &group->owed,
+		      group->paid);
+}
+
+static FGIO_SELDOM void take_beside(struct fgio_share_group *group, u8 class)
+{
 	leave_heaps(group);
-	fgio_store(queued, *queued - 1);
-	if (!has_queued(group))
-		fgio_list_remove(&group->backlogged);
-	return true;
+	fgio_store(&group->queued[class], group->queued[class] - 1);
+	enter_heaps(group);
 }
 
 void fgio_shares_taken(struct fgio_request *request)
 {
 	struct fgio_share_group *group = request->share.group;
+	u32 *queued = &group->queued[request->class];
+	u32 all = all_queued(group);
 
-	if (count_taken(group, request->class))
-		enter_heaps(group);
+	if (stays(*queued - 1, all - 1)) {
+		fgio_store(queued, *queued - 1);
+	} else if (all == 1) {
+		take_only(group, request->class);
+		enter_in_drive(group);
+	} else {
+		take_beside(group, request->class);
+	}
 }
 
 struct fgio_share_group *
@@ -454,36 +469,51 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
  * ahead was charged by a cost that was wrong, as that of the first I/Os, and the
  * group would wait until the others had as much.
  */
-static void bound_lead(struct fgio_share_group *group, u64 charge_ns)
+#define LEAD_MOST_NS (FGIO_SHARES_PROBE_MOST_NS + FGIO_SHARES_WRITTEN_NS)
+
+/* Its start tag. */
+static inline void charge_in_order(struct fgio_share_group *group, u64 charge)
 {
 	const struct fgio_shares *shares = group->shares;
-	u64 most = shares->virtual + (charge_ns + FGIO_SHARES_PROBE_MOST_NS +
-				      FGIO_SHARES_WRITTEN_NS) *
-					     group->per_weight;
+	u64 most = shares->virtual + LEAD_MOST_NS * group->per_weight;
 
 	if (!shares->rotates && fgio_before(most, group->start))
 		group->start = most;
+	group->start += charge;
+}
+
+/* Its entitlement. */
+static inline void charge_owed(struct fgio_share_group *group, u64 charge)
+{
+	u64 clock = group->shares->clock;
+	u64 most;
+
+	if (fgio_before(group->paid, clock)) {
+		bound_lag(group);
+		group->paid += charge;
+		return;
+	}
+	most = clock + FGIO_SHARES_AHEAD_NS * group->per_weight;
+	if (fgio_before(most, group->paid))
+		group->paid = most;
+	group->paid += charge;
 }
 
 /* Its tags; it may be in no heap. */
-static void charge(struct fgio_share_group *group, u64 charge_ns)
+static inline void charge(struct fgio_share_group *group, u64 charge_ns)
 {
-	struct fgio_shares *shares = group->shares;
-	u64 most;
+	u64 in_order = charge_ns * group->per_weight;
+	u64 alone_ns = fgio_load(&group->alone_ns);
 
+	charge_in_order(group, in_order);
 	group->charge_ns = charge_ns;
-	if (!shares->rotates)
-		group->charge_ns = smaller(
-			larger(charge_ns, fgio_load(&group->alone_ns)),
-			FGIO_SHARES_CHARGE_MOST_NS);
-	group->start += charge_ns * group->per_weight;
-	bound_lead(group, charge_ns);
-	bound_lag(group);
-	group->paid += group->charge_ns * group->per_weight;
-	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
-				       group->per_weight;
-	if (fgio_before(most, group->paid))
-		group->paid = most;
+	if (alone_ns <= charge_ns || group->shares->rotates) {
+		charge_owed(group, in_order);
+	} else {
+		group->charge_ns =
+			smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
+		charge_owed(group, group->charge_ns * group->per_weight);
+	}
 	group->counters.charged_ns += charge_ns;
 }
 
@@ -512,7 +542,8 @@ static void refund(struct fgio_share_group *group, u64 charge_ns)
 	if (fgio_before(group->start, shares->virtual))
 		group->start = shares->virtual;
 	group->paid -= back;
-	bound_lag(group);
+	if (fgio_before(group->paid, shares->clock))
+		bound_lag(group);
 	group->counters.charged_ns -= charge_ns;
 	change_places(group);
 }
@@ -711,7 +742,7 @@ static u64 beyond_by(const struct fgio_share_group *group, u64 now_ns)
  * A critical I/O of it takes @charge_ns. A pause earns nothing, and a long
  * excess costs no more than a short one.
  */
-static void note_beyond(struct fgio_share_group *group, u64 charge_ns,
+static FGIO_SELDOM void note_beyond(struct fgio_share_group *group, u64 charge_ns,
 			u64 now_ns)
 {
 	u64 most_ns = due_of(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
@@ -1114,32 +1145,73 @@ struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
 
 /* ---- dispatch and completion ---- */
 
-/* Follows the probe, if the request belongs to it. */
-static void note_probe(struct fgio_shares *shares,
-		       const struct fgio_request *request, u32 all, u32 own)
+/* Follows the probe that the request belongs to. */
+static FGIO_SELDOM void note_probe(struct fgio_share_probe *probe,
+				   const struct fgio_request *request, u32 all,
+				   u32 own)
 {
-	struct fgio_share_probe *probe = &shares->probe;
-
-	if (probe->group != request->share.group || all != own)
+	if (all != own)
 		return;
 	probe->most = (u32)larger(probe->most, own);
 	probe->kind = request->share.kind;
 	probe->sectors = request->sectors;
 }
 
-void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
-		      u64 now_ns)
+/* The others that it has queued have another place. */
+static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
+					    u8 class, u64 charge_ns)
+{
+	leave_heaps(group);
+	fgio_store(&group->queued[class], group->queued[class] - 1);
+	charge(group, charge_ns);
+	enter_heaps(group);
+}
+
+/* The group pays for the request, which it counts as queued no longer. */
+static inline void charge_taken(struct fgio_share_group *group, u8 class,
+				u64 charge_ns)
+{
+	u32 *queued = &group->queued[class];
+	u32 all = all_queued(group);
+
+	if (all == 1) {
+		take_only(group, class);
+		charge(group, charge_ns);
+		enter_in_drive(group);
+		return;
+	}
+	if (!stays(*queued - 1, all - 1)) {
+		charge_taken_beside(group, class, charge_ns);
+		return;
+	}
+	fgio_store(queued, *queued - 1);
+	charge(group, charge_ns);
+	change_places(group);
+}
+
+/* Of a disk. */
+static FGIO_SELDOM u64 charge_of_disk(struct fgio_share_group *group)
+{
+	settle_up_disk(group);
+	return smaller(fgio_load(&group->alone_ns) ?: FGIO_SHARES_DISK_FIRST_NS,
+		       FGIO_SHARES_CHARGE_MOST_NS);
+}
+
+static FGIO_SELDOM void note_write(struct fgio_shares *shares,
+				   const struct fgio_share_group *group,
+				   u64 now_ns)
+{
+	fgio_store(&shares->wrote, group);
+	fgio_store(&shares->wrote_ns, now_ns);
+}
+
+/* The drive has one more. Return: requests there. */
+static inline u32 count_sent(struct fgio_shares *shares,
+			     const struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
-	u64 charge_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
-					     request->sectors);
 	u32 all, own;
 
-	if (shares->rotates)
-		charge_ns = fgio_load(&group->alone_ns) ?:
-				    FGIO_SHARES_DISK_FIRST_NS;
-	charge_ns = smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS);
-	fgio_store(&shares->sent, shares->sent + 1);
 	if (!fgio_load(&shares->in_device))
 		fgio_share_cost_idle(&shares->cost,
 				     beyond(now_ns,
@@ -1149,27 +1221,36 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	if (request->class == FGIO_CRITICAL)
 		fgio_add(&shares->critical_in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
-	if (request->write) {
-		fgio_store(&shares->wrote, group);
-		fgio_store(&shares->wrote_ns, now_ns);
-	}
+	if (request->write)
+		note_write(shares, group, now_ns);
 	if (all >= shares->limit.limit)
 		fgio_share_limit_reached(&shares->limit);
+	if (shares->probe.group == group)
+		note_probe(&shares->probe, request, all, own);
+	return all;
+}
+
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = smaller(fgio_share_cost_sent(&shares->cost,
+						     request->share.kind,
+						     request->sectors),
+				FGIO_SHARES_CHARGE_MOST_NS);
+	u32 all = count_sent(shares, request, now_ns);
+
+	if (shares->rotates)
+		charge_ns = charge_of_disk(group);
+	fgio_store(&shares->sent, shares->sent + 1);
 	request->share.sent_ns = now_ns;
 	request->share.charge_ns = (u32)charge_ns;
 	request->share.number = shares->sent;
 	/* The first one after those of others does not count. */
 	request->share.alone = all == 1 && shares->last == group;
-	shares->last = group;
-	note_probe(shares, request, all, own);
 	request->share.moved = false;
-	settle_up(shares, group);
-	if (count_taken(group, request->class)) {
-		charge(group, charge_ns);
-		enter_heaps(group);
-	} else {
-		pay(group, charge_ns);
-	}
+	shares->last = group;
+	charge_taken(group, request->class, charge_ns);
 	group->patience_ns = smaller(group->patience_ns + group->charge_ns / 2,
 				     FGIO_SHARES_PATIENCE_MOST_NS);
 	if (request->class == FGIO_CRITICAL)
