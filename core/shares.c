@@ -1186,7 +1186,10 @@ static inline void charge_taken(struct fgio_share_group *group, u8 class,
 	}
 	fgio_store(queued, *queued - 1);
 	charge(group, charge_ns);
-	change_places(group);
+	/* It has others queued, so it is in both heaps. */
+	fgio_heap_change(ready_heap(group), &group->ready, group->start);
+	fgio_heap_change(&group->shares->owed[is_deep(group) ? DEEP : QUEUED],
+			 &group->owed, group->paid);
 }
 
 /* Of a disk. */
