@@ -102,9 +102,14 @@ static u64 lag_most_ns(const struct fgio_share_group *group)
 	return smaller(most_ns, larger(2 * group->charge_ns + 1, due_ns));
 }
 
+static inline bool asks(const struct fgio_share_group *group)
+{
+	return group->owed.in_heap || group->shares->only == group;
+}
+
 static bool lags(const struct fgio_share_group *group)
 {
-	return group->shares && group->owed.in_heap &&
+	return group->shares && asks(group) &&
 	       fgio_before(group->paid, group->shares->clock);
 }
 
@@ -251,7 +256,7 @@ static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 	longer_ns = smaller(beyond(pause_ns, group->pause_ns),
 			    group->patience_ns);
 	group->patience_ns -= longer_ns;
-	if (group->owed.in_heap)
+	if (asks(group))
 		group->paid += virtual_of(pause_ns - longer_ns,
 					  group->shares->weights);
 }
@@ -260,7 +265,7 @@ void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
 {
 	struct fgio_shares *shares = group->shares;
 
-	if (shares && group->owed.in_heap) {
+	if (shares && asks(group)) {
 		shares->weights += weight;
 		shares->weights -= group->weight;
 	}
@@ -325,20 +330,47 @@ static bool stays(u32 without, u32 all)
 	return without && all != FGIO_SHARES_DEEP;
 }
 
-/* The first one queued, and most often the only one: no other heaps matter. */
+/* The group has one request queued, and no places for it yet. */
+static void enter_queued(struct fgio_share_group *group)
+{
+	if (group->owed.in_heap)
+		fgio_heap_remove(&group->shares->owed[IN_DRIVE], &group->owed);
+	fgio_heap_add(ready_heap(group), &group->ready, group->start);
+	fgio_heap_add(&group->shares->owed[QUEUED], &group->owed, group->paid);
+}
+
+/* No longer the only request: its group gets its places. */
+static FGIO_SELDOM void place_only(struct fgio_shares *shares)
+{
+	struct fgio_share_group *group = shares->only;
+
+	shares->only = NULL;
+	enter_queued(group);
+}
+
+static inline void forget_only(struct fgio_shares *shares)
+{
+	if (shares->only)
+		place_only(shares);
+}
+
+/*
+ * The group's first one. If it is the only one of all, it most often goes at
+ * once, and its group's places would be left as they are entered.
+ */
 static void add_first(struct fgio_share_group *group, u8 class)
 {
 	struct fgio_shares *shares = group->shares;
+	bool only = fgio_list_empty(&shares->backlogged) && !shares->rotates;
 
-	if (group->owed.in_heap)
-		fgio_heap_remove(&shares->owed[IN_DRIVE], &group->owed);
-	else
+	if (!group->owed.in_heap)
 		begin_asking(group);
 	fgio_store(&group->queued[class], 1);
 	begin_backlog(group);
-	fgio_heap_add(&shares->ready[class == FGIO_CRITICAL], &group->ready,
-		      group->start);
-	fgio_heap_add(&shares->owed[QUEUED], &group->owed, group->paid);
+	if (only)
+		shares->only = group;
+	else
+		enter_queued(group);
 }
 
 static FGIO_SELDOM void add_beside(struct fgio_share_group *group, u8 class)
@@ -353,6 +385,7 @@ static inline void count_added(struct fgio_share_group *group, u8 class)
 	u32 *queued = &group->queued[class];
 	u32 all = all_queued(group);
 
+	forget_only(group->shares);
 	if (stays(*queued, all))
 		fgio_store(queued, *queued + 1);
 	else if (!all)
@@ -395,7 +428,7 @@ static inline void join(struct fgio_shares *shares,
 		group->critical_ns = now_ns;
 	request->share.kind = fgio_share_kind(request->write, sequential);
 	/* The clock runs by the weights of those that asked until now. */
-	if (!group->owed.in_heap)
+	if (!asks(group))
 		advance(shares, now_ns);
 	end_pause(group, now_ns);
 }
@@ -426,6 +459,23 @@ static void enter_in_drive(struct fgio_share_group *group)
 		      group->paid);
 }
 
+/* The same of shares.only, which may be there. */
+static void take_at_once(struct fgio_share_group *group, u8 class)
+{
+	group->shares->only = NULL;
+	fgio_store(&group->queued[class], 0);
+	fgio_list_remove(&group->backlogged);
+}
+
+static void place_in_drive(struct fgio_share_group *group)
+{
+	if (group->owed.in_heap)
+		fgio_heap_change(&group->shares->owed[IN_DRIVE], &group->owed,
+				 group->paid);
+	else
+		enter_in_drive(group);
+}
+
 static FGIO_SELDOM void take_beside(struct fgio_share_group *group, u8 class)
 {
 	leave_heaps(group);
@@ -439,6 +489,7 @@ void fgio_shares_taken(struct fgio_request *request)
 	u32 *queued = &group->queued[request->class];
 	u32 all = all_queued(group);
 
+	forget_only(group->shares);
 	if (stays(*queued - 1, all - 1)) {
 		fgio_store(queued, *queued - 1);
 	} else if (all == 1) {
@@ -520,6 +571,7 @@ static inline void charge(struct fgio_share_group *group, u64 charge_ns)
 /* Its tags changed. */
 static void change_places(struct fgio_share_group *group)
 {
+	forget_only(group->shares);
 	if (group->ready.in_heap)
 		fgio_heap_change(ready_heap(group), &group->ready,
 				 group->start);
@@ -670,13 +722,21 @@ static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
 	return lags_more(group, first) && !forgets_lag(first);
 }
 
+/* Virtual time is that of @first, which has the least start tag. */
+static inline struct fgio_share_group *
+first_in_order(struct fgio_shares *shares, struct fgio_share_group *first)
+{
+	if (fgio_before(shares->virtual, first->start))
+		shares->virtual = first->start;
+	return first;
+}
+
 static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 {
 	struct fgio_share_group *first = settled_least(shares);
 	struct fgio_share_group *critical, *group;
 
-	if (fgio_before(shares->virtual, first->start))
-		shares->virtual = first->start;
+	first_in_order(shares, first);
 	group = group_owed(&shares->owed[QUEUED]);
 	if (group && group != first &&
 	    fgio_before(group->paid, shares->clock) &&
@@ -926,7 +986,7 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 }
 
 /* Whether it takes little of what the group gets. */
-static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
+static bool is_worth_a_probe(const struct fgio_share_group *group)
 {
 	u32 has = fgio_load(&group->in_device) + group->queued[0] +
 		  group->queued[1];
@@ -941,9 +1001,6 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	if (deep && (group->writes || group->shares->cost.uniform))
 		return false;
 	if (!has_queued(group) || !group->charge_ns)
-		return false;
-	if (group->probed_ns &&
-	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
 		return false;
 	takes_ns = smaller(ios * group->charge_ns,
 			   probe_most_ns(group->shares));
@@ -962,21 +1019,30 @@ static inline bool may_begin_probe(const struct fgio_shares *shares,
 	       !fgio_list_empty(shares->asking);
 }
 
-static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+static FGIO_SELDOM bool begin_probe(struct fgio_shares *shares,
+				    struct fgio_share_group *group, bool free,
+				    u64 now_ns)
 {
-	struct fgio_share_group *group;
-
-	if (!may_begin_probe(shares, now_ns))
-		return;
-	group = fgio_container_of(shares->asking, struct fgio_share_group,
-				  asking);
-	shares->asking = shares->asking->next;
-	if ((!free && !group->foreground) || !is_worth_a_probe(group, now_ns))
-		return;
+	if ((!free && !group->foreground) || !is_worth_a_probe(group))
+		return false;
 	shares->probe = (struct fgio_share_probe){
 		.group = group,
 		.begin_ns = now_ns,
 	};
+	return true;
+}
+
+/* The next group that asks has its turn to be probed. Return: whether it is. */
+static inline bool try_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	struct fgio_share_group *group = fgio_container_of(
+		shares->asking, struct fgio_share_group, asking);
+
+	shares->asking = shares->asking->next;
+	if (group->probed_ns &&
+	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
+		return false;
+	return begin_probe(shares, group, free, now_ns);
 }
 
 /* Learns from a group that has several I/Os at a time. */
@@ -1051,33 +1117,40 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	       completed_by(group) - probe->completed < ios;
 }
 
-/* Return: whether there is one, and so no group but its own may go. */
-static FGIO_SELDOM bool probes(struct fgio_shares *shares, bool free,
-			       u64 now_ns)
+/* There is one. Return: whether it goes on. */
+static FGIO_SELDOM bool follow_probe(struct fgio_shares *shares, bool free,
+				     u64 now_ns)
 {
-	if (shares->probe.group && !free && !shares->probe.group->foreground)
+	forget_only(shares);
+	if (!free && !shares->probe.group->foreground) {
 		shares->probe.group = NULL;
-	if (shares->probe.group && !probes_on(shares, now_ns))
-		end_probe(shares, now_ns);
-	if (!shares->probe.group)
-		begin_probe(shares, free, now_ns);
-	if (!shares->probe.group)
 		return false;
+	}
+	if (probes_on(shares, now_ns))
+		return true;
+	end_probe(shares, now_ns);
+	return false;
+}
+
+/* Return: whether there is one, and so no group but its own may go. */
+static inline bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (shares->probe.group && follow_probe(shares, free, now_ns))
+		return true;
+	return may_begin_probe(shares, now_ns) &&
+	       try_probe(shares, free, now_ns);
+}
+
+/* Return: the group that has the drive alone; NULL: it has no request. */
+static FGIO_SELDOM struct fgio_share_group *
+turn_of_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->probe.group;
+
 	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
 	if (fgio_load(&shares->in_device))
 		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
 	fgio_share_cost_slack(&shares->cost);
-	return true;
-}
-
-static inline bool is_about_probes(const struct fgio_shares *shares, u64 now_ns)
-{
-	return !shares->rotates &&
-	       (shares->probe.group || may_begin_probe(shares, now_ns));
-}
-
-static struct fgio_share_group *unless_dry(struct fgio_share_group *group)
-{
 	return has_queued(group) ? group : NULL;
 }
 
@@ -1107,28 +1180,43 @@ static inline void learn(struct fgio_shares *shares, bool free, u64 now_ns)
 		fgio_share_cost_limited(&shares->cost);
 }
 
+/* Whether the drive has no room: without it, or for a group there that lags. */
+static inline bool is_held(const struct fgio_shares *shares)
+{
+	const struct fgio_heap_node *in_drive =
+		fgio_heap_first(&shares->owed[IN_DRIVE]);
+
+	return fgio_load(&shares->in_device) >= shares->limit.limit ||
+	       (in_drive && fgio_before(in_drive->key, shares->clock));
+}
+
 struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 					  u64 now_ns)
 {
-	struct fgio_share_group *group, *in_drive;
+	struct fgio_share_group *group;
+	bool still, probing;
 
 	shares->retry_ns = 0;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
 	learn(shares, free, now_ns);
+	still = is_still(shares, now_ns);
+	probing = !still && !shares->rotates && probes(shares, free, now_ns);
+	if (shares->only && free && !probing && !is_held(shares))
+		return first_in_order(shares, shares->only);
+	forget_only(shares);
 	group = in_order(shares);
 	if (shares->rotates && has_slice(shares, now_ns))
-		return unless_dry(shares->last);
-	if (is_still(shares, now_ns))
+		return has_queued(shares->last) ? shares->last : NULL;
+	if (still)
 		return group;
-	if (is_about_probes(shares, now_ns) && probes(shares, free, now_ns))
-		return unless_dry(shares->probe.group);
+	if (probing)
+		return turn_of_probe(shares, now_ns);
+	if (!is_held(shares))
+		return group;
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
 		return NULL;
-	in_drive = group_owed(&shares->owed[IN_DRIVE]);
-	if (in_drive && fgio_before(in_drive->paid, shares->clock))
-		return beside_sufferer(shares, group, now_ns);
-	return group;
+	return beside_sufferer(shares, group, now_ns);
 }
 
 struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
@@ -1138,6 +1226,7 @@ struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
 	shares->probe.group = NULL;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
+	forget_only(shares);
 	/* The drive may have more than the limit: nothing is learnt from that. */
 	fgio_share_cost_slack(&shares->cost);
 	return in_order(shares);
@@ -1174,6 +1263,12 @@ static inline void charge_taken(struct fgio_share_group *group, u8 class,
 	u32 *queued = &group->queued[class];
 	u32 all = all_queued(group);
 
+	if (group->shares->only) {
+		take_at_once(group, class);
+		charge(group, charge_ns);
+		place_in_drive(group);
+		return;
+	}
 	if (all == 1) {
 		take_only(group, class);
 		charge(group, charge_ns);

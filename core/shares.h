@@ -308,6 +308,8 @@ struct fgio_share_probe {
  * @asking: groups that ask, a ring: the one that was not looked at for longest;
  *	NULL: there is none
  * @backlogged: groups with queued requests
+ * @only: the only one of them, if it has one request and is in no heap of those
+ *	with queued requests yet; NULL: all are in theirs
  * @virtual: least start tag of the groups that have requests
  * @clock: virtual time of entitlements...
  * @clock_ns: ...at this time
@@ -338,6 +340,7 @@ struct fgio_shares {
 	struct fgio_heap owed[3];
 	struct fgio_list *asking;
 	struct fgio_list backlogged;
+	struct fgio_share_group *only;
 	u64 virtual;
 	u64 clock;
 	u64 clock_ns;
