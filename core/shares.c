@@ -441,7 +441,7 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 	count_added(group, request->class);
 }
 
-/* It was the only one queued. The group then has no place among those that ask. */
+/* It was the only one queued. The group is among those that ask no longer. */
 static void take_only(struct fgio_share_group *group, u8 class)
 {
 	struct fgio_shares *shares = group->shares;
@@ -712,9 +712,9 @@ settled_least(struct fgio_shares *shares)
 }
 
 /*
- * The group that goes instead of @first: order does not tell how long others
- * keep its I/Os in the drive. Where all lag alike, the clock is too fast for the
- * drive, and order decides.
+ * Whether it goes instead of @first: order does not tell how long others keep
+ * its I/Os in the drive. Where all lag alike, the clock is too fast, and order
+ * decides.
  */
 static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
 				   const struct fgio_share_group *first)
@@ -802,8 +802,8 @@ static u64 beyond_by(const struct fgio_share_group *group, u64 now_ns)
  * A critical I/O of it takes @charge_ns. A pause earns nothing, and a long
  * excess costs no more than a short one.
  */
-static FGIO_SELDOM void note_beyond(struct fgio_share_group *group, u64 charge_ns,
-			u64 now_ns)
+static FGIO_SELDOM void note_beyond(struct fgio_share_group *group,
+				    u64 charge_ns, u64 now_ns)
 {
 	u64 most_ns = due_of(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
 
@@ -1000,7 +1000,7 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 	 */
 	if (deep && (group->writes || group->shares->cost.uniform))
 		return false;
-	if (!has_queued(group) || !group->charge_ns)
+	if (!group->charge_ns)
 		return false;
 	takes_ns = smaller(ios * group->charge_ns,
 			   probe_most_ns(group->shares));
@@ -1039,8 +1039,9 @@ static inline bool try_probe(struct fgio_shares *shares, bool free, u64 now_ns)
 		shares->asking, struct fgio_share_group, asking);
 
 	shares->asking = shares->asking->next;
-	if (group->probed_ns &&
-	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
+	if (!has_queued(group) ||
+	    (group->probed_ns &&
+	     now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS))
 		return false;
 	return begin_probe(shares, group, free, now_ns);
 }

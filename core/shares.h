@@ -406,7 +406,7 @@ void fgio_share_group_remove(struct fgio_share_group *group);
 void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns);
 
-/* @request was added to or taken from its group's FIFO, but for the first time. */
+/* @request was added to its group's FIFO again, or taken from it. */
 void fgio_shares_added(struct fgio_request *request);
 void fgio_shares_taken(struct fgio_request *request);
 
