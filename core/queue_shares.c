@@ -48,16 +48,13 @@ static bool release_is_due(const struct fgio_queue *queue,
 
 /* Beside critical I/O. Return: NULL if the depth withholds its requests. */
 static struct fgio_request *weigh(struct fgio_queue *queue,
-				  struct fgio_shares_turn turn, u64 now_ns)
+				  struct fgio_share_group *group, u64 now_ns)
 {
-	struct fgio_share_group *group = turn.group;
 	bool critical = group->queued[FGIO_CRITICAL];
 	bool noncritical = group->queued[FGIO_NONCRITICAL];
 	u64 recent_ns = beyond(now_ns, fgio_queue_recent_ns(queue));
-	bool lags = turn.why == FGIO_SHARES_LAGS &&
-		    fgio_shares_insists(group, recent_ns);
-	bool despite = !critical &&
-		       (lags || fgio_shares_lends(group, recent_ns));
+	bool despite = !critical && (fgio_shares_insists(group, recent_ns) ||
+				     fgio_shares_lends(group, recent_ns));
 	bool in_turn = noncritical &&
 		       (!critical || fgio_queue_has_places(queue)) &&
 		       fgio_queue_may_go(
@@ -84,37 +81,38 @@ static inline struct fgio_request *take_free(struct fgio_share_group *group)
 	return take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
 }
 
-static inline struct fgio_request *of_group(struct fgio_queue *queue,
+/* @group: NULL: none has its turn. */
+static struct fgio_request *of_group(struct fgio_queue *queue,
 				     enum fgio_queue_mode mode,
-				     struct fgio_shares_turn turn, u64 now_ns)
+				     struct fgio_share_group *group, u64 now_ns)
 {
-	if (!turn.group)
+	if (!group)
 		return NULL;
-	return mode == FGIO_QUEUE_FREE ? take_free(turn.group) :
-					 weigh(queue, turn, now_ns);
+	return mode == FGIO_QUEUE_FREE ? take_free(group) :
+					 weigh(queue, group, now_ns);
 }
 
 static struct fgio_request *choose(struct fgio_queue *queue,
 				   enum fgio_queue_mode mode, u64 now_ns)
 {
 	struct fgio_shares *shares = queue->shares;
-	struct fgio_shares_turn turn;
+	struct fgio_share_group *group;
 	struct fgio_request *request;
 
 	/* With one class nothing is withheld. */
 	if (fgio_load(&queue->one_class))
-		turn = fgio_shares_turn_in_order(shares, now_ns);
+		group = fgio_shares_turn_in_order(shares, now_ns);
 	else
-		turn = fgio_shares_turn(shares, mode == FGIO_QUEUE_FREE,
-					now_ns);
-	request = of_group(queue, mode, turn, now_ns);
-	if (request || !turn.group)
+		group = fgio_shares_turn(shares, mode == FGIO_QUEUE_FREE,
+					 now_ns);
+	request = of_group(queue, mode, group, now_ns);
+	if (request || !group)
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */
-	turn = fgio_shares_turn_of_critical(shares);
-	if (!turn.group)
-		turn = fgio_shares_turn_of_lagging(shares);
-	return of_group(queue, mode, turn, now_ns);
+	group = fgio_shares_turn_of_critical(shares);
+	if (!group)
+		group = fgio_shares_turn_of_lagging(shares);
+	return of_group(queue, mode, group, now_ns);
 }
 
 static u64 retry_at(const struct fgio_queue *queue, enum fgio_queue_mode mode,
@@ -135,15 +133,13 @@ static u64 retry_at(const struct fgio_queue *queue, enum fgio_queue_mode mode,
 	return at_ns;
 }
 
-struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
-					      enum fgio_queue_mode mode,
-					      u64 now_ns)
+/* Return: NULL: all requests are withheld. */
+static FGIO_SELDOM struct fgio_request *
+withhold(struct fgio_queue *queue, enum fgio_queue_mode mode, u64 now_ns)
 {
-	struct fgio_request *request = choose(queue, mode, now_ns);
+	struct fgio_request *request;
 	bool held;
 
-	if (request)
-		return request;
 	held = fgio_queue_is_full(queue) && queue->own.queued[FGIO_CRITICAL];
 	/* As fgio_queue_choose_weighed(): a completion sees this, or is seen. */
 	fgio_queue_withhold(queue, now_ns);
@@ -160,6 +156,24 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 		queue->retry_ns = smaller(queue->retry_ns,
 					  fgio_queue_held_until(queue));
 	return request;
+}
+
+static FGIO_SELDOM struct fgio_request *
+choose_weighed(struct fgio_queue *queue, enum fgio_queue_mode mode, u64 now_ns)
+{
+	return choose(queue, mode, now_ns) ?: withhold(queue, mode, now_ns);
+}
+
+struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
+					      enum fgio_queue_mode mode,
+					      u64 now_ns)
+{
+	struct fgio_share_group *group;
+
+	if (mode != FGIO_QUEUE_FREE || fgio_load(&queue->one_class))
+		return choose_weighed(queue, mode, now_ns);
+	group = fgio_shares_turn(queue->shares, true, now_ns);
+	return group ? take_free(group) : withhold(queue, mode, now_ns);
 }
 
 bool fgio_queue_awaits_turn(const struct fgio_queue *queue,

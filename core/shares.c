@@ -4,8 +4,6 @@
 #include "queue_internal.h"
 #include "shares.h"
 
-/* Groups that are looked at in a call for whether they still ask. */
-#define LOOKS 2
 /* How many times a group's weight all weights are, in 1 / PART_ONE. */
 #define PART_ONE 16
 #define PART_MOST (4096 * PART_ONE)
@@ -57,18 +55,20 @@ static bool has_queued(const struct fgio_share_group *group)
 
 static inline void advance(struct fgio_shares *shares, u64 now_ns)
 {
-	u64 passed_ns = beyond(now_ns, shares->clock_ns);
+	u64 passed_ns = now_ns - shares->clock_ns;
 	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
 
+	if (now_ns <= shares->clock_ns)
+		return;
+	shares->clock_ns = now_ns;
+	if (!shares->weights)
+		return;
 	if (now_ns < shares->strained_until_ns)
 		passed_ns -= margin_ns;
 	else
 		passed_ns += margin_ns;
-	if (shares->weights)
-		shares->clock += virtual_of(smaller(passed_ns,
-						    FGIO_SHARES_STILL_NS),
-					    shares->weights);
-	shares->clock_ns = larger(shares->clock_ns, now_ns);
+	shares->clock += virtual_of(smaller(passed_ns, FGIO_SHARES_STILL_NS),
+				    shares->weights);
 }
 
 static u32 all_queued(const struct fgio_share_group *group)
@@ -102,9 +102,14 @@ static u64 lag_most_ns(const struct fgio_share_group *group)
 	return smaller(most_ns, larger(2 * group->charge_ns + 1, due_ns));
 }
 
+static inline bool asks(const struct fgio_share_group *group)
+{
+	return group->owed.in_heap || group->shares->only == group;
+}
+
 static bool lags(const struct fgio_share_group *group)
 {
-	return group->shares && group->owed.in_heap &&
+	return group->shares && asks(group) &&
 	       fgio_before(group->paid, group->shares->clock);
 }
 
@@ -117,13 +122,11 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 	return (shares->clock - group->paid) / group->per_weight;
 }
 
-/* What it lags by beyond the most is forgotten. */
-static void bound_lag(struct fgio_share_group *group)
+/* What it lags by beyond the most is forgotten. It lags. */
+static FGIO_SELDOM void bound_lag(struct fgio_share_group *group)
 {
 	u64 most;
 
-	if (!fgio_before(group->paid, group->shares->clock))
-		return;
 	most = lag_most_ns(group) * group->per_weight;
 	if (!is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
@@ -168,7 +171,7 @@ static void begin_asking(struct fgio_share_group *group)
 		shares->asking = &group->asking;
 }
 
-static void end_asking(struct fgio_share_group *group)
+static FGIO_SELDOM void end_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
 
@@ -207,17 +210,25 @@ static inline bool still_asks(const struct fgio_share_group *group, u64 now_ns)
 	return fgio_share_group_is_busy(group) || is_waited_for(group, now_ns);
 }
 
-static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
+/* Looks at the next one. Return: whether there is another. */
+static inline bool look_at_next(struct fgio_shares *shares, u64 now_ns)
 {
-	for (u32 i = 0; i < LOOKS && shares->asking; i++) {
-		struct fgio_share_group *group = fgio_container_of(
-			shares->asking, struct fgio_share_group, asking);
+	struct fgio_list *next = shares->asking;
+	struct fgio_share_group *group =
+		fgio_container_of(next, struct fgio_share_group, asking);
 
-		if (still_asks(group, now_ns))
-			shares->asking = shares->asking->next;
-		else
-			end_asking(group);
+	if (!still_asks(group, now_ns)) {
+		end_asking(group);
+		return shares->asking;
 	}
+	shares->asking = next->next;
+	return next->next != next;
+}
+
+static inline void look_for_idle(struct fgio_shares *shares, u64 now_ns)
+{
+	if (shares->asking && look_at_next(shares, now_ns))
+		look_at_next(shares, now_ns);
 }
 
 /*
@@ -226,7 +237,7 @@ static void look_for_idle(struct fgio_shares *shares, u64 now_ns)
  * took: others may wait for it meanwhile. In its heap, the group has its new place
  * once the request is added: it has no other queued.
  */
-static void end_pause(struct fgio_share_group *group, u64 now_ns)
+static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
 	u64 since_ns, pause_ns, longer_ns;
 
@@ -245,7 +256,7 @@ static void end_pause(struct fgio_share_group *group, u64 now_ns)
 	longer_ns = smaller(beyond(pause_ns, group->pause_ns),
 			    group->patience_ns);
 	group->patience_ns -= longer_ns;
-	if (group->owed.in_heap)
+	if (asks(group))
 		group->paid += virtual_of(pause_ns - longer_ns,
 					  group->shares->weights);
 }
@@ -254,7 +265,7 @@ void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
 {
 	struct fgio_shares *shares = group->shares;
 
-	if (shares && group->owed.in_heap) {
+	if (shares && asks(group)) {
 		shares->weights += weight;
 		shares->weights -= group->weight;
 	}
@@ -278,34 +289,6 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 }
 
 /* ---- queued requests ---- */
-
-void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
-		      struct fgio_share_group *group, u64 now_ns)
-{
-	bool sequential;
-
-	group = group ?: &shares->rest;
-	if (!group->shares) {
-		group->start = shares->virtual;
-		group->paid = shares->clock;
-	}
-	group->shares = shares;
-	request->share.group = group;
-	request->share.sent_before = fgio_load(&shares->sent);
-	request->share.own_before = (u32)group->counters.dispatched;
-	sequential = fgio_share_is_sequential(&group->streams, request->sector,
-					      request->sectors, request->write);
-	group->sequential = sequential;
-	group->writes = request->write;
-	group->foreground = request->class == FGIO_CRITICAL;
-	if (group->foreground)
-		group->critical_ns = now_ns;
-	request->share.kind = fgio_share_kind(request->write, sequential);
-	/* The clock runs by the weights of those that asked until now. */
-	if (!group->owed.in_heap)
-		advance(shares, now_ns);
-	end_pause(group, now_ns);
-}
 
 /* The heap of start tags that it belongs to. */
 static struct fgio_heap *ready_heap(const struct fgio_share_group *group)
@@ -347,48 +330,174 @@ static bool stays(u32 without, u32 all)
 	return without && all != FGIO_SHARES_DEEP;
 }
 
-void fgio_shares_added(struct fgio_request *request)
+/* The group has one request queued, and no places for it yet. */
+static void enter_queued(struct fgio_share_group *group)
 {
-	struct fgio_share_group *group = request->share.group;
-	u32 *queued = &group->queued[request->class];
-	u32 had = all_queued(group);
-
-	if (stays(*queued, had)) {
-		fgio_store(queued, *queued + 1);
-		return;
-	}
 	if (group->owed.in_heap)
-		leave_heaps(group);
-	else
+		fgio_heap_remove(&group->shares->owed[IN_DRIVE], &group->owed);
+	fgio_heap_add(ready_heap(group), &group->ready, group->start);
+	fgio_heap_add(&group->shares->owed[QUEUED], &group->owed, group->paid);
+}
+
+/* No longer the only request: its group gets its places. */
+static FGIO_SELDOM void place_only(struct fgio_shares *shares)
+{
+	struct fgio_share_group *group = shares->only;
+
+	shares->only = NULL;
+	enter_queued(group);
+}
+
+static inline void forget_only(struct fgio_shares *shares)
+{
+	if (shares->only)
+		place_only(shares);
+}
+
+/*
+ * The group's first one. If it is the only one of all, it most often goes at
+ * once, and its group's places would be left as they are entered.
+ */
+static void add_first(struct fgio_share_group *group, u8 class)
+{
+	struct fgio_shares *shares = group->shares;
+	bool only = fgio_list_empty(&shares->backlogged) && !shares->rotates;
+
+	if (!group->owed.in_heap)
 		begin_asking(group);
-	fgio_store(queued, *queued + 1);
-	if (!had)
-		begin_backlog(group);
+	fgio_store(&group->queued[class], 1);
+	begin_backlog(group);
+	if (only)
+		shares->only = group;
+	else
+		enter_queued(group);
+}
+
+static FGIO_SELDOM void add_beside(struct fgio_share_group *group, u8 class)
+{
+	leave_heaps(group);
+	fgio_store(&group->queued[class], group->queued[class] + 1);
 	enter_heaps(group);
 }
 
-/* Return: whether the group is in no heap, and is to enter those of its tags. */
-static bool count_taken(struct fgio_share_group *group, u8 class)
+static inline void count_added(struct fgio_share_group *group, u8 class)
 {
 	u32 *queued = &group->queued[class];
+	u32 all = all_queued(group);
 
-	if (stays(*queued - 1, all_queued(group) - 1)) {
-		fgio_store(queued, *queued - 1);
-		return false;
-	}
+	forget_only(group->shares);
+	if (stays(*queued, all))
+		fgio_store(queued, *queued + 1);
+	else if (!all)
+		add_first(group, class);
+	else
+		add_beside(group, class);
+}
+
+void fgio_shares_added(struct fgio_request *request)
+{
+	count_added(request->share.group, request->class);
+}
+
+/* Its first request since it was made, or removed. */
+static FGIO_SELDOM void enrol(struct fgio_shares *shares,
+			      struct fgio_share_group *group)
+{
+	group->start = shares->virtual;
+	group->paid = shares->clock;
+	group->shares = shares;
+}
+
+static inline void join(struct fgio_shares *shares,
+			struct fgio_request *request,
+			struct fgio_share_group *group, u64 now_ns)
+{
+	bool sequential;
+
+	if (group->shares != shares)
+		enrol(shares, group);
+	request->share.group = group;
+	request->share.sent_before = fgio_load(&shares->sent);
+	request->share.own_before = (u32)group->counters.dispatched;
+	sequential = fgio_share_is_sequential(&group->streams, request->sector,
+					      request->sectors, request->write);
+	group->sequential = sequential;
+	group->writes = request->write;
+	group->foreground = request->class == FGIO_CRITICAL;
+	if (group->foreground)
+		group->critical_ns = now_ns;
+	request->share.kind = fgio_share_kind(request->write, sequential);
+	/* The clock runs by the weights of those that asked until now. */
+	if (!asks(group))
+		advance(shares, now_ns);
+	end_pause(group, now_ns);
+}
+
+void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
+		      struct fgio_share_group *group, u64 now_ns)
+{
+	group = group ?: &shares->rest;
+	join(shares, request, group, now_ns);
+	count_added(group, request->class);
+}
+
+/* It was the only one queued. The group is among those that ask no longer. */
+static void take_only(struct fgio_share_group *group, u8 class)
+{
+	struct fgio_shares *shares = group->shares;
+
+	fgio_heap_remove(&shares->ready[class == FGIO_CRITICAL],
+			 &group->ready);
+	fgio_heap_remove(&shares->owed[QUEUED], &group->owed);
+	fgio_store(&group->queued[class], 0);
+	fgio_list_remove(&group->backlogged);
+}
+
+static void enter_in_drive(struct fgio_share_group *group)
+{
+	fgio_heap_add(&group->shares->owed[IN_DRIVE], &group->owed,
+		      group->paid);
+}
+
+/* The same of shares.only, which may be there. */
+static void take_at_once(struct fgio_share_group *group, u8 class)
+{
+	group->shares->only = NULL;
+	fgio_store(&group->queued[class], 0);
+	fgio_list_remove(&group->backlogged);
+}
+
+static void place_in_drive(struct fgio_share_group *group)
+{
+	if (group->owed.in_heap)
+		fgio_heap_change(&group->shares->owed[IN_DRIVE], &group->owed,
+				 group->paid);
+	else
+		enter_in_drive(group);
+}
+
+static FGIO_SELDOM void take_beside(struct fgio_share_group *group, u8 class)
+{
 	leave_heaps(group);
-	fgio_store(queued, *queued - 1);
-	if (!has_queued(group))
-		fgio_list_remove(&group->backlogged);
-	return true;
+	fgio_store(&group->queued[class], group->queued[class] - 1);
+	enter_heaps(group);
 }
 
 void fgio_shares_taken(struct fgio_request *request)
 {
 	struct fgio_share_group *group = request->share.group;
+	u32 *queued = &group->queued[request->class];
+	u32 all = all_queued(group);
 
-	if (count_taken(group, request->class))
-		enter_heaps(group);
+	forget_only(group->shares);
+	if (stays(*queued - 1, all - 1)) {
+		fgio_store(queued, *queued - 1);
+	} else if (all == 1) {
+		take_only(group, request->class);
+		enter_in_drive(group);
+	} else {
+		take_beside(group, request->class);
+	}
 }
 
 struct fgio_share_group *
@@ -411,42 +520,58 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
  * ahead was charged by a cost that was wrong, as that of the first I/Os, and the
  * group would wait until the others had as much.
  */
-static void bound_lead(struct fgio_share_group *group, u64 charge_ns)
+#define LEAD_MOST_NS (FGIO_SHARES_PROBE_MOST_NS + FGIO_SHARES_WRITTEN_NS)
+
+/* Its start tag. */
+static inline void charge_in_order(struct fgio_share_group *group, u64 charge)
 {
 	const struct fgio_shares *shares = group->shares;
-	u64 most = shares->virtual + (charge_ns + FGIO_SHARES_PROBE_MOST_NS +
-				      FGIO_SHARES_WRITTEN_NS) *
-					     group->per_weight;
+	u64 most = shares->virtual + LEAD_MOST_NS * group->per_weight;
 
 	if (!shares->rotates && fgio_before(most, group->start))
 		group->start = most;
+	group->start += charge;
+}
+
+/* Its entitlement. */
+static inline void charge_owed(struct fgio_share_group *group, u64 charge)
+{
+	u64 clock = group->shares->clock;
+	u64 most;
+
+	if (fgio_before(group->paid, clock)) {
+		bound_lag(group);
+		group->paid += charge;
+		return;
+	}
+	most = clock + FGIO_SHARES_AHEAD_NS * group->per_weight;
+	if (fgio_before(most, group->paid))
+		group->paid = most;
+	group->paid += charge;
 }
 
 /* Its tags; it may be in no heap. */
-static void charge(struct fgio_share_group *group, u64 charge_ns)
+static inline void charge(struct fgio_share_group *group, u64 charge_ns)
 {
-	struct fgio_shares *shares = group->shares;
-	u64 most;
+	u64 in_order = charge_ns * group->per_weight;
+	u64 alone_ns = fgio_load(&group->alone_ns);
 
+	charge_in_order(group, in_order);
 	group->charge_ns = charge_ns;
-	if (!shares->rotates)
-		group->charge_ns = smaller(
-			larger(charge_ns, fgio_load(&group->alone_ns)),
-			FGIO_SHARES_CHARGE_MOST_NS);
-	group->start += charge_ns * group->per_weight;
-	bound_lead(group, charge_ns);
-	bound_lag(group);
-	group->paid += group->charge_ns * group->per_weight;
-	most = shares->clock + (group->charge_ns + FGIO_SHARES_AHEAD_NS) *
-				       group->per_weight;
-	if (fgio_before(most, group->paid))
-		group->paid = most;
+	if (alone_ns <= charge_ns || group->shares->rotates) {
+		charge_owed(group, in_order);
+	} else {
+		group->charge_ns =
+			smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
+		charge_owed(group, group->charge_ns * group->per_weight);
+	}
 	group->counters.charged_ns += charge_ns;
 }
 
 /* Its tags changed. */
 static void change_places(struct fgio_share_group *group)
 {
+	forget_only(group->shares);
 	if (group->ready.in_heap)
 		fgio_heap_change(ready_heap(group), &group->ready,
 				 group->start);
@@ -469,7 +594,8 @@ static void refund(struct fgio_share_group *group, u64 charge_ns)
 	if (fgio_before(group->start, shares->virtual))
 		group->start = shares->virtual;
 	group->paid -= back;
-	bound_lag(group);
+	if (fgio_before(group->paid, shares->clock))
+		bound_lag(group);
 	group->counters.charged_ns -= charge_ns;
 	change_places(group);
 }
@@ -562,31 +688,70 @@ bool fgio_shares_awaits_turn(const struct fgio_request *request)
 	return all - own > own;
 }
 
-static struct fgio_share_group *in_order(struct fgio_shares *shares)
+/* On a disk. */
+static FGIO_SELDOM struct fgio_share_group *
+settle_least(struct fgio_shares *shares)
 {
-	struct fgio_share_group *first = least(shares), *group;
+	struct fgio_share_group *first = least(shares);
 
 	/* Each time is paid for by a completion. */
 	while (settle_up(shares, first))
 		first = least(shares);
+	return first;
+}
+
+/* The group with the least start tag, which owes nothing. */
+static inline struct fgio_share_group *
+settled_least(struct fgio_shares *shares)
+{
+	if (shares->rotates)
+		return settle_least(shares);
+	if (fgio_heap_first(&shares->ready[true]))
+		return least(shares);
+	return group_ready(&shares->ready[false]);
+}
+
+/*
+ * Whether it goes instead of @first: order does not tell how long others keep
+ * its I/Os in the drive. Where all lag alike, the clock is too fast, and order
+ * decides.
+ */
+static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
+				   const struct fgio_share_group *first)
+{
+	return lags_more(group, first) && !forgets_lag(first);
+}
+
+/* Virtual time is that of @first, which has the least start tag. */
+static inline struct fgio_share_group *
+first_in_order(struct fgio_shares *shares, struct fgio_share_group *first)
+{
 	if (fgio_before(shares->virtual, first->start))
 		shares->virtual = first->start;
-	/*
-	 * Order does not tell how long others keep its I/Os in the drive. Where
-	 * all lag alike, the clock is too fast for the drive, and order decides.
-	 */
+	return first;
+}
+
+static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
+{
+	struct fgio_share_group *first = settled_least(shares);
+	struct fgio_share_group *critical, *group;
+
+	first_in_order(shares, first);
 	group = group_owed(&shares->owed[QUEUED]);
-	if (group && group != first && lags_more(group, first) &&
-	    !forgets_lag(first))
+	if (group && group != first &&
+	    fgio_before(group->paid, shares->clock) &&
+	    goes_first(group, first))
 		return group;
-	group = group_ready(&shares->ready[true]);
-	if (group && is_near(group, first, FGIO_SHARES_CRITICAL_NS))
-		return group;
+	critical = group_ready(&shares->ready[true]);
+	if (critical && critical != first &&
+	    is_near(critical, first, FGIO_SHARES_CRITICAL_NS))
+		return critical;
 	return first;
 }
 
 /* The group that lags most of those whose requests are all in the drive. */
-static struct fgio_share_group *suffers(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM struct fgio_share_group *suffers(struct fgio_shares *shares,
+						     u64 now_ns)
 {
 	struct fgio_share_group *group;
 
@@ -637,8 +802,8 @@ static u64 beyond_by(const struct fgio_share_group *group, u64 now_ns)
  * A critical I/O of it takes @charge_ns. A pause earns nothing, and a long
  * excess costs no more than a short one.
  */
-static void note_beyond(struct fgio_share_group *group, u64 charge_ns,
-			u64 now_ns)
+static FGIO_SELDOM void note_beyond(struct fgio_share_group *group,
+				    u64 charge_ns, u64 now_ns)
 {
 	u64 most_ns = due_of(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
 
@@ -676,8 +841,8 @@ bool fgio_shares_insists(const struct fgio_share_group *group,
 	const struct fgio_shares *shares = group->shares;
 	u32 all = shares->limit.limit;
 
-	if (has_foreground(group, foreground_since_ns) &&
-	    !competes_with_excess(group))
+	if (!lags(group) || (has_foreground(group, foreground_since_ns) &&
+			     !competes_with_excess(group)))
 		return false;
 	return fgio_load(&shares->in_device) <=
 	       beyond(all, beside(shares, group));
@@ -693,15 +858,11 @@ bool fgio_shares_lends(const struct fgio_share_group *group,
 }
 
 /* From what completions counted. */
-static void learn_lent(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM void learn_lent(struct fgio_shares *shares, u64 now_ns)
 {
-	u32 in_time = fgio_load(&shares->in_time);
-	u32 late = fgio_load(&shares->late);
+	u32 in_time = fgio_exchange(&shares->in_time, 0);
+	u32 late = fgio_exchange(&shares->late, 0);
 
-	if (!in_time && !late)
-		return;
-	in_time = fgio_exchange(&shares->in_time, 0);
-	late = fgio_exchange(&shares->late, 0);
 	shares->lent = (u32)smaller(
 		beyond(shares->lent + in_time,
 		       (u64)late * FGIO_SHARES_LEND * FGIO_SHARES_LEND_LATE),
@@ -737,20 +898,10 @@ static bool is_spared(struct fgio_shares *shares,
 	return false;
 }
 
-static struct fgio_shares_turn turn_of(struct fgio_share_group *group)
-{
-	return (struct fgio_shares_turn){
-		.group = group,
-		.why = !group	   ? FGIO_SHARES_NONE :
-		       lags(group) ? FGIO_SHARES_LAGS :
-				     FGIO_SHARES_IN_ORDER,
-	};
-}
-
-struct fgio_shares_turn
+struct fgio_share_group *
 fgio_shares_turn_of_critical(struct fgio_shares *shares)
 {
-	return turn_of(group_ready(&shares->ready[true]));
+	return group_ready(&shares->ready[true]);
 }
 
 /* Of those with queued requests, the one that lags most. */
@@ -764,20 +915,20 @@ static struct fgio_share_group *queued_lagging(struct fgio_shares *shares)
 	return lags_more(other, one) ? other : one;
 }
 
-struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares)
+struct fgio_share_group *
+fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 {
 	struct fgio_share_group *group = queued_lagging(shares);
 
-	return turn_of(group && fgio_shares_lag_ns(group) ? group : NULL);
+	return group && fgio_shares_lag_ns(group) ? group : NULL;
 }
 
-static void learn(struct fgio_shares *shares, u64 now_ns)
+/* An interval ends. */
+static FGIO_SELDOM void learn_costs(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_cost *cost = &shares->cost;
 	bool changed = false;
 
-	if (!fgio_share_cost_is_due(cost, now_ns))
-		return;
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
 		changed = fgio_share_cost_learn(cost, now_ns);
 	/* Those are the scale of a comparison. */
@@ -802,11 +953,11 @@ static bool others_wrote(const struct fgio_share_group *group, u64 now_ns)
  * Whether a sequential group keeps the arm of a disk: it has requests, or will
  * at once, and is not too far ahead.
  */
-static bool has_slice(struct fgio_shares *shares, u64 now_ns)
+static FGIO_SELDOM bool has_slice(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_group *group = shares->last;
 
-	if (!shares->rotates || !group || !group->sequential ||
+	if (!group || !group->sequential ||
 	    !group->owed.in_heap || is_still(shares, now_ns) ||
 	    fgio_heap_first(&shares->ready[true]) ||
 	    !still_asks(group, now_ns))
@@ -835,7 +986,7 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 }
 
 /* Whether it takes little of what the group gets. */
-static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
+static bool is_worth_a_probe(const struct fgio_share_group *group)
 {
 	u32 has = fgio_load(&group->in_device) + group->queued[0] +
 		  group->queued[1];
@@ -849,10 +1000,7 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	 */
 	if (deep && (group->writes || group->shares->cost.uniform))
 		return false;
-	if (!has_queued(group) || !group->charge_ns)
-		return false;
-	if (group->probed_ns &&
-	    now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS)
+	if (!group->charge_ns)
 		return false;
 	takes_ns = smaller(ios * group->charge_ns,
 			   probe_most_ns(group->shares));
@@ -863,23 +1011,39 @@ static bool is_worth_a_probe(const struct fgio_share_group *group, u64 now_ns)
 	return takes_ns <= share_ns;
 }
 
-static void begin_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+/* Whether one may begin: it is time, and more than one group asks. */
+static inline bool may_begin_probe(const struct fgio_shares *shares,
+				   u64 now_ns)
 {
-	struct fgio_share_group *group;
+	return now_ns >= shares->probe.next_ns && shares->asking &&
+	       !fgio_list_empty(shares->asking);
+}
 
-	if (now_ns < shares->probe.next_ns ||
-	    shares->owed[QUEUED].count + shares->owed[DEEP].count +
-			    shares->owed[IN_DRIVE].count < 2)
-		return;
-	group = fgio_container_of(shares->asking, struct fgio_share_group,
-				  asking);
-	shares->asking = shares->asking->next;
-	if ((!free && !group->foreground) || !is_worth_a_probe(group, now_ns))
-		return;
+static FGIO_SELDOM bool begin_probe(struct fgio_shares *shares,
+				    struct fgio_share_group *group, bool free,
+				    u64 now_ns)
+{
+	if ((!free && !group->foreground) || !is_worth_a_probe(group))
+		return false;
 	shares->probe = (struct fgio_share_probe){
 		.group = group,
 		.begin_ns = now_ns,
 	};
+	return true;
+}
+
+/* The next group that asks has its turn to be probed. Return: whether it is. */
+static inline bool try_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	struct fgio_share_group *group = fgio_container_of(
+		shares->asking, struct fgio_share_group, asking);
+
+	shares->asking = shares->asking->next;
+	if (!has_queued(group) ||
+	    (group->probed_ns &&
+	     now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS))
+		return false;
+	return begin_probe(shares, group, free, now_ns);
 }
 
 /* Learns from a group that has several I/Os at a time. */
@@ -954,100 +1118,199 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	       completed_by(group) - probe->completed < ios;
 }
 
-/* Return: whether there is one, and so no group but its own may go. */
-static bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
+/* There is one. Return: whether it goes on. */
+static FGIO_SELDOM bool follow_probe(struct fgio_shares *shares, bool free,
+				     u64 now_ns)
 {
-	if (shares->rotates)
-		return false;
-	if (shares->probe.group && !free && !shares->probe.group->foreground)
+	forget_only(shares);
+	if (!free && !shares->probe.group->foreground) {
 		shares->probe.group = NULL;
-	if (shares->probe.group && !probes_on(shares, now_ns))
-		end_probe(shares, now_ns);
-	if (!shares->probe.group)
-		begin_probe(shares, free, now_ns);
-	if (!shares->probe.group)
 		return false;
+	}
+	if (probes_on(shares, now_ns))
+		return true;
+	end_probe(shares, now_ns);
+	return false;
+}
+
+/* Return: whether there is one, and so no group but its own may go. */
+static inline bool probes(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (shares->probe.group && follow_probe(shares, free, now_ns))
+		return true;
+	return may_begin_probe(shares, now_ns) &&
+	       try_probe(shares, free, now_ns);
+}
+
+/* Return: the group that has the drive alone; NULL: it has no request. */
+static FGIO_SELDOM struct fgio_share_group *
+turn_of_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->probe.group;
+
 	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
 	if (fgio_load(&shares->in_device))
 		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
 	fgio_share_cost_slack(&shares->cost);
-	return true;
+	return has_queued(group) ? group : NULL;
 }
 
-struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
-					 bool free, u64 now_ns)
+/* Some group in the drive lags. Return: the one that goes all the same. */
+static FGIO_SELDOM struct fgio_share_group *
+beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
+		u64 now_ns)
 {
-	struct fgio_share_group *group, *sufferer, *lagging;
+	struct fgio_share_group *sufferer = suffers(shares, now_ns);
+	struct fgio_share_group *lagging;
+
+	if (is_spared(shares, sufferer, now_ns))
+		return group;
+	fgio_share_cost_slack(&shares->cost);
+	lagging = queued_lagging(shares);
+	return lagging && lags_more(lagging, sufferer) ? lagging : NULL;
+}
+
+/* From what went, and what completions counted. */
+static inline void learn(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (fgio_share_cost_is_due(&shares->cost, now_ns))
+		learn_costs(shares, now_ns);
+	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
+		learn_lent(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
+}
+
+/* Whether the drive has no room: without it, or for a group there that lags. */
+static inline bool is_held(const struct fgio_shares *shares)
+{
+	const struct fgio_heap_node *in_drive =
+		fgio_heap_first(&shares->owed[IN_DRIVE]);
+
+	return fgio_load(&shares->in_device) >= shares->limit.limit ||
+	       (in_drive && fgio_before(in_drive->key, shares->clock));
+}
+
+struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns)
+{
+	struct fgio_share_group *group;
+	bool still, probing;
 
 	shares->retry_ns = 0;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
-	learn(shares, now_ns);
-	learn_lent(shares, now_ns);
-	if (!free)
-		fgio_share_cost_limited(&shares->cost);
+	learn(shares, free, now_ns);
+	still = is_still(shares, now_ns);
+	probing = !still && !shares->rotates && probes(shares, free, now_ns);
+	if (shares->only && free && !probing && !is_held(shares))
+		return first_in_order(shares, shares->only);
+	forget_only(shares);
 	group = in_order(shares);
-	if (has_slice(shares, now_ns)) {
-		group = shares->last;
-		return turn_of(has_queued(group) ? group : NULL);
-	}
-	if (is_still(shares, now_ns))
-		return turn_of(group);
-	if (probes(shares, free, now_ns)) {
-		group = shares->probe.group;
-		return turn_of(has_queued(group) ? group : NULL);
-	}
+	if (shares->rotates && has_slice(shares, now_ns))
+		return has_queued(shares->last) ? shares->last : NULL;
+	if (still)
+		return group;
+	if (probing)
+		return turn_of_probe(shares, now_ns);
+	if (!is_held(shares))
+		return group;
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
-		return turn_of(NULL);
-	sufferer = suffers(shares, now_ns);
-	if (is_spared(shares, sufferer, now_ns))
-		return turn_of(group);
-	fgio_share_cost_slack(&shares->cost);
-	lagging = queued_lagging(shares);
-	return turn_of(lagging && lags_more(lagging, sufferer) ? lagging :
-								 NULL);
+		return NULL;
+	return beside_sufferer(shares, group, now_ns);
 }
 
-struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
-						  u64 now_ns)
+struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
+						   u64 now_ns)
 {
 	shares->retry_ns = 0;
 	shares->probe.group = NULL;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
+	forget_only(shares);
 	/* The drive may have more than the limit: nothing is learnt from that. */
 	fgio_share_cost_slack(&shares->cost);
-	return turn_of(in_order(shares));
+	return in_order(shares);
 }
 
 /* ---- dispatch and completion ---- */
 
-/* Follows the probe, if the request belongs to it. */
-static void note_probe(struct fgio_shares *shares,
-		       const struct fgio_request *request, u32 all, u32 own)
+/* Follows the probe that the request belongs to. */
+static FGIO_SELDOM void note_probe(struct fgio_share_probe *probe,
+				   const struct fgio_request *request, u32 all,
+				   u32 own)
 {
-	struct fgio_share_probe *probe = &shares->probe;
-
-	if (probe->group != request->share.group || all != own)
+	if (all != own)
 		return;
 	probe->most = (u32)larger(probe->most, own);
 	probe->kind = request->share.kind;
 	probe->sectors = request->sectors;
 }
 
-void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
-		      u64 now_ns)
+/* The others that it has queued have another place. */
+static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
+					    u8 class, u64 charge_ns)
+{
+	leave_heaps(group);
+	fgio_store(&group->queued[class], group->queued[class] - 1);
+	charge(group, charge_ns);
+	enter_heaps(group);
+}
+
+/* The group pays for the request, which it counts as queued no longer. */
+static inline void charge_taken(struct fgio_share_group *group, u8 class,
+				u64 charge_ns)
+{
+	u32 *queued = &group->queued[class];
+	u32 all = all_queued(group);
+
+	if (group->shares->only) {
+		take_at_once(group, class);
+		charge(group, charge_ns);
+		place_in_drive(group);
+		return;
+	}
+	if (all == 1) {
+		take_only(group, class);
+		charge(group, charge_ns);
+		enter_in_drive(group);
+		return;
+	}
+	if (!stays(*queued - 1, all - 1)) {
+		charge_taken_beside(group, class, charge_ns);
+		return;
+	}
+	fgio_store(queued, *queued - 1);
+	charge(group, charge_ns);
+	/* It has others queued, so it is in both heaps. */
+	fgio_heap_change(ready_heap(group), &group->ready, group->start);
+	fgio_heap_change(&group->shares->owed[is_deep(group) ? DEEP : QUEUED],
+			 &group->owed, group->paid);
+}
+
+/* Of a disk. */
+static FGIO_SELDOM u64 charge_of_disk(struct fgio_share_group *group)
+{
+	settle_up_disk(group);
+	return smaller(fgio_load(&group->alone_ns) ?: FGIO_SHARES_DISK_FIRST_NS,
+		       FGIO_SHARES_CHARGE_MOST_NS);
+}
+
+static FGIO_SELDOM void note_write(struct fgio_shares *shares,
+				   const struct fgio_share_group *group,
+				   u64 now_ns)
+{
+	fgio_store(&shares->wrote, group);
+	fgio_store(&shares->wrote_ns, now_ns);
+}
+
+/* The drive has one more. Return: requests there. */
+static inline u32 count_sent(struct fgio_shares *shares,
+			     const struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
-	u64 charge_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
-					     request->sectors);
 	u32 all, own;
 
-	if (shares->rotates)
-		charge_ns = fgio_load(&group->alone_ns) ?:
-				    FGIO_SHARES_DISK_FIRST_NS;
-	charge_ns = smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS);
-	fgio_store(&shares->sent, shares->sent + 1);
 	if (!fgio_load(&shares->in_device))
 		fgio_share_cost_idle(&shares->cost,
 				     beyond(now_ns,
@@ -1057,27 +1320,36 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	if (request->class == FGIO_CRITICAL)
 		fgio_add(&shares->critical_in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
-	if (request->write) {
-		fgio_store(&shares->wrote, group);
-		fgio_store(&shares->wrote_ns, now_ns);
-	}
+	if (request->write)
+		note_write(shares, group, now_ns);
 	if (all >= shares->limit.limit)
 		fgio_share_limit_reached(&shares->limit);
+	if (shares->probe.group == group)
+		note_probe(&shares->probe, request, all, own);
+	return all;
+}
+
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = smaller(fgio_share_cost_sent(&shares->cost,
+						     request->share.kind,
+						     request->sectors),
+				FGIO_SHARES_CHARGE_MOST_NS);
+	u32 all = count_sent(shares, request, now_ns);
+
+	if (shares->rotates)
+		charge_ns = charge_of_disk(group);
+	fgio_store(&shares->sent, shares->sent + 1);
 	request->share.sent_ns = now_ns;
 	request->share.charge_ns = (u32)charge_ns;
 	request->share.number = shares->sent;
 	/* The first one after those of others does not count. */
 	request->share.alone = all == 1 && shares->last == group;
-	shares->last = group;
-	note_probe(shares, request, all, own);
 	request->share.moved = false;
-	settle_up(shares, group);
-	if (count_taken(group, request->class)) {
-		charge(group, charge_ns);
-		enter_heaps(group);
-	} else {
-		pay(group, charge_ns);
-	}
+	shares->last = group;
+	charge_taken(group, request->class, charge_ns);
 	group->patience_ns = smaller(group->patience_ns + group->charge_ns / 2,
 				     FGIO_SHARES_PATIENCE_MOST_NS);
 	if (request->class == FGIO_CRITICAL)
@@ -1186,7 +1458,6 @@ void fgio_shares_recharge(struct fgio_request *request,
 		fgio_shares_taken(request);
 		fgio_shares_join(shares, request, group, now_ns);
 		fgio_request_line_up(request, FGIO_TO_TAIL_AGAIN);
-		fgio_shares_added(request);
 		return;
 	}
 	if (request->share.moved || group->shares != shares)

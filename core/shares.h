@@ -308,6 +308,8 @@ struct fgio_share_probe {
  * @asking: groups that ask, a ring: the one that was not looked at for longest;
  *	NULL: there is none
  * @backlogged: groups with queued requests
+ * @only: the only one of them, if it has one request and is in no heap of those
+ *	with queued requests yet; NULL: all are in theirs
  * @virtual: least start tag of the groups that have requests
  * @clock: virtual time of entitlements...
  * @clock_ns: ...at this time
@@ -338,6 +340,7 @@ struct fgio_shares {
 	struct fgio_heap owed[3];
 	struct fgio_list *asking;
 	struct fgio_list backlogged;
+	struct fgio_share_group *only;
 	u64 virtual;
 	u64 clock;
 	u64 clock_ns;
@@ -397,13 +400,13 @@ fgio_share_group_is_busy(const struct fgio_share_group *group)
 void fgio_share_group_remove(struct fgio_share_group *group);
 
 /*
- * @request joins @group (NULL: the rest) before it is queued; @now_ns: the time.
- * Then fgio_shares_added() counts it.
+ * @request, which is to be queued, joins @group (NULL: the rest), which counts it
+ * from now on; @now_ns: the time.
  */
 void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns);
 
-/* @request, which joined, was added to or taken from its group's FIFO. */
+/* @request was added to its group's FIFO again, or taken from it. */
 void fgio_shares_added(struct fgio_request *request);
 void fgio_shares_taken(struct fgio_request *request);
 
@@ -429,52 +432,31 @@ void fgio_shares_recharge(struct fgio_request *request,
 			  struct fgio_share_group *group, u64 now_ns);
 
 /**
- * enum fgio_shares_why - why a group may go
- * @FGIO_SHARES_NONE: no group may: the drive is full, or held
- * @FGIO_SHARES_IN_ORDER: it is its turn
- * @FGIO_SHARES_LAGS: the same, and it has less than it is due
- */
-enum fgio_shares_why {
-	FGIO_SHARES_NONE,
-	FGIO_SHARES_IN_ORDER,
-	FGIO_SHARES_LAGS,
-};
-
-/**
- * struct fgio_shares_turn - whose turn it is
- * @group: the group
- * @why: FGIO_SHARES_NONE: there is none, and @group is NULL
- */
-struct fgio_shares_turn {
-	struct fgio_share_group *group;
-	enum fgio_shares_why why;
-};
-
-/**
  * fgio_shares_turn() - the group whose request goes next
  * @shares: some group has queued requests
  * @free: no critical I/O is about, which a probe of other I/O would hold up,
  *	and whose depth would make it useless
  * @now_ns: the time
  *
- * If there is none, fgio_shares_retry_ns() is the time to ask again; 0: at the
- * next completion.
+ * Return: the group; NULL: none may, the drive is full or held. Then
+ * fgio_shares_retry_ns() is the time to ask again; 0: at the next completion.
  */
-struct fgio_shares_turn fgio_shares_turn(struct fgio_shares *shares,
-					 bool free, u64 now_ns);
+struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns);
 
 /* The same where nothing may be withheld: there is one. */
-struct fgio_shares_turn fgio_shares_turn_in_order(struct fgio_shares *shares,
-						  u64 now_ns);
+struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
+						   u64 now_ns);
 
 /*
  * After fgio_shares_turn(), whose group may not go for another reason: the
  * group with critical requests whose turn comes next; the group with queued
  * requests that lags most.
  */
-struct fgio_shares_turn
+struct fgio_share_group *
 fgio_shares_turn_of_critical(struct fgio_shares *shares);
-struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
+struct fgio_share_group *
+fgio_shares_turn_of_lagging(struct fgio_shares *shares);
 
 /*
  * Whether a queued request waits for the turn of other groups, and not for the
@@ -483,7 +465,7 @@ struct fgio_shares_turn fgio_shares_turn_of_lagging(struct fgio_shares *shares);
 bool fgio_shares_awaits_turn(const struct fgio_request *request);
 
 /*
- * Whether a group that lags may go although the depth withholds its requests:
+ * Whether a group lags, and may go although the depth withholds its requests:
  * the more it lags, the more requests the drive may have. So they become no more
  * than it takes, and critical I/O waits for no burst. A group with critical I/O
  * since @foreground_since_ns goes by the depth, which is for its own foreground

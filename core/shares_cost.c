@@ -2,13 +2,10 @@
 #include "number.h"
 #include "shares_cost.h"
 
-/* 4 KiB in sectors, and what each size has more of the last. */
-#define LEAST_SECTORS 8U
+/* What each size has more of the last. */
 #define SIZE_SHIFT 2
 /* As depth_constants.h. */
 #define OVERHEAD_SECTORS 64U
-/* An I/O that continues a stream begins within this of its end. */
-#define STREAM_SECTORS 64U
 /* Fractions are in 1 / ONE. */
 #define ONE 256U
 #define RATIO_ONE 1024U
@@ -16,13 +13,13 @@
 
 static u32 size_of_node(u32 node)
 {
-	return LEAST_SECTORS << SIZE_SHIFT * node;
+	return FGIO_SHARE_LEAST_SECTORS << SIZE_SHIFT * node;
 }
 
 static u32 first_guess_ns(u32 node)
 {
 	return FGIO_SHARE_FIRST_NS * (OVERHEAD_SECTORS + size_of_node(node)) /
-	       (OVERHEAD_SECTORS + LEAST_SECTORS);
+	       (OVERHEAD_SECTORS + FGIO_SHARE_LEAST_SECTORS);
 }
 
 void fgio_share_cost_init(struct fgio_share_cost *cost)
@@ -31,26 +28,6 @@ void fgio_share_cost_init(struct fgio_share_cost *cost)
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->node_ns[kind][node] = first_guess_ns(node);
-}
-
-bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
-			      u32 sectors, bool write)
-{
-	u64 *end = streams->end[write];
-	u32 i;
-
-#pragma GCC unroll 4
-	for (i = 0; i < FGIO_SHARE_STREAMS; i++) {
-		/* One that is before the end is far beyond it, unsigned. */
-		if (sector - end[i] < STREAM_SECTORS && end[i]) {
-			end[i] = sector + sectors;
-			return true;
-		}
-	}
-	i = streams->next[write];
-	end[i] = sector + sectors;
-	streams->next[write] = (u8)((i + 1) % FGIO_SHARE_STREAMS);
-	return false;
 }
 
 /**
@@ -108,22 +85,16 @@ u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 	return lower_part(cost, kind, place) + upper_part(cost, kind, place);
 }
 
-u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors)
+u64 fgio_share_cost_sent_large(struct fgio_share_cost *cost, u8 kind,
+			       u32 sectors)
 {
-	struct place place = { .node = 0 };
-	u64 lower_ns = cost->node_ns[kind][0], upper_ns = 0;
+	struct place place = place_of(sectors);
+	u64 lower_ns = lower_part(cost, kind, place);
+	u64 upper_ns = upper_part(cost, kind, place);
 
-	/* Most I/Os are of the least size: nothing is interpolated. */
-	if (sectors > LEAST_SECTORS) {
-		place = place_of(sectors);
-		lower_ns = lower_part(cost, kind, place);
-		upper_ns = upper_part(cost, kind, place);
-	}
 	cost->part_ns[kind][place.node] += lower_ns;
 	if (upper_ns)
 		cost->part_ns[kind][place.node + 1] += upper_ns;
-	cost->sum_ns += lower_ns + upper_ns;
-	cost->count++;
 	return lower_ns + upper_ns;
 }
 

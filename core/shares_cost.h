@@ -33,6 +33,8 @@
 #include "types.h"
 
 #define FGIO_SHARE_SIZES 5U
+/* The least of them. */
+#define FGIO_SHARE_LEAST_SECTORS 8U
 /* Reads and writes, each sequential and random. */
 #define FGIO_SHARE_KINDS 4U
 
@@ -59,6 +61,8 @@
 
 /* Ends of the sequential streams of a group, of each direction. */
 #define FGIO_SHARE_STREAMS 4U
+/* An I/O that continues a stream begins within this of its end. */
+#define FGIO_SHARE_STREAM_SECTORS 64U
 
 /**
  * struct fgio_share_streams - where a group's sequential I/O goes on
@@ -70,9 +74,27 @@ struct fgio_share_streams {
 	u8 next[2];
 };
 
-/* Whether an I/O continues a stream, which it becomes the end of. */
-bool fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
-			      u32 sectors, bool write);
+/* Whether an I/O continues a stream, which it becomes the end of. Inline. */
+static inline bool
+fgio_share_is_sequential(struct fgio_share_streams *streams, u64 sector,
+			 u32 sectors, bool write)
+{
+	u64 *end = streams->end[write];
+	u32 i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < FGIO_SHARE_STREAMS; i++) {
+		/* One that is before the end is far beyond it, unsigned. */
+		if (sector - end[i] < FGIO_SHARE_STREAM_SECTORS && end[i]) {
+			end[i] = sector + sectors;
+			return true;
+		}
+	}
+	i = streams->next[write];
+	end[i] = sector + sectors;
+	streams->next[write] = (u8)((i + 1) % FGIO_SHARE_STREAMS);
+	return false;
+}
 
 static inline u8 fgio_share_kind(bool write, bool sequential)
 {
@@ -122,8 +144,24 @@ void fgio_share_cost_init(struct fgio_share_cost *cost);
 u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 		       u32 sectors);
 
-/* It was sent. Return: its drive time. */
-u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind, u32 sectors);
+/* A part of the next one, for those larger than the least size. */
+u64 fgio_share_cost_sent_large(struct fgio_share_cost *cost, u8 kind,
+			       u32 sectors);
+
+/* It was sent. Return: its drive time. Most are of the least size: inline. */
+static inline u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind,
+				       u32 sectors)
+{
+	u64 cost_ns = cost->node_ns[kind][0];
+
+	if (sectors > FGIO_SHARE_LEAST_SECTORS)
+		cost_ns = fgio_share_cost_sent_large(cost, kind, sectors);
+	else
+		cost->part_ns[kind][0] += cost_ns;
+	cost->sum_ns += cost_ns;
+	cost->count++;
+	return cost_ns;
+}
 
 /* The same by the time that it takes of a drive that its group has alone. */
 static inline void fgio_share_cost_alone(struct fgio_share_cost *cost,

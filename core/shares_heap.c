@@ -104,23 +104,40 @@ void fgio_heap_settle(struct fgio_heap *heap, struct fgio_heap_node *node)
 	sink(heap, node);
 }
 
-void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
-		   u64 key)
+/* Of two, the other one is in the heap. */
+static void add_second(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
-	struct fgio_heap_node *parent = NULL;
-	struct fgio_heap_node **place = &heap->root;
+	struct fgio_heap_node *other = heap->root;
 
-	if (heap->count++)
-		place = place_of(heap, heap->count, &parent);
-	*node = (struct fgio_heap_node){
-		.key = key,
-		.parent = parent,
-		.in_heap = true,
-	};
-	*place = node;
-	if (!parent)
+	if (!fgio_before(node->key, other->key)) {
+		node->parent = other;
+		other->child[0] = node;
 		return;
-	fgio_heap_settle(heap, node);
+	}
+	node->child[0] = other;
+	other->parent = node;
+	heap->root = node;
+}
+
+static void add_last(struct fgio_heap *heap, struct fgio_heap_node *node)
+{
+	*place_of(heap, heap->count, &node->parent) = node;
+	while (node->parent && fgio_before(node->key, node->parent->key))
+		rise_once(heap, node);
+}
+
+void fgio_heap_add_beside(struct fgio_heap *heap, struct fgio_heap_node *node,
+			  u64 key)
+{
+	node->key = key;
+	node->parent = NULL;
+	node->child[0] = NULL;
+	node->child[1] = NULL;
+	node->in_heap = true;
+	if (++heap->count == 2)
+		add_second(heap, node);
+	else
+		add_last(heap, node);
 }
 
 /* @with comes to the pointers of @node, which is in no heap then. */
@@ -135,19 +152,36 @@ static void take_place(struct fgio_heap *heap, struct fgio_heap_node *node,
 	fgio_heap_settle(heap, with);
 }
 
-void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node)
+/* @node was one of two. */
+static void leave_one(struct fgio_heap *heap, struct fgio_heap_node *node)
 {
-	struct fgio_heap_node **place = &heap->root;
-	struct fgio_heap_node *parent, *last;
+	struct fgio_heap_node *other = node->parent ?: node->child[0];
 
-	if (--heap->count)
-		place = place_of(heap, heap->count + 1, &parent);
-	last = *place;
+	other->parent = NULL;
+	other->child[0] = NULL;
+	heap->root = other;
+}
+
+static void remove_one(struct fgio_heap *heap, struct fgio_heap_node *node)
+{
+	struct fgio_heap_node *parent;
+	struct fgio_heap_node **place =
+		place_of(heap, heap->count + 1, &parent);
+	struct fgio_heap_node *last = *place;
+
 	*place = NULL;
+	if (last != node)
+		take_place(heap, node, last);
+}
+
+void fgio_heap_remove_beside(struct fgio_heap *heap,
+			     struct fgio_heap_node *node)
+{
 	node->in_heap = false;
-	if (last == node)
-		return;
-	take_place(heap, node, last);
+	if (--heap->count == 1)
+		leave_one(heap, node);
+	else
+		remove_one(heap, node);
 }
 
 void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,

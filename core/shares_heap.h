@@ -51,12 +51,41 @@ fgio_heap_first(const struct fgio_heap *heap)
 	return heap->root;
 }
 
-/* @node is in no heap. */
-void fgio_heap_add(struct fgio_heap *heap, struct fgio_heap_node *node,
-		   u64 key);
+/* The same two where there are, or will be, others. */
+void fgio_heap_add_beside(struct fgio_heap *heap, struct fgio_heap_node *node,
+			  u64 key);
+void fgio_heap_remove_beside(struct fgio_heap *heap,
+			     struct fgio_heap_node *node);
+
+/* @node is in no heap. Most heaps have none or one: inline. */
+static inline void fgio_heap_add(struct fgio_heap *heap,
+				 struct fgio_heap_node *node, u64 key)
+{
+	if (heap->count) {
+		fgio_heap_add_beside(heap, node, key);
+		return;
+	}
+	node->key = key;
+	node->parent = NULL;
+	node->child[0] = NULL;
+	node->child[1] = NULL;
+	node->in_heap = true;
+	heap->root = node;
+	heap->count = 1;
+}
 
 /* @node is in @heap. */
-void fgio_heap_remove(struct fgio_heap *heap, struct fgio_heap_node *node);
+static inline void fgio_heap_remove(struct fgio_heap *heap,
+				    struct fgio_heap_node *node)
+{
+	if (heap->count > 1) {
+		fgio_heap_remove_beside(heap, node);
+		return;
+	}
+	node->in_heap = false;
+	heap->root = NULL;
+	heap->count = 0;
+}
 
 /* @with, in no heap, takes the place of @node with its own key. */
 void fgio_heap_replace(struct fgio_heap *heap, struct fgio_heap_node *node,

@@ -22,4 +22,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 #endif
 
+/* What few I/Os need: its registers are not saved for the others. */
+#define FGIO_SELDOM __attribute__((__noinline__))
+
 #endif /* FGIO_CORE_TYPES_H */

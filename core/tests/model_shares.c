@@ -388,23 +388,25 @@ static void check_groups(struct play *play)
 		const struct fgio_share_group *group = group_of(play, i);
 		bool queued = waits(play, i);
 		bool busy = queued || count(play, i, SERVED, -1);
+		bool only = play->shares.only == group;
 
 		for (int class = 0; class < 2; class++)
 			CHECK(group->queued[class] ==
 			      (u32)count(play, i, WAITS, class));
 		CHECK(group->in_device == (u32)count(play, i, SERVED, -1));
-		CHECK(group->ready.in_heap == queued);
+		CHECK(!only || count(play, -1, WAITS, -1) == 1);
+		CHECK(group->ready.in_heap == (queued && !only));
 		CHECK(!queued || group->start == play->of[i].start);
-		CHECK(!queued || group->ready.key == group->start);
-		CHECK(group->owed.in_heap || !busy);
-		if (queued)
+		CHECK(!queued || only || group->ready.key == group->start);
+		CHECK(group->owed.in_heap || only || !busy);
+		weights += group->owed.in_heap || only ? group->weight : 0;
+		if (queued && !only)
 			ready[!!group->queued[FGIO_CRITICAL]]++;
 		if (!group->owed.in_heap)
 			continue;
-		CHECK(group->owed.key == group->paid);
+		CHECK(only || group->owed.key == group->paid);
 		owed[count(play, i, WAITS, -1) > (int)FGIO_SHARES_DEEP ? 2 :
-		     queued]++;
-		weights += group->weight;
+		     queued && !only]++;
 	}
 	CHECK(weights == play->shares.weights);
 	for (int i = 0; i < 2; i++)
