@@ -46,6 +46,7 @@ BATCHES = (
         files=lambda: {"bin/fgio": fgio_command()},
     ),
     Batch("weights", ("weights",), cpus=1, counted_clock=True),
+    Batch("room", ("room",), cpus=1, counted_clock=True),
     *((WIDE,) * ("FGIO_WIDE" in os.environ)),
     Batch(
         "trouble",

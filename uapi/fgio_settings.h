@@ -115,6 +115,9 @@
 	NUMBER(dirty_limit_ms, 100, 0, 60000,				\
 		"dirty data at most as the device writes in this "	\
 		"time; 0: no such limit")				\
+	NUMBER(dirty_room_percent, 10, 0, 100,				\
+		"share of memory that cgroups which share a disk may "	\
+		"dirty, by weight; 0: no such limit")			\
 	NUMBER(dirty_park_max_ms, 200, 0, 60000,			\
 		"longest stay of a writer at the dirty limit")		\
 	NUMBER(watchdog_ms, 30000, 1000, 3600000,			\

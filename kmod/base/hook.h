@@ -38,6 +38,7 @@ struct tracepoint;
  *	detached. A hook may end the waits of several others
  * @optional: not all kernels have it; no warning
  * @fallback: attached only where the entry before it cannot be
+ * @for_tenants: attached without foreground tasks, too, while a disk is shared
  * @may_be_clone: a static function, which the compiler may have renamed
  *	NAME.isra.0 or the like; its arguments are then not those of the source,
  *	and @entry must not read them
@@ -61,6 +62,7 @@ struct fgio_hook {
 	const char *ended_by;
 	bool optional;
 	bool fallback;
+	bool for_tenants;
 	bool may_be_clone;
 
 	struct kretprobe kretprobe;

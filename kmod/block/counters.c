@@ -167,6 +167,8 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
 	seq_printf(file, "shared %d\n", READ_ONCE(fq->shared));
+	seq_printf(file, "room_pages %llu\n", READ_ONCE(fq->room.pages));
+	seq_printf(file, "room_groups %u\n", READ_ONCE(fq->room.groups));
 	seq_printf(file, "recharged %llu\n", READ_ONCE(fq->recharged));
 	seq_printf(file, "hardware_queues %u\n",
 		   fq->hw ? fq->queue.hw_count : 0);

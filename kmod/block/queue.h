@@ -34,6 +34,7 @@
 #include "core/drive.h"
 #include "core/hw_queue.h"
 #include "core/queue.h"
+#include "core/room.h"
 #include "core/shares_tree.h"
 #include "core/watchdog.h"
 #include "uapi/fgio.h"
@@ -181,6 +182,9 @@ struct fgio_trip {
  * @look: looks at their weights
  * @look_lock: held meanwhile; protects @group_tree and what @groups say of it
  * @group_tree: what the last look found
+ * @dirty_tree: the same of groups that dirty pages, and...
+ * @room: ...what it found of their room
+ * @dirtied_ns: when a task of a group last dirtied pages, to a quarter of a second
  * @shared: whether @shares are on; the worker's of @look, as is the next one
  * @drain_after_ns: its requests are not waited for before this time
  * @counters: its files in debugfs; NULL: none
@@ -222,6 +226,9 @@ struct fgio_queue_data {
 	struct delayed_work look;
 	struct mutex look_lock;
 	struct fgio_share_tree group_tree;
+	struct fgio_share_tree dirty_tree;
+	struct fgio_room room;
+	u64 dirtied_ns;
 	bool shared;
 	u64 drain_after_ns;
 	struct counters_file *counters;

@@ -19,6 +19,7 @@
 #include "block/queues.h"
 #include "block/share.h"
 #include "compat/compat.h"
+#include "graph/probe.h"
 
 /*
  * Time that requests in the drive have to complete, and until they are waited
@@ -125,4 +126,12 @@ void fgio_share_switch(struct fgio_queue_data *fq, bool on)
 	}
 	blk_mq_unfreeze_queue(q);
 	mutex_unlock(&q->sysfs_lock);
+	if (on == fq->shared)
+		fgio_probe_tenants(on);
+}
+
+void fgio_share_remove_queue(struct fgio_queue_data *fq)
+{
+	if (fq->shared)
+		fgio_probe_tenants(false);
 }

@@ -16,4 +16,7 @@
  */
 void fgio_share_switch(struct fgio_queue_data *fq, bool on);
 
+/* A queue leaves the elevator, and is looked at no more. Context: any. */
+void fgio_share_remove_queue(struct fgio_queue_data *fq);
+
 #endif /* FGIO_SHARE_H */

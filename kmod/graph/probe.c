@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attaches hooks while foreground tasks exist.
+ * Attaches hooks while foreground tasks exist, and a few while a disk is shared.
  *
  * At load every hook is attached for a moment, so that hooks which cannot be
  * attached are known before they are needed. A hook in a module that is loaded
@@ -25,6 +25,10 @@ static DECLARE_DELAYED_WORK(work, reconsider);
 static bool initialised;
 /* Serialises attaching. */
 static DEFINE_MUTEX(hooks_lock);
+/* Hooks that need foreground tasks may be attached. Under hooks_lock. */
+static bool follows;
+/* Disks that are shared. */
+static atomic_t tenants = ATOMIC_INIT(0);
 
 static void reconsider_soon(void)
 {
@@ -51,7 +55,8 @@ int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs)
 
 static bool is_on(const struct fgio_hook *hook)
 {
-	return fgio_mechanism_on(hook->mechanism);
+	return fgio_mechanism_on(hook->mechanism) &&
+	       (follows || (hook->for_tenants && atomic_read(&tenants)));
 }
 
 static bool is_off(const struct fgio_hook *hook)
@@ -76,10 +81,16 @@ static void detach_and_forget(fgio_hook_test_t *goes)
 	fgio_walk_resume();
 }
 
-static void follow_waits(void)
+static void attach_those_on(void)
 {
 	detach_and_forget(is_off);
 	fgio_hooks_attach(is_on);
+}
+
+static void follow_waits(void)
+{
+	follows = true;
+	attach_those_on();
 	fgio_waits_set_matter(true);
 }
 
@@ -91,7 +102,8 @@ static void ignore_waits(void)
 {
 	fgio_walk_pause();
 	fgio_waits_set_matter(false);
-	fgio_hooks_detach(always);
+	follows = false;
+	fgio_hooks_detach(is_off);
 	fgio_wait_forget_all();
 	fgio_walk_resume();
 }
@@ -117,8 +129,19 @@ static void reconsider(struct work_struct *unused)
 		if (!fgio_foreground_count())
 			mod_delayed_work(system_long_wq, &work,
 					 FGIO_FOREGROUND_LINGER);
+	} else {
+		attach_those_on();
 	}
 	mutex_unlock(&hooks_lock);
+}
+
+void fgio_probe_tenants(bool comes)
+{
+	if (comes)
+		atomic_inc(&tenants);
+	else
+		atomic_dec(&tenants);
+	mod_delayed_work(system_long_wq, &work, 0);
 }
 
 static const char *going_module;
@@ -214,6 +237,8 @@ void fgio_probe_exit(void)
 	mutex_lock(&hooks_lock);
 	if (fgio_waits_matter())
 		ignore_waits();
+	/* Those for tenants: no disk is under the elevator any more. */
+	detach_and_forget(always);
 	mutex_unlock(&hooks_lock);
 	fgio_hooks_exit();
 }

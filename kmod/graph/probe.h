@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Hooks that record waits: attached while foreground tasks exist. */
+/*
+ * Hooks that record waits: attached while foreground tasks exist; some are while
+ * a disk is shared, too.
+ */
 #ifndef FGIO_PROBE_H
 #define FGIO_PROBE_H
 
@@ -20,6 +23,12 @@ int fgio_hook_enter(struct kretprobe_instance *instance, u8 kind, u64 object,
 
 /* The exit of most hooks: the wait that the entry recorded is over. */
 int fgio_hook_leave(struct kretprobe_instance *instance, struct pt_regs *regs);
+
+/*
+ * A disk is shared from now on, or no longer: hooks that are for tenants follow
+ * soon. Context: any, from fgio_probe_init() to fgio_probe_exit().
+ */
+void fgio_probe_tenants(bool comes);
 
 /* As fgio_hooks_list(). Context: may sleep. */
 int fgio_probe_list(struct fgio_hook_state *states, unsigned int capacity);

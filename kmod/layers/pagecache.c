@@ -7,6 +7,11 @@
  * keeps no other from an inode or a journal. Critical writers meet the kernel's
  * limit alone.
  *
+ * Where cgroups share a disk by weight, non-critical writers of each wait in the
+ * same way beyond their part of a larger room (core/room.h), also without
+ * foreground tasks. So a light cgroup does not begin with as many dirty pages as a
+ * heavy one, whose writing would take it many times as long.
+ *
  * A parked task also writes back, as the flusher would much later, with its own
  * non-critical I/O. So dirty pages need not reach the age at which the flusher
  * starts.
@@ -43,9 +48,11 @@
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "base/setting.h"
+#include "block/groups.h"
 #include "block/queues.h"
 #include "compat/compat.h"
 #include "core/dirty.h"
+#include "core/room.h"
 #include "graph/wait.h"
 #include "layers/pagecache.h"
 #include "who/presence.h"
@@ -71,16 +78,20 @@ FGIO_NUMBER_PARAM(dirty_park_max_ms, &config.park_max_ms);
  * @node: in its bucket
  * @task: the task
  * @wb: the device that it wrote to; referenced
+ * @queue: of its disk, which may be gone; NULL: none
  * @pages: pages that it dirtied, as far as the kernel counted
  * @promoted: it became critical
+ * @recorded: its wait is recorded, for foreground tasks
  */
 struct writer {
 	struct callback_head work;
 	struct hlist_node node;
 	struct task_struct *task;
 	struct bdi_writeback *wb;
+	const struct request_queue *queue;
 	unsigned long pages;
 	bool promoted;
+	bool recorded;
 };
 
 /* Taken in a hook, thus raw; a leaf but for the scheduler's own locks. */
@@ -191,22 +202,38 @@ static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
 	return sample;
 }
 
+/* The smaller of that for foreground tasks and that by weight. */
+static u64 smaller_limit(struct bdi_writeback *wb,
+			 const struct request_queue *queue,
+			 const struct fgio_dirty_sample *sample)
+{
+	u64 room = fgio_groups_room(wb, queue,
+				    sample->dirty + sample->writeback);
+
+	if (!fgio_waits_matter())
+		return room;
+	return min(room, fgio_dirty_limit(&config, sample));
+}
+
 /* Sums over CPUs are read where their error matters, as the kernel does. */
-static u64 limit_of(struct bdi_writeback *wb, struct fgio_dirty_sample *sample)
+static u64 limit_of(struct bdi_writeback *wb, const struct request_queue *queue,
+		    struct fgio_dirty_sample *sample)
 {
 	u64 limit;
 
 	*sample = take_sample(wb, false);
-	limit = fgio_dirty_limit(&config, sample);
-	if (limit < 2 * wb_stat_error())
+	limit = smaller_limit(wb, queue, sample);
+	if (limit < 2 * wb_stat_error()) {
 		*sample = take_sample(wb, true);
+		limit = smaller_limit(wb, queue, sample);
+	}
 	return limit;
 }
 
-static bool may_go(struct bdi_writeback *wb)
+static bool may_go(struct bdi_writeback *wb, const struct request_queue *queue)
 {
 	struct fgio_dirty_sample sample;
-	u64 limit = limit_of(wb, &sample);
+	u64 limit = limit_of(wb, queue, &sample);
 
 	return fgio_dirty_next(limit, &sample) == FGIO_DIRTY_GO;
 }
@@ -425,13 +452,18 @@ static bool write_back(struct bdi_writeback *wb, u64 pages)
 
 /* --- At the boundary of the system call ------------------------------- */
 
-/* Any signal ends the wait: nothing is lost, the call has done its work. */
+/*
+ * Any signal ends the wait: nothing is lost, the call has done its work. So does
+ * the first foreground task, which cannot see waits that were not recorded, and
+ * the end of the last one.
+ */
 static bool must_stay(struct writer *writer)
 {
 	return !READ_ONCE(stopping) && !READ_ONCE(writer->promoted) &&
 	       !signal_pending(current) &&
 	       fgio_mechanism_on(FGIO_MECHANISM_PAGECACHE) &&
-	       fgio_waits_matter() && !fgio_current_is_critical();
+	       fgio_waits_matter() == writer->recorded &&
+	       !fgio_current_is_critical();
 }
 
 static void sleep_for(struct writer *writer, u64 pause_ns)
@@ -445,6 +477,22 @@ static void sleep_for(struct writer *writer, u64 pause_ns)
 	__set_current_state(TASK_RUNNING);
 }
 
+/*
+ * A writer that only its cgroup's part of the room holds may stay for as long as
+ * one far above the dirty limit: time by the speed of the device would let light
+ * cgroups go beyond their parts for the seconds that their speed takes to learn.
+ */
+static u64 longest_stay_ns(const struct writer *writer, u64 limit,
+			   const struct fgio_dirty_sample *sample)
+{
+	if (!writer->recorded ||
+	    fgio_dirty_next(fgio_dirty_limit(&config, sample), sample) ==
+		    FGIO_DIRTY_GO)
+		return (u64)READ_ONCE(config.park_max_ms) *
+		       FGIO_DIRTY_PARK_FACTOR * NSEC_PER_MSEC;
+	return fgio_dirty_park_ns(&config, limit, sample, writer->pages);
+}
+
 static void stay(struct writer *writer, u64 since_ns)
 {
 	struct bdi_writeback *wb = writer->wb;
@@ -453,12 +501,11 @@ static void stay(struct writer *writer, u64 since_ns)
 	u64 limit;
 
 	while (must_stay(writer)) {
-		limit = limit_of(wb, &sample);
+		limit = limit_of(wb, writer->queue, &sample);
 		action = fgio_dirty_next(limit, &sample);
 		if (action == FGIO_DIRTY_GO ||
 		    ktime_get_ns() - since_ns >=
-			    fgio_dirty_park_ns(&config, limit, &sample,
-					       writer->pages))
+			    longest_stay_ns(writer, limit, &sample))
 			break;
 		if (action == FGIO_DIRTY_WRITE &&
 		    write_back(wb, fgio_dirty_batch(limit, &sample)))
@@ -471,12 +518,15 @@ static void stay(struct writer *writer, u64 since_ns)
 static void park(struct writer *writer)
 {
 	u64 since_ns;
-	u32 seq;
+	u32 seq = 0;
 
-	if (!must_stay(writer) || may_go(writer->wb))
+	fgio_groups_learn(writer->wb, writer->queue);
+	writer->recorded = fgio_waits_matter();
+	if (!must_stay(writer) || may_go(writer->wb, writer->queue))
 		return;
 	since_ns = ktime_get_ns();
-	seq = fgio_wait_enter(FGIO_WAIT_DIRTY, (u64)writer->wb->bdi, 0);
+	if (writer->recorded)
+		seq = fgio_wait_enter(FGIO_WAIT_DIRTY, (u64)writer->wb->bdi, 0);
 	stay(writer, since_ns);
 	fgio_wait_leave(seq);
 	atomic64_add(ktime_get_ns() - since_ns, &parked_ns);
@@ -547,13 +597,18 @@ static bool is_in_driver(void)
  * False for tasks that do not return to user space, must not be held up (memory
  * reclaim, loop and NFS servers, a ring's workers), or asked not to wait.
  */
-bool fgio_may_be_parked(unsigned int flags)
+static bool can_be_parked(unsigned int flags)
 {
 	return !(current->flags &
 		 (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING |
 		  PF_MEMALLOC | PF_LOCAL_THROTTLE)) &&
-	       !(flags & BDP_ASYNC) && fgio_waits_matter() &&
-	       !is_in_driver() && !fgio_current_is_critical();
+	       !(flags & BDP_ASYNC) && !is_in_driver() &&
+	       !fgio_current_is_critical();
+}
+
+bool fgio_may_be_parked(unsigned int flags)
+{
+	return fgio_waits_matter() && can_be_parked(flags);
 }
 FGIO_EXPORT(fgio_may_be_parked);
 
@@ -587,7 +642,9 @@ static void add_writer(struct writer *writer)
  * interrupt. Without memory the writer goes on, as without fgio. Adding fails
  * for tasks that exit alone, which do not get here.
  */
-static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
+static void park_at_boundary(struct bdi_writeback *wb,
+			     const struct request_queue *queue,
+			     unsigned long pages)
 {
 	struct writer *writer = kzalloc(sizeof(*writer),
 					GFP_NOWAIT | __GFP_NOWARN);
@@ -601,6 +658,7 @@ static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
 	bdi_get(wb->bdi);
 	writer->task = current;
 	writer->wb = wb;
+	writer->queue = queue;
 	writer->pages = pages;
 	init_task_work(&writer->work, at_boundary);
 	atomic_inc(&pending);
@@ -609,12 +667,24 @@ static void park_at_boundary(struct bdi_writeback *wb, unsigned long pages)
 		drop_writer(writer);
 }
 
+/* Context: as fgio_wb_is_ours(). That of a stacked device is not under fgio. */
+static const struct request_queue *queue_of(struct bdi_writeback *wb)
+{
+	struct device *owner = READ_ONCE(wb->bdi->owner);
+
+	return owner ? dev_to_disk(owner)->queue : NULL;
+}
+
 static void consider(struct bdi_writeback *wb, unsigned long pages,
 		     unsigned int flags)
 {
-	if (fgio_may_be_parked(flags) && fgio_wb_is_ours(wb) &&
-	    !has_writer(pages) && !may_go(wb))
-		park_at_boundary(wb, pages);
+	const struct request_queue *queue;
+
+	if (!can_be_parked(flags) || !fgio_wb_is_ours(wb) || has_writer(pages))
+		return;
+	queue = queue_of(wb);
+	if (!may_go(wb, queue) || fgio_groups_lack(wb, queue))
+		park_at_boundary(wb, queue, pages);
 }
 
 static int on_balance_dirty_pages(struct kretprobe_instance *instance,
@@ -647,7 +717,7 @@ static int on_ratelimited(struct kretprobe_instance *instance,
 static struct fgio_hook hooks[] = {
 #ifdef FGIO_HAVE_TASK_WORK_ADD
 	FGIO_HOOK("balance_dirty_pages", PAGECACHE, on_balance_dirty_pages,
-		  NULL),
+		  NULL, .for_tenants = true),
 	/* Exported, so never inlined; of cgroups' writeback it knows nothing. */
 	FGIO_HOOK("balance_dirty_pages_ratelimited_flags", PAGECACHE,
 		  on_ratelimited, NULL, .fallback = true),
