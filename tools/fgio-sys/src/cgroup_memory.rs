@@ -42,6 +42,7 @@ pub struct Bounds {
 /// Free memory of the host, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Free {
+    /// Without what low zones keep from allocations that higher ones can serve.
     pub free: u64,
     /// Below it, the kernel's reclaim goes on: the sum of the high watermarks of all zones.
     pub high: u64,
@@ -295,6 +296,22 @@ pub fn has_swap(root: &Root) -> bool {
     text.lines().count() > 1
 }
 
+/// Free pages that the page cache cannot have where a zone for 32-bit devices keeps them: 256 MiB on a host
+/// of 64 GiB (lowmem_reserve_ratio). kswapd wakes before they are used.
+fn kept_of_low_zones(zones: &str) -> u64 {
+    let (mut free, mut kept) = (0, 0);
+    for line in zones.lines().map(str::trim) {
+        if let Some(number) = line.strip_prefix("pages free ") {
+            free = number.trim().parse().unwrap_or(0);
+        } else if let Some(list) = line.strip_prefix("protection: (") {
+            let numbers = list.trim_end_matches(')').split(", ");
+            let most = numbers.filter_map(|number| number.parse().ok()).max();
+            kept += free.min(most.unwrap_or(0));
+        }
+    }
+    kept
+}
+
 /// Free memory of the host. `None` when /proc does not say.
 pub fn free(root: &Root) -> Option<Free> {
     const PAGE: u64 = 4096;
@@ -312,6 +329,7 @@ pub fn free(root: &Root) -> Option<Free> {
         .filter_map(|line| line.trim().strip_prefix("high "))
         .filter_map(|number| number.trim().parse::<u64>().ok())
         .sum();
+    let kept = kept_of_low_zones(&zones);
     // Counted for reclaim by memory.reclaim, too, which pgsteal_kswapd and _direct are not.
     let events = files::read_optional(&root.path("/proc/vmstat"))?;
     let freed: u64 = events
@@ -321,7 +339,7 @@ pub fn free(root: &Root) -> Option<Free> {
         .filter_map(|(_, number)| number.parse::<u64>().ok())
         .sum();
     Some(Free {
-        free: free * 1024,
+        free: (free * 1024).saturating_sub(kept * PAGE),
         high: high * PAGE,
         freed: freed * PAGE,
     })
@@ -403,14 +421,14 @@ mod tests {
         fixture.file("/proc/meminfo", "MemTotal: 8 kB\nMemFree:     12 kB\n");
         fixture.file(
             "/proc/zoneinfo",
-            "Node 0, zone DMA\n  pages free 9\n        min 1\n        low 2\n        high     3\n  pagesets\n    cpu: 0\n              high:  378\nNode 0, zone Normal\n        high 4\n",
+            "Node 0, zone DMA\n  pages free     2\n        min 1\n        low 2\n        high     3\n        protection: (0, 1, 1)\n  pagesets\n    cpu: 0\n              high:  378\nNode 0, zone Normal\n  pages free 1\n        high 4\n        protection: (0, 0, 0)\n",
         );
         fixture.file(
             "/proc/vmstat",
             "nr_free_pages 3\npgsteal_kswapd 9\npgsteal_direct 9\npgsteal_anon 5\npgsteal_file 6\n",
         );
         let expected = Free {
-            free: 12288,
+            free: 2 * 4096,
             high: 7 * 4096,
             freed: 11 * 4096,
         };

@@ -10,14 +10,24 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::process::{self, Child, Command};
+use std::time::{Duration, Instant};
 
-use crate::cgroup_memory::{self, Reader};
+use crate::cgroup_memory::{self, Memory, Reader};
+use crate::watermark_boost::NoBoost;
 use crate::{Root, files};
 
 /// Reclaimed at once, so that the command's own allocations need not wait for long.
 const PIECE: u64 = 16 << 20;
-/// Kept also where memory is short: what was read ahead of the command is not dropped before it is used.
-const LEAST: u64 = 8 << 20;
+/// Kept also where memory is short, beside what is to be written: what was read ahead of the command is not
+/// dropped before it is used.
+const LEAST: u64 = 4 << 20;
+/// Between two calls: at 1 GB/s, a command brings in 50 MB meanwhile.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// The same where that could be more than is free; and this times what a look at memory takes.
+const SHORT_INTERVAL: Duration = Duration::from_millis(5);
+const INTERVAL_LOOKS: u32 = 20;
+/// Bytes that a command brings in within an interval, before there is one to go by.
+const FIRST_INFLOW: u64 = 50_000_000;
 /// Of the names of cgroups for commands.
 const RUN_PREFIX: &str = "fgio-run-";
 /// Parents that are looked at to find who made a process.
@@ -35,8 +45,14 @@ pub struct DropBehind {
     /// Bytes of file memory that the command may keep.
     keep: u64,
     file_only: bool,
-    /// File memory of the call before, after what it dropped.
+    /// File memory of the call before, after what it dropped; and when that was.
     before: u64,
+    looked: Instant,
+    /// Bytes that come in within an [`INTERVAL`]: the most of late.
+    inflow: u64,
+    /// Until the next call.
+    pause: Duration,
+    _no_boost: Option<NoBoost>,
     dropped: u64,
     most: u64,
 }
@@ -68,6 +84,11 @@ fn parent_process(root: &Root, pid: i32) -> Option<i32> {
     // After the name, which may have anything in it: the state, then the parent.
     let mut words = text.rsplit_once(')')?.1.split_whitespace();
     words.nth(1)?.parse().ok()
+}
+
+/// Of what comes in within `of`, as much as in `time`.
+fn scaled(bytes: u64, time: Duration, of: Duration) -> u64 {
+    (bytes as f64 * time.as_secs_f64() / of.as_secs_f64()) as u64
 }
 
 /// Whether a cgroup is another one or below it.
@@ -111,6 +132,11 @@ impl DropBehind {
             keep,
             file_only: true,
             before: 0,
+            looked: Instant::now(),
+            inflow: FIRST_INFLOW,
+            pause: SHORT_INTERVAL,
+            // Without it, more of what others hold may go.
+            _no_boost: NoBoost::hold(root).unwrap_or_default(),
             dropped: 0,
             most: 0,
         };
@@ -188,15 +214,32 @@ impl DropBehind {
 
     /// What may stay of `file` bytes. Less than the limit where free memory is short: else the
     /// kernel's reclaim makes room for the command, and takes from all. It has nothing to do while
-    /// free memory is beyond its watermarks by as much again, and by twice what the command brought
-    /// in since the call before.
-    fn allowed(&self, file: u64) -> u64 {
-        let Some(memory) = cgroup_memory::free(&self.root) else {
+    /// free memory is beyond its watermarks by as much again, and by twice what the command brings
+    /// in until the next call.
+    fn allowed(&mut self, memory: &Memory) -> u64 {
+        let (file, least) = (memory.file, LEAST + memory.busy);
+        let now = Instant::now();
+        let elapsed = now - std::mem::replace(&mut self.looked, now);
+        let Some(host) = cgroup_memory::free(&self.root) else {
+            self.pause = INTERVAL;
             return self.keep;
         };
-        let spare = 2 * memory.high + 2 * file.saturating_sub(self.before);
-        let short = spare.saturating_sub(memory.free);
-        self.keep.min(file.saturating_sub(short).max(LEAST))
+        let cost = now.elapsed();
+        let came = file.saturating_sub(self.before);
+        let elapsed = elapsed.clamp(SHORT_INTERVAL, INTERVAL);
+        self.inflow = scaled(came, INTERVAL, elapsed).max(self.inflow - self.inflow / 8);
+        let short = |inflow: u64| (2 * host.high + 2 * inflow).saturating_sub(host.free);
+        self.pause = match short(self.inflow) {
+            0 => INTERVAL,
+            _ => SHORT_INTERVAL.max(INTERVAL_LOOKS * cost).min(INTERVAL),
+        };
+        let inflow = scaled(self.inflow, self.pause, INTERVAL);
+        self.keep.min(file.saturating_sub(short(inflow)).max(least))
+    }
+
+    /// Until the next call of [`Self::drop_behind`].
+    pub fn pause(&self) -> Duration {
+        self.pause
     }
 
     /// Reclaims what is beyond the limit, or more where memory is short. Returns bytes reclaimed by
@@ -206,7 +249,7 @@ impl DropBehind {
             return Ok(0);
         };
         self.most = self.most.max(memory.file);
-        let mut left = memory.file.saturating_sub(self.allowed(memory.file));
+        let mut left = memory.file.saturating_sub(self.allowed(&memory));
         let mut done = 0;
         while left > 0 {
             let piece = left.min(PIECE);
@@ -290,6 +333,10 @@ mod tests {
             keep,
             file_only: true,
             before: 0,
+            looked: Instant::now(),
+            inflow: FIRST_INFLOW,
+            pause: SHORT_INTERVAL,
+            _no_boost: None,
             dropped: 0,
             most: 0,
         }
@@ -379,17 +426,29 @@ mod tests {
         fixture.file("/proc/vmstat", "pgsteal_file 0\n");
         fixture.file("/proc/zoneinfo", "        high     1024\n");
         let mut made = made(&fixture, 64 * MIB);
-        made.before = 40 * MIB;
-        // 3 MiB came in: 2 * 4 and 2 * 3 MiB are to be free.
-        for (free_mib, allowed_mib) in [(14, 43), (4, 33), (0, 29)] {
+        let mut allowed = |free_mib: u64, inflow: u64, file_mib: u64, busy_mib: u64| {
             fixture.file(
                 "/proc/meminfo",
                 &format!("MemFree: {} kB\n", free_mib * 1024),
             );
-            assert_eq!(made.allowed(43 * MIB), allowed_mib * MIB);
-        }
-        made.before = 9 * MIB;
-        assert_eq!(made.allowed(9 * MIB), 8 * MIB);
+            made.inflow = inflow;
+            made.before = file_mib * MIB;
+            let memory = Memory {
+                file: file_mib * MIB,
+                busy: busy_mib * MIB,
+                ..Memory::default()
+            };
+            let allowed = made.allowed(&memory) / MIB;
+            (allowed, made.pause() == INTERVAL)
+        };
+        // Twice 4 MiB are to be free, and what comes in until the next call.
+        assert_eq!(allowed(9, 0, 43, 0), (43, true));
+        assert_eq!(allowed(4, 0, 43, 0), (39, false));
+        assert_eq!(allowed(0, 0, 43, 0), (35, false));
+        assert_eq!(allowed(0, 0, 9, 2), (6, false));
+        // 7 MiB within the longer interval.
+        assert_eq!(allowed(24, 8 * MIB, 70, 0), (64, true));
+        assert!(!allowed(20, 8 * MIB, 70, 0).1);
     }
 
     #[test]

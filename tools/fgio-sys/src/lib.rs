@@ -41,6 +41,7 @@ pub mod tag;
 pub mod task;
 pub mod uapi;
 pub mod wait;
+pub mod watermark_boost;
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

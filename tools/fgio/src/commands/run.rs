@@ -22,8 +22,6 @@ use crate::cli::RunArguments;
 use crate::commands::warn_unless_effective;
 use crate::failure::{self, Failure};
 
-/// At 1 GB/s, a command brings in 50 MB meanwhile.
-const DROP_INTERVAL: Duration = Duration::from_millis(50);
 /// Between two looks for processes to adopt; and this times what a look took.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const LOOK_INTERVAL_LOOKS: u32 = 50;
@@ -198,7 +196,7 @@ fn watch(
                 "`fgio doctor` says what is missing; the command runs all the same",
             );
         }
-        thread::sleep(DROP_INTERVAL);
+        thread::sleep(group.pause());
     };
     let (dropped, most) = group.finish();
     if summary {

@@ -9,7 +9,7 @@ use fgio_sys::cache_limits::{self, Limits};
 use fgio_sys::drive::Outcome;
 use fgio_sys::persist::{self, Persisted};
 use fgio_sys::scheduler::{self, Disabled, Enabled, Options, Origin};
-use fgio_sys::{Error, Root};
+use fgio_sys::{Error, Root, watermark_boost};
 use serde::Serialize;
 
 use crate::Context;
@@ -101,8 +101,14 @@ fn end_page_cache(context: &Context) -> Result<(), Failure> {
     context.output.line("fgiod cache: ended, since no disk is under fgio\n  memory.low of all cgroups is as it was; `systemctl start fgiod-cache` divides the page cache again")
 }
 
-/// Takes back the memory.low that a `fgiod cache` set which is gone.
+/// Takes back what was set by a `fgiod cache` or a `fgio run --drop-behind` that is gone.
 fn restore_page_cache(context: &Context) {
+    if let Err(error) = watermark_boost::restore(&context.root) {
+        context.output.warning(
+            &format!("boosts of watermarks are off, as `fgio run --drop-behind` had them: {error}"),
+            "run `sysctl vm.watermark_boost_factor=15000` as root",
+        );
+    }
     if !cache_limits::is_left_over(&context.root) {
         return;
     }
