@@ -35,12 +35,21 @@ static bool is_short(const struct fgio_room_group *group, u64 held)
 
 static u64 need_of(const struct fgio_room_group *group, u64 now_ns)
 {
-	u64 held = fgio_load(&group->held);
+	u64 held = group->held;
 	u64 half_lives = quiet_ns(group, now_ns) / FGIO_ROOM_HALF_LIFE_NS;
 
 	if (is_short(group, held) && !half_lives)
 		return FGIO_ROOM_UNLIMITED;
 	return ((2 * held) >> half_lives) + FGIO_ROOM_LEAST;
+}
+
+u64 fgio_room_held(struct fgio_room_group *group)
+{
+	u64 peak = fgio_exchange(&group->peak, 0);
+
+	if (peak)
+		group->held = peak;
+	return group->held;
 }
 
 void fgio_room_begin(struct fgio_room *room, u64 pages)
@@ -111,7 +120,7 @@ void fgio_room_settle(const struct fgio_room *room,
 void fgio_room_dirty(struct fgio_room *room, struct fgio_room_group *group,
 		     u32 weight, u64 held, u64 now_ns)
 {
-	fgio_store(&group->held, held);
+	fgio_raise(&group->peak, held);
 	fgio_store(&group->dirtied_ns, now_ns);
 	if (!fgio_load(&group->has_part) && !fgio_load(&group->announced) &&
 	    !fgio_exchange(&group->announced, 1))

@@ -57,9 +57,11 @@
 
 /**
  * struct fgio_room_group - a group's part of the room of one device
- * @held: pages that it had dirty or under writeback when a task of it last
- *	dirtied some. Written at any time, as are the next two
- * @dirtied_ns: the time of that; 0: none did
+ * @held: pages that it had dirty or under writeback, as of the last look
+ * @peak: the most that a task of it was seen to share since then: memory cgroups
+ *	below one that is a group have pages of their own, and each says what it has.
+ *	Written at any time, as are the next two
+ * @dirtied_ns: when a task of it last dirtied some; 0: none did
  * @went_ns: when a task of it last went on
  * @weight: at the last look
  * @need: pages that it was found to need, FGIO_ROOM_UNLIMITED: any number
@@ -71,6 +73,7 @@
  */
 struct fgio_room_group {
 	u64 held;
+	u64 peak;
 	u64 dirtied_ns;
 	u64 went_ns;
 	u32 weight;
@@ -111,6 +114,9 @@ u64 fgio_room_pages(u32 percent, u64 dirtyable, u64 others);
 
 /* Whether a group takes part in a look at @now_ns: tasks of it dirtied lately. */
 bool fgio_room_dirties(const struct fgio_room_group *group, u64 now_ns);
+
+/* Before a look, for each group. Return: pages that it has. */
+u64 fgio_room_held(struct fgio_room_group *group);
 
 /* A look begins: then the passes, in the order below. */
 void fgio_room_begin(struct fgio_room *room, u64 pages);

@@ -27,6 +27,8 @@ static void look(struct fgio_room *room, struct fgio_room_group *groups,
 {
 	bool lent = true;
 
+	for (unsigned int i = 0; i < count; i++)
+		fgio_room_held(&groups[i]);
 	fgio_room_begin(room, pages);
 	for (unsigned int i = 0; i < count; i++)
 		fgio_room_count(room, &groups[i], weights[i], now_ns);
@@ -234,7 +236,7 @@ static void write_call(struct model *model, unsigned int i)
 	fgio_room_dirty(&model->room, group, model->weights[i],
 			(u64)model->held[i], model->now_ns);
 	limit = fgio_room_limit(&model->room, group, model->weights[i]);
-	if (!fgio_room_may_go(group, limit, group->held, model->now_ns))
+	if (!fgio_room_may_go(group, limit, (u64)model->held[i], model->now_ns))
 		return;
 	if (waited_ns > model->longest_ns[i])
 		model->longest_ns[i] = waited_ns;

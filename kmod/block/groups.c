@@ -445,7 +445,7 @@ static u64 find_dirtying(struct fgio_queue_data *fq, u64 now_ns)
 					      group->node.weight,
 					      FGIO_SHARES_SCALE_ONE, dirties);
 		if (dirties)
-			held += READ_ONCE(group->room.held);
+			held += fgio_room_held(&group->room);
 	}
 	list_for_each_entry_rcu(group, &fq->groups, link)
 		fgio_share_node_count(&group->dirty_node);
@@ -584,6 +584,16 @@ struct fgio_share_group *fgio_group_of_waiter(struct fgio_queue_data *fq,
 	return found;
 }
 
+/* Whether its pages are those of a cgroup below the root. */
+static bool is_of_cgroup(const struct bdi_writeback *wb)
+{
+#ifdef CONFIG_CGROUP_WRITEBACK
+	return wb != &wb->bdi->wb && wb->blkcg_css->parent;
+#else
+	return false;
+#endif
+}
+
 /*
  * Return: the shared queue of a writer; NULL: it has no limit. Where a file system
  * or the cgroup knows no writeback of cgroups, the disk's own has the pages of all:
@@ -594,7 +604,7 @@ static struct fgio_queue_data *shared_queue(struct bdi_writeback *wb,
 {
 	struct fgio_queue_data *fq = NULL;
 
-	if (q && wb != &wb->bdi->wb)
+	if (q && is_of_cgroup(wb))
 		fq = fgio_queue_find(q);
 	return fq && READ_ONCE(fq->shared) && READ_ONCE(fq->room.pages) ?
 		       fq : NULL;
@@ -625,25 +635,43 @@ static struct fgio_group *group_of_wb(struct fgio_queue_data *fq,
 u64 fgio_groups_room(struct bdi_writeback *wb, const struct request_queue *q,
 		     u64 held)
 {
-	u64 now_ns = ktime_get_mono_fast_ns();
 	u64 limit = FGIO_ROOM_UNLIMITED;
 	struct fgio_queue_data *fq;
 	struct fgio_group *group;
+	u64 now_ns;
 	u32 weight;
 
 	rcu_read_lock();
 	fq = shared_queue(wb, q);
 	group = fq ? group_of_wb(fq, wb) : NULL;
 	if (group) {
+		now_ns = ktime_get_mono_fast_ns();
 		note_dirtied(fq, now_ns);
 		weight = READ_ONCE(group->dirty_node.own);
 		fgio_room_dirty(&fq->room, &group->room, weight, held, now_ns);
 		limit = fgio_room_limit(&fq->room, &group->room, weight);
-		if (fgio_room_may_go(&group->room, limit, held, now_ns))
-			limit = FGIO_ROOM_UNLIMITED;
 	}
 	rcu_read_unlock();
 	return limit;
+}
+
+bool fgio_groups_may_go(struct bdi_writeback *wb, const struct request_queue *q,
+			u64 limit, u64 held)
+{
+	struct fgio_queue_data *fq;
+	struct fgio_group *group;
+	bool may = true;
+
+	if (limit == FGIO_ROOM_UNLIMITED)
+		return true;
+	rcu_read_lock();
+	fq = shared_queue(wb, q);
+	group = fq ? group_of_wb(fq, wb) : NULL;
+	if (group)
+		may = fgio_room_may_go(&group->room, limit, held,
+				       ktime_get_mono_fast_ns());
+	rcu_read_unlock();
+	return may;
 }
 
 bool fgio_groups_lack(struct bdi_writeback *wb, const struct request_queue *q)

@@ -80,12 +80,18 @@ struct bdi_writeback;
  * @held: pages of @wb that are dirty or under writeback
  *
  * Notes that the cgroup dirties pages. Return: dirty and under writeback at once;
- * FGIO_ROOM_UNLIMITED: the current task may go on, whatever there is: the disk is
- * not shared, the cgroup is the root or unknown there, or it is a task's turn by
- * age. Context: any but NMI.
+ * FGIO_ROOM_UNLIMITED: the disk is not shared, or the cgroup is the root or unknown
+ * there. Context: any but NMI.
  */
 u64 fgio_groups_room(struct bdi_writeback *wb, const struct request_queue *q,
 		     u64 held);
+
+/*
+ * Whether the current task may go on, with fgio_groups_room() and the same
+ * arguments: within @limit, or since it is its turn by age. Context: any but NMI.
+ */
+bool fgio_groups_may_go(struct bdi_writeback *wb, const struct request_queue *q,
+			u64 limit, u64 held);
 
 /*
  * Whether a cgroup of a shared disk is unknown there, since it has had no I/O; and

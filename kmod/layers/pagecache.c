@@ -202,32 +202,48 @@ static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
 	return sample;
 }
 
-/* The smaller of that for foreground tasks and that by weight. */
-static u64 smaller_limit(struct bdi_writeback *wb,
-			 const struct request_queue *queue,
-			 const struct fgio_dirty_sample *sample)
-{
-	u64 room = fgio_groups_room(wb, queue,
-				    sample->dirty + sample->writeback);
+/*
+ * struct limits - pages that a task's device may have, and those of its cgroup
+ * @all: for foreground tasks' sake
+ * @room: by weight
+ */
+struct limits {
+	u64 all;
+	u64 room;
+};
 
-	if (!fgio_waits_matter())
-		return room;
-	return min(room, fgio_dirty_limit(&config, sample));
+static u64 held_of(const struct fgio_dirty_sample *sample)
+{
+	return sample->dirty + sample->writeback;
+}
+
+static struct limits limits_of(struct bdi_writeback *wb,
+			       const struct request_queue *queue,
+			       const struct fgio_dirty_sample *sample)
+{
+	return (struct limits){
+		.all = fgio_waits_matter() ?
+			       fgio_dirty_limit(&config, sample) :
+			       FGIO_ROOM_UNLIMITED,
+		.room = fgio_groups_room(wb, queue, held_of(sample)),
+	};
 }
 
 /* Sums over CPUs are read where their error matters, as the kernel does. */
 static u64 limit_of(struct bdi_writeback *wb, const struct request_queue *queue,
 		    struct fgio_dirty_sample *sample)
 {
-	u64 limit;
+	struct limits limits;
 
 	*sample = take_sample(wb, false);
-	limit = smaller_limit(wb, queue, sample);
-	if (limit < 2 * wb_stat_error()) {
+	limits = limits_of(wb, queue, sample);
+	if (min(limits.all, limits.room) < 2 * wb_stat_error()) {
 		*sample = take_sample(wb, true);
-		limit = smaller_limit(wb, queue, sample);
+		limits = limits_of(wb, queue, sample);
 	}
-	return limit;
+	if (fgio_groups_may_go(wb, queue, limits.room, held_of(sample)))
+		return limits.all;
+	return min(limits.all, limits.room);
 }
 
 static bool may_go(struct bdi_writeback *wb, const struct request_queue *queue)
@@ -679,10 +695,17 @@ static void consider(struct bdi_writeback *wb, unsigned long pages,
 		     unsigned int flags)
 {
 	const struct request_queue *queue;
+	struct fgio_dirty_sample sample;
 
-	if (!can_be_parked(flags) || !fgio_wb_is_ours(wb) || has_writer(pages))
+	if (!can_be_parked(flags) || !fgio_wb_is_ours(wb))
 		return;
 	queue = queue_of(wb);
+	/* Its cgroup dirties pages, and counts, until the call ends. */
+	if (has_writer(pages)) {
+		sample = take_sample(wb, false);
+		fgio_groups_room(wb, queue, held_of(&sample));
+		return;
+	}
 	if (!may_go(wb, queue) || fgio_groups_lack(wb, queue))
 		park_at_boundary(wb, queue, pages);
 }
