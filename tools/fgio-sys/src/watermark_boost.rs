@@ -6,7 +6,8 @@
 //! least, from all cgroups, however much memory is free. A stream of page cache meets such blocks again
 //! and again, and what goes is mostly what others hold.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, flock};
@@ -27,13 +28,29 @@ pub struct NoBoost {
     lock: File,
 }
 
+/// Others cannot open it, and so not lock it: a command waits for the lock.
 fn lock_file(root: &Root) -> Result<File> {
     let path = root.path(LOCK);
     let failed = |source| Error::writing(&path, source);
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
     }
-    File::create(&path).map_err(failed)
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(failed)
+}
+
+/// Who cannot turn boosts back on has no part in them, or might be the last.
+fn check_writable(root: &Root) -> Result<()> {
+    let path = root.path(FACTOR);
+    match OpenOptions::new().write(true).open(&path) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(Error::writing(&path, source)),
+    }
 }
 
 fn record(root: &Root) -> PathBuf {
@@ -73,22 +90,24 @@ impl NoBoost {
         if !root.path(FACTOR).exists() {
             return Ok(None);
         }
-        let lock = lock_file(root)?;
+        check_writable(root)?;
+        // From here on, what was turned off is turned on again on any way out.
+        let held = Self {
+            root: root.clone(),
+            lock: lock_file(root)?,
+        };
         let failed = |source: rustix::io::Errno| Error::writing(&root.path(LOCK), source.into());
         for _ in 0..TRIES {
-            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            if flock(&held.lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 turn_off(root)?;
             }
-            flock(&lock, FlockOperation::LockShared).map_err(failed)?;
+            flock(&held.lock, FlockOperation::LockShared).map_err(failed)?;
             // Else the last of the others has just turned them on again.
             if files::read(&root.path(FACTOR))? == "0" {
                 break;
             }
         }
-        Ok(Some(Self {
-            root: root.clone(),
-            lock,
-        }))
+        Ok(Some(held))
     }
 }
 

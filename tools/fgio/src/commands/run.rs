@@ -138,14 +138,15 @@ fn watch(
     mut servers: Servers,
     summary: bool,
 ) -> Result<u8, Failure> {
-    let mut group = DropBehind::prepare(&context.root, keep)
-        .map_err(|refusal| refused(refusal.found, refusal.advice))?;
     // Those that a terminal or a service manager sends to stop the command.
     let passed_on = Arc::new(AtomicUsize::new(0));
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
         flag::register_usize(signal, Arc::clone(&passed_on), signal as usize)
             .map_err(|error| refused(format!("cannot wait for signals: {error}"), "try again"))?;
     }
+    // A signal before the command begins is passed on to it: nothing is left behind.
+    let mut group = DropBehind::prepare(&context.root, keep)
+        .map_err(|refusal| refused(refusal.found, refusal.advice))?;
     let started = group.spawn(command);
     let mut child = match started {
         Ok(child) => child,

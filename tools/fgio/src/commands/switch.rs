@@ -106,7 +106,7 @@ fn restore_page_cache(context: &Context) {
     if let Err(error) = watermark_boost::restore(&context.root) {
         context.output.warning(
             &format!("boosts of watermarks are off, as `fgio run --drop-behind` had them: {error}"),
-            "run `sysctl vm.watermark_boost_factor=15000` as root",
+            "set `sysctl vm.watermark_boost_factor` as root to what it was, 15000 unless it was changed",
         );
     }
     if !cache_limits::is_left_over(&context.root) {
