@@ -33,14 +33,17 @@ static bool is_short(const struct fgio_room_group *group, u64 held)
 	return group->has_part && held >= group->part - group->part / 8;
 }
 
+/*
+ * All tasks of a quiet group may wait for I/O. What it has is dirty all the same,
+ * and of no use to others.
+ */
 static u64 need_of(const struct fgio_room_group *group, u64 now_ns)
 {
-	u64 held = group->held;
-	u64 half_lives = quiet_ns(group, now_ns) / FGIO_ROOM_HALF_LIFE_NS;
-
-	if (is_short(group, held) && !half_lives)
+	if (quiet_ns(group, now_ns) >= FGIO_ROOM_QUIET_NS)
+		return group->held + FGIO_ROOM_LEAST;
+	if (is_short(group, group->held))
 		return FGIO_ROOM_UNLIMITED;
-	return ((2 * held) >> half_lives) + FGIO_ROOM_LEAST;
+	return 2 * group->held + FGIO_ROOM_LEAST;
 }
 
 u64 fgio_room_held(struct fgio_room_group *group)

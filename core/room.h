@@ -9,8 +9,8 @@
  * A group *needs* twice what it has and FGIO_ROOM_LEAST, so that it can grow;
  * when it has nearly all of its part, it needs any amount. What a group does not
  * need is lent to those that need more, by their weights (max-min). A group that
- * dirties no more needs half as much after each FGIO_ROOM_HALF_LIFE_NS, and
- * does not count after FGIO_ROOM_MEMORY_NS.
+ * dirties no more needs what it has and FGIO_ROOM_LEAST after FGIO_ROOM_QUIET_NS,
+ * and does not count after FGIO_ROOM_MEMORY_NS.
  *
  * A group that begins to dirty between two looks says so itself, and has an eighth
  * of the room at most until the next one. Where all lend, each has as much beyond
@@ -45,8 +45,8 @@
 #define FGIO_ROOM_LEAST 256
 
 /* In ns: a few looks of 50 ms, so that the pauses of a writer do not count. */
-#define FGIO_ROOM_HALF_LIFE_NS 250000000ULL
-#define FGIO_ROOM_MEMORY_NS (8 * FGIO_ROOM_HALF_LIFE_NS)
+#define FGIO_ROOM_QUIET_NS 250000000ULL
+#define FGIO_ROOM_MEMORY_NS (8 * FGIO_ROOM_QUIET_NS)
 
 #define FGIO_ROOM_AGE_NS 1000000000ULL
 

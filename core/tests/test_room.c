@@ -88,11 +88,14 @@ static void test_two_writers_have_their_weights(void **state)
 	look(&room, groups, weights, 2, 40000, SECOND, FGIO_ROOM_ROUNDS);
 	assert_int_equal(fgio_room_limit(&room, &groups[0], 300), 30000);
 	assert_int_equal(fgio_room_limit(&room, &groups[1], 100), 10000);
-	/* What it needs no more goes back, half in each half-life. */
+	/* While it is quiet, it keeps what it has, and lends the rest. */
 	groups[0].dirtied_ns = 2 * SECOND;
+	groups[1].held = 5000;
 	look(&room, groups, weights, 2, 40000, 2 * SECOND, FGIO_ROOM_ROUNDS);
 	assert_int_equal(fgio_room_limit(&room, &groups[1], 100),
-			 20000 / 16 + FGIO_ROOM_LEAST);
+			 5000 + FGIO_ROOM_LEAST);
+	assert_int_equal(fgio_room_limit(&room, &groups[0], 300),
+			 35000 - FGIO_ROOM_LEAST);
 	groups[0].dirtied_ns = 3 * SECOND;
 	look(&room, groups, weights, 2, 40000, 3 * SECOND, FGIO_ROOM_ROUNDS);
 	assert_int_equal(room.groups, 1);

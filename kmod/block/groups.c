@@ -17,15 +17,10 @@
  * or not. The same worker looks at them, and hands them to core/shares_tree.h,
  * which flattens the hierarchy. A weight may count for more or less than that,
  * for a time (fgiod cache says so: core/cache_hits.h).
- *
- * Groups that dirty pages have a second place in the same hierarchy, among those
- * that do so, from which their part of the writers' room comes (core/room.h).
  */
 #define pr_fmt(fmt) "fgio: " fmt
 
 #include <linux/atomic.h>
-#include <linux/backing-dev.h>
-#include <linux/bio.h>
 #include <linux/cgroup.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -35,18 +30,18 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
-#include <linux/vmstat.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "base/foreign.h"
 #include "base/setting.h"
+#include "block/group.h"
 #include "block/groups.h"
 #include "block/queues.h"
+#include "block/room.h"
 #include "block/share.h"
 #include "compat/blkcg.h"
 #include "compat/compat.h"
-#include "core/room.h"
 #include "core/shares_tree.h"
 #include "uapi/fgio.h"
 
@@ -63,49 +58,6 @@
 
 /* A group that has requests is tried again after this time. */
 #define REAP_AGAIN_MS 20U
-
-/**
- * struct fgio_group - a cgroup on a queue
- * @pd: blk-cgroup's part
- * @link: in fgio_queue_data.groups, parents first; read under RCU
- * @reap: in reapable, once blk-cgroup let go of it
- * @rcu: frees it
- * @fq: the queue; NULL: it belongs to none. Written under groups_lock
- * @offline: the cgroup is gone: @pd.blkg may be gone, too
- * @number: those that come later have a greater one
- * @cgroup: the cgroup's id
- * @parent_cgroup: its parent's; 0: it is the root
- * @node: its place in the hierarchy, under the queue's look_lock, as is the next
- *	one. The parent's stays while this one is online
- * @seen: requests that it had dispatched at the last look
- * @scale: what its weight counts for...
- * @scale_until: ...before this time, in jiffies. Both under the queue's look_lock
- * @share: core's part
- * @dirty_node: as @node, among groups that dirty pages
- * @room: its part of the room
- */
-struct fgio_group {
-	struct blkg_policy_data pd;
-	struct list_head link;
-	struct list_head reap;
-	struct rcu_head rcu;
-	struct fgio_queue_data *fq;
-	bool offline;
-	u64 number;
-	u64 cgroup;
-	u64 parent_cgroup;
-	struct fgio_share_node node;
-	u64 seen;
-	u32 scale;
-	u64 scale_until;
-
-	struct fgio_share_group share;
-	struct fgio_share_node dirty_node;
-	struct fgio_room_group room;
-};
-
-static unsigned int room_percent = FGIO_DEFAULT_dirty_room_percent;
-FGIO_NUMBER_PARAM(dirty_room_percent, &room_percent);
 
 static unsigned int shares = FGIO_DEFAULT_shares;
 FGIO_NUMBER_PARAM(shares, &shares);
@@ -407,95 +359,6 @@ static bool look_at_groups(struct fgio_queue_data *fq)
 	return tree->own_weights;
 }
 
-/* --- writers' room -------------------------------------------------------- */
-
-/*
- * As in layers/pagecache.c, without what the kernel keeps for itself. Pages of
- * all groups that count are no others' pages.
- */
-static u64 room_of(struct fgio_queue_data *fq, u64 held)
-{
-	u64 dirtyable = global_zone_page_state(NR_FREE_PAGES) +
-			global_node_page_state(NR_INACTIVE_FILE) +
-			global_node_page_state(NR_ACTIVE_FILE);
-	u64 dirty = global_node_page_state(NR_FILE_DIRTY) +
-		    global_node_page_state(NR_WRITEBACK);
-
-	if (!fq->shared)
-		return 0;
-	return fgio_room_pages(READ_ONCE(room_percent), dirtyable,
-			       dirty - min(dirty, held));
-}
-
-/* Return: pages of groups that dirty some. Context: under RCU and look_lock. */
-static u64 find_dirtying(struct fgio_queue_data *fq, u64 now_ns)
-{
-	struct fgio_share_tree *tree = &fq->dirty_tree;
-	struct fgio_group *group;
-	u64 held = 0;
-	bool dirties;
-
-	fgio_share_tree_begin(tree);
-	list_for_each_entry_rcu(group, &fq->groups, link) {
-		dirties = fgio_room_dirties(&group->room, now_ns);
-		if (READ_ONCE(group->offline))
-			fgio_share_node_leave(&group->dirty_node);
-		else
-			fgio_share_node_facts(tree, &group->dirty_node,
-					      group->node.weight,
-					      FGIO_SHARES_SCALE_ONE, dirties);
-		if (dirties)
-			held += fgio_room_held(&group->room);
-	}
-	list_for_each_entry_rcu(group, &fq->groups, link)
-		fgio_share_node_count(&group->dirty_node);
-	return held;
-}
-
-static void lend_room(struct fgio_queue_data *fq)
-{
-	unsigned int rounds = FGIO_ROOM_ROUNDS;
-	struct fgio_group *group;
-	bool lent = true;
-
-	while (lent && rounds--) {
-		lent = false;
-		list_for_each_entry_rcu(group, &fq->groups, link)
-			lent |= fgio_room_lend(&fq->room, &group->room);
-	}
-}
-
-/* Whether no group dirties pages, nor had a part when the last look ended. */
-static bool is_room_unused(const struct fgio_queue_data *fq, u64 now_ns)
-{
-	return !fq->room.groups &&
-	       now_ns - min(now_ns, READ_ONCE(fq->dirtied_ns)) >
-		       FGIO_ROOM_MEMORY_NS;
-}
-
-/* A group that came since the first pass takes part from the next look on. */
-static void divide_room(struct fgio_queue_data *fq)
-{
-	u64 now_ns = ktime_get_ns();
-	struct fgio_group *group;
-	u64 held;
-
-	if (is_room_unused(fq, now_ns)) {
-		fgio_room_begin(&fq->room, room_of(fq, 0));
-		return;
-	}
-	held = find_dirtying(fq, now_ns);
-	fgio_room_begin(&fq->room, room_of(fq, held));
-	list_for_each_entry_rcu(group, &fq->groups, link) {
-		fgio_share_node_settle(&fq->dirty_tree, &group->dirty_node);
-		fgio_room_count(&fq->room, &group->room, group->dirty_node.own,
-				now_ns);
-	}
-	lend_room(fq);
-	list_for_each_entry_rcu(group, &fq->groups, link)
-		fgio_room_settle(&fq->room, &group->room);
-}
-
 /* Time until the next look, when one took @took_ns. */
 static unsigned long pause_after(const struct fgio_queue_data *fq, u64 took_ns)
 {
@@ -524,7 +387,7 @@ static void look(struct work_struct *work)
 	rcu_read_lock();
 	own_weights = look_at_groups(fq);
 	if (fq->shared || fq->room.pages)
-		divide_room(fq);
+		fgio_divide_room(fq);
 	rcu_read_unlock();
 	mutex_unlock(&fq->look_lock);
 	queue_delayed_work(worker, &fq->look,
@@ -546,22 +409,15 @@ struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
 	return &group_of(pd)->share;
 }
 
-/* Context: under RCU. */
-static struct blkcg_gq *blkg_of(struct request_queue *q,
-				struct cgroup_subsys_state *css)
+struct fgio_group *fgio_group_of_css(struct fgio_queue_data *fq,
+				     struct cgroup_subsys_state *css)
 {
 	struct blkcg *blkcg = container_of(css, struct blkcg, css);
-	struct blkcg_gq *blkg = radix_tree_lookup(&blkcg->blkg_tree, q->id);
+	struct blkcg_gq *blkg = radix_tree_lookup(&blkcg->blkg_tree, fq->q->id);
+	struct blkg_policy_data *pd;
 
-	return blkg && blkg->q == q ? blkg : NULL;
-}
-
-/* Context: under RCU. */
-static struct blkcg_gq *blkg_of_task(struct request_queue *q, u64 key)
-{
-	struct task_struct *task = fgio_task_at(key);
-
-	return task ? blkg_of(q, task_css(task, io_cgrp_id)) : NULL;
+	pd = blkg && blkg->q == fq->q ? pd_of(blkg) : NULL;
+	return pd && READ_ONCE(group_of(pd)->fq) == fq ? group_of(pd) : NULL;
 }
 
 /*
@@ -571,141 +427,18 @@ static struct blkcg_gq *blkg_of_task(struct request_queue *q, u64 key)
 struct fgio_share_group *fgio_group_of_waiter(struct fgio_queue_data *fq,
 					      u64 task)
 {
-	struct fgio_share_group *found = NULL;
-	struct blkg_policy_data *pd;
+	struct fgio_group *group = NULL;
+	struct task_struct *waiter;
 
 	lockdep_assert_held(&fq->lock);
 	rcu_read_lock();
-	pd = pd_of(blkg_of_task(fq->q, task));
-	if (pd && READ_ONCE(group_of(pd)->fq) == fq &&
-	    !READ_ONCE(group_of(pd)->offline))
-		found = &group_of(pd)->share;
+	waiter = fgio_task_at(task);
+	if (waiter)
+		group = fgio_group_of_css(fq, task_css(waiter, io_cgrp_id));
+	if (group && READ_ONCE(group->offline))
+		group = NULL;
 	rcu_read_unlock();
-	return found;
-}
-
-/* Whether its pages are those of a cgroup below the root. */
-static bool is_of_cgroup(const struct bdi_writeback *wb)
-{
-#ifdef CONFIG_CGROUP_WRITEBACK
-	return wb != &wb->bdi->wb && wb->blkcg_css->parent;
-#else
-	return false;
-#endif
-}
-
-/*
- * Return: the shared queue of a writer; NULL: it has no limit. Where a file system
- * or the cgroup knows no writeback of cgroups, the disk's own has the pages of all:
- * they are in no group's part. Context: under RCU, as long as the queue is used.
- */
-static struct fgio_queue_data *shared_queue(struct bdi_writeback *wb,
-					    const struct request_queue *q)
-{
-	struct fgio_queue_data *fq = NULL;
-
-	if (q && is_of_cgroup(wb))
-		fq = fgio_queue_find(q);
-	return fq && READ_ONCE(fq->shared) && READ_ONCE(fq->room.pages) ?
-		       fq : NULL;
-}
-
-/* Its line is shared by all writers to the disk, so it is written rarely. */
-static void note_dirtied(struct fgio_queue_data *fq, u64 now_ns)
-{
-	u64 noted_ns = READ_ONCE(fq->dirtied_ns);
-
-	if (now_ns - min(now_ns, noted_ns) > FGIO_ROOM_HALF_LIFE_NS)
-		WRITE_ONCE(fq->dirtied_ns, now_ns);
-}
-
-/* The caller's reference to @wb keeps its cgroup. Context: under RCU. */
-static struct fgio_group *group_of_wb(struct fgio_queue_data *fq,
-				      struct bdi_writeback *wb)
-{
-#ifdef CONFIG_CGROUP_WRITEBACK
-	struct blkg_policy_data *pd = pd_of(blkg_of(fq->q, wb->blkcg_css));
-
-	if (pd && READ_ONCE(group_of(pd)->fq) == fq)
-		return group_of(pd);
-#endif
-	return NULL;
-}
-
-u64 fgio_groups_room(struct bdi_writeback *wb, const struct request_queue *q,
-		     u64 held)
-{
-	u64 limit = FGIO_ROOM_UNLIMITED;
-	struct fgio_queue_data *fq;
-	struct fgio_group *group;
-	u64 now_ns;
-	u32 weight;
-
-	rcu_read_lock();
-	fq = shared_queue(wb, q);
-	group = fq ? group_of_wb(fq, wb) : NULL;
-	if (group) {
-		now_ns = ktime_get_mono_fast_ns();
-		note_dirtied(fq, now_ns);
-		weight = READ_ONCE(group->dirty_node.own);
-		fgio_room_dirty(&fq->room, &group->room, weight, held, now_ns);
-		limit = fgio_room_limit(&fq->room, &group->room, weight);
-	}
-	rcu_read_unlock();
-	return limit;
-}
-
-bool fgio_groups_may_go(struct bdi_writeback *wb, const struct request_queue *q,
-			u64 limit, u64 held)
-{
-	struct fgio_queue_data *fq;
-	struct fgio_group *group;
-	bool may = true;
-
-	if (limit == FGIO_ROOM_UNLIMITED)
-		return true;
-	rcu_read_lock();
-	fq = shared_queue(wb, q);
-	group = fq ? group_of_wb(fq, wb) : NULL;
-	if (group)
-		may = fgio_room_may_go(&group->room, limit, held,
-				       ktime_get_mono_fast_ns());
-	rcu_read_unlock();
-	return may;
-}
-
-bool fgio_groups_lack(struct bdi_writeback *wb, const struct request_queue *q)
-{
-	struct fgio_queue_data *fq;
-	bool lack;
-
-	rcu_read_lock();
-	fq = shared_queue(wb, q);
-	lack = fq && !group_of_wb(fq, wb);
-	rcu_read_unlock();
-	return lack;
-}
-
-/*
- * blk-cgroup makes what a cgroup needs on a disk for its first bio there. This
- * one goes nowhere. A queue that is found has its disk: it leaves the elevator
- * first, and waits for RCU.
- */
-void fgio_groups_learn(struct bdi_writeback *wb, const struct request_queue *q)
-{
-#ifdef CONFIG_CGROUP_WRITEBACK
-	struct fgio_queue_data *fq;
-	struct bio bio;
-
-	rcu_read_lock();
-	fq = shared_queue(wb, q);
-	if (fq && fq->q->disk && !group_of_wb(fq, wb)) {
-		bio_init(&bio, fq->q->disk->part0, NULL, 0, 0);
-		bio_associate_blkg_from_css(&bio, wb->blkcg_css);
-		bio_uninit(&bio);
-	}
-	rcu_read_unlock();
-#endif
+	return group ? &group->share : NULL;
 }
 
 struct fgio_share_group *fgio_group_of_bio(const struct bio *bio)

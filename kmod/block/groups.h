@@ -71,36 +71,6 @@ int fgio_groups_list(dev_t disk, struct fgio_share_list *list,
  */
 int fgio_groups_scale(const struct fgio_share_scale *scale);
 
-struct bdi_writeback;
-
-/**
- * fgio_groups_room() - how many pages may be dirty of the cgroup of a writer
- * @wb: the writeback of the cgroup on the disk; the caller keeps it
- * @q: the disk's queue, which may be gone; NULL: none
- * @held: pages of @wb that are dirty or under writeback
- *
- * Notes that the cgroup dirties pages. Return: dirty and under writeback at once;
- * FGIO_ROOM_UNLIMITED: the disk is not shared, or the cgroup is the root or unknown
- * there. Context: any but NMI.
- */
-u64 fgio_groups_room(struct bdi_writeback *wb, const struct request_queue *q,
-		     u64 held);
-
-/*
- * Whether the current task may go on, with fgio_groups_room() and the same
- * arguments: within @limit, or since it is its turn by age. Context: any but NMI.
- */
-bool fgio_groups_may_go(struct bdi_writeback *wb, const struct request_queue *q,
-			u64 limit, u64 held);
-
-/*
- * Whether a cgroup of a shared disk is unknown there, since it has had no I/O; and
- * to make it known, if there is memory. @wb, @q: as above. Context: any but NMI;
- * and a task's, without locks.
- */
-bool fgio_groups_lack(struct bdi_writeback *wb, const struct request_queue *q);
-void fgio_groups_learn(struct bdi_writeback *wb, const struct request_queue *q);
-
 /* Return: 0. Without the policy there are no shares, which is logged. */
 int fgio_groups_init(void);
 void fgio_groups_exit(void);

@@ -48,8 +48,8 @@
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "base/setting.h"
-#include "block/groups.h"
 #include "block/queues.h"
+#include "block/room.h"
 #include "compat/compat.h"
 #include "core/dirty.h"
 #include "core/room.h"
@@ -225,7 +225,7 @@ static struct limits limits_of(struct bdi_writeback *wb,
 		.all = fgio_waits_matter() ?
 			       fgio_dirty_limit(&config, sample) :
 			       FGIO_ROOM_UNLIMITED,
-		.room = fgio_groups_room(wb, queue, held_of(sample)),
+		.room = fgio_room_of_writer(wb, queue, held_of(sample)),
 	};
 }
 
@@ -241,7 +241,7 @@ static u64 limit_of(struct bdi_writeback *wb, const struct request_queue *queue,
 		*sample = take_sample(wb, true);
 		limits = limits_of(wb, queue, sample);
 	}
-	if (fgio_groups_may_go(wb, queue, limits.room, held_of(sample)))
+	if (fgio_writer_may_go(wb, queue, limits.room, held_of(sample)))
 		return limits.all;
 	return min(limits.all, limits.room);
 }
@@ -536,7 +536,7 @@ static void park(struct writer *writer)
 	u64 since_ns;
 	u32 seq = 0;
 
-	fgio_groups_learn(writer->wb, writer->queue);
+	fgio_make_writers_group(writer->wb, writer->queue);
 	writer->recorded = fgio_waits_matter();
 	if (!must_stay(writer) || may_go(writer->wb, writer->queue))
 		return;
@@ -703,10 +703,10 @@ static void consider(struct bdi_writeback *wb, unsigned long pages,
 	/* Its cgroup dirties pages, and counts, until the call ends. */
 	if (has_writer(pages)) {
 		sample = take_sample(wb, false);
-		fgio_groups_room(wb, queue, held_of(&sample));
+		fgio_room_of_writer(wb, queue, held_of(&sample));
 		return;
 	}
-	if (!may_go(wb, queue) || fgio_groups_lack(wb, queue))
+	if (!may_go(wb, queue) || fgio_writer_lacks_group(wb, queue))
 		park_at_boundary(wb, queue, pages);
 }
 
