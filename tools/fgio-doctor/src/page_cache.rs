@@ -2,7 +2,7 @@
 //! What dividing the page cache by weight (`fgiod cache`) needs.
 
 use super::Finding;
-use fgio_sys::{Root, cache_limits, cgroup_memory, files};
+use fgio_sys::{Root, cache_limits, cgroup_memory, files, watermark_boost};
 
 pub(super) fn examine(root: &Root, release: &str, findings: &mut Vec<Finding>) {
     const CGROUPS: &str = "page-cache-cgroups";
@@ -11,6 +11,13 @@ pub(super) fn examine(root: &Root, release: &str, findings: &mut Vec<Finding>) {
             "page-cache-limits",
             "memory.low of cgroups is still as a `fgiod cache` set it that is gone: it holds no task back, but memory is shared by old weights",
             "`fgiod cache --restore`, or start it again",
+        ));
+    }
+    if let Some(before) = watermark_boost::left_off(root) {
+        findings.push(Finding::warning(
+            "page-cache-boosts",
+            "boosts of watermarks (vm.watermark_boost_factor) are still off, as a `fgio run --drop-behind` that was killed had them",
+            format!("`sysctl vm.watermark_boost_factor={before}` as root; the next such command sets it back, too"),
         ));
     }
     // Most hosts do not use it: what is missing there is no fault.
@@ -120,5 +127,11 @@ mod tests {
         fixture.file(cache_limits::RECORD, "+ 0 0 4096 /a\n");
         let findings = examined(&fixture, "6.12.9");
         assert_eq!(levels(&findings, "page-cache-limits"), [Level::Warning]);
+        assert_eq!(levels(&findings, "page-cache-boosts"), []);
+        fixture.file("/proc/sys/vm/watermark_boost_factor", "0\n");
+        fixture.file("/run/fgio/drop-behind/watermark_boost_factor", "15000\n");
+        fixture.file("/run/fgio/drop-behind/lock", "");
+        let findings = examined(&fixture, "6.12.9");
+        assert_eq!(levels(&findings, "page-cache-boosts"), [Level::Warning]);
     }
 }

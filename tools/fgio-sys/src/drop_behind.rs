@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::process::{self, Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::cgroup_memory::{self, Memory, Reader};
+use crate::cgroup_memory::{self, Free, Memory, Reader};
 use crate::watermark_boost::NoBoost;
 use crate::{Root, files};
 
@@ -212,19 +212,29 @@ impl DropBehind {
         child
     }
 
-    /// What may stay of `file` bytes. Less than the limit where free memory is short: else the
-    /// kernel's reclaim makes room for the command, and takes from all. It has nothing to do while
-    /// free memory is beyond its watermarks by as much again, and by twice what the command brings
-    /// in until the next call.
     fn allowed(&mut self, memory: &Memory) -> u64 {
-        let (file, least) = (memory.file, LEAST + memory.busy);
         let now = Instant::now();
         let elapsed = now - std::mem::replace(&mut self.looked, now);
-        let Some(host) = cgroup_memory::free(&self.root) else {
+        let host = cgroup_memory::free(&self.root);
+        self.allowed_beside(memory, host, elapsed, now.elapsed())
+    }
+
+    /// What may stay of the cgroup's file pages, which were looked at `elapsed` ago before, at a cost
+    /// of `cost`. Less than the limit where free memory is short: else the kernel's reclaim makes room
+    /// for the command, and takes from all. It has nothing to do while free memory is beyond its
+    /// watermarks by as much again, and by twice what the command brings in until the next call.
+    fn allowed_beside(
+        &mut self,
+        memory: &Memory,
+        host: Option<Free>,
+        elapsed: Duration,
+        cost: Duration,
+    ) -> u64 {
+        let (file, least) = (memory.file, LEAST + memory.busy);
+        let Some(host) = host else {
             self.pause = INTERVAL;
             return self.keep;
         };
-        let cost = now.elapsed();
         let came = file.saturating_sub(self.before);
         let elapsed = elapsed.clamp(SHORT_INTERVAL, INTERVAL);
         self.inflow = scaled(came, INTERVAL, elapsed).max(self.inflow - self.inflow / 8);
@@ -438,7 +448,8 @@ mod tests {
                 busy: busy_mib * MIB,
                 ..Memory::default()
             };
-            let allowed = made.allowed(&memory) / MIB;
+            let host = cgroup_memory::free(&made.root);
+            let allowed = made.allowed_beside(&memory, host, INTERVAL, Duration::ZERO) / MIB;
             (allowed, made.pause() == INTERVAL)
         };
         // Twice 4 MiB are to be free, and what comes in until the next call.
@@ -449,6 +460,11 @@ mod tests {
         // 7 MiB within the longer interval.
         assert_eq!(allowed(24, 8 * MIB, 70, 0), (64, true));
         assert!(!allowed(20, 8 * MIB, 70, 0).1);
+        // Looks take a twentieth of the time at most.
+        let host = cgroup_memory::free(&made.root);
+        let cost = Duration::from_millis(1);
+        made.allowed_beside(&Memory::default(), host, INTERVAL, cost);
+        assert_eq!(made.pause(), INTERVAL_LOOKS * cost);
     }
 
     #[test]

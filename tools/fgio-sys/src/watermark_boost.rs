@@ -132,6 +132,16 @@ pub fn restore(root: &Root) -> Result<()> {
     }
 }
 
+/// The factor before a killed command turned boosts off, as long as they are and no other one runs.
+/// `None` as well where the caller may not look.
+pub fn left_off(root: &Root) -> Option<String> {
+    let before = files::read_optional(&record(root))?;
+    let lock = File::open(root.path(LOCK)).ok()?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let now = files::read(&root.path(FACTOR)).ok()?;
+    (now == "0").then_some(before)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +155,7 @@ mod tests {
         let first = NoBoost::hold(fixture.root()).unwrap();
         let second = NoBoost::hold(fixture.root()).unwrap();
         assert_eq!(fixture.text(FACTOR), "0");
+        assert_eq!(left_off(fixture.root()), None);
         drop(first);
         restore(fixture.root()).unwrap();
         assert_eq!(fixture.text(FACTOR), "0");
@@ -173,6 +184,8 @@ mod tests {
             let fixture = Fixture::new();
             fixture.file(FACTOR, "0\n");
             fixture.file(RECORD, "15000\n");
+            fixture.file(LOCK, "");
+            assert_eq!(left_off(fixture.root()).as_deref(), Some("15000"));
             match restores {
                 true => restore(fixture.root()).unwrap(),
                 false => drop(NoBoost::hold(fixture.root()).unwrap()),
