@@ -39,10 +39,10 @@
 #define FGIO_ROOM_UNLIMITED (~0ULL)
 
 /*
- * Least part in pages, 1 MiB: a group that has less dirty than the device takes
- * as one request gets less of the device than its part.
+ * Least part in pages, 128 KiB: enough for a request. Of 1 MiB, light groups in a
+ * small room had twice their part [docs/results/page-cache-shares].
  */
-#define FGIO_ROOM_LEAST 256
+#define FGIO_ROOM_LEAST 32
 
 /* In ns: a few looks of 50 ms, so that the pauses of a writer do not count. */
 #define FGIO_ROOM_QUIET_NS 250000000ULL
