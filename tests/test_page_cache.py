@@ -174,12 +174,15 @@ def _kept_without_drop_behind(folder: Path) -> float:
 
 
 def test_drop_behind_keeps_the_working_set(tmp_path_factory):
-    # Without it, the copy takes the working set's memory. In one boot of ten it does in none of
-    # three copies: the kernel reclaims from the copy's own cgroup alone.
+    # Without it, the copy takes the working set's memory: the control. In some boots it does in
+    # none of three copies, since the kernel reclaims from the copy's own cgroup alone; with some
+    # builds in none of four boots. What is left with the option is judged in each; alone, it
+    # tells nothing.
     kept: list[float] = []
     while len(kept) < BOOTS_MOST and min(kept, default=1) >= 0.7:
         kept.append(_kept_without_drop_behind(tmp_path_factory.mktemp("dropped")))
-    assert min(kept) < 0.7, kept
+    if min(kept) >= 0.7:
+        pytest.skip(f"without --drop-behind the kernel took nothing in {len(kept)} boots: {kept}")
 
 
 def test_a_thousand_cgroups_cost_less_than_a_percent_of_a_processor(many):
