@@ -469,12 +469,6 @@ static void forget_critical(struct fgio_queue *queue, u64 seen_ns, u64 now_ns)
 		fgio_replace(&queue->flush_until_ns, &until_ns, 0);
 }
 
-static inline bool has_critical(const struct fgio_queue *queue)
-{
-	return queue->hw ? fgio_queue_has(queue, FGIO_CRITICAL) :
-			   fgio_hw_queue_has(&queue->own, FGIO_CRITICAL);
-}
-
 /*
  * If the caller had no reason to read the clock, nothing is weighed: the next
  * call finds the critical I/O seen since then.
@@ -490,8 +484,8 @@ enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns)
 	if (!now_ns)
 		return FGIO_QUEUE_FREE;
 	if (!fgio_queue_saw_critical(queue))
-		return has_critical(queue) ? FGIO_QUEUE_WEIGHED :
-					     FGIO_QUEUE_FREE;
+		return fgio_queue_has(queue, FGIO_CRITICAL) ?
+			       FGIO_QUEUE_WEIGHED : FGIO_QUEUE_FREE;
 	if (fgio_queue_critical_present(queue, now_ns))
 		return FGIO_QUEUE_WEIGHED;
 	if (fgio_queue_adapts(queue) &&

@@ -514,6 +514,8 @@ struct fgio_queue_counters fgio_queue_totals(const struct fgio_queue *queue);
 static inline bool fgio_queue_has(const struct fgio_queue *queue,
 				  enum fgio_class class)
 {
+	if (!queue->hw)
+		return fgio_hw_queue_has(&queue->own, class);
 	for (u32 i = 0; i < queue->hw_count; i++)
 		if (fgio_hw_queue_has(fgio_queue_hw(queue, i), class))
 			return true;

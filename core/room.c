@@ -28,9 +28,10 @@ bool fgio_room_dirties(const struct fgio_room_group *group, u64 now_ns)
 }
 
 /* Whether it has so nearly all of its part that it may be held up by it. */
-static bool is_short(const struct fgio_room_group *group, u64 held)
+static bool is_short(const struct fgio_room_group *group)
 {
-	return group->has_part && held >= group->part - group->part / 8;
+	return group->has_part &&
+	       group->held >= group->part - group->part / 8;
 }
 
 /*
@@ -41,7 +42,7 @@ static u64 need_of(const struct fgio_room_group *group, u64 now_ns)
 {
 	if (quiet_ns(group, now_ns) >= FGIO_ROOM_QUIET_NS)
 		return group->held + FGIO_ROOM_LEAST;
-	if (is_short(group, group->held))
+	if (is_short(group))
 		return FGIO_ROOM_UNLIMITED;
 	return 2 * group->held + FGIO_ROOM_LEAST;
 }

@@ -22,23 +22,33 @@
 static unsigned int room_percent = FGIO_DEFAULT_dirty_room_percent;
 FGIO_NUMBER_PARAM(dirty_room_percent, &room_percent);
 
+/*
+ * The kernel also excludes totalreserve_pages, which modules cannot read: about 1 %
+ * of memory, of which a part counts.
+ */
+u64 fgio_dirtyable_pages(void)
+{
+	return global_zone_page_state(NR_FREE_PAGES) +
+	       global_node_page_state(NR_INACTIVE_FILE) +
+	       global_node_page_state(NR_ACTIVE_FILE);
+}
+
+u64 fgio_dirty_pages(void)
+{
+	return global_node_page_state(NR_FILE_DIRTY) +
+	       global_node_page_state(NR_WRITEBACK);
+}
+
 /* --- its division --------------------------------------------------------- */
 
-/*
- * As in layers/pagecache.c, without what the kernel keeps for itself. Pages of
- * all groups that count are no others' pages.
- */
+/* Pages of all groups that count are no others' pages. */
 static u64 room_of(struct fgio_queue_data *fq, u64 held)
 {
-	u64 dirtyable = global_zone_page_state(NR_FREE_PAGES) +
-			global_node_page_state(NR_INACTIVE_FILE) +
-			global_node_page_state(NR_ACTIVE_FILE);
-	u64 dirty = global_node_page_state(NR_FILE_DIRTY) +
-		    global_node_page_state(NR_WRITEBACK);
+	u64 dirty = fgio_dirty_pages();
 
 	if (!fq->shared)
 		return 0;
-	return fgio_room_pages(READ_ONCE(room_percent), dirtyable,
+	return fgio_room_pages(READ_ONCE(room_percent), fgio_dirtyable_pages(),
 			       dirty - min(dirty, held));
 }
 
@@ -113,27 +123,18 @@ void fgio_divide_room(struct fgio_queue_data *fq)
 
 /* --- what a writer may have ----------------------------------------------- */
 
-/* Whether its pages are those of a cgroup below the root. */
-static bool is_of_cgroup(const struct bdi_writeback *wb)
-{
-#ifdef CONFIG_CGROUP_WRITEBACK
-	return wb != &wb->bdi->wb && wb->blkcg_css->parent;
-#else
-	return false;
-#endif
-}
-
 /*
- * Return: the shared queue of a writer; NULL: it has no limit. Where a file system
- * or the cgroup knows no writeback of cgroups, the disk's own has the pages of all:
- * they are in no group's part. Context: under RCU, as long as the queue is used.
+ * Return: the shared queue of a writer; NULL: it has no limit, as the root has none,
+ * nor writers of whose cgroup the disk knows no pages. Context: under RCU, as long as
+ * the queue is used.
  */
 static struct fgio_queue_data *shared_queue(struct bdi_writeback *wb,
 					    const struct request_queue *q)
 {
+	struct cgroup_subsys_state *css = fgio_cgroup_of_wb(wb);
 	struct fgio_queue_data *fq = NULL;
 
-	if (q && is_of_cgroup(wb))
+	if (q && css && css->parent)
 		fq = fgio_queue_find(q);
 	return fq && READ_ONCE(fq->shared) && READ_ONCE(fq->room.pages) ?
 		       fq : NULL;
@@ -148,19 +149,15 @@ static void note_dirtied(struct fgio_queue_data *fq, u64 now_ns)
 		WRITE_ONCE(fq->dirtied_ns, now_ns);
 }
 
-/* The caller's reference to @wb keeps its cgroup. Context: under RCU. */
+/* Context: under RCU. */
 static struct fgio_group *group_of_wb(struct fgio_queue_data *fq,
-				      struct bdi_writeback *wb)
+				      const struct bdi_writeback *wb)
 {
-#ifdef CONFIG_CGROUP_WRITEBACK
-	return fgio_group_of_css(fq, wb->blkcg_css);
-#else
-	return NULL;
-#endif
+	return fgio_group_of_css(fq, fgio_cgroup_of_wb(wb));
 }
 
 u64 fgio_room_of_writer(struct bdi_writeback *wb, const struct request_queue *q,
-		     u64 held)
+			u64 held)
 {
 	u64 limit = FGIO_ROOM_UNLIMITED;
 	struct fgio_queue_data *fq;
@@ -220,7 +217,6 @@ bool fgio_writer_lacks_group(struct bdi_writeback *wb, const struct request_queu
  */
 void fgio_make_writers_group(struct bdi_writeback *wb, const struct request_queue *q)
 {
-#ifdef CONFIG_CGROUP_WRITEBACK
 	struct fgio_queue_data *fq;
 	struct bio bio;
 
@@ -228,9 +224,8 @@ void fgio_make_writers_group(struct bdi_writeback *wb, const struct request_queu
 	fq = shared_queue(wb, q);
 	if (fq && fq->q->disk && !group_of_wb(fq, wb)) {
 		bio_init(&bio, fq->q->disk->part0, NULL, 0, 0);
-		bio_associate_blkg_from_css(&bio, wb->blkcg_css);
+		bio_associate_blkg_from_css(&bio, fgio_cgroup_of_wb(wb));
 		bio_uninit(&bio);
 	}
 	rcu_read_unlock();
-#endif
 }

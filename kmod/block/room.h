@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Writers' room: dirty pages of cgroups that share a disk, by weight. */
-#ifndef FGIO_BLOCK_ROOM_H
-#define FGIO_BLOCK_ROOM_H
+#ifndef FGIO_ROOM_H
+#define FGIO_ROOM_H
 
 #include <linux/types.h>
 
 struct bdi_writeback;
 struct fgio_queue_data;
 struct request_queue;
+
+/* Pages of all memory: that can be dirty; dirty or under writeback. Any context. */
+u64 fgio_dirtyable_pages(void);
+u64 fgio_dirty_pages(void);
 
 /* After a look at groups. Context: under RCU, with the queue's look_lock. */
 void fgio_divide_room(struct fgio_queue_data *fq);
@@ -23,7 +27,7 @@ void fgio_divide_room(struct fgio_queue_data *fq);
  * there. Context: any but NMI.
  */
 u64 fgio_room_of_writer(struct bdi_writeback *wb, const struct request_queue *q,
-		     u64 held);
+			u64 held);
 
 /*
  * Whether the current task may go on, with fgio_room_of_writer() and the same
@@ -40,4 +44,4 @@ bool fgio_writer_may_go(struct bdi_writeback *wb, const struct request_queue *q,
 bool fgio_writer_lacks_group(struct bdi_writeback *wb, const struct request_queue *q);
 void fgio_make_writers_group(struct bdi_writeback *wb, const struct request_queue *q);
 
-#endif /* FGIO_BLOCK_ROOM_H */
+#endif /* FGIO_ROOM_H */

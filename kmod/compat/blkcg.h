@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differences in policies of blk-cgroup, and in the place of io.weight. */
+/* Differences in policies of blk-cgroup, writeback of cgroups, and the place of io.weight. */
 #ifndef FGIO_COMPAT_BLKCG_H
 #define FGIO_COMPAT_BLKCG_H
 
+#include <linux/backing-dev-defs.h>
 #include <linux/blk-cgroup.h>
 #include <linux/blkdev.h>
 
@@ -79,6 +80,21 @@ static inline int fgio_iocost_find(struct blkcg *root, u32 default_weight)
 			       plid : -ENOENT;
 	}
 	return -ENOENT;
+}
+
+/*
+ * The cgroup that a writeback belongs to, by the io controller. Return: NULL: the
+ * disk's own, which has the pages of all that know no writeback of cgroups.
+ * Context: the caller keeps @wb, and so the cgroup.
+ */
+static inline struct cgroup_subsys_state *
+fgio_cgroup_of_wb(const struct bdi_writeback *wb)
+{
+#ifdef CONFIG_CGROUP_WRITEBACK
+	return wb != &wb->bdi->wb ? wb->blkcg_css : NULL;
+#else
+	return NULL;
+#endif
 }
 
 #endif /* FGIO_COMPAT_BLKCG_H */

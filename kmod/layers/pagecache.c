@@ -180,21 +180,14 @@ static u64 pages_of(struct bdi_writeback *wb, enum wb_stat_item item,
 	return exactly ? wb_stat_sum(wb, item) : wb_stat(wb, item);
 }
 
-/*
- * The kernel also excludes totalreserve_pages from dirtyable memory, which
- * modules cannot read: about 1 % of memory, of which 1 % counts here.
- */
 static struct fgio_dirty_sample take_sample(struct bdi_writeback *wb,
 					    bool exactly)
 {
 	struct fgio_dirty_sample sample = {
 		.dirty = pages_of(wb, WB_RECLAIMABLE, exactly),
 		.writeback = pages_of(wb, WB_WRITEBACK, exactly),
-		.others = global_node_page_state(NR_FILE_DIRTY) +
-			  global_node_page_state(NR_WRITEBACK),
-		.dirtyable = global_zone_page_state(NR_FREE_PAGES) +
-			     global_node_page_state(NR_INACTIVE_FILE) +
-			     global_node_page_state(NR_ACTIVE_FILE),
+		.others = fgio_dirty_pages(),
+		.dirtyable = fgio_dirtyable_pages(),
 		.bandwidth = READ_ONCE(wb->avg_write_bandwidth),
 	};
 
@@ -695,15 +688,15 @@ static void consider(struct bdi_writeback *wb, unsigned long pages,
 		     unsigned int flags)
 {
 	const struct request_queue *queue;
-	struct fgio_dirty_sample sample;
 
 	if (!can_be_parked(flags) || !fgio_wb_is_ours(wb))
 		return;
 	queue = queue_of(wb);
 	/* Its cgroup dirties pages, and counts, until the call ends. */
 	if (has_writer(pages)) {
-		sample = take_sample(wb, false);
-		fgio_room_of_writer(wb, queue, held_of(&sample));
+		fgio_room_of_writer(wb, queue,
+				    pages_of(wb, WB_RECLAIMABLE, false) +
+					    pages_of(wb, WB_WRITEBACK, false));
 		return;
 	}
 	if (!may_go(wb, queue) || fgio_writer_lacks_group(wb, queue))

@@ -213,15 +213,12 @@ def script_payload(
     return taken
 
 
-def share_of(file: Path, cgroup: str) -> dict | None:
-    """A cgroup's part of the drive's time as `fgio share list` has it; None without shares."""
+def shares_of(file: Path) -> dict[str, dict]:
+    """Cgroup -> its part of the drive's time as `fgio share list` has it; empty without shares."""
     if not file.is_file():
-        return None
-    for each in json.loads(file.read_text())["disks"]:
-        for group in each["cgroups"]:
-            if group["cgroup"] == cgroup:
-                return group
-    return None
+        return {}
+    disks = json.loads(file.read_text())["disks"]
+    return {group["cgroup"]: group for disk in disks for group in disk["cgroups"]}
 
 
 def disk_settings(configuration: Configuration, device: str, seed: int) -> dict[str, object]:

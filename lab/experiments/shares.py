@@ -38,7 +38,7 @@ from lab.experiments.base import (
     made,
     matching,
     script_payload,
-    share_of,
+    shares_of,
 )
 from lab.share_mixes import (
     ALONE,
@@ -234,7 +234,10 @@ class Shares(Experiment):
                 "cpu_idle_percent": cpu_idle_percent(folder),
                 "latency": read_latency(folder, mix),
             }
-            shares_of = {name: share_of(folder / "shares.json", f"/{name}") for name in claimed}
+            listed = shares_of(folder / "shares.json")
+            standings = {
+                name: listed[f"/{name}"]["standing"] for name in claimed if f"/{name}" in listed
+            }
             rows.append(
                 ShareRow(
                     configuration.name,
@@ -244,7 +247,7 @@ class Shares(Experiment):
                     extra,
                     claimed=claimed,
                     seconds=seconds,
-                    standings={name: one["standing"] for name, one in shares_of.items() if one},
+                    standings=standings,
                 )
             )
         return rows

@@ -21,7 +21,7 @@ from lab.experiments.base import (
     matching,
     moments,
     script_payload,
-    share_of,
+    shares_of,
 )
 from lab.experiments.databases import CPU_IDLE, LONGEST_CHECKPOINT
 from lab.experiments.first_light import checkpoints_since, dirty, transactions
@@ -168,7 +168,7 @@ class Tenants(Experiment):
                 "tenant": name,
                 "weight": WEIGHTS[name],
                 "worst_second": worst_second(requests, lasted_s),
-                "shares": share_of(folder / "shares.json", f"/{name}"),
+                "shares": shares_of(folder / "shares.json").get(f"/{name}"),
                 "reasons": _reasons(folder),
                 "disk": disk_use(folder),
                 "virtual_s": outcome.virtual_s,
