@@ -24,6 +24,7 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
+#include "block/stacked.h"
 #include "compat/aio.h"
 #include "compat/compat.h"
 #include "who/uring.h"
@@ -41,8 +42,7 @@ static u64 word_at(u64 object, size_t offset)
 
 /*
  * The kiocb of direct I/O of fs/iomap, or 0. Its bios are known by the function
- * that ends them, which reads the same members. A bio that was split or cloned
- * has another function.
+ * that ends them, which reads the same members.
  */
 static u64 iocb_of_file_io(const struct bio *bio)
 {
@@ -115,6 +115,7 @@ static u64 iocb_of(u64 address, const struct bio *bio)
 void fgio_direct_contexts_of(const struct bio *bio,
 			     u64 contexts[FGIO_DIRECT_CONTEXTS])
 {
+	struct fgio_top top;
 	struct bio copy;
 	u64 iocb;
 
@@ -125,6 +126,8 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	    copy_from_kernel_nofault(&copy, bio, sizeof(copy)))
 		return;
 	iocb = iocb_of((u64)bio, &copy);
+	if (!iocb && fgio_stacked_top((u64)bio, &copy, &top))
+		iocb = iocb_of(top.address, &top.bio);
 	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
 		return;
 	if (fgio_aio_context_place)

@@ -5,9 +5,7 @@
  * a thread waits that need not be its submitter. All results are addresses,
  * which are compared and never followed.
  *
- * Left out: I/O of file systems without fs/iomap; bios that were split (I/O
- * larger than the device takes at once) or cloned (stacked devices), which have
- * lost the way back.
+ * Left out: I/O of file systems without fs/iomap.
  */
 #ifndef FGIO_BLOCK_DIRECT_H
 #define FGIO_BLOCK_DIRECT_H

@@ -5,9 +5,10 @@
  * are compared and never followed: a page's file may be gone by then.
  *
  * Pages in the swap cache are named by their place in the swap area. Left out
- * are other pages without a file, and copies (dm-crypt, bounce buffers,
- * compression), which cannot be recognised. The buffers of direct I/O are not
- * locked for it: it is known by its file.
+ * are other pages without a file, and copies (bounce buffers, compression),
+ * which cannot be recognised. The buffers of direct I/O are not locked for it:
+ * it is known by its file. Copies and clones of stacked devices count as what
+ * was submitted to the device on top (stacked.c).
  */
 #include <linux/bio.h>
 #include <linux/fs.h>
@@ -19,6 +20,7 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
+#include "block/stacked.h"
 #include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */
@@ -114,7 +116,8 @@ static void hold_pages(struct fgio_io_target *target, u64 mapping, u64 first,
 	}
 }
 
-static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
+/* Return: whether the first or the last of them is a file's. */
+static noinline bool note_pages(struct fgio_io_target *target, struct bio *bio)
 {
 	u64 mapping, first, last_mapping, last;
 
@@ -123,10 +126,11 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 	if (mapping && mapping == last_mapping) {
 		hold_pages(target, mapping, min(first, last),
 			  max(first, last));
-		return;
+		return true;
 	}
 	hold_pages(target, mapping, first, first);
 	hold_pages(target, last_mapping, last, last);
+	return mapping || last_mapping;
 }
 
 static void note_direct(struct fgio_io_target *target, const struct bio *bio)
@@ -139,18 +143,46 @@ static void note_direct(struct fgio_io_target *target, const struct bio *bio)
 		target->direct = mapping;
 }
 
-static void add_bio(struct fgio_io_target *target, struct bio *bio)
+/* Return: whether it has pages of a file. */
+static bool add_own(struct fgio_io_target *target, struct bio *bio)
 {
+	bool has_pages;
+
 	if (fgio_bio_is_direct(bio)) {
 		note_direct(target, bio);
-		return;
+		return false;
 	}
 	target->privates |= fgio_private_bit((u64)bio->bi_private);
 	if (!bio_has_data(bio))
-		return;
-	note_pages(target, bio);
+		return false;
+	has_pages = note_pages(target, bio);
 	if (!target->mapping)
 		note_direct(target, bio);
+	return has_pages;
+}
+
+/* A clone has the pages of its original: of a split, its part of them. */
+static void add_stacked(struct fgio_io_target *target, struct bio *bio,
+			bool has_pages)
+{
+	struct fgio_top other;
+
+	if (!has_pages && fgio_stacked_plain(bio, &other) &&
+	    bio_has_data(&other.bio))
+		has_pages = note_pages(target, &other.bio);
+	if (!fgio_stacked_top((u64)bio, bio, &other))
+		return;
+	if (!has_pages)
+		note_direct(target, &other.bio);
+	target->privates |= fgio_private_bit((u64)other.bio.bi_private);
+}
+
+static void add_bio(struct fgio_io_target *target, struct bio *bio)
+{
+	bool has_pages = add_own(target, bio);
+
+	if (!has_pages || bio_flagged(bio, BIO_CLONED))
+		add_stacked(target, bio, has_pages);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
@@ -183,11 +215,23 @@ void fgio_io_target_of_request(struct fgio_io_target *target,
 		add_bio(target, bio);
 }
 
+void fgio_privates_of_bio(struct bio *bio, u64 privates[FGIO_PRIVATES])
+{
+	struct fgio_top top;
+
+	privates[0] = (u64)bio->bi_private;
+	privates[1] = fgio_stacked_top((u64)bio, bio, &top) ?
+			      (u64)top.bio.bi_private : 0;
+}
+
 /* Buffers (fs/buffer.c, fs/xfs/xfs_buf.c) are known by their bi_private. */
 u64 fgio_buffer_of_bio(struct bio *bio)
 {
+	u64 privates[FGIO_PRIVATES];
+
 	if (!(bio->bi_opf & REQ_META) ||
 	    bio->bi_iter.bi_size > FGIO_BUFFER_BYTES_MAX)
 		return 0;
-	return (u64)bio->bi_private;
+	fgio_privates_of_bio(bio, privates);
+	return privates[1] ?: privates[0];
 }

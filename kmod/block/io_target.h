@@ -16,6 +16,9 @@ struct request;
 /* The largest buffer of a file system: a block of XFS. */
 #define FGIO_BUFFER_BYTES_MAX 65536
 
+/* A bio's own, and that of the bio on top of it. */
+#define FGIO_PRIVATES 2
+
 /**
  * struct fgio_io_target - summary of the pages and buffers that an I/O carries
  * @mapping: file of the first page that has one, or 0; not to be followed
@@ -58,6 +61,9 @@ void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
 /* Context: the queue's lock is held, and the request is queued. */
 void fgio_io_target_of_request(struct fgio_io_target *target,
 			       struct request *rq);
+
+/* bi_private, each 0 where there is none. Context: as fgio_io_target_of_bio(). */
+void fgio_privates_of_bio(struct bio *bio, u64 privates[FGIO_PRIVATES]);
 
 /*
  * The buffer that a bio carries, by its bi_private; 0 where it carries none, or

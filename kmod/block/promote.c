@@ -334,13 +334,25 @@ static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 {
 	u32 i;
 
-	if (!(pass.privates & fgio_private_bit(bi_private)))
+	if (!bi_private || !(pass.privates & fgio_private_bit(bi_private)))
 		return;
 	i = *head_of(bi_private, WHOLE_FILE);
 	for (; i != NONE; i = pass.notes[i].next)
 		if (pass.wanted[i].kind == FGIO_WANTED_PRIVATE &&
 		    pass.wanted[i].object == bi_private)
 			hit(i, rank, actions);
+}
+
+static void hit_privates(struct bio *bio, enum rank *rank, u32 actions)
+{
+	u64 privates[FGIO_PRIVATES];
+	unsigned int i;
+
+	if (!pass.privates)
+		return;
+	fgio_privates_of_bio(bio, privates);
+	for (i = 0; i < FGIO_PRIVATES; i++)
+		hit_private(privates[i], rank, actions);
 }
 
 static void hit_context(u64 context, enum rank *rank, u32 actions)
@@ -420,7 +432,7 @@ static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 		fgio_io_target_of_bio(&target, bio);
 		hit_pages(&target, rank, actions);
 		hit_direct(&target, rank, actions);
-		hit_private((u64)bio->bi_private, rank, actions);
+		hit_privates(bio, rank, actions);
 		hit_contexts(bio, rank, actions);
 	}
 }

@@ -40,11 +40,15 @@ class Btf:
                 self._enumerators.setdefault(value["name"], value["val"])
 
     @classmethod
-    def load(cls, path: Path) -> Btf:
-        """Read a file with a .BTF section, or raw BTF."""
+    def load(cls, path: Path, base: Path | None = None) -> Btf:
+        """Read a file with a .BTF section, or raw BTF.
+
+        That of a module has its own types alone, and refers to those of the kernel, `base`.
+        """
+        of_base = ["-B", str(base)] if base else []
         try:
             dump = subprocess.run(
-                ["bpftool", "-j", "btf", "dump", "file", str(path)],
+                ["bpftool", "-j", *of_base, "btf", "dump", "file", str(path)],
                 capture_output=True,
                 check=False,
             )

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -149,6 +150,35 @@ def find(kdir: Path, cache_dir: Path, explicit: str | None = None) -> Path:
         + ", ".join(str(path) for path in image_candidates(kdir, release))
         + f".\nInstall linux-image-{release}, or pass BTF=<its vmlinuz, vmlinux or raw BTF>."
     )
+
+
+# How distributions compress modules, by the suffix: what undoes it, and its package.
+COMPRESSED = {".xz": ("xz", "xz-utils"), ".gz": ("gzip", "gzip"), ".zst": ("zstd", "zstd")}
+
+
+def module_files(kdir: Path, release: str, name: str) -> Iterator[Path]:
+    """Files of a kernel's module, nearest to `kdir` first: a cache may hold several kernels."""
+    for root in kdir.resolve().parents:
+        for suffix in ("", *COMPRESSED):
+            folder = root / "lib/modules" / release / "kernel"
+            yield from sorted(folder.rglob(f"{name}.ko{suffix}"))
+
+
+def find_module(kdir: Path, cache_dir: Path, name: str) -> Path | None:
+    """A file with the BTF of a module of the kernel of `kdir`, or None: it has none, or no BTF.
+
+    `cache_dir` receives modules that are compressed.
+    """
+    release = kernel_release(kdir)
+    running = Path("/sys/kernel/btf") / name.replace("-", "_")
+    for file in module_files(kdir, release, name):
+        if file.suffix in COMPRESSED:
+            tool, package = COMPRESSED[file.suffix]
+            plain = cache_dir / f"{name}.ko"
+            plain.write_bytes(run_filter([tool, "-dc"], file.read_bytes(), package))
+            file = plain
+        return file if has_btf(file) else None
+    return running if os.uname().release == release and running.is_file() else None
 
 
 def explicit_source(path: Path, cache_dir: Path) -> Path:

@@ -12,6 +12,7 @@ import argparse
 import os
 import re
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -231,13 +232,31 @@ def constants(kernel: Btf, expected: dict, macros: set[str]) -> list[str]:
     return lines
 
 
-def offsets(kernel: Btf, expected: dict) -> list[str]:
-    """The offsets in bytes of members of private structs that this kernel has."""
+def offsets(types: Btf, paths: dict[str, str]) -> list[str]:
+    """The offsets in bytes of those members of private structs that there are."""
     lines = []
-    for macro, path in expected["offsets"].items():
-        member = kernel.member(*path.split("."))
+    for macro, path in paths.items():
+        member = types.member(*path.split("."))
         if member:
             lines.append(f"#define {macro} {member[1] // 8} /* {path} */")
+    return lines
+
+
+def offsets_in_modules(
+    kernel: Btf, source: Path, kdir: Path, folder: Path, expected: dict
+) -> list[str]:
+    """The same, of structs of modules. Their BTF builds on that of the kernel, which `source` has.
+
+    `folder` receives modules that are compressed, for as long as they are read.
+    """
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory(dir=folder) as unpacked:
+        for name, paths in expected["module_offsets"].items():
+            module = btf_source.find_module(kdir, Path(unpacked), name)
+            found = offsets(Btf.load(module, base=source) if module else kernel, paths)
+            if not found:
+                print(f"generate: no types of {name}: its I/O is not followed", file=sys.stderr)
+            lines += found
     return lines
 
 
@@ -271,9 +290,14 @@ INCLUDES = (
 
 
 def render(
-    kernel: Btf, expected: dict, macros: set[str], public: PublicHeaders, release: str
+    kernel: Btf,
+    expected: dict,
+    macros: set[str],
+    public: PublicHeaders,
+    release: str,
+    in_modules: list[str],
 ) -> str:
-    """The text of fgio_private.h."""
+    """The text of fgio_private.h. `in_modules` are the lines of offsets_in_modules()."""
     types: list[str] = []
     for name in expected["types"]["copy"]:
         entry = kernel.tagged(name)
@@ -307,7 +331,8 @@ def render(
         [f"#define {macro} 1" for macro in sorted(macros)],
         ["#define FGIO_CHANGED_FUNCTIONS " + names_in_c(changed_functions(kernel, expected))],
         constants(kernel, expected, macros),
-        offsets(kernel, expected),
+        offsets(kernel, expected["offsets"]),
+        in_modules,
         forward_declarations(types + functions),
         types[:-1],
         size_assertions(kernel, expected["types"]["same_size"]),
@@ -338,7 +363,9 @@ def generate(arguments: argparse.Namespace) -> None:
             + WHAT_TO_DO
         ) from None
     folders = [kdir / "include", *(arguments.headers or ())]
-    text = render(kernel, expected, macros, PublicHeaders(folders), release)
+    folder = arguments.output.parent.absolute()
+    in_modules = offsets_in_modules(kernel, source, kdir, folder, expected)
+    text = render(kernel, expected, macros, PublicHeaders(folders), release, in_modules)
     write_atomically(arguments.output, text)
 
 

@@ -77,6 +77,33 @@ OFFSETS = {
 }
 
 
+# By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h and raid10.h.
+ALIKE_IN_MODULES = {
+    "FGIO_DM_TARGET_IO_CLONE": 40,
+    "FGIO_DM_TARGET_IO_IO": 8,
+    "FGIO_DM_IO_ORIGINAL": 64,
+    "FGIO_DM_CRYPT_IO_BASE": 8,
+}
+MODULE_OFFSETS = {
+    "6.12": {
+        "FGIO_MD_IO_CLONE_ORIGINAL": 8,
+        "FGIO_R1BIO_MASTER": 40,
+        "FGIO_R10BIO_MASTER": 40,
+        **ALIKE_IN_MODULES,
+    },
+    "6.1": {
+        "FGIO_MD_IO_ACCT_ORIGINAL": 0,
+        "FGIO_R1BIO_MASTER": 48,
+        "FGIO_R10BIO_MASTER": 48,
+        **ALIKE_IN_MODULES,
+    },
+}
+
+
+def by_macro(lines: list[str]) -> dict[str, int]:
+    return {line.split()[1]: int(line.split()[2]) for line in lines}
+
+
 def kdir_of(version: str) -> Path:
     kdir = CACHE / version / "build"
     if not (kdir / "Makefile").is_file():
@@ -139,8 +166,24 @@ def test_macros_of_each_kernel(kernel: Btf, version: str, kdir: Path) -> None:
 
 def test_offsets_of_each_kernel(kernel: Btf, version: str) -> None:
     """A member that a kernel lacks has no macro."""
-    found = {line.split()[1]: int(line.split()[2]) for line in generate.offsets(kernel, EXPECTED)}
-    assert found == OFFSETS[version]
+    assert by_macro(generate.offsets(kernel, EXPECTED["offsets"])) == OFFSETS[version]
+
+
+def test_offsets_in_modules_of_each_kernel(
+    kernel: Btf, kdir: Path, version: str, tmp_path: Path
+) -> None:
+    source = btf_source.find(kdir, tmp_path)
+    lines = generate.offsets_in_modules(kernel, source, kdir, tmp_path, EXPECTED)
+    assert by_macro(lines) == MODULE_OFFSETS[version]
+
+
+def test_a_module_that_is_not_there_is_said(
+    kernel: Btf, kdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    expected = {"module_offsets": {"dm-mood": {"FGIO_DM": "dm_io.orig_bio"}}}
+    source = btf_source.find(kdir, tmp_path)
+    assert not generate.offsets_in_modules(kernel, source, kdir, tmp_path, expected)
+    assert "no types of dm-mood" in capsys.readouterr().err
 
 
 def test_release_is_the_one_that_modules_see(kdir: Path, version: str) -> None:

@@ -35,7 +35,12 @@ TEST_MODULE = paths.ROOT / "tests" / "kmod"
 ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
 ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
 # Modules that no guest has, by group.
-EXTRA_MODULES = {"xfs": ("xfs",), "raid1": ("raid1",)}
+EXTRA_MODULES = {
+    "xfs": ("xfs",),
+    "raid1": ("raid1",),
+    "crypt": ("dm-crypt", "crypto_null"),
+    "thin": ("dm-thin-pool",),
+}
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
 FGIO = "fgio"
@@ -188,7 +193,7 @@ class Scenarios(Experiment):
     limit_s = 1800
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
-    variants += ("file-locks", "small-log", "raid1")
+    variants += ("file-locks", "small-log", "raid1", "crypt", "thin")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -303,6 +303,19 @@ static void collect_from_ring(unsigned int round)
 		.background = { _background }, .foreground = _foreground,      \
 	}
 
+/* What waits for I/O of others, on a device above the disk. */
+#define ON_DEVICE(_group, _device)                                            \
+	SCENARIO(_group, _group "-rewrite",                                   \
+		 "rewriting a page under writeback, on " _device, "boost,io", \
+		 prepare_file, write_back_page, rewrite_page),                \
+	SCENARIO(_group, _group "-readahead",                                 \
+		 "reading a page that readahead holds, on " _device,          \
+		 "boost,io", prepare_uncached, read_ahead, read_page),        \
+	SCENARIO(_group, _group "-aio-collect",                               \
+		 "libaio: completion of a direct read that another thread "   \
+		 "submitted, on " _device, "boost,io", prepare_collected,     \
+		 submit_read, collect)
+
 const struct scenario file_scenarios[] = {
 	SCENARIO("file", "inode-lock", "inode lock, held by a direct append",
 		      "boost,locks", prepare_file, append_directly,
@@ -385,12 +398,13 @@ const struct scenario file_scenarios[] = {
 	       "libaio: completion of a write to the block device that "
 	       "another thread submitted, and that is queued", "boost,io",
 	       submit_disk_write, collect),
-	SCENARIO("dm", "dm-rewrite",
-		 "rewriting a page under writeback, on dm-linear", "boost,io",
-		 prepare_file, write_back_page, rewrite_page),
-	SCENARIO("dm", "dm-readahead",
-		 "reading a page that readahead holds, on dm-linear",
-		 "boost,io", prepare_uncached, read_ahead, read_page),
+	ON_DEVICE("dm", "dm-linear"),
+	SCENARIO("raid1", "raid1-aio-collect",
+		 "libaio: completion of a direct read that another thread "
+		 "submitted, on md raid1", "boost,io", prepare_collected,
+		 submit_read, collect),
+	ON_DEVICE("crypt", "dm-crypt"),
+	ON_DEVICE("thin", "a thin volume"),
 	SCENARIO("xfs", "xfs-inode-lock",
 		 "XFS: inode lock, held by a direct read",
 		 "boost,locks", prepare_uncached, read_directly,
