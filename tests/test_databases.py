@@ -11,6 +11,7 @@ import pytest
 from lab import configurations, experiments, host, paths, rivals, threads
 from lab.experiments.base import compile_object, submitters
 from lab.experiments.database import ALL, ycsb
+from lab.experiments.database.mariadb import transactions
 from lab.experiments.database.readwhilewriting import ReadWhileWriting
 from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
 from lab.experiments.database.redis_ycsb import RedisYcsb
@@ -39,6 +40,24 @@ Min: 136  Median: 22846.1538  Max: 72532
 Percentiles: P50: 22846.00 P75: 29200.29 P99: 48701.03 P99.9: 65050.00 P99.99: 72532.00
 rocksdb.compact.write.bytes COUNT : 3145728
 rocksdb.flush.write.bytes COUNT : 0
+"""
+SYSBENCH = """\
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       5.180 |******                                   500
+      16.119 |**********                               495
+    2449.355 |                                         5
+
+SQL statistics:
+    transactions:                        1000   (50.00 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+
+General statistics:
+    total time:                          20.0000s
+
+Latency (ms):
+         min:                                    5.10
+         max:                                 2440.53
 """
 READ_WHILE_WRITING = """\
 readwhilewriting :    2175.330 micros/op 3586 ops/sec 2.000 seconds 15992 operations; ( ... )
@@ -171,7 +190,7 @@ def test_labels_from_inside_are_used_where_a_database_has_them():
     experiment = experiments.find("databases")
     inside = configurations.BY_NAME["fgio-inside"]
     having = {name for name in ALL if experiment.has(inside, name)}
-    assert having == {"redis", "postgresql", "small-segments"}
+    assert having == {"redis", "postgresql", "small-segments", "mariadb"}
     assert all(experiment.has(configurations.BY_NAME["fgio"], name) for name in ALL)
 
 
@@ -310,3 +329,22 @@ def test_processes_enter_the_cgroups_of_their_classes(name):
 def test_the_limiter_of_rocksdb_compiles():
     # Nothing else that CI runs needs it: it once found the repository's ./new for <new>.
     assert compile_object("lsm-limiter").is_file()
+
+
+def test_transactions_of_sysbench():
+    assert transactions(SYSBENCH) == {
+        "throughput": 50.0,
+        "p50_ms": 5.18,
+        "p99_ms": 16.119,
+        "p999_ms": 2449.355,
+        "max_ms": 2440.53,
+        "n": 1000,
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["", SYSBENCH.replace("errors:                      0 ", "errors:  3 ")]
+)
+def test_sysbench_that_failed(text):
+    with pytest.raises(host.LabError, match="did not do as it should"):
+        transactions(text)
