@@ -90,6 +90,7 @@ def test_each_configuration_does_what_its_name_says():
         "backup-low": "low",
         "fgio": "background",
         "backup-drop": "drop",
+        "backup-drop-16": "drop16",
         "backup-drop-client": "client",
         "backup-cache": "cache",
     }

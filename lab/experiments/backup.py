@@ -58,6 +58,7 @@ POLICIES = {
     "backup-low": "low",
     "fgio": "background",
     "backup-drop": "drop",
+    "backup-drop-16": "drop16",
     "backup-drop-client": "client",
     "backup-cache": "cache",
 }
@@ -100,7 +101,7 @@ class Backup(Experiment):
         "backup-drop",
         "backup-cache",
     )
-    extra_configurations = ("backup-drop-client",)
+    extra_configurations = ("backup-drop-16", "backup-drop-client")
     warm_s = 20
     before_s = 40
     quiet_s = 20

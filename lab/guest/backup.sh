@@ -4,7 +4,7 @@
 #   PART      basebackup, tar (both PostgreSQL) or rocksdb
 #   POLICY    of the backup: plain, high (memory.high), low (memory.low of the database), quiet (none),
 #             background (fgio run), client (fgio run --drop-behind), drop (with the process of the
-#             server that reads for it, too), cache (that, and fgiod cache)
+#             server that reads for it, too), drop16 (that, with 16 MiB), cache (drop, and fgiod cache)
 #   HOT       accounts or keys that requests are for: the first HOT of ALL
 #   WARM_S, BEFORE_S, QUIET_S, AFTER_S    seconds of load before it counts, before the backup, in its
 #             place where there is none, and after it
