@@ -106,7 +106,7 @@ def _events(results: Path, name: str) -> dict[str, int]:
 def test_more_than_fits_is_killed(control, ours):
     for results in (control, ours):
         ((_, _, kills, status, _),) = _grown(results, "fits")
-        assert (kills, status) == (1, 128 + 9)
+        assert kills >= 1 and status == 128 + 9
     print(f"anonymous memory that fits: {_fits(control)} MiB, {_fits(ours)} with fgio")
     assert _fits(ours) >= _fits(control) - FITS_LESS_MIB
 
@@ -116,9 +116,10 @@ def test_nothing_is_killed_that_lives_without_fgio(control, ours):
     assert [line[2:] for line in plain] == [[0, 0, 0]] * VALUES["ROUNDS"], plain
     assert _grown(ours, "rounds") == plain
     for results in (control, ours):
-        # That of test_more_than_fits_is_killed.
-        assert _events(results, "oom_kill") == {"/grown/": 1}
-        assert (results / "kills").read_text() == "1\n"
+        # Those of test_more_than_fits_is_killed alone.
+        ((_, _, kills, _, _),) = _grown(results, "fits")
+        assert _events(results, "oom_kill") == {"/grown/": kills}
+        assert int((results / "kills").read_text()) == kills
 
 
 def test_all_of_it_was_at_work(ours):
