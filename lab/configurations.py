@@ -362,8 +362,13 @@ _ALL = (
         "fgio",
     ),
     Configuration(
+        "backup-drop-16",
+        "backup: the same, and keeps 16 MiB of it (--drop-behind=16)",
+        "fgio",
+    ),
+    Configuration(
         "backup-drop-client",
-        "backup: the same, but for the process of the server that reads for pg_basebackup",
+        "backup: as backup-drop, but for the process of the server that reads for pg_basebackup",
         "fgio",
     ),
     Configuration(

@@ -43,6 +43,19 @@ def outcome(folder) -> guest.Outcome:
     return guest.Outcome(0, "", "", "", folder, 100, 100)
 
 
+def test_reads_and_writes_of_rocksdb(tmp_path):
+    given = outcome(tmp_path)
+    # end in us, latency in us, whether it wrote
+    lines = [f"{(BEGAN + at) * 1e6:.0f} {1000 + at} {at % 2}" for at in range(100)]
+    (tmp_path / "requests").write_text("\n".join(lines) + "\n")
+    chosen = configurations.BY_NAME["none"]
+    (row,) = experiments.find("backup").read(given, chosen, 1, "rocksdb-short")
+    windows = row.extra["windows"]
+    assert [windows[name]["n"] for name in backup.WINDOWS] == [20, 10, 20]
+    assert [windows[name]["writes"]["n"] for name in backup.WINDOWS] == [20, 10, 20]
+    assert windows["after"]["max_ms"] == 1.098
+
+
 def test_windows_before_during_and_after_the_backup(tmp_path):
     experiment = experiments.find("backup")
     chosen = configurations.BY_NAME["none"]
@@ -77,6 +90,7 @@ def test_each_configuration_does_what_its_name_says():
         "backup-low": "low",
         "fgio": "background",
         "backup-drop": "drop",
+        "backup-drop-16": "drop16",
         "backup-drop-client": "client",
         "backup-cache": "cache",
     }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Does a database that lives in the page cache keep its working set beside a backup?
 
-PostgreSQL with small shared_buffers, in a guest in which the hot part of the data fits the page
-cache, and hot part and backup do not. Requests arrive at a fixed rate before, during and after the
-backup. The hit ratio is of what the server's backends read: bytes by system calls, and of these
-from the drive, by the kernel's counters.
+PostgreSQL with small shared_buffers, or RocksDB with buffered reads, in a guest in which the hot
+part of the data fits the page cache, and hot part and backup do not. Requests arrive at a fixed
+rate before, during and after the backup. The hit ratio is of what the database's processes read:
+bytes by system calls, and of these from the drive, by the kernel's counters. RocksDB's blocks of
+4 KB begin anywhere in a page, so a page is added to each of its reads.
 """
 
 from pathlib import Path
@@ -28,6 +29,10 @@ from lab.experiments.base import (
     oom_kills,
     script_payload,
 )
+from lab.experiments.database.readwhilewriting_paced import ReadWhileWritingPaced
+from lab.experiments.database.rocksdb import KEYS
+from lab.experiments.database.rocksdb import PACKAGES as ROCKSDB_PACKAGES
+from lab.experiments.database.ycsb import requests as ycsb_requests
 from lab.experiments.first_light import DATABASE
 
 MIB = host.MIB
@@ -53,13 +58,19 @@ POLICIES = {
     "backup-low": "low",
     "fgio": "background",
     "backup-drop": "drop",
+    "backup-drop-16": "drop16",
     "backup-drop-client": "client",
     "backup-cache": "cache",
 }
 BACKUP_HIGH = 64 * MIB
 # Of the database's cgroup where it is protected: the hot part, and what is no file memory.
 DB_LOW = 260 * MIB
-PARTS = {"basebackup": "PostgreSQL, pg_basebackup", "tar": "PostgreSQL, tar"}
+ROCKSDB = "rocksdb"
+PARTS = {
+    "basebackup": "PostgreSQL, pg_basebackup",
+    "tar": "PostgreSQL, tar",
+    ROCKSDB: "RocksDB, cp",
+}
 # The same with windows of seconds, by --only alone: for what is in memory, not for p99.9.
 SHORT = "-short"
 ALL_PARTS = {**PARTS, **{name + SHORT: f"{title}; short" for name, title in PARTS.items()}}
@@ -67,6 +78,10 @@ MEMORY_MIB = 576
 # Requests a second.
 RATE = 200
 CLIENTS = 8
+# RocksDB: of its keys, what requests are for; reads and synced writes a second.
+ROCKSDB_HOT_SHARE = 0.25
+READS = 1500
+WRITES = 20
 
 
 class Backup(Experiment):
@@ -86,7 +101,7 @@ class Backup(Experiment):
         "backup-drop",
         "backup-cache",
     )
-    extra_configurations = ("backup-drop-client",)
+    extra_configurations = ("backup-drop-16", "backup-drop-client")
     warm_s = 20
     before_s = 40
     quiet_s = 20
@@ -100,7 +115,7 @@ class Backup(Experiment):
         "windows": "latencies are of reads; those of writes beside them",
         "background.backup_s": "seconds that the backup took",
         "background.dropped_mib": "file memory that `fgio run --drop-behind` dropped",
-        "windows.hit_ratio": "of bytes that the server's backends read: not from the drive",
+        "windows.hit_ratio": "of bytes that the database's processes read: not from the drive",
         "windows.refaults": "pages of the database's cgroup that were evicted and read again",
         "hot_mib": "of the hot part, in memory: as the windows begin, and as the last one ends",
         "db_file_mib": "file memory of the database's cgroup, with its shared memory",
@@ -115,10 +130,16 @@ class Backup(Experiment):
         return configuration.name != "backup-drop-client" or variant.startswith("basebackup")
 
     def prepare(self) -> None:
-        DATABASE.image()
+        if not all(map(_is_rocksdb, self.variants)):
+            DATABASE.image()
+        if any(map(_is_rocksdb, self.variants)):
+            ReadWhileWritingPaced().prepare()
 
     def _settings(self, configuration: Configuration, seed: int, variant: str) -> dict:
         is_short = variant.endswith(SHORT)
+        share, whole = HOT_SHARE, ACCOUNTS
+        if _is_rocksdb(variant):
+            share, whole = ROCKSDB_HOT_SHARE, KEYS
         return {
             **disk_settings(configuration, self.device, seed),
             "LABELS": "profile" if configuration.loads_fgio else "",
@@ -131,9 +152,11 @@ class Backup(Experiment):
             "SHARED_BUFFERS": SHARED_BUFFERS,
             "RATE": RATE,
             "CLIENTS": CLIENTS,
-            "ALL": ACCOUNTS,
-            "HOT": int(HOT_SHARE * ACCOUNTS),
-            "HOT_SHARE": HOT_SHARE,
+            "READS": READS,
+            "WRITES": WRITES,
+            "ALL": whole,
+            "HOT": int(share * whole),
+            "HOT_SHARE": share,
             "WARM_S": 6 if is_short else self.warm_s,
             "BEFORE_S": 8 if is_short else self.before_s,
             "QUIET_S": self.quiet_s,
@@ -152,11 +175,17 @@ class Backup(Experiment):
         taken["bin/fgiod"] = fgio_command().with_name("fgiod")
         taken["modules/fgio.ko"] = paths.modules_folder(chosen.release) / "fgio.ko"
         taken["profiles"] = paths.ROOT / "profiles"
+        disk, packages = DATABASE.image(), ()
+        if _is_rocksdb(variant):
+            database = ReadWhileWritingPaced()
+            disk, packages = database.disk(), ROCKSDB_PACKAGES
+            taken |= database.payload()
         return guest.Boot(
             kernel=chosen,
             commands="bash $PAYLOAD/backup.sh",
             payload=taken,
-            disks=(DATABASE.image(),),
+            disks=(disk,),
+            packages=packages,
             memory_mib=MEMORY_MIB,
             # At 1, the longest waits are for the processor. Signs of life take some of it, too.
             instructions_per_ns=4,
@@ -173,7 +202,7 @@ class Backup(Experiment):
         samples = _samples(folder)
         edges = [samples[name] for name in ("before", "begin", "end", "after")]
         start = edges[0]["time"]
-        reads, writes = _requests(folder, start)
+        reads, writes = (_records if _is_rocksdb(variant) else _requests)(folder, start)
         windows = {}
         for name, first, last in zip(WINDOWS, edges, edges[1:], strict=False):
             span = (first["time"] - start, last["time"] - start)
@@ -266,6 +295,10 @@ def _texts(row: Row) -> list[str]:
     ]
 
 
+def _is_rocksdb(variant: str) -> bool:
+    return variant.removesuffix(SHORT) == ROCKSDB
+
+
 COLUMNS = ("time", "asked", "from_drive", "db_file", "db_refaults", "backup_file", "free", "hot")
 
 
@@ -298,6 +331,12 @@ def _requests(folder: Path, begin: float) -> tuple[figures.Requests, figures.Req
     kinds = (table[:, 1] == number for number in range(2))
     reads, writes = (figures.Requests(made.end_s[of], made.latency_ms[of]) for of in kinds)
     return reads, writes
+
+
+def _records(folder: Path, begin: float) -> tuple[figures.Requests, figures.Requests]:
+    """The same of the clients of RocksDB."""
+    kinds = ycsb_requests(folder, begin, float("inf"))
+    return kinds["reads"], kinds["updates"]
 
 
 def _mib(count: float) -> float:

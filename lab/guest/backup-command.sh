@@ -10,5 +10,6 @@ case $POLICY in
 background) exec fgio run --background -- "$@" ;;
 client) exec fgio run --background --drop-behind --summary -- "$@" ;;
 drop | cache) exec fgio run --background --drop-behind "${served[@]}" --summary -- "$@" ;;
+drop16) exec fgio run --background --drop-behind=16 "${served[@]}" --summary -- "$@" ;;
 *) exec "$@" ;;
 esac

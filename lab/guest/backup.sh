@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # A database that lives in the page cache, at a rate, and a backup of everything after a while.
 # Settings come from backup.env:
-#   PART      basebackup or tar
+#   PART      basebackup, tar (both PostgreSQL) or rocksdb
 #   POLICY    of the backup: plain, high (memory.high), low (memory.low of the database), quiet (none),
 #             background (fgio run), client (fgio run --drop-behind), drop (with the process of the
-#             server that reads for it, too), cache (that, and fgiod cache)
-#   HOT       accounts that requests are for: 1 to HOT, of ALL
+#             server that reads for it, too), drop16 (that, with 16 MiB), cache (drop, and fgiod cache)
+#   HOT       accounts or keys that requests are for: the first HOT of ALL
 #   WARM_S, BEFORE_S, QUIET_S, AFTER_S    seconds of load before it counts, before the backup, in its
 #             place where there is none, and after it
 # Leaves the clients' records and `samples`, a line for each moment: its name, the time, what the database's
-# backends read (bytes, by system calls and from the drive), file memory and refaults of the database's
+# processes read (bytes, by system calls, and from the drive), file memory and refaults of the database's
 # cgroup, file memory of the backup's, free memory (bytes), pages of the hot part that are in memory.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=/dev/null
@@ -70,12 +70,16 @@ hot_pages() {
     print "$pages\n"' "$HOT_SHARE" "${HOT_FILES[@]}"
 }
 
+# Of each read, beside its bytes: RocksDB's begin anywhere in a page, and reach into one more.
+BEYOND=0
+[[ $PART != rocksdb ]] || BEYOND=4096
+
 sample() { # MOMENT
   local files=("${BACKENDS[@]/#//proc/}")
   files=("${files[@]/%//io}")
   {
     echo -n "$1 $EPOCHREALTIME "
-    sum_of rchar "${files[@]}"
+    echo -n "$(($(sum_of rchar "${files[@]}") + BEYOND * $(sum_of syscr "${files[@]}"))) "
     sum_of read_bytes "${files[@]}"
     sum_of file $CGROUPS/db/memory.stat
     sum_of workingset_refault_file $CGROUPS/db/memory.stat
@@ -120,6 +124,30 @@ stop_postgresql() {
   sed -i '$d' "$RESULTS"/pgbench.[0-9]*
 }
 
+# Tables are not compacted meanwhile: each has all keys, in their order.
+start_rocksdb() {
+  local tries=0
+  HOT_FILES=("$DATA"/db/*.sst)
+  read_hot
+  in_group db lsm-clients $DATA/db "stats_dump_period_sec=0;disable_auto_compactions=true" "$READS" \
+    "$WRITES" "$CLIENTS" "$HOT" 10000 "$SEED" 0 0 0 >"$RESULTS/requests" 2>"$RESULTS/statistics" &
+  clients=$!
+  until [[ -s $RESULTS/requests ]]; do
+    sleep 0.1
+    tries=$((tries + 1))
+    [[ $tries -lt 300 ]] || stop "no request was answered: $(<"$RESULTS/statistics")"
+  done
+  mapfile -t BACKENDS < <(pgrep -x lsm-clients)
+  [[ ${#BACKENDS[@]} == 1 ]] || stop "${#BACKENDS[@]} clients"
+}
+
+stop_rocksdb() {
+  kill "${BACKENDS[@]}"
+  wait "$clients" 2>/dev/null
+  # It may end within a line.
+  sed -i '$d' "$RESULTS/requests"
+}
+
 # What the unit of the backup runs.
 backup_command() { # COMMAND...
   bash "$PAYLOAD/backup-command.sh" "$@"
@@ -139,6 +167,11 @@ SELECT pg_backup_start('tar', true);
 \o /data/backup/backup_label
 SELECT labelfile FROM pg_backup_stop(false);
 SQL
+}
+
+run_rocksdb() {
+  # shellcheck disable=SC2016
+  backup_command bash -c 'cp -r "$0/db" "$0/backup" && sync "$0"/backup/*' $DATA
 }
 
 run_backup() {
@@ -167,6 +200,14 @@ verify_tar() {
   [[ $(<"$RESULTS/verified") == "$ALL" ]]
 }
 
+# Tables are never written again; the log grows meanwhile.
+verify_rocksdb() {
+  local each
+  for each in "$DATA"/db/*.sst; do
+    cmp "$each" "$DATA/backup/${each##*/}" >"$RESULTS/verified" 2>&1 || return 1
+  done
+}
+
 phase starting
 make_disk "$DEVICE" "$SEED" /dev/lab/disk1
 [[ -z $LABELS ]] || load_module fgio
@@ -177,12 +218,17 @@ make_groups
 if [[ -n $LABELS ]]; then
   network || stop "no loopback"
   install -D -m 0644 -t /usr/lib/fgio/profiles "$PAYLOAD"/profiles/*.toml
+  # The profile is for programs that are known to have RocksDB inside.
+  install -d /etc/fgio/profiles/rocksdb.toml.d
+  printf '[program]\ncomm = "lsm-clients"\n' >/etc/fgio/profiles/rocksdb.toml.d/lab.toml
   start_daemon
 fi
 [[ $POLICY != cache ]] || fgio_cache
 mount -t ext4 "/dev/$DISK" $DATA || stop "the data set does not mount"
 phase warming up
-start_postgresql
+SERVER=postgresql
+[[ $PART != rocksdb ]] || SERVER=rocksdb
+"start_$SERVER"
 sleep "$WARM_S"
 cat /proc/meminfo >"$RESULTS/meminfo"
 phase before
@@ -202,7 +248,7 @@ snapshot after
 phase verifying
 cat $CGROUPS/*/memory.events >"$RESULTS/events"
 [[ ! -e $RESULTS/failed ]] || stop "the backup failed: $(<"$RESULTS/backup.log")"
-stop_postgresql
+"stop_$SERVER"
 [[ $POLICY == quiet ]] || "verify_$PART" || stop "the backup is none: $(cat "$RESULTS"/{verified,backup.log})"
 if [[ $POLICY == cache ]]; then
   kill "$cache"
