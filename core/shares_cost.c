@@ -185,6 +185,32 @@ static void guess_unknown(struct fgio_share_cost *cost)
 					GUESS_ONE);
 }
 
+/* Whether writes are more than a small part of the interval. */
+static bool has_writes(const struct fgio_share_cost *cost)
+{
+	u64 sum_ns = 0;
+
+	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			if (fgio_share_kind_writes(kind))
+				sum_ns += cost->part_ns[kind][node];
+	return sum_ns > cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
+}
+
+/* Beside writes, reads are not dearer than probes showed. */
+static void bound_reads(struct fgio_share_cost *cost)
+{
+	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			u32 *node_ns = &cost->node_ns[kind][node];
+			u32 shown_ns = cost->shown_ns[kind][node];
+
+			if (shown_ns && !fgio_share_kind_writes(kind))
+				*node_ns = (u32)smaller(*node_ns, shown_ns);
+		}
+	}
+}
+
 /* Moves each cost by its part of @error, which is in 1 / RATIO_ONE. */
 static void correct_each(struct fgio_share_cost *cost, s64 error, s64 step)
 {
@@ -202,6 +228,8 @@ static void correct_each(struct fgio_share_cost *cost, s64 error, s64 step)
 			cost->node_ns[kind][node] = bounded((u64)(was + by));
 		}
 	}
+	if (has_writes(cost))
+		bound_reads(cost);
 	guess_unknown(cost);
 }
 
@@ -216,16 +244,33 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
 }
 
+/* A probe showed that costs there are @took_ns of what @known_ns is. */
+static void note_shown(struct fgio_share_cost *cost, u8 kind,
+		       struct place place, u64 took_ns, u64 known_ns)
+{
+	took_ns += took_ns / FGIO_SHARE_SHOWN_MARGIN;
+	for (u32 i = 0; i < 1U + !!place.above; i++) {
+		u32 *shown_ns = &cost->shown_ns[kind][place.node + i];
+		u32 now_ns = bounded(cost->node_ns[kind][place.node + i] *
+				     took_ns / larger(known_ns, 1));
+
+		*shown_ns -= *shown_ns / FGIO_SHARE_SHOWN_SPAN;
+		*shown_ns += now_ns / FGIO_SHARE_SHOWN_SPAN;
+		*shown_ns = (u32)larger(*shown_ns, now_ns);
+	}
+}
+
 bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
 			   u64 took_ns, bool full)
 {
 	struct place place = place_of(sectors);
 	u64 known_ns = fgio_share_cost_of(cost, kind, sectors);
 
-	if (!full && took_ns >= known_ns)
-		return false;
 	took_ns = smaller(took_ns, FGIO_SHARE_COST_MOST_NS);
 	known_ns = smaller(known_ns, FGIO_SHARE_COST_MOST_NS);
+	note_shown(cost, kind, place, took_ns, known_ns);
+	if (!full && took_ns >= known_ns)
+		return false;
 	/* A first guess is worth nothing beside it. */
 	if (cost->known & bit_of(kind, place.node))
 		took_ns = known_ns - known_ns / FGIO_SHARE_STEP_SHOWN +

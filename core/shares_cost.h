@@ -21,6 +21,11 @@
  * the I/O. So kinds of which nothing is known yet change with those that are
  * learnt: the first guess is one of ratios, and not of times.
  *
+ * A probe shows what reads take of a drive that their group has alone, and no
+ * I/O costs more than that. What writes cost no probe shows: a cache takes them
+ * at once. So where both are in an interval, reads become no dearer than was
+ * shown, and the rest of the error is that of the writes.
+ *
  * A kind is read or write, sequential or random, and of a size: costs are kept
  * for 4, 16, 64, 256 and 1,024 KiB, and interpolated between.
  *
@@ -50,6 +55,12 @@
 /* Part of the difference that a probe corrects. */
 #define FGIO_SHARE_STEP_SHOWN 2
 #define FGIO_SHARE_STEP_FIRST 2
+/*
+ * Beside writes, reads cost this part more than probes showed at most. What
+ * probes showed follows a lower one by a part, and a higher one at once.
+ */
+#define FGIO_SHARE_SHOWN_MARGIN 12U
+#define FGIO_SHARE_SHOWN_SPAN 8U
 #define FGIO_SHARE_FIRST_INTERVALS 8U
 /* An interval's error counts as this factor at most: a pause, a tail. */
 #define FGIO_SHARE_ERROR_MOST 2U
@@ -109,6 +120,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
 /**
  * struct fgio_share_cost - costs, and the interval under way
  * @node_ns: of each kind and size
+ * @shown_ns: the most that reads of each cost beside writes, by probes; 0: not
+ *	known
  * @known: those of which something was learnt, a bit for each size of each kind
  * @corrected: intervals that corrected all of them by one ratio, so far
  * @part_ns: what each of them contributed to the interval
@@ -124,6 +137,7 @@ static inline bool fgio_share_kind_writes(u8 kind)
  */
 struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	u32 shown_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u32 known;
 	u32 corrected;
 	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];

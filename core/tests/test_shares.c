@@ -178,6 +178,53 @@ static void test_unknown_costs_do_not_drift(void **state)
 	}
 }
 
+/*
+ * A probe shows what reads cost, and reads and writes are only ever mixed in one
+ * proportion: what intervals take beyond the reads is what the writes cost,
+ * whatever the first guess. Alone, reads that became dearer are learnt.
+ */
+static void test_writes_cost_what_probed_reads_leave(void **state)
+{
+	u64 random = fresh_seed("shares, reads that were probed");
+	struct fgio_share_cost cost;
+	u64 now_ns = 1;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++) {
+		u64 read_ns = 10000 + next_random(&random) % 100000;
+		u64 write_ns = read_ns * (2 + next_random(&random) % 8);
+		u64 read_is_ns, write_is_ns;
+
+		fgio_share_cost_init(&cost);
+		fgio_share_cost_begin(&cost, now_ns);
+		for (u32 j = 0; j < 400; j++) {
+			if (j % 100 == 10)
+				fgio_share_cost_shown(&cost, 0, 8, read_ns,
+						      true);
+			for (u32 k = 0; k < 256; k++)
+				fgio_share_cost_sent(&cost, k % 2 ? 2 : 0, 8);
+			now_ns += 128 * (read_ns + write_ns);
+			fgio_share_cost_learn(&cost, now_ns);
+			fgio_share_cost_begin(&cost, now_ns);
+		}
+		read_is_ns = fgio_share_cost_of(&cost, 0, 8);
+		write_is_ns = fgio_share_cost_of(&cost, 2, 8);
+		assert_in_range(read_is_ns, read_ns * 9 / 10,
+				read_ns * 11 / 10);
+		assert_in_range(write_is_ns, write_ns * 9 / 10,
+				write_ns * 11 / 10);
+		for (u32 j = 0; j < 200; j++) {
+			for (u32 k = 0; k < 256; k++)
+				fgio_share_cost_sent(&cost, 0, 8);
+			now_ns += 256 * 2 * read_ns;
+			fgio_share_cost_learn(&cost, now_ns);
+			fgio_share_cost_begin(&cost, now_ns);
+		}
+		assert_in_range(fgio_share_cost_of(&cost, 0, 8),
+				2 * read_ns * 9 / 10, 2 * read_ns * 11 / 10);
+	}
+}
+
 /* A drive that does @knee requests at a time, and one interval on it. */
 static void limited_interval(struct fgio_share_limit *limit, u32 knee)
 {
@@ -928,6 +975,7 @@ int main(void)
 		cmocka_unit_test(test_speed_changes_no_ratio),
 		cmocka_unit_test(test_probe_of_one_kind_is_the_speed_of_others),
 		cmocka_unit_test(test_unknown_costs_do_not_drift),
+		cmocka_unit_test(test_writes_cost_what_probed_reads_leave),
 		cmocka_unit_test(test_limit_is_at_the_knee),
 		cmocka_unit_test(test_limit_beyond_the_tags_is_not_believed),
 		cmocka_unit_test(test_limit_falls_to_the_knee_at_once),
