@@ -42,7 +42,7 @@ MACHINE = (
     "rocksdb-tools",
 )
 # Dependencies of ours: only fetched, so that nothing but Depends installs them.
-FETCHED = ("binutils", "bpftool", "dkms", "python3", "zstd")
+FETCHED = ("binutils", "bpftool", "dkms", "python3", "xz-utils", "zstd")
 
 FETCH = f"""
 printf '#!/bin/sh\\nexit 101\\n' >"$1/usr/sbin/policy-rc.d"

@@ -116,8 +116,7 @@ static void hold_pages(struct fgio_io_target *target, u64 mapping, u64 first,
 	}
 }
 
-/* Return: whether the first or the last of them is a file's. */
-static noinline bool note_pages(struct fgio_io_target *target, struct bio *bio)
+static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 {
 	u64 mapping, first, last_mapping, last;
 
@@ -126,11 +125,10 @@ static noinline bool note_pages(struct fgio_io_target *target, struct bio *bio)
 	if (mapping && mapping == last_mapping) {
 		hold_pages(target, mapping, min(first, last),
 			  max(first, last));
-		return true;
+		return;
 	}
 	hold_pages(target, mapping, first, first);
 	hold_pages(target, last_mapping, last, last);
-	return mapping || last_mapping;
 }
 
 static void note_direct(struct fgio_io_target *target, const struct bio *bio)
@@ -143,46 +141,51 @@ static void note_direct(struct fgio_io_target *target, const struct bio *bio)
 		target->direct = mapping;
 }
 
-/* Return: whether it has pages of a file. */
-static bool add_own(struct fgio_io_target *target, struct bio *bio)
+/* @on_top: the bio on top of @bio, which has its pages, or @bio itself. */
+static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
+			 struct bio *on_top)
 {
-	bool has_pages;
-
-	if (fgio_bio_is_direct(bio)) {
-		note_direct(target, bio);
-		return false;
+	if (fgio_bio_is_direct(on_top)) {
+		note_direct(target, on_top);
+		return;
 	}
-	target->privates |= fgio_private_bit((u64)bio->bi_private);
+	target->privates |= fgio_private_bit((u64)bio->bi_private) |
+			    fgio_private_bit((u64)on_top->bi_private);
 	if (!bio_has_data(bio))
-		return false;
-	has_pages = note_pages(target, bio);
+		return;
+	note_pages(target, bio);
 	if (!target->mapping)
-		note_direct(target, bio);
-	return has_pages;
+		note_direct(target, on_top);
 }
 
-/* A clone has the pages of its original: of a split, its part of them. */
-static void add_stacked(struct fgio_io_target *target, struct bio *bio,
-			bool has_pages)
+/* @bio: at @address, or a copy of what is there, whose pages stay. */
+static void add_clone(struct fgio_io_target *target, u64 address,
+		      struct bio *bio)
 {
-	struct fgio_top other;
+	struct fgio_top top;
 
-	if (!has_pages && fgio_stacked_plain(bio, &other) &&
-	    bio_has_data(&other.bio))
-		has_pages = note_pages(target, &other.bio);
-	if (!fgio_stacked_top((u64)bio, bio, &other))
-		return;
-	if (!has_pages)
-		note_direct(target, &other.bio);
-	target->privates |= fgio_private_bit((u64)other.bio.bi_private);
+	add_pages_of(target, bio,
+		     fgio_stacked_top(address, bio, &top) ? &top.bio : bio);
+}
+
+static bool may_be_encrypted(struct bio *bio)
+{
+	u64 index;
+
+	return !fgio_bio_is_direct(bio) && bio_has_data(bio) &&
+	       !mapping_of(bio_page(bio), &index);
 }
 
 static void add_bio(struct fgio_io_target *target, struct bio *bio)
 {
-	bool has_pages = add_own(target, bio);
+	struct fgio_top plain;
 
-	if (!has_pages || bio_flagged(bio, BIO_CLONED))
-		add_stacked(target, bio, has_pages);
+	if (bio_flagged(bio, BIO_CLONED))
+		add_clone(target, (u64)bio, bio);
+	else if (may_be_encrypted(bio) && fgio_stacked_plain(bio, &plain))
+		add_clone(target, plain.address, &plain.bio);
+	else
+		add_pages_of(target, bio, bio);
 }
 
 /* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */

@@ -18,6 +18,7 @@
  * is known by them.
  */
 #include <linux/bio.h>
+#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
@@ -47,12 +48,18 @@ static const size_t named_at[] = {
 #endif
 };
 
-/* A word of an object that may be none: read in the kernel's memory alone. */
+/* Whether all of an object that may be none is in the kernel's own memory. */
+static bool may_be_at(u64 address, size_t size)
+{
+	return IS_ALIGNED(address, sizeof(u64)) &&
+	       virt_addr_valid((const void *)address) &&
+	       virt_addr_valid((const void *)(address + size - 1));
+}
+
 static u64 word_at(u64 address)
 {
-	const void *place = (const void *)address;
-
-	return virt_addr_valid(place) ? fgio_peek_word(place) : 0;
+	return may_be_at(address, sizeof(u64)) ?
+		       fgio_peek_word((const void *)address) : 0;
 }
 
 static bool is_clone(const struct bio *bio)
@@ -62,20 +69,20 @@ static bool is_clone(const struct bio *bio)
 
 static bool copy_bio(struct fgio_top *top, u64 address)
 {
-	const void *place = (const void *)address;
-
-	if (!address || !virt_addr_valid(place) ||
-	    copy_from_kernel_nofault(&top->bio, place, sizeof(top->bio)))
+	if (!address || !may_be_at(address, sizeof(top->bio)) ||
+	    copy_from_kernel_nofault(&top->bio, (const void *)address,
+				     sizeof(top->bio)))
 		return false;
 	top->address = address;
 	return true;
 }
 
-static bool shares_vecs(const struct bio *bio, u64 address,
+/* Whether @original names another bio, with the bio_vecs of that at @address. */
+static bool shares_vecs(u64 address, const struct bio *bio, u64 original,
 			struct fgio_top *above)
 {
-	return copy_bio(above, address) && bio->bi_io_vec &&
-	       above->bio.bi_io_vec == bio->bi_io_vec;
+	return original != address && copy_bio(above, original) &&
+	       bio->bi_io_vec && above->bio.bi_io_vec == bio->bi_io_vec;
 }
 
 /* Where a clone of the device mapper at @address names its original. */
@@ -98,14 +105,15 @@ static bool above_clone(u64 address, const struct bio *bio,
 	u64 object = (u64)bio->bi_private;
 	unsigned int i;
 
-	if (shares_vecs(bio, original_by_mapper(address), above))
+	if (shares_vecs(address, bio, original_by_mapper(address), above))
 		return true;
 	if (!object)
 		return false;
-	if (shares_vecs(bio, object, above))
+	if (shares_vecs(address, bio, object, above))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(named_at); i++)
-		if (shares_vecs(bio, word_at(object + named_at[i]), above))
+		if (shares_vecs(address, bio, word_at(object + named_at[i]),
+				above))
 			return true;
 	return false;
 }
@@ -120,14 +128,18 @@ bool fgio_stacked_plain(const struct bio *bio, struct fgio_top *plain)
 
 	return op_is_write(bio_op(bio)) && !is_clone(bio) &&
 	       copy_bio(plain, base) && is_clone(&plain->bio) &&
-	       shares_vecs(&plain->bio, original_by_mapper(base), &original);
+	       shares_vecs(base, &plain->bio, original_by_mapper(base),
+			   &original);
 #else
 	return false;
 #endif
 }
 
+/* Bios of direct I/O may be clones of none: those of a fixed buffer are. */
 static bool above(u64 address, const struct bio *bio, struct fgio_top *found)
 {
+	if (bio->bi_end_io == iomap_dio_bio_end_io)
+		return false;
 	return is_clone(bio) ? above_clone(address, bio, found) :
 			       fgio_stacked_plain(bio, found);
 }

@@ -252,10 +252,17 @@ def offsets_in_modules(
     lines: list[str] = []
     with tempfile.TemporaryDirectory(dir=folder) as unpacked:
         for name, paths in expected["module_offsets"].items():
-            module = btf_source.find_module(kdir, Path(unpacked), name)
-            found = offsets(Btf.load(module, base=source) if module else kernel, paths)
+            try:
+                module = btf_source.find_module(kdir, Path(unpacked), name)
+                types = Btf.load(module, base=source) if module else kernel
+                found = offsets(types, paths)
+                why = "" if found else ": it has none, or is not there"
+            except (BtfError, btf_source.SourceError) as error:
+                found, why = [], f": {error}"
             if not found:
-                print(f"generate: no types of {name}: its I/O is not followed", file=sys.stderr)
+                print(
+                    f"generate: no types of {name}{why}; its I/O is not followed", file=sys.stderr
+                )
             lines += found
     return lines
 

@@ -88,7 +88,7 @@ class MariaDB(Database):
 
 
 def transactions(text: str) -> dict:
-    """Figures of the transactions in sysbench's output; of percentiles, the bucket's upper end.
+    """Figures of the transactions in sysbench's output; of percentiles, the bucket's middle.
 
     Its buckets are each 2 % wide. Raises LabError when there are none, or when some failed.
     """
@@ -104,7 +104,7 @@ def transactions(text: str) -> dict:
 
 
 def _percentile(buckets: list[tuple[float, int]], rank: float) -> float:
-    """The latency that `rank` requests do not exceed."""
+    """The bucket that the request of that rank is in."""
     seen = 0
     for ms, count in buckets:
         seen += count
