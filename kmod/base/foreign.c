@@ -9,6 +9,7 @@
  * until the next walk.
  */
 #include <linux/fdtable.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
@@ -35,6 +36,14 @@ u64 fgio_peek_word(const void *address)
 
 	return get_kernel_nofault(word, (const unsigned long *)address) ?
 		       0 : word;
+}
+
+u64 fgio_kernel_word(u64 address)
+{
+	const void *place = (const void *)address;
+
+	return IS_ALIGNED(address, sizeof(u64)) && virt_addr_valid(place) ?
+		       fgio_peek_word(place) : 0;
 }
 
 u64 fgio_file_at(const struct task_struct *task, u32 fd)

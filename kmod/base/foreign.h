@@ -20,6 +20,12 @@ struct task_struct *fgio_task_at(u64 address);
 u64 fgio_peek_word(const void *address);
 
 /*
+ * The same where the address may lead anywhere, also to the registers of a
+ * device, which must not be read: in the kernel's own memory alone.
+ */
+u64 fgio_kernel_word(u64 address);
+
+/*
  * The address of the file that a task has open as @fd, or 0. The task is
  * current, or lives under RCU: its files are read without faults. Context: any;
  * takes no lock.

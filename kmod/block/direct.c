@@ -32,12 +32,10 @@
 /* Bios of a request that are looked at: the queue is locked meanwhile. */
 #define BIOS_MAX 16
 
-/* A word of an object that may be none: read in the kernel's memory alone. */
+/* A word of an object that may be none. */
 static u64 word_at(u64 object, size_t offset)
 {
-	const void *place = (const void *)(object + offset);
-
-	return object && virt_addr_valid(place) ? fgio_peek_word(place) : 0;
+	return object ? fgio_kernel_word(object + offset) : 0;
 }
 
 /*

@@ -316,31 +316,29 @@ static bool direct_may_be_wanted(const struct fgio_io_target *target)
 	       pass.files & fgio_private_bit(target->direct);
 }
 
+/* All that is wanted of a kind by its object alone. */
+static void hit_object(enum fgio_wanted_kind kind, u64 object, enum rank *rank,
+		       u32 actions)
+{
+	u32 i = *head_of(object, WHOLE_FILE);
+
+	for (; i != NONE; i = pass.notes[i].next)
+		if (pass.wanted[i].kind == kind &&
+		    pass.wanted[i].object == object)
+			hit(i, rank, actions);
+}
+
 static void hit_direct(const struct fgio_io_target *target, enum rank *rank,
 		       u32 actions)
 {
-	u32 i;
-
-	if (!direct_may_be_wanted(target))
-		return;
-	i = *head_of(target->direct, WHOLE_FILE);
-	for (; i != NONE; i = pass.notes[i].next)
-		if (pass.wanted[i].kind == FGIO_WANTED_DIRECT &&
-		    pass.wanted[i].object == target->direct)
-			hit(i, rank, actions);
+	if (direct_may_be_wanted(target))
+		hit_object(FGIO_WANTED_DIRECT, target->direct, rank, actions);
 }
 
 static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 {
-	u32 i;
-
-	if (!bi_private || !(pass.privates & fgio_private_bit(bi_private)))
-		return;
-	i = *head_of(bi_private, WHOLE_FILE);
-	for (; i != NONE; i = pass.notes[i].next)
-		if (pass.wanted[i].kind == FGIO_WANTED_PRIVATE &&
-		    pass.wanted[i].object == bi_private)
-			hit(i, rank, actions);
+	if (bi_private && pass.privates & fgio_private_bit(bi_private))
+		hit_object(FGIO_WANTED_PRIVATE, bi_private, rank, actions);
 }
 
 static void hit_privates(struct bio *bio, enum rank *rank, u32 actions)
@@ -357,15 +355,8 @@ static void hit_privates(struct bio *bio, enum rank *rank, u32 actions)
 
 static void hit_context(u64 context, enum rank *rank, u32 actions)
 {
-	u32 i;
-
-	if (!context || !(pass.contexts & fgio_private_bit(context)))
-		return;
-	i = *head_of(context, WHOLE_FILE);
-	for (; i != NONE; i = pass.notes[i].next)
-		if (pass.wanted[i].kind == FGIO_WANTED_CONTEXT &&
-		    pass.wanted[i].object == context)
-			hit(i, rank, actions);
+	if (context && pass.contexts & fgio_private_bit(context))
+		hit_object(FGIO_WANTED_CONTEXT, context, rank, actions);
 }
 
 static void hit_contexts(const struct bio *bio, enum rank *rank, u32 actions)
@@ -398,18 +389,10 @@ static void hit_any_data(const struct fgio_slot *slot,
 			 const struct fgio_io_target *target, enum rank *rank,
 			 u32 actions)
 {
-	u64 file_system;
-	u32 i;
-
-	if (!pass.any_data || !target->mapping ||
-	    !op_is_write(slot->rq->cmd_flags))
-		return;
-	file_system = fgio_file_system_of(target->mapping);
-	i = *head_of(file_system, WHOLE_FILE);
-	for (; i != NONE; i = pass.notes[i].next)
-		if (pass.wanted[i].kind == FGIO_WANTED_ANY_DATA &&
-		    pass.wanted[i].object == file_system)
-			hit(i, rank, actions);
+	if (pass.any_data && target->mapping &&
+	    op_is_write(slot->rq->cmd_flags))
+		hit_object(FGIO_WANTED_ANY_DATA,
+			   fgio_file_system_of(target->mapping), rank, actions);
 }
 
 /* --- requests ----------------------------------------------------------- */

@@ -24,54 +24,24 @@
 
 #include "base/foreign.h"
 #include "block/stacked.h"
-#include "fgio_private.h"
+#include "compat/stacked.h"
 
 /* Devices on top of each other, each of which may split as well. */
 #define LEVELS_MAX 8
-
-/* Offsets in what bi_private of a clone leads to. */
-static const size_t named_at[] = {
-#ifdef FGIO_MD_IO_CLONE_ORIGINAL
-	FGIO_MD_IO_CLONE_ORIGINAL,
-#endif
-#ifdef FGIO_MD_IO_ACCT_ORIGINAL
-	FGIO_MD_IO_ACCT_ORIGINAL,
-#endif
-#ifdef FGIO_R1BIO_MASTER
-	FGIO_R1BIO_MASTER,
-#endif
-#ifdef FGIO_R10BIO_MASTER
-	FGIO_R10BIO_MASTER,
-#endif
-#ifdef FGIO_DM_CRYPT_IO_BASE
-	FGIO_DM_CRYPT_IO_BASE,
-#endif
-};
-
-/* Whether all of an object that may be none is in the kernel's own memory. */
-static bool may_be_at(u64 address, size_t size)
-{
-	return IS_ALIGNED(address, sizeof(u64)) &&
-	       virt_addr_valid((const void *)address) &&
-	       virt_addr_valid((const void *)(address + size - 1));
-}
-
-static u64 word_at(u64 address)
-{
-	return may_be_at(address, sizeof(u64)) ?
-		       fgio_peek_word((const void *)address) : 0;
-}
 
 static bool is_clone(const struct bio *bio)
 {
 	return bio->bi_flags & (1U << BIO_CLONED);
 }
 
+/* What is at an address that may lead anywhere, if it may be a bio. */
 static bool copy_bio(struct fgio_top *top, u64 address)
 {
-	if (!address || !may_be_at(address, sizeof(top->bio)) ||
-	    copy_from_kernel_nofault(&top->bio, (const void *)address,
-				     sizeof(top->bio)))
+	const void *place = (const void *)address;
+
+	if (!IS_ALIGNED(address, sizeof(u64)) || !virt_addr_valid(place) ||
+	    !virt_addr_valid(place + sizeof(top->bio) - 1) ||
+	    copy_from_kernel_nofault(&top->bio, place, sizeof(top->bio)))
 		return false;
 	top->address = address;
 	return true;
@@ -88,15 +58,12 @@ static bool shares_vecs(u64 address, const struct bio *bio, u64 original,
 /* Where a clone of the device mapper at @address names its original. */
 static u64 original_by_mapper(u64 address)
 {
-#if defined(FGIO_DM_TARGET_IO_CLONE) && defined(FGIO_DM_TARGET_IO_IO) && \
-	defined(FGIO_DM_IO_ORIGINAL)
-	u64 io = word_at(address - FGIO_DM_TARGET_IO_CLONE +
-			 FGIO_DM_TARGET_IO_IO);
+	u64 io;
 
-	return io ? word_at(io + FGIO_DM_IO_ORIGINAL) : 0;
-#else
-	return 0;
-#endif
+	if (!fgio_dm_io_before_clone)
+		return 0;
+	io = fgio_kernel_word(address - fgio_dm_io_before_clone);
+	return io ? fgio_kernel_word(io + fgio_dm_io_original) : 0;
 }
 
 static bool above_clone(u64 address, const struct bio *bio,
@@ -111,8 +78,10 @@ static bool above_clone(u64 address, const struct bio *bio,
 		return false;
 	if (shares_vecs(address, bio, object, above))
 		return true;
-	for (i = 0; i < ARRAY_SIZE(named_at); i++)
-		if (shares_vecs(address, bio, word_at(object + named_at[i]),
+	for (i = 0; i < ARRAY_SIZE(fgio_original_named_at); i++)
+		if (shares_vecs(address, bio,
+				fgio_kernel_word(object +
+						 fgio_original_named_at[i]),
 				above))
 			return true;
 	return false;
@@ -121,18 +90,17 @@ static bool above_clone(u64 address, const struct bio *bio,
 /* An encrypted write is for a clone of the device mapper. */
 bool fgio_stacked_plain(const struct bio *bio, struct fgio_top *plain)
 {
-#ifdef FGIO_DM_CRYPT_IO_BASE
 	u64 object = (u64)bio->bi_private;
-	u64 base = object ? word_at(object + FGIO_DM_CRYPT_IO_BASE) : 0;
 	struct fgio_top original;
+	u64 base;
 
-	return op_is_write(bio_op(bio)) && !is_clone(bio) &&
-	       copy_bio(plain, base) && is_clone(&plain->bio) &&
+	if (!fgio_dm_crypt_io_base || !object || is_clone(bio) ||
+	    !op_is_write(bio_op(bio)))
+		return false;
+	base = fgio_kernel_word(object + fgio_dm_crypt_io_base);
+	return copy_bio(plain, base) && is_clone(&plain->bio) &&
 	       shares_vecs(base, &plain->bio, original_by_mapper(base),
 			   &original);
-#else
-	return false;
-#endif
 }
 
 /* Bios of direct I/O may be clones of none: those of a fixed buffer are. */

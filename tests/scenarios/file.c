@@ -303,6 +303,12 @@ static void collect_from_ring(unsigned int round)
 		.background = { _background }, .foreground = _foreground,      \
 	}
 
+#define AIO_COLLECT_ON(_group, _device)                                       \
+	SCENARIO(_group, _group "-aio-collect",                               \
+		 "libaio: completion of a direct read that another thread "   \
+		 "submitted, on " _device, "boost,io", prepare_collected,     \
+		 submit_read, collect)
+
 /* What waits for I/O of others, on a device above the disk. */
 #define ON_DEVICE(_group, _device)                                            \
 	SCENARIO(_group, _group "-rewrite",                                   \
@@ -311,10 +317,7 @@ static void collect_from_ring(unsigned int round)
 	SCENARIO(_group, _group "-readahead",                                 \
 		 "reading a page that readahead holds, on " _device,          \
 		 "boost,io", prepare_uncached, read_ahead, read_page),        \
-	SCENARIO(_group, _group "-aio-collect",                               \
-		 "libaio: completion of a direct read that another thread "   \
-		 "submitted, on " _device, "boost,io", prepare_collected,     \
-		 submit_read, collect)
+	AIO_COLLECT_ON(_group, _device)
 
 const struct scenario file_scenarios[] = {
 	SCENARIO("file", "inode-lock", "inode lock, held by a direct append",
@@ -399,10 +402,7 @@ const struct scenario file_scenarios[] = {
 	       "another thread submitted, and that is queued", "boost,io",
 	       submit_disk_write, collect),
 	ON_DEVICE("dm", "dm-linear"),
-	SCENARIO("raid1", "raid1-aio-collect",
-		 "libaio: completion of a direct read that another thread "
-		 "submitted, on md raid1", "boost,io", prepare_collected,
-		 submit_read, collect),
+	AIO_COLLECT_ON("raid1", "md raid1"),
 	ON_DEVICE("crypt", "dm-crypt"),
 	ON_DEVICE("thin", "a thin volume"),
 	SCENARIO("xfs", "xfs-inode-lock",

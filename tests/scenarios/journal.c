@@ -329,14 +329,16 @@ static void write_metadata(unsigned int round)
 #define JOURNAL(_name, ...) IN_GROUP("journal", _name, __VA_ARGS__)
 
 /* What a file system waits for on a device above the disk. */
-#define ON_DEVICE(_group, _device)                                            \
+#define COMMITS_ON(_group, _device)                                           \
 	IN_GROUP(_group, _group "-ordered-data",                              \
 		 "fsync, with new data of others to be written, on " _device, \
 		 OFF, prepare, write_and_sync, .background = { append }),     \
 	IN_GROUP(_group, _group "-other-commit",                              \
 		 "fsync, while the journal commits for others, on " _device,  \
 		 OFF, prepare, sync_other1, .background = { sync_other0 },    \
-		 .journal = 1),                                               \
+		 .journal = 1)
+
+#define WRITTEN_BUFFER_ON(_group, _device)                                    \
 	IN_GROUP(_group, _group "-written-buffer",                            \
 		 "changing metadata that is being written back, on " _device, \
 		 "boost,io", prepare_cached, change_neighbour,                \
@@ -396,18 +398,11 @@ const struct scenario journal_scenarios[] = {
 	IN_GROUP("dm", "dm-ordered-data",
 		 "fsync, with new data of others to be written, on dm-linear",
 		 OFF, prepare, write_and_sync, .background = { append }),
-	IN_GROUP("raid1", "raid1-ordered-data",
-		 "fsync, with new data of others to be written, on md raid1",
-		 OFF, prepare, write_and_sync, .background = { append }),
-	IN_GROUP("raid1", "raid1-other-commit",
-		 "fsync, while the journal commits for others, on md raid1",
-		 OFF, prepare, sync_other1, .background = { sync_other0 },
-		 .journal = 1),
-	ON_DEVICE("crypt", "dm-crypt"),
-	ON_DEVICE("thin", "a thin volume"),
-	IN_GROUP("dm", "dm-written-buffer",
-		 "changing metadata that is being written back, on dm-linear",
-		 "boost,io", prepare_cached, change_neighbour,
-		 .before = dirty_neighbour, .background = { write_metadata }),
+	COMMITS_ON("raid1", "md raid1"),
+	COMMITS_ON("crypt", "dm-crypt"),
+	WRITTEN_BUFFER_ON("crypt", "dm-crypt"),
+	COMMITS_ON("thin", "a thin volume"),
+	WRITTEN_BUFFER_ON("thin", "a thin volume"),
+	WRITTEN_BUFFER_ON("dm", "dm-linear"),
 	{ 0 },
 };
