@@ -33,6 +33,7 @@ EXTRA_MODULES = (
     "dm-multipath",
     "dm-round-robin",
     "raid1",
+    "raid456",
     "overlay",
     "configfs",
     "null_blk",

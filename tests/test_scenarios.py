@@ -34,7 +34,7 @@ BATCHES = (
         limit_s=900,
         kernels=("6.12",),
     ),
-    Batch("by-id", ("by_id",), cpus=4, append="slub_debug=FPZ"),
+    Batch("by-id", ("by_id", "stacked"), cpus=4, append="slub_debug=FPZ"),
     Batch("request-order", ("request_order",), cpus=1, counted_clock=True),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
     Batch("share-list", ("share_list",), append="slub_debug=FPZ"),

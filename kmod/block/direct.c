@@ -25,6 +25,7 @@
 #include "block/direct.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
+#include "block/stripe.h"
 #include "compat/aio.h"
 #include "compat/compat.h"
 #include "who/uring.h"
@@ -138,10 +139,22 @@ static u64 bit_of(u64 context)
 	return context ? fgio_private_bit(context) : 0;
 }
 
+static void note_contexts(struct fgio_io_target *target, const struct bio *bio)
+{
+	u64 contexts[FGIO_DIRECT_CONTEXTS];
+
+	fgio_direct_contexts_of(bio, contexts);
+	target->contexts |= bit_of(contexts[0]) | bit_of(contexts[1]);
+}
+
+static void note_original(u64 address, struct bio *bio, void *target)
+{
+	note_contexts(target, (const struct bio *)address);
+}
+
 void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 				     struct request *rq)
 {
-	u64 contexts[FGIO_DIRECT_CONTEXTS];
 	unsigned int count = 0;
 	struct bio *bio;
 
@@ -152,7 +165,7 @@ void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 	__rq_for_each_bio(bio, rq) {
 		if (count++ == BIOS_MAX)
 			return;
-		fgio_direct_contexts_of(bio, contexts);
-		target->contexts |= bit_of(contexts[0]) | bit_of(contexts[1]);
+		if (!fgio_stripe_visit_below(bio, note_original, target))
+			note_contexts(target, bio);
 	}
 }

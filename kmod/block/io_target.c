@@ -8,7 +8,7 @@
  * are other pages without a file, and copies (bounce buffers, compression),
  * which cannot be recognised. The buffers of direct I/O are not locked for it:
  * it is known by its file. Copies and clones of stacked devices count as what
- * was submitted to the device on top (stacked.c).
+ * was submitted to the device on top (stacked.c, stripe.c).
  */
 #include <linux/bio.h>
 #include <linux/fs.h>
@@ -21,6 +21,7 @@
 #include "block/direct.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
+#include "block/stripe.h"
 #include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */
@@ -77,13 +78,27 @@ static u64 mapping_of(struct page *page, u64 *index)
 	return mapping;
 }
 
-/* A clone has its parent's bio_vecs, which do not show where it ends. */
+/*
+ * A page is waited for until its bio completes, which may be split: that on top
+ * has all of its bio_vecs. A clone has its parent's, which do not show where it
+ * ends.
+ */
+static bool has_all_pages(const struct bio *bio)
+{
+	return !(bio->bi_flags & (1U << BIO_CLONED)) && bio->bi_vcnt;
+}
+
+static struct page *first_page(struct bio *bio)
+{
+	return has_all_pages(bio) ? bio->bi_io_vec[0].bv_page : bio_page(bio);
+}
+
 static struct bio_vec last_bvec(struct bio *bio)
 {
 	struct bio_vec bvec, last = {};
 	struct bvec_iter iter;
 
-	if (!bio_flagged(bio, BIO_CLONED) && bio->bi_vcnt)
+	if (has_all_pages(bio))
 		return bio->bi_io_vec[bio->bi_vcnt - 1];
 	bio_for_each_bvec(bvec, bio, iter)
 		last = bvec;
@@ -116,12 +131,13 @@ static void hold_pages(struct fgio_io_target *target, u64 mapping, u64 first,
 	}
 }
 
-static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
+static noinline void note_pages(struct fgio_io_target *target,
+				struct page *first_page, struct page *last_page)
 {
 	u64 mapping, first, last_mapping, last;
 
-	mapping = mapping_of(bio_page(bio), &first);
-	last_mapping = mapping_of(last_page(bio), &last);
+	mapping = mapping_of(first_page, &first);
+	last_mapping = mapping_of(last_page, &last);
 	if (mapping && mapping == last_mapping) {
 		hold_pages(target, mapping, min(first, last),
 			  max(first, last));
@@ -129,6 +145,14 @@ static noinline void note_pages(struct fgio_io_target *target, struct bio *bio)
 	}
 	hold_pages(target, mapping, first, first);
 	hold_pages(target, last_mapping, last, last);
+}
+
+/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
+static bool is_log_write(blk_opf_t opf)
+{
+	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
+
+	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
 static void note_direct(struct fgio_io_target *target, const struct bio *bio)
@@ -141,19 +165,48 @@ static void note_direct(struct fgio_io_target *target, const struct bio *bio)
 		target->direct = mapping;
 }
 
-/* @on_top: the bio on top of @bio, which has its pages, or @bio itself. */
-static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
+/*
+ * What is known without pages. @on_top: the bio on top of @bio, which has its
+ * pages, or @bio itself. Return: whether pages may say more.
+ */
+static bool add_identity(struct fgio_io_target *target, const struct bio *bio,
 			 struct bio *on_top)
 {
 	if (fgio_bio_is_direct(on_top)) {
 		note_direct(target, on_top);
-		return;
+		return false;
 	}
 	target->privates |= fgio_private_bit((u64)bio->bi_private) |
 			    fgio_private_bit((u64)on_top->bi_private);
-	if (!bio_has_data(bio))
+	return true;
+}
+
+static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
+			 struct bio *on_top)
+{
+	struct bio *whole = has_all_pages(on_top) ? on_top : bio;
+
+	if (!add_identity(target, bio, on_top) || !bio_has_data(bio))
 		return;
-	note_pages(target, bio);
+	note_pages(target, first_page(whole), last_page(whole));
+	if (!target->mapping)
+		note_direct(target, on_top);
+}
+
+/* A bio that may be gone (stripe.h). @bio: a copy of it. */
+static void add_original(u64 address, struct bio *bio, void *data)
+{
+	struct fgio_io_target *target = data;
+	struct page *first, *last;
+	struct fgio_top top;
+	struct bio *on_top = fgio_stacked_top(address, bio, &top) ? &top.bio :
+								    bio;
+
+	target->log_write |= is_log_write(bio->bi_opf);
+	if (!add_identity(target, bio, on_top))
+		return;
+	if (fgio_original_pages(on_top, &first, &last))
+		note_pages(target, first, last);
 	if (!target->mapping)
 		note_direct(target, on_top);
 }
@@ -180,20 +233,14 @@ static void add_bio(struct fgio_io_target *target, struct bio *bio)
 {
 	struct fgio_top plain;
 
+	if (fgio_stripe_visit_below(bio, add_original, target))
+		return;
 	if (bio_flagged(bio, BIO_CLONED))
 		add_clone(target, (u64)bio, bio);
 	else if (may_be_encrypted(bio) && fgio_stacked_plain(bio, &plain))
 		add_clone(target, plain.address, &plain.bio);
 	else
 		add_pages_of(target, bio, bio);
-}
-
-/* fs/xfs/xfs_log.c, xlog_write_iclog(); jbd2's writes look alike. */
-static bool is_log_write(blk_opf_t opf)
-{
-	const blk_opf_t flags = REQ_META | REQ_SYNC | REQ_IDLE;
-
-	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
@@ -203,6 +250,13 @@ void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
 		.log_write = is_log_write(bio->bi_opf),
 	};
 	add_bio(target, bio);
+}
+
+void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
+				struct bio *bio)
+{
+	*target = (struct fgio_io_target){ .known = true };
+	add_original(address, bio, target);
 }
 
 void fgio_io_target_of_request(struct fgio_io_target *target,
@@ -218,12 +272,13 @@ void fgio_io_target_of_request(struct fgio_io_target *target,
 		add_bio(target, bio);
 }
 
-void fgio_privates_of_bio(struct bio *bio, u64 privates[FGIO_PRIVATES])
+void fgio_privates_of_bio(u64 address, const struct bio *bio,
+			  u64 privates[FGIO_PRIVATES])
 {
 	struct fgio_top top;
 
 	privates[0] = (u64)bio->bi_private;
-	privates[1] = fgio_stacked_top((u64)bio, bio, &top) ?
+	privates[1] = fgio_stacked_top(address, bio, &top) ?
 			      (u64)top.bio.bi_private : 0;
 }
 
@@ -235,6 +290,6 @@ u64 fgio_buffer_of_bio(struct bio *bio)
 	if (!(bio->bi_opf & REQ_META) ||
 	    bio->bi_iter.bi_size > FGIO_BUFFER_BYTES_MAX)
 		return 0;
-	fgio_privates_of_bio(bio, privates);
+	fgio_privates_of_bio((u64)bio, bio, privates);
 	return privates[1] ?: privates[0];
 }

@@ -58,12 +58,20 @@ static inline u64 fgio_private_bit(u64 bi_private)
  */
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
 
+/* The same for a bio that waits for a stripe, and may be gone. @bio: a copy. */
+void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
+				struct bio *bio);
+
 /* Context: the queue's lock is held, and the request is queued. */
 void fgio_io_target_of_request(struct fgio_io_target *target,
 			       struct request *rq);
 
-/* bi_private, each 0 where there is none. Context: as fgio_io_target_of_bio(). */
-void fgio_privates_of_bio(struct bio *bio, u64 privates[FGIO_PRIVATES]);
+/*
+ * bi_private, each 0 where there is none. @bio: at @address, or a copy of what is
+ * there. Context: as fgio_io_target_of_bio(), or @bio is a copy.
+ */
+void fgio_privates_of_bio(u64 address, const struct bio *bio,
+			  u64 privates[FGIO_PRIVATES]);
 
 /*
  * The buffer that a bio carries, by its bi_private; 0 where it carries none, or

@@ -17,12 +17,14 @@
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "block/admission.h"
+#include "block/awaited.h"
 #include "block/direct.h"
 #include "block/elevator.h"
 #include "block/io_target.h"
 #include "block/promote.h"
 #include "block/queues.h"
 #include "block/request_order.h"
+#include "block/stripe.h"
 #include "core/reason.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
@@ -113,6 +115,8 @@ static struct {
 	struct match *matches;
 	unsigned int match_count;
 	bool moved;
+	/* The walk whose wanted I/O is noted (awaited.h). */
+	u32 noted_number;
 	/* Of the last call: a repetition is skipped. */
 	u32 last_number;
 	u32 last_count;
@@ -341,14 +345,15 @@ static void hit_private(u64 bi_private, enum rank *rank, u32 actions)
 		hit_object(FGIO_WANTED_PRIVATE, bi_private, rank, actions);
 }
 
-static void hit_privates(struct bio *bio, enum rank *rank, u32 actions)
+static void hit_privates(u64 address, const struct bio *bio, enum rank *rank,
+			 u32 actions)
 {
 	u64 privates[FGIO_PRIVATES];
 	unsigned int i;
 
 	if (!pass.privates)
 		return;
-	fgio_privates_of_bio(bio, privates);
+	fgio_privates_of_bio(address, bio, privates);
 	for (i = 0; i < FGIO_PRIVATES; i++)
 		hit_private(privates[i], rank, actions);
 }
@@ -406,17 +411,40 @@ static const struct fgio_io_target *known_target(struct fgio_slot *slot)
 	return &slot->target;
 }
 
+struct hits {
+	enum rank *rank;
+	u32 actions;
+};
+
+static void hit_target(const struct fgio_io_target *target, u64 address,
+		       const struct bio *bio, const struct hits *hits)
+{
+	hit_pages(target, hits->rank, hits->actions);
+	hit_direct(target, hits->rank, hits->actions);
+	hit_privates(address, bio, hits->rank, hits->actions);
+	hit_contexts((const struct bio *)address, hits->rank, hits->actions);
+}
+
+/* @bio: a copy of one that waits for a stripe. */
+static void hit_original(u64 address, struct bio *bio, void *data)
+{
+	struct fgio_io_target target;
+
+	fgio_io_target_of_original(&target, address, bio);
+	hit_target(&target, address, bio, data);
+}
+
 static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 {
+	struct hits hits = { rank, actions };
 	struct fgio_io_target target;
 	struct bio *bio;
 
 	__rq_for_each_bio(bio, rq) {
+		if (fgio_stripe_visit_below(bio, hit_original, &hits))
+			continue;
 		fgio_io_target_of_bio(&target, bio);
-		hit_pages(&target, rank, actions);
-		hit_direct(&target, rank, actions);
-		hit_privates(bio, rank, actions);
-		hit_contexts(bio, rank, actions);
+		hit_target(&target, (u64)bio, bio, &hits);
 	}
 }
 
@@ -712,6 +740,19 @@ static void report_wanted(void)
 	}
 }
 
+/* Where any of many will do, and behind a guess, not all of it is to be critical. */
+static void note_awaited(void)
+{
+	u32 i;
+
+	for (i = 0; i < pass.count; i++)
+		if (stands_for_itself(i) && !is_guess(&pass.wanted[i]) &&
+		    rank_of(&pass.wanted[i]) != RANK_ANY)
+			fgio_awaited_note(
+				&pass.wanted[i],
+				pass.walk->links[pass.wanted[i].link].task);
+}
+
 /* A walk calls again after it found more; if it did not, nothing changes. */
 static bool is_repetition(void)
 {
@@ -732,12 +773,17 @@ void fgio_promote_all(struct fgio_wanted *wanted, unsigned int count,
 	pass.may_promote = fgio_may_boost();
 	if (is_repetition())
 		return;
+	if (walk->number != pass.noted_number)
+		fgio_awaited_clear();
+	pass.noted_number = walk->number;
 	index_links();
 	index_all_wanted();
 	fgio_visit_queues(promote_queue, NULL);
 	report_wanted();
-	if (pass.may_promote)
-		fgio_layers_release(walk);
+	if (!pass.may_promote)
+		return;
+	note_awaited();
+	fgio_layers_release(walk);
 }
 
 void fgio_promote_state(struct fgio_state *state)

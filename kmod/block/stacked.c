@@ -34,8 +34,7 @@ static bool is_clone(const struct bio *bio)
 	return bio->bi_flags & (1U << BIO_CLONED);
 }
 
-/* What is at an address that may lead anywhere, if it may be a bio. */
-static bool copy_bio(struct fgio_top *top, u64 address)
+bool fgio_bio_copy(struct fgio_top *top, u64 address)
 {
 	const void *place = (const void *)address;
 
@@ -51,7 +50,7 @@ static bool copy_bio(struct fgio_top *top, u64 address)
 static bool shares_vecs(u64 address, const struct bio *bio, u64 original,
 			struct fgio_top *above)
 {
-	return original != address && copy_bio(above, original) &&
+	return original != address && fgio_bio_copy(above, original) &&
 	       bio->bi_io_vec && above->bio.bi_io_vec == bio->bi_io_vec;
 }
 
@@ -98,7 +97,7 @@ bool fgio_stacked_plain(const struct bio *bio, struct fgio_top *plain)
 	    !op_is_write(bio_op(bio)))
 		return false;
 	base = fgio_kernel_word(object + fgio_dm_crypt_io_base);
-	return copy_bio(plain, base) && is_clone(&plain->bio) &&
+	return fgio_bio_copy(plain, base) && is_clone(&plain->bio) &&
 	       shares_vecs(base, &plain->bio, original_by_mapper(base),
 			   &original);
 }

@@ -5,7 +5,8 @@
  * (device mapper, md), encrypted copies (dm-crypt) and splits.
  *
  * Where kernel types of a device are not known (kmod/private), the way ends
- * there. It also ends at parity RAID, caches, and writes behind of md raid1.
+ * there. It also ends at caches, writes behind of md raid1, and parity RAID,
+ * where one bio is for many (stripe.h).
  */
 #ifndef FGIO_BLOCK_STACKED_H
 #define FGIO_BLOCK_STACKED_H
@@ -23,6 +24,12 @@ struct fgio_top {
 	u64 address;
 	struct bio bio;
 };
+
+/*
+ * Copies what is at an address that may lead anywhere, if it may be a bio.
+ * Context: any; reads without faults.
+ */
+bool fgio_bio_copy(struct fgio_top *top, u64 address);
 
 /**
  * fgio_stacked_top() - find the bio that a bio does the work of

@@ -22,11 +22,13 @@
 #include "base/tracepoint.h"
 #include "base/waker.h"
 #include "block/admission.h"
+#include "block/awaited.h"
 #include "block/flush.h"
 #include "block/groups.h"
 #include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
+#include "block/stripe.h"
 #include "graph/wait.h"
 #include "who/commit.h"
 #include "who/foreground.h"
@@ -70,15 +72,16 @@ static enum fgio_class classify(enum fgio_thread_tag tag, u16 ioprio)
 
 /*
  * Record the submitter, so that it can be boosted if a foreground task later
- * waits for this I/O, or for I/O that it has yet to submit.
+ * waits for this I/O, or for I/O that it has yet to submit. Return: whether one
+ * waits for it by now.
  */
-static noinline void note_noncritical(struct bio *bio)
+static noinline bool note_noncritical(struct bio *bio)
 {
 	struct fgio_io_target target;
 	u64 buffer;
 
 	if (!in_task() || !fgio_mechanism_on(FGIO_MECHANISM_IO))
-		return;
+		return false;
 	buffer = fgio_buffer_of_bio(bio);
 	fgio_io_target_of_bio(&target, bio);
 	fgio_admission_note_bio(bio, &target, buffer);
@@ -86,6 +89,7 @@ static noinline void note_noncritical(struct bio *bio)
 		fgio_waker_note(target.mapping, true);
 	if (buffer)
 		fgio_waker_note(buffer, true);
+	return fgio_is_awaited(&target, bio);
 }
 
 /*
@@ -98,6 +102,21 @@ static bool marks_are_forged(void)
 	       !(current->flags & PF_KTHREAD);
 }
 
+static void note_critical(u64 address, struct bio *bio, void *critical)
+{
+	*(bool *)critical |= bio->bi_opf & FGIO_REQ_CRITICAL;
+}
+
+/* The thread of a parity RAID submits I/O for those that wait for its stripes. */
+static bool is_for_critical(const struct bio *bio)
+{
+	bool critical = false;
+
+	return current->flags & PF_KTHREAD &&
+	       fgio_stripe_visit((u64)bio, bio, note_critical, &critical) &&
+	       critical;
+}
+
 /*
  * I/O of a task that a foreground task waits for is critical, even if the task
  * is tagged as background. Such a boost ends soon: the bio is noted as if there
@@ -108,10 +127,11 @@ static enum fgio_class decide(struct bio *bio)
 	enum fgio_class class = classify(fgio_tag_of_current(),
 					 bio->bi_ioprio);
 
-	if (class == FGIO_CRITICAL || !fgio_waits_matter())
+	if (class == FGIO_CRITICAL || is_for_critical(bio))
+		return FGIO_CRITICAL;
+	if (!fgio_waits_matter())
 		return class;
-	note_noncritical(bio);
-	if (fgio_task_is_boosted((u64)current) ||
+	if (note_noncritical(bio) || fgio_task_is_boosted((u64)current) ||
 	    (in_task() && fgio_current_commits()))
 		return FGIO_CRITICAL;
 	return class;

@@ -233,12 +233,18 @@ def constants(kernel: Btf, expected: dict, macros: set[str]) -> list[str]:
 
 
 def offsets(types: Btf, paths: dict[str, str]) -> list[str]:
-    """The offsets in bytes of those members of private structs that there are."""
+    """The offsets of those members of private structs that there are, and sizes, in bytes."""
     lines = []
     for macro, path in paths.items():
-        member = types.member(*path.split("."))
-        if member:
-            lines.append(f"#define {macro} {member[1] // 8} /* {path} */")
+        struct, _, name = path.partition(".")
+        if not name:
+            entry = types.named("STRUCT", struct)
+            value = entry["size"] if entry else None
+        else:
+            member = types.member(struct, name)
+            value = member[1] // 8 if member else None
+        if value is not None:
+            lines.append(f"#define {macro} {value} /* {path} */")
     return lines
 
 

@@ -77,12 +77,24 @@ OFFSETS = {
 }
 
 
-# By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h and raid10.h.
+# By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h.
 ALIKE_IN_MODULES = {
     "FGIO_DM_TARGET_IO_CLONE": 40,
     "FGIO_DM_TARGET_IO_IO": 8,
     "FGIO_DM_IO_ORIGINAL": 64,
     "FGIO_DM_CRYPT_IO_BASE": 8,
+    "FGIO_STRIPE_DISKS": 88,
+    "FGIO_STRIPE_DEVICES": 224,
+    "FGIO_R5DEV_SIZE": 368,
+    "FGIO_R5DEV_REQ": 0,
+    "FGIO_R5DEV_VEC": 256,
+    "FGIO_R5DEV_RREQ": 128,
+    "FGIO_R5DEV_RVEC": 272,
+    "FGIO_R5DEV_TOREAD": 312,
+    "FGIO_R5DEV_READ": 320,
+    "FGIO_R5DEV_TOWRITE": 328,
+    "FGIO_R5DEV_WRITTEN": 336,
+    "FGIO_R5DEV_SECTOR": 344,
 }
 MODULE_OFFSETS = {
     "6.12": {

@@ -7,7 +7,7 @@
 # shellcheck source=/dev/null
 . "$PAYLOAD/scenarios.env"
 FILES_MIB=512
-DISK_MIB=640
+DISK_MIB=800
 # Virtual seconds for one condition of a scenario; the program itself ends earlier.
 LIMIT_S=$((40 * ${LAB_SLOWNESS:-1}))
 PARAMETERS=/sys/module/fgio/parameters
@@ -29,25 +29,28 @@ slice() { # NAME BEGIN_MIB MIB: a device on a part of the disk
     dmsetup mknodes || stop "no dm-linear"
 }
 
-# Of two parts of the one disk, without metadata: each write goes to both.
-mirror() { # MIB
-  local md=/sys/block/md77/md part slot=0
+# An array of parts of the one disk, without metadata: each write goes to several.
+array() { # LEVEL MEMBERS MIB: of each member
+  local md=/sys/block/md77/md part slot
   echo md77 >/sys/module/md_mod/parameters/new_array
   echo none >$md/metadata_version
-  echo raid1 >$md/level
-  echo 2 >$md/raid_disks
-  echo $(($1 * 1024)) >$md/component_size
-  for part in "half0 0" "half1 $1"; do
-    # shellcheck disable=SC2086
-    slice $part "$1"
-    part=$(dmsetup info -c --noheadings --separator : -o major,minor "${part% *}")
+  echo "$1" >$md/level
+  echo "$2" >$md/raid_disks
+  echo $(($3 * 1024)) >$md/component_size
+  if [[ $1 == raid5 ]]; then
+    echo 65536 >$md/chunk_size
+    echo 2 >$md/layout # left-symmetric, as mdadm has it
+  fi
+  for ((slot = 0; slot < $2; slot++)); do
+    slice "member$slot" $((slot * $3)) "$3"
+    part=$(dmsetup info -c --noheadings --separator : -o major,minor "member$slot")
     echo "$part" >$md/new_dev
     echo $slot >"$md/dev-dm-${part#*:}/slot"
-    slot=$((slot + 1))
   done
   echo none >$md/resync_start
+  echo 1 >/sys/block/md77/queue/stable_writes
   echo active >$md/array_state
-  [[ $(<$md/array_state) == @(active|clean|write-pending|active-idle) ]] || stop "no mirror"
+  [[ $(<$md/array_state) == @(active|clean|write-pending|active-idle) ]] || stop "no array"
 }
 
 # A logical volume on an encrypted disk. The cipher changes nothing: the processor is not to be what
@@ -94,8 +97,15 @@ files() { # makes the file system of the group; sets FILES_ON
   raid1)
     modprobe dm_mod
     insmod_extra
-    mirror $((FILES_MIB / 2))
+    array raid1 2 $((FILES_MIB / 2))
     FILES_MIB=$((FILES_MIB / 2 - 16))
+    FILES_ON=/dev/md77
+    ;;
+  raid5)
+    modprobe dm_mod
+    insmod_extra
+    array raid5 3 $((FILES_MIB / 2))
+    FILES_MIB=$((FILES_MIB - 16))
     FILES_ON=/dev/md77
     ;;
   fast) features=(-O fast_commit) ;;

@@ -95,6 +95,13 @@ static void prepare_random(void)
 	NEED(!posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM));
 }
 
+static void write_directly(unsigned int round)
+{
+	off_t place = (off_t)page_of(round) * BLOCK;
+
+	NEED(pwrite(direct, buffer(BLOCK), BLOCK, place) == BLOCK);
+}
+
 /* ---- pages ---- */
 
 static void write_back_page(unsigned int round)
@@ -402,7 +409,11 @@ const struct scenario file_scenarios[] = {
 	       "another thread submitted, and that is queued", "boost,io",
 	       submit_disk_write, collect),
 	ON_DEVICE("dm", "dm-linear"),
-	AIO_COLLECT_ON("raid1", "md raid1"),
+	ON_DEVICE("raid1", "md raid1"),
+	SCENARIO("raid5", "raid5-write",
+		 "direct write on md raid5, whose thread reads and writes for "
+		 "it", "boost,stamp", prepare_file, NULL, write_directly),
+	ON_DEVICE("raid5", "md raid5"),
 	ON_DEVICE("crypt", "dm-crypt"),
 	ON_DEVICE("thin", "a thin volume"),
 	SCENARIO("xfs", "xfs-inode-lock",

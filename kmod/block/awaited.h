@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The I/O that the last walk looked for, for those who submit more of it before
+ * the next walk: it is critical from the start.
+ */
+#ifndef FGIO_BLOCK_AWAITED_H
+#define FGIO_BLOCK_AWAITED_H
+
+#include <linux/types.h>
+
+#include "graph/layer.h"
+
+struct bio;
+struct fgio_io_target;
+struct fgio_walk;
+
+/* Leaves out what was noted before. Context: the walk's thread. */
+void fgio_awaited_clear(void);
+
+/*
+ * Notes I/O that @task waits for, if it is named by pages or by its bi_private.
+ * Beyond some tens in a walk nothing is noted: walks find it. Context: as above.
+ */
+void fgio_awaited_note(const struct fgio_wanted *wanted, u64 task);
+
+/*
+ * Whether a task waits for what a bio carries, of which @target is the summary.
+ * Context: as fgio_io_target_of_bio(); no lock of waits is held.
+ */
+bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio);
+
+#endif /* FGIO_BLOCK_AWAITED_H */

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A stripe has a struct r5dev for each member, with the bios that read and write
+ * that member and lists of the bios that wait for its block. To write a block,
+ * old data and parity may be read first, and parity is written as well: so each
+ * bio of a stripe counts as one for all that waits for any of its blocks.
+ *
+ * A stripe's bio is known by its place: in an r5dev, beside the only bio_vec that
+ * it has, in an array that begins after what its bi_private leads to.
+ */
+#include <linux/bio.h>
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "base/foreign.h"
+#include "block/stacked.h"
+#include "block/stripe.h"
+#include "compat/stripe.h"
+
+/* Members that are looked at: requests are, with their queue locked. */
+#define MEMBERS_MAX 32
+
+/* Bios that wait for a block of a page each have at least a sector of it. */
+#define BLOCK_SECTORS (PAGE_SIZE / SECTOR_SIZE)
+
+static const size_t lists[] = {
+	FGIO_R5DEV_TOREAD,
+	FGIO_R5DEV_READ,
+	FGIO_R5DEV_TOWRITE,
+	FGIO_R5DEV_WRITTEN,
+};
+
+/* The struct r5dev in which a bio is, or 0. */
+static u64 member_of(u64 address, const struct bio *bio)
+{
+	u64 vec = (u64)bio->bi_io_vec;
+
+	if (vec == address - FGIO_R5DEV_REQ + FGIO_R5DEV_VEC)
+		return address - FGIO_R5DEV_REQ;
+	if (vec == address - FGIO_R5DEV_RREQ + FGIO_R5DEV_RVEC)
+		return address - FGIO_R5DEV_RREQ;
+	return 0;
+}
+
+/* How many members the stripe of a bio has; 0 where it is none of a stripe. */
+static unsigned int members_of_stripe(u64 address, const struct bio *bio)
+{
+	u64 member, first, stripe = (u64)bio->bi_private;
+	int members;
+
+	if (!FGIO_STRIPES_KNOWN || !stripe)
+		return 0;
+	member = member_of(address, bio);
+	first = stripe + FGIO_STRIPE_DEVICES;
+	if (!member || member < first || (member - first) % FGIO_R5DEV_SIZE ||
+	    !virt_addr_valid((const void *)stripe) ||
+	    get_kernel_nofault(members,
+			       (const int *)(stripe + FGIO_STRIPE_DISKS)))
+		return 0;
+	return (member - first) / FGIO_R5DEV_SIZE < (u64)max(members, 0) ?
+		       members :
+		       0;
+}
+
+/* Those that wait for one block: the last of a list may go on beyond it. */
+static void visit_list(u64 address, sector_t end, fgio_original_fn *visit,
+		       void *data)
+{
+	struct fgio_top original;
+	unsigned int count;
+
+	for (count = 0; address && count < BLOCK_SECTORS; count++) {
+		if (!fgio_bio_copy(&original, address))
+			return;
+		address = (u64)original.bio.bi_next;
+		if (bio_end_sector(&original.bio) >= end)
+			address = 0;
+		visit(original.address, &original.bio, data);
+	}
+}
+
+bool fgio_stripe_visit(u64 address, const struct bio *bio,
+		       fgio_original_fn *visit, void *data)
+{
+	unsigned int members = members_of_stripe(address, bio);
+	u64 member = (u64)bio->bi_private + FGIO_STRIPE_DEVICES;
+	unsigned int i, list;
+	sector_t end;
+
+	for (i = 0; i < min(members, MEMBERS_MAX); i++) {
+		end = fgio_kernel_word(member + FGIO_R5DEV_SECTOR) +
+		      BLOCK_SECTORS;
+		for (list = 0; list < ARRAY_SIZE(lists); list++)
+			visit_list(fgio_kernel_word(member + lists[list]), end,
+				   visit, data);
+		member += FGIO_R5DEV_SIZE;
+	}
+	return members;
+}
+
+bool fgio_stripe_visit_below(struct bio *bio, fgio_original_fn *visit,
+			     void *data)
+{
+	struct fgio_top top;
+
+	if (!FGIO_STRIPES_KNOWN)
+		return false;
+	if (bio_flagged(bio, BIO_CLONED) &&
+	    fgio_stacked_top((u64)bio, bio, &top))
+		return fgio_stripe_visit(top.address, &top.bio, visit, data);
+	return fgio_stripe_visit((u64)bio, bio, visit, data);
+}
+
+static bool is_page(const struct page *page)
+{
+	return IS_ENABLED(CONFIG_SPARSEMEM_VMEMMAP) && page >= vmemmap &&
+	       IS_ALIGNED((u64)page - (u64)vmemmap, sizeof(*page)) &&
+	       pfn_valid(page_to_pfn(page));
+}
+
+static struct page *page_of(const struct bio_vec *place, bool last)
+{
+	struct bio_vec vec;
+	struct page *page;
+
+	if (!virt_addr_valid(place) ||
+	    copy_from_kernel_nofault(&vec, place, sizeof(vec)))
+		return NULL;
+	page = vec.bv_page;
+	if (last && vec.bv_len)
+		page += (vec.bv_offset + vec.bv_len - 1) / PAGE_SIZE;
+	return is_page(page) ? page : NULL;
+}
+
+bool fgio_original_pages(const struct bio *bio, struct page **first,
+			 struct page **last)
+{
+	if (bio->bi_flags & (1U << BIO_CLONED) || !bio->bi_vcnt)
+		return false;
+	*first = page_of(bio->bi_io_vec, false);
+	*last = page_of(bio->bi_io_vec + bio->bi_vcnt - 1, true);
+	return *first && *last;
+}

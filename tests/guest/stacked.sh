@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Arrays whose members fail while foreground tasks wait for them, and the module comes and goes.
+# shellcheck shell=bash disable=SC2154
+
+MD=/sys/block/md78
+
+tidy() {
+  touch "$WORK/stop"
+  ! mountpoint -q "$WORK/mount" || umount -l "$WORK/mount"
+  [[ ! -e $MD/md/array_state ]] || echo clear >$MD/md/array_state || true
+}
+
+# Three parts of a disk; sets MEMBERS to the names of their devices.
+make_members() { # MIB
+  local each
+  modprobe dm_mod
+  MEMBERS=()
+  for each in 0 1 2; do
+    dmsetup create --noudevsync "member$each" \
+      --table "0 $(($1 * 2048)) linear /dev/$DISK $((each * $1 * 2048))"
+    MEMBERS+=("$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings \
+      --separator : -o major,minor "member$each")")")")
+  done
+  dmsetup mknodes
+}
+
+make_array() { # LEVEL MIB: of each member
+  local slot
+  [[ -d /sys/module/md_mod ]] || extra_module md-mod
+  echo md78 >/sys/module/md_mod/parameters/new_array
+  echo none >$MD/md/metadata_version
+  echo "$1" >$MD/md/level
+  echo 3 >$MD/md/raid_disks
+  echo $(($2 * 1024)) >$MD/md/component_size
+  if [[ $1 == raid5 ]]; then
+    echo 65536 >$MD/md/chunk_size
+    echo 2 >$MD/md/layout
+  fi
+  for slot in 0 1 2; do
+    cat "/sys/block/${MEMBERS[slot]}/dev" >$MD/md/new_dev
+    echo $slot >"$MD/md/dev-${MEMBERS[slot]}/slot"
+  done
+  echo none >$MD/md/resync_start
+  echo active >$MD/md/array_state
+}
+
+# A file is written through the page cache, synced, and read back from the disks. "foreground" has the
+# module take the thread for one, in each round, since the module comes and goes.
+verified_file() { # NAME foreground|none
+  python3 - "$WORK" "$1" "$2" <<'PYTHON'
+import fcntl, mmap, os, pathlib, struct, sys
+
+SET_TAG, SIZE = 0x4008F601, 96 << 10
+work, name, role = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+content = os.urandom(SIZE)
+file = os.open(work / "mount" / name, os.O_RDWR | os.O_CREAT, 0o600)
+direct = os.open(work / "mount" / name, os.O_RDONLY | os.O_DIRECT)
+read = mmap.mmap(-1, SIZE)
+rounds = 0
+while not (work / "stop").exists():
+    if role == "foreground":
+        try:
+            device = os.open("/dev/fgio", os.O_RDWR)
+            fcntl.ioctl(device, SET_TAG, struct.pack("iI", 0, 1))
+            os.close(device)
+        except OSError:
+            pass
+    content = content[4096:] + os.urandom(4096)
+    os.pwrite(file, content, 0)
+    os.fsync(file)
+    got = os.preadv(direct, [read], 0)
+    if got != SIZE or read[:] != content:
+        sys.exit(f"{name}: {got} bytes read in round {rounds}, and others than were written")
+    rounds += 1
+    (work / f"{name}.rounds").write_text(str(rounds))
+PYTHON
+}
+
+rounds_beyond() { # NUMBER
+  [[ $(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0) -gt $1 ]]
+}
+
+more_rounds() {
+  local before
+  before=$(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0)
+  wait_for "rounds of the foreground" rounds_beyond $((before + 2))
+}
+
+clear_array() { echo clear >$MD/md/array_state; }
+
+# Foreground tasks have the device of fgio open for a moment.
+comes_and_goes() {
+  use none
+  wait_for "the module to go" rmmod fgio 2>/dev/null
+  load_fgio
+  use fgio
+}
+
+member_fails_under_load() { # LEVEL MODULE
+  local urgent others each
+  make_null members size=192 irqmode=2 completion_nsec=1000000
+  load_fgio
+  use fgio
+  extra_module "$2"
+  make_members 64
+  make_array "$1" 63
+  mke2fs -q -t ext4 -E nodiscard /dev/md78
+  mkdir -p "$WORK/mount"
+  mount /dev/md78 "$WORK/mount"
+  verified_file urgent foreground &
+  urgent=$!
+  verified_file others none &
+  others=$!
+  more_rounds
+  echo faulty >"$MD/md/dev-${MEMBERS[1]}/state"
+  more_rounds
+  comes_and_goes
+  parameter io N
+  more_rounds
+  parameter io Y
+  more_rounds
+  expect "boosts" "$(abuse state boosts)" -gt 0
+  touch "$WORK/stop"
+  wait $urgent || fail "the foreground's data"
+  wait $others || fail "the others' data"
+  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
+  umount "$WORK/mount"
+  wait_for "the array's end" clear_array
+  for each in 0 1 2; do dmsetup remove --noudevsync --retry "member$each"; done
+  use none
+  remove_null members
+}
+
+check_member_of_a_parity_raid_fails_under_load() {
+  member_fails_under_load raid5 raid456
+}
+
+check_member_of_a_mirror_fails_under_load() {
+  member_fails_under_load raid1 raid1
+}
