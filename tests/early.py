@@ -43,6 +43,8 @@ def result(function: Callable[..., Result], *arguments: Hashable) -> Result:
     begun = _begun.get((function, arguments))
     if not begun:
         return function(*arguments)
+    if begun.done():
+        return begun.result()
     _count(waiting=1)
     try:
         return begun.result()

@@ -6,7 +6,7 @@
  * this, each further one would wait for a walk of its own.
  *
  * Entries stay until the next walk, which may be far off: each counts only for as
- * long as its wait goes on.
+ * long as its wait goes on, and that of the foreground task behind it.
  */
 #include <linux/bio.h>
 #include <linux/seqlock.h>
@@ -20,9 +20,8 @@
 #define AWAITED_MAX 32
 
 struct awaited {
+	struct fgio_lease lease;
 	enum fgio_wanted_kind kind;
-	u32 seq;
-	u64 task;
 	u64 object;
 	u64 first;
 	u64 last;
@@ -53,19 +52,49 @@ void fgio_awaited_clear(void)
 	preempt_enable();
 }
 
-void fgio_awaited_note(const struct fgio_wanted *wanted, u64 task)
+static struct fgio_lease lease_of(const struct fgio_wanted *wanted,
+				  const struct fgio_link *link)
+{
+	u32 seq = wanted->wait.seq;
+
+	return (struct fgio_lease){
+		.root = link->root,
+		.root_seq = link->task == link->root ? seq : link->root_seq,
+		.waiter = link->task,
+		.waiter_seq = seq,
+	};
+}
+
+static bool is_noted(const struct fgio_wanted *wanted, u64 task)
+{
+	const struct awaited *entry;
+
+	for (entry = noted.entries; entry < noted.entries + noted.count;
+	     entry++)
+		if (entry->object == wanted->object &&
+		    entry->first == wanted->first &&
+		    entry->last == wanted->last &&
+		    entry->lease.waiter == task &&
+		    entry->lease.waiter_seq == wanted->wait.seq)
+			return true;
+	return false;
+}
+
+void fgio_awaited_note(const struct fgio_wanted *wanted,
+		       const struct fgio_link *link)
 {
 	unsigned int count = noted.count;
 
-	if (count == AWAITED_MAX || (wanted->kind != FGIO_WANTED_PAGES &&
-				     wanted->kind != FGIO_WANTED_PRIVATE))
+	if (count == AWAITED_MAX ||
+	    (wanted->kind != FGIO_WANTED_PAGES &&
+	     wanted->kind != FGIO_WANTED_PRIVATE) ||
+	    is_noted(wanted, link->task))
 		return;
 	preempt_disable();
 	write_seqcount_begin(&noted.changes);
 	noted.entries[count] = (struct awaited){
+		.lease = lease_of(wanted, link),
 		.kind = wanted->kind,
-		.seq = wanted->wait.seq,
-		.task = task,
 		.object = wanted->object,
 		.first = wanted->first,
 		.last = wanted->last,
@@ -107,8 +136,12 @@ static void compare_privates(u64 address, struct bio *bio, void *data)
 static bool has_private(struct bio *bio, u64 object)
 {
 	struct search search = { .object = object };
+	struct fgio_stripe_look look = {
+		.visit = compare_privates,
+		.data = &search,
+	};
 
-	if (!fgio_stripe_visit_below(bio, compare_privates, &search))
+	if (!fgio_stripe_visit_below(bio, &look))
 		compare_privates((u64)bio, bio, &search);
 	return search.found;
 }
@@ -124,16 +157,6 @@ static bool carries(const struct fgio_io_target *target, struct bio *bio,
 	       has_private(bio, entry->object);
 }
 
-static bool goes_on(const struct awaited *entry)
-{
-	unsigned long flags;
-
-	if (!fgio_wait_hold(entry->task, entry->seq, &flags))
-		return false;
-	fgio_wait_release(entry->task, flags);
-	return true;
-}
-
 bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)
 {
 	u64 bits = READ_ONCE(noted.bits);
@@ -143,8 +166,11 @@ bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)
 	if (!(bits & target->privates) &&
 	    !(target->mapping && bits & fgio_private_bit(target->mapping)))
 		return false;
+	if (!fgio_may_boost())
+		return false;
 	for (i = 0; read_entry(i, &entry); i++)
-		if (carries(target, bio, &entry) && goes_on(&entry))
+		if (carries(target, bio, &entry) &&
+		    fgio_lease_is_valid(&entry.lease))
 			return true;
 	return false;
 }

@@ -12,16 +12,18 @@
 
 struct bio;
 struct fgio_io_target;
-struct fgio_walk;
+struct fgio_link;
 
 /* Leaves out what was noted before. Context: the walk's thread. */
 void fgio_awaited_clear(void);
 
 /*
- * Notes I/O that @task waits for, if it is named by pages or by its bi_private.
- * Beyond some tens in a walk nothing is noted: walks find it. Context: as above.
+ * Notes I/O that the task of @link waits for, if it is named by pages or by its
+ * bi_private. Beyond some tens in a walk nothing is noted: walks find it.
+ * Context: as above.
  */
-void fgio_awaited_note(const struct fgio_wanted *wanted, u64 task);
+void fgio_awaited_note(const struct fgio_wanted *wanted,
+		       const struct fgio_link *link);
 
 /*
  * Whether a task waits for what a bio carries, of which @target is the summary.

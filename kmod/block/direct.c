@@ -53,13 +53,33 @@ static u64 iocb_of_file_io(const struct bio *bio)
 	return word_at((u64)fgio_iomap_dio_iocb_place(io), 0);
 }
 
+static u64 mapping_by(u64 place)
+{
+	const struct kiocb *iocb = (const void *)place;
+	u64 file = iocb ? fgio_peek_word(&iocb->ki_filp) : 0;
+
+	return word_at(file, offsetof(struct file, f_mapping));
+}
+
 u64 fgio_direct_mapping_of(const struct bio *bio)
 {
-	const struct kiocb *iocb = (const void *)iocb_of_file_io(bio);
-	const struct file *file;
+	return mapping_by(iocb_of_file_io(bio));
+}
 
-	file = iocb ? (const void *)fgio_peek_word(&iocb->ki_filp) : NULL;
-	return file ? fgio_peek_word(&file->f_mapping) : 0;
+/*
+ * A kiocb may be on a stack, of which no check says that it is there. So the bio
+ * is looked at again after its object: both were there until then.
+ */
+u64 fgio_direct_mapping_of_original(u64 address, const struct bio *bio)
+{
+	u64 iocb = iocb_of_file_io(bio);
+	struct fgio_top again;
+
+	if (!iocb || !fgio_bio_copy(&again, address) ||
+	    again.bio.bi_end_io != bio->bi_end_io ||
+	    again.bio.bi_private != bio->bi_private)
+		return 0;
+	return mapping_by(iocb);
 }
 
 /* The address_space of a block device, which may be gone. */
@@ -155,6 +175,10 @@ static void note_original(u64 address, struct bio *bio, void *target)
 void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 				     struct request *rq)
 {
+	struct fgio_stripe_look look = {
+		.visit = note_original,
+		.data = target,
+	};
 	unsigned int count = 0;
 	struct bio *bio;
 
@@ -165,7 +189,7 @@ void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 	__rq_for_each_bio(bio, rq) {
 		if (count++ == BIOS_MAX)
 			return;
-		if (!fgio_stripe_visit_below(bio, note_original, target))
+		if (!fgio_stripe_visit_below(bio, &look))
 			note_contexts(target, bio);
 	}
 }

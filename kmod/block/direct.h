@@ -22,6 +22,9 @@ struct request;
 /* The address_space of direct I/O of fs/iomap, or 0. Context: the bio stays. */
 u64 fgio_direct_mapping_of(const struct bio *bio);
 
+/* The same for a bio that may be gone. @bio: a copy of it. Context: any. */
+u64 fgio_direct_mapping_of_original(u64 address, const struct bio *bio);
+
 /*
  * The contexts to which a bio may complete: at most one is real, others are
  * words that are no context's address, or 0. Takes about ten reads of memory,

@@ -78,27 +78,13 @@ static u64 mapping_of(struct page *page, u64 *index)
 	return mapping;
 }
 
-/*
- * A page is waited for until its bio completes, which may be split: that on top
- * has all of its bio_vecs. A clone has its parent's, which do not show where it
- * ends.
- */
-static bool has_all_pages(const struct bio *bio)
-{
-	return !(bio->bi_flags & (1U << BIO_CLONED)) && bio->bi_vcnt;
-}
-
-static struct page *first_page(struct bio *bio)
-{
-	return has_all_pages(bio) ? bio->bi_io_vec[0].bv_page : bio_page(bio);
-}
-
+/* A clone has its parent's bio_vecs, which do not show where it ends. */
 static struct bio_vec last_bvec(struct bio *bio)
 {
 	struct bio_vec bvec, last = {};
 	struct bvec_iter iter;
 
-	if (has_all_pages(bio))
+	if (!bio_flagged(bio, BIO_CLONED) && bio->bi_vcnt)
 		return bio->bi_io_vec[bio->bi_vcnt - 1];
 	bio_for_each_bvec(bvec, bio, iter)
 		last = bvec;
@@ -155,60 +141,72 @@ static bool is_log_write(blk_opf_t opf)
 	return (opf & REQ_OP_MASK) == REQ_OP_WRITE && (opf & flags) == flags;
 }
 
-static void note_direct(struct fgio_io_target *target, const struct bio *bio)
+static void note_direct(struct fgio_io_target *target, u64 mapping)
 {
-	u64 mapping = fgio_direct_mapping_of(bio);
-
 	if (target->direct && mapping != target->direct)
 		target->several = true;
 	else
 		target->direct = mapping;
 }
 
-/*
- * What is known without pages. @on_top: the bio on top of @bio, which has its
- * pages, or @bio itself. Return: whether pages may say more.
- */
-static bool add_identity(struct fgio_io_target *target, const struct bio *bio,
-			 struct bio *on_top)
+static void note_privates(struct fgio_io_target *target, const struct bio *bio,
+			  const struct bio *on_top)
 {
-	if (fgio_bio_is_direct(on_top)) {
-		note_direct(target, on_top);
-		return false;
-	}
 	target->privates |= fgio_private_bit((u64)bio->bi_private) |
 			    fgio_private_bit((u64)on_top->bi_private);
+}
+
+/*
+ * A page is waited for until its bio completes, which may be split: that on top
+ * has all of its bio_vecs. Return: whether it has. It may be gone.
+ */
+static bool note_all_pages(struct fgio_io_target *target,
+			   const struct bio *on_top)
+{
+	struct page *first, *last;
+
+	if (!fgio_original_pages(on_top, &first, &last))
+		return false;
+	note_pages(target, first, last);
 	return true;
 }
 
+/* @on_top: the bio on top of @bio, which has its pages, or @bio itself. */
 static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 			 struct bio *on_top)
 {
-	struct bio *whole = has_all_pages(on_top) ? on_top : bio;
-
-	if (!add_identity(target, bio, on_top) || !bio_has_data(bio))
+	if (fgio_bio_is_direct(on_top)) {
+		note_direct(target, fgio_direct_mapping_of(on_top));
 		return;
-	note_pages(target, first_page(whole), last_page(whole));
+	}
+	note_privates(target, bio, on_top);
+	if (!bio_has_data(bio))
+		return;
+	if (!note_all_pages(target, on_top))
+		note_pages(target, bio_page(bio), last_page(bio));
 	if (!target->mapping)
-		note_direct(target, on_top);
+		note_direct(target, fgio_direct_mapping_of(on_top));
 }
 
 /* A bio that may be gone (stripe.h). @bio: a copy of it. */
 static void add_original(u64 address, struct bio *bio, void *data)
 {
 	struct fgio_io_target *target = data;
-	struct page *first, *last;
-	struct fgio_top top;
-	struct bio *on_top = fgio_stacked_top(address, bio, &top) ? &top.bio :
-								    bio;
+	struct fgio_top top = { .address = address, .bio = *bio };
 
+	fgio_stacked_top(address, bio, &top);
+	target->of_stripe = true;
 	target->log_write |= is_log_write(bio->bi_opf);
-	if (!add_identity(target, bio, on_top))
+	if (fgio_bio_is_direct(&top.bio)) {
+		note_direct(target, fgio_direct_mapping_of_original(
+					    top.address, &top.bio));
 		return;
-	if (fgio_original_pages(on_top, &first, &last))
-		note_pages(target, first, last);
+	}
+	note_privates(target, bio, &top.bio);
+	note_all_pages(target, &top.bio);
 	if (!target->mapping)
-		note_direct(target, on_top);
+		note_direct(target, fgio_direct_mapping_of_original(
+					    top.address, &top.bio));
 }
 
 /* @bio: at @address, or a copy of what is there, whose pages stay. */
@@ -229,11 +227,12 @@ static bool may_be_encrypted(struct bio *bio)
 	       !mapping_of(bio_page(bio), &index);
 }
 
-static void add_bio(struct fgio_io_target *target, struct bio *bio)
+static void add_bio(struct fgio_io_target *target, struct bio *bio,
+		    struct fgio_stripe_look *look)
 {
 	struct fgio_top plain;
 
-	if (fgio_stripe_visit_below(bio, add_original, target))
+	if (fgio_stripe_visit_below(bio, look))
 		return;
 	if (bio_flagged(bio, BIO_CLONED))
 		add_clone(target, (u64)bio, bio);
@@ -245,11 +244,16 @@ static void add_bio(struct fgio_io_target *target, struct bio *bio)
 
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
 {
+	struct fgio_stripe_look look = {
+		.visit = add_original,
+		.data = target,
+	};
+
 	*target = (struct fgio_io_target){
 		.known = true,
 		.log_write = is_log_write(bio->bi_opf),
 	};
-	add_bio(target, bio);
+	add_bio(target, bio, &look);
 }
 
 void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
@@ -262,6 +266,10 @@ void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
 void fgio_io_target_of_request(struct fgio_io_target *target,
 			       struct request *rq)
 {
+	struct fgio_stripe_look look = {
+		.visit = add_original,
+		.data = target,
+	};
 	struct bio *bio;
 
 	*target = (struct fgio_io_target){
@@ -269,7 +277,7 @@ void fgio_io_target_of_request(struct fgio_io_target *target,
 		.log_write = is_log_write(rq->cmd_flags),
 	};
 	__rq_for_each_bio(bio, rq)
-		add_bio(target, bio);
+		add_bio(target, bio, &look);
 }
 
 void fgio_privates_of_bio(u64 address, const struct bio *bio,

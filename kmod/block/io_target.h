@@ -31,6 +31,8 @@ struct request;
  * @contexts_known: whether it was
  * @several: it carries pages of other files, too, or is for them
  * @log_write: it may write an XFS log
+ * @of_stripe: it is of a parity RAID's stripe, and the rest is that of bios that
+ *	may be gone
  * @known: whether the other members were filled in
  */
 struct fgio_io_target {
@@ -43,6 +45,7 @@ struct fgio_io_target {
 	bool contexts_known;
 	bool several;
 	bool log_write;
+	bool of_stripe;
 	bool known;
 };
 
@@ -80,8 +83,8 @@ void fgio_privates_of_bio(u64 address, const struct bio *bio,
 u64 fgio_buffer_of_bio(struct bio *bio);
 
 /*
- * The block device of the file system of a file, or 0. @mapping: of a target
- * whose pages are under I/O, so that the file exists.
+ * The block device of the file system of a file, or 0. @mapping: of a target;
+ * of a stripe's, the file may be gone.
  */
 u64 fgio_file_system_of(u64 mapping);
 

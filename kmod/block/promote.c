@@ -437,11 +437,15 @@ static void hit_original(u64 address, struct bio *bio, void *data)
 static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 {
 	struct hits hits = { rank, actions };
+	struct fgio_stripe_look look = {
+		.visit = hit_original,
+		.data = &hits,
+	};
 	struct fgio_io_target target;
 	struct bio *bio;
 
 	__rq_for_each_bio(bio, rq) {
-		if (fgio_stripe_visit_below(bio, hit_original, &hits))
+		if (fgio_stripe_visit_below(bio, &look))
 			continue;
 		fgio_io_target_of_bio(&target, bio);
 		hit_target(&target, (u64)bio, bio, &hits);
@@ -461,7 +465,7 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	if (pass.privates & target->privates ||
 	    pass.contexts & target->contexts ||
 	    file_may_be_wanted(target) || direct_may_be_wanted(target) ||
-	    target->several)
+	    (target->several && (pass.files || pass.privates)))
 		hit_each_bio(slot->rq, &rank, actions);
 	return rank;
 }
@@ -746,11 +750,11 @@ static void note_awaited(void)
 	u32 i;
 
 	for (i = 0; i < pass.count; i++)
-		if (stands_for_itself(i) && !is_guess(&pass.wanted[i]) &&
+		if (!is_guess(&pass.wanted[i]) &&
 		    rank_of(&pass.wanted[i]) != RANK_ANY)
 			fgio_awaited_note(
 				&pass.wanted[i],
-				pass.walk->links[pass.wanted[i].link].task);
+				&pass.walk->links[pass.wanted[i].link]);
 }
 
 /* A walk calls again after it found more; if it did not, nothing changes. */

@@ -85,7 +85,8 @@ static noinline bool note_noncritical(struct bio *bio)
 	buffer = fgio_buffer_of_bio(bio);
 	fgio_io_target_of_bio(&target, bio);
 	fgio_admission_note_bio(bio, &target, buffer);
-	if (target.mapping)
+	/* An array's thread submits what others wrote: it is not in the way. */
+	if (target.mapping && !target.of_stripe)
 		fgio_waker_note(target.mapping, true);
 	if (buffer)
 		fgio_waker_note(buffer, true);
@@ -111,10 +112,13 @@ static void note_critical(u64 address, struct bio *bio, void *critical)
 static bool is_for_critical(const struct bio *bio)
 {
 	bool critical = false;
+	struct fgio_stripe_look look = {
+		.visit = note_critical,
+		.data = &critical,
+	};
 
 	return current->flags & PF_KTHREAD &&
-	       fgio_stripe_visit((u64)bio, bio, note_critical, &critical) &&
-	       critical;
+	       fgio_stripe_visit((u64)bio, bio, &look) && critical;
 }
 
 /*

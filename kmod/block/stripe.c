@@ -9,6 +9,8 @@
  * it has, in an array that begins after what its bi_private leads to.
  */
 #include <linux/bio.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 
@@ -62,25 +64,38 @@ static unsigned int members_of_stripe(u64 address, const struct bio *bio)
 		       0;
 }
 
-/* Those that wait for one block: the last of a list may go on beyond it. */
-static void visit_list(u64 address, sector_t end, fgio_original_fn *visit,
-		       void *data)
+static bool was_seen(struct fgio_stripe_look *look, u64 address)
+{
+	u64 *seen = &look->seen[hash_64(address, ilog2(FGIO_ORIGINALS_SEEN))];
+	bool again = *seen == address;
+
+	*seen = address;
+	return again;
+}
+
+/*
+ * Those that wait for one block: the last of a list may go on beyond it. What
+ * does not reach into the block is none of them, or is gone.
+ */
+static void visit_list(u64 address, sector_t end, struct fgio_stripe_look *look)
 {
 	struct fgio_top original;
-	unsigned int count;
+	const struct bio *bio = &original.bio;
 
-	for (count = 0; address && count < BLOCK_SECTORS; count++) {
-		if (!fgio_bio_copy(&original, address))
+	while (address && look->count < FGIO_ORIGINALS_MAX &&
+	       !was_seen(look, address)) {
+		look->count++;
+		if (!fgio_bio_copy(&original, address) ||
+		    bio->bi_iter.bi_sector >= end ||
+		    bio_end_sector(bio) <= end - BLOCK_SECTORS)
 			return;
-		address = (u64)original.bio.bi_next;
-		if (bio_end_sector(&original.bio) >= end)
-			address = 0;
-		visit(original.address, &original.bio, data);
+		look->visit(address, &original.bio, look->data);
+		address = bio_end_sector(bio) < end ? (u64)bio->bi_next : 0;
 	}
 }
 
 bool fgio_stripe_visit(u64 address, const struct bio *bio,
-		       fgio_original_fn *visit, void *data)
+		       struct fgio_stripe_look *look)
 {
 	unsigned int members = members_of_stripe(address, bio);
 	u64 member = (u64)bio->bi_private + FGIO_STRIPE_DEVICES;
@@ -88,18 +103,19 @@ bool fgio_stripe_visit(u64 address, const struct bio *bio,
 	sector_t end;
 
 	for (i = 0; i < min(members, MEMBERS_MAX); i++) {
+		if (look->count >= FGIO_ORIGINALS_MAX)
+			break;
 		end = fgio_kernel_word(member + FGIO_R5DEV_SECTOR) +
 		      BLOCK_SECTORS;
 		for (list = 0; list < ARRAY_SIZE(lists); list++)
 			visit_list(fgio_kernel_word(member + lists[list]), end,
-				   visit, data);
+				   look);
 		member += FGIO_R5DEV_SIZE;
 	}
 	return members;
 }
 
-bool fgio_stripe_visit_below(struct bio *bio, fgio_original_fn *visit,
-			     void *data)
+bool fgio_stripe_visit_below(struct bio *bio, struct fgio_stripe_look *look)
 {
 	struct fgio_top top;
 
@@ -107,8 +123,8 @@ bool fgio_stripe_visit_below(struct bio *bio, fgio_original_fn *visit,
 		return false;
 	if (bio_flagged(bio, BIO_CLONED) &&
 	    fgio_stacked_top((u64)bio, bio, &top))
-		return fgio_stripe_visit(top.address, &top.bio, visit, data);
-	return fgio_stripe_visit((u64)bio, bio, visit, data);
+		return fgio_stripe_visit(top.address, &top.bio, look);
+	return fgio_stripe_visit((u64)bio, bio, look);
 }
 
 static bool is_page(const struct page *page)

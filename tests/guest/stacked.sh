@@ -114,6 +114,7 @@ member_fails_under_load() { # LEVEL MODULE
   more_rounds
   echo faulty >"$MD/md/dev-${MEMBERS[1]}/state"
   more_rounds
+  expect "boosts with two members" "$(abuse state boosts)" -gt 0
   comes_and_goes
   parameter io N
   more_rounds

@@ -400,7 +400,6 @@ const struct scenario journal_scenarios[] = {
 		 OFF, prepare, write_and_sync, .background = { append }),
 	COMMITS_ON("raid1", "md raid1"),
 	WRITTEN_BUFFER_ON("raid1", "md raid1"),
-	COMMITS_ON("raid5", "md raid5"),
 	WRITTEN_BUFFER_ON("raid5", "md raid5"),
 	COMMITS_ON("crypt", "dm-crypt"),
 	WRITTEN_BUFFER_ON("crypt", "dm-crypt"),
