@@ -190,7 +190,8 @@ def test_labels_from_inside_are_used_where_a_database_has_them():
     experiment = experiments.find("databases")
     inside = configurations.BY_NAME["fgio-inside"]
     having = {name for name in ALL if experiment.has(inside, name)}
-    assert having == {"redis", "postgresql", "small-segments", "mariadb"}
+    flushes = {"mariadb-flush", "mariadb-flush-purge", "mariadb-flush-cpus"}
+    assert having == {"redis", "postgresql", "small-segments", "mariadb", *flushes}
     assert all(experiment.has(configurations.BY_NAME["fgio"], name) for name in ALL)
 
 

@@ -60,7 +60,8 @@ class Databases(Experiment):
         **WRITTEN,
         **CPU_IDLE,
         "background.compacted_mib": "RocksDB: MiB that compaction wrote",
-        "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint",
+        "background.checkpoint_s": "PostgreSQL, WiredTiger: seconds of the longest checkpoint; "
+        "MariaDB: seconds of the forced flush",
         "threads": "moment -> class -> the database's threads with it: name or title, and how many",
     }
 
@@ -144,6 +145,7 @@ class Databases(Experiment):
             disks=(database.disk(),),
             packages=database.packages,
             memory_mib=database.memory_mib,
+            cpus=database.cpus,
             instructions_per_ns=database.instructions_per_ns,
             limit_s=self.limit_s,
             seed=seed,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# MariaDB, see databases.sh. Background burst: a backup of everything.
+# MariaDB, see databases.sh. Background burst: a backup of everything, after a flush where FORCED_FLUSH is set.
 # shellcheck shell=bash
 SOCKET=/tmp/mariadb
 
@@ -13,7 +13,7 @@ start_database() {
   # shellcheck disable=SC2086
   mariadbd --no-defaults --user="$SERVER_USER" --datadir=$DATA/mysql --socket=$SOCKET --skip-networking $LOG \
     --innodb-buffer-pool-size=320M --innodb-io-capacity=1000 --innodb-io-capacity-max=2000 \
-    "${plugin[@]}" >"$RESULTS/mariadb.log" 2>&1 &
+    ${SERVER_OPTIONS:-} "${plugin[@]}" >"$RESULTS/mariadb.log" 2>&1 &
   server=$!
   wait_until 60 ask "SELECT 1" >/dev/null 2>&1
   [[ $(ask "SELECT @@innodb_use_native_aio, @@innodb_flush_method") == 1$'\t'O_DIRECT ]] ||
@@ -38,8 +38,20 @@ warm_up() {
   clients "$WARM_S" >/dev/null || stop "sysbench failed"
 }
 
+# Until no page is dirty that was when it began.
+checkpoint() {
+  local start begin
+  start=$EPOCHREALTIME
+  begin=$(ask "SHOW STATUS LIKE 'Innodb_lsn_current'" | cut -f2)
+  ask "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, innodb_max_dirty_pages_pct = 0"
+  until [[ $(ask "SHOW STATUS LIKE 'Innodb_lsn_last_checkpoint'" | cut -f2) -ge $begin ]]; do sleep 0.5; done
+  ask "SET GLOBAL innodb_max_dirty_pages_pct = 90"
+  echo "$EPOCHREALTIME $start" | awk '{ print $1 - $2 }' >"$RESULTS/checkpoint_s"
+}
+
 # As it comes, it holds up all commits at its end until it looks at the log again, once a second.
 burst() {
+  [[ -z ${FORCED_FLUSH:-} ]] || checkpoint
   mariadb-backup --no-defaults --backup --user=root --socket=$SOCKET --datadir=$DATA/mysql \
     --target-dir=$DATA/backup --log-copy-interval=10
 }

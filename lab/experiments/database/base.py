@@ -33,7 +33,8 @@ class Database:
     packages: Debian packages that the guest needs for it
     duration_s: virtual seconds measured; warm_s: of load before them; burst_after_s: begin of the
         burst in them
-    instructions_per_ns: speed of the processors, where that of the others would be the limit
+    cpus, instructions_per_ns: processors and their speed, where those of the others would be the
+        limit
     devices: disk models that can serve its load
     settings: for the script, in databases.env
     profile: the one whose processes can be told apart by their titles; none for one of threads
@@ -48,6 +49,7 @@ class Database:
     programs = ""
     packages: tuple[str, ...] = ()
     memory_mib = 1024
+    cpus = 1
     instructions_per_ns = 1
     duration_s = 12
     warm_s = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""MariaDB: sysbench's transactions beside a physical backup."""
+"""MariaDB: sysbench's transactions beside a physical backup, or a forced flush and a backup."""
 
 import re
 from pathlib import Path
@@ -85,6 +85,46 @@ class MariaDB(Database):
     def read(self, folder: Path, begin: float, end: float) -> Measured:
         text = (folder / "sysbench.txt").read_text()
         return Measured({"": transactions(text)}, burst_s=burst_span(folder, begin, end))
+
+
+class ForcedFlush(MariaDB):
+    """The same, with a flush of all dirty pages that an administrator asks for before the backup.
+
+    InnoDB's thread pool runs at most 2 tasks for each processor, and one more. Those of purge that
+    wait for a page under writeback count, and the end of that write is a task, too.
+    """
+
+    name = "mariadb-flush"
+    title = "MariaDB 10.11, forced flush"
+    burst = (
+        "a flush of all dirty pages (`SET GLOBAL innodb_max_dirty_pages_pct = 0`), and then "
+        f"`mariadb-backup` of some {DATA_MIB} MiB"
+    )
+    settings = MariaDB.settings | {"FORCED_FLUSH": 1}
+
+    def read(self, folder: Path, begin: float, end: float) -> Measured:
+        measured = super().read(folder, begin, end)
+        seconds = folder / "checkpoint_s"
+        measured.background["checkpoint_s"] = (
+            float(seconds.read_text()) if seconds.is_file() else None
+        )
+        return measured
+
+
+class OnePurgeThread(ForcedFlush):
+    """With fewer tasks of purge than the thread pool runs on one processor."""
+
+    name = "mariadb-flush-purge"
+    title = "MariaDB 10.11, forced flush, one purge thread"
+    settings = ForcedFlush.settings | {"SERVER_OPTIONS": "--innodb-purge-threads=1"}
+
+
+class TwoProcessors(ForcedFlush):
+    """As it comes: on two processors the thread pool has room beside the tasks of purge."""
+
+    name = "mariadb-flush-cpus"
+    title = "MariaDB 10.11, forced flush, two processors"
+    cpus = 2
 
 
 def transactions(text: str) -> dict:
