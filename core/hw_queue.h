@@ -70,13 +70,6 @@ void fgio_queue_set_hw(struct fgio_queue *queue,
 		       struct fgio_hw_queue *const *hw, u32 count);
 
 /*
- * As fgio_queue_insert(). For a critical request, call
- * fgio_queue_saw_critical_at() before.
- */
-void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
-			  struct fgio_request *request, bool at_head);
-
-/*
  * Whether fgio_hw_queue_next() or _ask() will use the clock. False while no
  * critical I/O is about.
  */

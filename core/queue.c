@@ -30,6 +30,8 @@ void fgio_queue_configure(struct fgio_queue *queue,
 void fgio_queue_set_one_class(struct fgio_queue *queue, bool one_class)
 {
 	fgio_store(&queue->one_class, one_class);
+	if (queue->shares)
+		fgio_shares_end_run(queue->shares);
 	fgio_queue_retry(queue);
 }
 
@@ -60,11 +62,18 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 	hw->counters.queued[class]++;
 }
 
+static FGIO_SELDOM void insert_of_rest(struct fgio_queue *queue,
+				       struct fgio_request *request,
+				       bool at_head)
+{
+	fgio_queue_insert_of(queue, request, NULL, at_head);
+}
+
 void fgio_queue_insert(struct fgio_queue *queue, struct fgio_request *request,
 		       bool at_head)
 {
 	if (queue->shares)
-		fgio_queue_insert_of(queue, request, NULL, at_head);
+		insert_of_rest(queue, request, at_head);
 	else
 		fgio_hw_queue_insert(&queue->own, request, at_head);
 }
@@ -73,17 +82,6 @@ void fgio_queue_set_shares(struct fgio_queue *queue,
 			   struct fgio_shares *shares)
 {
 	queue->shares = shares;
-}
-
-void fgio_queue_insert_of(struct fgio_queue *queue,
-			  struct fgio_request *request,
-			  struct fgio_share_group *group, bool at_head)
-{
-	fgio_shares_join(queue->shares, request, group, request->queued_ns);
-	fgio_hw_queue_insert(&queue->own, request, at_head);
-	/* It may be of a group that others are withheld for. */
-	if (fgio_load(&queue->withheld))
-		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
 }
 
 /*
@@ -293,12 +291,13 @@ bool fgio_queue_may_go(struct fgio_queue *queue,
 void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 			u64 now_ns)
 {
-	bool measures = mode != FGIO_QUEUE_FREE && fgio_queue_adapts(queue) &&
-			fgio_queue_both_present(queue);
+	bool measures;
 
-	/* Requests may go without the device's leave. */
-	if (mode == FGIO_QUEUE_FREE)
-		queue->count.at_ns = 0;
+	if (mode == FGIO_QUEUE_FREE) {
+		fgio_queue_stop_measuring(queue);
+		return;
+	}
+	measures = fgio_queue_adapts(queue) && fgio_queue_both_present(queue);
 	if (measures && !queue->measures)
 		fgio_depth_begin(&queue->depth, counted(queue), queue->unseen,
 				 now_ns);
@@ -666,6 +665,10 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	queue->retry_ns = 0;
 	if (!fgio_queue_holds_requests(queue))
 		return NULL;
+	if (fgio_queue_is_plainly_shared(queue))
+		return fgio_queue_next_in_turn(queue, now_ns);
+	if (queue->shares && !now_ns)
+		now_ns = fgio_shares_run_ns(queue->shares);
 	fgio_hw_queue_tell_time(&queue->own, now_ns);
 	ranks = fgio_hw_queue_ranks(&queue->own);
 	orders = ranks && only_orders(queue);

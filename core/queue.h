@@ -352,10 +352,25 @@ static inline bool fgio_hw_queue_ranks(const struct fgio_hw_queue *hw)
 				  fgio_load(&hw->by_request->alone.bounds));
 }
 
-/* As fgio_queue_insert(), with shares on. @group: NULL: the rest */
-void fgio_queue_insert_of(struct fgio_queue *queue,
-			  struct fgio_request *request,
-			  struct fgio_share_group *group, bool at_head);
+/*
+ * As fgio_queue_insert(). Where there are many hardware queues, call
+ * fgio_queue_saw_critical_at() before for a critical request.
+ */
+void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
+			  struct fgio_request *request, bool at_head);
+
+/* As fgio_queue_insert(), with shares on. @group: NULL: the rest. Inline. */
+static inline void fgio_queue_insert_of(struct fgio_queue *queue,
+					struct fgio_request *request,
+					struct fgio_share_group *group,
+					bool at_head)
+{
+	fgio_shares_join(queue->shares, request, group, request->queued_ns);
+	fgio_hw_queue_insert(&queue->own, request, at_head);
+	/* It may be of a group that others are withheld for. */
+	if (fgio_load(&queue->withheld))
+		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
+}
 
 /**
  * fgio_queue_absorb() - a queued request swallowed another
@@ -373,7 +388,7 @@ void fgio_queue_resize(struct fgio_request *request, u64 sector, u32 sectors);
 /**
  * fgio_queue_next() - dispatch a request
  * @queue: the queue
- * @now_ns: a monotonic clock; any value while fgio_queue_needs_clock() is false
+ * @now_ns: a monotonic clock; may be 0 while fgio_queue_needs_clock() is false
  * @sweep: the next non-critical requests on the way over a disk, or NULL; for
  *	fgio_queue_sweeps(). They go before older ones only while no critical
  *	I/O is present
@@ -555,13 +570,17 @@ static inline bool fgio_queue_both_present(const struct fgio_queue *queue)
 }
 
 /*
- * Whether fgio_queue_next() will read the clock: to weigh, to share, or to bound
- * the wait of the oldest request on a disk or in an order of users' requests.
+ * Whether fgio_queue_next() will read the clock: to weigh, to share but in a
+ * run of one group (shares.h), or to bound the wait of the oldest request on a
+ * disk or in an order of users' requests.
  */
 static inline bool fgio_queue_needs_clock(const struct fgio_queue *queue)
 {
-	return queue->shares || fgio_queue_both_present(queue) ||
-	       fgio_queue_sweeps(queue) || fgio_hw_queue_ranks(&queue->own);
+	if (queue->shares)
+		return !fgio_shares_run_goes_on(queue->shares) ||
+		       fgio_queue_saw_critical(queue);
+	return fgio_queue_both_present(queue) || fgio_queue_sweeps(queue) ||
+	       fgio_hw_queue_ranks(&queue->own);
 }
 
 /*

@@ -25,6 +25,15 @@ enum fgio_queue_mode fgio_queue_mode_at(struct fgio_queue *queue, u64 now_ns);
 void fgio_queue_measure(struct fgio_queue *queue, enum fgio_queue_mode mode,
 			u64 now_ns);
 
+/* Nothing is held back: requests may go without the device's leave. */
+static inline void fgio_queue_stop_measuring(struct fgio_queue *queue)
+{
+	queue->count.at_ns = 0;
+	/* Others read it: write it seldom. */
+	if (queue->measures)
+		fgio_store(&queue->measures, false);
+}
+
 /* A request goes to the device: the depth is told. */
 void fgio_queue_measure_request(struct fgio_queue *queue,
 				struct fgio_request *request, u64 now_ns);
@@ -48,6 +57,20 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 					      enum fgio_queue_mode mode,
 					      u64 now_ns);
+
+/*
+ * The same two in one with fair shares, and no critical I/O about: nothing is
+ * weighed. At least one request is queued.
+ */
+static inline bool fgio_queue_is_plainly_shared(const struct fgio_queue *queue)
+{
+	return queue->shares && !fgio_load(&queue->one_class) &&
+	       !fgio_queue_saw_critical(queue) &&
+	       !fgio_hw_queue_has(&queue->own, FGIO_CRITICAL);
+}
+
+struct fgio_request *fgio_queue_next_in_turn(struct fgio_queue *queue,
+					     u64 now_ns);
 
 /* Non-critical requests that the device keeps for long count no more. */
 void fgio_queue_write_off_overdue(struct fgio_queue *queue, u64 now_ns);

@@ -158,22 +158,33 @@ withhold(struct fgio_queue *queue, enum fgio_queue_mode mode, u64 now_ns)
 	return request;
 }
 
-static FGIO_SELDOM struct fgio_request *
-choose_weighed(struct fgio_queue *queue, enum fgio_queue_mode mode, u64 now_ns)
-{
-	return choose(queue, mode, now_ns) ?: withhold(queue, mode, now_ns);
-}
-
 struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 					      enum fgio_queue_mode mode,
 					      u64 now_ns)
 {
-	struct fgio_share_group *group;
+	return choose(queue, mode, now_ns) ?: withhold(queue, mode, now_ns);
+}
 
-	if (mode != FGIO_QUEUE_FREE || fgio_load(&queue->one_class))
-		return choose_weighed(queue, mode, now_ns);
-	group = fgio_shares_turn(queue->shares, true, now_ns);
-	return group ? take_free(group) : withhold(queue, mode, now_ns);
+/* Without the time, a run goes on. */
+struct fgio_request *fgio_queue_next_in_turn(struct fgio_queue *queue,
+					     u64 now_ns)
+{
+	struct fgio_shares *shares = queue->shares;
+	bool runs = !now_ns && shares->run.left;
+	struct fgio_share_group *group;
+	struct fgio_request *request;
+
+	now_ns = now_ns ?: fgio_shares_run_ns(shares);
+	fgio_queue_stop_measuring(queue);
+	group = runs ? fgio_shares_turn_of_run(shares) :
+		       fgio_shares_turn(shares, true, now_ns);
+	if (group)
+		request = take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+	else
+		request = withhold(queue, FGIO_QUEUE_FREE, now_ns);
+	if (request)
+		fgio_queue_hand_over(request, now_ns);
+	return request;
 }
 
 bool fgio_queue_awaits_turn(const struct fgio_queue *queue,

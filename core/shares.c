@@ -122,11 +122,21 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 	return (shares->clock - group->paid) / group->per_weight;
 }
 
-/* What it lags by beyond the most is forgotten. It lags. */
+/* Virtual time that lag_most_ns() is never less than. */
+static inline u64 lag_at_least(const struct fgio_share_group *group)
+{
+	return 2 * smaller(group->charge_ns, FGIO_SHARES_LAG_MOST_NS / 2) *
+	       group->per_weight;
+}
+
+/* What it lags by beyond the most is forgotten. It lags, mostly by little. */
 static FGIO_SELDOM void bound_lag(struct fgio_share_group *group)
 {
 	u64 most;
 
+	if (!fgio_before(group->paid,
+			 group->shares->clock - lag_at_least(group)))
+		return;
 	most = lag_most_ns(group) * group->per_weight;
 	if (!is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
@@ -171,6 +181,7 @@ static void begin_asking(struct fgio_share_group *group)
 		shares->asking = &group->asking;
 }
 
+/* It is not busy. */
 static FGIO_SELDOM void end_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
@@ -178,7 +189,7 @@ static FGIO_SELDOM void end_asking(struct fgio_share_group *group)
 	group->lagged = fgio_before(group->paid, shares->clock) ?
 				shares->clock - group->paid :
 				0;
-	fgio_heap_remove(owed_heap(group), &group->owed);
+	fgio_heap_remove(&shares->owed[IN_DRIVE], &group->owed);
 	if (shares->asking == &group->asking)
 		shares->asking = fgio_list_empty(&group->asking) ?
 					 NULL : group->asking.next;
@@ -265,6 +276,8 @@ void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
 {
 	struct fgio_shares *shares = group->shares;
 
+	if (shares)
+		fgio_shares_end_run(shares);
 	if (shares && asks(group)) {
 		shares->weights += weight;
 		shares->weights -= group->weight;
@@ -279,6 +292,7 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 
 	if (!shares)
 		return;
+	fgio_shares_end_run(shares);
 	if (group->owed.in_heap)
 		end_asking(group);
 	if (shares->last == group)
@@ -317,7 +331,6 @@ static void begin_backlog(struct fgio_share_group *group)
 	if (fgio_before(group->start, shares->virtual) ||
 	    is_too_far(group, group->start, shares->virtual))
 		group->start = shares->virtual;
-	fgio_list_add_tail(&shares->backlogged, &group->backlogged);
 }
 
 /*
@@ -333,10 +346,13 @@ static bool stays(u32 without, u32 all)
 /* The group has one request queued, and no places for it yet. */
 static void enter_queued(struct fgio_share_group *group)
 {
+	struct fgio_shares *shares = group->shares;
+
+	fgio_list_add_tail(&shares->backlogged, &group->backlogged);
 	if (group->owed.in_heap)
-		fgio_heap_remove(&group->shares->owed[IN_DRIVE], &group->owed);
+		fgio_heap_remove(&shares->owed[IN_DRIVE], &group->owed);
 	fgio_heap_add(ready_heap(group), &group->ready, group->start);
-	fgio_heap_add(&group->shares->owed[QUEUED], &group->owed, group->paid);
+	fgio_heap_add(&shares->owed[QUEUED], &group->owed, group->paid);
 }
 
 /* No longer the only request: its group gets its places. */
@@ -385,6 +401,7 @@ static inline void count_added(struct fgio_share_group *group, u8 class)
 	u32 *queued = &group->queued[class];
 	u32 all = all_queued(group);
 
+	fgio_shares_end_run(group->shares);
 	forget_only(group->shares);
 	if (stays(*queued, all))
 		fgio_store(queued, *queued + 1);
@@ -408,14 +425,12 @@ static FGIO_SELDOM void enrol(struct fgio_shares *shares,
 	group->shares = shares;
 }
 
-static inline void join(struct fgio_shares *shares,
-			struct fgio_request *request,
-			struct fgio_share_group *group, u64 now_ns)
+static inline void stamp_joined(struct fgio_shares *shares,
+				struct fgio_request *request,
+				struct fgio_share_group *group, u64 now_ns)
 {
 	bool sequential;
 
-	if (group->shares != shares)
-		enrol(shares, group);
 	request->share.group = group;
 	request->share.sent_before = fgio_load(&shares->sent);
 	request->share.own_before = (u32)group->counters.dispatched;
@@ -427,18 +442,46 @@ static inline void join(struct fgio_shares *shares,
 	if (group->foreground)
 		group->critical_ns = now_ns;
 	request->share.kind = fgio_share_kind(request->write, sequential);
+}
+
+/* It may be the group's first one. */
+static FGIO_SELDOM void join(struct fgio_shares *shares,
+			     struct fgio_request *request,
+			     struct fgio_share_group *group, u64 now_ns)
+{
+	if (group->shares != shares)
+		enrol(shares, group);
+	stamp_joined(shares, request, group, now_ns);
 	/* The clock runs by the weights of those that asked until now. */
 	if (!asks(group))
 		advance(shares, now_ns);
 	end_pause(group, now_ns);
+	count_added(group, request->class);
+}
+
+/* Whether the group has others queued, and they keep their places. */
+static inline bool joins_others(const struct fgio_shares *shares,
+				const struct fgio_request *request,
+				const struct fgio_share_group *group)
+{
+	u32 queued = group->queued[request->class];
+
+	return queued && group->shares == shares && !shares->only &&
+	       stays(queued, all_queued(group));
 }
 
 void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns)
 {
 	group = group ?: &shares->rest;
-	join(shares, request, group, now_ns);
-	count_added(group, request->class);
+	if (!joins_others(shares, request, group)) {
+		join(shares, request, group, now_ns);
+		return;
+	}
+	fgio_shares_end_run(shares);
+	stamp_joined(shares, request, group, now_ns);
+	fgio_store(&group->queued[request->class],
+		   group->queued[request->class] + 1);
 }
 
 /* It was the only one queued. The group is among those that ask no longer. */
@@ -464,7 +507,6 @@ static void take_at_once(struct fgio_share_group *group, u8 class)
 {
 	group->shares->only = NULL;
 	fgio_store(&group->queued[class], 0);
-	fgio_list_remove(&group->backlogged);
 }
 
 static void place_in_drive(struct fgio_share_group *group)
@@ -489,6 +531,7 @@ void fgio_shares_taken(struct fgio_request *request)
 	u32 *queued = &group->queued[request->class];
 	u32 all = all_queued(group);
 
+	fgio_shares_end_run(group->shares);
 	forget_only(group->shares);
 	if (stays(*queued - 1, all - 1)) {
 		fgio_store(queued, *queued - 1);
@@ -507,10 +550,18 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
 	const struct fgio_list *at =
 		group ? &group->backlogged : &shares->backlogged;
 
+	if (shares->only)
+		return group ? NULL : shares->only;
 	return at->next == &shares->backlogged ?
 		       NULL :
 		       fgio_container_of(at->next, struct fgio_share_group,
 					 backlogged);
+}
+
+/* Whether one group alone has queued requests; some group has. */
+static inline bool is_backlog_of_one(const struct fgio_shares *shares)
+{
+	return shares->backlogged.next->next == &shares->backlogged;
 }
 
 /* ---- whose turn it is ---- */
@@ -523,54 +574,68 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
 #define LEAD_MOST_NS (FGIO_SHARES_PROBE_MOST_NS + FGIO_SHARES_WRITTEN_NS)
 
 /* Its start tag. */
-static inline void charge_in_order(struct fgio_share_group *group, u64 charge)
+static inline void charge_in_order(struct fgio_share_group *group, u64 charge,
+				   bool rotates)
 {
-	const struct fgio_shares *shares = group->shares;
-	u64 most = shares->virtual + LEAD_MOST_NS * group->per_weight;
+	u64 most = group->shares->virtual + LEAD_MOST_NS * group->per_weight;
 
-	if (!shares->rotates && fgio_before(most, group->start))
+	if (!rotates && fgio_before(most, group->start))
 		group->start = most;
 	group->start += charge;
 }
 
-/* Its entitlement. */
-static inline void charge_owed(struct fgio_share_group *group, u64 charge)
+/* Its entitlement, which it is ahead of. */
+static inline void charge_ahead(struct fgio_share_group *group, u64 charge)
 {
-	u64 clock = group->shares->clock;
-	u64 most;
+	u64 most = group->shares->clock +
+		   FGIO_SHARES_AHEAD_NS * group->per_weight;
 
-	if (fgio_before(group->paid, clock)) {
-		bound_lag(group);
-		group->paid += charge;
-		return;
-	}
-	most = clock + FGIO_SHARES_AHEAD_NS * group->per_weight;
 	if (fgio_before(most, group->paid))
 		group->paid = most;
 	group->paid += charge;
 }
 
+static inline bool is_behind(const struct fgio_share_group *group)
+{
+	return fgio_before(group->paid, group->shares->clock);
+}
+
+static inline void charge_owed(struct fgio_share_group *group, u64 charge)
+{
+	if (!is_behind(group)) {
+		charge_ahead(group, charge);
+		return;
+	}
+	bound_lag(group);
+	group->paid += charge;
+}
+
+/* What an I/O of @charge_ns uses up of its entitlement. */
+static inline u64 entitlement_of(const struct fgio_share_group *group,
+				 u64 charge_ns, bool rotates)
+{
+	u64 alone_ns = fgio_load(&group->alone_ns);
+
+	if (rotates || alone_ns <= charge_ns)
+		return charge_ns;
+	return smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
+}
+
 /* Its tags; it may be in no heap. */
 static inline void charge(struct fgio_share_group *group, u64 charge_ns)
 {
-	u64 in_order = charge_ns * group->per_weight;
-	u64 alone_ns = fgio_load(&group->alone_ns);
+	bool rotates = group->shares->rotates;
 
-	charge_in_order(group, in_order);
-	group->charge_ns = charge_ns;
-	if (alone_ns <= charge_ns || group->shares->rotates) {
-		charge_owed(group, in_order);
-	} else {
-		group->charge_ns =
-			smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
-		charge_owed(group, group->charge_ns * group->per_weight);
-	}
+	charge_in_order(group, charge_ns * group->per_weight, rotates);
+	group->charge_ns = entitlement_of(group, charge_ns, rotates);
+	charge_owed(group, group->charge_ns * group->per_weight);
 	group->counters.charged_ns += charge_ns;
 }
 
 /* Its tags changed. */
 static void change_places(struct fgio_share_group *group)
 {
+	fgio_shares_end_run(group->shares);
 	forget_only(group->shares);
 	if (group->ready.in_heap)
 		fgio_heap_change(ready_heap(group), &group->ready,
@@ -1002,6 +1067,9 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 		return false;
 	if (!group->charge_ns)
 		return false;
+	/* It would end before the group's next I/O. */
+	if (has <= 1 && group->pause_ns > patience_ns(group))
+		return false;
 	takes_ns = smaller(ios * group->charge_ns,
 			   probe_most_ns(group->shares));
 	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
@@ -1191,12 +1259,41 @@ static inline bool is_held(const struct fgio_shares *shares)
 	       (in_drive && fgio_before(in_drive->key, shares->clock));
 }
 
+/*
+ * At this time, nothing but room in the drive decides whether other requests of
+ * @group go, too. An interval of costs must not end among them.
+ */
+static FGIO_SELDOM void begin_run(struct fgio_shares *shares,
+				  const struct fgio_share_group *group)
+{
+	u32 in_device = fgio_load(&shares->in_device);
+	u64 most = smaller(FGIO_SHARES_RUN, group->queued[FGIO_NONCRITICAL]);
+
+	if (shares->rotates || group->queued[FGIO_CRITICAL])
+		return;
+	most = smaller(most, beyond(shares->limit.limit, in_device));
+	if (shares->cost.count < FGIO_SHARE_INTERVAL_IOS)
+		most = smaller(most, FGIO_SHARE_INTERVAL_IOS -
+					     shares->cost.count);
+	shares->run.in_device = in_device + 1;
+	fgio_store(&shares->run.left, (u32)beyond(most, 1));
+}
+
+struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares)
+{
+	fgio_store(&shares->run.left, shares->run.left - 1);
+	shares->run.in_device++;
+	look_for_idle(shares, shares->clock_ns);
+	return first_in_order(shares, shares->last);
+}
+
 struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 					  u64 now_ns)
 {
 	struct fgio_share_group *group;
 	bool still, probing;
 
+	fgio_shares_end_run(shares);
 	shares->retry_ns = 0;
 	advance(shares, now_ns);
 	look_for_idle(shares, now_ns);
@@ -1213,8 +1310,12 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 		return group;
 	if (probing)
 		return turn_of_probe(shares, now_ns);
-	if (!is_held(shares))
+	if (!is_held(shares)) {
+		if (free && is_backlog_of_one(shares) &&
+		    !may_begin_probe(shares, now_ns))
+			begin_run(shares, group);
 		return group;
+	}
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
 		return NULL;
 	return beside_sufferer(shares, group, now_ns);
@@ -1223,6 +1324,7 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
 						   u64 now_ns)
 {
+	fgio_shares_end_run(shares);
 	shares->retry_ns = 0;
 	shares->probe.group = NULL;
 	advance(shares, now_ns);
@@ -1261,10 +1363,11 @@ static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
 static inline void charge_taken(struct fgio_share_group *group, u8 class,
 				u64 charge_ns)
 {
+	const struct fgio_shares *shares = group->shares;
 	u32 *queued = &group->queued[class];
 	u32 all = all_queued(group);
 
-	if (group->shares->only) {
+	if (shares->only) {
 		take_at_once(group, class);
 		charge(group, charge_ns);
 		place_in_drive(group);
@@ -1284,8 +1387,7 @@ static inline void charge_taken(struct fgio_share_group *group, u8 class,
 	charge(group, charge_ns);
 	/* It has others queued, so it is in both heaps. */
 	fgio_heap_change(ready_heap(group), &group->ready, group->start);
-	fgio_heap_change(&group->shares->owed[is_deep(group) ? DEEP : QUEUED],
-			 &group->owed, group->paid);
+	fgio_heap_change(owed_heap(group), &group->owed, group->paid);
 }
 
 /* Of a disk. */
@@ -1296,6 +1398,20 @@ static FGIO_SELDOM u64 charge_of_disk(struct fgio_share_group *group)
 		       FGIO_SHARES_CHARGE_MOST_NS);
 }
 
+/* Costs of the least size are within all bounds. */
+static inline u64 charge_of(struct fgio_shares *shares,
+			    const struct fgio_request *request)
+{
+	u64 cost_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
+					   request->sectors);
+
+	if (shares->rotates)
+		return charge_of_disk(request->share.group);
+	if (request->sectors > FGIO_SHARE_LEAST_SECTORS)
+		return smaller(cost_ns, FGIO_SHARES_CHARGE_MOST_NS);
+	return cost_ns;
+}
+
 static FGIO_SELDOM void note_write(struct fgio_shares *shares,
 				   const struct fgio_share_group *group,
 				   u64 now_ns)
@@ -1304,61 +1420,121 @@ static FGIO_SELDOM void note_write(struct fgio_shares *shares,
 	fgio_store(&shares->wrote_ns, now_ns);
 }
 
-/* The drive has one more. Return: requests there. */
-static inline u32 count_sent(struct fgio_shares *shares,
-			     const struct fgio_request *request, u64 now_ns)
+/* The drive has one more. @own: out. Return: requests there. */
+static inline u32 enter_drive(struct fgio_shares *shares,
+			      struct fgio_share_group *group, u64 now_ns,
+			      u32 *own)
 {
-	struct fgio_share_group *group = request->share.group;
-	u32 all, own;
+	u32 all;
 
 	if (!fgio_load(&shares->in_device))
 		fgio_share_cost_idle(&shares->cost,
 				     beyond(now_ns,
 					    fgio_load(&shares->moved_ns)));
 	all = fgio_add(&shares->in_device, 1);
-	own = fgio_add(&group->in_device, 1);
-	if (request->class == FGIO_CRITICAL)
-		fgio_add(&shares->critical_in_device, 1);
+	*own = fgio_add(&group->in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
-	if (request->write)
-		note_write(shares, group, now_ns);
 	if (all >= shares->limit.limit)
 		fgio_share_limit_reached(&shares->limit);
+	return all;
+}
+
+/* @all: requests in the drive. */
+static inline void stamp_sent(struct fgio_shares *shares,
+			      struct fgio_request *request, u64 charge_ns,
+			      u32 all, u64 now_ns)
+{
+	u32 number = shares->sent + 1;
+
+	fgio_store(&shares->sent, number);
+	request->share.sent_ns = now_ns;
+	request->share.charge_ns = (u32)charge_ns;
+	request->share.number = number;
+	/* The first one after those of others does not count. */
+	request->share.alone = all == 1 &&
+			       shares->last == request->share.group;
+	request->share.moved = false;
+	shares->last = request->share.group;
+}
+
+/* The group has paid. */
+static inline void count_sent(struct fgio_shares *shares,
+			      struct fgio_share_group *group, u32 sectors)
+{
+	if (group->patience_ns < FGIO_SHARES_PATIENCE_MOST_NS)
+		group->patience_ns = smaller(group->patience_ns +
+						     group->charge_ns / 2,
+					     FGIO_SHARES_PATIENCE_MOST_NS);
+	fgio_share_cost_alone(&shares->cost, group->charge_ns);
+	group->counters.dispatched++;
+	group->counters.sectors += sectors;
+}
+
+static FGIO_SELDOM void sent(struct fgio_shares *shares,
+			     struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = charge_of(shares, request);
+	u32 own, all = enter_drive(shares, group, now_ns, &own);
+
+	if (request->write)
+		note_write(shares, group, now_ns);
 	if (shares->probe.group == group)
 		note_probe(&shares->probe, request, all, own);
-	return all;
+	stamp_sent(shares, request, charge_ns, all, now_ns);
+	charge_taken(group, request->class, charge_ns);
+	if (request->class == FGIO_CRITICAL) {
+		fgio_add(&shares->critical_in_device, 1);
+		note_beyond(group, group->charge_ns, now_ns);
+	}
+	count_sent(shares, group, request->sectors);
+	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
+		fgio_share_cost_slack(&shares->cost);
+}
+
+/*
+ * Whether it is a small read of a group that has others queued, and alone has,
+ * is not probed and does not lag: nothing but its tags changes, and no place in
+ * a heap.
+ */
+static inline bool is_of_many(const struct fgio_shares *shares,
+			      const struct fgio_request *request)
+{
+	const struct fgio_share_group *group = request->share.group;
+	u32 queued = group->queued[FGIO_NONCRITICAL];
+
+	return queued > 1 && request->class == FGIO_NONCRITICAL &&
+	       !request->write &&
+	       request->sectors <= FGIO_SHARE_LEAST_SECTORS &&
+	       stays(queued - 1, all_queued(group) - 1) &&
+	       !shares->rotates && !shares->probe.group && !is_behind(group) &&
+	       is_backlog_of_one(shares);
 }
 
 void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 		      u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
-	u64 charge_ns = smaller(fgio_share_cost_sent(&shares->cost,
-						     request->share.kind,
-						     request->sectors),
-				FGIO_SHARES_CHARGE_MOST_NS);
-	u32 all = count_sent(shares, request, now_ns);
+	u64 charge_ns;
+	u32 own;
 
-	if (shares->rotates)
-		charge_ns = charge_of_disk(group);
-	fgio_store(&shares->sent, shares->sent + 1);
-	request->share.sent_ns = now_ns;
-	request->share.charge_ns = (u32)charge_ns;
-	request->share.number = shares->sent;
-	/* The first one after those of others does not count. */
-	request->share.alone = all == 1 && shares->last == group;
-	request->share.moved = false;
-	shares->last = group;
-	charge_taken(group, request->class, charge_ns);
-	group->patience_ns = smaller(group->patience_ns + group->charge_ns / 2,
-				     FGIO_SHARES_PATIENCE_MOST_NS);
-	if (request->class == FGIO_CRITICAL)
-		note_beyond(group, group->charge_ns, now_ns);
-	fgio_share_cost_alone(&shares->cost, group->charge_ns);
-	group->counters.dispatched++;
-	group->counters.sectors += request->sectors;
-	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
-		fgio_share_cost_slack(&shares->cost);
+	if (!is_of_many(shares, request)) {
+		sent(shares, request, now_ns);
+		return;
+	}
+	charge_ns = fgio_share_cost_sent_small(&shares->cost,
+					       request->share.kind);
+	stamp_sent(shares, request, charge_ns,
+		   enter_drive(shares, group, now_ns, &own), now_ns);
+	fgio_store(&group->queued[FGIO_NONCRITICAL],
+		   group->queued[FGIO_NONCRITICAL] - 1);
+	charge_in_order(group, charge_ns * group->per_weight, false);
+	group->charge_ns = entitlement_of(group, charge_ns, false);
+	charge_ahead(group, group->charge_ns * group->per_weight);
+	group->counters.charged_ns += charge_ns;
+	group->ready.key = group->start;
+	group->owed.key = group->paid;
+	count_sent(shares, group, request->sectors);
 }
 
 /* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
@@ -1420,7 +1596,21 @@ static void note_turn_of_disk(struct fgio_shares *shares,
 	fgio_store(&shares->left_ns, now_ns);
 }
 
-void fgio_shares_left(struct fgio_request *request, u64 now_ns)
+static inline void leave_drive(struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_shares *shares = group->shares;
+
+	fgio_store(&shares->moved_ns, now_ns);
+	fgio_sub(&shares->in_device, 1);
+	fgio_store(&group->idle_since_ns, now_ns);
+	request->share.group = NULL;
+	/* From here on, the group may be removed. */
+	fgio_sub(&group->in_device, 1);
+}
+
+/* Its time may tell something. */
+static FGIO_SELDOM void left(struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
 	struct fgio_shares *shares = group->shares;
@@ -1434,12 +1624,16 @@ void fgio_shares_left(struct fgio_request *request, u64 now_ns)
 		note_critical(shares, request, now_ns);
 		fgio_sub(&shares->critical_in_device, 1);
 	}
-	fgio_store(&shares->moved_ns, now_ns);
-	fgio_sub(&shares->in_device, 1);
-	fgio_store(&group->idle_since_ns, now_ns);
-	request->share.group = NULL;
-	/* From here on, the group may be removed. */
-	fgio_sub(&group->in_device, 1);
+	leave_drive(request, now_ns);
+}
+
+void fgio_shares_left(struct fgio_request *request, u64 now_ns)
+{
+	if (request->share.alone || request->class == FGIO_CRITICAL ||
+	    request->share.group->shares->rotates)
+		left(request, now_ns);
+	else
+		leave_drive(request, now_ns);
 }
 
 /* ---- charges that move ---- */

@@ -183,6 +183,12 @@
  */
 #define FGIO_SHARES_STILL_NS 1000000000ULL
 
+/*
+ * A run: up to this many requests of one group go one after the other, as one
+ * decision at one time, while no other group has queued requests.
+ */
+#define FGIO_SHARES_RUN 16U
+
 struct fgio_shares;
 
 /**
@@ -298,6 +304,17 @@ struct fgio_share_probe {
 };
 
 /**
+ * struct fgio_share_run - requests of the group that went last, which go next
+ * @left: their number; any other operation on queued requests ends it
+ * @in_device: requests in the drive if none completed since its begin: else it
+ *	is over
+ */
+struct fgio_share_run {
+	u32 left;
+	u32 in_device;
+};
+
+/**
  * struct fgio_shares - of one device; only the functions below touch the
  *	members
  * @rotates: it is a disk
@@ -307,14 +324,15 @@ struct fgio_share_probe {
  *	ones
  * @asking: groups that ask, a ring: the one that was not looked at for longest;
  *	NULL: there is none
- * @backlogged: groups with queued requests
- * @only: the only one of them, if it has one request and is in no heap of those
- *	with queued requests yet; NULL: all are in theirs
+ * @backlogged: groups with queued requests, but for...
+ * @only: ...the only one of them, if it has one request and is in no heap of
+ *	those with queued requests yet; NULL: all are in theirs
  * @virtual: least start tag of the groups that have requests
  * @clock: virtual time of entitlements...
  * @clock_ns: ...at this time
  * @weights: sum of the weights of groups that ask
  * @last: group whose request went last
+ * @run: what is decided already
  * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
@@ -346,6 +364,7 @@ struct fgio_shares {
 	u64 clock_ns;
 	u64 weights;
 	struct fgio_share_group *last;
+	struct fgio_share_run run;
 	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;
@@ -443,6 +462,32 @@ void fgio_shares_recharge(struct fgio_request *request,
  */
 struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 					  u64 now_ns);
+
+/*
+ * Whether fgio_shares_turn(), asked again at the same time, would name the
+ * group of the last request: no request was queued, taken or charged anew
+ * since, none completed, and the drive has room. The caller looks whether
+ * critical I/O was seen.
+ */
+static inline bool fgio_shares_run_goes_on(const struct fgio_shares *shares)
+{
+	return fgio_load(&shares->run.left) &&
+	       fgio_load(&shares->in_device) == shares->run.in_device;
+}
+
+static inline void fgio_shares_end_run(struct fgio_shares *shares)
+{
+	fgio_store(&shares->run.left, 0);
+}
+
+/* Return: that group, whose time is fgio_shares_run_ns(). The run goes on. */
+struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares);
+
+/* The time of the last turn. */
+static inline u64 fgio_shares_run_ns(const struct fgio_shares *shares)
+{
+	return shares->clock_ns;
+}
 
 /* The same where nothing may be withheld: there is one. */
 struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,

@@ -162,16 +162,27 @@ u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 u64 fgio_share_cost_sent_large(struct fgio_share_cost *cost, u8 kind,
 			       u32 sectors);
 
+/* One of the least size was sent. Return: its drive time. */
+static inline u64 fgio_share_cost_sent_small(struct fgio_share_cost *cost,
+					     u8 kind)
+{
+	u64 cost_ns = cost->node_ns[kind][0];
+
+	cost->part_ns[kind][0] += cost_ns;
+	cost->sum_ns += cost_ns;
+	cost->count++;
+	return cost_ns;
+}
+
 /* It was sent. Return: its drive time. Most are of the least size: inline. */
 static inline u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind,
 				       u32 sectors)
 {
-	u64 cost_ns = cost->node_ns[kind][0];
+	u64 cost_ns;
 
-	if (sectors > FGIO_SHARE_LEAST_SECTORS)
-		cost_ns = fgio_share_cost_sent_large(cost, kind, sectors);
-	else
-		cost->part_ns[kind][0] += cost_ns;
+	if (sectors <= FGIO_SHARE_LEAST_SECTORS)
+		return fgio_share_cost_sent_small(cost, kind);
+	cost_ns = fgio_share_cost_sent_large(cost, kind, sectors);
 	cost->sum_ns += cost_ns;
 	cost->count++;
 	return cost_ns;

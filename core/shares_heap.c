@@ -97,11 +97,34 @@ static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 	adopt(node);
 }
 
-void fgio_heap_settle(struct fgio_heap *heap, struct fgio_heap_node *node)
+/* The key of one of two changed. */
+static void settle_one(struct fgio_heap *heap)
+{
+	struct fgio_heap_node *root = heap->root, *other = root->child[0];
+
+	if (!fgio_before(other->key, root->key))
+		return;
+	root->child[0] = NULL;
+	root->parent = other;
+	other->child[0] = root;
+	other->parent = NULL;
+	heap->root = other;
+}
+
+static FGIO_SELDOM void settle(struct fgio_heap *heap,
+			       struct fgio_heap_node *node)
 {
 	while (node->parent && fgio_before(node->key, node->parent->key))
 		rise_once(heap, node);
 	sink(heap, node);
+}
+
+void fgio_heap_settle(struct fgio_heap *heap, struct fgio_heap_node *node)
+{
+	if (heap->count == 2)
+		settle_one(heap);
+	else
+		settle(heap, node);
 }
 
 /* Of two, the other one is in the heap. */

@@ -232,14 +232,17 @@ static void play_next(struct play *play)
 	struct fgio_request *request;
 	struct model_group *of;
 	u64 least = any ? least_start(play) : 0, added, most;
+	bool timed = fgio_queue_needs_clock(&play->queue);
 	u64 paid[GROUPS + 1];
 	bool in_order;
 	int chosen;
 
-	CHECK(fgio_queue_needs_clock(&play->queue));
+	/* A run is of requests that are queued. */
+	CHECK(timed || any);
 	for (int i = 0; i <= GROUPS; i++)
 		paid[i] = group_of(play, i)->paid;
-	request = fgio_queue_next(&play->queue, play->now_ns, NULL);
+	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0, NULL);
+	CHECK(timed || request);
 	if (any && earlier(play->virtual, least))
 		play->virtual = least;
 	CHECK(any || !request);

@@ -272,10 +272,11 @@ static void impose_costs(struct run *run)
 
 static struct io *next_of_fgio(struct run *run)
 {
+	bool timed = fgio_queue_needs_clock(&run->queue);
 	struct fgio_request *request;
 
 	impose_costs(run);
-	request = fgio_queue_next(&run->queue, run->now_ns, NULL);
+	request = fgio_queue_next(&run->queue, timed ? run->now_ns : 0, NULL);
 	run->retry_ns = request ? 0 : fgio_queue_retry_ns(&run->queue);
 	return request ? fgio_container_of(request, struct io, request) : NULL;
 }

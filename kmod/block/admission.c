@@ -496,38 +496,13 @@ static noinline void limit_by_group(struct fgio_tag_set *tag_set,
 	spin_unlock_irq(&tag_set->lock);
 }
 
-/*
- * While slots are plenty, nothing is counted by group. Return: false if others
- * took them meanwhile.
- */
-static bool limit_uncounted(struct fgio_tag_set *tag_set, enum fgio_line line,
-			    blk_opf_t opf, struct blk_mq_alloc_data *data)
+/* Slots are counted by group from now on, or others took them meanwhile. */
+static noinline void try_later_by_group(struct fgio_tag_set *tag_set,
+					enum fgio_line line, blk_opf_t opf,
+					struct blk_mq_alloc_data *data)
 {
-	struct fgio_admission *slots = &tag_set->admission;
-	bool nowait = data->flags & BLK_MQ_REQ_NOWAIT;
-
-	/* A batch is charged request by request, when each has its tag. */
-	if (data->nr_tags > 1 && !nowait &&
-	    fgio_admission_has_plenty(slots, line, data->nr_tags))
-		return true;
-	data->nr_tags = 1;
-	if (nowait || may_not_wait(opf))
-		return true;
-	if (!fgio_admission_try_sure(slots, line)) {
-		fgio_admission_wake(tag_set);
-		return false;
-	}
-	data->rq_flags |= tag_set->charged;
-	return true;
-}
-
-static noinline void limit_shared(struct fgio_tag_set *tag_set,
-				  enum fgio_line line, blk_opf_t opf,
-				  struct blk_mq_alloc_data *data)
-{
-	if (!fgio_admission_is_plenty(&tag_set->admission, line) ||
-	    !limit_uncounted(tag_set, line, opf, data))
-		limit_by_group(tag_set, line, opf, data);
+	fgio_admission_wake(tag_set);
+	limit_by_group(tag_set, line, opf, data);
 }
 
 static void look_for_plenty(struct fgio_tag_set *tag_set)
@@ -695,6 +670,7 @@ void fgio_admission_finish_by_group(struct fgio_slot *slot, u8 place)
 void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
 	struct fgio_tag_set *tag_set = data->hctx->sched_data;
+	bool grouped;
 	enum fgio_line line;
 	u8 place;
 
@@ -702,8 +678,10 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	    !is_on(tag_set->fq))
 		return;
 	line = line_of(data->q, fgio_class_of_opf(opf));
-	if (unlikely(READ_ONCE(tag_set->admission.groups))) {
-		limit_shared(tag_set, line, opf, data);
+	grouped = READ_ONCE(tag_set->admission.groups);
+	/* While slots are plenty, nothing is counted by group. */
+	if (grouped && !fgio_admission_is_plenty(&tag_set->admission, line)) {
+		limit_by_group(tag_set, line, opf, data);
 		return;
 	}
 	/* A batch is charged request by request, when each has its tag. */
@@ -715,13 +693,17 @@ void fgio_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 	data->nr_tags = 1;
 	if (data->flags & BLK_MQ_REQ_NOWAIT) {
 		/* The smallest depth: there is none that refuses. */
-		if (is_full(tag_set, line))
+		if (!grouped && is_full(tag_set, line))
 			data->shallow_depth = 1;
 		return;
 	}
 	if (may_not_wait(opf))
 		return;
-	if (unlikely(!try(tag_set, line)))
+	if (grouped && !fgio_admission_try_sure(&tag_set->admission, line)) {
+		try_later_by_group(tag_set, line, opf, data);
+		return;
+	}
+	if (!grouped && unlikely(!try(tag_set, line)))
 		line = sleep_for_slot(tag_set, line, NULL, &place);
 	/* The request gets its class from here; the bio has the old one. */
 	if (line == FGIO_LINE_CRITICAL)

@@ -489,6 +489,15 @@ static void run_turn(struct fgio_queue_data *fq, struct fgio_hw *hw,
 	blk_mq_run_hw_queue(hw->hctx, true);
 }
 
+/* Of one queue: blk_mq_run_hw_queues() looks through a table of 64 places. */
+static void run_any(struct request_queue *q)
+{
+	if (q->nr_hw_queues == 1)
+		blk_mq_run_hw_queue(xa_load(&q->hctx_table, 0), true);
+	else
+		blk_mq_run_hw_queues(q, true);
+}
+
 void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
 {
 	struct fgio_hw_queue *turn = NULL;
@@ -498,7 +507,7 @@ void fgio_elevator_run(struct fgio_queue_data *fq, u64 now_ns)
 	if (turn)
 		run_turn(fq, container_of(turn, struct fgio_hw, queue), now_ns);
 	else
-		blk_mq_run_hw_queues(fq->q, true);
+		run_any(fq->q);
 }
 
 /*

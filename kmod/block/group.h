@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What groups.c and room.c know of a cgroup on a queue. No other file looks inside. */
+/*
+ * What groups.c and room.c know of a cgroup on a queue. No other file looks
+ * inside, but that each request finds its group inline (groups.h).
+ */
 #ifndef FGIO_GROUP_H
 #define FGIO_GROUP_H
 
@@ -49,6 +52,20 @@ struct fgio_group {
 	struct fgio_share_node dirty_node;
 	struct fgio_room_group room;
 };
+
+/* Its number is the place of @pd. */
+extern struct blkcg_policy fgio_groups_policy;
+
+static inline struct fgio_group *fgio_group_of_pd(struct blkg_policy_data *pd)
+{
+	return container_of(pd, struct fgio_group, pd);
+}
+
+/* @blkg: may be NULL, as what is returned may. */
+static inline struct blkg_policy_data *fgio_pd_of(struct blkcg_gq *blkg)
+{
+	return blkg ? READ_ONCE(blkg->pd[fgio_groups_policy.plid]) : NULL;
+}
 
 /*
  * Return: NULL: the queue has none of the cgroup. Context: under RCU, which keeps

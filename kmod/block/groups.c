@@ -62,7 +62,6 @@
 static unsigned int shares = FGIO_DEFAULT_shares;
 FGIO_NUMBER_PARAM(shares, &shares);
 
-static struct blkcg_policy policy;
 static bool registered;
 
 /* Memory may wait for the I/O of the queues: it has a rescuer. */
@@ -85,16 +84,6 @@ static DEFINE_MUTEX(reap_lock);
 static void reap(struct work_struct *unused);
 static DECLARE_WORK(reap_work, reap);
 static DECLARE_DELAYED_WORK(reap_again, reap);
-
-static struct fgio_group *group_of(struct blkg_policy_data *pd)
-{
-	return container_of(pd, struct fgio_group, pd);
-}
-
-static struct blkg_policy_data *pd_of(struct blkcg_gq *blkg)
-{
-	return blkg ? READ_ONCE(blkg->pd[policy.plid]) : NULL;
-}
 
 /* --- weights -------------------------------------------------------------- */
 
@@ -152,15 +141,15 @@ static u64 cgroup_of(const struct blkcg_gq *blkg)
  */
 static void init_group(struct blkg_policy_data *pd)
 {
-	struct fgio_group *group = group_of(pd);
-	struct blkg_policy_data *parent = pd_of(pd->blkg->parent);
+	struct fgio_group *group = fgio_group_of_pd(pd);
+	struct blkg_policy_data *parent = fgio_pd_of(pd->blkg->parent);
+	struct fgio_group *above = parent ? fgio_group_of_pd(parent) : NULL;
 	struct fgio_queue_data *fq;
 
 	fgio_share_node_init(&group->node,
-			     parent ? &group_of(parent)->node : NULL,
-			     weight_of(group));
+			     above ? &above->node : NULL, weight_of(group));
 	fgio_share_node_init(&group->dirty_node,
-			     parent ? &group_of(parent)->dirty_node : NULL,
+			     above ? &above->dirty_node : NULL,
 			     group->node.weight);
 	fgio_share_group_init(&group->share, group->node.own);
 	group->cgroup = cgroup_of(pd->blkg);
@@ -180,13 +169,13 @@ static void init_group(struct blkg_policy_data *pd)
 /* Context: as init_group(). */
 static void offline_group(struct blkg_policy_data *pd)
 {
-	WRITE_ONCE(group_of(pd)->offline, true);
+	WRITE_ONCE(fgio_group_of_pd(pd)->offline, true);
 }
 
 /* Context: any; q->queue_lock may be held. */
 static void let_go(struct blkg_policy_data *pd)
 {
-	struct fgio_group *group = group_of(pd);
+	struct fgio_group *group = fgio_group_of_pd(pd);
 	unsigned long flags;
 	bool orphan;
 
@@ -204,7 +193,7 @@ static void let_go(struct blkg_policy_data *pd)
 		queue_work(worker, &reap_work);
 }
 
-static struct blkcg_policy policy = {
+struct blkcg_policy fgio_groups_policy = {
 	.pd_alloc_fn = alloc_group,
 	.pd_init_fn = init_group,
 	.pd_offline_fn = offline_group,
@@ -398,26 +387,17 @@ static void look(struct work_struct *work)
 
 /* --- queues --------------------------------------------------------------- */
 
-struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
-				       struct request *rq)
-{
-	struct blkcg_gq *blkg = rq->bio ? rq->bio->bi_blkg : NULL;
-	struct blkg_policy_data *pd = pd_of(blkg);
-
-	if (!pd || READ_ONCE(group_of(pd)->fq) != fq)
-		return NULL;
-	return &group_of(pd)->share;
-}
-
 struct fgio_group *fgio_group_of_css(struct fgio_queue_data *fq,
 				     struct cgroup_subsys_state *css)
 {
 	struct blkcg *blkcg = container_of(css, struct blkcg, css);
 	struct blkcg_gq *blkg = radix_tree_lookup(&blkcg->blkg_tree, fq->q->id);
 	struct blkg_policy_data *pd;
+	struct fgio_group *group;
 
-	pd = blkg && blkg->q == fq->q ? pd_of(blkg) : NULL;
-	return pd && READ_ONCE(group_of(pd)->fq) == fq ? group_of(pd) : NULL;
+	pd = blkg && blkg->q == fq->q ? fgio_pd_of(blkg) : NULL;
+	group = pd ? fgio_group_of_pd(pd) : NULL;
+	return group && READ_ONCE(group->fq) == fq ? group : NULL;
 }
 
 /*
@@ -443,9 +423,9 @@ struct fgio_share_group *fgio_group_of_waiter(struct fgio_queue_data *fq,
 
 struct fgio_share_group *fgio_group_of_bio(const struct bio *bio)
 {
-	struct blkg_policy_data *pd = pd_of(bio->bi_blkg);
+	struct blkg_policy_data *pd = fgio_pd_of(bio->bi_blkg);
 
-	return pd ? &group_of(pd)->share : NULL;
+	return pd ? &fgio_group_of_pd(pd)->share : NULL;
 }
 
 void fgio_groups_init_queue(struct fgio_queue_data *fq)
@@ -461,7 +441,7 @@ void fgio_groups_add_queue(struct fgio_queue_data *fq)
 
 	if (!registered || READ_ONCE(shares) == SHARES_OFF)
 		return;
-	error = fgio_blkcg_activate(fq->q, &policy);
+	error = fgio_blkcg_activate(fq->q, &fgio_groups_policy);
 	if (error) {
 		pr_warn_ratelimited("no shares: the block layer's cgroups cannot be followed: error %d\n",
 				    error);
@@ -506,7 +486,7 @@ void fgio_groups_remove_queue(struct fgio_queue_data *fq)
 	spin_lock_irq(&groups_lock);
 	fq->groups_closed = true;
 	spin_unlock_irq(&groups_lock);
-	fgio_blkcg_deactivate(fq->q, &policy);
+	fgio_blkcg_deactivate(fq->q, &fgio_groups_policy);
 	/* First: what is let go of afterwards has no queue to be reaped from. */
 	spin_lock_irq(&groups_lock);
 	orphan_groups(fq);
@@ -643,7 +623,7 @@ int fgio_groups_init(void)
 	worker = alloc_workqueue("fgio_groups", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!worker)
 		return -ENOMEM;
-	error = blkcg_policy_register(&policy);
+	error = blkcg_policy_register(&fgio_groups_policy);
 	registered = !error;
 	if (error)
 		pr_warn("no shares: the block layer takes no more policies: error %d\n",
@@ -659,6 +639,6 @@ void fgio_groups_exit(void)
 {
 	wait_event(none_left, !atomic_read(&group_count));
 	if (registered)
-		blkcg_policy_unregister(&policy);
+		blkcg_policy_unregister(&fgio_groups_policy);
 	destroy_workqueue(worker);
 }

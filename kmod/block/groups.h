@@ -7,6 +7,7 @@
 #ifndef FGIO_GROUPS_H
 #define FGIO_GROUPS_H
 
+#include "block/group.h"
 #include "block/queue.h"
 
 /**
@@ -17,8 +18,16 @@
  * Return: NULL for a request of no group. Context: the queue's lock is held;
  * the group stays as long as the request is not told to core as having left.
  */
-struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
-				       struct request *rq);
+static inline struct fgio_share_group *fgio_group_of(struct fgio_queue_data *fq,
+						     struct request *rq)
+{
+	struct blkcg_gq *blkg = rq->bio ? rq->bio->bi_blkg : NULL;
+	struct blkg_policy_data *pd = fgio_pd_of(blkg);
+
+	if (!pd || READ_ONCE(fgio_group_of_pd(pd)->fq) != fq)
+		return NULL;
+	return &fgio_group_of_pd(pd)->share;
+}
 
 /* The same of a bio, of whichever queue. Context: any, while the bio stays. */
 struct fgio_share_group *fgio_group_of_bio(const struct bio *bio);
