@@ -105,7 +105,8 @@ static bool marks_are_forged(void)
 
 static void note_critical(u64 address, struct bio *bio, void *critical)
 {
-	*(bool *)critical |= bio->bi_opf & FGIO_REQ_CRITICAL;
+	if (bio->bi_opf & FGIO_REQ_CRITICAL)
+		*(bool *)critical = true;
 }
 
 /* The thread of a parity RAID submits I/O for those that wait for its stripes. */
