@@ -467,7 +467,8 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
  * Whether fgio_shares_turn(), asked again at the same time, would name the
  * group of the last request: no request was queued, taken or charged anew
  * since, none completed, and the drive has room. The caller looks whether
- * critical I/O was seen.
+ * critical I/O was seen, and asks anew when some milliseconds have passed, in
+ * which I/O of others in the drive may have become late.
  */
 static inline bool fgio_shares_run_goes_on(const struct fgio_shares *shares)
 {

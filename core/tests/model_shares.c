@@ -48,6 +48,10 @@ struct play {
 	int first_order, last_order;
 	u64 inserted, dispatched;
 	bool disk; /* its charges follow completions: tags are taken over */
+	/* Since the last dispatch with a time: */
+	bool disturbed;
+	unsigned int untimed;
+	unsigned int untimed_ever;
 };
 
 static struct fgio_share_group *group_of(struct play *play, int group)
@@ -162,6 +166,7 @@ static void play_insert(struct play *play, int i, uint8_t how)
 						     &play->groups[group],
 				     at_head);
 	play->inserted++;
+	play->disturbed = true;
 }
 
 /* Whether the request is the first of its group, class and direction. */
@@ -223,6 +228,15 @@ static bool check_choice(struct play *play, int chosen, u64 least)
 	return in_order;
 }
 
+static int backlogged_groups(const struct play *play)
+{
+	int found = 0;
+
+	for (int i = 0; i <= GROUPS; i++)
+		found += waits(play, i);
+	return found;
+}
+
 static void play_next(struct play *play)
 {
 	bool any = count(play, -1, WAITS, -1);
@@ -237,8 +251,14 @@ static void play_next(struct play *play)
 	bool in_order;
 	int chosen;
 
-	/* A run is of requests that are queued. */
+	/* A run is of requests of one group that are queued. */
 	CHECK(timed || any);
+	play->untimed = timed ? 0 : play->untimed + 1;
+	play->untimed_ever += !timed;
+	CHECK(play->untimed < 16);
+	CHECK(timed || !play->disturbed);
+	play->disturbed = timed ? false : play->disturbed;
+	CHECK(timed || backlogged_groups(play) == 1);
 	for (int i = 0; i <= GROUPS; i++)
 		paid[i] = group_of(play, i)->paid;
 	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0, NULL);
@@ -291,6 +311,7 @@ static void play_left_device(struct play *play, int i)
 	fgio_queue_left_device(&play->queue, &play->requests[i],
 			       play->now_ns);
 	play->model[i].where = AWAY;
+	play->disturbed = true;
 	CHECK(!play->requests[i].share.group);
 }
 
@@ -523,7 +544,7 @@ static void begin(struct play *play, bool disk)
 		fgio_share_group_init(&play->groups[i], play->of[i].weight);
 }
 
-void model_shares_play(const uint8_t *script, size_t length)
+unsigned int model_shares_play(const uint8_t *script, size_t length)
 {
 	static struct play play;
 
@@ -538,6 +559,7 @@ void model_shares_play(const uint8_t *script, size_t length)
 	for (int i = 0; i < GROUPS; i++)
 		play_remove(&play, i);
 	CHECK(play.inserted == play.dispatched);
+	return play.untimed_ever;
 }
 
 /* ---- the heap alone ---- */

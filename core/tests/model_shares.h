@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Any bytes are a valid script. Aborts with a message on a difference. */
-void model_shares_play(const uint8_t *script, size_t length);
+/*
+ * Any bytes are a valid script. Aborts with a message on a difference. Return:
+ * how many requests were dispatched without a look at the clock.
+ */
+unsigned int model_shares_play(const uint8_t *script, size_t length);
 
 /* The same for the heap alone. */
 void model_shares_heap_play(const uint8_t *script, size_t length);

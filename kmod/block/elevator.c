@@ -492,8 +492,12 @@ static void run_turn(struct fgio_queue_data *fq, struct fgio_hw *hw,
 /* Of one queue: blk_mq_run_hw_queues() looks through a table of 64 places. */
 static void run_any(struct request_queue *q)
 {
+	struct blk_mq_hw_ctx *only = NULL;
+
 	if (q->nr_hw_queues == 1)
-		blk_mq_run_hw_queue(xa_load(&q->hctx_table, 0), true);
+		only = xa_load(&q->hctx_table, 0);
+	if (only)
+		blk_mq_run_hw_queue(only, true);
 	else
 		blk_mq_run_hw_queues(q, true);
 }
@@ -541,10 +545,26 @@ noinline void fgio_elevator_retry_later(struct fgio_queue_data *fq, u64 now_ns)
 		      HRTIMER_MODE_ABS);
 }
 
+/*
+ * The time, or 0 where fgio_queue_next() needs none. Requests of one group are
+ * decided together for a tick at most: by then, what others have in the drive
+ * may be late.
+ */
+static u64 time_of_decision(struct fgio_queue_data *fq)
+{
+	u64 tick = get_jiffies_64();
+
+	if (fq->queue.shares && fq->decided_tick != tick)
+		fq->decided_tick = tick;
+	else if (!fgio_queue_needs_clock(&fq->queue))
+		return 0;
+	return ktime_get_ns();
+}
+
 static struct request *take_scheduled(struct fgio_queue_data *fq)
 {
 	struct fgio_queue *queue = &fq->queue;
-	u64 now_ns = fgio_queue_needs_clock(queue) ? ktime_get_ns() : 0;
+	u64 now_ns = time_of_decision(fq);
 	u64 releases = queue->own.counters.starvation_releases;
 	const struct fgio_sweep *sweep = NULL;
 	struct fgio_request *request;

@@ -208,6 +208,7 @@ struct fgio_trip {
  * @recharged: requests charged to the group of a task that waits for them
  * @with_id: critical requests queued that had a request id
  * @told_time_ns: when the order of users' requests was last told the time
+ * @decided_tick: the tick of the clock at which shares last decided at a time
  * @sweep: the next requests on an arm's way; look_ahead()'s own
  * @queue: core's view of it
  * @drive: core's view of the drive, while @drive_priority is set
@@ -251,6 +252,7 @@ struct fgio_queue_data {
 	u64 recharged;
 	u64 with_id;
 	u64 told_time_ns;
+	u64 decided_tick;
 	struct fgio_sweep sweep;
 	struct fgio_queue queue;
 	struct fgio_drive drive;
