@@ -17,6 +17,7 @@ from lab import (
     host,
     kernel,
     paper,
+    replay,
     report,
     runner,
     source,
@@ -72,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
         help="keeps the boots of --out that would be the same again",
     )
     parser.add_argument("--out", type=Path, help="folder of the results")
+    parser.add_argument(
+        "--of", type=Path, metavar="FOLDER", help=f"of {replay.NAME}: results of lab/run sharded"
+    )
     return parser
 
 
@@ -79,7 +83,7 @@ def list_experiments() -> None:
     """Prints every experiment in a line."""
     for experiment in experiments.ALL.values():
         print(f"{experiment.name:<12} {experiment.description}")
-    for other in (fleet, paper):
+    for other in (fleet, replay, paper):
         print(f"{other.NAME:<12} {other.DESCRIPTION}")
 
 
@@ -90,8 +94,8 @@ def list_configurations(name: str | None) -> None:
     """
     usual: tuple[str, ...] = ()
     valid = list(configurations.BY_NAME)
-    if name == fleet.NAME:
-        for each in fleet.CONFIGURATIONS:
+    if name in (fleet.NAME, replay.NAME):
+        for each in (fleet if name == fleet.NAME else replay).CONFIGURATIONS:
             print(f"* {each:<26} {fleet.WHAT[each]}")
         return
     if name == paper.NAME:
@@ -164,21 +168,40 @@ def _plans(options: argparse.Namespace) -> list[runner.Plan]:
         raise UsageError(str(error)) from error
 
 
-def _fleet(options: argparse.Namespace, command: str, of: dict) -> None:
-    """The simulator, which boots nothing. `of` as in finish()."""
+def _fleet(options: argparse.Namespace) -> dict:
+    """The content of the simulator's summary.json but its source."""
+    try:
+        asked = fleet.plan(options.only, options.configs, options.seeds)
+    except host.LabError as error:
+        raise UsageError(str(error)) from error
+    return fleet.run(asked, host.tell)
+
+
+def _replay(options: argparse.Namespace) -> dict:
+    """The same for recorded loads."""
+    if not options.of:
+        raise UsageError("which load? give --of FOLDER, results of lab/run sharded")
+    if options.only:
+        raise UsageError(f"{replay.NAME} has all recordings of a folder: leave --only out")
+    try:
+        configs = replay.choose(options.configs)
+    except host.LabError as error:
+        raise UsageError(str(error)) from error
+    return replay.run(options.of, configs, options.seeds, host.tell)
+
+
+def _simulate(options: argparse.Namespace, command: str, of: dict) -> None:
+    """What boots nothing. `of` as in finish()."""
     if options.device or options.instructions_per_ns or options.demo or options.resume:
         raise UsageError(
-            f"{fleet.NAME} has drives of its own and no guest: leave these options out"
+            f"{options.experiment} has drives of its own and no guest: leave these options out"
         )
     if options.seeds < 1:
         raise UsageError(f"--seeds {options.seeds}: give a number of runs, 1 or more")
     if not options.out:
         raise UsageError("where to? give --out DIR, a folder for summary and report")
-    try:
-        asked = fleet.plan(options.only, options.configs, options.seeds)
-    except host.LabError as error:
-        raise UsageError(str(error)) from error
-    content = {**of, "command": command, **fleet.run(asked, host.tell)}
+    found = (_fleet if options.experiment == fleet.NAME else _replay)(options)
+    content = {**of, "command": command, **found}
     options.out.mkdir(parents=True, exist_ok=True)
     written = summary.write(content, options.out)
     print(f"summary: {written}\nreport:  {report.again(options.out, options.out)[0]}", flush=True)
@@ -198,8 +221,10 @@ def _main(options: argparse.Namespace, command: str) -> None:
         raise UsageError("which experiment? lab/run --list describes them")
     # Before hours of boots, in which others may commit.
     of = source.commit()
-    if options.experiment == fleet.NAME:
-        _fleet(options, command, of)
+    if options.of and options.experiment != replay.NAME:
+        raise UsageError(f"--of is of {replay.NAME} alone: leave it out")
+    if options.experiment in (fleet.NAME, replay.NAME):
+        _simulate(options, command, of)
         return
     plans = _plans(options)
     chosen = kernel.locate(options.kernel)

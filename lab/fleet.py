@@ -211,7 +211,7 @@ CELLS = tuple(
 
 
 @dataclass
-class _Program:
+class Program:
     """The simulator, built."""
 
     path: Path = field(default_factory=lambda: paths.BUILD / "core" / "fast" / "fleet")
@@ -221,24 +221,27 @@ class _Program:
         command = ["make", "-s", "-C", str(paths.ROOT / "core"), "fleet"]
         host.run([*command, f"BUILD={paths.BUILD / 'core'}"], what="building the simulator")
 
-    def point(self, cell: Cell, policy: str, window: int, seed: int) -> dict:
+    def point(self, options: dict[str, object], policy: str, device: str) -> dict:
         """One run: its line. Raises LabError."""
-        options = {**cell.options, "window": window, "seed": seed}
         arguments = [f"--{name}={value}" for name, value in options.items()]
-        command = [str(self.path), *arguments, policy, cell.device]
-        return json.loads(host.run(command, what=f"fleet {cell.name}", limit_s=LIMIT_S))
+        command = [str(self.path), *arguments, policy, device]
+        return json.loads(host.run(command, what=f"fleet {policy}", limit_s=LIMIT_S))
 
+    def line(self, options: dict[str, object], config: str, device: str, window: int = 0) -> dict:
+        """The line of a configuration: of `oracle`, the best one.
 
-def _line(program: _Program, cell: Cell, config: str, seed: int) -> dict:
-    window = cell.window or 0
-    if config == "oracle":
-        lines = [program.point(cell, policy, window, seed) for policy in ORACLES]
-        return min(lines, key=lambda line: line["p999_ms"])
-    if config in (*KERNELS, "fgio-unordered"):
-        return program.point(cell, config, 0, seed)
-    if config == "fgio-window":
-        return program.point(cell, "fgio-unordered", window or WINDOWS[cell.device], seed)
-    return program.point(cell, config, window, seed)
+        window: critical I/Os in a drive of fgio, 0: the orders learn it. Raises LabError.
+        """
+        if config == "oracle":
+            given = options | {"window": window}
+            lines = [self.point(given, policy, device) for policy in ORACLES]
+            return min(lines, key=lambda line: line["p999_ms"])
+        if config in (*KERNELS, "fgio-unordered"):
+            return self.point(options, config, device)
+        if config == "fgio-window":
+            window = window or WINDOWS[device]
+            return self.point(options | {"window": window}, "fgio-unordered", device)
+        return self.point(options | {"window": window}, config, device)
 
 
 def _row(cell: Cell, config: str, seed: int, line: dict) -> dict:
@@ -281,14 +284,16 @@ def plan(only: str | None, configs: str | None, seeds: int) -> Plan:
 
 def run(asked: Plan, tell: Callable[[str], None]) -> dict:
     """Runs a plan: the content of summary.json but its source. Raises LabError where that fails."""
-    program = _Program()
+    program = Program()
     program.build()
     rows = []
     for cell in asked.cells:
         tell(f"fleet: {cell.name}")
         for seed in range(1, min(asked.seeds, cell.seeds) + 1):
             for config in (one for one in cell.configs if one in asked.configs):
-                rows.append(_row(cell, config, seed, _line(program, cell, config, seed)))
+                options = {**cell.options, "seed": seed}
+                line = program.line(options, config, cell.device, cell.window or 0)
+                rows.append(_row(cell, config, seed, line))
     return {
         "experiment": NAME,
         "description": DESCRIPTION,

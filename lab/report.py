@@ -15,7 +15,7 @@ from pathlib import Path
 import jinja2
 import matplotlib.pyplot as plt
 
-from lab import cells, claims, drawings, experiments, fleet, host, paths, summary
+from lab import cells, claims, drawings, experiments, fleet, host, paths, replay, summary
 from lab.configurations import BY_NAME
 from lab.experiments import scenarios
 from lab.experiments.base import Experiment, Row
@@ -111,6 +111,8 @@ def again(folder: Path, out: Path) -> list[Path]:
         return _keep(out, {"report.md": cells.markdown(content)})
     if "fleet" in content:
         return _keep(out, {"report.md": fleet.markdown(content), **fleet_drawings(content)})
+    if "replay" in content:
+        return _keep(out, {"report.md": replay.markdown(content)})
     if "experiment" not in content:
         raise host.LabError(f"{folder}: made by {content.get('command')}, which has no report")
     experiment = copy.copy(experiments.find(content["experiment"]))

@@ -24,6 +24,7 @@ from lab import (
     kernel,
     paper,
     paths,
+    replay,
     report,
     summary,
 )
@@ -104,11 +105,11 @@ def test_a_percentile_takes_a_request_beyond_it():
 
 def test_gaps_are_of_requests_that_ended_while_measuring():
     log = """2024-01-01 00:00:01 LOG:  checkpoint starting: immediate force wait
-LOG:  request 9.999999 0.500000
-LOG:  request 10.000000 0.001500
-LOG:  request 11.250000 0.000000
-ERROR:  a statement with request 10.5 0.7
-LOG:  request 12.000000 0.250000
+LOG:  request 0 9.999999 0.500000 0:71:9.4 1:72:9.9
+LOG:  request 12 10.000000 0.001500 0:71:9.9985 1:72:10
+LOG:  request 0 11.250000 0.000000 0:71:11.2 1:72:11.2
+ERROR:  a statement with request 1 10.5 0.7 0:71:9.8
+LOG:  request 3 12.000000 0.250000 0:71:11.6 1:72:11.85
 """
     assert sharded.gaps(log, 10, 12).tolist() == [1.5, 0]
     assert sharded.gaps("", 10, 12).tolist() == []
@@ -408,7 +409,7 @@ def test_list_has_a_line_for_each():
     done = call(RUN, "--list")
     assert done.returncode == 0
     listed = [line.split()[0] for line in done.stdout.splitlines()]
-    assert listed == [*experiments.ALL, fleet.NAME, paper.NAME]
+    assert listed == [*experiments.ALL, fleet.NAME, replay.NAME, paper.NAME]
 
 
 def test_fleet_writes_a_summary_and_a_report_of_it(tmp_path):

@@ -37,6 +37,8 @@ struct number_option {
 	const char *name;
 	const char *meaning;
 	double value, least, most;
+	bool drawn; /* of requests that are drawn at random, not recorded ones */
+	bool given;
 };
 
 enum {
@@ -47,6 +49,7 @@ enum {
 	WIDTH,
 	HUGE_PPM,
 	LOAD,
+	CLIENTS,
 	WINDOW,
 	SKEW_MS,
 	EXCHANGE,
@@ -64,31 +67,44 @@ enum {
 };
 
 static struct number_option numbers[] = {
-	[DRIVES] = { "drives", "shards", 4, 1, 100000 },
-	[FANOUT] = { "fanout", "parts of a request", 4, 1, 100000 },
-	[PROXIES] = { "proxies", "that requests arrive at", 1, 1, 4096 },
-	[RECORDS] = { "records", "that a request reads at most", 100, 1, 100000 },
-	[WIDTH] = { "width", "reads of a part at a time", 1, 1, 1000 },
-	[HUGE_PPM] = { "huge-ppm", "requests that read 20 times as many", 0, 0, 1000000 },
-	[LOAD] = { "load", "share of the drives' random reads per s", 0.7, 0.001, 10 },
+	[DRIVES] = { "drives", "shards", 4, 1, 100000, .drawn = true },
+	[FANOUT] = { "fanout", "parts of a request", 4, 1, 100000,
+		     .drawn = true },
+	[PROXIES] = { "proxies", "that requests arrive at", 1, 1, 4096,
+		      .drawn = true },
+	[RECORDS] = { "records", "that a request reads at most", 100, 1, 100000,
+		      .drawn = true },
+	[WIDTH] = { "width", "reads of a part at a time", 1, 1, 1000,
+		    .drawn = true },
+	[HUGE_PPM] = { "huge-ppm", "requests that read 20 times as many", 0, 0,
+		       1000000, .drawn = true },
+	[LOAD] = { "load", "share of the drives' random reads per s", 0.7, 0.001,
+		   10, .drawn = true },
+	[CLIENTS] = { "clients", "recorded requests at a time, 0: all", 0, 0,
+		      1000000 },
 	[WINDOW] = { "window", "critical I/Os in a drive of fgio, 0: learnt with ids",
 		     0, 0, 65535 },
 	[SKEW_MS] = { "skew-ms", "between the clocks of the first and last proxy", 0,
-		      0, 1e6 },
-	[EXCHANGE] = { "exchange", "1: answers bring ids back to proxies", 0, 0, 1 },
+		      0, 1e6, .drawn = true },
+	[EXCHANGE] = { "exchange", "1: answers bring ids back to proxies", 0, 0, 1,
+		       .drawn = true },
 	[BACKGROUND] = { "background", "1: checkpoints and scans", 0, 0, 1 },
 	[SLOW] = { "slow", "shards with a slow drive", 0, 0, 100000 },
 	[SLOW_FACTOR] = { "slow-factor", "how slow", 2, 1, 1000 },
-	[DEAD] = { "dead", "shards that fail for a third of the time", 0, 0, 100000 },
+	[DEAD] = { "dead", "shards that fail for a third of the time", 0, 0, 100000,
+		   .drawn = true },
 	[HEDGE_MS] = { "hedge-ms", "until a part runs on a replica, too; 0: never", 0,
-		       0, 1e6 },
+		       0, 1e6, .drawn = true },
 	[WITHOUT_IDS] = { "without-ids", "shards that get none", 0, 0, 100000 },
 	[LIARS] = { "liars-ppm", "requests that claim to be ten seconds older", 0, 0,
-		    1000000 },
+		    1000000, .drawn = true },
 	[WARM_UP] = { "warm-up", "seconds before measuring", 2, 0, 1000 },
 	[SECONDS] = { "seconds", "measured", 10, 0.01, 100000 },
 	[SEED] = { "seed", "of all that is random", 1, 0, 1e15 },
 };
+
+/* Of a recording, by the option --replay. */
+static struct fleet_load recorded;
 
 static const struct policy *find_policy(const char *name)
 {
@@ -105,6 +121,7 @@ static void print_usage(FILE *to)
 	for (u32 i = 0; i < NUMBERS; i++)
 		fprintf(to, "  --%-12s %s (%g)\n", numbers[i].name,
 			numbers[i].meaning, numbers[i].value);
+	fprintf(to, "  --replay=FILE  requests that lab/run sharded recorded, not random ones\n");
 	fprintf(to, "\npolicies:");
 	for (u32 i = 0; i < ARRAY_SIZE(policies); i++)
 		fprintf(to, " %s", policies[i].name);
@@ -122,12 +139,47 @@ static void set_number(struct number_option *option, const char *text)
 			option->name, text, option->least, option->most);
 		exit(2);
 	}
+	option->given = true;
+}
+
+static void read_recording(const char *path)
+{
+	const char *wrong = fleet_load_read(&recorded, path);
+
+	if (!wrong)
+		return;
+	fprintf(stderr, "fleet: --replay %s: %s\n", path, wrong);
+	exit(2);
+}
+
+/* Options that are of the other kind of requests do nothing: that is said. */
+static void check_kind(void)
+{
+	for (int i = 0; recorded.count && i < NUMBERS; i++) {
+		if (!numbers[i].drawn || !numbers[i].given)
+			continue;
+		fprintf(stderr, "fleet: --%s is of random requests: leave it out with --replay\n",
+			numbers[i].name);
+		exit(2);
+	}
+	if (numbers[CLIENTS].given && !recorded.count) {
+		fprintf(stderr, "fleet: --clients is of recorded requests: give --replay\n");
+		exit(2);
+	}
+	if (recorded.count)
+		numbers[DRIVES].value = numbers[FANOUT].value = recorded.shards;
+	if (numbers[FANOUT].value > numbers[DRIVES].value) {
+		fprintf(stderr, "fleet: --fanout is more than --drives\n");
+		exit(2);
+	}
 }
 
 static void read_options(int argc, char **argv)
 {
-	struct option names[NUMBERS + 2] = {
+	struct option names[NUMBERS + 3] = {
 		[NUMBERS] = { "help", no_argument, NULL, NUMBERS },
+		[NUMBERS + 1] = { "replay", required_argument, NULL,
+				  NUMBERS + 1 },
 	};
 	int option;
 
@@ -139,6 +191,11 @@ static void read_options(int argc, char **argv)
 			set_number(&numbers[option], optarg);
 			continue;
 		}
+		if (option == NUMBERS + 1) {
+			fleet_load_free(&recorded);
+			read_recording(optarg);
+			continue;
+		}
 		print_usage(option == NUMBERS ? stdout : stderr);
 		exit(option == NUMBERS ? 0 : 2);
 	}
@@ -146,10 +203,7 @@ static void read_options(int argc, char **argv)
 		print_usage(stderr);
 		exit(2);
 	}
-	if (numbers[FANOUT].value > numbers[DRIVES].value) {
-		fprintf(stderr, "fleet: --fanout is more than --drives\n");
-		exit(2);
-	}
+	check_kind();
 }
 
 /* Seven digits: enough for latencies, and whole numbers stay whole. */
@@ -203,6 +257,8 @@ int main(int argc, char **argv)
 		.hedge_ms = numbers[HEDGE_MS].value,
 		.without_ids = whole(WITHOUT_IDS),
 		.liars_ppm = whole(LIARS),
+		.load = recorded.count ? &recorded : NULL,
+		.clients = whole(CLIENTS),
 		.begin_ns = (u64)((1 + numbers[WARM_UP].value) * 1e9),
 		.end_ns = (u64)((1 + numbers[WARM_UP].value +
 				 numbers[SECONDS].value) *
@@ -230,5 +286,6 @@ int main(int argc, char **argv)
 	print_figure("outstanding", figures.outstanding);
 	print_figure("bound", figures.bound);
 	printf("}\n");
+	fleet_load_free(&recorded);
 	return 0;
 }

@@ -51,6 +51,8 @@ struct io {
  * @unsent: reads that were not begun
  * @busy: reads under way, or planned
  * @of: number of the part among the request's
+ * @think_ns: between two reads
+ * @end_ns: from the end of the last read to its own
  */
 struct part {
 	u32 request;
@@ -60,12 +62,17 @@ struct part {
 	u32 busy;
 	u32 of;
 	u32 next_free;
+	u64 think_ns;
+	u64 end_ns;
 };
 
 /*
  * struct user_request - of a user
+ * @arrived_ns: when it was due, even if no client was free
+ * @last_end_ns: of a part
+ * @tail_ns: from there to its own end
  * @parts: not done
- * @running: parts and their copies that run, done or not
+ * @running: parts and their copies that run, done or not; one more until it ended
  * @reads: of each of its parts, at first
  * @done: by part
  */
@@ -73,6 +80,8 @@ struct user_request {
 	u64 id;
 	u64 arrived_ns;
 	u64 first_end_ns;
+	u64 last_end_ns;
+	u64 tail_ns;
 	u32 parts;
 	u32 running;
 	u32 next_free;
@@ -104,7 +113,7 @@ struct shard {
 	bool retries;
 };
 
-enum kind { ARRIVAL, PART, READ, DRIVE, PHASE, HEDGE };
+enum kind { ARRIVAL, PART, READ, PART_END, REQUEST_END, DRIVE, PHASE, HEDGE };
 
 struct event {
 	u64 at_ns;
@@ -136,6 +145,7 @@ struct run {
 	struct user_request *request;
 	u32 requests, request_room, free_request;
 	u32 outstanding;
+	u32 due, begun; /* of a recorded load's requests */
 	u64 *last_stamp; /* by proxy */
 	double *latency, *gap, *liars;
 	u32 latencies, latency_room, liar_count, liar_room;
@@ -583,6 +593,9 @@ static void begin_part(struct run *run, u32 at)
 	part->busy = count;
 	for (u32 i = 0; i < count; i++)
 		read_next(run, at);
+	/* In a recorded load: all that it read was in memory. */
+	if (!count)
+		plan(run, PART_END, at, run->now_ns + part->end_ns);
 }
 
 /* Sends part @of of a request to @shard. */
@@ -602,6 +615,7 @@ static void send_part(struct run *run, u32 request, u32 of, u32 shard)
 		.left = run->request[request].reads[of],
 		.unsent = run->request[request].reads[of],
 		.of = of,
+		.think_ns = THINK_NS,
 	};
 	run->request[request].running++;
 	plan(run, PART, at, arrives_ns);
@@ -639,33 +653,105 @@ static void choose_shards(struct run *run, struct user_request *request)
 		request->left[i] = request->reads[i];
 }
 
-static void arrive(struct run *run)
+static u32 begin_request(struct run *run, u32 proxy, u64 due_ns)
 {
 	const struct fleet *fleet = run->fleet;
-	u32 proxy = next_random(&run->arrivals) % fleet->proxies;
 	u32 at = new_request(run);
 	struct user_request *request = &run->request[at];
 
 	request->proxy = proxy;
 	request->id = make_id(run, proxy);
-	request->arrived_ns = run->now_ns;
+	request->arrived_ns = due_ns;
 	request->first_end_ns = 0;
+	request->tail_ns = 0;
 	request->parts = fleet->fanout;
-	request->running = 0;
-	request->measured = run->now_ns >= fleet->begin_ns;
+	request->running = 1;
+	/* Random ones end with the first one after the end. */
+	request->measured = due_ns >= fleet->begin_ns &&
+			    (!fleet->load || due_ns < fleet->end_ns);
+	request->liar = false;
+	request->huge = false;
+	if (++run->outstanding > run->figures->outstanding)
+		run->figures->outstanding = run->outstanding;
+	return at;
+}
+
+static void arrive_at_random(struct run *run)
+{
+	const struct fleet *fleet = run->fleet;
+	u32 proxy = next_random(&run->arrivals) % fleet->proxies;
+	u32 at = begin_request(run, proxy, run->now_ns);
+	struct user_request *request = &run->request[at];
+
 	request->liar = next_random(&run->arrivals) % 1000000 < fleet->liars_ppm;
 	if (request->liar)
 		request->id -= fgio_request_id_ms(LIE_MS);
 	choose_shards(run, request);
 	for (u32 i = 0; i < fleet->fanout; i++)
 		send_part(run, at, i, run->request[at].shard[i]);
-	if (++run->outstanding > run->figures->outstanding)
-		run->figures->outstanding = run->outstanding;
 	if (run->now_ns < fleet->end_ns)
 		plan(run, ARRIVAL, 0,
 		     run->now_ns + 1 +
 			     exponential(&run->arrivals,
 					 (double)SECOND / fleet->per_s));
+}
+
+static void plan_recorded(struct run *run)
+{
+	const struct fleet_load *load = run->fleet->load;
+
+	if (run->due < load->count)
+		plan(run, ARRIVAL, 0, SECOND + load->request[run->due].due_ns);
+}
+
+static void begin_recorded(struct run *run,
+			   const struct fleet_load_request *recorded)
+{
+	u32 index = begin_request(run, 0, SECOND + recorded->due_ns);
+	struct user_request *request = &run->request[index];
+
+	request->tail_ns = recorded->tail_ns;
+	for (u32 i = 0; i < run->fleet->fanout; i++) {
+		const struct fleet_load_part *from = &recorded->part[i];
+		u32 at = new_part(run);
+
+		request->shard[i] = i;
+		request->done[i] = false;
+		request->reads[i] = request->left[i] = from->reads;
+		request->running++;
+		run->part[at] = (struct part){
+			.request = index,
+			.shard = i,
+			.left = from->reads,
+			.unsent = from->reads,
+			.of = i,
+			.think_ns = from->reads > 1 ?
+					    from->think_ns / (from->reads - 1) :
+					    0,
+			.end_ns = from->end_ns,
+		};
+		plan(run, PART, at, run->now_ns + from->begin_ns);
+	}
+}
+
+/* Those that are due, as far as clients are free. */
+static void begin_waiting(struct run *run)
+{
+	const struct fleet *fleet = run->fleet;
+
+	while (run->begun < run->due &&
+	       (!fleet->clients || run->outstanding < fleet->clients))
+		begin_recorded(run, &fleet->load->request[run->begun++]);
+}
+
+static void arrive(struct run *run)
+{
+	if (!run->fleet->load) {
+		arrive_at_random(run);
+		return;
+	}
+	run->due++;
+	plan_recorded(run);
 }
 
 static void keep(struct run *run, const struct user_request *request)
@@ -691,8 +777,29 @@ static void keep(struct run *run, const struct user_request *request)
 				    sizeof(double));
 	}
 	run->gap[run->latencies] =
-		(double)(run->now_ns - request->first_end_ns) / 1e6;
+		(double)(request->last_end_ns - request->first_end_ns) / 1e6;
 	run->latency[run->latencies++] = ms;
+}
+
+/* Its memory is the next one's, when nothing of it runs any more. */
+static void release_request(struct run *run, u32 index)
+{
+	struct user_request *request = &run->request[index];
+
+	if (--request->running)
+		return;
+	request->next_free = run->free_request;
+	run->free_request = index;
+}
+
+static void end_request(struct run *run, u32 index)
+{
+	const struct user_request *request = &run->request[index];
+
+	run->outstanding--;
+	if (request->measured)
+		keep(run, request);
+	release_request(run, index);
 }
 
 /* A part ended, or was found to be in vain. */
@@ -709,19 +816,15 @@ static void end_part(struct run *run, u32 at)
 		request->done[part->of] = true;
 		if (!request->first_end_ns)
 			request->first_end_ns = run->now_ns;
-		if (!--request->parts) {
-			run->outstanding--;
-			if (request->measured)
-				keep(run, request);
-		}
+		request->last_end_ns = run->now_ns;
+		if (!--request->parts)
+			plan(run, REQUEST_END, index,
+			     run->now_ns + request->tail_ns);
 	}
 	part->request = NONE;
 	part->next_free = run->free_part;
 	run->free_part = at;
-	if (--request->running)
-		return;
-	request->next_free = run->free_request;
-	run->free_request = index;
+	release_request(run, index);
 }
 
 /* A read of a part is done. */
@@ -738,11 +841,11 @@ static void step_part(struct run *run, u32 at)
 	if (request->done[part->of])
 		part->unsent = 0;
 	if (part->unsent) {
-		plan(run, READ, at, run->now_ns + THINK_NS);
+		plan(run, READ, at, run->now_ns + part->think_ns);
 		return;
 	}
 	if (!--part->busy)
-		end_part(run, at);
+		plan(run, PART_END, at, run->now_ns + part->end_ns);
 }
 
 /* The next read; another one of the part may have begun the last. */
@@ -753,7 +856,7 @@ static void go_on(struct run *run, u32 at)
 	if (part->unsent)
 		read_next(run, at);
 	else if (!--part->busy)
-		end_part(run, at);
+		plan(run, PART_END, at, run->now_ns + part->end_ns);
 }
 
 /* Not one that ended since: its place may be another part's. */
@@ -874,7 +977,10 @@ static void begin(struct run *run)
 	run->read_ns = 1e9 / fleet_reads_per_s(fleet->drive, fleet->seed);
 	for (u32 i = 0; i < fleet->drives; i++)
 		begin_shard(run, i);
-	plan(run, ARRIVAL, 0, run->now_ns);
+	if (fleet->load)
+		plan_recorded(run);
+	else
+		plan(run, ARRIVAL, 0, run->now_ns);
 }
 
 static void sort(double *values, u32 count)
@@ -954,15 +1060,25 @@ static void end(struct run *run)
 	free(run->liars);
 }
 
+static bool has_more(const struct run *run)
+{
+	const struct fleet_load *load = run->fleet->load;
+
+	return run->outstanding ||
+	       (load ? run->begun < load->count :
+		       run->now_ns < run->fleet->end_ns);
+}
+
 void fleet_run(const struct fleet *fleet, struct fleet_figures *figures)
 {
 	struct run run = { .fleet = fleet, .figures = figures };
 
 	CHECK(fleet->fanout && fleet->fanout <= fleet->drives && fleet->proxies);
+	CHECK(!fleet->load || fleet->load->shards == fleet->fanout);
 	*figures = (struct fleet_figures){ 0 };
 	begin(&run);
 	/* To the end of the last request: slow ones are not left out. */
-	while (run.now_ns < fleet->end_ns || run.outstanding) {
+	while (has_more(&run)) {
 		struct event event = take_event(&run);
 
 		run.now_ns = event.at_ns;
@@ -985,7 +1101,14 @@ void fleet_run(const struct fleet *fleet, struct fleet_figures *figures)
 		case HEDGE:
 			hedge(&run, event.index);
 			break;
+		case PART_END:
+			end_part(&run, event.index);
+			break;
+		case REQUEST_END:
+			end_request(&run, event.index);
+			break;
 		}
+		begin_waiting(&run);
 	}
 	reckon(&run);
 	end(&run);

@@ -13,6 +13,7 @@
 
 #include "../request_order.h"
 #include "../simdisk.h"
+#include "model_fleet_load.h"
 
 enum fleet_policy {
 	FLEET_NONE,      /* in order of arrival, as many as the drive takes */
@@ -53,6 +54,10 @@ enum fleet_policy {
  * @hedge_ms: a part that takes longer runs on a replica as well; 0: none
  * @without_ids: shards that get none
  * @liars_ppm: of all requests claim to be older by ten seconds
+ * @load: requests that were recorded, instead of random ones; NULL: none. Their
+ *	parts are on all @drives, in order; nothing of @per_s, @records and @width
+ *	counts
+ * @clients: recorded requests at a time, of which the others wait; 0: all
  * @begin_ns: requests are measured that arrive from here...
  * @end_ns: ...to here
  */
@@ -78,6 +83,8 @@ struct fleet {
 	double hedge_ms;
 	u32 without_ids;
 	u32 liars_ppm;
+	const struct fleet_load *load;
+	u32 clients;
 	u64 begin_ns;
 	u64 end_ns;
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -130,6 +131,173 @@ static void test_faults_leave_no_request_behind(void **state)
 	assert_true(figures.n > 100);
 }
 
+/* A file with a text, which is gone when the test has read it. */
+static const char *read_text(struct fleet_load *load, const char *text)
+{
+	char path[] = "/tmp/fleet-load.XXXXXX";
+	int file = mkstemp(path);
+	const char *wrong;
+
+	assert_true(file >= 0);
+	assert_int_equal(write(file, text, strlen(text)), strlen(text));
+	wrong = fleet_load_read(load, path);
+	close(file);
+	unlink(path);
+	return wrong;
+}
+
+static void test_a_bad_recording_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "no request" },
+		{ "# nothing\n", "no request" },
+		{ "0 10 5 2 20\n", "not a request" },
+		{ "0 10\n", "not a request" },
+		{ "0 10 5 2 20 x\n", "something else" },
+		{ "0 10 5 -2 20 3\n", "something else" },
+		{ "0 10 5 2 20 99999999999999999999999\n", "something else" },
+		{ "0 10 5 2 20 3\n5 10 5 2 20 3 5 2 20 3\n", "different" },
+		{ "9 10 5 2 20 3\n8 10 5 2 20 3\n", "in the order" },
+	};
+	struct fleet_load load;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(bad); i++) {
+		const char *wrong = read_text(&load, bad[i].text);
+
+		assert_non_null(wrong);
+		assert_non_null(strstr(wrong, bad[i].says));
+		assert_int_equal(load.count, 0);
+	}
+	assert_non_null(fleet_load_read(&load, "/nosuch/load"));
+	assert_null(read_text(&load, "# of one\n0 10 5 2 20 3\n\n"));
+	assert_int_equal(load.count, 1);
+	assert_int_equal(load.shards, 1);
+	fleet_load_free(&load);
+}
+
+/* A request that reads nothing takes what was recorded, to the nanosecond. */
+static void test_a_recorded_request_without_reads_takes_its_time(void **state)
+{
+	struct fleet fleet = usual(1);
+	struct fleet_figures figures;
+	struct fleet_load load;
+
+	(void)state;
+	assert_null(read_text(&load, "1000000 7 100 0 0 40 30 0 0 5\n"));
+	fleet.load = &load;
+	fleet.drives = fleet.fanout = 2;
+	figures = figures_of(fleet);
+	fleet_load_free(&load);
+	assert_int_equal(figures.n, 1);
+	assert_float_equal(figures.p50_ms, 0.147, 1e-9);
+	assert_float_equal(figures.gap_p50_ms, 0.105, 1e-9);
+}
+
+#define RECORDED 400
+
+/* Requests at random times, some of which read nothing. */
+static void draw_load(struct fleet_load *load, u64 seed)
+{
+	u64 due_ns = 0;
+
+	*load = (struct fleet_load){
+		.request = calloc(RECORDED, sizeof(*load->request)),
+		.count = RECORDED,
+		.shards = 1 + next_random(&seed) % 4,
+	};
+	for (u32 i = 0; i < RECORDED; i++) {
+		struct fleet_load_request *request = &load->request[i];
+
+		due_ns += next_random(&seed) % 20000000;
+		request->due_ns = due_ns;
+		request->tail_ns = next_random(&seed) % 100000;
+		request->part = calloc(load->shards, sizeof(*request->part));
+		for (u32 j = 0; j < load->shards; j++)
+			request->part[j] = (struct fleet_load_part){
+				.begin_ns = next_random(&seed) % 1000000,
+				.reads = (u32)(next_random(&seed) % 30),
+				.think_ns = next_random(&seed) % 3000000,
+				.end_ns = next_random(&seed) % 100000,
+			};
+	}
+}
+
+/*
+ * Under each policy, with any number of clients: all requests and all reads, no
+ * more at a time than there are clients, and none is faster than it was without
+ * its reads.
+ */
+static void test_a_recorded_load_is_replayed_whole(void **state)
+{
+	u64 seed = fresh_seed("recorded");
+	struct fleet fleet = usual(seed % 1000000);
+	double least_ms = 0, reads = 0;
+	struct fleet_load load;
+
+	(void)state;
+	draw_load(&load, seed);
+	for (u32 i = 0; i < load.count; i++) {
+		double longest_ms = 0;
+
+		for (u32 j = 0; j < load.shards; j++) {
+			const struct fleet_load_part *part =
+				&load.request[i].part[j];
+			/* Up to a nanosecond for each pause is rounded off. */
+			double think_ns = part->reads < 2 ? 0 :
+					  (double)part->think_ns - part->reads;
+			double ms = ((double)part->begin_ns + think_ns +
+				     (double)part->end_ns) / 1e6;
+
+			reads += part->reads;
+			longest_ms = ms > longest_ms ? ms : longest_ms;
+		}
+		least_ms += longest_ms + (double)load.request[i].tail_ns / 1e6;
+	}
+	fleet.load = &load;
+	fleet.drives = fleet.fanout = load.shards;
+	fleet.begin_ns = 0;
+	fleet.end_ns = 3600 * SECOND;
+	for (u32 policy = FLEET_NONE; policy <= FLEET_ORACLE_ARRIVAL; policy++) {
+		struct fleet_figures figures;
+
+		fleet.policy = policy;
+		fleet.clients = (u32)(next_random(&seed) % 4);
+		figures = figures_of(fleet);
+		assert_int_equal(figures.n, RECORDED);
+		assert_int_equal(figures.ios, (u64)reads);
+		assert_true(!fleet.clients ||
+			    figures.outstanding <= fleet.clients);
+		assert_true(figures.mean_ms * RECORDED >= least_ms);
+	}
+	fleet_load_free(&load);
+}
+
+/* What waits for a client counts: with one, latencies are those of a queue. */
+static void test_waiting_for_a_client_counts(void **state)
+{
+	struct fleet fleet = usual(fresh_seed("clients") % 1000000);
+	struct fleet_figures all, one;
+	struct fleet_load load;
+
+	(void)state;
+	assert_null(read_text(&load, "0 0 100000 0 0 0\n"
+				     "0 0 100000 0 0 0\n"
+				     "0 0 100000 0 0 0\n"));
+	fleet.load = &load;
+	fleet.drives = fleet.fanout = 1;
+	fleet.begin_ns = 0;
+	all = figures_of(fleet);
+	fleet.clients = 1;
+	one = figures_of(fleet);
+	fleet_load_free(&load);
+	assert_float_equal(all.mean_ms, 100, 1e-6);
+	assert_float_equal(one.mean_ms, 200, 1e-6);
+	assert_float_equal(one.p999_ms, 300, 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +306,11 @@ int main(void)
 		cmocka_unit_test(test_one_part_has_no_gap),
 		cmocka_unit_test(test_without_ids_there_is_no_order),
 		cmocka_unit_test(test_faults_leave_no_request_behind),
+		cmocka_unit_test(test_a_bad_recording_is_refused),
+		cmocka_unit_test(
+			test_a_recorded_request_without_reads_takes_its_time),
+		cmocka_unit_test(test_a_recorded_load_is_replayed_whole),
+		cmocka_unit_test(test_waiting_for_a_client_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from lab import bounds, dataset, drives, guest, host, image, kernel, paths
+from lab import bounds, dataset, drives, guest, host, image, kernel, paths, recorded
 from lab.configurations import Configuration
 from lab.experiments.base import (
     Experiment,
@@ -75,7 +75,7 @@ VACUUM_OPTIONS = "-c vacuum_cost_delay=40ms -c vacuum_cost_limit=200"
 SCAN = """
 \\set records random(1, {most})
 \\set low {low}
-SELECT scan(:low, :records);
+SELECT scan_for(:client_id, :low, :records);
 """
 STARTS = SHARDS * RECORDS - MOST_RECORDS
 LOWS = {
@@ -86,8 +86,6 @@ LOWS = {
 DEFAULT_ORDER = "request_order=3"
 # Of a drive under fgio: critical I/Os, of which with an id, clamped, and sent for their age.
 COUNTERS = ("critical_completed", "critical_with_id", "critical_clamped", "critical_aged")
-# What the front logs of a request: the end in s, and the gap in s.
-LOGGED = re.compile(r"LOG:  request ([0-9.]+) ([0-9.]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -98,24 +96,26 @@ class Cell:
     load: requests a second, in parts of what the drives read at random
     reads: that a part of a request takes from its drive, in the mean, as measured
     states: whether a shard checkpoints, one is vacuumed, and one has a cold cache
+    recorded: whether each part's reads are, for `lab/run replay`
     """
 
     keys: str
     load: float
     reads: float
     states: bool
+    recorded: bool = False
 
 
 CELLS = {
     "uniform": Cell("uniform", 0.75, 11.5, True),
-    "uniform-quiet": Cell("uniform", 0.85, 11.5, False),
+    "uniform-quiet": Cell("uniform", 0.85, 11.5, False, recorded=True),
     "zipfian": Cell("zipfian", 0.75, 8, True),
 }
 
 
 def gaps(log: str, begin: float, end: float) -> np.ndarray:
     """The gaps in ms that the front logged, of requests that ended between moments (s)."""
-    found = [(float(at), float(gap)) for at, gap in LOGGED.findall(log)]
+    found = [(float(at), float(gap)) for _, at, gap, _ in recorded.LOGGED.findall(log)]
     table = np.array(found).reshape(-1, 2)
     inside = (table[:, 0] >= begin) & (table[:, 0] < end)
     return 1e3 * table[inside, 1]
@@ -219,6 +219,7 @@ class Sharded(Experiment):
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(settings),
             "STATES": int(cell.states),
+            "RECORD": int(cell.recorded),
             "CLIENTS": CLIENTS,
             "RATE": self.rate(cell),
             "WARM_S": self.warm_s,
@@ -227,7 +228,8 @@ class Sharded(Experiment):
             "UPDATE": UPDATE,
             "VACUUM_OPTIONS": VACUUM_OPTIONS,
         }
-        taken = script_payload(chosen, configuration, "sharded", values, "postgres-server.sh")
+        files = ("postgres-server.sh", "recording.sh")
+        taken = script_payload(chosen, configuration, "sharded", values, *files)
         source = paths.ROOT / "integrations" / "postgresql"
         taken["postgresql/fgio.so"] = paths.BUILD / "postgresql" / "fgio.so"
         for name in ("fgio.control", "fgio--1.0.sql"):

@@ -7,25 +7,31 @@ CREATE SERVER shards FOREIGN DATA WRAPPER plproxy OPTIONS (
   p2 'host=/tmp port=5435 dbname=bench', p3 'host=/tmp port=5436 dbname=bench');
 CREATE USER MAPPING FOR PUBLIC SERVER shards;
 
-CREATE FUNCTION scan(request text, low bigint, records integer, OUT had bigint,
-  OUT ended double precision) RETURNS SETOF record LANGUAGE plproxy AS $$
+CREATE FUNCTION scan(request text, low bigint, records integer, OUT had bigint, OUT shard integer,
+  OUT process integer, OUT ended double precision) RETURNS SETOF record LANGUAGE plproxy AS $$
   CLUSTER 'shards';
   RUN ON ALL;
 $$;
 
--- Its log has, for each request, when it ended and the time between its first and last part.
-CREATE FUNCTION scan(low bigint, records integer) RETURNS bigint LANGUAGE plpgsql AS $$
+-- Its log has, for each request: the client, when it ended, the time between its first and last part,
+-- and SHARD:PROCESS:END of each part.
+CREATE FUNCTION scan_for(client integer, low bigint, records integer) RETURNS bigint
+  LANGUAGE plpgsql AS $$
 DECLARE
   request text := fgio_request_new(deadline_ms => 100, parts => 4);
   total bigint;
   parts integer;
   gap double precision;
+  ends text;
 BEGIN
-  SELECT sum(had), count(*), max(ended) - min(ended) INTO total, parts, gap
+  SELECT sum(had), count(*), max(ended) - min(ended),
+      string_agg(format('%s:%s:%s', shard, process, round(ended::numeric, 6)), ' ' ORDER BY shard)
+    INTO total, parts, gap, ends
     FROM scan(request, low, records);
   IF parts <> 4 OR total <> records THEN
     RAISE EXCEPTION '% parts have % records, not %', parts, total, records;
   END IF;
-  RAISE LOG 'request % %', extract(epoch FROM clock_timestamp()), round(gap::numeric, 6);
+  RAISE LOG 'request % % % %',
+    client, extract(epoch FROM clock_timestamp()), round(gap::numeric, 6), ends;
   RETURN total;
 END $$;

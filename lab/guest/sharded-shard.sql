@@ -10,12 +10,13 @@ COMMIT;
 -- Without FREEZE, which would log all pages.
 VACUUM (ANALYZE) items;
 
--- The part of a request for `records` records from number `low` on.
-CREATE FUNCTION scan(request text, low bigint, records integer, OUT had bigint,
-  OUT ended double precision) LANGUAGE plpgsql AS $$
-DECLARE
-  shard bigint := current_setting('lab.shard');
+-- The part of a request for `records` records from number `low` on: how many it had, and which process
+-- of which shard ended it when.
+CREATE FUNCTION scan(request text, low bigint, records integer, OUT had bigint, OUT shard integer,
+  OUT process integer, OUT ended double precision) LANGUAGE plpgsql AS $$
 BEGIN
+  shard := current_setting('lab.shard');
+  process := pg_backend_pid();
   PERFORM set_config('fgio.request', request, true);
   -- The length needs the record: the index alone would not do.
   SELECT count(*) INTO had FROM items

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""lab/run replay: the load that a sharded database had in a guest, once more in the simulator.
+
+`lab/run sharded` records it (lab/recorded.py). With the same requests, reads and pauses, guest and
+simulator differ by their drives and schedulers alone: where they agree, the simulator is valid for
+such a load, and what it says of an oracle holds for the guest.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab import fleet, host, recorded, summary
+from lab.experiments import sharded
+from lab.experiments.base import moments
+from lab.figures import FIGURES_OF_PARTS, Requests
+
+NAME = "replay"
+DESCRIPTION = "requests that lab/run sharded recorded (--of), simulated: guest beside simulator"
+# Of the guest's configurations, which have another name in the simulator.
+SIMULATED = {"fgio": fleet.DEFAULT}
+CONFIGURATIONS = tuple(name for name in fleet.CONFIGURATIONS if name != "fgio-window")
+COMPARED = ("p50_ms", "p99_ms", "p999_ms")
+UNITS = {name: fleet.UNITS[name] for name in ("p999_ms", "gap_p50_ms")} | {
+    "throughput": "requests per s that were due while measuring",
+    "drive_seed": "of the simulated drives; the guest's rows have none",
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A boot with its load: who made it, and its requests.
+
+    begin_s, end_s: of measuring, by the wall clock
+    """
+
+    label: str
+    config: str
+    seed: int
+    device: str
+    requests: list[recorded.Request]
+    begin_s: float
+    end_s: float
+
+    def row(self) -> dict:
+        """The guest's figures of the requests that were due while measuring."""
+        inside = [one for one in self.requests if self.begin_s <= one.due_s < self.end_s]
+        latencies = np.array([one.latency_ms for one in inside])
+        gaps = np.array([one.gap_ms for one in inside])
+        found = sharded.summarize(
+            Requests(np.zeros(len(inside)), latencies), gaps, self.end_s - self.begin_s
+        )
+        return {**self.names(), "config": self.config, "vehicle": "plproxy", **found}
+
+    def names(self) -> dict:
+        """What all rows of it have."""
+        return {"seed": self.seed, "device": self.device, "cell": self.label}
+
+    def options(self) -> dict[str, float]:
+        """Of the simulator: what it is to measure."""
+        before = self.begin_s - self.requests[0].due_s
+        return {
+            "clients": sharded.CLIENTS,
+            "warm-up": round(before, 6),
+            "seconds": round(self.end_s - self.begin_s, 6),
+        }
+
+
+def recordings(folder: Path) -> list[Recording]:
+    """The recordings in the results of `lab/run sharded`. Raises LabError without any."""
+    found = []
+    for row in summary.load(folder)["rows"]:
+        label = f"{row['config']}-{row['seed']}-{row['cell']}"
+        raw = folder / "raw" / label
+        if not (raw / "reads").is_file():
+            continue
+        noted = moments(raw)
+        some = recorded.requests(raw)
+        span = noted["measure_begin"], noted["measure_end"]
+        found.append(Recording(label, row["config"], row["seed"], row["device"], some, *span))
+    if not found:
+        raise host.LabError(
+            f"{folder}: no recorded load; lab/run sharded --only '^uniform-quiet$' --out makes one"
+        )
+    return found
+
+
+def choose(configs: str | None) -> tuple[str, ...]:
+    """The policies to simulate, by names with commas between. Raises LabError for any other."""
+    chosen = tuple(configs.split(",")) if configs else CONFIGURATIONS
+    for config in chosen:
+        if config not in CONFIGURATIONS:
+            raise host.LabError(
+                f"unknown configuration {config or '(empty)'} for this experiment; "
+                f"choose from: {', '.join(CONFIGURATIONS)}"
+            )
+    return chosen
+
+
+def _simulated(
+    program: fleet.Program, recording: Recording, configs: Iterable[str], seeds: int
+) -> Iterable[dict]:
+    with tempfile.NamedTemporaryFile("w", suffix=".load") as file:
+        file.write(recorded.text(recording.requests))
+        file.flush()
+        options = recording.options() | {"replay": file.name}
+        for config in configs:
+            for seed in range(1, seeds + 1):
+                line = program.line(options | {"seed": seed}, config, recording.device)
+                figures = {name: line[name] for name in FIGURES_OF_PARTS}
+                names = {**recording.names(), "config": config, "vehicle": "simulated"}
+                yield {**names, "drive_seed": seed, **figures}
+
+
+def run(of: Path, configs: tuple[str, ...], seeds: int, tell: Callable[[str], None]) -> dict:
+    """Replays all recordings of a folder on drives with seeds 1 to `seeds`.
+
+    Returns the content of summary.json but its source. Raises LabError where that fails.
+    """
+    program = fleet.Program()
+    program.build()
+    rows = []
+    for recording in recordings(of):
+        tell(f"replay: {recording.label}")
+        rows.append(recording.row())
+        rows += _simulated(program, recording, configs, seeds)
+    return {
+        "experiment": NAME,
+        "description": DESCRIPTION,
+        "simulated": True,
+        "replay": {"drives": seeds, "clients": sharded.CLIENTS},
+        "units": UNITS,
+        "rows": rows,
+    }
+
+
+def _median(rows: list[dict], name: str) -> float:
+    return statistics.median(row[name] for row in rows)
+
+
+def _of(rows: list[dict], cell: str, config: str) -> list[dict]:
+    """The simulated rows of a recording under a configuration."""
+    return [
+        row
+        for row in rows
+        if row["vehicle"] == "simulated" and row["cell"] == cell and row["config"] == config
+    ]
+
+
+def _beside(rows: list[dict]) -> list[str]:
+    """The guest beside the simulator, where both ran a recording under the same policy."""
+    names = [name.removesuffix("_ms").replace("p999", "p99.9") for name in COMPARED]
+    lines = ["## Guest and simulator", "", "The simulator's figure over the guest's.", ""]
+    lines += [f"| configuration | seed | {' | '.join(f'guest {one} | ratio' for one in names)} |"]
+    lines += [f"|---|--:|{'--:|--:|' * len(names)}"]
+    for guest in (row for row in rows if row["vehicle"] != "simulated"):
+        config = SIMULATED.get(guest["config"], guest["config"])
+        simulated = _of(rows, guest["cell"], config)
+        if not simulated:
+            continue
+        cells = []
+        for name in COMPARED:
+            cells += [f"{guest[name]:.1f}", f"{_median(simulated, name) / guest[name]:.2f}"]
+        lines.append(f"| {guest['config']} | {guest['seed']} | {' | '.join(cells)} |")
+    return lines
+
+
+def _policies(rows: list[dict]) -> list[str]:
+    """What each policy makes of the loads that were recorded under the default one."""
+    guests = [row for row in rows if row["vehicle"] != "simulated" and row["config"] == "fgio"]
+    configs = dict.fromkeys(row["config"] for row in rows if row["vehicle"] == "simulated")
+    shown = FIGURES_OF_PARTS[:-1]
+    if not guests:
+        return []
+    lines = ["", "## Policies", "", "Simulated, with the requests that fgio had in the guest.", ""]
+    lines += [
+        "| configuration | per s | mean | p50 | p99 | p99.9 | gap p50 | gap p99 "
+        "| p99.9 over the oracle's, by seed |"
+    ]
+    lines += [f"|---|{'--:|' * len(shown)}---|"]
+    for config in configs:
+        some = [row for guest in guests for row in _of(rows, guest["cell"], config)]
+        ratios = []
+        for guest in guests:
+            best = _of(rows, guest["cell"], "oracle")
+            own = _of(rows, guest["cell"], config)
+            if best and own:
+                ratios.append(f"{_median(own, 'p999_ms') / _median(best, 'p999_ms'):.2f}")
+        texts = [f"{_median(some, name):.1f}" for name in shown]
+        lines.append(f"| {config} | {' | '.join(texts)} | {', '.join(ratios)} |")
+    return lines
+
+
+def markdown(content: dict) -> str:
+    """The tables of a summary.json, in Markdown: medians over the drives' seeds, in ms."""
+    commit = f"commit {(content.get('commit') or 'unknown')[:12]}"
+    changes = " with changes" if content.get("dirty") else ""
+    rows = content["rows"]
+    drives = content["replay"]["drives"]
+    lines = [
+        "# Recorded loads",
+        "",
+        f"Simulated beside the guest, {commit}{changes}, made by `{content['command']}`. Times in "
+        f"ms, medians of {drives} seeds of the drives; gap: between the ends of a request's first "
+        "and last part.",
+        "",
+        *_beside(rows),
+        *_policies(rows),
+    ]
+    return "\n".join(lines) + "\n"
