@@ -33,7 +33,7 @@ UNITS = {name: fleet.UNITS[name] for name in ("p999_ms", "gap_p50_ms")} | {
 
 @dataclass(frozen=True)
 class Recording:
-    """A boot with its load: who made it, and its requests.
+    """A boot with its load, and who made it.
 
     begin_s, end_s: of measuring, by the wall clock
     """
@@ -42,13 +42,13 @@ class Recording:
     config: str
     seed: int
     device: str
-    requests: list[recorded.Request]
+    load: recorded.Load
     begin_s: float
     end_s: float
 
     def row(self) -> dict:
         """The guest's figures of the requests that were due while measuring."""
-        inside = [one for one in self.requests if self.begin_s <= one.due_s < self.end_s]
+        inside = [one for one in self.load.requests if self.begin_s <= one.due_s < self.end_s]
         latencies = np.array([one.latency_ms for one in inside])
         gaps = np.array([one.gap_ms for one in inside])
         found = sharded.summarize(
@@ -62,7 +62,7 @@ class Recording:
 
     def options(self) -> dict[str, float]:
         """Of the simulator: what it is to measure."""
-        before = self.begin_s - self.requests[0].due_s
+        before = self.begin_s - self.load.requests[0].due_s
         return {
             "clients": sharded.CLIENTS,
             "warm-up": round(before, 6),
@@ -76,15 +76,15 @@ def recordings(folder: Path) -> list[Recording]:
     for row in summary.load(folder)["rows"]:
         label = f"{row['config']}-{row['seed']}-{row['cell']}"
         raw = folder / "raw" / label
-        if not (raw / "reads").is_file():
+        if not (raw / "io").is_file():
             continue
         noted = moments(raw)
-        some = recorded.requests(raw)
         span = noted["measure_begin"], noted["measure_end"]
-        found.append(Recording(label, row["config"], row["seed"], row["device"], some, *span))
+        names = label, row["config"], row["seed"], row["device"]
+        found.append(Recording(*names, recorded.load(raw), *span))
     if not found:
         raise host.LabError(
-            f"{folder}: no recorded load; lab/run sharded --only '^uniform-quiet$' --out makes one"
+            f"{folder}: no recorded load; give the --out of lab/run sharded, with its raw data"
         )
     return found
 
@@ -105,7 +105,7 @@ def _simulated(
     program: fleet.Program, recording: Recording, configs: Iterable[str], seeds: int
 ) -> Iterable[dict]:
     with tempfile.NamedTemporaryFile("w", suffix=".load") as file:
-        file.write(recorded.text(recording.requests))
+        file.write(recorded.text(recording.load))
         file.flush()
         options = recording.options() | {"replay": file.name}
         for config in configs:

@@ -15,6 +15,7 @@ EPOCH = 1_704_067_200
 CLIENTS = 3
 SHARDS = 2
 SECTORS = 16
+LARGEST_KIB = 128
 
 
 def run(*arguments, cwd=None):
@@ -28,7 +29,7 @@ class Boot:
 
     def __init__(self, folder, rng):
         self.folder, self.rng = folder, rng
-        self.events, self.log, self.requests = [], [], []
+        self.events, self.log, self.requests, self.background = [], [], [], []
         self.clients = {client: [] for client in range(CLIENTS)}
         self.free_us = dict.fromkeys(range(CLIENTS), 0)
         self.sectors = iter(range(0, 1 << 30, SECTORS))
@@ -77,17 +78,37 @@ class Boot:
         line = [due_us, tail] + [number for part, _, _ in parts for number in part]
         self.requests.append(line)
 
+    def add_background(self, at_us):
+        """A read of another process, one of a server between its parts, or a large write."""
+        shard, sector = self.rng.randrange(SHARDS), next(self.sectors)
+        place = f"253,{shard}"
+        if self.rng.random() < 0.5:
+            sizes = (256, 256, 88)
+            self._trace(at_us, 7, f"block_bio_queue: {place} W {sector} + {sum(sizes)} [kworker]")
+            self._trace(at_us + 50, 0, f"block_rq_complete: {place} W () {sector} + 256 [0]")
+        else:
+            sizes = (SECTORS,)
+            self._trace(at_us, 8, f"block_bio_queue: {place} R {sector} + 16 [vacuum]")
+            self._trace(at_us + 50, 0, f"block_rq_complete: {place} R () {sector} + 16 [0]")
+        way = "write" if len(sizes) > 1 else "read"
+        for size in sizes:
+            self.background.append(f"{way} {at_us} {shard} {sector} {size}")
+            sector += size
+
     def write(self):
         """The files of the folder."""
         self.folder.mkdir(parents=True)
         lines = []
-        # What others read, from a disk of their own, is none of it.
+        # What others do to a disk of their own is none of it, and a flush is no I/O of a size.
         self._trace(5, 1, "block_bio_queue: 259,0 R 0 + 8 [sh]")
+        self._trace(6, 1, "block_bio_queue: 253,0 FWS 0 + 0 [sh]")
         for at, process, event in sorted(self.events):
             name = f"postgres-{process}" if process else "<idle>-0"
             lines.append(f"  {name:>16} [000] d.h1. {EPOCH + at / 1e6:.6f}: {event}")
-        (self.folder / "reads").write_text("\n".join(lines) + "\n")
-        (self.folder / "drives").write_text("".join(f"253:{each}\n" for each in range(SHARDS)))
+        (self.folder / "io").write_text("\n".join(lines) + "\n")
+        (self.folder / "drives").write_text(
+            "".join(f"253:{each} {LARGEST_KIB}\n" for each in range(SHARDS))
+        )
         (self.folder / "server").mkdir()
         (self.folder / "server" / "log").write_text("\n".join(self.log) + "\n")
         rows = [row for some in self.clients.values() for row in some]
@@ -104,20 +125,23 @@ def draw(folder, count=60):
     due = 0
     for _ in range(count):
         boot.request(due)
+        boot.add_background(due + 1)
         due += boot.rng.randrange(1, 30_000)
     boot.write()
     return boot
 
 
 def load_of(folder):
-    """The numbers of a folder's load, a list for each request."""
-    text = recorded.text(recorded.requests(folder))
-    return [list(map(int, line.split())) for line in text.splitlines() if line[0] != "#"]
+    """A folder's load: the numbers of each request, and the background's lines."""
+    lines = recorded.text(recorded.load(folder)).splitlines()
+    requests = [list(map(int, line.split())) for line in lines if line[0].isdigit()]
+    return requests, [line for line in lines if line[0] in "rw"]
 
 
 def test_a_load_is_what_the_guest_did_without_its_drives(tmp_path):
     boot = draw(tmp_path / "boot")
-    found = load_of(boot.folder)
+    found, background = load_of(boot.folder)
+    assert background == boot.background
     assert len(found) == len(boot.requests)
     for one, other in zip(found, boot.requests, strict=True):
         # Clocks are read in us and kept in doubles of the epoch.
@@ -131,18 +155,18 @@ def test_recordings_that_do_not_fit_are_refused(tmp_path):
     whole = log.read_text()
     log.write_text(whole.replace("LOG:  request", "LOG:  another", 1))
     with pytest.raises(host.LabError, match="do not have the same requests"):
-        recorded.requests(boot.folder)
+        recorded.load(boot.folder)
     log.write_text(whole)
-    reads = boot.folder / "reads"
+    reads = boot.folder / "io"
     kept = [line for line in reads.read_text().splitlines() if "rq_complete" not in line]
     reads.write_text("\n".join(kept))
     with pytest.raises(host.LabError, match="have no end"):
-        recorded.requests(boot.folder)
+        recorded.load(boot.folder)
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path):
     (tmp_path / "summary.json").write_text(json.dumps({"rows": []}))
-    with pytest.raises(host.LabError, match="uniform-quiet"):
+    with pytest.raises(host.LabError, match="no recorded load"):
         replay.recordings(tmp_path)
 
 

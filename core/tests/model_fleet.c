@@ -113,7 +113,17 @@ struct shard {
 	bool retries;
 };
 
-enum kind { ARRIVAL, PART, READ, PART_END, REQUEST_END, DRIVE, PHASE, HEDGE };
+enum kind {
+	ARRIVAL,
+	PART,
+	READ,
+	PART_END,
+	REQUEST_END,
+	DRIVE,
+	PHASE,
+	BACKGROUND,
+	HEDGE,
+};
 
 struct event {
 	u64 at_ns;
@@ -146,6 +156,7 @@ struct run {
 	u32 requests, request_room, free_request;
 	u32 outstanding;
 	u32 due, begun; /* of a recorded load's requests */
+	u32 background; /* I/Os of its background that were sent */
 	u64 *last_stamp; /* by proxy */
 	double *latency, *gap, *liars;
 	u32 latencies, latency_room, liar_count, liar_room;
@@ -462,10 +473,36 @@ static void begin_phase(struct run *run, u32 shard)
 	plan(run, PHASE, shard, run->now_ns + PHASE_NS);
 }
 
+static void plan_background(struct run *run)
+{
+	const struct fleet_load *load = run->fleet->load;
+
+	if (run->background < load->background_count)
+		plan(run, BACKGROUND, 0,
+		     SECOND + load->background[run->background].at_ns);
+}
+
+/* Of a recorded load. */
+static void send_background(struct run *run)
+{
+	const struct fleet_load_io *io =
+		&run->fleet->load->background[run->background++];
+
+	insert(run, io->shard,
+	       (struct fgio_request){
+		       .sector = io->sector % (CAPACITY_SECTORS - io->sectors),
+		       .sectors = io->sectors,
+		       .write = io->write,
+	       },
+	       NONE);
+	run_drive(run, io->shard);
+	plan_background(run);
+}
+
 static void end_background(struct run *run, u32 shard, const struct io *io)
 {
 	run->background_bytes += io->request.sectors * 512.0;
-	if (!is_on(run, shard))
+	if (run->fleet->load || !is_on(run, shard))
 		return;
 	if (io->request.write)
 		write_checkpoint(run, shard);
@@ -977,10 +1014,12 @@ static void begin(struct run *run)
 	run->read_ns = 1e9 / fleet_reads_per_s(fleet->drive, fleet->seed);
 	for (u32 i = 0; i < fleet->drives; i++)
 		begin_shard(run, i);
-	if (fleet->load)
-		plan_recorded(run);
-	else
+	if (!fleet->load) {
 		plan(run, ARRIVAL, 0, run->now_ns);
+		return;
+	}
+	plan_recorded(run);
+	plan_background(run);
 }
 
 static void sort(double *values, u32 count)
@@ -1097,6 +1136,9 @@ void fleet_run(const struct fleet *fleet, struct fleet_figures *figures)
 			break;
 		case PHASE:
 			begin_phase(&run, event.index);
+			break;
+		case BACKGROUND:
+			send_background(&run);
 			break;
 		case HEDGE:
 			hedge(&run, event.index);

@@ -36,23 +36,40 @@ struct fleet_load_request {
 };
 
 /**
+ * struct fleet_load_io - of a shard's background, that no request waits for
+ * @at_ns: from the beginning of the recording, whatever became of earlier ones
+ */
+struct fleet_load_io {
+	u64 at_ns;
+	u64 sector;
+	u32 sectors;
+	u32 shard;
+	bool write;
+};
+
+/**
  * struct fleet_load - all of a recording
  * @request: in the order in which they were due
  * @count: of them
  * @shards: parts of each
+ * @background: in the order of time
+ * @background_count: of them
  */
 struct fleet_load {
 	struct fleet_load_request *request;
 	u32 count;
 	u32 shards;
+	struct fleet_load_io *background;
+	u32 background_count;
 };
 
 /**
  * fleet_load_read - reads a recording
  * @load: filled; fleet_load_free() it
  * @path: a line for each request, numbers of us with blanks between: due, tail,
- *	and for each shard begin, reads, think, end. Lines that begin with # are
- *	for the reader
+ *	and for each shard begin, reads, think, end. Besides, a line for each I/O of
+ *	the background: read or write, time in us, shard, sector, sectors. Lines
+ *	that begin with # are for the reader
  *
  * Return: NULL, or what is wrong with the file, to be shown to the user.
  */

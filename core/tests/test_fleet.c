@@ -160,6 +160,13 @@ static void test_a_bad_recording_is_refused(void **state)
 		{ "0 10 5 2 20 99999999999999999999999\n", "something else" },
 		{ "0 10 5 2 20 3\n5 10 5 2 20 3 5 2 20 3\n", "different" },
 		{ "9 10 5 2 20 3\n8 10 5 2 20 3\n", "in the order" },
+		{ "0 10 5 2 20 3\nread 5 0 8\n", "an I/O that is none" },
+		{ "0 10 5 2 20 3\nread 5 0 8 0\n", "an I/O that is none" },
+		{ "0 10 5 2 20 3\nwrite 5 0 8 2561\n", "an I/O that is none" },
+		{ "0 10 5 2 20 3\nwrite 5 1 8 8\n", "no request has" },
+		{ "0 10 5 2 20 3\nread 5 0 8 8\nread 4 0 8 8\n", "of time" },
+		{ "read 5 0 8 8\n", "no request" },
+		{ "trim 5 0 8 8\n", "something else" },
 	};
 	struct fleet_load load;
 
@@ -275,6 +282,38 @@ static void test_a_recorded_load_is_replayed_whole(void **state)
 	fleet_load_free(&load);
 }
 
+/* Its background is in the way of its requests, and fgio puts it behind them. */
+static void test_recorded_background_is_in_the_way(void **state)
+{
+	struct fleet fleet = usual(fresh_seed("background") % 1000000);
+	struct fleet_figures alone, first, last;
+	struct fleet_load load;
+
+	(void)state;
+	assert_null(read_text(&load, "1000000 0 0 20 0 0\n"));
+	fleet.load = &load;
+	fleet.drives = fleet.fanout = 1;
+	fleet.policy = FLEET_NONE;
+	alone = figures_of(fleet);
+	load.background_count = 600;
+	load.background = calloc(600, sizeof(*load.background));
+	for (u32 i = 0; i < 600; i++)
+		load.background[i] = (struct fleet_load_io){
+			.at_ns = SECOND - 10000000,
+			.sector = 1024ULL * i,
+			.sectors = 64,
+			.write = i % 2,
+		};
+	last = figures_of(fleet);
+	fleet.policy = FLEET_UNORDERED;
+	first = figures_of(fleet);
+	fleet_load_free(&load);
+	assert_true(alone.background_mb_s == 0);
+	assert_true(last.background_mb_s > 0 && first.background_mb_s > 0);
+	assert_true(last.p50_ms > 2 * alone.p50_ms);
+	assert_true(first.p50_ms < last.p50_ms);
+}
+
 /* What waits for a client counts: with one, latencies are those of a queue. */
 static void test_waiting_for_a_client_counts(void **state)
 {
@@ -310,6 +349,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_recorded_request_without_reads_takes_its_time),
 		cmocka_unit_test(test_a_recorded_load_is_replayed_whole),
+		cmocka_unit_test(test_recorded_background_is_in_the_way),
 		cmocka_unit_test(test_waiting_for_a_client_counts),
 	};
 

@@ -96,19 +96,17 @@ class Cell:
     load: requests a second, in parts of what the drives read at random
     reads: that a part of a request takes from its drive, in the mean, as measured
     states: whether a shard checkpoints, one is vacuumed, and one has a cold cache
-    recorded: whether each part's reads are, for `lab/run replay`
     """
 
     keys: str
     load: float
     reads: float
     states: bool
-    recorded: bool = False
 
 
 CELLS = {
     "uniform": Cell("uniform", 0.75, 11.5, True),
-    "uniform-quiet": Cell("uniform", 0.85, 11.5, False, recorded=True),
+    "uniform-quiet": Cell("uniform", 0.85, 11.5, False),
     "zipfian": Cell("zipfian", 0.75, 8, True),
 }
 
@@ -219,7 +217,6 @@ class Sharded(Experiment):
             "ELEVATOR": configuration.elevator,
             "SETTINGS": " ".join(settings),
             "STATES": int(cell.states),
-            "RECORD": int(cell.recorded),
             "CLIENTS": CLIENTS,
             "RATE": self.rate(cell),
             "WARM_S": self.warm_s,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Sourced by scripts of a guest that record which process reads from a drive when.
+# Sourced by scripts of a guest that record which process has I/O on a drive when.
 # shellcheck shell=bash
 TRACING=/sys/kernel/tracing
-# Some 100 bytes for each of its events.
+# Some 60 bytes for each of its events.
 TRACE_KIB=65536
 
 begin_recording() {
@@ -12,15 +12,16 @@ begin_recording() {
   # The wall clock, as the servers' logs.
   echo tai >$TRACING/trace_clock || stop "no trace clock tai"
   for event in block_bio_queue block_rq_complete; do
-    echo 'rwbs ~ "R*"' >$TRACING/events/block/$event/filter || stop "$event takes no filter"
     echo 1 >$TRACING/events/block/$event/enable || stop "no event $event"
   done
 }
 
-end_recording() { # DISK...: leaves the events in $RESULTS/reads, the disks' numbers in $RESULTS/drives
+end_recording() { # DISK...: the events are in $RESULTS/io, disks and their largest I/O in KiB in $RESULTS/drives
   local disk
   echo 0 >$TRACING/tracing_on
   grep -q '^overrun: 0$' $TRACING/per_cpu/cpu0/stats || stop "the recording is not whole"
-  grep -v '^#' $TRACING/trace >"$RESULTS/reads"
-  for disk in "$@"; do cat "/sys/block/$disk/dev"; done >"$RESULTS/drives"
+  grep -v '^#' $TRACING/trace >"$RESULTS/io"
+  for disk in "$@"; do
+    echo "$(<"/sys/block/$disk/dev") $(<"/sys/block/$disk/queue/max_sectors_kb")"
+  done >"$RESULTS/drives"
 }

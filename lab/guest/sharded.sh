@@ -105,7 +105,7 @@ echo 3 >/proc/sys/vm/drop_caches
 cd "$RESULTS" || exit 1
 : >background
 phase warming up
-[[ $RECORD == 0 ]] || begin_recording
+begin_recording
 pgbench --no-vacuum --client="$CLIENTS" --jobs=1 --time=$((WARM_S + DURATION_S + 1)) \
   --protocol=prepared --random-seed="$SEED" --rate="$RATE" --log --log-prefix=pgbench \
   -f "$PAYLOAD/scan.pgbench" template1 >pgbench.txt 2>&1 &
@@ -125,6 +125,6 @@ if has_fgio; then
 fi
 phase ending
 wait $pgbench || { cat pgbench.txt; tail -n 20 server/log; stop "pgbench failed"; }
-[[ $RECORD == 0 ]] || end_recording simdisk{0,1,2,3}
+end_recording simdisk{0,1,2,3}
 [[ ! -e failed ]] || { cat background.log; stop "the background failed"; }
 exit 0
