@@ -79,7 +79,7 @@ class Boot:
         self.requests.append(line)
 
     def add_background(self, at_us):
-        """A read of another process, one of a server between its parts, or a large write."""
+        """A read of another process, or a large write."""
         shard, sector = self.rng.randrange(SHARDS), next(self.sectors)
         place = f"253,{shard}"
         if self.rng.random() < 0.5:
