@@ -43,6 +43,15 @@ def pytest_sessionfinish() -> None:
     early.end()
 
 
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """With --durations: what the boots of early.py took, which no test's own time says."""
+    if config.option.durations is None or not early.spent:
+        return
+    terminalreporter.section("boots beside the tests, s")
+    for name, spent_s in sorted(early.spent.items(), key=lambda item: -item[1]):
+        terminalreporter.write_line(f"{spent_s:7.1f} {name}")
+
+
 @pytest.fixture
 def guest(tmp_path: Path) -> Callable[..., machine.Outcome]:
     """Boots a guest, runs a shell script as root, and returns its outcome.

@@ -5,6 +5,7 @@ A test marks its boot: pytest.mark.early(function, *arguments, kernel). conftest
 of the chosen tests in order; the tests ask for the results.
 """
 
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
@@ -16,6 +17,8 @@ Result = TypeVar("Result")
 # A guest in virtual time keeps one processor busy, others up to two.
 _pool = ThreadPoolExecutor(2)
 _begun: dict[tuple[Callable, tuple[Hashable, ...]], Future] = {}
+# What each call took, in s of the host.
+spent: dict[str, float] = {}
 
 
 def prepare(versions: set[str]) -> None:
@@ -25,10 +28,19 @@ def prepare(versions: set[str]) -> None:
         image.initramfs(kernel.locate(version))
 
 
+def _timed(function: Callable[..., Result], *arguments: Hashable) -> Result:
+    begin_s = time.monotonic()
+    try:
+        return function(*arguments)
+    finally:
+        names = (getattr(one, "name", one) for one in arguments)
+        spent[" ".join(map(str, (function.__name__, *names)))] = time.monotonic() - begin_s
+
+
 def begin(function: Callable[..., Result], *arguments: Hashable) -> None:
     """Queues a call, which runs once."""
     if (function, arguments) not in _begun:
-        _begun[function, arguments] = _pool.submit(function, *arguments)
+        _begun[function, arguments] = _pool.submit(_timed, function, *arguments)
 
 
 def result(function: Callable[..., Result], *arguments: Hashable) -> Result:
