@@ -18,6 +18,7 @@ from lab.experiments.base import (
     check,
     disk_use,
     fgio_command,
+    matching,
     moments,
     script_payload,
 )
@@ -89,7 +90,8 @@ class IoMethod(Experiment):
         return configuration.loads_fgio or variant in WITHOUT_FGIO
 
     def choose_part(self, only: str) -> None:
-        self.variants = tuple(name for name in VARIANTS if name in only.split(","))
+        """Runs the ways alone whose names match. Raises LabError for none."""
+        self.variants = matching(only, VARIANTS, "way")
 
     def prepare(self) -> None:
         DATABASE.image()
