@@ -27,10 +27,12 @@ EVENT = re.compile(
 HEADING = """\
 # Requests of a sharded database, in us. Of each: when it was due, and the time from the end of its
 # last part to its own; of each part: the time to its first read, its reads, the time between them
-# in all, and the time from the last one to its end. After them, other I/O: when, the shard, the
-# sector, sectors.
+# in all, and the time from the last one to its end. After them, other I/O: its process, the time
+# since earlier ones of it have ended (after) or the last one began (beside), the shard, the sector,
+# and sectors.
 """
 SECTORS_PER_KIB = 2
+TIMES = ("begin_s", "end_s")
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Io:
-    """An I/O of no request; at_s by the wall clock."""
+    """An I/O of a process; times by the wall clock."""
 
-    at_s: float
+    begin_s: float
+    end_s: float
     shard: int
     sector: int
     sectors: int
@@ -80,66 +83,64 @@ class Io:
 
 @dataclass(frozen=True)
 class Load:
-    """Requests in the order in which they were due, and the background in the order of time."""
+    """Requests in the order in which they were due, and other I/O by process, as it began."""
 
     requests: list[Request]
-    background: list[Io]
+    background: list[list[Io]]
 
 
 @dataclass(frozen=True)
-class _Reads:
-    """A process' reads of the drives in the order in which they began.
+class _Process:
+    """A process' I/O of the drives in the order in which it began."""
 
-    begin_s, end_s: by the wall clock; sector, sectors, shard: of each
-    """
-
+    all: list[Io]
     begin_s: np.ndarray
     end_s: np.ndarray
-    places: list[tuple[int, int, int]]
 
     @staticmethod
-    def of(found: list[tuple[float, float, tuple[int, int, int]]]) -> "_Reads":
-        ordered = sorted(found)
-        table = np.array([one[:2] for one in ordered]).reshape(-1, 2)
-        return _Reads(table[:, 0], table[:, 1], [one[2] for one in ordered])
+    def of(some: list[Io]) -> "_Process":
+        ordered = sorted(some, key=lambda io: io.begin_s)
+        begin, end = (np.array([getattr(io, name) for io in ordered]) for name in TIMES)
+        return _Process(ordered, begin, end)
 
     def inside(self, begin_s: float, end_s: float) -> slice:
-        """Those that began in a span of time."""
+        """What began in a span of time."""
         return slice(*np.searchsorted(self.begin_s, (begin_s, end_s)))
 
 
-@dataclass(frozen=True)
-class _Drives:
-    """The I/O of the shards' drives: reads by process, and writes in the order of time."""
+def _merged(some: list[Io], end_s: float) -> Io:
+    """The I/O that a request had, of bios that it merged: a drive does one."""
+    begin_s = min(io.begin_s for io in some)
+    sectors = sum(io.sectors for io in some)
+    return replace(some[0], begin_s=begin_s, end_s=end_s, sectors=sectors)
 
-    reads: dict[int, _Reads]
-    writes: list[Io]
 
+def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[int, _Process]:
+    """The I/O of a trace by process, in the pieces in which the kernel hands it to drives.
 
-def _drives(text: str, shards: dict[str, int]) -> _Drives:
-    """The I/O of a trace; shards: by the drives' numbers.
-
-    Raises LabError for a read without end.
+    shards: by the drives' numbers; largest: sectors of a piece, by shard. Raises LabError for I/O
+    without an end.
     """
-    open_reads: dict[tuple[int, int], list[tuple[int, float, int]]] = defaultdict(list)
+    under_way: dict[tuple[int, int], list[tuple[int, Io]]] = defaultdict(list)
     found = defaultdict(list)
-    writes = []
     for process, at, what, drive, way, sector, sectors in EVENT.findall(text):
         if drive not in shards:
             continue
-        shard, first, count = shards[drive], int(sector), int(sectors)
-        if what == "bio_queue" and way == "W":
-            writes.append(Io(float(at), shard, first, count, True))
-        elif what == "bio_queue":
-            open_reads[shard, first].append((int(process), float(at), count))
-        elif way == "R":
-            # A request may have several bios.
-            for each in range(first, first + count):
-                for reader, begin, size in open_reads.pop((shard, each), ()):
-                    found[reader].append((begin, float(at), (shard, each, size)))
-    if any(open_reads.values()):
-        raise host.LabError(f"{sum(map(len, open_reads.values()))} recorded reads have no end")
-    return _Drives({process: _Reads.of(some) for process, some in found.items()}, writes)
+        shard, first, end = shards[drive], int(sector), int(sector) + int(sectors)
+        if what == "bio_queue":
+            for begin in range(first, end, most := largest[shard]):
+                io = Io(float(at), 0, shard, begin, min(most, end - begin), way == "W")
+                under_way[shard, begin].append((int(process), io))
+            continue
+        done = defaultdict(list)
+        for each in range(first, end):
+            for process_of_io, io in under_way.pop((shard, each), ()):
+                done[process_of_io].append(io)
+        for process_of_io, some in done.items():
+            found[process_of_io].append(_merged(some, float(at)))
+    if any(under_way.values()):
+        raise host.LabError(f"{sum(map(len, under_way.values()))} recorded I/Os have no end")
+    return {process: _Process.of(some) for process, some in found.items()}
 
 
 def _part(begun_s: float, ended_s: float, begin_s: np.ndarray, end_s: np.ndarray) -> Part:
@@ -197,15 +198,12 @@ def _pairs(folder: Path) -> list[tuple[_Planned, list[tuple[int, int, float]]]]:
     return sorted(pairs, key=lambda pair: pair[0].taken)
 
 
-def _other_reads(reads: _Reads, taken: list[slice]) -> list[Io]:
-    """The reads of a process that are of none of its parts."""
-    other = np.ones(len(reads.places), dtype=bool)
+def _others(process: _Process, taken: list[slice]) -> list[Io]:
+    """The I/O of a process that is of none of its parts."""
+    other = np.ones(len(process.all), dtype=bool)
     for some in taken:
         other[some] = False
-    return [
-        Io(float(reads.begin_s[each]), *reads.places[each], write=False)
-        for each in np.flatnonzero(other)
-    ]
+    return [process.all[each] for each in np.flatnonzero(other)]
 
 
 def load(folder: Path) -> Load:
@@ -215,8 +213,9 @@ def load(folder: Path) -> Load:
     """
     lines = [line.split() for line in (folder / "drives").read_text().splitlines()]
     shards = {name.replace(":", ","): shard for shard, (name, _) in enumerate(lines)}
-    drives = _drives((folder / "io").read_text(), shards)
-    none = _Reads.of([])
+    largest = [int(kib) * SECTORS_PER_KIB for _, kib in lines]
+    processes = _processes((folder / "io").read_text(), shards, largest)
+    none = _Process.of([])
     ended: dict[int, float] = defaultdict(float)
     taken: dict[int, list[slice]] = defaultdict(list)
     found = []
@@ -224,30 +223,33 @@ def load(folder: Path) -> Load:
     for plan, ends in _pairs(folder):
         parts = []
         for _, process, end in sorted(ends):
-            reads = drives.reads.get(process, none)
-            own = reads.inside(max(ended[process], plan.taken), end)
+            its = processes.get(process, none)
+            own = its.inside(max(ended[process], plan.taken), end)
             taken[process].append(own)
             ended[process] = end
-            parts.append(_part(plan.taken, end, reads.begin_s[own], reads.end_s[own]))
+            parts.append(_part(plan.taken, end, its.begin_s[own], its.end_s[own]))
         found.append(Request(plan.due, plan.ended, tuple(parts)))
-    other = [
-        io for process, reads in drives.reads.items() for io in _other_reads(reads, taken[process])
-    ]
-    largest = [int(kib) * SECTORS_PER_KIB for _, kib in lines]
-    background = [piece for io in [*drives.writes, *other] for piece in _split(io, largest)]
-    return Load(
-        sorted(found, key=lambda request: request.due_s),
-        sorted(background, key=lambda io: io.at_s),
-    )
+    others = [_others(its, taken[process]) for process, its in sorted(processes.items())]
+    return Load(sorted(found, key=lambda one: one.due_s), [some for some in others if some])
 
 
-def _split(io: Io, largest: list[int]) -> list[Io]:
-    """The pieces in which the kernel hands an I/O to its drive; largest: sectors, by shard."""
-    most = largest[io.shard]
-    return [
-        replace(io, sector=io.sector + done, sectors=min(most, io.sectors - done))
-        for done in range(0, io.sectors, most)
-    ]
+def _us(seconds: float) -> str:
+    return f"{max(0, round(1e6 * seconds))}"
+
+
+def _stream(number: int, some: list[Io], begin_s: float) -> list[str]:
+    """The lines of a process' background from a moment on, each as it depends on those before."""
+    lines = []
+    last_s = done_s = begin_s
+    for io in some:
+        if io.begin_s < begin_s:
+            continue
+        after = io.begin_s >= done_s
+        gap_s = io.begin_s - (done_s if after else last_s)
+        way = f"{'write' if io.write else 'read'} {'after' if after else 'beside'}"
+        lines.append(f"{way} {number} {_us(gap_s)} {io.shard} {io.sector} {io.sectors}")
+        last_s, done_s = io.begin_s, max(done_s, io.end_s)
+    return lines
 
 
 def text(whole: Load) -> str:
@@ -255,20 +257,14 @@ def text(whole: Load) -> str:
 
     Background from before it is left out.
     """
-    begin = whole.requests[0].due_s
-
-    def us(seconds: float) -> str:
-        return f"{max(0, round(1e6 * seconds))}"
-
+    begin_s = whole.requests[0].due_s
     lines = []
     for request in whole.requests:
         tail = request.ended_s - max(part.ended_s for part in request.parts)
-        line = [us(request.due_s - begin), us(tail)]
+        line = [_us(request.due_s - begin_s), _us(tail)]
         for part in request.parts:
-            line += [us(part.before_s), str(part.reads), us(part.between_s), us(part.after_s)]
+            line += [_us(part.before_s), str(part.reads), _us(part.between_s), _us(part.after_s)]
         lines.append(" ".join(line))
-    for io in whole.background:
-        if io.at_s >= begin:
-            way = "write" if io.write else "read"
-            lines.append(f"{way} {us(io.at_s - begin)} {io.shard} {io.sector} {io.sectors}")
+    for number, some in enumerate(whole.background):
+        lines += _stream(number, some, begin_s)
     return HEADING + "\n".join(lines) + "\n"

@@ -39,6 +39,7 @@ class Recording:
     """
 
     label: str
+    cell: str
     config: str
     seed: int
     device: str
@@ -58,7 +59,8 @@ class Recording:
 
     def names(self) -> dict:
         """What all rows of it have."""
-        return {"seed": self.seed, "device": self.device, "cell": self.label}
+        names = {"cell": self.cell, "recording": self.label}
+        return {"seed": self.seed, "device": self.device, **names}
 
     def options(self) -> dict[str, float]:
         """Of the simulator: what it is to measure."""
@@ -80,7 +82,7 @@ def recordings(folder: Path) -> list[Recording]:
             continue
         noted = moments(raw)
         span = noted["measure_begin"], noted["measure_end"]
-        names = label, row["config"], row["seed"], row["device"]
+        names = label, row["cell"], row["config"], row["seed"], row["device"]
         found.append(Recording(*names, recorded.load(raw), *span))
     if not found:
         raise host.LabError(
@@ -142,12 +144,14 @@ def _median(rows: list[dict], name: str) -> float:
     return statistics.median(row[name] for row in rows)
 
 
-def _of(rows: list[dict], cell: str, config: str) -> list[dict]:
+def _of(rows: list[dict], recording: str, config: str) -> list[dict]:
     """The simulated rows of a recording under a configuration."""
     return [
         row
         for row in rows
-        if row["vehicle"] == "simulated" and row["cell"] == cell and row["config"] == config
+        if row["vehicle"] == "simulated"
+        and row["recording"] == recording
+        and row["config"] == config
     ]
 
 
@@ -155,43 +159,53 @@ def _beside(rows: list[dict]) -> list[str]:
     """The guest beside the simulator, where both ran a recording under the same policy."""
     names = [name.removesuffix("_ms").replace("p999", "p99.9") for name in COMPARED]
     lines = ["## Guest and simulator", "", "The simulator's figure over the guest's.", ""]
-    lines += [f"| configuration | seed | {' | '.join(f'guest {one} | ratio' for one in names)} |"]
-    lines += [f"|---|--:|{'--:|--:|' * len(names)}"]
+    headings = " | ".join(f"guest {one} | ratio" for one in names)
+    lines += [f"| cell | configuration | seed | {headings} |"]
+    lines += [f"|---|---|--:|{'--:|--:|' * len(names)}"]
     for guest in (row for row in rows if row["vehicle"] != "simulated"):
         config = SIMULATED.get(guest["config"], guest["config"])
-        simulated = _of(rows, guest["cell"], config)
+        simulated = _of(rows, guest["recording"], config)
         if not simulated:
             continue
         cells = []
         for name in COMPARED:
             cells += [f"{guest[name]:.1f}", f"{_median(simulated, name) / guest[name]:.2f}"]
-        lines.append(f"| {guest['config']} | {guest['seed']} | {' | '.join(cells)} |")
+        texts = [guest["cell"], guest["config"], str(guest["seed"]), *cells]
+        lines.append(f"| {' | '.join(texts)} |")
     return lines
 
 
-def _policies(rows: list[dict]) -> list[str]:
-    """What each policy makes of the loads that were recorded under the default one."""
-    guests = [row for row in rows if row["vehicle"] != "simulated" and row["config"] == "fgio"]
-    configs = dict.fromkeys(row["config"] for row in rows if row["vehicle"] == "simulated")
-    shown = FIGURES_OF_PARTS[:-1]
+def _over(rows: list[dict], guest: dict, config: str) -> str:
+    """p99.9 of a policy over the oracle's, with a guest's load."""
+    own, best = (_of(rows, guest["recording"], one) for one in (config, "oracle"))
+    if not best:
+        return ""
+    return f"{_median(own, 'p999_ms') / _median(best, 'p999_ms'):.2f}"
+
+
+def _policies(rows: list[dict], cell: str) -> list[str]:
+    """What each policy makes of a cell's loads that were recorded under the default one."""
+    guests = [
+        row
+        for row in rows
+        if row["vehicle"] != "simulated" and row["config"] == "fgio" and row["cell"] == cell
+    ]
     if not guests:
         return []
-    lines = ["", "## Policies", "", "Simulated, with the requests that fgio had in the guest.", ""]
+    configs = dict.fromkeys(row["config"] for row in rows if row["vehicle"] == "simulated")
+    shown = FIGURES_OF_PARTS[:-1]
+    said = f"Simulated, with the requests that fgio had in the guest; seeds: {len(guests)}."
+    lines = ["", f"## Policies: {cell}", "", said, ""]
     lines += [
         "| configuration | per s | mean | p50 | p99 | p99.9 | gap p50 | gap p99 "
         "| p99.9 over the oracle's, by seed |"
     ]
     lines += [f"|---|{'--:|' * len(shown)}---|"]
     for config in configs:
-        some = [row for guest in guests for row in _of(rows, guest["cell"], config)]
-        ratios = []
-        for guest in guests:
-            best = _of(rows, guest["cell"], "oracle")
-            own = _of(rows, guest["cell"], config)
-            if best and own:
-                ratios.append(f"{_median(own, 'p999_ms') / _median(best, 'p999_ms'):.2f}")
+        some = [row for guest in guests for row in _of(rows, guest["recording"], config)]
         texts = [f"{_median(some, name):.1f}" for name in shown]
-        lines.append(f"| {config} | {' | '.join(texts)} | {', '.join(ratios)} |")
+        ratios = ", ".join(_over(rows, guest, config) for guest in guests)
+        lines.append(f"| {config} | {' | '.join(texts)} | {ratios} |")
     return lines
 
 
@@ -201,6 +215,7 @@ def markdown(content: dict) -> str:
     changes = " with changes" if content.get("dirty") else ""
     rows = content["rows"]
     drives = content["replay"]["drives"]
+    cells = dict.fromkeys(row["cell"] for row in rows)
     lines = [
         "# Recorded loads",
         "",
@@ -209,6 +224,6 @@ def markdown(content: dict) -> str:
         "and last part.",
         "",
         *_beside(rows),
-        *_policies(rows),
+        *(line for cell in cells for line in _policies(rows, cell)),
     ]
     return "\n".join(lines) + "\n"

@@ -18,6 +18,11 @@ static void begin(struct run *run)
 	run->shard = calloc(fleet->drives, sizeof(*run->shard));
 	run->last_stamp = calloc(fleet->proxies, sizeof(u64));
 	CHECK(run->io && run->shard && run->last_stamp);
+	if (fleet->load && fleet->load->streams) {
+		run->stream = calloc(fleet->load->streams,
+				     sizeof(*run->stream));
+		CHECK(run->stream);
+	}
 	run->read_ns = 1e9 / fleet_reads_per_s(fleet->drive, fleet->seed);
 	for (u32 i = 0; i < fleet->drives; i++)
 		fleet_begin_shard(run, i);
@@ -26,7 +31,7 @@ static void begin(struct run *run)
 		return;
 	}
 	fleet_plan_recorded(run);
-	fleet_plan_background(run);
+	fleet_begin_background(run);
 }
 
 static void sort(double *values, u32 count)
@@ -95,6 +100,7 @@ static void end(struct run *run)
 	free(run->io);
 	free(run->part);
 	free(run->request);
+	free(run->stream);
 	free(run->heap);
 	free(run->last_stamp);
 	free(run->latency);
@@ -141,7 +147,7 @@ void fleet_run(const struct fleet *fleet, struct fleet_figures *figures)
 			fleet_begin_phase(&run, event.index);
 			break;
 		case BACKGROUND:
-			fleet_send_background(&run);
+			fleet_send_background(&run, event.index);
 			break;
 		case HEDGE:
 			fleet_hedge(&run, event.index);

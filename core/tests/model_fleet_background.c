@@ -37,7 +37,7 @@ static void write_checkpoint(struct run *run, u32 shard)
 			     .sectors = CHECKPOINT_SECTORS,
 			     .write = true,
 		     },
-		     NONE);
+		     NONE, NONE);
 }
 
 static void read_scan(struct run *run, u32 shard)
@@ -50,7 +50,7 @@ static void read_scan(struct run *run, u32 shard)
 				       SCAN_SECTORS,
 			     .sectors = SCAN_SECTORS,
 		     },
-		     NONE);
+		     NONE, NONE);
 }
 
 void fleet_plan_phase(struct run *run, u32 shard)
@@ -73,36 +73,68 @@ void fleet_begin_phase(struct run *run, u32 shard)
 	fleet_plan(run, PHASE, shard, run->now_ns + PHASE_NS);
 }
 
-void fleet_plan_background(struct run *run)
+/* The next I/O of a recorded stream that is neither planned nor sent. */
+static const struct fleet_load_io *next_of(const struct run *run, u32 stream)
 {
-	const struct fleet_load *load = run->fleet->load;
+	const struct fleet_load_stream *recorded =
+		&run->fleet->load->stream[stream];
+	u32 sent = run->stream[stream].sent;
 
-	if (run->background < load->background_count)
-		fleet_plan(run, BACKGROUND, 0,
-			   SECOND + load->background[run->background].at_ns);
+	return sent < recorded->count ? &recorded->io[sent] : NULL;
 }
 
-/* Of a recorded load. */
-void fleet_send_background(struct run *run)
+static void plan_next(struct run *run, u32 stream)
 {
-	const struct fleet_load_io *io =
-		&run->fleet->load->background[run->background++];
+	const struct fleet_load_io *io = next_of(run, stream);
 
+	if (io && (io->beside || !run->stream[stream].under_way))
+		fleet_plan(run, BACKGROUND, stream, run->now_ns + io->gap_ns);
+}
+
+void fleet_begin_background(struct run *run)
+{
+	for (u32 i = 0; i < run->fleet->load->streams; i++)
+		plan_next(run, i);
+}
+
+void fleet_send_background(struct run *run, u32 stream)
+{
+	const struct fleet_load_io *io = next_of(run, stream);
+	u64 most = CAPACITY_SECTORS - io->sectors;
+
+	run->stream[stream].sent++;
+	run->stream[stream].under_way++;
 	fleet_insert(run, io->shard,
 		     (struct fgio_request){
-			     .sector = io->sector % (CAPACITY_SECTORS - io->sectors),
+			     .sector = io->sector % most,
 			     .sectors = io->sectors,
 			     .write = io->write,
 		     },
-		     NONE);
+		     NONE, stream);
 	fleet_run_drive(run, io->shard);
-	fleet_plan_background(run);
+	io = next_of(run, stream);
+	if (io && io->beside)
+		plan_next(run, stream);
+}
+
+/* One that goes on beside others was planned when the last one was sent. */
+static void end_recorded(struct run *run, u32 stream)
+{
+	const struct fleet_load_io *io = next_of(run, stream);
+
+	run->stream[stream].under_way--;
+	if (io && !io->beside)
+		plan_next(run, stream);
 }
 
 void fleet_end_background(struct run *run, u32 shard, const struct io *io)
 {
 	run->background_bytes += io->request.sectors * 512.0;
-	if (run->fleet->load || !is_on(run, shard))
+	if (run->fleet->load) {
+		end_recorded(run, io->stream);
+		return;
+	}
+	if (!is_on(run, shard))
 		return;
 	if (io->request.write)
 		write_checkpoint(run, shard);

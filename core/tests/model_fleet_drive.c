@@ -85,13 +85,18 @@ void fleet_run_drive(struct run *run, u32 index)
 }
 
 void fleet_insert(struct run *run, u32 index, struct fgio_request request,
-		  u32 part)
+		  u32 part, u32 stream)
 {
 	struct shard *shard = &run->shard[index];
 	u32 at = new_io(run);
 	struct io *io = &run->io[at];
 
-	*io = (struct io){ .request = request, .shard = index, .part = part };
+	*io = (struct io){
+		.request = request,
+		.shard = index,
+		.part = part,
+		.stream = stream,
+	};
 	io->request.queued_ns = run->now_ns;
 	fgio_list_init(&io->request.link);
 	if (is_fgio(run))

@@ -19,11 +19,13 @@
 /*
  * struct io - one I/O; a background stream's own, or of a part
  * @part: NONE: background
+ * @stream: of a recorded load's background; NONE: none
  */
 struct io {
 	struct fgio_request request;
 	u32 shard;
 	u32 part;
+	u32 stream;
 	u32 next_free;
 };
 
@@ -114,6 +116,15 @@ struct event {
 	u32 index;
 };
 
+/*
+ * struct stream - what a recorded stream of background has done
+ * @sent: its I/Os that were sent
+ * @under_way: of them, that are not done
+ */
+struct stream {
+	u32 sent, under_way;
+};
+
 struct run {
 	const struct fleet *fleet;
 	struct fleet_figures *figures;
@@ -132,7 +143,7 @@ struct run {
 	u32 requests, request_room, free_request;
 	u32 outstanding;
 	u32 due, begun; /* of a recorded load's requests */
-	u32 background; /* I/Os of its background that were sent */
+	struct stream *stream; /* of its background */
 	u64 *last_stamp; /* by proxy */
 	double *latency, *gap, *liars;
 	u32 latencies, latency_room, liar_count, liar_room;
@@ -163,9 +174,9 @@ struct io *fleet_next_of_kernel(struct run *run, struct shard *shard);
 void fleet_begin_shard(struct run *run, u32 index);
 void fleet_end_shard(struct shard *shard);
 
-/* Queues an I/O, of a part or (NONE) of the background. */
+/* Queues an I/O, of a part or (NONE) of the background, of a recorded stream or not. */
 void fleet_insert(struct run *run, u32 index, struct fgio_request request,
-		  u32 part);
+		  u32 part, u32 stream);
 
 /* Sends what may go, and plans when to look again. */
 void fleet_run_drive(struct run *run, u32 index);
@@ -180,10 +191,10 @@ void fleet_plan_phase(struct run *run, u32 shard);
 
 void fleet_begin_phase(struct run *run, u32 shard);
 
-/* Plans the next I/O of a recorded load's background. */
-void fleet_plan_background(struct run *run);
+/* Plans the first I/O of each stream of a recorded load. */
+void fleet_begin_background(struct run *run);
 
-void fleet_send_background(struct run *run);
+void fleet_send_background(struct run *run, u32 stream);
 void fleet_end_background(struct run *run, u32 shard, const struct io *io);
 
 /* model_fleet_requests.c */

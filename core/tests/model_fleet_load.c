@@ -9,7 +9,8 @@
 #define MICROSECOND 1000ULL
 #define NUMBERS_OF_REQUEST 2
 #define NUMBERS_OF_PART 4
-#define NUMBERS_OF_IO 4
+#define NUMBERS_OF_IO 5
+#define MOST_STREAMS 65536
 /* The kernel splits larger ones (max_sectors_kb is 1,280). */
 #define MOST_SECTORS 2560
 #define MOST_SHARDS 1024
@@ -79,30 +80,46 @@ static const char *add_request(struct fleet_load *load, const u64 *number,
 	return NULL;
 }
 
-static const char *add_background(struct fleet_load *load, const u64 *number,
-				  int count, bool write)
+/* Return: whether there is room for one more of @stream. */
+static bool make_room(struct fleet_load *load, u32 stream)
 {
-	struct fleet_load_io *all;
+	struct fleet_load_stream *all = load->stream, *own;
+	struct fleet_load_io *io;
 
-	if (count != NUMBERS_OF_IO || number[1] >= MOST_SHARDS || !number[3] ||
-	    number[3] > MOST_SECTORS)
-		return "an I/O that is none: it has a time, a shard, a sector and up to 2560 sectors";
-	if (load->background_count &&
-	    number[0] * MICROSECOND <
-		    load->background[load->background_count - 1].at_ns)
-		return "I/O that is not in the order of time";
-	all = realloc(load->background,
-		      (load->background_count + 1) * sizeof(*all));
-	if (!all)
+	if (stream >= load->streams) {
+		all = realloc(all, (stream + 1) * sizeof(*all));
+		if (!all)
+			return false;
+		memset(all + load->streams, 0,
+		       (stream + 1 - load->streams) * sizeof(*all));
+		load->stream = all;
+		load->streams = stream + 1;
+	}
+	own = &all[stream];
+	io = realloc(own->io, (own->count + 1) * sizeof(*io));
+	if (io)
+		own->io = io;
+	return io;
+}
+
+static const char *add_background(struct fleet_load *load, const u64 *number,
+				  int count, struct fleet_load_io io)
+{
+	struct fleet_load_stream *stream;
+
+	if (count != NUMBERS_OF_IO || number[0] >= MOST_STREAMS ||
+	    number[2] >= MOST_SHARDS || !number[4] || number[4] > MOST_SECTORS)
+		return "an I/O that is none: it has a stream, a gap, a shard, a sector and up to 2560 sectors";
+	if (!make_room(load, (u32)number[0]))
 		return strerror(ENOMEM);
-	load->background = all;
-	all[load->background_count++] = (struct fleet_load_io){
-		.at_ns = number[0] * MICROSECOND,
-		.shard = (u32)number[1],
-		.sector = number[2],
-		.sectors = (u32)number[3],
-		.write = write,
-	};
+	stream = &load->stream[number[0]];
+	io.gap_ns = number[1] * MICROSECOND;
+	io.shard = (u32)number[2];
+	io.sector = number[3];
+	io.sectors = (u32)number[4];
+	/* Nothing is before the first one. */
+	io.beside = io.beside && stream->count;
+	stream->io[stream->count++] = io;
 	return NULL;
 }
 
@@ -117,17 +134,22 @@ static bool has_word(const char **line, const char *word)
 static const char *add_line(struct fleet_load *load, const char *line,
 			    u64 *number)
 {
-	bool write = has_word(&line, "write ");
-	bool is_io = write || has_word(&line, "read ");
+	struct fleet_load_io io = { .write = has_word(&line, "write ") };
+	bool is_io = io.write || has_word(&line, "read ");
 	int count;
 
 	if (*line == '#')
 		return NULL;
+	if (is_io) {
+		io.beside = has_word(&line, "beside ");
+		if (!io.beside && !has_word(&line, "after "))
+			return "an I/O that is neither after nor beside others";
+	}
 	count = numbers_of(line, number);
 	if (count < 0)
 		return "a line with something else than numbers, or with more than an hour";
 	if (is_io)
-		return add_background(load, number, count, write);
+		return add_background(load, number, count, io);
 	return count ? add_request(load, number, count) : NULL;
 }
 
@@ -136,9 +158,10 @@ static const char *check_whole(const struct fleet_load *load)
 {
 	if (!load->count)
 		return "no request";
-	for (u32 i = 0; i < load->background_count; i++)
-		if (load->background[i].shard >= load->shards)
-			return "I/O of a shard that no request has";
+	for (u32 i = 0; i < load->streams; i++)
+		for (u32 j = 0; j < load->stream[i].count; j++)
+			if (load->stream[i].io[j].shard >= load->shards)
+				return "I/O of a shard that no request has";
 	return NULL;
 }
 
@@ -183,6 +206,8 @@ void fleet_load_free(struct fleet_load *load)
 	for (u32 i = 0; i < load->count; i++)
 		free(load->request[i].part);
 	free(load->request);
-	free(load->background);
+	for (u32 i = 0; i < load->streams; i++)
+		free(load->stream[i].io);
+	free(load->stream);
 	*load = (struct fleet_load){ 0 };
 }

@@ -37,14 +37,23 @@ struct fleet_load_request {
 
 /**
  * struct fleet_load_io - of a shard's background, that no request waits for
- * @at_ns: from the beginning of the recording, whatever became of earlier ones
+ * @gap_ns: from the end of all earlier ones of its stream, or (@beside) from the
+ *	beginning of the one before; of the first one: from that of the recording
+ * @beside: earlier ones may be under way
  */
 struct fleet_load_io {
-	u64 at_ns;
+	u64 gap_ns;
 	u64 sector;
 	u32 sectors;
 	u32 shard;
 	bool write;
+	bool beside;
+};
+
+/* What one thread of the background did. */
+struct fleet_load_stream {
+	struct fleet_load_io *io;
+	u32 count;
 };
 
 /**
@@ -52,15 +61,15 @@ struct fleet_load_io {
  * @request: in the order in which they were due
  * @count: of them
  * @shards: parts of each
- * @background: in the order of time
- * @background_count: of them
+ * @stream: of the background
+ * @streams: of them
  */
 struct fleet_load {
 	struct fleet_load_request *request;
 	u32 count;
 	u32 shards;
-	struct fleet_load_io *background;
-	u32 background_count;
+	struct fleet_load_stream *stream;
+	u32 streams;
 };
 
 /**
@@ -68,8 +77,8 @@ struct fleet_load {
  * @load: filled; fleet_load_free() it
  * @path: a line for each request, numbers of us with blanks between: due, tail,
  *	and for each shard begin, reads, think, end. Besides, a line for each I/O of
- *	the background: read or write, time in us, shard, sector, sectors. Lines
- *	that begin with # are for the reader
+ *	the background: read or write, after or beside, stream, gap, shard, sector,
+ *	sectors. Lines that begin with # are for the reader
  *
  * Return: NULL, or what is wrong with the file, to be shown to the user.
  */

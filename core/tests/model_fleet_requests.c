@@ -137,7 +137,7 @@ static void read_next(struct run *run, u32 at)
 			     .rank.id = id,
 			     .rank.parts = fleet->fanout,
 		     },
-		     at);
+		     at, NONE);
 	fleet_run_drive(run, part->shard);
 }
 

@@ -160,12 +160,13 @@ static void test_a_bad_recording_is_refused(void **state)
 		{ "0 10 5 2 20 99999999999999999999999\n", "something else" },
 		{ "0 10 5 2 20 3\n5 10 5 2 20 3 5 2 20 3\n", "different" },
 		{ "9 10 5 2 20 3\n8 10 5 2 20 3\n", "in the order" },
-		{ "0 10 5 2 20 3\nread 5 0 8\n", "an I/O that is none" },
-		{ "0 10 5 2 20 3\nread 5 0 8 0\n", "an I/O that is none" },
-		{ "0 10 5 2 20 3\nwrite 5 0 8 2561\n", "an I/O that is none" },
-		{ "0 10 5 2 20 3\nwrite 5 1 8 8\n", "no request has" },
-		{ "0 10 5 2 20 3\nread 5 0 8 8\nread 4 0 8 8\n", "of time" },
-		{ "read 5 0 8 8\n", "no request" },
+		{ "0 10 5 2 20 3\nread after 0 5 0 8\n", "that is none" },
+		{ "0 10 5 2 20 3\nread after 0 5 0 8 0\n", "that is none" },
+		{ "0 10 5 2 20 3\nwrite after 0 5 0 8 2561\n", "that is none" },
+		{ "0 10 5 2 20 3\nwrite after 65536 5 0 8 8\n", "that is none" },
+		{ "0 10 5 2 20 3\nwrite after 3 5 1 8 8\n", "no request has" },
+		{ "0 10 5 2 20 3\nread 0 5 0 8 8\n", "neither" },
+		{ "read after 0 5 0 8 8\n", "no request" },
 		{ "trim 5 0 8 8\n", "something else" },
 	};
 	struct fleet_load load;
@@ -287,23 +288,20 @@ static void test_recorded_background_is_in_the_way(void **state)
 {
 	struct fleet fleet = usual(fresh_seed("background") % 1000000);
 	struct fleet_figures alone, first, last;
+	char text[32768] = "1000000 0 0 20 0 0\n";
 	struct fleet_load load;
 
 	(void)state;
-	assert_null(read_text(&load, "1000000 0 0 20 0 0\n"));
+	assert_null(read_text(&load, text));
 	fleet.load = &load;
 	fleet.drives = fleet.fanout = 1;
 	fleet.policy = FLEET_NONE;
 	alone = figures_of(fleet);
-	load.background_count = 600;
-	load.background = calloc(600, sizeof(*load.background));
+	fleet_load_free(&load);
 	for (u32 i = 0; i < 600; i++)
-		load.background[i] = (struct fleet_load_io){
-			.at_ns = SECOND - 10000000,
-			.sector = 1024ULL * i,
-			.sectors = 64,
-			.write = i % 2,
-		};
+		sprintf(text + strlen(text), "%s beside 0 %u 0 %u 64\n",
+			i % 2 ? "write" : "read", i ? 0 : 990000, 1024 * i);
+	assert_null(read_text(&load, text));
 	last = figures_of(fleet);
 	fleet.policy = FLEET_UNORDERED;
 	first = figures_of(fleet);
@@ -312,6 +310,33 @@ static void test_recorded_background_is_in_the_way(void **state)
 	assert_true(last.background_mb_s > 0 && first.background_mb_s > 0);
 	assert_true(last.p50_ms > 2 * alone.p50_ms);
 	assert_true(first.p50_ms < last.p50_ms);
+}
+
+/* What waits for the end of earlier ones is slow with a slow drive. */
+static void test_recorded_streams_wait_for_their_drive(void **state)
+{
+	static const char *const ways[] = { "after", "beside" };
+	struct fleet fleet = usual(fresh_seed("streams") % 1000000);
+	double mb_s[ARRAY_SIZE(ways)];
+
+	(void)state;
+	fleet.drives = fleet.fanout = 1;
+	fleet.policy = FLEET_NONE;
+	for (u32 way = 0; way < ARRAY_SIZE(ways); way++) {
+		char text[16384] = "100000 0 0 0 0 0\n";
+		struct fleet_load load;
+
+		for (u32 i = 0; i < 400; i++)
+			sprintf(text + strlen(text), "read %s 0 10 0 %u 8\n",
+				ways[way], 1024 * i);
+		assert_null(read_text(&load, text));
+		fleet.load = &load;
+		mb_s[way] = figures_of(fleet).background_mb_s;
+		fleet_load_free(&load);
+	}
+	/* A tenth of a second has room for a hundred of them, or for all. */
+	assert_true(mb_s[0] > 0);
+	assert_true(mb_s[1] > 2 * mb_s[0]);
 }
 
 /* What waits for a client counts: with one, latencies are those of a queue. */
@@ -350,6 +375,7 @@ int main(void)
 			test_a_recorded_request_without_reads_takes_its_time),
 		cmocka_unit_test(test_a_recorded_load_is_replayed_whole),
 		cmocka_unit_test(test_recorded_background_is_in_the_way),
+		cmocka_unit_test(test_recorded_streams_wait_for_their_drive),
 		cmocka_unit_test(test_waiting_for_a_client_counts),
 	};
 
