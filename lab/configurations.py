@@ -193,6 +193,12 @@ _ALL = (
     ),
     Configuration("kyber", "kyber as it comes", "kyber"),
     Configuration("bfq", "bfq as it comes", "bfq"),
+    Configuration(
+        "bfq-no-idle",
+        "bfq that never idles the disk (low_latency and slice_idle 0)",
+        "bfq",
+        tunables=(("low_latency", 0), ("slice_idle", 0)),
+    ),
     BFQ_IDLE,
     *_with_and_without_drive(_FGIO),
     # Half of the depth of NCQ: the other half is for the foreground.

@@ -23,6 +23,7 @@ make_disks() {
   for shard in $SHARDS; do
     DISK=simdisk$shard
     use_elevator "$ELEVATOR"
+    set_tunables "$TUNABLES"
     mkdir -p "/data/$shard"
     mount -t ext4 "/dev/$DISK" "/data/$shard" || stop "the data set does not mount"
   done
