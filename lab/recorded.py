@@ -7,6 +7,7 @@ due, how many reads its parts took, and how long everything else did; all other 
 That is a load that a simulator of the drives can have again.
 """
 
+import math
 import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -71,7 +72,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Io:
-    """An I/O of a process; times by the wall clock."""
+    """An I/O of a process; times by the wall clock. end_s is infinite for one still under way."""
 
     begin_s: float
     end_s: float
@@ -118,8 +119,7 @@ def _merged(some: list[Io], end_s: float) -> Io:
 def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[int, _Process]:
     """The I/O of a trace by process, in the pieces in which the kernel hands it to drives.
 
-    shards: by the drives' numbers; largest: sectors of a piece, by shard. Raises LabError for I/O
-    without an end.
+    shards: by the drives' numbers; largest: sectors of a piece, by shard.
     """
     under_way: dict[tuple[int, int], list[tuple[int, Io]]] = defaultdict(list)
     found = defaultdict(list)
@@ -129,7 +129,7 @@ def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[in
         shard, first, end = shards[drive], int(sector), int(sector) + int(sectors)
         if what == "bio_queue":
             for begin in range(first, end, most := largest[shard]):
-                io = Io(float(at), 0, shard, begin, min(most, end - begin), way == "W")
+                io = Io(float(at), math.inf, shard, begin, min(most, end - begin), way == "W")
                 under_way[shard, begin].append((int(process), io))
             continue
         done = defaultdict(list)
@@ -138,8 +138,9 @@ def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[in
                 done[process_of_io].append(io)
         for process_of_io, some in done.items():
             found[process_of_io].append(_merged(some, float(at)))
-    if any(under_way.values()):
-        raise host.LabError(f"{sum(map(len, under_way.values()))} recorded I/Os have no end")
+    for some in under_way.values():
+        for process_of_io, io in some:
+            found[process_of_io].append(io)
     return {process: _Process.of(some) for process, some in found.items()}
 
 
@@ -225,6 +226,8 @@ def load(folder: Path) -> Load:
         for _, process, end in sorted(ends):
             its = processes.get(process, none)
             own = its.inside(max(ended[process], plan.taken), end)
+            if np.isinf(its.end_s[own]).any():
+                raise host.LabError(f"{folder}: a request ended before its reads: parts are lost")
             taken[process].append(own)
             ended[process] = end
             parts.append(_part(plan.taken, end, its.begin_s[own], its.end_s[own]))
