@@ -29,7 +29,7 @@ from lab import (
     summary,
 )
 from lab import guest as machine
-from lab.experiments import sharded
+from lab.experiments import sharded, sharded_spider
 from lab.experiments.base import Row
 from lab.experiments.counted import Count
 from lab.figures import Requests
@@ -151,6 +151,27 @@ def test_parts_of_a_sharded_request_are_all_records_once():
                 for key in range((low - shard + 3) // 4, (low + records - shard + 3) // 4)
             ]
             assert sorted(whole) == list(range(low, low + records))
+
+
+def test_requests_through_spider_are_those_that_ended_while_measuring(tmp_path):
+    lines = tmp_path / "requests"
+    lines.write_text("9.9 1.0 0.5\n10.0 2.0 0.75\n11.5 3.0 0.0\n12.0 4.0 0.25\n")
+    found, between = sharded_spider.read_requests(lines, 10, 12)
+    assert found.end_s.tolist() == [0, 1.5] and found.latency_ms.tolist() == [2, 3]
+    assert between.tolist() == [0.75, 0]
+    lines.write_text("11.0 2.5 0.5\n")
+    found, between = sharded_spider.read_requests(lines, 10, 12)
+    assert found.latency_ms.tolist() == [2.5] and between.tolist() == [0.5]
+
+
+def test_a_shard_behind_spider_is_scanned_once():
+    bounds_of = re.findall(r"place >= (\d+) AND place < (\d+);", sharded_spider.scan_script())
+    assert bounds_of[0][0] == "0" and int(bounds_of[-1][1]) >= 1 << 54
+    for (_, high), (low, _) in zip(bounds_of, bounds_of[1:], strict=False):
+        assert low == high
+    # Of a place, the CRC is the upper part, the number of the record the lower one.
+    schema = (paths.LAB / "guest" / "sharded-spider-shard.sql").read_text()
+    assert f"CRC32(seq) * {1 << 22} + seq" in schema and sharded_spider.RECORDS <= 1 << 22
 
 
 def test_orders_by_request_are_named_as_the_module_numbers_them():

@@ -22,6 +22,7 @@ from lab.experiments.rocksdb import RocksDBExperiment
 from lab.experiments.scenarios import Scenarios
 from lab.experiments.section_cost import SectionCost
 from lab.experiments.sharded import Sharded
+from lab.experiments.sharded_spider import ShardedSpider
 from lab.experiments.share_cost import ShareCost
 from lab.experiments.shares import Shares
 from lab.experiments.sqlite import SqliteExperiment
@@ -56,6 +57,7 @@ ALL: dict[str, Experiment] = {
         ExtensionCost(),
         IoMethod(),
         Sharded(),
+        ShardedSpider(),
         Churn(),
         Databases(),
         TpccExperiment(),

@@ -177,7 +177,13 @@ class Sharded(Experiment):
     # The same as fgio.
     extra_configurations = ("fgio-fifo-lm",)
     demo_configurations = ("none", "mq-deadline", "fgio-unordered", "fgio")
+    cells = CELLS
     variants = tuple(CELLS)
+    vehicle = "plproxy"
+    packages = PACKAGES
+    read_kib = READ_KIB
+    # In the log of what the states did.
+    states = ("checkpoint", "vacuum")
     duration_s = 8
     warm_s = 5
     states_s = 2
@@ -194,25 +200,27 @@ class Sharded(Experiment):
 
     def choose_part(self, only: str) -> None:
         """Runs cells alone whose names match a pattern. Raises LabError when none does."""
-        self.variants = matching(only, CELLS, "cell")
+        self.variants = matching(only, self.cells, "cell")
 
     def prepare(self) -> None:
         build_extension()
         data_set()
 
+    def disks(self) -> tuple[Path, ...]:
+        """The shards' images."""
+        return (data_set(),) * SHARDS
+
     def rate(self, cell: Cell) -> int:
         """Requests per second of a cell."""
-        reads_per_s = drives.load(self.device, "read", READ_KIB, FULL_DEPTH)["iops"]
+        reads_per_s = drives.load(self.device, "read", self.read_kib, FULL_DEPTH)["iops"]
         return round(cell.load * reads_per_s / cell.reads)
 
-    def boot(
-        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
-    ) -> guest.Boot:
-        cell = CELLS[variant]
+    def values(self, configuration: Configuration, seed: int, cell: Cell) -> dict[str, int | str]:
+        """The settings of the guest's script."""
         settings = configuration.parameters()
         if configuration.name == "fgio":
             settings.append(DEFAULT_ORDER)
-        values = {
+        return {
             "DEVICE": self.device,
             "SEED": seed,
             "ELEVATOR": configuration.elevator,
@@ -227,26 +235,42 @@ class Sharded(Experiment):
             "UPDATE": UPDATE,
             "VACUUM_OPTIONS": VACUUM_OPTIONS,
         }
-        files = ("postgres-server.sh", "recording.sh")
-        taken = script_payload(chosen, configuration, "sharded", values, *files)
+
+    def payload(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, cell: Cell
+    ) -> dict[str, Path | str]:
+        """What the guest has beside its programs."""
+        values = self.values(configuration, seed, cell)
+        files = ("shards.sh", "postgres-server.sh", "recording.sh")
+        taken = script_payload(chosen, configuration, self.name, values, *files)
         source = paths.ROOT / "integrations" / "postgresql"
         taken["postgresql/fgio.so"] = paths.BUILD / "postgresql" / "fgio.so"
         for name in ("fgio.control", "fgio--1.0.sql"):
             taken[f"postgresql/{name}"] = source / name
         taken["front.sql"] = paths.LAB / "guest" / "sharded-front.sql"
         taken["scan.pgbench"] = SCAN.format(most=MOST_RECORDS, low=LOWS[cell.keys])
+        return taken
+
+    def boot(
+        self, chosen: kernel.Kernel, configuration: Configuration, seed: int, variant: str
+    ) -> guest.Boot:
         return guest.Boot(
             kernel=chosen,
-            commands="bash $PAYLOAD/sharded.sh",
-            payload=taken,
-            disks=(data_set(),) * SHARDS,
-            packages=PACKAGES,
+            commands=f"bash $PAYLOAD/{self.name}.sh",
+            payload=self.payload(chosen, configuration, seed, self.cells[variant]),
+            disks=self.disks(),
+            packages=self.packages,
             memory_mib=self.memory_mib,
             # At one a nanosecond, servers and proxy would take most of the processor's time.
             instructions_per_ns=4,
             limit_s=self.limit_s,
             seed=seed,
         )
+
+    def measured(self, folder: Path, begin: float, end: float) -> tuple[Requests, np.ndarray]:
+        """The requests that ended between moments (s), and their gaps in ms."""
+        requests = transactions(folder, begin).between(0, end - begin)
+        return requests, gaps((folder / "server" / "log").read_text(), begin, end)
 
     def read(
         self, outcome: guest.Outcome, configuration: Configuration, seed: int, variant: str
@@ -255,16 +279,15 @@ class Sharded(Experiment):
         folder = outcome.results
         noted = moments(folder)
         begin, end = noted["measure_begin"], noted["measure_end"]
-        requests = transactions(folder, begin).between(0, end - begin)
-        between = gaps((folder / "server" / "log").read_text(), begin, end)
+        requests, between = self.measured(folder, begin, end)
         names = [(f"before.{shard}", f"after.{shard}") for shard in range(SHARDS)]
         uses = [disk_use(folder, *pair) for pair in names]
         extra = {
             "cell": variant,
             "device": self.device,
-            "vehicle": "plproxy",
+            "vehicle": self.vehicle,
             **summarize(requests, between, end - begin),
-            "offered": self.rate(CELLS[variant]),
+            "offered": self.rate(self.cells[variant]),
             "reads_per_s": [round(use["read"]["requests"] / (end - begin)) for use in uses],
             "read_mib": [use["read"]["mib"] for use in uses],
             "cached_mib": _cached_mib(folder),
@@ -272,7 +295,7 @@ class Sharded(Experiment):
             "ids": _ids(folder),
             "virtual_s": outcome.virtual_s,
         }
-        ended = _ended(folder, begin, end)
+        ended = _ended(folder, self.states, begin, end)
         background = {**ended, "written_mib": [use["write"]["mib"] for use in uses]}
         row = Row(configuration.name, seed, {}, background, extra, requests, end - begin)
         return [row]
@@ -320,10 +343,10 @@ def _lines(rows: Iterable[Row]) -> list[list[str]]:
     ]
 
 
-def _ended(folder: Path, begin: float, end: float) -> dict[str, int]:
+def _ended(folder: Path, states: Iterable[str], begin: float, end: float) -> dict[str, int]:
     pairs = [line.split() for line in (folder / "background").read_text().splitlines()]
     inside = [what for what, at in pairs if begin <= float(at) < end]
-    return {f"{what}s": inside.count(what) for what in ("checkpoint", "vacuum")}
+    return {f"{what}s": inside.count(what) for what in states}
 
 
 def _cached_mib(folder: Path) -> int:

@@ -10,24 +10,12 @@
 . "$PAYLOAD/postgres-server.sh"
 # shellcheck source=/dev/null
 . "$PAYLOAD/recording.sh"
+# shellcheck source=/dev/null
+. "$PAYLOAD/shards.sh"
 export PATH=$PATH:$PAYLOAD/bin
-SHARDS="0 1 2 3"
 FRONT_PORT=5432
 
 port_of() { echo $((5433 + $1)); } # SHARD
-
-make_disks() {
-  local shard backing=/dev/lab/disk1
-  for shard in 2 3 4; do backing+=,/dev/lab/disk$shard; done
-  load_module simdisk devices=4 model="$DEVICE" seed="$SEED" backing="$backing"
-  for shard in $SHARDS; do
-    DISK=simdisk$shard
-    use_elevator "$ELEVATOR"
-    set_tunables "$TUNABLES"
-    mkdir -p "/data/$shard"
-    mount -t ext4 "/dev/$DISK" "/data/$shard" || stop "the data set does not mount"
-  done
-}
 
 use_extension() { # the same in all configurations; without the module it labels nothing
   install -t "$(pg_config --pkglibdir)" "$PAYLOAD/postgresql/fgio.so"
@@ -54,15 +42,6 @@ start_front() { # in memory: it reads and writes nothing while requests come
   psql -XqAt -v ON_ERROR_STOP=1 -f "$PAYLOAD/front.sql" template1 || stop "no proxy"
 }
 
-until_ending() { # SECONDS COMMAND...: again and again, a pause after each
-  local pause=$1
-  shift
-  while [[ ! -e $RESULTS/ending ]]; do
-    "$@" || { touch "$RESULTS/failed"; return; }
-    sleep "$pause"
-  done
-}
-
 checkpoint() { # of shard 1, after updates all over the table
   psql -Xq -p "$(port_of 1)" -c "$UPDATE" -c CHECKPOINT >>"$RESULTS/background.log" 2>&1 &&
     echo "checkpoint $EPOCHREALTIME" >>"$RESULTS/background"
@@ -85,16 +64,6 @@ begin_states() {
   until_ending 2 forget &
 }
 
-snapshots() { # NAME
-  local shard
-  for shard in $SHARDS; do
-    DISK=simdisk$shard
-    snapshot "$1.$shard"
-  done
-  head -n 1 /proc/stat >"$RESULTS/$1.cpu"
-  cp /proc/meminfo "$RESULTS/$1.meminfo"
-}
-
 phase starting the servers
 make_disks
 set_parameters "$SETTINGS"
@@ -111,20 +80,7 @@ pgbench --no-vacuum --client="$CLIENTS" --jobs=1 --time=$((WARM_S + DURATION_S +
   --protocol=prepared --random-seed="$SEED" --rate="$RATE" --log --log-prefix=pgbench \
   -f "$PAYLOAD/scan.pgbench" template1 >pgbench.txt 2>&1 &
 pgbench=$!
-sleep $((WARM_S - STATES_S))
-begin_states
-sleep "$STATES_S"
-snapshots before
-phase measuring
-moment measure_begin
-sleep "$DURATION_S"
-moment measure_end
-snapshots after
-touch ending
-if has_fgio; then
-  fgio --json status >status.json || stop "fgio status failed"
-fi
-phase ending
+measure
 wait $pgbench || { cat pgbench.txt; tail -n 20 server/log; stop "pgbench failed"; }
 end_recording simdisk{0,1,2,3}
 [[ ! -e failed ]] || { cat background.log; stop "the background failed"; }
