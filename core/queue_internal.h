@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What queue.c, hw_queue.c, queue_shares.c and shares.c share, and no other. */
+/*
+ * What queue.c, hw_queue.c, queue_shares.c and shares_charge.c share, and no
+ * other.
+ */
 #ifndef FGIO_CORE_QUEUE_INTERNAL_H
 #define FGIO_CORE_QUEUE_INTERNAL_H
 

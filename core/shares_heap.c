@@ -60,19 +60,15 @@ static bool is_before(const struct fgio_heap_node *child,
 }
 
 /*
- * Lesser children rise one by one into the place that @node leaves, and it takes
- * that of the last: a third of the stores of changing places with each.
+ * Lesser children rise one by one into an empty place, and @node, which is not
+ * before @parent, takes that of the last: a third of the stores of changing
+ * places with each. @left, @right: children of the place; NULL: there is none.
  */
-static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
+static FGIO_SELDOM void
+fill(struct fgio_heap_node **place, struct fgio_heap_node *parent,
+     struct fgio_heap_node *left, struct fgio_heap_node *right,
+     struct fgio_heap_node *node)
 {
-	struct fgio_heap_node *left = node->child[0], *right = node->child[1];
-	struct fgio_heap_node *parent = node->parent;
-	struct fgio_heap_node **place;
-
-	/* Most often, it stays where it is. */
-	if (!is_before(left, node) && !is_before(right, node))
-		return;
-	place = pointer_to(heap, node);
 	while (left) {
 		bool side = right && fgio_before(right->key, left->key);
 		struct fgio_heap_node *child = side ? right : left;
@@ -95,6 +91,15 @@ static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
 	node->child[0] = left;
 	node->child[1] = right;
 	adopt(node);
+}
+
+static void sink(struct fgio_heap *heap, struct fgio_heap_node *node)
+{
+	struct fgio_heap_node *left = node->child[0], *right = node->child[1];
+
+	/* Most often, it stays where it is. */
+	if (is_before(left, node) || is_before(right, node))
+		fill(pointer_to(heap, node), node->parent, left, right, node);
 }
 
 /* The key of one of two changed. */
@@ -163,12 +168,19 @@ void fgio_heap_add_beside(struct fgio_heap *heap, struct fgio_heap_node *node,
 		add_last(heap, node);
 }
 
-/* @with comes to the pointers of @node, which is in no heap then. */
+/* @with comes to the place of @node, which is in no heap then, or near it. */
 static void take_place(struct fgio_heap *heap, struct fgio_heap_node *node,
 		       struct fgio_heap_node *with)
 {
-	*pointer_to(heap, node) = with;
-	with->parent = node->parent;
+	struct fgio_heap_node **place = pointer_to(heap, node);
+	struct fgio_heap_node *parent = node->parent;
+
+	if (!parent || !fgio_before(with->key, parent->key)) {
+		fill(place, parent, node->child[0], node->child[1], with);
+		return;
+	}
+	*place = with;
+	with->parent = parent;
 	with->child[0] = node->child[0];
 	with->child[1] = node->child[1];
 	adopt(with);
@@ -185,7 +197,8 @@ static void leave_one(struct fgio_heap *heap, struct fgio_heap_node *node)
 	heap->root = other;
 }
 
-static void remove_one(struct fgio_heap *heap, struct fgio_heap_node *node)
+static FGIO_SELDOM void remove_one(struct fgio_heap *heap,
+				   struct fgio_heap_node *node)
 {
 	struct fgio_heap_node *parent;
 	struct fgio_heap_node **place =

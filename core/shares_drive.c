@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* A request goes to the drive, and its group pays; a request leaves it. */
+#include "atomic.h"
+#include "number.h"
+#include "shares.h"
+#include "shares_internal.h"
+
+/* How many times a group's weight all weights are, in 1 / PART_ONE. */
+#define PART_ONE 16
+#define PART_MOST (4096 * PART_ONE)
+
+/* ---- dispatch ---- */
+
+/* The others that it has queued have another place. */
+static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
+					    u8 class, u64 charge_ns)
+{
+	fgio_share_group_leave_heaps(group);
+	fgio_store(&group->queued[class], group->queued[class] - 1);
+	fgio_share_group_charge(group, charge_ns);
+	fgio_share_group_enter_heaps(group);
+}
+
+/* Of shares.only, which has no place of a group with queued requests yet. */
+static void take_at_once(struct fgio_share_group *group, u8 class)
+{
+	group->shares->only = NULL;
+	fgio_store(&group->queued[class], 0);
+}
+
+static void place_in_drive(struct fgio_share_group *group)
+{
+	if (group->owed.in_heap)
+		fgio_heap_change(&group->shares->owed[FGIO_OWED_IN_DRIVE],
+				 &group->owed, group->paid);
+	else
+		fgio_share_group_enter_in_drive(group);
+}
+
+/* The group pays for the request, which it counts as queued no longer. */
+static inline void charge_taken(struct fgio_share_group *group, u8 class,
+				u64 charge_ns)
+{
+	const struct fgio_shares *shares = group->shares;
+	u32 *queued = &group->queued[class];
+	u32 all = fgio_share_group_all_queued(group);
+
+	if (shares->only) {
+		take_at_once(group, class);
+		fgio_share_group_charge(group, charge_ns);
+		place_in_drive(group);
+		return;
+	}
+	if (all == 1) {
+		fgio_share_group_take_only(group, class);
+		fgio_share_group_charge(group, charge_ns);
+		fgio_share_group_enter_in_drive(group);
+		return;
+	}
+	if (!fgio_share_group_stays(*queued - 1, all - 1)) {
+		charge_taken_beside(group, class, charge_ns);
+		return;
+	}
+	fgio_store(queued, *queued - 1);
+	fgio_share_group_charge(group, charge_ns);
+	/* It has others queued, so it is in both heaps. */
+	fgio_heap_change(fgio_share_group_ready_heap(group), &group->ready,
+			 group->start);
+	fgio_heap_change(fgio_share_group_owed_heap(group), &group->owed,
+			 group->paid);
+}
+
+/* Of a disk. */
+static FGIO_SELDOM u64 charge_of_disk(struct fgio_share_group *group)
+{
+	fgio_share_group_settle_up_disk(group);
+	return smaller(fgio_load(&group->alone_ns) ?: FGIO_SHARES_DISK_FIRST_NS,
+		       FGIO_SHARES_CHARGE_MOST_NS);
+}
+
+/* Costs of the least size are within all bounds. */
+static inline u64 charge_of(struct fgio_shares *shares,
+			    const struct fgio_request *request)
+{
+	u64 cost_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
+					   request->sectors);
+
+	if (shares->rotates)
+		return charge_of_disk(request->share.group);
+	if (request->sectors > FGIO_SHARE_LEAST_SECTORS)
+		return smaller(cost_ns, FGIO_SHARES_CHARGE_MOST_NS);
+	return cost_ns;
+}
+
+static FGIO_SELDOM void note_write(struct fgio_shares *shares,
+				   const struct fgio_share_group *group,
+				   u64 now_ns)
+{
+	fgio_store(&shares->wrote, group);
+	fgio_store(&shares->wrote_ns, now_ns);
+}
+
+bool fgio_share_group_others_wrote(const struct fgio_share_group *group,
+				   u64 now_ns)
+{
+	const struct fgio_shares *shares = group->shares;
+	const struct fgio_share_group *wrote = fgio_load(&shares->wrote);
+
+	return !shares->rotates && !group->writes && wrote && wrote != group &&
+	       now_ns < fgio_load(&shares->wrote_ns) + FGIO_SHARES_WRITTEN_NS;
+}
+
+/* The drive has one more. @own: out. Return: requests there. */
+static inline u32 enter_drive(struct fgio_shares *shares,
+			      struct fgio_share_group *group, u64 now_ns,
+			      u32 *own)
+{
+	u32 all;
+
+	if (!fgio_load(&shares->in_device))
+		fgio_share_cost_idle(&shares->cost,
+				     beyond(now_ns,
+					    fgio_load(&shares->moved_ns)));
+	all = fgio_add(&shares->in_device, 1);
+	*own = fgio_add(&group->in_device, 1);
+	fgio_store(&shares->moved_ns, now_ns);
+	if (all >= shares->limit.limit)
+		fgio_share_limit_reached(&shares->limit);
+	return all;
+}
+
+/* @all: requests in the drive. */
+static inline void stamp_sent(struct fgio_shares *shares,
+			      struct fgio_request *request, u64 charge_ns,
+			      u32 all, u64 now_ns)
+{
+	u32 number = shares->sent + 1;
+
+	fgio_store(&shares->sent, number);
+	request->share.sent_ns = now_ns;
+	request->share.charge_ns = (u32)charge_ns;
+	request->share.number = number;
+	/* The first one after those of others does not count. */
+	request->share.alone = all == 1 && shares->last == request->share.group;
+	request->share.moved = false;
+	shares->last = request->share.group;
+}
+
+/* The group has paid. */
+static inline void count_sent(struct fgio_shares *shares,
+			      struct fgio_share_group *group, u32 sectors)
+{
+	if (group->patience_ns < FGIO_SHARES_PATIENCE_MOST_NS)
+		group->patience_ns = smaller(group->patience_ns +
+						     group->charge_ns / 2,
+					     FGIO_SHARES_PATIENCE_MOST_NS);
+	fgio_share_cost_alone(&shares->cost, group->charge_ns);
+	group->counters.dispatched++;
+	group->counters.sectors += sectors;
+}
+
+static FGIO_SELDOM void sent(struct fgio_shares *shares,
+			     struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = charge_of(shares, request);
+	u32 own, all = enter_drive(shares, group, now_ns, &own);
+
+	if (request->write)
+		note_write(shares, group, now_ns);
+	if (shares->probe.group == group)
+		fgio_shares_note_probe(&shares->probe, request, all, own);
+	stamp_sent(shares, request, charge_ns, all, now_ns);
+	charge_taken(group, request->class, charge_ns);
+	if (request->class == FGIO_CRITICAL) {
+		fgio_add(&shares->critical_in_device, 1);
+		fgio_share_group_note_beyond(group, group->charge_ns, now_ns);
+	}
+	count_sent(shares, group, request->sectors);
+	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
+		fgio_share_cost_slack(&shares->cost);
+}
+
+/*
+ * Whether it is a small read of a group that has others queued, and alone has,
+ * is not probed and does not lag: nothing but its tags changes, and no place in
+ * a heap.
+ */
+static inline bool is_of_many(const struct fgio_shares *shares,
+			      const struct fgio_request *request)
+{
+	const struct fgio_share_group *group = request->share.group;
+	u32 queued = group->queued[FGIO_NONCRITICAL];
+
+	return queued > 1 && request->class == FGIO_NONCRITICAL &&
+	       !request->write &&
+	       request->sectors <= FGIO_SHARE_LEAST_SECTORS &&
+	       fgio_share_group_stays(queued - 1,
+				      fgio_share_group_all_queued(group) - 1) &&
+	       !shares->rotates && !shares->probe.group &&
+	       !fgio_share_group_is_behind(group) &&
+	       fgio_shares_is_backlog_of_one(shares);
+}
+
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns;
+	u32 own;
+
+	if (!is_of_many(shares, request)) {
+		sent(shares, request, now_ns);
+		return;
+	}
+	charge_ns = fgio_share_cost_sent_small(&shares->cost,
+					       request->share.kind);
+	stamp_sent(shares, request, charge_ns,
+		   enter_drive(shares, group, now_ns, &own), now_ns);
+	fgio_store(&group->queued[FGIO_NONCRITICAL],
+		   group->queued[FGIO_NONCRITICAL] - 1);
+	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
+					 false);
+	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
+							   false);
+	fgio_share_group_charge_ahead(group,
+				      group->charge_ns * group->per_weight);
+	group->counters.charged_ns += charge_ns;
+	group->ready.key = group->start;
+	group->owed.key = group->paid;
+	count_sent(shares, group, request->sectors);
+}
+
+/* ---- completion ---- */
+
+/* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
+static void note_alone(struct fgio_share_group *group,
+		       const struct fgio_request *request, u64 now_ns)
+{
+	u64 took_ns = beyond(now_ns, request->share.sent_ns);
+	u64 known_ns = fgio_load(&group->alone_ns);
+	u32 part = (u32)larger(group->alone_step, FGIO_SHARES_ALONE_STEP);
+	u64 step_ns = known_ns / part + 1;
+
+	group->alone_step = (u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
+	if (!known_ns)
+		fgio_store(&group->alone_ns, took_ns);
+	else if (took_ns < known_ns)
+		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
+	else if (!fgio_share_group_others_wrote(group, now_ns))
+		fgio_store(&group->alone_ns, known_ns + step_ns);
+}
+
+/* Whether a critical I/O took no longer than the group's share would take. */
+static void note_critical(struct fgio_shares *shares,
+			  const struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 since_ns = request->queued_ns ?: request->share.sent_ns;
+	u32 own = fgio_load(&group->in_device) +
+		  fgio_load(&group->queued[FGIO_CRITICAL]);
+	u64 part = smaller(PART_ONE * fgio_load(&shares->weights) /
+				   fgio_load(&group->weight),
+			   PART_MOST);
+	u64 due_ns = smaller(fgio_load(&group->alone_ns),
+			     FGIO_SHARES_CHARGE_MOST_NS) *
+		     own / PART_ONE * part;
+	bool is_late = beyond(now_ns, since_ns) > due_ns;
+	bool beside_others = fgio_load(&shares->in_device) >
+			     fgio_load(&shares->critical_in_device);
+
+	/* In time without other I/O in the drive, it shows nothing. */
+	if (due_ns && (is_late || beside_others))
+		fgio_add(is_late ? &shares->late : &shares->in_time, 1);
+}
+
+/* A disk took the time since the completion before for this request. */
+static void note_turn_of_disk(struct fgio_shares *shares,
+			      const struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 since_ns = larger(request->share.sent_ns,
+			      fgio_load(&shares->left_ns));
+	u64 took_ns = beyond(now_ns, since_ns);
+	u64 mean_ns = fgio_load(&group->alone_ns);
+
+	mean_ns = mean_ns ? mean_ns - mean_ns / FGIO_SHARES_ALONE_STEP +
+				    took_ns / FGIO_SHARES_ALONE_STEP :
+			    took_ns;
+	fgio_store(&group->alone_ns, mean_ns);
+	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
+	fgio_store(&shares->left_ns, now_ns);
+}
+
+static inline void leave_drive(struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_shares *shares = group->shares;
+
+	fgio_store(&shares->moved_ns, now_ns);
+	fgio_sub(&shares->in_device, 1);
+	fgio_store(&group->idle_since_ns, now_ns);
+	request->share.group = NULL;
+	/* From here on, the group may be removed. */
+	fgio_sub(&group->in_device, 1);
+}
+
+/* Its time may tell something. */
+static FGIO_SELDOM void left(struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_shares *shares = group->shares;
+
+	if (request->share.alone && !shares->rotates &&
+	    request->share.number == fgio_load(&shares->sent))
+		note_alone(group, request, now_ns);
+	if (shares->rotates)
+		note_turn_of_disk(shares, request, now_ns);
+	if (request->class == FGIO_CRITICAL) {
+		note_critical(shares, request, now_ns);
+		fgio_sub(&shares->critical_in_device, 1);
+	}
+	leave_drive(request, now_ns);
+}
+
+void fgio_shares_left(struct fgio_request *request, u64 now_ns)
+{
+	if (request->share.alone || request->class == FGIO_CRITICAL ||
+	    request->share.group->shares->rotates)
+		left(request, now_ns);
+	else
+		leave_drive(request, now_ns);
+}

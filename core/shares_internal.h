@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the files of fair shares have in common, and no other:
+ *
+ *	shares.c		groups come and go, and their weights
+ *	shares_asking.c		a request joins its group, which asks from then on
+ *	shares_places.c		places of groups in the heaps
+ *	shares_lag.c		by how much a group lags
+ *	shares_charge.c		what groups pay beside dispatches, or get back
+ *	shares_turn.c		whose turn it is
+ *	shares_lend.c		what goes although the depth withholds it
+ *	shares_probe.c		what an I/O takes of a drive that its group has alone
+ *	shares_drive.c		dispatch and completion
+ *
+ * What most I/Os pass is inline: a module is not optimised across files.
+ */
+#ifndef FGIO_CORE_SHARES_INTERNAL_H
+#define FGIO_CORE_SHARES_INTERNAL_H
+
+#include "atomic.h"
+#include "number.h"
+#include "shares.h"
+
+/* Virtual time of @ns of drive time, 30 s at most, for groups of @weight. */
+static inline u64 fgio_shares_virtual_of(u64 ns, u64 weight)
+{
+	return (ns << FGIO_SHARES_VIRTUAL_SHIFT) / weight;
+}
+
+static inline struct fgio_share_group *
+fgio_shares_first_ready(const struct fgio_heap *heap)
+{
+	struct fgio_heap_node *node = fgio_heap_first(heap);
+
+	return node ? fgio_container_of(node, struct fgio_share_group, ready) :
+		      NULL;
+}
+
+static inline struct fgio_share_group *
+fgio_shares_first_owed(const struct fgio_heap *heap)
+{
+	struct fgio_heap_node *node = fgio_heap_first(heap);
+
+	return node ? fgio_container_of(node, struct fgio_share_group, owed) :
+		      NULL;
+}
+
+/* ---- queued requests, and places in the heaps (shares_places.c) ---- */
+
+/* Places in struct fgio_shares.owed. */
+enum fgio_shares_owed {
+	FGIO_OWED_IN_DRIVE, /* none of its requests is queued */
+	FGIO_OWED_QUEUED,
+	FGIO_OWED_DEEP,
+};
+
+static inline bool
+fgio_share_group_has_queued(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] || group->queued[FGIO_CRITICAL];
+}
+
+static inline u32
+fgio_share_group_all_queued(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_NONCRITICAL] + group->queued[FGIO_CRITICAL];
+}
+
+static inline bool
+fgio_share_group_is_deep(const struct fgio_share_group *group)
+{
+	return fgio_share_group_all_queued(group) > FGIO_SHARES_DEEP;
+}
+
+static inline struct fgio_heap *
+fgio_share_group_owed_heap(const struct fgio_share_group *group)
+{
+	return &group->shares->owed[fgio_share_group_is_deep(group) ?
+					    FGIO_OWED_DEEP :
+				    fgio_share_group_has_queued(group) ?
+					    FGIO_OWED_QUEUED :
+					    FGIO_OWED_IN_DRIVE];
+}
+
+/* The heap of start tags that it belongs to. */
+static inline struct fgio_heap *
+fgio_share_group_ready_heap(const struct fgio_share_group *group)
+{
+	return &group->shares->ready[!!group->queued[FGIO_CRITICAL]];
+}
+
+/* Whether one group alone has queued requests; some group has. */
+static inline bool
+fgio_shares_is_backlog_of_one(const struct fgio_shares *shares)
+{
+	return shares->backlogged.next->next == &shares->backlogged;
+}
+
+/*
+ * Whether a group stays in its heaps, where it has a place as long as it has
+ * queued requests, as one of a class comes or goes. @without: those of that
+ * class but for it; @all: of both.
+ */
+static inline bool fgio_share_group_stays(u32 without, u32 all)
+{
+	return without && all != FGIO_SHARES_DEEP;
+}
+
+static inline void
+fgio_share_group_enter_in_drive(struct fgio_share_group *group)
+{
+	fgio_heap_add(&group->shares->owed[FGIO_OWED_IN_DRIVE], &group->owed,
+		      group->paid);
+}
+
+/* The group has one request queued, and no places for it yet. */
+void fgio_share_group_enter_queued(struct fgio_share_group *group);
+
+/* It was the only one queued. The group is among those that ask no longer. */
+void fgio_share_group_take_only(struct fgio_share_group *group, u8 class);
+
+void fgio_share_group_leave_heaps(struct fgio_share_group *group);
+
+void fgio_share_group_enter_heaps(struct fgio_share_group *group);
+
+/* No longer the only request: its group gets its places. */
+void fgio_shares_place_only(struct fgio_shares *shares);
+
+static inline void fgio_shares_forget_only(struct fgio_shares *shares)
+{
+	if (shares->only)
+		fgio_shares_place_only(shares);
+}
+
+/* ---- what a group lags by (shares_lag.c) ---- */
+
+static inline bool fgio_share_group_asks(const struct fgio_share_group *group)
+{
+	return group->owed.in_heap || group->shares->only == group;
+}
+
+static inline bool
+fgio_share_group_is_behind(const struct fgio_share_group *group)
+{
+	return fgio_before(group->paid, group->shares->clock);
+}
+
+static inline bool fgio_share_group_lags(const struct fgio_share_group *group)
+{
+	return group->shares && fgio_share_group_asks(group) &&
+	       fgio_share_group_is_behind(group);
+}
+
+u64 fgio_share_group_lag_most_ns(const struct fgio_share_group *group);
+
+/* What it lags by beyond the most is forgotten. It lags, mostly by little. */
+void fgio_share_group_bound_lag(struct fgio_share_group *group);
+
+/* Each in parts of the most that it may lag by. */
+bool fgio_share_group_lags_more(const struct fgio_share_group *group,
+				const struct fgio_share_group *than);
+
+/* Requests of others that may be in the drive beside @group, which lags. */
+u32 fgio_share_group_beside(const struct fgio_shares *shares,
+			    const struct fgio_share_group *group);
+
+/* ---- the clock of entitlements, and groups that ask (shares_asking.c) ---- */
+
+static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
+{
+	u64 passed_ns = now_ns - shares->clock_ns;
+	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
+
+	if (now_ns <= shares->clock_ns)
+		return;
+	shares->clock_ns = now_ns;
+	if (!shares->weights)
+		return;
+	if (now_ns < shares->strained_until_ns)
+		passed_ns -= margin_ns;
+	else
+		passed_ns += margin_ns;
+	passed_ns = smaller(passed_ns, FGIO_SHARES_STILL_NS);
+	shares->clock += fgio_shares_virtual_of(passed_ns, shares->weights);
+}
+
+/* It is not busy. */
+void fgio_share_group_end_asking(struct fgio_share_group *group);
+
+/*
+ * How long it counts as asking after its last completion. A group that usually
+ * pauses for longer than an I/O takes is not waited for, nor one that has been
+ * waited for half as long as its I/Os took. Foreground goes first as it comes:
+ * to wait for it takes what others have.
+ */
+static inline u64
+fgio_share_group_patience_ns(const struct fgio_share_group *group)
+{
+	if (group->foreground || group->pause_ns > group->charge_ns)
+		return FGIO_SHARES_PAUSE_LEAST_NS;
+	return larger(smaller(group->patience_ns, FGIO_SHARES_PATIENCE_NS),
+		      FGIO_SHARES_PAUSE_LEAST_NS);
+}
+
+static inline u64
+fgio_share_group_awaited_until_ns(const struct fgio_share_group *group)
+{
+	return fgio_load(&group->idle_since_ns) +
+	       fgio_share_group_patience_ns(group);
+}
+
+static inline bool
+fgio_share_group_is_waited_for(const struct fgio_share_group *group, u64 now_ns)
+{
+	/* By the function before, each I/O would take 8 instructions more. */
+	return now_ns < fgio_load(&group->idle_since_ns) +
+				fgio_share_group_patience_ns(group);
+}
+
+static inline bool
+fgio_share_group_still_asks(const struct fgio_share_group *group, u64 now_ns)
+{
+	return fgio_share_group_is_busy(group) ||
+	       fgio_share_group_is_waited_for(group, now_ns);
+}
+
+/* Looks at the next one. Return: whether there is another. */
+static inline bool fgio_shares_look_at_next(struct fgio_shares *shares,
+					    u64 now_ns)
+{
+	struct fgio_list *next = shares->asking;
+	struct fgio_share_group *group =
+		fgio_container_of(next, struct fgio_share_group, asking);
+
+	if (!fgio_share_group_still_asks(group, now_ns)) {
+		fgio_share_group_end_asking(group);
+		return shares->asking;
+	}
+	shares->asking = next->next;
+	return next->next != next;
+}
+
+static inline void fgio_shares_look_for_idle(struct fgio_shares *shares,
+					     u64 now_ns)
+{
+	if (shares->asking && fgio_shares_look_at_next(shares, now_ns))
+		fgio_shares_look_at_next(shares, now_ns);
+}
+
+/* ---- tags (shares_charge.c) ---- */
+
+/*
+ * The longest that a group goes before its turn is a probe. A tag that is further
+ * ahead was charged by a cost that was wrong, as that of the first I/Os, and the
+ * group would wait until the others had as much.
+ */
+#define FGIO_SHARES_LEAD_MOST_NS \
+	(FGIO_SHARES_PROBE_MOST_NS + FGIO_SHARES_WRITTEN_NS)
+
+/* Its start tag. */
+static inline void
+fgio_share_group_charge_in_order(struct fgio_share_group *group, u64 charge,
+				 bool rotates)
+{
+	u64 most = group->shares->virtual +
+		   FGIO_SHARES_LEAD_MOST_NS * group->per_weight;
+
+	if (!rotates && fgio_before(most, group->start))
+		group->start = most;
+	group->start += charge;
+}
+
+/* Its entitlement, which it is ahead of. */
+static inline void fgio_share_group_charge_ahead(struct fgio_share_group *group,
+						 u64 charge)
+{
+	u64 most = group->shares->clock +
+		   FGIO_SHARES_AHEAD_NS * group->per_weight;
+
+	if (fgio_before(most, group->paid))
+		group->paid = most;
+	group->paid += charge;
+}
+
+static inline void fgio_share_group_charge_owed(struct fgio_share_group *group,
+						u64 charge)
+{
+	if (!fgio_share_group_is_behind(group)) {
+		fgio_share_group_charge_ahead(group, charge);
+		return;
+	}
+	fgio_share_group_bound_lag(group);
+	group->paid += charge;
+}
+
+/* What an I/O of @charge_ns uses up of its entitlement. */
+static inline u64
+fgio_share_group_entitlement_of(const struct fgio_share_group *group,
+				u64 charge_ns, bool rotates)
+{
+	u64 alone_ns = fgio_load(&group->alone_ns);
+
+	if (rotates || alone_ns <= charge_ns)
+		return charge_ns;
+	return smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
+}
+
+/* Its tags; it may be in no heap. */
+static inline void fgio_share_group_charge(struct fgio_share_group *group,
+					   u64 charge_ns)
+{
+	bool rotates = group->shares->rotates;
+
+	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
+					 rotates);
+	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
+							   rotates);
+	fgio_share_group_charge_owed(group,
+				     group->charge_ns * group->per_weight);
+	group->counters.charged_ns += charge_ns;
+}
+
+/* Return: whether that was anything. */
+bool fgio_share_group_settle_up_disk(struct fgio_share_group *group);
+
+/* ---- beyond the guarantee, and what is lent (shares_lend.c) ---- */
+
+/*
+ * A critical I/O of it takes @charge_ns. A pause earns nothing, and a long
+ * excess costs no more than a short one.
+ */
+void fgio_share_group_note_beyond(struct fgio_share_group *group, u64 charge_ns,
+				  u64 now_ns);
+
+/* A critical I/O that was @from's is charged to @to. */
+void fgio_share_group_move_beyond(struct fgio_share_group *from,
+				  struct fgio_share_group *to, u64 charge_ns,
+				  u64 now_ns);
+
+/* From what completions counted. */
+void fgio_shares_learn_lent(struct fgio_shares *shares, u64 now_ns);
+
+/* ---- probes (shares_probe.c) ---- */
+
+bool fgio_shares_begin_probe(struct fgio_shares *shares,
+			     struct fgio_share_group *group, bool free,
+			     u64 now_ns);
+
+/* There is one. Return: whether it goes on. */
+bool fgio_shares_follow_probe(struct fgio_shares *shares, bool free,
+			      u64 now_ns);
+
+/* Follows the probe that the request belongs to. */
+void fgio_shares_note_probe(struct fgio_share_probe *probe,
+			    const struct fgio_request *request, u32 all,
+			    u32 own);
+
+/* Whether one may begin: it is time, and more than one group asks. */
+static inline bool fgio_shares_may_begin_probe(const struct fgio_shares *shares,
+					       u64 now_ns)
+{
+	return now_ns >= shares->probe.next_ns && shares->asking &&
+	       !fgio_list_empty(shares->asking);
+}
+
+/* The next group that asks has its turn to be probed. Return: whether it is. */
+static inline bool fgio_shares_try_probe(struct fgio_shares *shares, bool free,
+					 u64 now_ns)
+{
+	struct fgio_share_group *group =
+		fgio_container_of(shares->asking, struct fgio_share_group,
+				  asking);
+
+	shares->asking = shares->asking->next;
+	if (!fgio_share_group_has_queued(group) ||
+	    (group->probed_ns &&
+	     now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS))
+		return false;
+	return fgio_shares_begin_probe(shares, group, free, now_ns);
+}
+
+/* Return: whether there is one, and so no group but its own may go. */
+static inline bool fgio_shares_probes(struct fgio_shares *shares, bool free,
+				      u64 now_ns)
+{
+	if (shares->probe.group &&
+	    fgio_shares_follow_probe(shares, free, now_ns))
+		return true;
+	return fgio_shares_may_begin_probe(shares, now_ns) &&
+	       fgio_shares_try_probe(shares, free, now_ns);
+}
+
+/* ---- the drive (shares_drive.c) ---- */
+
+/* Whether the drive may still be busy with what others wrote. */
+bool fgio_share_group_others_wrote(const struct fgio_share_group *group,
+				   u64 now_ns);
+
+#endif /* FGIO_CORE_SHARES_INTERNAL_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Probes: what an I/O of a group takes of a drive that it has alone. */
+#include "atomic.h"
+#include "number.h"
+#include "shares.h"
+#include "shares_internal.h"
+
+static u64 completed_by(const struct fgio_share_group *group)
+{
+	return group->counters.dispatched - fgio_load(&group->in_device);
+}
+
+static u64 probe_most_ns(const struct fgio_shares *shares)
+{
+	return FGIO_SHARES_PROBE_MOST_NS *
+	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
+}
+
+/* Whether it takes little of what the group gets. */
+static bool is_worth_a_probe(const struct fgio_share_group *group)
+{
+	u32 has = fgio_load(&group->in_device) + group->queued[0] +
+		  group->queued[1];
+	u64 ios = has > 1 ? FGIO_SHARES_PROBE_IOS : FGIO_SHARES_PROBE_IOS_ONE;
+	bool deep = has > FGIO_SHARES_PROBE_IOS_ONE;
+	u64 takes_ns, share_ns;
+
+	/*
+	 * Order serves those that always have requests. They need it less, and
+	 * only to tell costs apart, which a probe of writes does not show.
+	 */
+	if (deep && (group->writes || group->shares->cost.uniform))
+		return false;
+	if (!group->charge_ns)
+		return false;
+	/* It would end before the group's next I/O. */
+	if (has <= 1 && group->pause_ns > fgio_share_group_patience_ns(group))
+		return false;
+	takes_ns = smaller(ios * group->charge_ns,
+			   probe_most_ns(group->shares));
+	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
+		   group->shares->weights;
+	if (deep)
+		share_ns /= FGIO_SHARES_PROBE_DEEP;
+	return takes_ns <= share_ns;
+}
+
+bool fgio_shares_begin_probe(struct fgio_shares *shares,
+			     struct fgio_share_group *group, bool free,
+			     u64 now_ns)
+{
+	if ((!free && !group->foreground) || !is_worth_a_probe(group))
+		return false;
+	shares->probe = (struct fgio_share_probe){
+		.group = group,
+		.begin_ns = now_ns,
+	};
+	return true;
+}
+
+/* Learns from a group that has several I/Os at a time. */
+static void learn_probe(struct fgio_shares *shares)
+{
+	const struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u64 count = completed_by(group) - probe->completed;
+	u64 mean_ns, known_ns = fgio_load(&group->alone_ns);
+
+	if (!probe->alone_ns || count < FGIO_SHARES_PROBE_IOS_ONE / 2)
+		return;
+	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
+		  count;
+	/* With fewer I/Os than the group has, a limit not yet found is slow. */
+	if (probe->most > 1 && (probe->most < shares->limit.limit ||
+				fgio_share_limit_is_found(&shares->limit))) {
+		if (known_ns)
+			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
+				  mean_ns / FGIO_SHARES_PROBE_SPAN;
+		fgio_store(&group->alone_ns, mean_ns);
+	}
+	/* A cache takes writes at once, whatever they cost later. */
+	if (!fgio_share_kind_writes(probe->kind) &&
+	    fgio_share_cost_shown(&shares->cost, probe->kind, probe->sectors,
+				  mean_ns, !probe->dry))
+		fgio_share_limit_restart(&shares->limit);
+}
+
+static void end_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	u32 space = probe->group->probed_ns ? FGIO_SHARES_PROBE_SPACE :
+					      FGIO_SHARES_PROBE_SPACE_FIRST;
+
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+
+	learn_probe(shares);
+	probe->group->probed_ns = now_ns + FGIO_SHARES_PROBE_AGAIN * length_ns;
+	probe->group = NULL;
+	probe->next_ns = now_ns + space * length_ns;
+}
+
+/* Whether the probe goes on. */
+static bool probes_on(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_probe *probe = &shares->probe;
+	struct fgio_share_group *group = probe->group;
+	u32 others = (u32)beyond(fgio_load(&shares->in_device),
+				 fgio_load(&group->in_device));
+	u64 length_ns = beyond(now_ns, probe->begin_ns);
+	u32 ios = probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
+				    FGIO_SHARES_PROBE_IOS_ONE;
+
+	if (!probe->alone && !others &&
+	    !fgio_share_group_others_wrote(group, now_ns)) {
+		probe->alone = true;
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !probe->alone_ns &&
+	    completed_by(group) != probe->completed) {
+		probe->alone_ns = fgio_load(&group->idle_since_ns);
+		probe->completed = completed_by(group);
+	}
+	if (probe->alone && !fgio_share_group_has_queued(group))
+		probe->dry = true;
+	/* Foreground I/O of others does not wait for it. */
+	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
+	    !fgio_share_group_still_asks(group, now_ns) ||
+	    length_ns >= probe_most_ns(shares) + FGIO_SHARES_WRITTEN_NS)
+		return false;
+	return !probe->alone_ns || length_ns < FGIO_SHARES_PROBE_LEAST_NS ||
+	       completed_by(group) - probe->completed < ios;
+}
+
+bool fgio_shares_follow_probe(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	fgio_shares_forget_only(shares);
+	if (!free && !shares->probe.group->foreground) {
+		shares->probe.group = NULL;
+		return false;
+	}
+	if (probes_on(shares, now_ns))
+		return true;
+	end_probe(shares, now_ns);
+	return false;
+}
+
+void fgio_shares_note_probe(struct fgio_share_probe *probe,
+			    const struct fgio_request *request, u32 all,
+			    u32 own)
+{
+	if (all != own)
+		return;
+	probe->most = (u32)larger(probe->most, own);
+	probe->kind = request->share.kind;
+	probe->sectors = request->sectors;
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Whose turn it is. */
+#include "atomic.h"
+#include "number.h"
+#include "shares.h"
+#include "shares_internal.h"
+
+/* Charges what a disk took for the group. Return: whether that was anything. */
+static inline bool settle_up(const struct fgio_shares *shares,
+			     struct fgio_share_group *group)
+{
+	return shares->rotates && fgio_share_group_settle_up_disk(group);
+}
+
+/* The group with the least start tag. */
+static struct fgio_share_group *least(const struct fgio_shares *shares)
+{
+	struct fgio_share_group *one =
+		fgio_shares_first_ready(&shares->ready[false]);
+	struct fgio_share_group *other =
+		fgio_shares_first_ready(&shares->ready[true]);
+
+	if (!one || !other)
+		return one ?: other;
+	return fgio_before(one->start, other->start) ? one : other;
+}
+
+/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
+static bool is_near(const struct fgio_share_group *group,
+		    const struct fgio_share_group *first, u64 window_ns)
+{
+	u64 window = fgio_shares_virtual_of(window_ns, group->shares->weights);
+
+	return !fgio_before(first->start + window, group->start);
+}
+
+/*
+ * Whether its foreground lags by more than is remembered: a deep group, which it
+ * is by its background, has no memory.
+ */
+static bool forgets_lag(const struct fgio_share_group *group)
+{
+	return group->queued[FGIO_CRITICAL] &&
+	       fgio_shares_lag_ns(group) >= fgio_share_group_lag_most_ns(group);
+}
+
+/* On a disk. */
+static FGIO_SELDOM struct fgio_share_group *
+settle_least(struct fgio_shares *shares)
+{
+	struct fgio_share_group *first = least(shares);
+
+	/* Each time is paid for by a completion. */
+	while (settle_up(shares, first))
+		first = least(shares);
+	return first;
+}
+
+/* The group with the least start tag, which owes nothing. */
+static inline struct fgio_share_group *settled_least(struct fgio_shares *shares)
+{
+	if (shares->rotates)
+		return settle_least(shares);
+	if (fgio_heap_first(&shares->ready[true]))
+		return least(shares);
+	return fgio_shares_first_ready(&shares->ready[false]);
+}
+
+/*
+ * Whether it goes instead of @first: order does not tell how long others keep
+ * its I/Os in the drive. Where all lag alike, the clock is too fast, and order
+ * decides.
+ */
+static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
+				   const struct fgio_share_group *first)
+{
+	return fgio_share_group_lags_more(group, first) && !forgets_lag(first);
+}
+
+/* Virtual time is that of @first, which has the least start tag. */
+static inline struct fgio_share_group *
+first_in_order(struct fgio_shares *shares, struct fgio_share_group *first)
+{
+	if (fgio_before(shares->virtual, first->start))
+		shares->virtual = first->start;
+	return first;
+}
+
+static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
+{
+	struct fgio_share_group *first = settled_least(shares);
+	struct fgio_share_group *critical, *group;
+
+	first_in_order(shares, first);
+	group = fgio_shares_first_owed(&shares->owed[FGIO_OWED_QUEUED]);
+	if (group && group != first &&
+	    fgio_before(group->paid, shares->clock) && goes_first(group, first))
+		return group;
+	critical = fgio_shares_first_ready(&shares->ready[true]);
+	if (critical && critical != first &&
+	    is_near(critical, first, FGIO_SHARES_CRITICAL_NS))
+		return critical;
+	return first;
+}
+
+/* The group that lags most of those whose requests are all in the drive. */
+static FGIO_SELDOM struct fgio_share_group *suffers(struct fgio_shares *shares,
+						    u64 now_ns)
+{
+	const struct fgio_heap *in_drive = &shares->owed[FGIO_OWED_IN_DRIVE];
+	struct fgio_share_group *group;
+
+	while ((group = fgio_shares_first_owed(in_drive))) {
+		if (!fgio_share_group_lags(group) || !fgio_shares_lag_ns(group))
+			return NULL;
+		if (fgio_share_group_still_asks(group, now_ns))
+			return group;
+		fgio_share_group_end_asking(group);
+	}
+	return NULL;
+}
+
+/* The device may keep requests for any time. */
+static bool is_still(const struct fgio_shares *shares, u64 now_ns)
+{
+	return now_ns >= fgio_load(&shares->moved_ns) + FGIO_SHARES_STILL_NS;
+}
+
+/* Whether others leave room to the group that suffers. */
+static bool is_spared(struct fgio_shares *shares,
+		      struct fgio_share_group *sufferer, u64 now_ns)
+{
+	u32 own, all;
+
+	if (!sufferer)
+		return true;
+	own = fgio_load(&sufferer->in_device);
+	all = fgio_load(&shares->in_device);
+	if (beyond(all, own) < fgio_share_group_beside(shares, sufferer))
+		return true;
+	sufferer->counters.held++;
+	/* If it has none there, there may be no completion to wait for. */
+	if (!own)
+		shares->retry_ns = larger(now_ns + 1,
+					  fgio_share_group_awaited_until_ns(sufferer));
+	return false;
+}
+
+/* Of those with queued requests, the one that lags most. */
+static struct fgio_share_group *queued_lagging(struct fgio_shares *shares)
+{
+	struct fgio_share_group *one =
+		fgio_shares_first_owed(&shares->owed[FGIO_OWED_QUEUED]);
+	struct fgio_share_group *other =
+		fgio_shares_first_owed(&shares->owed[FGIO_OWED_DEEP]);
+
+	if (!one || !other)
+		return one ?: other;
+	return fgio_share_group_lags_more(other, one) ? other : one;
+}
+
+struct fgio_share_group *
+fgio_shares_turn_of_critical(struct fgio_shares *shares)
+{
+	return fgio_shares_first_ready(&shares->ready[true]);
+}
+
+struct fgio_share_group *fgio_shares_turn_of_lagging(struct fgio_shares *shares)
+{
+	struct fgio_share_group *group = queued_lagging(shares);
+
+	return group && fgio_shares_lag_ns(group) ? group : NULL;
+}
+
+/* An interval ends. */
+static FGIO_SELDOM void learn_costs(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_cost *cost = &shares->cost;
+	bool changed = false;
+
+	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
+		changed = fgio_share_cost_learn(cost, now_ns);
+	/* Those are the scale of a comparison. */
+	if (changed)
+		fgio_share_limit_restart(&shares->limit);
+	fgio_share_limit_learn(&shares->limit, cost->sum_ns,
+			       beyond(now_ns, cost->begin_ns), !cost->slack);
+	fgio_share_cost_begin(cost, now_ns);
+}
+
+/*
+ * Whether a sequential group keeps the arm of a disk: it has requests, or will
+ * at once, and is not too far ahead.
+ */
+static FGIO_SELDOM bool has_slice(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->last;
+
+	if (!group || !group->sequential || !group->owed.in_heap ||
+	    is_still(shares, now_ns) || fgio_heap_first(&shares->ready[true]) ||
+	    !fgio_share_group_still_asks(group, now_ns))
+		return false;
+	settle_up(shares, group);
+	if (!is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
+		return false;
+	if (!fgio_share_group_is_busy(group))
+		shares->retry_ns = larger(now_ns + 1,
+					  fgio_share_group_awaited_until_ns(group));
+	return true;
+}
+
+/* Return: the group that has the drive alone; NULL: it has no request. */
+static FGIO_SELDOM struct fgio_share_group *
+turn_of_probe(struct fgio_shares *shares, u64 now_ns)
+{
+	struct fgio_share_group *group = shares->probe.group;
+
+	shares->retry_ns = now_ns + FGIO_SHARES_PAUSE_LEAST_NS;
+	if (fgio_load(&shares->in_device))
+		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
+	fgio_share_cost_slack(&shares->cost);
+	return fgio_share_group_has_queued(group) ? group : NULL;
+}
+
+/* Some group in the drive lags. Return: the one that goes all the same. */
+static FGIO_SELDOM struct fgio_share_group *
+beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
+		u64 now_ns)
+{
+	struct fgio_share_group *sufferer = suffers(shares, now_ns);
+	struct fgio_share_group *lagging;
+
+	if (is_spared(shares, sufferer, now_ns))
+		return group;
+	fgio_share_cost_slack(&shares->cost);
+	lagging = queued_lagging(shares);
+	return lagging && fgio_share_group_lags_more(lagging, sufferer) ?
+		       lagging :
+		       NULL;
+}
+
+/* From what went, and what completions counted. */
+static inline void learn(struct fgio_shares *shares, bool free, u64 now_ns)
+{
+	if (fgio_share_cost_is_due(&shares->cost, now_ns))
+		learn_costs(shares, now_ns);
+	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
+		fgio_shares_learn_lent(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
+}
+
+/* Whether the drive has no room: without it, or for a group there that lags. */
+static inline bool is_held(const struct fgio_shares *shares)
+{
+	const struct fgio_heap_node *in_drive =
+		fgio_heap_first(&shares->owed[FGIO_OWED_IN_DRIVE]);
+
+	return fgio_load(&shares->in_device) >= shares->limit.limit ||
+	       (in_drive && fgio_before(in_drive->key, shares->clock));
+}
+
+/*
+ * At this time, nothing but room in the drive decides whether other requests of
+ * @group go, too. An interval of costs must not end among them.
+ */
+static FGIO_SELDOM void begin_run(struct fgio_shares *shares,
+				  const struct fgio_share_group *group)
+{
+	u32 in_device = fgio_load(&shares->in_device);
+	u64 most = smaller(FGIO_SHARES_RUN, group->queued[FGIO_NONCRITICAL]);
+
+	if (shares->rotates || group->queued[FGIO_CRITICAL])
+		return;
+	most = smaller(most, beyond(shares->limit.limit, in_device));
+	if (shares->cost.count < FGIO_SHARE_INTERVAL_IOS)
+		most = smaller(most,
+			       FGIO_SHARE_INTERVAL_IOS - shares->cost.count);
+	shares->run.in_device = in_device + 1;
+	fgio_store(&shares->run.left, (u32)beyond(most, 1));
+}
+
+struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares)
+{
+	fgio_store(&shares->run.left, shares->run.left - 1);
+	shares->run.in_device++;
+	fgio_shares_look_for_idle(shares, shares->clock_ns);
+	return first_in_order(shares, shares->last);
+}
+
+struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns)
+{
+	struct fgio_share_group *group;
+	bool still, probing;
+
+	fgio_shares_end_run(shares);
+	shares->retry_ns = 0;
+	fgio_shares_advance(shares, now_ns);
+	fgio_shares_look_for_idle(shares, now_ns);
+	learn(shares, free, now_ns);
+	still = is_still(shares, now_ns);
+	probing = !still && !shares->rotates &&
+		  fgio_shares_probes(shares, free, now_ns);
+	if (shares->only && free && !probing && !is_held(shares))
+		return first_in_order(shares, shares->only);
+	fgio_shares_forget_only(shares);
+	group = in_order(shares);
+	if (shares->rotates && has_slice(shares, now_ns))
+		return fgio_share_group_has_queued(shares->last) ?
+			       shares->last :
+			       NULL;
+	if (still)
+		return group;
+	if (probing)
+		return turn_of_probe(shares, now_ns);
+	if (!is_held(shares)) {
+		if (free && fgio_shares_is_backlog_of_one(shares) &&
+		    !fgio_shares_may_begin_probe(shares, now_ns))
+			begin_run(shares, group);
+		return group;
+	}
+	if (fgio_load(&shares->in_device) >= shares->limit.limit)
+		return NULL;
+	return beside_sufferer(shares, group, now_ns);
+}
+
+struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
+						   u64 now_ns)
+{
+	fgio_shares_end_run(shares);
+	shares->retry_ns = 0;
+	shares->probe.group = NULL;
+	fgio_shares_advance(shares, now_ns);
+	fgio_shares_look_for_idle(shares, now_ns);
+	fgio_shares_forget_only(shares);
+	/* The drive may have more than the limit: nothing is learnt from that. */
+	fgio_share_cost_slack(&shares->cost);
+	return in_order(shares);
+}
+
+bool fgio_shares_awaits_turn(const struct fgio_request *request)
+{
+	const struct fgio_share_group *group = request->share.group;
+	u32 all = fgio_load(&group->shares->sent) - request->share.sent_before;
+	u32 own = (u32)group->counters.dispatched - request->share.own_before;
+
+	return all - own > own;
+}
