@@ -34,6 +34,8 @@ HEADING = """\
 """
 SECTORS_PER_KIB = 2
 TIMES = ("begin_s", "end_s")
+# As long as a drive may have an I/O.
+UNDER_WAY_S = 10
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,10 @@ class _Process:
         begin, end = (np.array([getattr(io, name) for io in ordered]) for name in TIMES)
         return _Process(ordered, begin, end)
 
-    def inside(self, begin_s: float, end_s: float) -> slice:
-        """What began in a span of time."""
-        return slice(*np.searchsorted(self.begin_s, (begin_s, end_s)))
+    def reads_between(self, begin_s: float, end_s: float) -> np.ndarray:
+        """The places in `all` of reads that began in a span of time."""
+        places = range(*np.searchsorted(self.begin_s, (begin_s, end_s)))
+        return np.array([each for each in places if not self.all[each].write], dtype=int)
 
 
 def _merged(some: list[Io], end_s: float) -> Io:
@@ -119,13 +122,16 @@ def _merged(some: list[Io], end_s: float) -> Io:
 def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[int, _Process]:
     """The I/O of a trace by process, in the pieces in which the kernel hands it to drives.
 
-    shards: by the drives' numbers; largest: sectors of a piece, by shard.
+    shards: by the drives' numbers; largest: sectors of a piece, by shard. Raises LabError for I/O
+    without an end, unless it may have been under way at the end of the recording.
     """
     under_way: dict[tuple[int, int], list[tuple[int, Io]]] = defaultdict(list)
     found = defaultdict(list)
+    last_s = 0.0
     for process, at, what, drive, way, sector, sectors in EVENT.findall(text):
         if drive not in shards:
             continue
+        last_s = float(at)
         shard, first, end = shards[drive], int(sector), int(sector) + int(sectors)
         if what == "bio_queue":
             for begin in range(first, end, most := largest[shard]):
@@ -138,9 +144,12 @@ def _processes(text: str, shards: dict[str, int], largest: list[int]) -> dict[in
                 done[process_of_io].append(io)
         for process_of_io, some in done.items():
             found[process_of_io].append(_merged(some, float(at)))
-    for some in under_way.values():
-        for process_of_io, io in some:
-            found[process_of_io].append(io)
+    for process_of_io, io in (pair for some in under_way.values() for pair in some):
+        if last_s - io.begin_s > UNDER_WAY_S:
+            raise host.LabError(
+                f"I/O that began {last_s - io.begin_s:.1f} s before the end has none"
+            )
+        found[process_of_io].append(io)
     return {process: _Process.of(some) for process, some in found.items()}
 
 
@@ -199,7 +208,7 @@ def _pairs(folder: Path) -> list[tuple[_Planned, list[tuple[int, int, float]]]]:
     return sorted(pairs, key=lambda pair: pair[0].taken)
 
 
-def _others(process: _Process, taken: list[slice]) -> list[Io]:
+def _others(process: _Process, taken: list[np.ndarray]) -> list[Io]:
     """The I/O of a process that is of none of its parts."""
     other = np.ones(len(process.all), dtype=bool)
     for some in taken:
@@ -210,28 +219,35 @@ def _others(process: _Process, taken: list[slice]) -> list[Io]:
 def load(folder: Path) -> Load:
     """The load of a boot, from its folder of raw data.
 
-    Raises LabError where the recordings do not fit each other.
+    Raises LabError where the recordings do not fit each other, or have no request.
     """
+    try:
+        return _load(folder)
+    except (ValueError, IndexError) as error:
+        raise host.LabError(f"{folder}: a recording that cannot be read: {error}") from error
+
+
+def _load(folder: Path) -> Load:
     lines = [line.split() for line in (folder / "drives").read_text().splitlines()]
     shards = {name.replace(":", ","): shard for shard, (name, _) in enumerate(lines)}
     largest = [int(kib) * SECTORS_PER_KIB for _, kib in lines]
     processes = _processes((folder / "io").read_text(), shards, largest)
     none = _Process.of([])
-    ended: dict[int, float] = defaultdict(float)
-    taken: dict[int, list[slice]] = defaultdict(list)
+    taken: dict[int, list[np.ndarray]] = defaultdict(list)
     found = []
     # A process has one part after the other.
     for plan, ends in _pairs(folder):
         parts = []
         for _, process, end in sorted(ends):
             its = processes.get(process, none)
-            own = its.inside(max(ended[process], plan.taken), end)
+            own = its.reads_between(plan.taken, end)
             if np.isinf(its.end_s[own]).any():
                 raise host.LabError(f"{folder}: a request ended before its reads: parts are lost")
             taken[process].append(own)
-            ended[process] = end
             parts.append(_part(plan.taken, end, its.begin_s[own], its.end_s[own]))
         found.append(Request(plan.due, plan.ended, tuple(parts)))
+    if not found:
+        raise host.LabError(f"{folder}: a recording without requests")
     others = [_others(its, taken[process]) for process, its in sorted(processes.items())]
     return Load(sorted(found, key=lambda one: one.due_s), [some for some in others if some])
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """lab/run replay: the load that a sharded database had in a guest, once more in the simulator.
 
-`lab/run sharded` records it (lab/recorded.py). With the same requests, reads and pauses, guest and
-simulator differ by their drives and schedulers alone: where they agree, the simulator is valid for
-such a load, and what it says of an oracle holds for the guest.
+`lab/run sharded` records it (lab/recorded.py). With the same requests, as many reads and pauses as
+long, guest and simulator differ by their drives and schedulers: where they agree, the simulator is
+valid for such a load, and what it says of an oracle holds for the guest.
 """
 
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +24,11 @@ DESCRIPTION = "requests that lab/run sharded recorded (--of), simulated: guest b
 # Of the guest's configurations, which have another name in the simulator.
 SIMULATED = {"fgio": fleet.DEFAULT}
 CONFIGURATIONS = tuple(name for name in fleet.CONFIGURATIONS if name != "fgio-window")
+BACKGROUND = "background_mb_s"
 COMPARED = ("p50_ms", "p99_ms", "p999_ms")
 UNITS = {name: fleet.UNITS[name] for name in ("p999_ms", "gap_p50_ms")} | {
     "throughput": "requests per s that were due while measuring",
+    BACKGROUND: "of all drives, from the first request to the end of the last one",
     "drive_seed": "of the simulated drives; the guest's rows have none",
 }
 
@@ -55,7 +57,14 @@ class Recording:
         found = sharded.summarize(
             Requests(np.zeros(len(inside)), latencies), gaps, self.end_s - self.begin_s
         )
-        return {**self.names(), "config": self.config, "vehicle": "plproxy", **found}
+        names = {**self.names(), "config": self.config, "vehicle": "plproxy"}
+        return {**names, **found, BACKGROUND: round(self.background_mb_s(), 3)}
+
+    def background_mb_s(self) -> float:
+        """10^6 bytes a second of I/O that no request had, from the first request to the last."""
+        begin, end = self.load.requests[0].due_s, max(one.ended_s for one in self.load.requests)
+        some = [io for one in self.load.background for io in one if begin <= io.end_s < end]
+        return sum(io.sectors for io in some) * 512 / 1e6 / (end - begin)
 
     def names(self) -> dict:
         """What all rows of it have."""
@@ -72,23 +81,31 @@ class Recording:
         }
 
 
-def recordings(folder: Path) -> list[Recording]:
-    """The recordings in the results of `lab/run sharded`. Raises LabError without any."""
-    found = []
-    for row in summary.load(folder)["rows"]:
+def recordings(folder: Path, tell: Callable[[str], None]) -> Iterator[Recording]:
+    """The recordings in the results of `lab/run sharded`, one after the other.
+
+    tell: hears of boots without one. Raises LabError without any, and for one that is not whole.
+    """
+    content = summary.load(folder)
+    rows = content.get("rows", ()) if content.get("experiment") == sharded.Sharded.name else ()
+    found = False
+    for row in rows:
         label = f"{row['config']}-{row['seed']}-{row['cell']}"
         raw = folder / "raw" / label
         if not (raw / "io").is_file():
+            tell(f"replay: {label} has no recorded load: left out")
             continue
+        found = True
         noted = moments(raw)
+        if not {"measure_begin", "measure_end"} <= noted.keys():
+            raise host.LabError(f"{raw}: the moments do not say when measuring began and ended")
         span = noted["measure_begin"], noted["measure_end"]
         names = label, row["cell"], row["config"], row["seed"], row["device"]
-        found.append(Recording(*names, recorded.load(raw), *span))
+        yield Recording(*names, recorded.load(raw), *span)
     if not found:
         raise host.LabError(
             f"{folder}: no recorded load; give the --out of lab/run sharded, with its raw data"
         )
-    return found
 
 
 def choose(configs: str | None) -> tuple[str, ...]:
@@ -113,7 +130,9 @@ def _simulated(
         for config in configs:
             for seed in range(1, seeds + 1):
                 line = program.line(options | {"seed": seed}, config, recording.device)
-                figures = {name: line[name] for name in FIGURES_OF_PARTS}
+                figures = {name: line[name] for name in (*FIGURES_OF_PARTS, BACKGROUND)}
+                # As the guest's: of those that were due, whenever the last one ended.
+                figures["throughput"] = round(line["n"] / options["seconds"], 3)
                 names = {**recording.names(), "config": config, "vehicle": "simulated"}
                 yield {**names, "drive_seed": seed, **figures}
 
@@ -126,7 +145,7 @@ def run(of: Path, configs: tuple[str, ...], seeds: int, tell: Callable[[str], No
     program = fleet.Program()
     program.build()
     rows = []
-    for recording in recordings(of):
+    for recording in recordings(of, tell):
         tell(f"replay: {recording.label}")
         rows.append(recording.row())
         rows += _simulated(program, recording, configs, seeds)
@@ -193,12 +212,12 @@ def _policies(rows: list[dict], cell: str) -> list[str]:
     if not guests:
         return []
     configs = dict.fromkeys(row["config"] for row in rows if row["vehicle"] == "simulated")
-    shown = FIGURES_OF_PARTS[:-1]
+    shown = (*FIGURES_OF_PARTS[:-1], BACKGROUND)
     said = f"Simulated, with the requests that fgio had in the guest; seeds: {len(guests)}."
     lines = ["", f"## Policies: {cell}", "", said, ""]
     lines += [
         "| configuration | per s | mean | p50 | p99 | p99.9 | gap p50 | gap p99 "
-        "| p99.9 over the oracle's, by seed |"
+        "| background MB/s | p99.9 over the oracle's, by seed |"
     ]
     lines += [f"|---|{'--:|' * len(shown)}---|"]
     for config in configs:

@@ -18,7 +18,6 @@ SECTORS = 16
 LARGEST_KIB = 128
 # Of a process: reads or writes, its bios, and the requests that become of them.
 BACKGROUND = {7: ("W", (600,), (256, 256, 88)), 8: ("R", (16, 16), (32,))}
-BACKGROUND_US = 50
 
 
 def run(*arguments, cwd=None):
@@ -58,8 +57,8 @@ class Boot:
         return (before, reads, between, after), process, at + after
 
     def request(self, due_us):
-        """A request, by the client that is free first."""
-        client = min(self.free_us, key=self.free_us.get)
+        """A request, by any client: one that is due later may be taken earlier."""
+        client = self.rng.randrange(CLIENTS)
         taken = max(due_us, self.free_us[client])
         parts = [self.part(taken, client, shard) for shard in range(SHARDS)]
         last = max(end for _, _, end in parts)
@@ -85,6 +84,11 @@ class Boot:
     def add_background(self, at_us):
         """A read of another process, of two bios, or a write that the kernel splits."""
         process = self.rng.choice(sorted(self.background))
+        ends = [end for _, end, *_ in self.background[process]]
+        # Rounding is not to decide which came first.
+        if any(abs(at_us - end) < 5 for end in ends):
+            return
+        end_us = at_us + self.rng.randrange(50, 60_000)
         shard, first = self.rng.randrange(SHARDS), next(self.sectors)
         way, bios, pieces = BACKGROUND[process]
         sector = first
@@ -94,8 +98,8 @@ class Boot:
         sector = first
         for size in pieces:
             event = f"block_rq_complete: 253,{shard} {way} () {sector} + {size} be,0,4 [0]"
-            self._trace(at_us + BACKGROUND_US, 0, event)
-            self.background[process].append((at_us, shard, sector, size))
+            self._trace(end_us, 0, event)
+            self.background[process].append((at_us, end_us, shard, sector, size))
             sector += size
 
     def lines(self):
@@ -104,16 +108,17 @@ class Boot:
         found = []
         for number, (process, ios) in enumerate(some):
             way = {"R": "read", "W": "write"}[BACKGROUND[process][0]]
-            last = None
-            for at, shard, sector, size in ios:
-                if last is None:
-                    relation = f"after {number} {at}"
-                elif at >= last + BACKGROUND_US:
-                    relation = f"after {number} {at - last - BACKGROUND_US}"
-                else:
-                    relation = f"beside {number} {at - last}"
+            last = done = 0
+            for at, end, shard, sector, size in ios:
+                # From before the first request.
+                if at < 0:
+                    continue
+                after = at >= done
+                relation = (
+                    f"after {number} {at - done}" if after else f"beside {number} {at - last}"
+                )
                 found.append(f"{way} {relation} {shard} {sector} {size}")
-                last = at
+                last, done = at, max(done, end)
         return found
 
     def write(self):
@@ -144,6 +149,7 @@ def draw(folder, count=60):
     print(f"SEED={seed}")
     boot = Boot(folder, random.Random(seed))
     due = 0
+    boot.add_background(-100_000)
     for _ in range(count):
         boot.request(due)
         boot.add_background(due + 5)
@@ -196,9 +202,13 @@ def test_recordings_that_do_not_fit_are_refused(tmp_path):
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path):
-    (tmp_path / "summary.json").write_text(json.dumps({"rows": []}))
-    with pytest.raises(host.LabError, match="no recorded load"):
-        replay.recordings(tmp_path)
+    row = {"config": "none", "seed": 1, "cell": "uniform", "device": "volume"}
+    told = []
+    for content in ({}, {"rows": [{}]}, {"experiment": "sharded", "rows": [row]}):
+        (tmp_path / "summary.json").write_text(json.dumps(content))
+        with pytest.raises(host.LabError, match="no recorded load"):
+            list(replay.recordings(tmp_path, told.append))
+    assert told == ["replay: none-1-uniform has no recorded load: left out"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +230,7 @@ def test_a_replay_has_the_guest_and_every_policy(tmp_path):
     folder = tmp_path / "sharded"
     draw(folder / "raw" / "fgio-1-uniform-quiet")
     row = {"config": "fgio", "seed": 1, "cell": "uniform-quiet", "device": "volume"}
-    (folder / "summary.json").write_text(json.dumps({"rows": [row]}))
+    (folder / "summary.json").write_text(json.dumps({"experiment": "sharded", "rows": [row]}))
     out = tmp_path / "out"
     chosen = ("--configs", "none,fgio-fifo-lm,oracle", "--seeds", "2")
     done = run("--of", folder, *chosen, "--out", out)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "model_fleet_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -40,11 +41,12 @@ static void sort(double *values, u32 count)
 		qsort(values, count, sizeof(double), compare_doubles);
 }
 
+/* The nearest rank, as lab/figures.py has it. */
 static double quantile(const double *sorted, u32 count, double share)
 {
-	u32 at = (u32)(share * count);
+	u32 rank = (u32)ceil(share * count - 1e-9);
 
-	return count ? sorted[at < count ? at : count - 1] : 0;
+	return count ? sorted[rank ? rank - 1 : 0] : 0;
 }
 
 static double mean(const double *values, u32 count)

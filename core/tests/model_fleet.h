@@ -106,6 +106,7 @@ struct fleet {
  * @liars_mean_ms: latency of requests that lie, which are in no other figure
  * @liars_p99_ms: the same
  * @background_mb_s: of all shards
+ * @background_ios: of all shards, that are done
  * @ios: of users' requests
  * @aged: I/Os that went by age
  * @forgotten: requests whose order was not known any more
@@ -125,6 +126,7 @@ struct fleet_figures {
 	double liars_mean_ms;
 	double liars_p99_ms;
 	double background_mb_s;
+	u64 background_ios;
 	u64 ios;
 	u64 aged;
 	u64 forgotten;

@@ -100,7 +100,7 @@ void fleet_begin_background(struct run *run)
 void fleet_send_background(struct run *run, u32 stream)
 {
 	const struct fleet_load_io *io = next_of(run, stream);
-	u64 most = CAPACITY_SECTORS - io->sectors;
+	u64 most = CAPACITY_SECTORS - io->sectors + 1;
 
 	run->stream[stream].sent++;
 	run->stream[stream].under_way++;
@@ -130,6 +130,7 @@ static void end_recorded(struct run *run, u32 stream)
 void fleet_end_background(struct run *run, u32 shard, const struct io *io)
 {
 	run->background_bytes += io->request.sectors * 512.0;
+	run->figures->background_ios++;
 	if (run->fleet->load) {
 		end_recorded(run, io->stream);
 		return;

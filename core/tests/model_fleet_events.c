@@ -35,9 +35,11 @@ void fleet_plan(struct run *run, enum kind kind, u32 index, u64 at_ns)
 
 struct event fleet_take_event(struct run *run)
 {
-	struct event first = run->heap[0], last = run->heap[--run->events];
+	struct event first = run->heap[0], last;
 	u32 at = 0, child;
 
+	CHECK(run->events);
+	last = run->heap[--run->events];
 	while ((child = 2 * at + 1) < run->events) {
 		if (child + 1 < run->events &&
 		    is_earlier(&run->heap[child + 1], &run->heap[child]))

@@ -205,8 +205,32 @@ static void test_a_recorded_request_without_reads_takes_its_time(void **state)
 }
 
 #define RECORDED 400
+#define STREAMS 3
+#define STREAM_IOS 40
 
-/* Requests at random times, some of which read nothing. */
+/* Streams of background that end long before the last request. */
+static void draw_streams(struct fleet_load *load, u64 *seed)
+{
+	load->streams = STREAMS;
+	load->stream = calloc(STREAMS, sizeof(*load->stream));
+	for (u32 i = 0; i < STREAMS; i++) {
+		struct fleet_load_stream *stream = &load->stream[i];
+
+		stream->count = STREAM_IOS;
+		stream->io = calloc(STREAM_IOS, sizeof(*stream->io));
+		for (u32 j = 0; j < STREAM_IOS; j++)
+			stream->io[j] = (struct fleet_load_io){
+				.gap_ns = next_random(seed) % 5000000,
+				.sector = next_random(seed) % 100000,
+				.sectors = (u32)(1 + next_random(seed) % 256),
+				.shard = (u32)(next_random(seed) % load->shards),
+				.write = next_random(seed) % 2,
+				.beside = j && next_random(seed) % 2,
+			};
+	}
+}
+
+/* Requests at random times, some of which read nothing, and background. */
 static void draw_load(struct fleet_load *load, u64 seed)
 {
 	u64 due_ns = 0;
@@ -231,11 +255,14 @@ static void draw_load(struct fleet_load *load, u64 seed)
 				.end_ns = next_random(&seed) % 100000,
 			};
 	}
+	/* Whatever is deferred has the time to end. */
+	load->request[RECORDED - 1].due_ns += 10 * SECOND;
+	draw_streams(load, &seed);
 }
 
 /*
- * Under each policy, with any number of clients: all requests and all reads, no
- * more at a time than there are clients, and none is faster than it was without
+ * Under each policy, with any number of clients: all requests, reads and
+ * background, no more at a time than there are clients, and none is faster than it was without
  * its reads.
  */
 static void test_a_recorded_load_is_replayed_whole(void **state)
@@ -276,6 +303,7 @@ static void test_a_recorded_load_is_replayed_whole(void **state)
 		figures = figures_of(fleet);
 		assert_int_equal(figures.n, RECORDED);
 		assert_int_equal(figures.ios, (u64)reads);
+		assert_int_equal(figures.background_ios, STREAMS * STREAM_IOS);
 		assert_true(!fleet.clients ||
 			    figures.outstanding <= fleet.clients);
 		assert_true(figures.mean_ms * RECORDED >= least_ms);
