@@ -64,10 +64,11 @@ static bool is_before(const struct fgio_heap_node *child,
  * before @parent, takes that of the last: a third of the stores of changing
  * places with each. @left, @right: children of the place; NULL: there is none.
  */
-static FGIO_SELDOM void
-fill(struct fgio_heap_node **place, struct fgio_heap_node *parent,
-     struct fgio_heap_node *left, struct fgio_heap_node *right,
-     struct fgio_heap_node *node)
+static FGIO_SELDOM void fill(struct fgio_heap_node **place,
+			     struct fgio_heap_node *parent,
+			     struct fgio_heap_node *left,
+			     struct fgio_heap_node *right,
+			     struct fgio_heap_node *node)
 {
 	while (left) {
 		bool side = right && fgio_before(right->key, left->key);

@@ -39,6 +39,10 @@ struct fleet_load_request {
  * struct fleet_load_io - of a shard's background, that no request waits for
  * @gap_ns: from the end of all earlier ones of its stream, or (@beside) from the
  *	beginning of the one before; of the first one: from that of the recording
+ * @sector: where it begins
+ * @sectors: of 512 bytes
+ * @shard: whose drive it is for
+ * @write: or it reads
  * @beside: earlier ones may be under way
  */
 struct fleet_load_io {
