@@ -3,9 +3,11 @@
  * How many critical I/Os are in the drive at most while they go in the order of
  * users' requests.
  *
- * A drive that has all of them orders them itself. The bound is the least power
- * of two with which the drive does as much as with twice as many in it. It is
- * learnt by trials: while critical I/O waits in the queue, some I/Os go under one
+ * A drive that has all of them orders them itself. What is learnt is the least
+ * power of two with which the drive does as much as with twice as many in it, to
+ * about one part in 64. Where a drive is nearly full, such a part is much of the
+ * time that users wait, so half as many again are the bound. It is learnt by
+ * trials: while critical I/O waits in the queue, some I/Os go under one
  * bound, then as many under another, in turn, and the mean times from one to the
  * next are compared. What else changes meanwhile meets both alike.
  *
@@ -20,8 +22,12 @@
 
 #include "types.h"
 
-/* As powers of two; the first bound, and the highest. */
-#define FGIO_BOUND_FIRST 3
+/*
+ * As powers of two: what is taken for learnt at first, and the most. One that is
+ * too low is found out at once, since I/O waits. With one that is too high little
+ * waits, and little is learnt.
+ */
+#define FGIO_BOUND_FIRST 2
 #define FGIO_BOUND_MOST 10
 
 /* Held for this time while nothing moves, the drive's I/O counts no more. */
@@ -71,7 +77,9 @@ static inline u32 fgio_request_bound_now(const struct fgio_request_bound *bound)
 {
 	if (bound->fixed)
 		return bound->fixed;
-	return 1U << (bound->trying ? bound->low + bound->high : bound->level);
+	if (bound->trying)
+		return 1U << (bound->low + bound->high);
+	return (3U << bound->level) / 2;
 }
 
 /*

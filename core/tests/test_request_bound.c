@@ -166,6 +166,26 @@ static void test_trials_keep_the_rate(void **state)
 	}
 }
 
+/* Between trials, half as many again as were learnt: never those alone. */
+static void test_there_is_a_margin_between_trials(void **state)
+{
+	struct drive drive = of_places(16, "margin");
+	struct fgio_request_bound bound;
+	u32 between = 0;
+
+	(void)state;
+	fgio_request_bound_init(&bound);
+	for (u32 i = 0; i < 20000; i++) {
+		press(&drive, &bound, 1);
+		if (bound.trying)
+			continue;
+		between++;
+		assert_true(2 * fgio_request_bound_now(&bound) ==
+			    3U << bound.level);
+	}
+	assert_true(between > 1000);
+}
+
 /* Where none waits, nothing is learnt. */
 static void test_idle_time_does_not_count(void **state)
 {
@@ -269,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_the_bound_is_what_the_drive_serves_at_once),
 		cmocka_unit_test(test_the_bound_follows_the_drive),
 		cmocka_unit_test(test_trials_keep_the_rate),
+		cmocka_unit_test(test_there_is_a_margin_between_trials),
 		cmocka_unit_test(test_idle_time_does_not_count),
 		cmocka_unit_test(test_a_stuck_drive_is_found_out),
 		cmocka_unit_test(test_drives_keep_their_rates),
