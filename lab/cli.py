@@ -184,7 +184,7 @@ def _replay(options: argparse.Namespace) -> dict:
     if options.only:
         raise UsageError(f"{replay.NAME} has all recordings of a folder: leave --only out")
     try:
-        configs = replay.choose(options.configs)
+        configs = fleet.choose(options.configs, replay.CONFIGURATIONS)
     except host.LabError as error:
         raise UsageError(str(error)) from error
     return replay.run(options.of, configs, options.seeds, host.tell)

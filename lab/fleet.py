@@ -59,7 +59,8 @@ UNITS = {
     "aged": "I/Os that went by age",
     "forgotten": "requests of which a drive forgot what they had, with I/O queued",
     "outstanding": "most requests at a time",
-    "bound": "critical I/Os that the last drive may have by what its order learnt; 0: none",
+    "bound": "critical I/Os that the last drive needs by what its order learnt (half as many again "
+    "may be in it); 0: none",
 }
 LIMIT_S = 3000
 # Of the cells that claims of tails are made of.
@@ -261,6 +262,21 @@ class Plan:
     seeds: int
 
 
+def choose(configs: str | None, valid: tuple[str, ...]) -> tuple[str, ...]:
+    """The configurations to run, by names with commas between; all without any.
+
+    Raises LabError for a name that is not valid.
+    """
+    chosen = tuple(configs.split(",")) if configs else valid
+    for config in chosen:
+        if config not in valid:
+            raise host.LabError(
+                f"unknown configuration {config or '(empty)'} for this experiment; "
+                f"choose from: {', '.join(valid)}"
+            )
+    return chosen
+
+
 def plan(only: str | None, configs: str | None, seeds: int) -> Plan:
     """The plan that options ask for: names of cells by a pattern, configurations by name.
 
@@ -270,13 +286,7 @@ def plan(only: str | None, configs: str | None, seeds: int) -> Plan:
     if only:
         found = matching(only, [cell.name for cell in CELLS], "cell")
         cells = tuple(cell for cell in CELLS if cell.name in found)
-    chosen = tuple(configs.split(",")) if configs else CONFIGURATIONS
-    for config in chosen:
-        if config not in CONFIGURATIONS:
-            raise host.LabError(
-                f"unknown configuration {config or '(empty)'} for this experiment; "
-                f"choose from: {', '.join(CONFIGURATIONS)}"
-            )
+    chosen = choose(configs, CONFIGURATIONS)
     if not any(set(cell.configs) & set(chosen) for cell in cells):
         raise host.LabError("nothing to run: the chosen cells do not have these configurations")
     return Plan(cells, chosen, seeds)

@@ -108,18 +108,6 @@ def recordings(folder: Path, tell: Callable[[str], None]) -> Iterator[Recording]
         )
 
 
-def choose(configs: str | None) -> tuple[str, ...]:
-    """The policies to simulate, by names with commas between. Raises LabError for any other."""
-    chosen = tuple(configs.split(",")) if configs else CONFIGURATIONS
-    for config in chosen:
-        if config not in CONFIGURATIONS:
-            raise host.LabError(
-                f"unknown configuration {config or '(empty)'} for this experiment; "
-                f"choose from: {', '.join(CONFIGURATIONS)}"
-            )
-    return chosen
-
-
 def _simulated(
     program: fleet.Program, recording: Recording, configs: Iterable[str], seeds: int
 ) -> Iterable[dict]:

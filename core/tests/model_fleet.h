@@ -111,8 +111,8 @@ struct fleet {
  * @aged: I/Os that went by age
  * @forgotten: requests whose order was not known any more
  * @outstanding: most requests at a time
- * @bound: most critical I/Os that a drive is to have, of the last shard at the
- *	end; 0: no order
+ * @bound: critical I/Os that the last shard's drive needs, as learnt by the end,
+ *	without the margin; 0: no order
  */
 struct fleet_figures {
 	u64 n;
