@@ -33,7 +33,7 @@ void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
 
 	if (shares)
 		fgio_shares_end_run(shares);
-	if (shares && fgio_share_group_asks(group)) {
+	if (shares && group->asks) {
 		shares->weights += weight;
 		shares->weights -= group->weight;
 	}
@@ -48,7 +48,7 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 	if (!shares)
 		return;
 	fgio_shares_end_run(shares);
-	if (group->owed.in_heap)
+	if (group->asks)
 		fgio_share_group_end_asking(group);
 	if (shares->last == group)
 		shares->last = NULL;

@@ -210,7 +210,8 @@ struct fgio_share_counters {
  *	touch the members
  * @shares: the device's, or NULL before the first request
  * @ready: its start tag, while it has queued requests
- * @owed: its place by entitlement, while it asks
+ * @owed: its place by entitlement: while it has queued requests, or lags with all
+ *	of them in the drive
  * @asking: place among the groups that ask
  * @backlogged: place among those with queued requests
  * @order: queued requests of each class
@@ -227,6 +228,7 @@ struct fgio_share_counters {
  * @lagged: when it last ended asking, it lagged by this virtual time
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
+ * @asks: its entitlement grows
  * @sequential: its last one was
  * @foreground: its last one was critical
  * @critical_ns: when it last had a critical one
@@ -264,6 +266,7 @@ struct fgio_share_group {
 	u64 beyond_at_ns;
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
+	bool asks;
 	bool sequential;
 	bool foreground;
 	bool writes;

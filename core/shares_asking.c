@@ -33,11 +33,11 @@ static u64 lag_kept(const struct fgio_share_group *group)
 		       0;
 }
 
-/* It enters its heap afterwards. */
 static void begin_asking(struct fgio_share_group *group)
 {
 	struct fgio_shares *shares = group->shares;
 
+	group->asks = true;
 	shares->weights += group->weight;
 	if (fgio_before(group->paid, shares->clock) ||
 	    is_too_far(group, group->paid, shares->clock))
@@ -56,7 +56,10 @@ void fgio_share_group_end_asking(struct fgio_share_group *group)
 	group->lagged = fgio_before(group->paid, shares->clock) ?
 				shares->clock - group->paid :
 				0;
-	fgio_heap_remove(&shares->owed[FGIO_OWED_IN_DRIVE], &group->owed);
+	if (group->owed.in_heap)
+		fgio_heap_remove(&shares->owed[FGIO_OWED_IN_DRIVE],
+				 &group->owed);
+	group->asks = false;
 	if (shares->asking == &group->asking)
 		shares->asking = fgio_list_empty(&group->asking) ?
 					 NULL : group->asking.next;
@@ -89,7 +92,7 @@ static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 	longer_ns = smaller(beyond(pause_ns, group->pause_ns),
 			    group->patience_ns);
 	group->patience_ns -= longer_ns;
-	if (fgio_share_group_asks(group))
+	if (group->asks)
 		group->paid += fgio_shares_virtual_of(pause_ns - longer_ns,
 						      group->shares->weights);
 }
@@ -112,7 +115,7 @@ static void add_first(struct fgio_share_group *group, u8 class)
 	struct fgio_shares *shares = group->shares;
 	bool only = fgio_list_empty(&shares->backlogged) && !shares->rotates;
 
-	if (!group->owed.in_heap)
+	if (!group->asks)
 		begin_asking(group);
 	fgio_store(&group->queued[class], 1);
 	begin_backlog(group);
@@ -186,7 +189,7 @@ static FGIO_SELDOM void join(struct fgio_shares *shares,
 		enrol(shares, group);
 	stamp_joined(shares, request, group, now_ns);
 	/* The clock runs by the weights of those that asked until now. */
-	if (!fgio_share_group_asks(group))
+	if (!group->asks)
 		fgio_shares_advance(shares, now_ns);
 	end_pause(group, now_ns);
 	count_added(group, request->class);

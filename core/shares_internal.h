@@ -106,11 +106,20 @@ static inline bool fgio_share_group_stays(u32 without, u32 all)
 	return without && all != FGIO_SHARES_DEEP;
 }
 
+/* Whether it lags, if it asks. */
+static inline bool
+fgio_share_group_is_behind(const struct fgio_share_group *group)
+{
+	return fgio_before(group->paid, group->shares->clock);
+}
+
+/* It has no place there yet, and needs one only once it lags. */
 static inline void
 fgio_share_group_enter_in_drive(struct fgio_share_group *group)
 {
-	fgio_heap_add(&group->shares->owed[FGIO_OWED_IN_DRIVE], &group->owed,
-		      group->paid);
+	if (fgio_share_group_is_behind(group))
+		fgio_heap_add(&group->shares->owed[FGIO_OWED_IN_DRIVE],
+			      &group->owed, group->paid);
 }
 
 /* The group has one request queued, and no places for it yet. */
@@ -134,21 +143,9 @@ static inline void fgio_shares_forget_only(struct fgio_shares *shares)
 
 /* ---- what a group lags by (shares_lag.c) ---- */
 
-static inline bool fgio_share_group_asks(const struct fgio_share_group *group)
-{
-	return group->owed.in_heap || group->shares->only == group;
-}
-
-static inline bool
-fgio_share_group_is_behind(const struct fgio_share_group *group)
-{
-	return fgio_before(group->paid, group->shares->clock);
-}
-
 static inline bool fgio_share_group_lags(const struct fgio_share_group *group)
 {
-	return group->shares && fgio_share_group_asks(group) &&
-	       fgio_share_group_is_behind(group);
+	return group->asks && fgio_share_group_is_behind(group);
 }
 
 u64 fgio_share_group_lag_most_ns(const struct fgio_share_group *group);
@@ -224,6 +221,18 @@ fgio_share_group_still_asks(const struct fgio_share_group *group, u64 now_ns)
 	       fgio_share_group_is_waited_for(group, now_ns);
 }
 
+/*
+ * Most groups whose requests are all in the drive are ahead until they ask no
+ * longer. One that comes to lag gets its place when it is looked at next.
+ */
+static inline void
+fgio_share_group_note_lag(struct fgio_share_group *group)
+{
+	if (!group->owed.in_heap && fgio_share_group_is_behind(group) &&
+	    !fgio_share_group_has_queued(group))
+		fgio_share_group_enter_in_drive(group);
+}
+
 /* Looks at the next one. Return: whether there is another. */
 static inline bool fgio_shares_look_at_next(struct fgio_shares *shares,
 					    u64 now_ns)
@@ -236,6 +245,7 @@ static inline bool fgio_shares_look_at_next(struct fgio_shares *shares,
 		fgio_share_group_end_asking(group);
 		return shares->asking;
 	}
+	fgio_share_group_note_lag(group);
 	shares->asking = next->next;
 	return next->next != next;
 }

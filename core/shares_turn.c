@@ -196,7 +196,7 @@ static FGIO_SELDOM bool has_slice(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_group *group = shares->last;
 
-	if (!group || !group->sequential || !group->owed.in_heap ||
+	if (!group || !group->sequential || !group->asks ||
 	    is_still(shares, now_ns) || fgio_heap_first(&shares->ready[true]) ||
 	    !fgio_share_group_still_asks(group, now_ns))
 		return false;

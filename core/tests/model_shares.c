@@ -422,8 +422,10 @@ static void check_groups(struct play *play)
 		CHECK(group->ready.in_heap == (queued && !only));
 		CHECK(!queued || group->start == play->of[i].start);
 		CHECK(!queued || only || group->ready.key == group->start);
-		CHECK(group->owed.in_heap || only || !busy);
-		weights += group->owed.in_heap || only ? group->weight : 0;
+		CHECK(group->asks || !busy);
+		CHECK(group->asks || !group->owed.in_heap);
+		CHECK(group->owed.in_heap || !queued || only);
+		weights += group->asks ? group->weight : 0;
 		if (queued && !only)
 			ready[!!group->queued[FGIO_CRITICAL]]++;
 		if (!group->owed.in_heap)

@@ -360,6 +360,75 @@ static void test_recharge_moves_what_was_paid(void **state)
 	fgio_share_group_remove(&other);
 }
 
+/* One of 4 KiB. */
+static void insert_small(struct fgio_queue *queue, struct fgio_request *request,
+			 struct fgio_share_group *group, u64 now_ns)
+{
+	*request = (struct fgio_request){ .sectors = 8, .queued_ns = now_ns };
+	fgio_list_init(&request->link);
+	fgio_queue_insert_of(queue, request, group, false);
+}
+
+/*
+ * A group whose only I/O is in the drive lags sooner or later. Two of those that
+ * ask are looked at with each decision, so it has its place, and the others leave
+ * it room, within a round.
+ */
+static void test_lag_in_the_drive_is_seen_within_a_round(void **state)
+{
+	static struct fgio_share_group groups[40];
+	static struct fgio_request requests[ARRAY_SIZE(groups)];
+	struct fgio_request *sent[ARRAY_SIZE(groups)];
+	uint64_t seed = fresh_seed("lag");
+	u32 count = 2 + (u32)(next_random(&seed) % (ARRAY_SIZE(groups) - 2));
+	u32 decisions = 0, others = 0;
+	struct fgio_shares shares;
+	struct fgio_queue queue;
+	u64 now_ns = SECOND;
+
+	(void)state;
+	print_message("    %u groups\n", count);
+	fgio_queue_init(&queue, false);
+	fgio_shares_init(&shares, false);
+	fgio_queue_set_shares(&queue, &shares);
+	for (u32 i = 0; i < count; i++)
+		fgio_share_group_init(&groups[i], fgio_shares_weight(100));
+	insert_small(&queue, &requests[0], &groups[0], now_ns);
+	assert_ptr_equal(fgio_queue_next(&queue, now_ns, NULL), &requests[0]);
+	for (u32 i = 1; i < count; i++)
+		insert_small(&queue, &requests[i], &groups[i], now_ns);
+	while (!groups[0].owed.in_heap) {
+		struct fgio_request *request;
+
+		now_ns += 1000 + next_random(&seed) % 20000;
+		request = fgio_queue_next(&queue, now_ns, NULL);
+		decisions += fgio_before(groups[0].paid, shares.clock);
+		assert_true(decisions <= count / 2 + 1);
+		if (request)
+			sent[others++] = request;
+		if (!others)
+			continue;
+		request = sent[--others];
+		fgio_queue_left_device(&queue, request, now_ns);
+		insert_small(&queue, request, &groups[request - requests],
+			     now_ns);
+	}
+	assert_true(fgio_before(groups[0].paid, shares.clock));
+	while (others)
+		fgio_queue_left_device(&queue, sent[--others], now_ns);
+	while (fgio_queue_has_work(&queue)) {
+		struct fgio_request *request;
+
+		now_ns += MILLISECOND;
+		request = fgio_queue_next(&queue, now_ns, NULL);
+		if (request)
+			fgio_queue_left_device(&queue, request, now_ns);
+	}
+	fgio_queue_left_device(&queue, &requests[0], now_ns);
+	for (u32 i = 0; i < count; i++)
+		fgio_share_group_remove(&groups[i]);
+}
+
 /*
  * The watchdog tripped, or queue=0: nothing is withheld, even from a drive that
  * completes nothing.
@@ -1003,6 +1072,7 @@ int main(void)
 		cmocka_unit_test(test_limit_falls_to_the_knee_at_once),
 		cmocka_unit_test(test_limit_takes_no_credit_for_a_faster_drive),
 		cmocka_unit_test(test_recharge_moves_what_was_paid),
+		cmocka_unit_test(test_lag_in_the_drive_is_seen_within_a_round),
 		cmocka_unit_test(test_one_class_withholds_nothing),
 		cmocka_unit_test(
 			test_the_turn_of_others_is_told_from_the_drive),
