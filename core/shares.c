@@ -23,6 +23,7 @@ void fgio_shares_init(struct fgio_shares *shares, bool rotates)
 	fgio_list_init(&shares->backlogged);
 	fgio_share_cost_init(&shares->cost);
 	fgio_share_limit_init(&shares->limit, rotates);
+	fgio_shares_slice_init(&shares->slice);
 	fgio_share_group_init(&shares->rest,
 			      fgio_shares_weight(FGIO_SHARES_WEIGHT_DEFAULT));
 }
@@ -52,6 +53,12 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 		fgio_share_group_end_asking(group);
 	if (shares->last == group)
 		shares->last = NULL;
+	if (shares->slice.went == group)
+		shares->slice.went = NULL;
+	if (shares->slice.critical == group)
+		shares->slice.critical = NULL;
+	if (shares->slice.group == group)
+		shares->slice.group = NULL;
 	if (shares->probe.group == group)
 		shares->probe.group = NULL;
 	group->shares = NULL;

@@ -67,12 +67,6 @@
  */
 #define FGIO_SHARES_CRITICAL_NS 2000000ULL
 
-/*
- * The same for the group whose requests went last: on a disk that rotates, a
- * seek for each request would cost more than it serves.
- */
-#define FGIO_SHARES_SLICE_NS 500000000ULL
-
 /* The first I/O of a group on a disk is charged as a seek and half a turn. */
 #define FGIO_SHARES_DISK_FIRST_NS 8000000ULL
 
@@ -89,7 +83,7 @@
 /* But no more than two I/Os, or what it is due in this time. */
 #define FGIO_SHARES_LAG_DUE_NS 50000000ULL
 /* On a disk, where groups take slices. */
-#define FGIO_SHARES_LAG_DISK_NS 400000000ULL
+#define FGIO_SHARES_LAG_DISK_NS 800000000ULL
 
 /* It is remembered up to this many times as much, except of deep groups. */
 #define FGIO_SHARES_LAG_MEMORY 4U
@@ -226,6 +220,7 @@ struct fgio_share_counters {
  *	in nine is shorter
  * @patience_ns: for how long it may be waited for
  * @lagged: when it last ended asking, it lagged by this virtual time
+ * @excess: on a disk, virtual time that it had beyond its last slice
  * @next_release_ns: non-critical I/O goes then, whatever is critical
  * @streams: which of its I/Os are sequential
  * @asks: its entitlement grows
@@ -264,6 +259,7 @@ struct fgio_share_group {
 	u64 critical_ns;
 	u64 beyond_ns;
 	u64 beyond_at_ns;
+	u64 excess;
 	u64 next_release_ns;
 	struct fgio_share_streams streams;
 	bool asks;
@@ -318,6 +314,32 @@ struct fgio_share_run {
 };
 
 /**
+ * struct fgio_share_slice - slices of groups on a disk
+ * @window_ns: of the whole drive's time; a group's slice is its part of this
+ * @went: group whose non-critical requests went last; NULL: there is none
+ * @group: the group that has a slice, or had the last; NULL: there was none
+ * @is_over: it had it
+ * @critical: group whose critical requests went last; NULL: there is none
+ * @first: number of the request that it began with
+ * @start: the tag that the round began with
+ * @begin_ns: when it began; 0: there was none
+ * @ended: slices that have ended in it
+ * @sequential_ns: I/O in order was last served
+ */
+struct fgio_share_slice {
+	u64 window_ns;
+	struct fgio_share_group *went;
+	const struct fgio_share_group *group;
+	const struct fgio_share_group *critical;
+	bool is_over;
+	u32 first;
+	u64 start;
+	u64 begin_ns;
+	u64 ended;
+	u64 sequential_ns;
+};
+
+/**
  * struct fgio_shares - of one device; only the functions below touch the
  *	members
  * @rotates: it is a disk
@@ -336,6 +358,7 @@ struct fgio_share_run {
  * @weights: sum of the weights of groups that ask
  * @last: group whose request went last
  * @run: what is decided already
+ * @slice: on a disk
  * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
@@ -368,6 +391,7 @@ struct fgio_shares {
 	u64 weights;
 	struct fgio_share_group *last;
 	struct fgio_share_run run;
+	struct fgio_share_slice slice;
 	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;

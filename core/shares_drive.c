@@ -171,6 +171,8 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 	if (shares->probe.group == group)
 		fgio_shares_note_probe(&shares->probe, request, all, own);
 	stamp_sent(shares, request, charge_ns, all, now_ns);
+	if (shares->rotates)
+		fgio_shares_slice_sent(shares, request);
 	charge_taken(group, request->class, charge_ns);
 	if (request->class == FGIO_CRITICAL) {
 		fgio_add(&shares->critical_in_device, 1);
@@ -288,6 +290,9 @@ static void note_turn_of_disk(struct fgio_shares *shares,
 				    took_ns / FGIO_SHARES_ALONE_STEP :
 			    took_ns;
 	fgio_store(&group->alone_ns, mean_ns);
+	/* The way to the first one of a slice is at the expense of all. */
+	if (request->share.number == fgio_load(&shares->slice.first))
+		took_ns = smaller(took_ns, request->share.charge_ns);
 	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
 	fgio_store(&shares->left_ns, now_ns);
 }

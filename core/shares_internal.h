@@ -8,6 +8,7 @@
  *	shares_lag.c		by how much a group lags
  *	shares_charge.c		what groups pay beside dispatches, or get back
  *	shares_turn.c		whose turn it is
+ *	shares_slice.c		slices of a disk
  *	shares_lend.c		what goes although the depth withholds it
  *	shares_probe.c		what an I/O takes of a drive that its group has alone
  *	shares_drive.c		dispatch and completion
@@ -332,6 +333,57 @@ static inline void fgio_share_group_charge(struct fgio_share_group *group,
 
 /* Return: whether that was anything. */
 bool fgio_share_group_settle_up_disk(struct fgio_share_group *group);
+
+/* ---- whose turn it is (shares_turn.c), and slices (shares_slice.c) ---- */
+
+/* Charges what a disk took for the group. Return: whether that was anything. */
+static inline bool fgio_shares_settle_up(const struct fgio_shares *shares,
+					 struct fgio_share_group *group)
+{
+	return shares->rotates && fgio_share_group_settle_up_disk(group);
+}
+
+/* The group with the least start tag. */
+struct fgio_share_group *fgio_shares_least(const struct fgio_shares *shares);
+
+/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
+static inline bool
+fgio_share_group_is_near(const struct fgio_share_group *group,
+			 const struct fgio_share_group *first, u64 window_ns)
+{
+	u64 window = fgio_shares_virtual_of(window_ns, group->shares->weights);
+
+	return !fgio_before(first->start + window, group->start);
+}
+
+/* The device may keep requests for any time. */
+static inline bool fgio_shares_is_still(const struct fgio_shares *shares,
+					u64 now_ns)
+{
+	return now_ns >= fgio_load(&shares->moved_ns) + FGIO_SHARES_STILL_NS;
+}
+
+void fgio_shares_slice_init(struct fgio_share_slice *slice);
+
+/* Whether groups take slices: it is a disk, and some I/O there is in order. */
+bool fgio_shares_takes_slices(const struct fgio_shares *shares);
+
+/* By how much foreground may be ahead of others: where those take slices, a round. */
+static inline u64 fgio_shares_critical_ns(const struct fgio_shares *shares)
+{
+	return fgio_shares_takes_slices(shares) ? 2 * shares->slice.window_ns :
+						  FGIO_SHARES_CRITICAL_NS;
+}
+
+/* The request went to a disk. */
+void fgio_shares_slice_sent(struct fgio_shares *shares,
+			    const struct fgio_request *request);
+
+/*
+ * Of a disk: whether the group that went last keeps the arm: it has requests, or
+ * will at once, and has not had its slice yet. Critical I/O goes in between.
+ */
+bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns);
 
 /* ---- beyond the guarantee, and what is lent (shares_lend.c) ---- */
 

@@ -49,6 +49,24 @@ void fgio_share_group_move_beyond(struct fgio_share_group *from,
 	fgio_share_group_note_beyond(to, charge_ns, now_ns);
 }
 
+static bool is_beyond(const struct fgio_share_group *group)
+{
+	return beyond_by(group, group->shares->clock_ns) >
+	       due_of(group, FGIO_SHARES_BEYOND_NS);
+}
+
+/*
+ * A disk serves what is near first, so that critical I/O waits in it for as long
+ * as other I/O in order comes.
+ */
+static bool is_critical_in_disk(const struct fgio_shares *shares)
+{
+	const struct fgio_share_group *critical = shares->slice.critical;
+
+	return shares->rotates && fgio_load(&shares->critical_in_device) &&
+	       critical && !is_beyond(critical);
+}
+
 /*
  * Whether the critical request that would go instead of @group's is beyond the
  * guarantee of its group.
@@ -59,9 +77,7 @@ static bool competes_with_excess(const struct fgio_share_group *group)
 	const struct fgio_share_group *other =
 		fgio_shares_first_ready(&shares->ready[true]);
 
-	return other && !group->queued[FGIO_CRITICAL] &&
-	       beyond_by(other, shares->clock_ns) >
-		       due_of(other, FGIO_SHARES_BEYOND_NS);
+	return other && !group->queued[FGIO_CRITICAL] && is_beyond(other);
 }
 
 bool fgio_shares_insists(const struct fgio_share_group *group,
@@ -70,7 +86,7 @@ bool fgio_shares_insists(const struct fgio_share_group *group,
 	const struct fgio_shares *shares = group->shares;
 	u32 all = shares->limit.limit;
 
-	if (!fgio_share_group_lags(group) ||
+	if (!fgio_share_group_lags(group) || is_critical_in_disk(shares) ||
 	    (has_foreground(group, foreground_since_ns) &&
 	     !competes_with_excess(group)))
 		return false;

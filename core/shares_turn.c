@@ -5,15 +5,8 @@
 #include "shares.h"
 #include "shares_internal.h"
 
-/* Charges what a disk took for the group. Return: whether that was anything. */
-static inline bool settle_up(const struct fgio_shares *shares,
-			     struct fgio_share_group *group)
-{
-	return shares->rotates && fgio_share_group_settle_up_disk(group);
-}
-
 /* The group with the least start tag. */
-static struct fgio_share_group *least(const struct fgio_shares *shares)
+struct fgio_share_group *fgio_shares_least(const struct fgio_shares *shares)
 {
 	struct fgio_share_group *one =
 		fgio_shares_first_ready(&shares->ready[false]);
@@ -23,15 +16,6 @@ static struct fgio_share_group *least(const struct fgio_shares *shares)
 	if (!one || !other)
 		return one ?: other;
 	return fgio_before(one->start, other->start) ? one : other;
-}
-
-/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
-static bool is_near(const struct fgio_share_group *group,
-		    const struct fgio_share_group *first, u64 window_ns)
-{
-	u64 window = fgio_shares_virtual_of(window_ns, group->shares->weights);
-
-	return !fgio_before(first->start + window, group->start);
 }
 
 /*
@@ -48,11 +32,14 @@ static bool forgets_lag(const struct fgio_share_group *group)
 static FGIO_SELDOM struct fgio_share_group *
 settle_least(struct fgio_shares *shares)
 {
-	struct fgio_share_group *first = least(shares);
+	struct fgio_share_group *first = fgio_shares_least(shares);
 
+	/* With slices, a group settles within its own. */
+	if (fgio_shares_takes_slices(shares))
+		return first;
 	/* Each time is paid for by a completion. */
-	while (settle_up(shares, first))
-		first = least(shares);
+	while (fgio_shares_settle_up(shares, first))
+		first = fgio_shares_least(shares);
 	return first;
 }
 
@@ -62,7 +49,7 @@ static inline struct fgio_share_group *settled_least(struct fgio_shares *shares)
 	if (shares->rotates)
 		return settle_least(shares);
 	if (fgio_heap_first(&shares->ready[true]))
-		return least(shares);
+		return fgio_shares_least(shares);
 	return fgio_shares_first_ready(&shares->ready[false]);
 }
 
@@ -74,7 +61,8 @@ static inline struct fgio_share_group *settled_least(struct fgio_shares *shares)
 static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
 				   const struct fgio_share_group *first)
 {
-	return fgio_share_group_lags_more(group, first) && !forgets_lag(first);
+	return !fgio_shares_takes_slices(group->shares) &&
+	       fgio_share_group_lags_more(group, first) && !forgets_lag(first);
 }
 
 /* Virtual time is that of @first, which has the least start tag. */
@@ -98,7 +86,8 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 		return group;
 	critical = fgio_shares_first_ready(&shares->ready[true]);
 	if (critical && critical != first &&
-	    is_near(critical, first, FGIO_SHARES_CRITICAL_NS))
+	    fgio_share_group_is_near(critical, first,
+				     fgio_shares_critical_ns(shares)))
 		return critical;
 	return first;
 }
@@ -118,12 +107,6 @@ static FGIO_SELDOM struct fgio_share_group *suffers(struct fgio_shares *shares,
 		fgio_share_group_end_asking(group);
 	}
 	return NULL;
-}
-
-/* The device may keep requests for any time. */
-static bool is_still(const struct fgio_shares *shares, u64 now_ns)
-{
-	return now_ns >= fgio_load(&shares->moved_ns) + FGIO_SHARES_STILL_NS;
 }
 
 /* Whether others leave room to the group that suffers. */
@@ -186,27 +169,6 @@ static FGIO_SELDOM void learn_costs(struct fgio_shares *shares, u64 now_ns)
 	fgio_share_limit_learn(&shares->limit, cost->sum_ns,
 			       beyond(now_ns, cost->begin_ns), !cost->slack);
 	fgio_share_cost_begin(cost, now_ns);
-}
-
-/*
- * Whether a sequential group keeps the arm of a disk: it has requests, or will
- * at once, and is not too far ahead.
- */
-static FGIO_SELDOM bool has_slice(struct fgio_shares *shares, u64 now_ns)
-{
-	struct fgio_share_group *group = shares->last;
-
-	if (!group || !group->sequential || !group->asks ||
-	    is_still(shares, now_ns) || fgio_heap_first(&shares->ready[true]) ||
-	    !fgio_share_group_still_asks(group, now_ns))
-		return false;
-	settle_up(shares, group);
-	if (!is_near(group, least(shares), FGIO_SHARES_SLICE_NS))
-		return false;
-	if (!fgio_share_group_is_busy(group))
-		shares->retry_ns = larger(now_ns + 1,
-					  fgio_share_group_awaited_until_ns(group));
-	return true;
 }
 
 /* Return: the group that has the drive alone; NULL: it has no request. */
@@ -299,17 +261,18 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 	fgio_shares_advance(shares, now_ns);
 	fgio_shares_look_for_idle(shares, now_ns);
 	learn(shares, free, now_ns);
-	still = is_still(shares, now_ns);
+	still = fgio_shares_is_still(shares, now_ns);
 	probing = !still && !shares->rotates &&
 		  fgio_shares_probes(shares, free, now_ns);
 	if (shares->only && free && !probing && !is_held(shares))
 		return first_in_order(shares, shares->only);
 	fgio_shares_forget_only(shares);
-	group = in_order(shares);
-	if (shares->rotates && has_slice(shares, now_ns))
-		return fgio_share_group_has_queued(shares->last) ?
-			       shares->last :
+	/* Before virtual time moves on to other groups. */
+	if (shares->rotates && fgio_shares_has_slice(shares, now_ns))
+		return fgio_share_group_has_queued(shares->slice.went) ?
+			       shares->slice.went :
 			       NULL;
+	group = in_order(shares);
 	if (still)
 		return group;
 	if (probing)
