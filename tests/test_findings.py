@@ -48,6 +48,9 @@ unreferenced object 0xffff888004a3c600 (size 192):
         ("ODEBUG: free active (active state 0) object: 1 object type: timer_list", "debug objects"),
         ("WARNING: CPU: 0 PID: 9 at block/blk-mq.c:1 blk_mq_free_request+0x1/0x2", "WARN"),
         ("BUG: unable to handle page fault for address: ffffffffc0000000", "BUG"),
+        ("kernel BUG at mm/slub.c:448!", "BUG"),
+        ("BUG kmalloc-192 (Tainted: G           O      ): Poison overwritten", "BUG"),
+        ("BUG: KFENCE: use-after-free read in fgio_walk+0x1/0x2 [fgio]", "BUG"),
         ("I/O error, dev sda, sector 8 op 0x1:(WRITE)", "I/O error"),
     ],
 )

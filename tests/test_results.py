@@ -24,6 +24,7 @@ KEPT = {
 OTHERS = {
     "debug-6.12": "tests/debug-check",
     "installed": "tests/installed",
+    "poisoned-6.12": "tests/debug-check",
     "queues/guest": "scripts/queues-guest",
     "shares": "scripts/shares",
     "shares/burst": "scripts/shares",

@@ -17,14 +17,18 @@
 #include "base/identity.h"
 #include "core/inherit.h"
 
-/* A task in the table of threads is not freed before RCU readers are done. */
+/*
+ * A task in the table of threads is not freed before RCU readers are done. What
+ * leads to none may lead anywhere: all of them are in the kernel's own memory.
+ */
 struct task_struct *fgio_task_at(u64 address)
 {
 	const struct task_struct *supposed = (const struct task_struct *)address;
 	struct task_struct *task;
 	pid_t tid;
 
-	if (!address || get_kernel_nofault(tid, &supposed->pid))
+	if (!virt_addr_valid(supposed) ||
+	    get_kernel_nofault(tid, &supposed->pid))
 		return NULL;
 	task = fgio_thread_of(tid);
 	return task == supposed ? task : NULL;

@@ -108,12 +108,15 @@ static u64 iocb_of_device_io(u64 io, const struct bio *bio)
 	return mapping && mapping == mapping_of_device(bio->bi_bdev) ? iocb : 0;
 }
 
-/* Whether bios of the bio's pool stand in objects as a blkdev_dio has one. */
+/*
+ * Whether bios of the bio's pool stand in objects as a blkdev_dio has one. That
+ * pool is the kernel's own, not a module's.
+ */
 static bool may_be_in_device_io(const struct bio *bio)
 {
 	unsigned int front_pad;
 
-	return fgio_blkdev_dio_bio && bio->bi_pool &&
+	return fgio_blkdev_dio_bio && virt_addr_valid(bio->bi_pool) &&
 	       !get_kernel_nofault(front_pad, &bio->bi_pool->front_pad) &&
 	       front_pad == fgio_blkdev_dio_bio;
 }

@@ -192,9 +192,10 @@ static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 static void add_original(u64 address, struct bio *bio, void *data)
 {
 	struct fgio_io_target *target = data;
-	struct fgio_top top = { .address = address, .bio = *bio };
+	struct fgio_top top;
 
-	fgio_stacked_top(address, bio, &top);
+	if (!fgio_stacked_top(address, bio, &top))
+		top = (struct fgio_top){ .address = address, .bio = *bio };
 	target->of_stripe = true;
 	target->log_write |= is_log_write(bio->bi_opf);
 	if (fgio_bio_is_direct(&top.bio)) {

@@ -35,7 +35,7 @@ bool fgio_bio_copy(struct fgio_top *top, u64 address);
  * fgio_stacked_top() - find the bio that a bio does the work of
  * @address: where @bio is
  * @bio: it, or a copy of it
- * @top: out
+ * @top: out; of no use where there is none
  *
  * Return: whether there is one. It cannot complete before @bio does, so that
  * what it leads to may be followed as far as that of @bio may. Context: any;

@@ -41,9 +41,14 @@ static const void *worker_of(const struct task_struct *thread)
 					 NULL;
 }
 
+/*
+ * Another thread may have put another file in the place of a ring's (dup2(2)):
+ * what is taken for a ring may be any driver's object, whose words may be the
+ * addresses of a device's registers.
+ */
 static u64 member(u64 object, size_t offset)
 {
-	return object ? fgio_peek_word((const void *)(object + offset)) : 0;
+	return object ? fgio_kernel_word(object + offset) : 0;
 }
 
 /* Return: what the path ends at, or 0. */

@@ -17,7 +17,7 @@
 
 static char *plant;
 module_param(plant, charp, 0);
-MODULE_PARM_DESC(plant, "leak, sleep, rcu, warn, locks or use_after_free");
+MODULE_PARM_DESC(plant, "leak, sleep, rcu, warn, locks, use_after_free or write_after_free");
 
 static DEFINE_SPINLOCK(spinlock);
 static DEFINE_MUTEX(first);
@@ -72,6 +72,26 @@ static void use_after_free(void)
 		(void)READ_ONCE(*gone);
 }
 
+/*
+ * With slub_debug alone, which looks at what it hands out again: elsewhere the memory may have a
+ * new owner by now.
+ */
+static void write_after_free(void)
+{
+	void *again[LEAKS];
+	unsigned int i;
+	char *memory = kzalloc(BYTES, GFP_KERNEL), *gone = memory;
+
+	OPTIMIZER_HIDE_VAR(gone);
+	kfree(memory);
+	if (gone)
+		WRITE_ONCE(gone[BYTES / 2], 1);
+	for (i = 0; i < LEAKS; i++)
+		again[i] = kmalloc(BYTES, GFP_KERNEL);
+	while (i--)
+		kfree(again[i]);
+}
+
 static int __init plant_init(void)
 {
 	if (!plant)
@@ -88,6 +108,8 @@ static int __init plant_init(void)
 		lock_both_ways();
 	else if (!strcmp(plant, "use_after_free"))
 		use_after_free();
+	else if (!strcmp(plant, "write_after_free"))
+		write_after_free();
 	else
 		return -EINVAL;
 	return 0;
