@@ -66,6 +66,13 @@ def finish(process: subprocess.Popen) -> None:
         _children.discard(process)
 
 
+def cpu_s(pid: int) -> float:
+    """The processor time that a process of start() has taken, as long as it is not reaped."""
+    # The fields after its name, which is in parentheses and may have spaces.
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def finish_all() -> None:
     """Ends every process of start() and lets no further one begin."""
     _stopping.set()
