@@ -241,6 +241,10 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         # A host that is busy keeps a processor of the guest waiting, which then looks stuck: a
         # lockup is one after 120 s, not after 20, and so is a stall of RCU.
         append += "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 "
+        # Its counter of cycles is ours. Where it measures how fast that is, and has to wait for a
+        # processor meanwhile, its clock runs several times too fast ever after.
+        if khz := host.tsc_khz():
+            append += f"tsc_early_khz={khz} "
     append += " ".join([*(region.parameter() for region in regions), boot.append])
     command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on,memory-backend=ram", "-cpu", CPU]
     # Not reserved: a guest may have more memory than the host, as long as it does not touch it.
