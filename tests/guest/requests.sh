@@ -274,7 +274,9 @@ most_tags_taken() { # DEVICE ARGUMENT...
     --size=16m --time_based --runtime=6 --output="$WORK/load.out" "${@:2}" &
   fio=$!
   TAKEN=0
+  # Each request has its tag for 300 ms and more.
   while kill -0 $fio 2>/dev/null; do
+    sleep 0.05
     busy=$(sed -n 's/^busy=//p' "/sys/kernel/debug/block/$DISK/hctx0/sched_tags")
     [[ $busy -le $TAKEN ]] || TAKEN=$busy
   done
