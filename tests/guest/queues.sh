@@ -133,7 +133,7 @@ check_watchdog_sees_one_hardware_queue_among_others() {
   wait $fio || true
   expect_nothing_left
   remove_null watched
-  load_fgio
+  unload_fgio
 }
 
 some_critical_completed() { [[ $(counter critical_completed) -gt 10 ]]; }

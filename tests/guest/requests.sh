@@ -384,7 +384,7 @@ check_requests_without_slot() {
   expect "critical requests left" "$(counter critical_in_device)" -eq 0
   expect "non-critical requests left" "$(counter noncritical_in_device)" -eq 0
   remove_null fallback
-  load_fgio
+  unload_fgio
 }
 
 check_cpu_hotplug() {

@@ -28,7 +28,7 @@ check_removal_of_a_disk_with_sleepers() {
   wait $CROWD || true
   wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   remove_null removed
-  load_fgio
+  unload_fgio
 }
 
 check_removal_of_a_scsi_disk_with_sleepers() {
@@ -42,7 +42,7 @@ check_removal_of_a_scsi_disk_with_sleepers() {
   wait $CROWD || true
   wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   rmmod scsi_debug
-  load_fgio
+  unload_fgio
 }
 
 check_switch_with_sleepers() {
@@ -262,7 +262,6 @@ check_simulated_bug_comes_and_goes_under_load() {
   no_withhold
   rmmod fgio
   remove_null bug
-  load_fgio
 }
 
 check_watchdog_trips_for_one_disk_alone() {
@@ -282,7 +281,7 @@ check_watchdog_trips_for_one_disk_alone() {
   DISK=$one expect_critical read_16 tagged foreground
   remove_null one
   remove_null two
-  load_fgio
+  unload_fgio
 }
 
 check_one_disk_alone_is_rearmed() {
@@ -309,7 +308,7 @@ check_one_disk_alone_is_rearmed() {
   expect "that of the other one" "$(counter watchdog_tripped "$one")" -eq 0
   remove_null one
   remove_null two
-  load_fgio
+  unload_fgio
 }
 
 requests_are_queued() { [[ $(counter noncritical_queued) -gt $(counter noncritical_dispatched) ]]; }
@@ -342,5 +341,5 @@ check_watchdog_lets_a_stopped_queue_wait() {
   use none
   dmsetup remove --noudevsync stopped
   remove_null path
-  load_fgio
+  unload_fgio
 }
