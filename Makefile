@@ -38,7 +38,7 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 
-.PHONY: all build modules command lib integrations demo test test-native test-lab boot scenarios ablation \
+.PHONY: all build modules command lib integrations demo test test-native test-private test-tools test-lab boot scenarios ablation \
 	lint fuzz stress stress-random debug-check results install install-module install-command install-lib packages \
 	clean distclean setup-build setup-lab
 
@@ -78,8 +78,14 @@ test-native: setup-lab integrations
 	@$(MAKE) --no-print-directory $(PARALLEL) -C core test
 	@$(MAKE) --no-print-directory -C lib test test-bindings
 	@for kernel in $(KERNELS); do kmod/fetch-kernel $$kernel >/dev/null || exit; done
-	build/venv/bin/python -m pytest -q kmod/private integrations
-	$(CARGO) test $(CARGO_FLAGS)
+	@$(MAKE) --no-print-directory $(PARALLEL) test-private test-tools
+
+# Parts of test-native: the first keeps one processor busy. What they start is not this make's.
+test-private:
+	MAKEFLAGS= build/venv/bin/python -m pytest -q kmod/private integrations
+
+test-tools:
+	MAKEFLAGS= $(CARGO) test $(CARGO_FLAGS)
 
 test-lab: setup-lab build integrations
 	build/venv/bin/python -m pytest tests

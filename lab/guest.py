@@ -102,6 +102,7 @@ class Outcome:
     status: exit status of the commands
     output: their output, with the kernel's console messages in between
     results: folder with the files that they left in $RESULTS
+    cpu_s: what it took of the host's processors
     """
 
     status: int
@@ -111,6 +112,7 @@ class Outcome:
     results: Path
     virtual_s: float
     host_s: float
+    cpu_s: float = 0
 
     def kernel_trouble(self) -> list[str]:
         """Lines of the kernel's log that no healthy run has."""
@@ -239,6 +241,10 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         # A host that is busy keeps a processor of the guest waiting, which then looks stuck: a
         # lockup is one after 120 s, not after 20, and so is a stall of RCU.
         append += "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 "
+        # Its counter of cycles is ours. Where it measures how fast that is, and has to wait for a
+        # processor meanwhile, its clock runs several times too fast ever after.
+        if khz := host.tsc_khz():
+            append += f"tsc_early_khz={khz} "
     append += " ".join([*(region.parameter() for region in regions), boot.append])
     command = ["qemu-system-x86_64", "-machine", "q35,nvdimm=on,memory-backend=ram", "-cpu", CPU]
     # Not reserved: a guest may have more memory than the host, as long as it does not touch it.
@@ -273,9 +279,14 @@ def _wait(
     console: Path,
     monitor: standstill.Monitor,
     watch: Callable[[str], None] | None,
-) -> None:
+) -> float:
+    """Waits for its end; returns the processor time that it took, to half a second."""
     deadline = time.monotonic() + boot.patience_s
+    cpu_s = 0.0
     while process.poll() is None:
+        # Ended by another thread, as the lab stops.
+        with contextlib.suppress(OSError):
+            cpu_s = host.cpu_s(process.pid)
         if time.monotonic() > deadline:
             told = _read(console)
             doing = standstill.describe(monitor, lambda: _read(console))
@@ -289,9 +300,12 @@ def _wait(
             watch(_read(console))
         with contextlib.suppress(host.subprocess.TimeoutExpired):
             process.wait(timeout=0.5)
+    return cpu_s
 
 
-def _collect(boot: Boot, console: str, results: Path, folder: Path, host_s: float) -> Outcome:
+def _collect(
+    boot: Boot, console: str, results: Path, folder: Path, host_s: float, cpu_s: float
+) -> Outcome:
     end = END_MARK.search(console)
     if not end or "saved" not in console[end.end() :]:
         raise GuestError("the guest ended without handing over its results", console)
@@ -313,6 +327,7 @@ def _collect(boot: Boot, console: str, results: Path, folder: Path, host_s: floa
         results=folder,
         virtual_s=float(end.group(1)),
         host_s=host_s,
+        cpu_s=cpu_s,
     )
 
 
@@ -344,11 +359,12 @@ def run(boot: Boot, results: Path, watch: Callable[[str], None] | None = None) -
                 pass_fds=(monitor.descriptor,),
             )
             try:
-                _wait(process, boot, console, monitor, watch)
+                cpu_s = _wait(process, boot, console, monitor, watch)
             finally:
                 host.finish(process)
         if process.returncode:
             raise GuestError(
                 f"QEMU failed: {(folder / 'qemu.log').read_text().strip()}", _read(console)
             )
-        return _collect(boot, _read(console), shared, results, time.monotonic() - begin)
+        host_s = time.monotonic() - begin
+        return _collect(boot, _read(console), shared, results, host_s, cpu_s)

@@ -47,9 +47,10 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     """With --durations: what the boots of early.py took, which no test's own time says."""
     if config.option.durations is None or not early.spent:
         return
-    terminalreporter.section("boots beside the tests, s")
-    for name, spent_s in sorted(early.spent.items(), key=lambda item: -item[1]):
-        terminalreporter.write_line(f"{spent_s:7.1f} {name}")
+    terminalreporter.section("boots beside the tests: s, s of a processor")
+    for name, (spent_s, cpu_s) in sorted(early.spent.items(), key=lambda item: -item[1][0]):
+        cpu = "" if cpu_s is None else f"{cpu_s:.1f}"
+        terminalreporter.write_line(f"{spent_s:7.1f} {cpu:>7} {name}")
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ Result = TypeVar("Result")
 # A guest in virtual time keeps one processor busy, others up to two.
 _pool = ThreadPoolExecutor(2)
 _begun: dict[tuple[Callable, tuple[Hashable, ...]], Future] = {}
-# What each call took, in s of the host.
-spent: dict[str, float] = {}
+# What each call took: s of the host, and of its processors where the result has them.
+spent: dict[str, tuple[float, float | None]] = {}
 
 
 def prepare(versions: set[str]) -> None:
@@ -30,11 +30,13 @@ def prepare(versions: set[str]) -> None:
 
 def _timed(function: Callable[..., Result], *arguments: Hashable) -> Result:
     begin_s = time.monotonic()
-    try:
-        return function(*arguments)
-    finally:
-        names = (getattr(one, "name", one) for one in arguments)
-        spent[" ".join(map(str, (function.__name__, *names)))] = time.monotonic() - begin_s
+    result = function(*arguments)
+    names = (getattr(one, "name", one) for one in arguments)
+    spent[" ".join(map(str, (function.__name__, *names)))] = (
+        time.monotonic() - begin_s,
+        getattr(result, "cpu_s", None),
+    )
+    return result
 
 
 def begin(function: Callable[..., Result], *arguments: Hashable) -> None:

@@ -534,6 +534,14 @@ def test_guest_hands_over_status_output_and_files(guest):
     assert outcome.status == 7
     assert outcome.output.splitlines() == [kernel.locate("6.12").release, "from the host"]
     assert (outcome.results / "file").read_text() == "to the host\n"
+    assert outcome.cpu_s > 0
+
+
+@pytest.mark.skipif(not host.tsc_khz(), reason="not an x86 host")
+def test_guest_in_real_time_has_the_counter_of_cycles_of_the_host(guest):
+    outcome = guest("dmesg | grep 'tsc: Detected'")
+    mhz = float(re.search(r"Detected ([0-9.]+) MHz", outcome.output)[1])
+    assert mhz == pytest.approx(host.tsc_khz() / 1000, rel=0.001)
 
 
 def test_guest_may_have_more_memory_than_the_host(guest):

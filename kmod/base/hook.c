@@ -96,6 +96,26 @@ static int attach_function(struct fgio_hook *hook)
 }
 
 /*
+ * By name, ftrace would look up the name of every function of the kernel. A
+ * kprobe looks up the one name; it is never armed.
+ */
+int fgio_aim(struct ftrace_ops *operations, const char *name)
+{
+	struct kprobe probe = {
+		.symbol_name = name,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int error = register_kprobe(&probe);
+
+	if (error)
+		return error;
+	unregister_kprobe(&probe);
+	return ftrace_set_filter_ip(operations, (unsigned long)probe.addr, 0,
+				    1);
+}
+FGIO_EXPORT(fgio_aim);
+
+/*
  * Saves the arguments alone and looks nothing up: a fraction of a probe's cost.
  */
 static int attach_look(struct fgio_hook *hook)
@@ -104,11 +124,9 @@ static int attach_look(struct fgio_hook *hook)
 	int error = 0;
 
 	operations->func = hook->look;
-	/* Searches all functions of the kernel: once, at load. */
+	/* Waits for other CPUs: once, at load. */
 	if (!hook->is_aimed)
-		error = ftrace_set_filter(operations,
-					  (unsigned char *)hook->name,
-					  strlen(hook->name), 1);
+		error = fgio_aim(operations, hook->name);
 	if (error)
 		return error;
 	hook->is_aimed = true;

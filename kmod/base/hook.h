@@ -7,7 +7,7 @@
  * perhaps with interrupts off and locks of the kernel held: they record, and
  * neither sleep nor wake nor allocate.
  *
- * The caller serialises all calls but fgio_hook_objection().
+ * The caller serialises all calls but fgio_hook_objection() and fgio_aim().
  */
 #ifndef FGIO_HOOK_H
 #define FGIO_HOOK_H
@@ -45,8 +45,7 @@ struct tracepoint;
  * @kretprobe: kept by hook.c, as are the members below
  * @found: the tracepoint
  * @operations: of @look
- * @is_aimed: @operations have their function, found by a search of all
- *	functions
+ * @is_aimed: @operations have their function
  * @end: the hook that @ended_by names
  * @is_end: another hook names this one in @ended_by
  * @error: the reason why it cannot be attached, or 0
@@ -101,6 +100,12 @@ typedef bool fgio_hook_test_t(const struct fgio_hook *hook);
 
 /* Return: an error when the function or tracepoint must not be hooked, or 0. */
 int fgio_hook_objection(const char *name);
+
+/*
+ * Has ftrace call @operations for the function alone, once they are registered.
+ * Context: may sleep. Return: 0 or an error.
+ */
+int fgio_aim(struct ftrace_ops *operations, const char *name);
 
 /*
  * Adds the hooks of an array that ends with an entry without a name. All are

@@ -28,8 +28,8 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
-#include <linux/string.h>
 
+#include "base/hook.h"
 #include "block/queues.h"
 #include "compat/compat.h"
 
@@ -165,9 +165,7 @@ static struct replacement replacements[] = {
 static int begin(struct replacement *replacement)
 {
 	struct ftrace_ops *operations = &replacement->operations;
-	int error = ftrace_set_filter(operations,
-				      (unsigned char *)replacement->name,
-				      strlen(replacement->name), 1);
+	int error = fgio_aim(operations, replacement->name);
 
 	if (!error)
 		error = register_ftrace_function(operations);

@@ -119,6 +119,14 @@ wait_for() { # WHAT COMMAND...: until it succeeds, at most 20 s
   done
 }
 
+# Ends a fio before its time is over: it writes its report, and its status is that it was interrupted.
+end_fio() { # JOB [PROCESS]: fio's own, where the job is a shell around it
+  local status=0
+  kill "${2:-$1}"
+  wait "$1" || status=$?
+  [[ $status -eq 128 ]] || fail "fio ended with status $status"
+}
+
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # Foreground threads by I/O priority are seen by their I/O alone, for some seconds: on a slow guest,

@@ -49,10 +49,10 @@ some_in_device() {
   [[ $(counter critical_in_device) -gt 0 || $(counter noncritical_in_device) -gt 0 ]]
 }
 
-# Rounds of 4 s of two jobs that write and verify, until the file "stop" is there.
+# Rounds of 2 s of two jobs that write and verify, until the file "stop" is there.
 keep_verifying() {
   while [[ ! -e $WORK/stop ]]; do
-    verify 1 "/dev/$DISK" --time_based --runtime=4
+    verify 1 "/dev/$DISK" --time_based --runtime=2
   done
 }
 

@@ -274,7 +274,9 @@ most_tags_taken() { # DEVICE ARGUMENT...
     --size=16m --time_based --runtime=6 --output="$WORK/load.out" "${@:2}" &
   fio=$!
   TAKEN=0
+  # Each request has its tag for 300 ms and more.
   while kill -0 $fio 2>/dev/null; do
+    sleep 0.05
     busy=$(sed -n 's/^busy=//p' "/sys/kernel/debug/block/$DISK/hctx0/sched_tags")
     [[ $busy -le $TAKEN ]] || TAKEN=$busy
   done
@@ -382,7 +384,7 @@ check_requests_without_slot() {
   expect "critical requests left" "$(counter critical_in_device)" -eq 0
   expect "non-critical requests left" "$(counter noncritical_in_device)" -eq 0
   remove_null fallback
-  load_fgio
+  unload_fgio
 }
 
 check_cpu_hotplug() {

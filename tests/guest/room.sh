@@ -40,17 +40,20 @@ declare -A WRITERS
 # begin at once.
 keep_writing() { # NAME...
   local name
+  [[ -z ${GO:-} ]] || exec {GO}>&-
   rm -f "$WORK/go"
+  mkfifo "$WORK/go"
   for name in "$@"; do
+    # To open the pipe waits for its writer.
     # shellcheck disable=SC2016
     in_cgroup "$name" bash -c \
-      'until [[ -e $2 ]]; do :; done
+      ': <"$2"
       while :; do dd if=/dev/zero of="$1" bs=64k count=2560 conv=notrunc status=none; done' - \
       "$WORK/mount/$name" "$WORK/go" &
     WRITERS[$name]=$!
   done
   sleep 1
-  touch "$WORK/go"
+  exec {GO}>"$WORK/go"
 }
 
 end_writers() { # NAME...

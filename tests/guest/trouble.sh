@@ -28,7 +28,7 @@ check_removal_of_a_disk_with_sleepers() {
   wait $CROWD || true
   wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   remove_null removed
-  load_fgio
+  unload_fgio
 }
 
 check_removal_of_a_scsi_disk_with_sleepers() {
@@ -42,7 +42,7 @@ check_removal_of_a_scsi_disk_with_sleepers() {
   wait $CROWD || true
   wait_for "the end of its counters" test ! -e "/sys/kernel/debug/fgio/$DISK"
   rmmod scsi_debug
-  load_fgio
+  unload_fgio
 }
 
 check_switch_with_sleepers() {
@@ -163,9 +163,14 @@ check_fault_on_a_page_being_swapped_in_is_inherited() {
   swap_off
 }
 
-# Swap and dirty pages of a file system share the slots, of which there are few.
+tidy() { echo 0 >/proc/sys/vm/nr_hugepages; }
+
+available_mib() { awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo; }
+
+# Swap and dirty pages of a file system share the slots, of which there are few. Nothing uses the huge
+# pages: with less memory, less has to be swapped before it is all in use.
 check_memory_runs_out_with_swap_under_fgio() {
-  local available swapped_before swapped_after writer
+  local swapped_before swapped_after writer left
   make_simdisk model=nvme backing=/dev/lab/disk1
   use fgio
   echo 8 >"/sys/block/$DISK/queue/nr_requests"
@@ -178,17 +183,21 @@ check_memory_runs_out_with_swap_under_fgio() {
   mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/files
   mkdir -p "$WORK/mount"
   mount /dev/mapper/files "$WORK/mount"
+  echo 1 >/proc/sys/vm/compact_memory
+  left=$(($(available_mib) - 140))
+  echo $((left > 0 ? left / 2 : 0)) >/proc/sys/vm/nr_hugepages
+  echo "$(available_mib) MiB are available"
   (while [[ ! -e $WORK/stop ]]; do
     dd if=/dev/zero "of=$WORK/mount/file" bs=1M count=200 conv=fsync,notrunc status=none || exit 1
   done) &
   writer=$!
-  available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
   swapped_before=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
-  swapper $((available + 60)) 1
+  swapper $(($(available_mib) + 60)) 1
   swapped_after=$(awk '/^pswpout/ { print $2 }' /proc/vmstat)
   touch "$WORK/stop"
   wait $writer || fail "the writer failed"
   expect "pages swapped out" $((swapped_after - swapped_before)) -gt 10000
+  tidy
   sync
   swapoff /dev/mapper/swap
   umount "$WORK/mount"
@@ -253,7 +262,6 @@ check_simulated_bug_comes_and_goes_under_load() {
   no_withhold
   rmmod fgio
   remove_null bug
-  load_fgio
 }
 
 check_watchdog_trips_for_one_disk_alone() {
@@ -273,7 +281,7 @@ check_watchdog_trips_for_one_disk_alone() {
   DISK=$one expect_critical read_16 tagged foreground
   remove_null one
   remove_null two
-  load_fgio
+  unload_fgio
 }
 
 check_one_disk_alone_is_rearmed() {
@@ -300,7 +308,7 @@ check_one_disk_alone_is_rearmed() {
   expect "that of the other one" "$(counter watchdog_tripped "$one")" -eq 0
   remove_null one
   remove_null two
-  load_fgio
+  unload_fgio
 }
 
 requests_are_queued() { [[ $(counter noncritical_queued) -gt $(counter noncritical_dispatched) ]]; }
@@ -333,5 +341,5 @@ check_watchdog_lets_a_stopped_queue_wait() {
   use none
   dmsetup remove --noudevsync stopped
   remove_null path
-  load_fgio
+  unload_fgio
 }

@@ -6,6 +6,7 @@
 . "$PAYLOAD/tests/groups.sh"
 
 check_weights_divide_a_drive() {
+  local each
   make_simdisk model=volume size_mib=256
   share
   make_group heavy 300
@@ -30,7 +31,9 @@ check_weights_divide_a_drive() {
   measure_ratio 4 light heavy
   expect "the same without shares" "$RATIO" -le 120
   parameter shares 1
-  wait_for_readers
+  for each in "${READERS[@]}"; do
+    end_fio "$each" "$(pgrep -P "$each")"
+  done
   remove_groups
   wait_for "no shares, since no cgroup has a weight" not_shared
 }
