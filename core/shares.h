@@ -324,7 +324,7 @@ struct fgio_share_run {
  * @start: the tag that the round began with
  * @begin_ns: when it began; 0: there was none
  * @ended: slices that have ended in it
- * @sequential_ns: I/O in order was last served
+ * @sequential_ns: a read in order last had the arm
  */
 struct fgio_share_slice {
 	u64 window_ns;

@@ -365,7 +365,7 @@ static inline bool fgio_shares_is_still(const struct fgio_shares *shares,
 
 void fgio_shares_slice_init(struct fgio_share_slice *slice);
 
-/* Whether groups take slices: it is a disk, and some I/O there is in order. */
+/* Whether groups take slices: it is a disk, and some read there in order. */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares);
 
 /* By how much foreground may be ahead of others: where those take slices, a round. */

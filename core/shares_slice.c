@@ -115,7 +115,7 @@ void fgio_shares_slice_sent(struct fgio_shares *shares,
 	fgio_store(&slice->first, request->share.number);
 }
 
-/* Random I/O is served best all together where none is in order. */
+/* Random I/O is served best all together where none reads in order. */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares)
 {
 	return shares->rotates && shares->slice.sequential_ns &&
@@ -129,7 +129,8 @@ bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns)
 
 	if (!group || !group->asks)
 		return false;
-	if (group->sequential)
+	/* A disk puts writes in order itself, from its cache. */
+	if (group->sequential && !group->writes)
 		slice->sequential_ns = now_ns;
 	if (!fgio_shares_takes_slices(shares) ||
 	    fgio_shares_is_still(shares, now_ns) ||
