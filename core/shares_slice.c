@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Slices of a disk that rotates, where a seek for each request would cost more
- * than the request: who keeps the arm, and for how long.
+ * than the request: which group keeps the arm, and for how long.
  *
  * Groups have their slices in rounds, one after the other and always in the same
  * order: as deficit round robin, in start tags. A round has an end; a group whose
