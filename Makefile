@@ -82,7 +82,7 @@ test-native: setup-lab integrations
 
 # Parts of test-native: the first keeps one processor busy. What they start is not this make's.
 test-private:
-	MAKEFLAGS= build/venv/bin/python -m pytest -q kmod/private integrations
+	MAKEFLAGS= build/venv/bin/python -m pytest -q kmod/private integrations tests/test_gone.py
 
 test-tools:
 	MAKEFLAGS= $(CARGO) test $(CARGO_FLAGS)

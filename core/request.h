@@ -29,6 +29,7 @@ struct fgio_share_group;
  * @alone: the drive was empty, and its group's request was the last to go
  * @kind: see shares_cost.h
  * @moved: another group paid since
+ * @first: on a disk, it began a slice
  */
 struct fgio_share_stamp {
 	struct fgio_share_group *group;
@@ -40,6 +41,7 @@ struct fgio_share_stamp {
 	u8 kind;
 	bool alone;
 	bool moved;
+	bool first;
 };
 
 enum fgio_rank_state {

@@ -40,6 +40,9 @@ void fgio_share_group_set_weight(struct fgio_share_group *group, u32 weight)
 	}
 	group->weight = weight;
 	group->per_weight = fgio_shares_virtual_of(1, weight);
+	group->excess = 0;
+	if (shares && shares->rotates)
+		fgio_share_group_join_round(group);
 }
 
 void fgio_share_group_remove(struct fgio_share_group *group)

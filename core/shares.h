@@ -18,7 +18,7 @@
  *
  * Within a group critical requests go first (queue.h). Among groups, those
  * with critical requests go first while they are at most
- * FGIO_SHARES_CRITICAL_NS of drive time ahead.
+ * FGIO_SHARES_CRITICAL_NS of drive time ahead, or two rounds of slices.
  *
  * A request belongs to the group that it is charged to, which may change
  * (fgio_shares_recharge()). The struct of a group is part of the caller's own,
@@ -320,8 +320,8 @@ struct fgio_share_run {
  * @group: the group that has a slice, or had the last; NULL: there was none
  * @is_over: it had it
  * @critical: group whose critical requests went last; NULL: there is none
- * @first: number of the request that it began with
- * @start: the tag that the round began with
+ * @end: the tag that slices of this round end with
+ * @width: virtual time of the round
  * @begin_ns: when it began; 0: there was none
  * @ended: slices that have ended in it
  * @sequential_ns: a read in order last had the arm
@@ -332,8 +332,8 @@ struct fgio_share_slice {
 	const struct fgio_share_group *group;
 	const struct fgio_share_group *critical;
 	bool is_over;
-	u32 first;
-	u64 start;
+	u64 end;
+	u64 width;
 	u64 begin_ns;
 	u64 ended;
 	u64 sequential_ns;

@@ -102,8 +102,12 @@ static void begin_backlog(struct fgio_share_group *group)
 	struct fgio_shares *shares = group->shares;
 
 	if (fgio_before(group->start, shares->virtual) ||
-	    is_too_far(group, group->start, shares->virtual))
+	    is_too_far(group, group->start, shares->virtual)) {
 		group->start = shares->virtual;
+		group->excess = 0;
+	}
+	if (shares->rotates)
+		fgio_share_group_join_round(group);
 }
 
 /*
@@ -157,6 +161,7 @@ static FGIO_SELDOM void enrol(struct fgio_shares *shares,
 			      struct fgio_share_group *group)
 {
 	group->start = shares->virtual;
+	group->excess = 0;
 	group->paid = shares->clock;
 	group->shares = shares;
 }

@@ -291,7 +291,7 @@ static void note_turn_of_disk(struct fgio_shares *shares,
 			    took_ns;
 	fgio_store(&group->alone_ns, mean_ns);
 	/* The way to the first one of a slice is at the expense of all. */
-	if (request->share.number == fgio_load(&shares->slice.first))
+	if (request->share.first)
 		took_ns = smaller(took_ns, request->share.charge_ns);
 	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
 	fgio_store(&shares->left_ns, now_ns);

@@ -368,7 +368,10 @@ void fgio_shares_slice_init(struct fgio_share_slice *slice);
 /* Whether groups take slices: it is a disk, and some read there in order. */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares);
 
-/* By how much foreground may be ahead of others: where those take slices, a round. */
+/*
+ * By how much foreground may be ahead of others. Where those take slices, the tag
+ * of its group is at the end of a round and that of others at its begin.
+ */
 static inline u64 fgio_shares_critical_ns(const struct fgio_shares *shares)
 {
 	return fgio_shares_takes_slices(shares) ? 2 * shares->slice.window_ns :
@@ -377,7 +380,13 @@ static inline u64 fgio_shares_critical_ns(const struct fgio_shares *shares)
 
 /* The request went to a disk. */
 void fgio_shares_slice_sent(struct fgio_shares *shares,
-			    const struct fgio_request *request);
+			    struct fgio_request *request);
+
+/*
+ * A group that comes in the middle of a round, or has another weight since, has
+ * no longer slice in it than by the weights of now.
+ */
+void fgio_share_group_join_round(struct fgio_share_group *group);
 
 /*
  * Of a disk: whether the group that went last keeps the arm: it has requests, or

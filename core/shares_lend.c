@@ -64,7 +64,8 @@ static bool is_critical_in_disk(const struct fgio_shares *shares)
 	const struct fgio_share_group *critical = shares->slice.critical;
 
 	return shares->rotates && fgio_load(&shares->critical_in_device) &&
-	       critical && !is_beyond(critical);
+	       critical && fgio_load(&critical->in_device) &&
+	       !is_beyond(critical);
 }
 
 /*

@@ -20,9 +20,14 @@
  */
 #define ROUND_NS 980000000ULL
 
-/* The window is corrected by this part of what a round differs by. */
+/*
+ * The window is corrected by this part of what a round differs by. One of another
+ * kind, as when groups came or went, has no more than a small say, and a pause
+ * none.
+ */
 #define CORRECTION 2
 #define DIFFERS_MOST_NS (ROUND_NS / 8)
+#define ROUND_MOST_NS (4 * ROUND_NS)
 
 #define WINDOW_FIRST_NS 900000000ULL
 #define WINDOW_LEAST_NS 100000000ULL
@@ -41,26 +46,33 @@ static void set_start(struct fgio_share_group *group, u64 start)
 				 &group->ready, start);
 }
 
-/*
- * A round takes its window, seeks, and what is critical meanwhile. One of another
- * kind, as when groups came or went, has no more than a small say.
- */
+/* A round takes its window, seeks, and what is critical meanwhile. */
 static void learn_window(struct fgio_share_slice *slice, u64 round_ns)
 {
 	u64 longer_ns = smaller(beyond(round_ns, ROUND_NS), DIFFERS_MOST_NS);
 	u64 shorter_ns = smaller(beyond(ROUND_NS, round_ns), DIFFERS_MOST_NS);
+	u64 window_ns = slice->window_ns + shorter_ns / CORRECTION;
 
-	slice->window_ns = larger(beyond(slice->window_ns + shorter_ns / CORRECTION,
-					 longer_ns / CORRECTION),
+	window_ns = beyond(window_ns, longer_ns / CORRECTION);
+	slice->window_ns = larger(smaller(window_ns, WINDOW_MOST_NS),
 				  WINDOW_LEAST_NS);
-	slice->window_ns = smaller(slice->window_ns, WINDOW_MOST_NS);
 }
 
-/* The tag that ends slices: of the groups that ask now. */
-static u64 end_of_round(const struct fgio_shares *shares)
+/* The virtual time of a slice, by the groups that ask now. */
+static u64 width_of_round(const struct fgio_shares *shares)
 {
-	return shares->slice.start +
-	       fgio_shares_virtual_of(shares->slice.window_ns, shares->weights);
+	return fgio_shares_virtual_of(shares->slice.window_ns,
+				      larger(shares->weights, 1));
+}
+
+/*
+ * Whether the group has not come to the end of the round. By distance: the round
+ * may be an old one, and virtual time have gone half around since.
+ */
+static bool is_in_round(const struct fgio_share_slice *slice,
+			const struct fgio_share_group *group)
+{
+	return slice->end - group->start - 1 < 2 * slice->width;
 }
 
 /* From the tag of the group that is the first. */
@@ -68,11 +80,12 @@ static void begin_round(struct fgio_shares *shares, u64 start, u64 now_ns)
 {
 	struct fgio_share_slice *slice = &shares->slice;
 
-	if (slice->begin_ns)
+	if (now_ns < slice->begin_ns + ROUND_MOST_NS)
 		learn_window(slice, beyond(now_ns, slice->begin_ns));
 	slice->begin_ns = now_ns;
 	slice->ended = 0;
-	slice->start = start;
+	slice->width = width_of_round(shares);
+	slice->end = start + slice->width;
 }
 
 static void begin_slice(struct fgio_shares *shares,
@@ -80,7 +93,7 @@ static void begin_slice(struct fgio_shares *shares,
 {
 	shares->slice.group = group;
 	shares->slice.is_over = false;
-	if (!fgio_before(group->start, end_of_round(shares)))
+	if (!is_in_round(&shares->slice, group))
 		begin_round(shares, group->start, now_ns);
 	set_start(group, group->start + group->excess);
 	group->excess = 0;
@@ -91,28 +104,40 @@ static void end_slice(struct fgio_shares *shares,
 		      struct fgio_share_group *group)
 {
 	struct fgio_share_slice *slice = &shares->slice;
-	u64 start = end_of_round(shares) + slice->ended++;
+	u64 most = FGIO_SHARES_CHARGE_MOST_NS * group->per_weight;
+	u64 start = slice->end + slice->ended++;
 
 	slice->is_over = true;
 	group->excess = fgio_before(start, group->start) ?
-				group->start - start :
+				smaller(group->start - start, most) :
 				0;
 	set_start(group, start);
 }
 
+void fgio_share_group_join_round(struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+	u64 start = shares->slice.end - width_of_round(shares);
+
+	if (fgio_shares_takes_slices(shares) &&
+	    is_in_round(&shares->slice, group) &&
+	    fgio_before(group->start, start))
+		set_start(group, start);
+}
+
 void fgio_shares_slice_sent(struct fgio_shares *shares,
-			    const struct fgio_request *request)
+			    struct fgio_request *request)
 {
 	struct fgio_share_slice *slice = &shares->slice;
 
+	request->share.first = false;
 	if (request->class == FGIO_CRITICAL) {
 		slice->critical = request->share.group;
 		return;
 	}
-	if (slice->went == request->share.group)
-		return;
+	request->share.first = slice->went != request->share.group &&
+			       fgio_shares_takes_slices(shares);
 	slice->went = request->share.group;
-	fgio_store(&slice->first, request->share.number);
 }
 
 /* Random I/O is served best all together where none reads in order. */
@@ -143,7 +168,7 @@ bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns)
 	if (slice->is_over)
 		return false;
 	fgio_shares_settle_up(shares, group);
-	if (!fgio_before(group->start, end_of_round(shares))) {
+	if (!is_in_round(slice, group)) {
 		end_slice(shares, group);
 		return false;
 	}

@@ -32,7 +32,7 @@ CPU = "max,-erms,-fsrm,-cx16"
 # After how long kernels call a task hung.
 STOCK_HUNG_S = 120
 KERNEL_TROUBLE = re.compile(
-    r"WARNING:|BUG[: ]|Oops|general protection|Kernel panic|blocked for more than|"
+    r"WARNING:|\bBUG[: ]|Oops|general protection|Kernel panic|blocked for more than|"
     r"rcu: INFO|soft lockup|hard LOCKUP|I/O error|list_(add|del) corruption|refcount_t:|UBSAN"
 )
 

@@ -93,10 +93,16 @@ def _read_both(read_cycles: Callable[[], int]) -> tuple[int, int]:
 
 @functools.cache
 def tsc_khz() -> int:
-    """How fast the processors' counter of cycles is; 0 where they are not x86."""
+    """How fast the processors' counter of cycles is.
+
+    0 where it is not known: they are not x86, or this process may run no code of its own.
+    """
     if platform.machine() != "x86_64":
         return 0
-    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    try:
+        code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    except OSError:
+        return 0
     code.write(_READ_CYCLES)
     # Keeps the mapping.
     place = ctypes.c_char.from_buffer(code)

@@ -23,7 +23,7 @@ KINDS = {
     "debug objects": r"ODEBUG:",
     "I/O error": r"I/O error|critical medium error|Buffer I/O",
     "WARN": r"WARNING:",
-    "BUG": r"BUG[: ]|Oops|general protection|Kernel panic|refcount_t:|"
+    "BUG": r"\bBUG[: ]|Oops|general protection|Kernel panic|refcount_t:|"
     r"list_(add|del) corruption",
 }
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in KINDS.items()}

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -1137,6 +1138,135 @@ static void test_foreground_of_a_disk_waits_for_no_slice(void **state)
 	assert_true(median_of(p99_ns, DISKS) < 150 * MILLISECOND);
 }
 
+/* ---- rounds, step by step ---- */
+
+#define ARM_GROUPS 3
+
+/* A disk without a queue of its own, whose groups read in order. */
+struct arm {
+	struct fgio_share_group groups[ARM_GROUPS];
+	struct fgio_request requests[ARM_GROUPS][2];
+	u64 sector[ARM_GROUPS];
+	u32 served[ARM_GROUPS];
+	u32 last;
+	struct fgio_shares shares;
+	struct fgio_queue queue;
+	u64 now_ns;
+};
+
+static void arm_insert(struct arm *arm, u32 group, u32 place)
+{
+	struct fgio_request *request = &arm->requests[group][place];
+
+	*request = (struct fgio_request){
+		.sector = group * 1000000000ULL + arm->sector[group],
+		.sectors = 256,
+		.queued_ns = arm->now_ns,
+	};
+	arm->sector[group] += 256;
+	fgio_list_init(&request->link);
+	fgio_queue_insert_of(&arm->queue, request, &arm->groups[group], false);
+}
+
+static void arm_begin(struct arm *arm, u32 group)
+{
+	arm_insert(arm, group, 0);
+	arm_insert(arm, group, 1);
+}
+
+/* 1 ms an I/O, and 8 to come to another group. Counts from 0. */
+static void arm_run(struct arm *arm, u64 for_ns)
+{
+	u64 end_ns = arm->now_ns + for_ns;
+
+	memset(arm->served, 0, sizeof(arm->served));
+	while (arm->now_ns < end_ns) {
+		struct fgio_request *request =
+			fgio_queue_next(&arm->queue, arm->now_ns, NULL);
+		u32 at, group;
+
+		arm->now_ns += MILLISECOND;
+		if (!request)
+			continue;
+		at = (u32)(request - &arm->requests[0][0]);
+		group = at / 2;
+		arm->now_ns += group == arm->last ? 0 : 8 * MILLISECOND;
+		arm->last = group;
+		arm->served[group]++;
+		fgio_queue_left_device(&arm->queue, request, arm->now_ns);
+		arm_insert(arm, group, at % 2);
+	}
+}
+
+/* What a group had over its part by weight. @count: groups that read. */
+static double arm_part(const struct arm *arm, u32 group, u32 count)
+{
+	double weights = 0, served = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		weights += arm->groups[i].weight;
+		served += arm->served[i];
+	}
+	return arm->served[group] * weights /
+	       (served * arm->groups[group].weight);
+}
+
+static void check_parts(struct arm *arm, u32 count)
+{
+	/* Two seconds, for rounds begun with other weights. */
+	arm_run(arm, 2 * SECOND);
+	arm_run(arm, 6 * SECOND);
+	for (u32 i = 0; i < count; i++) {
+		if (arm_part(arm, i, count) > 0.7 && arm_part(arm, i, count) < 1.3)
+			continue;
+		print_message("    group %u of weight %u: %.2f of its part\n", i,
+			      arm->groups[i].weight, arm_part(arm, i, count));
+		fail();
+	}
+}
+
+/*
+ * Groups have their parts from two seconds after one came, or has another weight,
+ * and when virtual time has gone half around since the last round.
+ */
+static void test_rounds_follow_groups_weights_and_time(void **state)
+{
+	static struct arm arm;
+	uint64_t seed = fresh_seed("rounds");
+
+	(void)state;
+	for (u32 run = 0; run < 40; run++) {
+		u32 weight = 10 + (u32)(next_random(&seed) % 990);
+		u64 jump;
+
+		arm = (struct arm){ .now_ns = SECOND };
+		fgio_queue_init(&arm.queue, true);
+		fgio_shares_init(&arm.shares, true);
+		fgio_queue_set_shares(&arm.queue, &arm.shares);
+		for (u32 i = 0; i < ARM_GROUPS; i++)
+			fgio_share_group_init(&arm.groups[i],
+					      fgio_shares_weight(100));
+		arm_begin(&arm, 0);
+		arm_run(&arm, SECOND);
+		/* It had the disk alone for years. */
+		jump = next_random(&seed);
+		arm.shares.virtual += jump;
+		arm.groups[0].start += jump;
+		arm.groups[0].ready.key += jump;
+		arm_begin(&arm, 1);
+		check_parts(&arm, 2);
+		arm_run(&arm, next_random(&seed) % SECOND);
+		fgio_share_group_set_weight(&arm.groups[next_random(&seed) % 2],
+					    fgio_shares_weight(weight));
+		check_parts(&arm, 2);
+		arm_run(&arm, next_random(&seed) % SECOND);
+		fgio_share_group_set_weight(&arm.groups[2],
+					    fgio_shares_weight(weight));
+		arm_begin(&arm, 2);
+		check_parts(&arm, 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1152,6 +1282,7 @@ int main(void)
 		cmocka_unit_test(test_limit_takes_no_credit_for_a_faster_drive),
 		cmocka_unit_test(test_each_second_of_a_disk_has_all_slices),
 		cmocka_unit_test(test_foreground_of_a_disk_waits_for_no_slice),
+		cmocka_unit_test(test_rounds_follow_groups_weights_and_time),
 		cmocka_unit_test(test_recharge_moves_what_was_paid),
 		cmocka_unit_test(test_lag_in_the_drive_is_seen_within_a_round),
 		cmocka_unit_test(test_one_class_withholds_nothing),

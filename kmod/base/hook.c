@@ -95,9 +95,19 @@ static int attach_function(struct fgio_hook *hook)
 	return error;
 }
 
+static int aim_by_name(struct ftrace_ops *operations, const char *name)
+{
+	char filter[KSYM_NAME_LEN];
+
+	strscpy(filter, name, sizeof(filter));
+	return ftrace_set_filter(operations, (unsigned char *)filter,
+				 strlen(filter), 1);
+}
+
 /*
  * By name, ftrace would look up the name of every function of the kernel. A
- * kprobe looks up the one name; it is never armed.
+ * kprobe looks up the one name, the first of several; it is never armed. Where
+ * none may be, as in functions that kprobes use, the name has to do.
  */
 int fgio_aim(struct ftrace_ops *operations, const char *name)
 {
@@ -107,6 +117,8 @@ int fgio_aim(struct ftrace_ops *operations, const char *name)
 	};
 	int error = register_kprobe(&probe);
 
+	if (error == -EINVAL)
+		return aim_by_name(operations, name);
 	if (error)
 		return error;
 	unregister_kprobe(&probe);

@@ -464,7 +464,7 @@ int main(int count, char **arguments)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	/* Below the memory, as look_at_live_bio() wants it. */
 	device = mmap(memory - 16 * DEVICE_BYTES, DEVICE_BYTES, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(memory != MAP_FAILED && device != MAP_FAILED);
 	ASAN_POISON_MEMORY_REGION(memory, MEMORY_BYTES);
 	for (round = 0; round < rounds; round++) {
