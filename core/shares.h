@@ -18,7 +18,8 @@
  *
  * Within a group critical requests go first (queue.h). Among groups, those
  * with critical requests go first while they are at most
- * FGIO_SHARES_CRITICAL_NS of drive time ahead, or two rounds of slices.
+ * FGIO_SHARES_CRITICAL_NS of drive time ahead (beside slices, and within the
+ * guarantee: two rounds).
  *
  * A request belongs to the group that it is charged to, which may change
  * (fgio_shares_recharge()). The struct of a group is part of the caller's own,
@@ -83,7 +84,7 @@
 /* But no more than two I/Os, or what it is due in this time. */
 #define FGIO_SHARES_LAG_DUE_NS 50000000ULL
 /* On a disk, where groups take slices. */
-#define FGIO_SHARES_LAG_DISK_NS 800000000ULL
+#define FGIO_SHARES_LAG_DISK_NS 400000000ULL
 
 /* It is remembered up to this many times as much, except of deep groups. */
 #define FGIO_SHARES_LAG_MEMORY 4U

@@ -368,16 +368,6 @@ void fgio_shares_slice_init(struct fgio_share_slice *slice);
 /* Whether groups take slices: it is a disk, and some read there in order. */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares);
 
-/*
- * By how much foreground may be ahead of others. Where those take slices, the tag
- * of its group is at the end of a round and that of others at its begin.
- */
-static inline u64 fgio_shares_critical_ns(const struct fgio_shares *shares)
-{
-	return fgio_shares_takes_slices(shares) ? 2 * shares->slice.window_ns :
-						  FGIO_SHARES_CRITICAL_NS;
-}
-
 /* The request went to a disk. */
 void fgio_shares_slice_sent(struct fgio_shares *shares,
 			    struct fgio_request *request);
@@ -407,6 +397,9 @@ void fgio_share_group_note_beyond(struct fgio_share_group *group, u64 charge_ns,
 void fgio_share_group_move_beyond(struct fgio_share_group *from,
 				  struct fgio_share_group *to, u64 charge_ns,
 				  u64 now_ns);
+
+/* Whether its critical I/Os took more than its part of the drive. */
+bool fgio_share_group_is_beyond(const struct fgio_share_group *group);
 
 /* From what completions counted. */
 void fgio_shares_learn_lent(struct fgio_shares *shares, u64 now_ns);

@@ -49,7 +49,7 @@ void fgio_share_group_move_beyond(struct fgio_share_group *from,
 	fgio_share_group_note_beyond(to, charge_ns, now_ns);
 }
 
-static bool is_beyond(const struct fgio_share_group *group)
+bool fgio_share_group_is_beyond(const struct fgio_share_group *group)
 {
 	return beyond_by(group, group->shares->clock_ns) >
 	       due_of(group, FGIO_SHARES_BEYOND_NS);
@@ -65,7 +65,7 @@ static bool is_critical_in_disk(const struct fgio_shares *shares)
 
 	return shares->rotates && fgio_load(&shares->critical_in_device) &&
 	       critical && fgio_load(&critical->in_device) &&
-	       !is_beyond(critical);
+	       !fgio_share_group_is_beyond(critical);
 }
 
 /*
@@ -78,7 +78,8 @@ static bool competes_with_excess(const struct fgio_share_group *group)
 	const struct fgio_share_group *other =
 		fgio_shares_first_ready(&shares->ready[true]);
 
-	return other && !group->queued[FGIO_CRITICAL] && is_beyond(other);
+	return other && !group->queued[FGIO_CRITICAL] &&
+	       fgio_share_group_is_beyond(other);
 }
 
 bool fgio_shares_insists(const struct fgio_share_group *group,

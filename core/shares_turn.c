@@ -74,6 +74,21 @@ first_in_order(struct fgio_shares *shares, struct fgio_share_group *first)
 	return first;
 }
 
+/*
+ * By how much foreground may be ahead of others. With slices, the tag of its group
+ * is at the end of a round and those of others at its begin: as long as it is
+ * within its guarantee, it waits for none.
+ */
+static inline u64 critical_window_ns(const struct fgio_share_group *group)
+{
+	const struct fgio_shares *shares = group->shares;
+
+	return shares->rotates && fgio_shares_takes_slices(shares) &&
+			       !fgio_share_group_is_beyond(group) ?
+		       2 * shares->slice.window_ns :
+		       FGIO_SHARES_CRITICAL_NS;
+}
+
 static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 {
 	struct fgio_share_group *first = settled_least(shares);
@@ -87,7 +102,7 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 	critical = fgio_shares_first_ready(&shares->ready[true]);
 	if (critical && critical != first &&
 	    fgio_share_group_is_near(critical, first,
-				     fgio_shares_critical_ns(shares)))
+				     critical_window_ns(critical)))
 		return critical;
 	return first;
 }
