@@ -460,12 +460,12 @@ int main(int count, char **arguments)
 	CHECK(count == 3);
 	first = strtoull(arguments[1], NULL, 0);
 	rounds = strtoull(arguments[2], NULL, 0);
-	memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+	/* The device is below the memory, as look_at_live_bio() wants it. */
+	device = mmap(NULL, 16 * DEVICE_BYTES + MEMORY_BYTES, PROT_NONE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Below the memory, as look_at_live_bio() wants it. */
-	device = mmap(memory - 16 * DEVICE_BYTES, DEVICE_BYTES, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	CHECK(memory != MAP_FAILED && device != MAP_FAILED);
+	CHECK(device != MAP_FAILED);
+	memory = device + 16 * DEVICE_BYTES;
+	CHECK(!mprotect(memory, MEMORY_BYTES, PROT_READ | PROT_WRITE));
 	ASAN_POISON_MEMORY_REGION(memory, MEMORY_BYTES);
 	for (round = 0; round < rounds; round++) {
 		seed = first + round;
