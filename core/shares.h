@@ -323,7 +323,7 @@ struct fgio_share_run {
  * @critical: group whose critical requests went last; NULL: there is none
  * @end: the tag that slices of this round end with
  * @width: virtual time of the round
- * @begin_ns: when it began; 0: there was none
+ * @begin_ns: when it began
  * @ended: slices that have ended in it
  * @sequential_ns: a read in order last had the arm
  */

@@ -229,8 +229,7 @@ fgio_share_group_still_asks(const struct fgio_share_group *group, u64 now_ns)
 static inline void
 fgio_share_group_note_lag(struct fgio_share_group *group)
 {
-	if (!group->owed.in_heap && fgio_share_group_is_behind(group) &&
-	    !fgio_share_group_has_queued(group))
+	if (!group->owed.in_heap && !fgio_share_group_has_queued(group))
 		fgio_share_group_enter_in_drive(group);
 }
 
@@ -334,27 +333,7 @@ static inline void fgio_share_group_charge(struct fgio_share_group *group,
 /* Return: whether that was anything. */
 bool fgio_share_group_settle_up_disk(struct fgio_share_group *group);
 
-/* ---- whose turn it is (shares_turn.c), and slices (shares_slice.c) ---- */
-
-/* Charges what a disk took for the group. Return: whether that was anything. */
-static inline bool fgio_shares_settle_up(const struct fgio_shares *shares,
-					 struct fgio_share_group *group)
-{
-	return shares->rotates && fgio_share_group_settle_up_disk(group);
-}
-
-/* The group with the least start tag. */
-struct fgio_share_group *fgio_shares_least(const struct fgio_shares *shares);
-
-/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
-static inline bool
-fgio_share_group_is_near(const struct fgio_share_group *group,
-			 const struct fgio_share_group *first, u64 window_ns)
-{
-	u64 window = fgio_shares_virtual_of(window_ns, group->shares->weights);
-
-	return !fgio_before(first->start + window, group->start);
-}
+/* ---- slices of a disk (shares_slice.c) ---- */
 
 /* The device may keep requests for any time. */
 static inline bool fgio_shares_is_still(const struct fgio_shares *shares,

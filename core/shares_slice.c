@@ -67,7 +67,8 @@ static u64 width_of_round(const struct fgio_shares *shares)
 
 /*
  * Whether the group has not come to the end of the round. By distance: the round
- * may be an old one, and virtual time have gone half around since.
+ * may be an old one, and virtual time have gone half around since. A tag that was
+ * charged back may be before the round's begin, by no more than a width.
  */
 static bool is_in_round(const struct fgio_share_slice *slice,
 			const struct fgio_share_group *group)
@@ -167,7 +168,7 @@ bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns)
 	/* Until another one goes. */
 	if (slice->is_over)
 		return false;
-	fgio_shares_settle_up(shares, group);
+	fgio_share_group_settle_up_disk(group);
 	if (!is_in_round(slice, group)) {
 		end_slice(shares, group);
 		return false;

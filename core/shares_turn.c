@@ -6,7 +6,7 @@
 #include "shares_internal.h"
 
 /* The group with the least start tag. */
-struct fgio_share_group *fgio_shares_least(const struct fgio_shares *shares)
+static struct fgio_share_group *least(const struct fgio_shares *shares)
 {
 	struct fgio_share_group *one =
 		fgio_shares_first_ready(&shares->ready[false]);
@@ -16,6 +16,15 @@ struct fgio_share_group *fgio_shares_least(const struct fgio_shares *shares)
 	if (!one || !other)
 		return one ?: other;
 	return fgio_before(one->start, other->start) ? one : other;
+}
+
+/* Whether it is at most @window_ns of the whole drive's time ahead of @first. */
+static bool is_near(const struct fgio_share_group *group,
+		    const struct fgio_share_group *first, u64 window_ns)
+{
+	u64 window = fgio_shares_virtual_of(window_ns, group->shares->weights);
+
+	return !fgio_before(first->start + window, group->start);
 }
 
 /*
@@ -32,14 +41,14 @@ static bool forgets_lag(const struct fgio_share_group *group)
 static FGIO_SELDOM struct fgio_share_group *
 settle_least(struct fgio_shares *shares)
 {
-	struct fgio_share_group *first = fgio_shares_least(shares);
+	struct fgio_share_group *first = least(shares);
 
 	/* With slices, a group settles within its own. */
 	if (fgio_shares_takes_slices(shares))
 		return first;
 	/* Each time is paid for by a completion. */
-	while (fgio_shares_settle_up(shares, first))
-		first = fgio_shares_least(shares);
+	while (fgio_share_group_settle_up_disk(first))
+		first = least(shares);
 	return first;
 }
 
@@ -49,7 +58,7 @@ static inline struct fgio_share_group *settled_least(struct fgio_shares *shares)
 	if (shares->rotates)
 		return settle_least(shares);
 	if (fgio_heap_first(&shares->ready[true]))
-		return fgio_shares_least(shares);
+		return least(shares);
 	return fgio_shares_first_ready(&shares->ready[false]);
 }
 
@@ -101,8 +110,7 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 		return group;
 	critical = fgio_shares_first_ready(&shares->ready[true]);
 	if (critical && critical != first &&
-	    fgio_share_group_is_near(critical, first,
-				     critical_window_ns(critical)))
+	    is_near(critical, first, critical_window_ns(critical)))
 		return critical;
 	return first;
 }

@@ -41,9 +41,7 @@ EXTRA_MODULES = (
 )
 # A healthy run has none of these in the kernel's log. A batch that removes disks expects some.
 TROUBLE = re.compile(
-    r"WARNING:|\bBUG[: ]|Oops|general protection|Kernel panic|blocked for more than|"
-    r"rcu: INFO|rcu_preempt detected|soft lockup|hard LOCKUP|I/O error|"
-    r"list_(add|del) corruption|refcount_t:|UBSAN|KASAN|possible circular|"
+    guest.KERNEL_TROUBLE.pattern + r"|rcu_preempt detected|KASAN|possible circular|"
     r"inconsistent lock state|scheduling while atomic|sleeping function called"
 )
 

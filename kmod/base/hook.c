@@ -95,15 +95,6 @@ static int attach_function(struct fgio_hook *hook)
 	return error;
 }
 
-static int aim_by_name(struct ftrace_ops *operations, const char *name)
-{
-	char filter[KSYM_NAME_LEN];
-
-	strscpy(filter, name, sizeof(filter));
-	return ftrace_set_filter(operations, (unsigned char *)filter,
-				 strlen(filter), 1);
-}
-
 /*
  * By name, ftrace would look up the name of every function of the kernel. A
  * kprobe looks up the one name, the first of several; it is never armed. Where
@@ -118,7 +109,8 @@ int fgio_aim(struct ftrace_ops *operations, const char *name)
 	int error = register_kprobe(&probe);
 
 	if (error == -EINVAL)
-		return aim_by_name(operations, name);
+		return ftrace_set_filter(operations, (unsigned char *)name,
+					 strlen(name), 1);
 	if (error)
 		return error;
 	unregister_kprobe(&probe);

@@ -6,17 +6,10 @@
 #ifndef GONE_FAKE_H
 #define GONE_FAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
-typedef int64_t s64;
+#include "core/types.h"
+
 typedef u64 sector_t;
 typedef u32 blk_opf_t;
 
