@@ -143,6 +143,7 @@ struct run {
 	u32 requests, request_room, free_request;
 	u32 outstanding;
 	u32 due, begun; /* of a recorded load's requests */
+	bool all_came; /* of a random load's requests */
 	struct stream *stream; /* of its background */
 	u64 *last_stamp; /* by proxy */
 	double *latency, *gap, *liars;

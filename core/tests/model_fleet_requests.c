@@ -265,7 +265,8 @@ static void arrive_at_random(struct run *run)
 	choose_shards(run, request);
 	for (u32 i = 0; i < fleet->fanout; i++)
 		send_part(run, at, i, run->request[at].shard[i]);
-	if (run->now_ns >= fleet->end_ns)
+	run->all_came = run->now_ns >= fleet->end_ns;
+	if (run->all_came)
 		return;
 	until_next_ns = 1 + fleet_exponential(&run->arrivals,
 					      (double)SECOND / fleet->per_s);
