@@ -83,13 +83,13 @@
 #define FGIO_MATCHES_MAX FGIO_SCALE_SHARE(2)
 
 /*
- * layers/journal.c: tasks with open handles in one transaction. 16 bytes each,
+ * layers/handles.c: tasks with open handles in one transaction. 16 bytes each,
  * 1 KiB. Full: those beyond are boosted when later scans have room for them.
  */
 #define FGIO_HOLDERS_MAX FGIO_SCALE_SHARE(8)
 
 /*
- * layers/journal.c: transactions whose holders are known at once, however many
+ * layers/handles.c: transactions whose holders are known at once, however many
  * threads wait for them. Full: the scan made longest ago is made again.
  */
 #define FGIO_HOLDER_SCANS 4

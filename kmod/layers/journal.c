@@ -31,19 +31,16 @@
  *		journal's flags instead.
  */
 #include <linux/jbd2.h>
-#include <linux/ktime.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
-#include "base/identity.h"
-#include "base/scale.h"
 #include "base/waker.h"
 #include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/handles.h"
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "who/presence.h"
@@ -291,138 +288,6 @@ static void find_fast_committer(const struct fgio_walk_step *step,
 		find_barrier(step, view);
 }
 
-/* --- open handles ------------------------------------------------------ */
-
-/* Scanning all threads takes at most one part in 10 of the time. */
-#define SCAN_SHARE 10
-
-struct holder {
-	u64 task;
-	pid_t tid;
-};
-
-/**
- * struct scan - tasks with open handles in a transaction that is waited for
- * @task: the waiting task
- * @seq: its wait
- * @transaction: the transaction
- * @next_ns: earliest time of the next scan; until then @holders are checked
- * @count: length of @holders
- * @holders: the tasks
- */
-struct scan {
-	u64 task;
-	u32 seq;
-	u64 transaction;
-	u64 next_ns;
-	unsigned int count;
-	struct holder holders[FGIO_HOLDERS_MAX];
-};
-
-/* For the walk's thread alone. */
-static struct scan scans[FGIO_HOLDER_SCANS];
-
-/*
- * journal_info of a running task changes at any time, and its handle may be
- * gone: it is read without faults, and compared only. The types that other file
- * systems keep there do not lead to the transaction.
- */
-static bool has_handle(const struct task_struct *task, u64 transaction)
-{
-	const handle_t *handle = READ_ONCE(task->journal_info);
-	transaction_t *of;
-
-	if (!handle || get_kernel_nofault(of, &handle->h_transaction))
-		return false;
-	return (u64)of == transaction;
-}
-
-/* Context: RCU. */
-static void scan_threads(struct scan *scan)
-{
-	struct task_struct *process, *task;
-
-	scan->count = 0;
-	for_each_process_thread(process, task) {
-		if (likely(!READ_ONCE(task->journal_info)) ||
-		    !has_handle(task, scan->transaction))
-			continue;
-		scan->holders[scan->count++] = (struct holder){
-			.task = (u64)task,
-			.tid = task->pid,
-		};
-		if (scan->count == FGIO_HOLDERS_MAX)
-			return;
-	}
-}
-
-/* Context: RCU. Return: whether the task lives and still has its handle. */
-static bool still_holds(const struct holder *holder, u64 transaction)
-{
-	const struct task_struct *task = fgio_thread_of(holder->tid);
-
-	if ((u64)task != holder->task || !has_handle(task, transaction))
-		return false;
-	fgio_walk_name(task);
-	return true;
-}
-
-/* The scan of this wait, or the oldest one, reset for it. */
-static struct scan *scan_of(const struct fgio_walk_step *step)
-{
-	struct scan *oldest = scans;
-	struct scan *scan;
-
-	for (scan = scans; scan < scans + FGIO_HOLDER_SCANS; scan++) {
-		if (scan->task == step->task && scan->seq == step->wait->seq)
-			return scan;
-		if (scan->next_ns < oldest->next_ns)
-			oldest = scan;
-	}
-	*oldest = (struct scan){
-		.task = step->task,
-		.seq = step->wait->seq,
-	};
-	return oldest;
-}
-
-/*
- * A transaction that is waited for takes no new handles but reserved ones, so
- * the result of an old scan nearly always only shrinks.
- */
-static void update_scan(struct scan *scan, u64 transaction)
-{
-	u64 began_ns = ktime_get_ns();
-
-	if (scan->transaction == transaction && began_ns < scan->next_ns)
-		return;
-	scan->transaction = transaction;
-	rcu_read_lock();
-	scan_threads(scan);
-	rcu_read_unlock();
-	scan->next_ns = ktime_get_ns();
-	scan->next_ns += SCAN_SHARE * (scan->next_ns - began_ns);
-}
-
-static void find_holders(const struct fgio_walk_step *step,
-			 const struct view *view)
-{
-	struct scan *scan = scan_of(step);
-	unsigned int i;
-	bool holds;
-
-	if (!view->running)
-		return;
-	update_scan(scan, view->running);
-	for (i = 0; i < scan->count; i++) {
-		rcu_read_lock();
-		holds = still_holds(&scan->holders[i], scan->transaction);
-		rcu_read_unlock();
-		if (holds)
-			fgio_walk_found(step->walk, scan->holders[i].task);
-	}
-}
-
 /*
  * Writeback to blocks that were not written before reserves credits, and a
  * worker returns them once the I/O is done. Any of these writes will do.
@@ -458,7 +323,8 @@ static void blockers(const struct fgio_walk_step *step)
 			find_committer(step, &view);
 		break;
 	case FGIO_WAIT_JOURNAL_UPDATES:
-		find_holders(step, &view);
+		fgio_found_by_handle(step, view.running,
+				     offsetof(handle_t, h_transaction));
 		break;
 	case FGIO_WAIT_JOURNAL_FAST:
 		find_fast_committer(step, &view);
