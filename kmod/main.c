@@ -27,6 +27,7 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/aio.h"
+#include "layers/btrfs.h"
 #include "layers/child.h"
 #include "layers/declared_wait.h"
 #include "layers/file_lock.h"
@@ -50,6 +51,8 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_journal_layer,
 	&fgio_xfs_log_layer,
 	&fgio_xfs_buffer_layer,
+	&fgio_btrfs_layer,
+	&fgio_btrfs_extent_layer,
 	&fgio_io_layer,
 	&fgio_flush_layer,
 	&fgio_futex_layer,

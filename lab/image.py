@@ -24,6 +24,7 @@ PACKAGES = (
     "kmod",
     "e2fsprogs",
     "xfsprogs",
+    "btrfs-progs",
 )
 MINIMUM_PARTS_REMOVED = (
     "usr/share/doc",

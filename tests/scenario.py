@@ -34,6 +34,7 @@ EXTRA_MODULES = (
     "dm-round-robin",
     "raid1",
     "raid456",
+    "btrfs",
     "overlay",
     "configfs",
     "null_blk",

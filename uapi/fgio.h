@@ -163,7 +163,10 @@ struct fgio_rearm {
 	X(JOURNAL_RESERVED, 31, "journal-reserved", "reserved journal credits") \
 	X(NAME, 32, "name", "name being looked up")			\
 	X(INODE, 33, "inode", "inode being read")			\
-	X(AIO, 34, "aio", "completion of libaio")
+	X(AIO, 34, "aio", "completion of libaio")			\
+	X(BTRFS_COMMIT, 35, "btrfs-commit", "btrfs transaction")	\
+	X(BTRFS_LOG, 36, "btrfs-log", "btrfs log")			\
+	X(BTRFS_EXTENT, 37, "btrfs-extent", "extent being completed")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

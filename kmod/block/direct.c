@@ -4,6 +4,8 @@
  * context to which it completes:
  *
  *	fs/iomap/direct-io.c	bi_private of the bio is a struct iomap_dio
+ *	fs/btrfs/direct-io.c	the bio is part of a struct btrfs_bio, which
+ *				names a struct iomap_dio (6.12)
  *	block/fops.c		the first bio of an I/O is part of a struct
  *				blkdev_dio; further ones have it as bi_private
  *	fs/aio.c		the kiocb is part of a struct aio_kiocb
@@ -27,6 +29,7 @@
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/aio.h"
+#include "compat/btrfs.h"
 #include "compat/compat.h"
 #include "who/uring.h"
 
@@ -39,16 +42,41 @@ static u64 word_at(u64 object, size_t offset)
 	return object ? fgio_kernel_word(object + offset) : 0;
 }
 
+/* Pools of modules are not in the memory of virt_addr_valid(). */
+static bool is_in_module(const void *pool)
+{
+	return (unsigned long)pool >= MODULES_VADDR &&
+	       (unsigned long)pool < MODULES_END;
+}
+
+/*
+ * btrfs has bi_private and the end of a bio for itself, and what they were in
+ * front of the bio. The bios of its direct I/O are known by their pool.
+ */
+static u64 io_of_btrfs(u64 address, const struct bio *bio)
+{
+	unsigned int front_pad;
+
+	if (!fgio_btrfs_dio_bio || !is_in_module(bio->bi_pool) ||
+	    get_kernel_nofault(front_pad, &bio->bi_pool->front_pad) ||
+	    front_pad != fgio_btrfs_dio_bio)
+		return 0;
+	return fgio_kernel_word(address - fgio_btrfs_bio_bio +
+				fgio_btrfs_bio_private);
+}
+
 /*
  * The kiocb of direct I/O of fs/iomap, or 0. Its bios are known by the function
- * that ends them, which reads the same members.
+ * that ends them, which reads the same members. @address: where the bio is, of
+ * which @bio may be a copy.
  */
-static u64 iocb_of_file_io(const struct bio *bio)
+static u64 iocb_of_file_io(u64 address, const struct bio *bio)
 {
-	const void *io = bio->bi_private;
+	const void *io = bio->bi_end_io == iomap_dio_bio_end_io ?
+				 bio->bi_private :
+				 (const void *)io_of_btrfs(address, bio);
 
-	if (bio->bi_end_io != iomap_dio_bio_end_io || !io ||
-	    !fgio_iomap_dio_iocb_place(io))
+	if (!io || !fgio_iomap_dio_iocb_place(io))
 		return 0;
 	return word_at((u64)fgio_iomap_dio_iocb_place(io), 0);
 }
@@ -61,9 +89,9 @@ static u64 mapping_by(u64 place)
 	return word_at(file, offsetof(struct file, f_mapping));
 }
 
-u64 fgio_direct_mapping_of(const struct bio *bio)
+u64 fgio_direct_mapping_of(u64 address, const struct bio *bio)
 {
-	return mapping_by(iocb_of_file_io(bio));
+	return mapping_by(iocb_of_file_io(address, bio));
 }
 
 /*
@@ -72,7 +100,7 @@ u64 fgio_direct_mapping_of(const struct bio *bio)
  */
 u64 fgio_direct_mapping_of_original(u64 address, const struct bio *bio)
 {
-	u64 iocb = iocb_of_file_io(bio);
+	u64 iocb = iocb_of_file_io(address, bio);
 	struct fgio_top again;
 
 	if (!iocb || !fgio_bio_copy(&again, address) ||
@@ -121,10 +149,9 @@ static bool may_be_in_device_io(const struct bio *bio)
 	       front_pad == fgio_blkdev_dio_bio;
 }
 
-/* @address: where the bio is, of which @bio is a copy. */
 static u64 iocb_of(u64 address, const struct bio *bio)
 {
-	u64 iocb = iocb_of_file_io(bio);
+	u64 iocb = iocb_of_file_io(address, bio);
 
 	if (!iocb && may_be_in_device_io(bio))
 		iocb = iocb_of_device_io(address - fgio_blkdev_dio_bio, bio);

@@ -19,8 +19,11 @@ struct request;
 /* A way leads to a context of libaio, another to a ring; one is real. */
 #define FGIO_DIRECT_CONTEXTS 2
 
-/* The address_space of direct I/O of fs/iomap, or 0. Context: the bio stays. */
-u64 fgio_direct_mapping_of(const struct bio *bio);
+/*
+ * The address_space of direct I/O of fs/iomap, or 0. @bio: what is at @address,
+ * or a copy of it. Context: the bio stays.
+ */
+u64 fgio_direct_mapping_of(u64 address, const struct bio *bio);
 
 /* The same for a bio that may be gone. @bio: a copy of it. Context: any. */
 u64 fgio_direct_mapping_of_original(u64 address, const struct bio *bio);

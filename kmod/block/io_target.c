@@ -171,12 +171,15 @@ static bool note_all_pages(struct fgio_io_target *target,
 	return true;
 }
 
-/* @on_top: the bio on top of @bio, which has its pages, or @bio itself. */
+/*
+ * @on_top: the bio on top of @bio, which has its pages, or @bio itself; or a copy
+ * of what is at @address.
+ */
 static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
-			 struct bio *on_top)
+			 u64 address, struct bio *on_top)
 {
 	if (fgio_bio_is_direct(on_top)) {
-		note_direct(target, fgio_direct_mapping_of(on_top));
+		note_direct(target, fgio_direct_mapping_of(address, on_top));
 		return;
 	}
 	note_privates(target, bio, on_top);
@@ -185,7 +188,7 @@ static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 	if (!note_all_pages(target, on_top))
 		note_pages(target, bio_page(bio), last_page(bio));
 	if (!target->mapping)
-		note_direct(target, fgio_direct_mapping_of(on_top));
+		note_direct(target, fgio_direct_mapping_of(address, on_top));
 }
 
 /* A bio that may be gone (stripe.h). @bio: a copy of it. */
@@ -216,8 +219,10 @@ static void add_clone(struct fgio_io_target *target, u64 address,
 {
 	struct fgio_top top;
 
-	add_pages_of(target, bio,
-		     fgio_stacked_top(address, bio, &top) ? &top.bio : bio);
+	if (fgio_stacked_top(address, bio, &top))
+		add_pages_of(target, bio, top.address, &top.bio);
+	else
+		add_pages_of(target, bio, address, bio);
 }
 
 static bool may_be_encrypted(struct bio *bio)
@@ -240,7 +245,7 @@ static void add_bio(struct fgio_io_target *target, struct bio *bio,
 	else if (may_be_encrypted(bio) && fgio_stacked_plain(bio, &plain))
 		add_clone(target, plain.address, &plain.bio);
 	else
-		add_pages_of(target, bio, bio);
+		add_pages_of(target, bio, (u64)bio, bio);
 }
 
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)

@@ -11,6 +11,8 @@
  *	drivers/md/raid1.c,	the same, by their own struct
  *	drivers/md/raid10.c
  *	drivers/md/dm-crypt.c	the same; of a write, the pages are copies
+ *	fs/btrfs/bio.c		a split is part of a struct btrfs_bio, which
+ *				names that of its original
  *
  * So each place that may name it is tried. A clone or a split has the bio_vecs
  * of its original: what leads to a bio with the same ones is the right one. An
@@ -24,6 +26,7 @@
 
 #include "base/foreign.h"
 #include "block/stacked.h"
+#include "compat/btrfs.h"
 #include "compat/stacked.h"
 
 /* Devices on top of each other, each of which may split as well. */
@@ -65,13 +68,35 @@ static u64 original_by_mapper(u64 address)
 	return io ? fgio_kernel_word(io + fgio_dm_io_original) : 0;
 }
 
+/*
+ * What a struct btrfs_bio was submitted for: in 6.1 of direct I/O what has the
+ * bio of fs/iomap, later another struct btrfs_bio, of which it is a part.
+ */
+static bool above_in_btrfs(u64 address, const struct bio *bio,
+			   struct fgio_top *above)
+{
+	u64 object;
+
+	if (!fgio_btrfs_bio_bio)
+		return false;
+	object = fgio_kernel_word(address - fgio_btrfs_bio_bio +
+				  fgio_btrfs_bio_private);
+	if (!object)
+		return false;
+	if (fgio_btrfs_dio_original &&
+	    shares_vecs(address, bio, object + fgio_btrfs_dio_original, above))
+		return true;
+	return shares_vecs(address, bio, object + fgio_btrfs_bio_bio, above);
+}
+
 static bool above_clone(u64 address, const struct bio *bio,
 			struct fgio_top *above)
 {
 	u64 object = (u64)bio->bi_private;
 	unsigned int i;
 
-	if (shares_vecs(address, bio, original_by_mapper(address), above))
+	if (shares_vecs(address, bio, original_by_mapper(address), above) ||
+	    above_in_btrfs(address, bio, above))
 		return true;
 	if (!object)
 		return false;

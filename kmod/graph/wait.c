@@ -396,7 +396,7 @@ static bool has_reason(u64 task, const struct fgio_lease *lease)
 {
 	if (lease->guess)
 		return false;
-	return lease->kind != FGIO_WAIT_JOURNAL_UPDATES ||
+	return !fgio_wait_is_for_handle(lease->kind) ||
 	       task != (u64)current || current->journal_info;
 }
 

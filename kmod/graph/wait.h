@@ -158,6 +158,16 @@ unsigned int fgio_wait_boosted(void);
 unsigned int fgio_wait_foreground_waiting(void);
 u64 fgio_wait_lost(void);
 
+/*
+ * Whether waits of a kind are for tasks that have a handle open in a
+ * transaction, or make its commit with one.
+ */
+static inline bool fgio_wait_is_for_handle(u8 kind)
+{
+	return kind == FGIO_WAIT_JOURNAL_UPDATES ||
+	       kind == FGIO_WAIT_BTRFS_COMMIT;
+}
+
 /* --- when ends of waits were missed ------------------------------------ */
 
 /* A thread ends. Context: its own, in sched_process_exit. */

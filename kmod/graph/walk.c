@@ -462,7 +462,7 @@ static void account_lease(const struct fgio_lease *lease)
 
 	if ((s32)(lease->walk - now.since) >= 0) {
 		totals.boosted_ns += elapsed_ns;
-	} else if (lease->kind != FGIO_WAIT_JOURNAL_UPDATES &&
+	} else if (!fgio_wait_is_for_handle(lease->kind) &&
 		   fgio_lease_is_valid(lease)) {
 		totals.boosted_ns += elapsed_ns;
 		totals.in_vain_ns += elapsed_ns;

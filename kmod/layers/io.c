@@ -35,6 +35,7 @@
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/iomap.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/rcupdate.h>
@@ -109,6 +110,17 @@ static int on_wait_page(struct kretprobe_instance *instance,
 	detail = (index & INDEX_MASK) |
 		 (u64)folio_order(folio) << ORDER_SHIFT;
 	return fgio_hook_enter(instance, kind, object, detail);
+}
+
+int fgio_io_wait_for_pages(struct kretprobe_instance *instance, u64 mapping,
+			   u64 first, u64 pages)
+{
+	u64 order = ilog2(roundup_pow_of_two(pages));
+
+	if (!mapping)
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_PAGE_LOCK, mapping,
+			       (first & INDEX_MASK) | order << ORDER_SHIFT);
 }
 
 static u64 page_at(loff_t byte)

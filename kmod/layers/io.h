@@ -5,6 +5,8 @@
 
 #include "graph/layer.h"
 
+struct kretprobe_instance;
+
 /**
  * fgio_io_not_found() - I/O is neither queued nor in the device
  * @walk: the walk
@@ -18,6 +20,14 @@
  */
 void fgio_io_not_found(struct fgio_walk *walk,
 		       const struct fgio_wanted *wanted);
+
+/*
+ * The entry of a hook: the current task begins to wait for @pages pages of a
+ * file from @first on, at least 1, which are read; as fgio_hook_enter(). A
+ * @mapping of 0 is no wait.
+ */
+int fgio_io_wait_for_pages(struct kretprobe_instance *instance, u64 mapping,
+			   u64 first, u64 pages);
 
 /*
  * Looks for direct I/O that completes to a context, whichever thread submitted

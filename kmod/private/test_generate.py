@@ -77,7 +77,8 @@ OFFSETS = {
 }
 
 
-# By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h.
+# By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h; and
+# from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h, what is long from the modules.
 ALIKE_IN_MODULES = {
     "FGIO_DM_TARGET_IO_CLONE": 40,
     "FGIO_DM_TARGET_IO_IO": 8,
@@ -95,18 +96,42 @@ ALIKE_IN_MODULES = {
     "FGIO_R5DEV_TOWRITE": 328,
     "FGIO_R5DEV_WRITTEN": 336,
     "FGIO_R5DEV_SECTOR": 344,
+    "FGIO_BTRFS_TRANSACTION_STATE": 32,
+    "FGIO_BTRFS_TRANSACTION_WRITERS": 12,
+    "FGIO_BTRFS_ROOT_LOG": 40,
+    "FGIO_BTRFS_ROOT_LOG_PAGES": 528,
+    "FGIO_BTRFS_ORDERED_BEGIN": 0,
+    "FGIO_BTRFS_ORDERED_BYTES": 8,
+    "FGIO_BTRFS_LEAF_BEGIN": 0,
+    "FGIO_BTRFS_LEAF_BYTES": 8,
+    "FGIO_BTRFS_LEAF_FS": 24,
+    "FGIO_BTRFS_BIO_PRIVATE": 120,
 }
 MODULE_OFFSETS = {
     "6.12": {
         "FGIO_MD_IO_CLONE_ORIGINAL": 8,
         "FGIO_R1BIO_MASTER": 40,
         "FGIO_R10BIO_MASTER": 40,
+        "FGIO_BTRFS_HANDLE_TRANSACTION": 48,
+        "FGIO_BTRFS_FS_RUNNING": 576,
+        "FGIO_BTRFS_FS_TREES": 712,
+        "FGIO_BTRFS_ORDERED_INODE": 88,
+        "FGIO_BTRFS_INODE_INODE": 392,
+        "FGIO_BTRFS_BIO_BIO": 184,
+        "FGIO_BTRFS_DIO_BBIO": 16,
         **ALIKE_IN_MODULES,
     },
     "6.1": {
         "FGIO_MD_IO_ACCT_ORIGINAL": 0,
         "FGIO_R1BIO_MASTER": 48,
         "FGIO_R10BIO_MASTER": 48,
+        "FGIO_BTRFS_HANDLE_TRANSACTION": 32,
+        "FGIO_BTRFS_FS_RUNNING": 608,
+        "FGIO_BTRFS_FS_TREES": 744,
+        "FGIO_BTRFS_ORDERED_INODE": 96,
+        "FGIO_BTRFS_INODE_INODE": 520,
+        "FGIO_BTRFS_BIO_BIO": 160,
+        "FGIO_BTRFS_DIO_ORIGINAL": 32,
         **ALIKE_IN_MODULES,
     },
 }

@@ -37,6 +37,7 @@ ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
 # Modules that no guest has, by group.
 EXTRA_MODULES = {
     "xfs": ("xfs",),
+    "btrfs": ("btrfs",),
     "raid1": ("raid1",),
     "raid5": ("raid456",),
     "crypt": ("dm-crypt", "crypto_null"),
@@ -194,7 +195,7 @@ class Scenarios(Experiment):
     limit_s = 1800
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
-    variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin")
+    variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -115,6 +115,10 @@ files() { # makes the file system of the group; sets FILES_ON
     insmod_extra
     mkfs.xfs -q -f -K -d "size=${FILES_MIB}m" "$FILES_ON" || stop "mkfs.xfs failed"
     mount -t xfs "$FILES_ON" "$FILES" || stop "xfs does not mount"
+  elif [[ $GROUP == btrfs ]]; then
+    insmod_extra
+    mkfs.btrfs -q -K -b "${FILES_MIB}m" "$FILES_ON" || stop "mkfs.btrfs failed"
+    mount -t btrfs "$FILES_ON" "$FILES" || stop "btrfs does not mount"
   else
     mke2fs -q -t ext4 -b 4096 -I 256 -N 16384 -J "size=$journal" "${features[@]}" \
       -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$FILES_ON" "${FILES_MIB}M" ||

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Arrays whose members fail while foreground tasks wait for them, and the module comes and goes.
+# Arrays whose members fail while foreground tasks wait for them, and btrfs, whose transactions and
+# logs others write: the module comes and goes, and its switches change.
 # shellcheck shell=bash disable=SC2154
 
 MD=/sys/block/md78
@@ -80,10 +81,10 @@ rounds_beyond() { # NUMBER
   [[ $(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0) -gt $1 ]]
 }
 
-more_rounds() {
+more_rounds() { # [NUMBER]
   local before
   before=$(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0)
-  wait_for "rounds of the foreground" rounds_beyond $((before + 2))
+  wait_for "rounds of the foreground" rounds_beyond $((before + ${1:-2}))
 }
 
 clear_array() { echo clear >$MD/md/array_state; }
@@ -138,4 +139,52 @@ check_member_of_a_parity_raid_fails_under_load() {
 
 check_member_of_a_mirror_fails_under_load() {
   member_fails_under_load raid1 raid1
+}
+
+# A snapshot commits a transaction: handles wait for it, and its task for open ones.
+snapshots() {
+  local mount=$WORK/mount number=0
+  while [[ ! -e $WORK/stop ]]; do
+    btrfs subvolume snapshot "$mount" "$mount/snapshot" >/dev/null
+    btrfs subvolume delete --commit-each "$mount/snapshot" >/dev/null
+    echo $((++number)) >"$WORK/snapshots"
+    sleep 0.2
+  done
+}
+
+check_btrfs_under_load() {
+  local urgent others commits switch
+  make_null trees size=192 irqmode=2 completion_nsec=200000
+  load_fgio
+  use fgio
+  extra_module btrfs
+  mkfs.btrfs -q -K "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount -t btrfs "/dev/$DISK" "$WORK/mount"
+  verified_file urgent foreground &
+  urgent=$!
+  verified_file others none &
+  others=$!
+  snapshots &
+  commits=$!
+  more_rounds 1
+  comes_and_goes
+  for switch in journal io; do
+    more_rounds 1
+    parameter $switch N
+    more_rounds 1
+    parameter $switch Y
+  done
+  more_rounds 1
+  expect "boosts" "$(abuse state boosts)" -gt 0
+  touch "$WORK/stop"
+  wait $urgent || fail "the foreground's data"
+  wait $others || fail "the others' data"
+  wait $commits || fail "the snapshots"
+  expect "commits" "$(cat "$WORK/snapshots")" -gt 1
+  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
+  umount "$WORK/mount"
+  btrfs check --readonly "/dev/$DISK" >/dev/null 2>&1 || fail "the file system is damaged"
+  use none
+  remove_null trees
 }

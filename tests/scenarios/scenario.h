@@ -72,6 +72,7 @@ extern const struct scenario file_scenarios[];
 extern const struct scenario journal_scenarios[];
 extern const struct scenario cache_scenarios[];
 extern const struct scenario xfs_scenarios[];
+extern const struct scenario btrfs_scenarios[];
 extern const struct scenario file_lock_scenarios[];
 extern const struct scenario name_scenarios[];
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+/* btrfs: its log, transactions, ordered extents, and pages of its trees. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "lab/guest/ring.h"
+#include "scenario.h"
+
+#define PAGES 1024
+/* Blocks that are written at once, far enough apart to be an extent each. */
+#define STRIDE 64
+/*
+ * More than a leaf of 16 KiB holds of inodes. A folder is read ahead by 256 KiB,
+ * and its inodes follow it in the tree: the first ones are not looked at.
+ */
+#define INODES_APART 256
+#define INODES_READ_AHEAD 4096
+
+static int file[2];
+static int data;
+
+static void prepare(void)
+{
+	file[0] = written_file("file0", 1);
+	file[1] = written_file("file1", 1);
+	data = written_file("data", PAGES);
+}
+
+/* Any change will do that is a different one each time. */
+static void change_and_sync(int fd, unsigned int round)
+{
+	NEED(!fchmod(fd, round % 2 ? 0600 : 0640));
+	NEED(!fsync(fd));
+}
+
+static void sync_file0(unsigned int round)
+{
+	change_and_sync(file[0], round);
+}
+
+static void sync_file1(unsigned int round)
+{
+	change_and_sync(file[1], round);
+}
+
+static void sync_file1_by_ring(unsigned int round)
+{
+	NEED(!fchmod(file[1], round % 2 ? 0600 : 0640));
+	ring_do(IORING_OP_FSYNC, file[1], NULL, 0, 0);
+}
+
+/* A whole transaction, by the task that asks for it. */
+static void commit(unsigned int round)
+{
+	NEED(!fchmod(file[0], round % 2 ? 0600 : 0640));
+	NEED(!syncfs(file[0]));
+}
+
+/* Clean pages alone, with those of the trees; inodes and names stay. */
+static void forget_trees(unsigned int round)
+{
+	int caches = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+
+	(void)round;
+	NEED(caches >= 0 && !syncfs(file[0]));
+	NEED(write(caches, "1", 1) == 1);
+	close(caches);
+}
+
+/* Its place in the tree is looked for with a handle open. */
+static void label(unsigned int round)
+{
+	NEED(!fsetxattr(data, "user.round", &round, sizeof(round), 0));
+}
+
+static unsigned int block_of(unsigned int round)
+{
+	return (round + 1) * STRIDE % PAGES;
+}
+
+static void write_data(unsigned int round)
+{
+	off_t place = (off_t)block_of(round) * BLOCK;
+
+	write_block(data, block_of(round), BLOCK);
+	NEED(!sync_file_range(data, place, BLOCK, SYNC_FILE_RANGE_WRITE));
+}
+
+static void sync_data(unsigned int round)
+{
+	(void)round;
+	NEED(!fdatasync(data));
+}
+
+static void rewrite_data(unsigned int round)
+{
+	write_block(data, block_of(round), 100);
+}
+
+static void name_inode(char name[32], unsigned int number)
+{
+	snprintf(name, 32, "inode%u", number);
+}
+
+/* Mounted anew, no leaf of a tree is in memory. */
+static void forget_inodes(void)
+{
+	const char *top = getenv("FILES");
+	char folder[256];
+	struct dirent *entry;
+	unsigned int i;
+	DIR *names;
+
+	NEED(getcwd(folder, sizeof(folder)));
+	NEED(!chdir("/") && !umount(top));
+	NEED(!mount(getenv("FILES_ON"), top, "btrfs", 0, NULL));
+	NEED(!chdir(folder));
+	/* Names are looked up without I/O from now on: those that are not there, too. */
+	names = opendir(".");
+	NEED(names);
+	do
+		entry = readdir(names);
+	while (entry);
+	closedir(names);
+	for (i = 0; i < INODES_READ_AHEAD; i++) {
+		snprintf(folder, sizeof(folder), "none%u", i);
+		NEED(access(folder, F_OK));
+	}
+}
+
+static void prepare_inodes(void)
+{
+	unsigned int i;
+	char name[32];
+	unsigned int count = INODES_READ_AHEAD + (rounds() + 2) * INODES_APART;
+
+	for (i = 0; i < count; i++) {
+		name_inode(name, i);
+		close(open_file(name, O_RDWR));
+	}
+	forget_inodes();
+}
+
+static void look_at(unsigned int number)
+{
+	struct stat found;
+	char name[32];
+
+	name_inode(name, number);
+	NEED(!stat(name, &found));
+}
+
+static void look_at_first(unsigned int round)
+{
+	look_at(INODES_READ_AHEAD + (round + 1) * INODES_APART);
+}
+
+static void look_at_second(unsigned int round)
+{
+	look_at(INODES_READ_AHEAD + (round + 1) * INODES_APART + 1);
+}
+
+#define BTRFS(_name, _title, _off, _prepare, _background, _foreground, ...) \
+	{                                                                   \
+		.name = _name, .group = "btrfs", .title = "btrfs: " _title, \
+		.off = _off, .rounds = 5, .prepare = _prepare,              \
+		.background = { _background }, .foreground = _foreground,   \
+		__VA_ARGS__                                                 \
+	}
+
+const struct scenario btrfs_scenarios[] = {
+	BTRFS("btrfs-fsync", "fsync of a task's own", "boost,stamp", prepare,
+	      NULL, sync_file1),
+	BTRFS("btrfs-log", "fsync, while the log is written for others",
+	      "boost,journal", prepare, sync_file0, sync_file1),
+	BTRFS("btrfs-uring-fsync",
+	      "fsync through io_uring, while the log is written for others",
+	      "boost,uring", prepare, sync_file0, sync_file1_by_ring),
+	BTRFS("btrfs-fsync-commit", "fsync, while a transaction is committed",
+	      "boost,journal", prepare, commit, sync_file1),
+	BTRFS("btrfs-handle", "a commit, with a handle of others open",
+	      "boost,journal", prepare, label, commit, .before = forget_trees),
+	BTRFS("btrfs-extent",
+	      "rewriting a page, whose extent a worker has to account for",
+	      "boost,io", prepare, write_data, rewrite_data,
+	      .before = forget_trees),
+	BTRFS("btrfs-fdatasync", "fdatasync of a page under writeback",
+	      "boost,io", prepare, write_data, sync_data),
+	BTRFS("btrfs-ordered", "rewriting a page under writeback", "boost,io",
+	      prepare, write_data, rewrite_data),
+	BTRFS("btrfs-leaf", "looking at an inode whose neighbour is read",
+	      "boost,io", prepare_inodes, look_at_first, look_at_second),
+	{ 0 },
+};
