@@ -2,7 +2,7 @@
 """PostgreSQL 18: are reads that its I/O workers submit for backends as urgent as the backends' own?
 
 By default (io_method=worker) a backend hands its reads to processes of the server; with
-io_method=sync it submits them itself.
+io_method=sync it submits them itself, and with io_uring by a ring.
 """
 
 from dataclasses import dataclass
@@ -58,9 +58,11 @@ VARIANTS = {
     "worker-profile": Variant("worker", "profile"),
     "sync": Variant("sync", "extension"),
     "sync-profile": Variant("sync", "profile"),
+    "io_uring": Variant("io_uring", "extension"),
+    "io_uring-profile": Variant("io_uring", "profile"),
 }
 # Variants that differ without fgio.
-WITHOUT_FGIO = ("worker", "sync")
+WITHOUT_FGIO = ("worker", "sync", "io_uring")
 
 
 class IoMethod(Experiment):
@@ -68,11 +70,11 @@ class IoMethod(Experiment):
 
     name = "io-method"
     description = (
-        "PostgreSQL 18 with io_method worker and sync: bitmap scans of 3,000 rows beside a "
-        "500 MiB write with fsync"
+        "PostgreSQL 18 with io_method worker, sync and io_uring: bitmap scans of 3,000 rows beside "
+        "a 500 MiB write with fsync"
     )
     device = "volume"
-    configurations = ("mq-deadline", "fgio")
+    configurations = ("floor", "mq-deadline", "fgio")
     extra_configurations = ("none",)
     variants = tuple(VARIANTS)
     duration_s = 20
@@ -115,7 +117,7 @@ class IoMethod(Experiment):
             "RATE": RATE,
             "WARM_S": self.warm_s,
             "DURATION_S": int(self.duration_s),
-            "WRITE_MIB": WRITE_MIB,
+            "WRITE_MIB": WRITE_MIB if configuration.has_background else 0,
         }
         scripts = ("fgiod.sh", "postgres-server.sh")
         taken = script_payload(chosen, configuration, "io-method", values, *scripts)

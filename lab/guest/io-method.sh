@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Bitmap scans on PostgreSQL 18 from a cold cache, beside a file that is written and synced.
+# Bitmap scans on PostgreSQL 18 from a cold cache, beside a file that is written and synced, unless
+# WRITE_MIB is 0.
 # Settings come from io-method.env.
 # shellcheck shell=bash
 # shellcheck source=/dev/null
@@ -29,6 +30,7 @@ label() { # by fgiod and the profiles as they come, or by the extension
 
 # The same file again and again, until the end.
 write_and_sync() {
+  [[ $WRITE_MIB != 0 ]] || return 0
   while [[ ! -e $RESULTS/ending ]]; do
     dd if=/dev/zero of=/data/burst bs=1M count="$WRITE_MIB" conv=fsync status=none || return
     echo "$EPOCHREALTIME" >>"$RESULTS/written"
