@@ -84,6 +84,57 @@ check_shares_and_hardware_queues() {
   remove_null many
 }
 
+read_in_order() { # SECONDS NAME OFFSET_MIB: in the background; adds to READERS
+  in_cgroup "$2" fio --name="$2" --filename="/dev/$DISK" --direct=1 --bs=64k --rw=read --offset="$3m" \
+    --size=60m --ioengine=libaio --iodepth=4 --time_based --runtime="$1" --output="$WORK/$2.out" &
+  READERS+=($!)
+}
+
+reads_go_on() { # NAME
+  local before
+  read_bytes "$1"
+  before=$BYTES
+  sleep 0.5
+  read_bytes "$1"
+  [[ $BYTES -gt $before ]]
+}
+
+# On a disk that rotates, groups that read in order take slices: one of them has the disk when sharing
+# ends, or when the disk is said not to rotate.
+check_slices_end_under_load() {
+  local rotational number group
+  make_simdisk model=hdd size_mib=192 "seed=$SRANDOM"
+  rotational=/sys/block/$DISK/queue/rotational
+  share
+  make_group heavy 300
+  make_group light 100
+  make_group random 100
+  readers 120 random
+  read_in_order 120 heavy 0
+  read_in_order 120 light 64
+  wait_for "shares" shared
+  for number in 1 2; do
+    sleep 0.7
+    parameter shares 0
+    wait_for "no shares" not_shared
+    sleep 0.3
+    parameter shares 1
+    wait_for "shares" shared
+    sleep 0.7
+    echo 0 >"$rotational"
+    sleep 0.3
+    echo 1 >"$rotational"
+  done
+  for group in heavy light random; do
+    wait_for "reads of $group" reads_go_on $group
+    echo 1 >"$GROUPS_ROOT/$group/cgroup.kill"
+  done
+  wait "${READERS[@]}" || true
+  wait_for "the end of all requests" nothing_left
+  use none
+  remove_groups
+}
+
 # Many cgroups, and the module goes while some have bios left.
 check_unloading_with_many_cgroups() {
   local number
