@@ -45,13 +45,17 @@ static u64 word_at(u64 object, size_t offset)
 /* Pools of modules are not in the memory of virt_addr_valid(). */
 static bool is_in_module(const void *pool)
 {
+#ifdef MODULES_VADDR
 	return (unsigned long)pool >= MODULES_VADDR &&
 	       (unsigned long)pool < MODULES_END;
+#else
+	return false;
+#endif
 }
 
 /*
- * btrfs has bi_private and the end of a bio for itself, and what they were in
- * front of the bio. The bios of its direct I/O are known by their pool.
+ * btrfs uses bi_private and the end of a bio itself, and keeps those of fs/iomap
+ * in front of it. The bios of its direct I/O are known by their pool.
  */
 static u64 io_of_btrfs(u64 address, const struct bio *bio)
 {

@@ -69,8 +69,8 @@ static u64 original_by_mapper(u64 address)
 }
 
 /*
- * What a struct btrfs_bio was submitted for: in 6.1 of direct I/O what has the
- * bio of fs/iomap, later another struct btrfs_bio, of which it is a part.
+ * The owner of a struct btrfs_bio: for direct I/O in 6.1 the object that has the
+ * bio of fs/iomap, for a split the struct btrfs_bio that was split.
  */
 static bool above_in_btrfs(u64 address, const struct bio *bio,
 			   struct fgio_top *above)

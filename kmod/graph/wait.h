@@ -159,13 +159,13 @@ unsigned int fgio_wait_foreground_waiting(void);
 u64 fgio_wait_lost(void);
 
 /*
- * Whether waits of a kind are for tasks that have a handle open in a
- * transaction, or make its commit with one.
+ * Whether the tasks that waits of a kind are for have a handle open until the
+ * wait ends: those of btrfs commit, and write logs, with one.
  */
 static inline bool fgio_wait_is_for_handle(u8 kind)
 {
 	return kind == FGIO_WAIT_JOURNAL_UPDATES ||
-	       kind == FGIO_WAIT_BTRFS_COMMIT;
+	       kind == FGIO_WAIT_BTRFS_COMMIT || kind == FGIO_WAIT_BTRFS_LOG;
 }
 
 /* --- when ends of waits were missed ------------------------------------ */

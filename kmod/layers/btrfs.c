@@ -13,9 +13,9 @@
  *					worker once the I/O is done
  *	read_extent_buffer_pages	a leaf or node of a tree to be read
  *
- * and those that make and do these:
+ * A commit is made with a handle open in its transaction, until it is done. The
+ * two others who are waited for are seen at work:
  *
- *	btrfs_run_delayed_items		the task that makes a commit
  *	btrfs_write_marked_extents	the task that writes a log
  *	btrfs_finish_ordered_io		the worker that accounts for an extent
  *
@@ -23,16 +23,20 @@
  * of files, of a file of the file system's own, and of the disk: waits for them
  * are seen by io.c, and locks of leaves and logs by lock.c.
  *
- * Left out, all inlined into functions that wait for other things as well:
+ * Left out, inlined into functions that wait for other things as well:
  *	log_writer_wait: for tasks that add to a log that is about to be written.
  *	pending_wait: for extents that fsyncs left to the transaction.
  *	wait_extent_bit: for a range of a file that is locked; pages, or the
  *		inode, are locked before.
  *	tickets for space (__reserve_bytes): any room that is found will do.
+ * and for many at once, or for bits that others use as well:
+ *	btrfs_wait_ordered_extents, start_delalloc_inodes: sync(2), snapshots.
+ *	EXTENT_BUFFER_WRITEBACK: a leaf that is written, to be written again.
  */
 #include <linux/fs.h>
-#include <linux/log2.h>
 #include <linux/pagemap.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
@@ -46,8 +50,6 @@
 #include "layers/handles.h"
 #include "layers/io.h"
 #include "who/presence.h"
-
-#if FGIO_BTRFS_KNOWN
 
 /* In the detail of FGIO_WAIT_BTRFS_COMMIT: the task that makes the commit. */
 enum commit_wait {
@@ -75,10 +77,10 @@ static u64 argument(struct pt_regs *regs, unsigned int number)
 	return regs_get_kernel_argument(regs, number);
 }
 
-/* The first state of a transaction is 0, in which it takes handles. */
-static bool takes_handles(u64 transaction)
+static bool is_being_committed(u64 transaction)
 {
-	return !half_word_of(transaction, FGIO_BTRFS_TRANSACTION_STATE);
+	return half_word_of(transaction, FGIO_BTRFS_TRANSACTION_STATE) >=
+	       FGIO_BTRFS_COMMITS;
 }
 
 static int on_wait_for_commit(struct kretprobe_instance *instance,
@@ -99,7 +101,7 @@ static int on_wait_for_handle(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter())
 		return 1;
 	transaction = word_of(argument(regs, 0), FGIO_BTRFS_FS_RUNNING);
-	if (!transaction || takes_handles(transaction))
+	if (!is_being_committed(transaction))
 		return 1;
 	return fgio_hook_enter(instance, FGIO_WAIT_BTRFS_COMMIT, transaction,
 			       BY_ANOTHER);
@@ -113,17 +115,6 @@ static int on_commit(struct kretprobe_instance *instance, struct pt_regs *regs)
 			       word_of(argument(regs, 0),
 				       FGIO_BTRFS_HANDLE_TRANSACTION),
 			       BY_ITSELF);
-}
-
-/* Once a task has the commit for itself, it runs what was delayed. */
-static int on_run_delayed(struct kretprobe_instance *instance,
-			  struct pt_regs *regs)
-{
-	if (fgio_waits_matter())
-		fgio_waker_note(word_of(argument(regs, 0),
-					FGIO_BTRFS_HANDLE_TRANSACTION),
-				true);
-	return 1;
 }
 
 static int on_wait_for_log(struct kretprobe_instance *instance,
@@ -198,7 +189,7 @@ static int on_read_leaf(struct kretprobe_instance *instance,
 	u64 leaf = argument(regs, 0), trees, begin;
 	u32 bytes;
 
-	if (!fgio_waits_matter())
+	if (!fgio_waits_matter() || !fgio_btrfs_read_waits(argument(regs, 1)))
 		return 1;
 	trees = word_of(word_of(leaf, FGIO_BTRFS_LEAF_FS), FGIO_BTRFS_FS_TREES);
 	begin = word_of(leaf, FGIO_BTRFS_LEAF_BEGIN);
@@ -217,8 +208,6 @@ static struct fgio_hook hooks[] = {
 		  fgio_hook_leave),
 	FGIO_HOOK("btrfs:btrfs_commit_transaction", JOURNAL, on_commit,
 		  fgio_hook_leave),
-	FGIO_HOOK("btrfs:btrfs_run_delayed_items", JOURNAL, on_run_delayed,
-		  NULL),
 	FGIO_HOOK("btrfs:wait_log_commit", JOURNAL, on_wait_for_log,
 		  fgio_hook_leave),
 	FGIO_HOOK("btrfs:btrfs_write_marked_extents", JOURNAL, on_write_pages,
@@ -250,28 +239,28 @@ static u64 word_of_object(const struct fgio_walk_step *step, size_t place)
 	return value;
 }
 
-static void find_last(const struct fgio_walk_step *step, u64 object)
+/*
+ * A task that commits or writes a log does so with a handle open. The one that
+ * did so last may be doing something else by now.
+ */
+static bool has_handle(u64 key)
 {
-	if (object)
-		fgio_walk_found(step->walk,
-				fgio_name_identity(fgio_waker_last(object)));
+	struct task_struct *task;
+	bool has;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	has = task && READ_ONCE(task->journal_info);
+	rcu_read_unlock();
+	return has;
 }
 
-/* The waiting task keeps the transaction, and has a handle of its own. */
-static void find_handles(const struct fgio_walk_step *step)
+static void find_last(const struct fgio_walk_step *step, u64 object)
 {
-	u64 transaction = step->wait->object;
-	unsigned long flags;
-	bool waits;
+	u64 task = fgio_name_identity(fgio_waker_last(object));
 
-	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
-		return;
-	waits = !takes_handles(transaction) &&
-		half_word_of(transaction, FGIO_BTRFS_TRANSACTION_WRITERS) > 1;
-	fgio_wait_release(step->task, flags);
-	if (waits)
-		fgio_found_by_handle(step, transaction,
-				     FGIO_BTRFS_HANDLE_TRANSACTION);
+	if (task && task != step->task && has_handle(task))
+		fgio_walk_found(step->walk, task);
 }
 
 /* Of a subvolume's log, and of the log that all logs are entered into. */
@@ -284,14 +273,32 @@ static void find_log_writer(const struct fgio_walk_step *step)
 	find_last(step, step->wait->object + FGIO_BTRFS_ROOT_LOG_PAGES);
 }
 
+/*
+ * The transaction is the waiting task's until it is done with it. The task that
+ * commits counts as a writer itself.
+ */
+static bool awaits_handles(const struct fgio_walk_step *step)
+{
+	u64 transaction = step->wait->object;
+	unsigned long flags;
+	bool awaits;
+
+	if (!fgio_wait_hold(step->task, step->wait->seq, &flags))
+		return false;
+	awaits = is_being_committed(transaction) &&
+		 half_word_of(transaction, FGIO_BTRFS_TRANSACTION_WRITERS) > 1;
+	fgio_wait_release(step->task, flags);
+	return awaits;
+}
+
+/* The task that commits has a handle, and so have those that it waits for. */
 static void blockers(const struct fgio_walk_step *step)
 {
 	if (step->wait->kind == FGIO_WAIT_BTRFS_LOG)
 		find_log_writer(step);
-	else if (step->wait->detail == BY_ITSELF)
-		find_handles(step);
-	else
-		find_last(step, step->wait->object);
+	else if (step->wait->detail == BY_ANOTHER || awaits_handles(step))
+		fgio_found_by_handle(step, step->wait->object,
+				     FGIO_BTRFS_HANDLE_TRANSACTION);
 }
 
 /* The data first, then the worker that accounts for it. */
@@ -313,20 +320,11 @@ static void extent_blockers(const struct fgio_walk_step *step)
 	fgio_found_by_history(step, mapping, fgio_io_holds_up);
 }
 
-#else
-
-#define hooks NULL
-#define extent_hooks NULL
-#define blockers NULL
-#define extent_blockers NULL
-
-#endif
-
 const struct fgio_layer fgio_btrfs_layer = {
 	.name = "btrfs",
 	.mechanism = FGIO_MECHANISM_JOURNAL,
 	.kinds = BIT_ULL(FGIO_WAIT_BTRFS_COMMIT) | BIT_ULL(FGIO_WAIT_BTRFS_LOG),
-	.hooks = hooks,
+	.hooks = FGIO_BTRFS_KNOWN ? hooks : NULL,
 	.blockers = blockers,
 };
 
@@ -334,6 +332,6 @@ const struct fgio_layer fgio_btrfs_extent_layer = {
 	.name = "btrfs extent",
 	.mechanism = FGIO_MECHANISM_IO,
 	.kinds = BIT_ULL(FGIO_WAIT_BTRFS_EXTENT),
-	.hooks = extent_hooks,
+	.hooks = FGIO_BTRFS_KNOWN ? extent_hooks : NULL,
 	.blockers = extent_blockers,
 };

@@ -19,8 +19,6 @@ struct holder {
 
 /**
  * struct scan - tasks with open handles in a transaction that is waited for
- * @task: the waiting task
- * @seq: its wait
  * @transaction: the transaction
  * @named_at: where handles name it
  * @next_ns: earliest time of the next scan; until then @holders are checked
@@ -28,8 +26,6 @@ struct holder {
  * @holders: the tasks
  */
 struct scan {
-	u64 task;
-	u32 seq;
 	u64 transaction;
 	size_t named_at;
 	u64 next_ns;
@@ -61,7 +57,7 @@ static void scan_threads(struct scan *scan)
 	scan->count = 0;
 	for_each_process_thread(process, task) {
 		if (likely(!READ_ONCE(task->journal_info)) ||
-		    (u64)task == scan->task || !has_handle(task, scan))
+		    !has_handle(task, scan))
 			continue;
 		scan->holders[scan->count++] = (struct holder){
 			.task = (u64)task,
@@ -83,21 +79,22 @@ static bool still_holds(const struct holder *holder, const struct scan *scan)
 	return true;
 }
 
-/* The scan of this wait, or the oldest one, reset for it. */
-static struct scan *scan_of(const struct fgio_walk_step *step)
+/* The scan for a transaction, or the oldest one, reset for it. */
+static struct scan *scan_of(u64 transaction, size_t named_at)
 {
 	struct scan *oldest = scans;
 	struct scan *scan;
 
 	for (scan = scans; scan < scans + FGIO_HOLDER_SCANS; scan++) {
-		if (scan->task == step->task && scan->seq == step->wait->seq)
+		if (scan->transaction == transaction &&
+		    scan->named_at == named_at)
 			return scan;
 		if (scan->next_ns < oldest->next_ns)
 			oldest = scan;
 	}
 	*oldest = (struct scan){
-		.task = step->task,
-		.seq = step->wait->seq,
+		.transaction = transaction,
+		.named_at = named_at,
 	};
 	return oldest;
 }
@@ -106,14 +103,12 @@ static struct scan *scan_of(const struct fgio_walk_step *step)
  * A transaction that is waited for takes no new handles but reserved ones, so
  * the result of an old scan nearly always only shrinks.
  */
-static void update_scan(struct scan *scan, u64 transaction, size_t named_at)
+static void update_scan(struct scan *scan)
 {
 	u64 began_ns = ktime_get_ns();
 
-	if (scan->transaction == transaction && began_ns < scan->next_ns)
+	if (began_ns < scan->next_ns)
 		return;
-	scan->transaction = transaction;
-	scan->named_at = named_at;
 	rcu_read_lock();
 	scan_threads(scan);
 	rcu_read_unlock();
@@ -123,14 +118,17 @@ static void update_scan(struct scan *scan, u64 transaction, size_t named_at)
 void fgio_found_by_handle(const struct fgio_walk_step *step, u64 transaction,
 			  size_t named_at)
 {
-	struct scan *scan = scan_of(step);
+	struct scan *scan;
 	unsigned int i;
 	bool holds;
 
 	if (!transaction)
 		return;
-	update_scan(scan, transaction, named_at);
+	scan = scan_of(transaction, named_at);
+	update_scan(scan);
 	for (i = 0; i < scan->count; i++) {
+		if (scan->holders[i].task == step->task)
+			continue;
 		rcu_read_lock();
 		holds = still_holds(&scan->holders[i], scan);
 		rcu_read_unlock();

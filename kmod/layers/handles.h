@@ -12,8 +12,9 @@
  * @named_at: where a handle, which is in journal_info, names its transaction
  *
  * Calls fgio_walk_found() for each other task that has one. All threads are
- * looked at for it, at once for a new wait, then for a tenth of the time; in
- * between only those that were found. FGIO_HOLDERS_MAX at most.
+ * looked at for it, at once for a new transaction, then for a tenth of the time;
+ * in between only those that were found. FGIO_HOLDERS_MAX at most, of
+ * FGIO_HOLDER_SCANS transactions.
  *
  * Context: the walk's thread.
  */

@@ -233,13 +233,16 @@ def constants(kernel: Btf, expected: dict, macros: set[str]) -> list[str]:
 
 
 def offsets(types: Btf, paths: dict[str, str]) -> list[str]:
-    """The offsets of those members of private structs that there are, and sizes, in bytes."""
+    """The offsets of those members of private structs that there are, and sizes, in bytes.
+
+    A name of no struct is that of an enumerator, whose value it is.
+    """
     lines = []
     for macro, path in paths.items():
         struct, _, name = path.partition(".")
         if not name:
             entry = types.named("STRUCT", struct)
-            value = entry["size"] if entry else None
+            value = entry["size"] if entry else types.enumerator(struct)
         else:
             member = types.member(struct, name)
             value = member[1] // 8 if member else None

@@ -78,7 +78,8 @@ OFFSETS = {
 
 
 # By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h; and
-# from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h, what is long from the modules.
+# from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h. Those of long structs of btrfs
+# are the modules'.
 ALIKE_IN_MODULES = {
     "FGIO_DM_TARGET_IO_CLONE": 40,
     "FGIO_DM_TARGET_IO_IO": 8,
@@ -113,6 +114,7 @@ MODULE_OFFSETS = {
         "FGIO_R1BIO_MASTER": 40,
         "FGIO_R10BIO_MASTER": 40,
         "FGIO_BTRFS_HANDLE_TRANSACTION": 48,
+        "FGIO_BTRFS_COMMITS": 2,
         "FGIO_BTRFS_FS_RUNNING": 576,
         "FGIO_BTRFS_FS_TREES": 712,
         "FGIO_BTRFS_ORDERED_INODE": 88,
@@ -126,6 +128,7 @@ MODULE_OFFSETS = {
         "FGIO_R1BIO_MASTER": 48,
         "FGIO_R10BIO_MASTER": 48,
         "FGIO_BTRFS_HANDLE_TRANSACTION": 32,
+        "FGIO_BTRFS_COMMITS": 1,
         "FGIO_BTRFS_FS_RUNNING": 608,
         "FGIO_BTRFS_FS_TREES": 744,
         "FGIO_BTRFS_ORDERED_INODE": 96,

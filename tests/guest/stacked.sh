@@ -153,7 +153,7 @@ snapshots() {
 }
 
 check_btrfs_under_load() {
-  local urgent others commits switch
+  local urgent others commits each switch
   make_null trees size=192 irqmode=2 completion_nsec=200000
   load_fgio
   use fgio
@@ -169,6 +169,10 @@ check_btrfs_under_load() {
   commits=$!
   more_rounds 1
   comes_and_goes
+  more_rounds 1
+  for each in wait_log_commit btrfs_commit_transaction btrfs_start_ordered_extent; do
+    expect "hooks on $each" "$(abuse hook "btrfs:$each" | cut -d ' ' -f 2)" -eq 1
+  done
   for switch in journal io; do
     more_rounds 1
     parameter $switch N

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-/* btrfs: its log, transactions, ordered extents, and pages of its trees. */
+/* btrfs: its log, transactions, and leaves of its trees. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,9 +13,6 @@
 #include "lab/guest/ring.h"
 #include "scenario.h"
 
-#define PAGES 1024
-/* Blocks that are written at once, far enough apart to be an extent each. */
-#define STRIDE 64
 /*
  * More than a leaf of 16 KiB holds of inodes. A folder is read ahead by 256 KiB,
  * and its inodes follow it in the tree: the first ones are not looked at.
@@ -24,13 +21,13 @@
 #define INODES_READ_AHEAD 4096
 
 static int file[2];
-static int data;
+static int labelled;
 
 static void prepare(void)
 {
 	file[0] = written_file("file0", 1);
 	file[1] = written_file("file1", 1);
-	data = written_file("data", PAGES);
+	labelled = written_file("labelled", 1);
 }
 
 /* Any change will do that is a different one each time. */
@@ -77,31 +74,7 @@ static void forget_trees(unsigned int round)
 /* Its place in the tree is looked for with a handle open. */
 static void label(unsigned int round)
 {
-	NEED(!fsetxattr(data, "user.round", &round, sizeof(round), 0));
-}
-
-static unsigned int block_of(unsigned int round)
-{
-	return (round + 1) * STRIDE % PAGES;
-}
-
-static void write_data(unsigned int round)
-{
-	off_t place = (off_t)block_of(round) * BLOCK;
-
-	write_block(data, block_of(round), BLOCK);
-	NEED(!sync_file_range(data, place, BLOCK, SYNC_FILE_RANGE_WRITE));
-}
-
-static void sync_data(unsigned int round)
-{
-	(void)round;
-	NEED(!fdatasync(data));
-}
-
-static void rewrite_data(unsigned int round)
-{
-	write_block(data, block_of(round), 100);
+	NEED(!fsetxattr(labelled, "user.round", &round, sizeof(round), 0));
 }
 
 static void name_inode(char name[32], unsigned int number)
@@ -187,14 +160,6 @@ const struct scenario btrfs_scenarios[] = {
 	      "boost,journal", prepare, commit, sync_file1),
 	BTRFS("btrfs-handle", "a commit, with a handle of others open",
 	      "boost,journal", prepare, label, commit, .before = forget_trees),
-	BTRFS("btrfs-extent",
-	      "rewriting a page, whose extent a worker has to account for",
-	      "boost,io", prepare, write_data, rewrite_data,
-	      .before = forget_trees),
-	BTRFS("btrfs-fdatasync", "fdatasync of a page under writeback",
-	      "boost,io", prepare, write_data, sync_data),
-	BTRFS("btrfs-ordered", "rewriting a page under writeback", "boost,io",
-	      prepare, write_data, rewrite_data),
 	BTRFS("btrfs-leaf", "looking at an inode whose neighbour is read",
 	      "boost,io", prepare_inodes, look_at_first, look_at_second),
 	{ 0 },
