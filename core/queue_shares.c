@@ -188,7 +188,7 @@ static inline void hand_over(struct fgio_queue *queue,
 	queue->count.in_device++;
 }
 
-/* A run goes on, or all are withheld, or some group has its turn. */
+/* Some group has its turn, or all are withheld. */
 static FGIO_SELDOM struct fgio_request *
 next_of_all(struct fgio_queue *queue, struct fgio_share_group *group,
 	    u64 now_ns)
@@ -201,6 +201,17 @@ next_of_all(struct fgio_queue *queue, struct fgio_share_group *group,
 		request = withhold(queue, FGIO_QUEUE_FREE, now_ns);
 	if (request)
 		hand_over(queue, request, now_ns);
+	return request;
+}
+
+static inline struct fgio_request *next_of_run(struct fgio_queue *queue)
+{
+	struct fgio_shares *shares = queue->shares;
+	struct fgio_share_group *group = fgio_shares_turn_of_run(shares);
+	struct fgio_request *request =
+		take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+
+	hand_over(queue, request, fgio_shares_run_ns(shares));
 	return request;
 }
 
@@ -227,11 +238,8 @@ struct fgio_request *fgio_queue_next_in_turn(struct fgio_queue *queue,
 	bool probing;
 
 	fgio_queue_stop_measuring(queue);
-	if (!now_ns && shares->run.left) {
-		now_ns = fgio_shares_run_ns(shares);
-		group = fgio_shares_turn_of_run(shares);
-		return next_of_all(queue, group, now_ns);
-	}
+	if (!now_ns && shares->run.left)
+		return next_of_run(queue);
 	now_ns = now_ns ?: fgio_shares_run_ns(shares);
 	probing = fgio_shares_begin_turn(shares, true, now_ns);
 	if (fgio_shares_only_goes(shares, probing))

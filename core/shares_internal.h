@@ -497,6 +497,16 @@ fgio_shares_first_in_order(struct fgio_shares *shares,
 	return first;
 }
 
+/* The run goes on. Return: its group; the time is fgio_shares_run_ns(). */
+static inline struct fgio_share_group *
+fgio_shares_turn_of_run(struct fgio_shares *shares)
+{
+	fgio_store(&shares->run.left, shares->run.left - 1);
+	shares->run.in_device++;
+	fgio_shares_look_for_idle(shares, shares->clock_ns);
+	return fgio_shares_first_in_order(shares, shares->last);
+}
+
 /* The first part of fgio_shares_turn(). Return: whether a group is probed. */
 static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
 					  u64 now_ns)

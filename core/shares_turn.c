@@ -234,14 +234,6 @@ static FGIO_SELDOM void begin_run(struct fgio_shares *shares,
 	fgio_store(&shares->run.left, (u32)beyond(most, 1));
 }
 
-struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares)
-{
-	fgio_store(&shares->run.left, shares->run.left - 1);
-	shares->run.in_device++;
-	fgio_shares_look_for_idle(shares, shares->clock_ns);
-	return fgio_shares_first_in_order(shares, shares->last);
-}
-
 struct fgio_share_group *fgio_shares_turn_of_all(struct fgio_shares *shares,
 						 bool free, bool probing,
 						 u64 now_ns)
