@@ -220,4 +220,20 @@ static inline void fgio_order_went(struct fgio_order *order,
 		fgio_order_went_by_request(order, request);
 }
 
+/*
+ * The same two for the only request queued, which has no rank, and without a
+ * sweep: no turn goes on beside it.
+ */
+static inline struct fgio_request *
+fgio_order_take_only(struct fgio_order *order)
+{
+	bool write = !fgio_order_holds(order, false);
+	struct fgio_request *request = fgio_order_oldest(order, write);
+
+	order->position[write] = request->sector + request->sectors;
+	order->passed = 0;
+	order->turn = 0;
+	return request;
+}
+
 #endif /* FGIO_CORE_ORDER_H */

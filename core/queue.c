@@ -655,18 +655,15 @@ static bool only_orders(const struct fgio_queue *queue)
 	       !fgio_queue_sweeps(queue);
 }
 
-struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
-				     const struct fgio_sweep *sweep)
+/* Without shares, or critical I/O is about. At least one request is queued. */
+static FGIO_SELDOM struct fgio_request *
+next_by_class(struct fgio_queue *queue, u64 now_ns,
+	      const struct fgio_sweep *sweep)
 {
 	struct fgio_request *request;
 	enum fgio_queue_mode mode;
 	bool ranks, orders;
 
-	queue->retry_ns = 0;
-	if (!fgio_queue_holds_requests(queue))
-		return NULL;
-	if (fgio_queue_is_plainly_shared(queue))
-		return fgio_queue_next_in_turn(queue, now_ns);
 	if (queue->shares && !now_ns)
 		now_ns = fgio_shares_run_ns(queue->shares);
 	fgio_hw_queue_tell_time(&queue->own, now_ns);
@@ -686,6 +683,17 @@ struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
 	if (queue->own.by_request && request->class == FGIO_CRITICAL)
 		tell_bound(queue, ranks, now_ns);
 	return request;
+}
+
+struct fgio_request *fgio_queue_next(struct fgio_queue *queue, u64 now_ns,
+				     const struct fgio_sweep *sweep)
+{
+	queue->retry_ns = 0;
+	if (!fgio_queue_holds_requests(queue))
+		return NULL;
+	if (fgio_queue_is_plainly_shared(queue))
+		return fgio_queue_next_in_turn(queue, now_ns);
+	return next_by_class(queue, now_ns, sweep);
 }
 
 u64 fgio_queue_retry_ns(const struct fgio_queue *queue)

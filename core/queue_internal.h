@@ -233,17 +233,24 @@ fgio_hw_queue_oldest(struct fgio_hw_queue *hw, enum fgio_class class)
 	return request;
 }
 
-static inline void fgio_request_enter_device(struct fgio_request *request,
-					     u64 now_ns)
+/* Inline, so that a class which is known is not looked up. */
+static inline void fgio_request_enter_device_as(struct fgio_hw_queue *hw,
+						struct fgio_request *request,
+						enum fgio_class class,
+						u64 now_ns)
 {
-	struct fgio_hw_queue *hw = request->hw;
-	u8 class = request->class;
-
 	fgio_request_set_state(request, FGIO_REQUEST_IN_DEVICE);
 	hw->counters.dispatched[class]++;
 	request->epoch = fgio_inflight_enter(&hw->in_device[class]);
 	if (request->queued_ns && now_ns > request->queued_ns)
 		hw->counters.waited_ns[class] += now_ns - request->queued_ns;
+}
+
+static inline void fgio_request_enter_device(struct fgio_request *request,
+					     u64 now_ns)
+{
+	fgio_request_enter_device_as(request->hw, request,
+				     (enum fgio_class)request->class, now_ns);
 }
 
 /* Length of the recent window. */

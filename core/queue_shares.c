@@ -7,6 +7,7 @@
 #include "number.h"
 #include "queue.h"
 #include "queue_internal.h"
+#include "shares_internal.h"
 
 /* Inline, so that each call has but the rule that it names. */
 static inline struct fgio_request *take(struct fgio_share_group *group,
@@ -165,26 +166,86 @@ struct fgio_request *fgio_queue_choose_shared(struct fgio_queue *queue,
 	return choose(queue, mode, now_ns) ?: withhold(queue, mode, now_ns);
 }
 
-/* Without the time, a run goes on. */
-struct fgio_request *fgio_queue_next_in_turn(struct fgio_queue *queue,
-					     u64 now_ns)
+/*
+ * A non-critical request goes, and nothing is weighed: the depth learns nothing
+ * from it, and it has no rank.
+ */
+static inline void hand_over(struct fgio_queue *queue,
+			     struct fgio_request *request, u64 now_ns)
 {
-	struct fgio_shares *shares = queue->shares;
-	bool runs = !now_ns && shares->run.left;
-	struct fgio_share_group *group;
+	struct fgio_hw_queue *own = &queue->own;
+
+	fgio_list_remove(&request->link);
+	fgio_store(&own->queued[FGIO_NONCRITICAL],
+		   own->queued[FGIO_NONCRITICAL] - 1);
+	request->depth.sent_ns = 0;
+	if (request->write)
+		fgio_depth_wrote(&queue->depth, 1, request->sectors);
+	if (!queue->unseen)
+		fgio_store(&queue->unseen, true);
+	fgio_shares_sent(queue->shares, request, now_ns);
+	fgio_request_enter_device_as(own, request, FGIO_NONCRITICAL, now_ns);
+	queue->count.in_device++;
+}
+
+/* Some group has its turn, or all are withheld. */
+static FGIO_SELDOM struct fgio_request *
+next_of_all(struct fgio_queue *queue, struct fgio_share_group *group,
+	    u64 now_ns)
+{
 	struct fgio_request *request;
 
-	now_ns = now_ns ?: fgio_shares_run_ns(shares);
-	fgio_queue_stop_measuring(queue);
-	group = runs ? fgio_shares_turn_of_run(shares) :
-		       fgio_shares_turn(shares, true, now_ns);
 	if (group)
 		request = take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
 	else
 		request = withhold(queue, FGIO_QUEUE_FREE, now_ns);
 	if (request)
-		fgio_queue_hand_over(request, now_ns);
+		hand_over(queue, request, now_ns);
 	return request;
+}
+
+static inline struct fgio_request *next_of_run(struct fgio_queue *queue)
+{
+	struct fgio_shares *shares = queue->shares;
+	struct fgio_share_group *group = fgio_shares_turn_of_run(shares);
+	struct fgio_request *request =
+		take(group, FGIO_NONCRITICAL, FGIO_ORDER_SHARE);
+
+	hand_over(queue, request, fgio_shares_run_ns(shares));
+	return request;
+}
+
+/* Of all, one request is queued: it goes. */
+static inline struct fgio_request *next_only(struct fgio_queue *queue,
+					     u64 now_ns)
+{
+	struct fgio_shares *shares = queue->shares;
+	struct fgio_share_group *group =
+		fgio_shares_first_in_order(shares, shares->only);
+	struct fgio_request *request =
+		fgio_order_take_only(&group->order[FGIO_NONCRITICAL]);
+
+	hand_over(queue, request, now_ns);
+	return request;
+}
+
+/* Without the time, a run goes on. */
+struct fgio_request *fgio_queue_next_in_turn(struct fgio_queue *queue,
+					     u64 now_ns)
+{
+	struct fgio_shares *shares = queue->shares;
+	struct fgio_share_group *group;
+	bool probing;
+
+	fgio_queue_stop_measuring(queue);
+	if (!now_ns && shares->run.left)
+		return next_of_run(queue);
+	now_ns = now_ns ?: fgio_shares_run_ns(shares);
+	probing = fgio_shares_begin_turn(shares, true, now_ns);
+	if (fgio_shares_only_goes(shares, probing))
+		return next_only(queue, now_ns);
+	group = fgio_shares_turn_of_all(shares, true, probing, now_ns);
+	return next_of_all(queue, group, now_ns);
 }
 
 bool fgio_queue_awaits_turn(const struct fgio_queue *queue,

@@ -300,7 +300,24 @@ static bool follows(const struct fgio_rank *rank, u64 key,
 	       fgio_before(previous->node.key, key) && ends_chain(previous);
 }
 
-/* It follows the previous one of its FIFO, or has a place of its own. */
+/*
+ * What an I/O may follow: the last one of its request, which is in the heap for
+ * all of them. No other has its place between the two.
+ */
+static struct fgio_request *last_of(const struct fgio_order *order,
+				    const struct fgio_request *request,
+				    struct fgio_request *previous)
+{
+	const struct fgio_request_memo *memo = request->rank.memo;
+	struct fgio_request *last = memo ? memo->last : NULL;
+
+	if (last && last->write == request->write &&
+	    fgio_request_order_of(last) == order)
+		return last;
+	return previous;
+}
+
+/* It follows @previous, or has a place of its own. */
 static void enter(struct fgio_heap *heap, struct fgio_rank *rank, u64 key,
 		  struct fgio_request *previous)
 {
@@ -353,7 +370,9 @@ static void set_rank(struct fgio_request_order *by_request,
 	enter(&ranked->heap[rank->heap], rank,
 	      key_of(by_request, by_deadline(by_request, request, id)) +
 		      level_of(by_request, rank->memo) * LEVEL,
-	      previous);
+	      last_of(order, request, previous));
+	if (rank->memo)
+		rank->memo->last = request;
 	order->ranked_count++;
 	fgio_store(&by_request->ranked, by_request->ranked + 1);
 }
@@ -477,6 +496,9 @@ void fgio_request_order_taken_ranked(struct fgio_request_order *by_request,
 	struct fgio_rank *rank = &request->rank;
 
 	rank->state = FGIO_RANK_NONE;
+	/* Whatever its memo is of by now: no pointer to it stays. */
+	if (rank->memo && rank->memo->last == request)
+		rank->memo->last = NULL;
 	quit(&order->ranked[request->write].heap[rank->heap], rank);
 	order->ranked_count--;
 	fgio_store(&by_request->ranked, by_request->ranked - 1);

@@ -104,9 +104,12 @@ enum fgio_request_policy {
  * @queued: I/Os of it that are ranked
  * @used: number of its last use; the order counts them
  * @size: power of two of its parts
+ * @last: of those that are ranked, the one that came last, as far as is known;
+ *	or NULL
  */
 struct fgio_request_memo {
 	u64 id;
+	struct fgio_request *last;
 	u32 served;
 	u32 used;
 	u16 queued;

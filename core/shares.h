@@ -509,9 +509,6 @@ static inline void fgio_shares_end_run(struct fgio_shares *shares)
 	fgio_store(&shares->run.left, 0);
 }
 
-/* Return: that group, whose time is fgio_shares_run_ns(). The run goes on. */
-struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares);
-
 /* The time of the last turn. */
 static inline u64 fgio_shares_run_ns(const struct fgio_shares *shares)
 {

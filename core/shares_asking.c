@@ -33,10 +33,9 @@ static u64 lag_kept(const struct fgio_share_group *group)
 		       0;
 }
 
-static void begin_asking(struct fgio_share_group *group)
+static inline void begin_asking(struct fgio_shares *shares,
+				struct fgio_share_group *group)
 {
-	struct fgio_shares *shares = group->shares;
-
 	group->asks = true;
 	shares->weights += group->weight;
 	if (fgio_before(group->paid, shares->clock) ||
@@ -70,16 +69,14 @@ void fgio_share_group_end_asking(struct fgio_share_group *group)
 /*
  * A usual pause counts for no entitlement. What is longer, for want of a
  * processor, does while the group asks, up to half of the time that its I/Os
- * took: others may wait for it meanwhile. In its heap, the group has its new place
- * once the request is added: it has no other queued.
+ * took: others may wait for it meanwhile. The group has no request. In its
+ * heap, it has its new place once the one that comes is added.
  */
 static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
-	u64 since_ns, pause_ns, longer_ns;
+	u64 since_ns = fgio_load(&group->idle_since_ns);
+	u64 pause_ns, longer_ns;
 
-	if (fgio_share_group_is_busy(group))
-		return;
-	since_ns = fgio_load(&group->idle_since_ns);
 	if (!since_ns)
 		return;
 	pause_ns = smaller(beyond(now_ns, since_ns), FGIO_SHARES_PAUSE_MOST_NS);
@@ -97,10 +94,9 @@ static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 						      group->shares->weights);
 }
 
-static void begin_backlog(struct fgio_share_group *group)
+static inline void begin_backlog(struct fgio_shares *shares,
+				 struct fgio_share_group *group)
 {
-	struct fgio_shares *shares = group->shares;
-
 	if (fgio_before(group->start, shares->virtual) ||
 	    is_too_far(group, group->start, shares->virtual)) {
 		group->start = shares->virtual;
@@ -114,46 +110,46 @@ static void begin_backlog(struct fgio_share_group *group)
  * The group's first one. If it is the only one of all, it most often goes at
  * once, and its group's places would be left as they are entered.
  */
-static void add_first(struct fgio_share_group *group, u8 class)
+static inline void add_first(struct fgio_shares *shares,
+			     struct fgio_share_group *group, u8 class)
 {
-	struct fgio_shares *shares = group->shares;
-	bool only = fgio_list_empty(&shares->backlogged) && !shares->rotates;
-
 	if (!group->asks)
-		begin_asking(group);
+		begin_asking(shares, group);
 	fgio_store(&group->queued[class], 1);
-	begin_backlog(group);
-	if (only)
+	begin_backlog(shares, group);
+	if (fgio_list_empty(&shares->backlogged) && !shares->rotates)
 		shares->only = group;
 	else
 		fgio_share_group_enter_queued(group);
 }
 
-static FGIO_SELDOM void add_beside(struct fgio_share_group *group, u8 class)
-{
-	fgio_share_group_leave_heaps(group);
-	fgio_store(&group->queued[class], group->queued[class] + 1);
-	fgio_share_group_enter_heaps(group);
-}
-
-static inline void count_added(struct fgio_share_group *group, u8 class)
+/* It has @all queued already, of both classes. */
+static FGIO_SELDOM void add_beside(struct fgio_share_group *group, u8 class,
+				   u32 all)
 {
 	u32 *queued = &group->queued[class];
-	u32 all = fgio_share_group_all_queued(group);
 
-	fgio_shares_end_run(group->shares);
-	fgio_shares_forget_only(group->shares);
-	if (fgio_share_group_stays(*queued, all))
+	if (fgio_share_group_stays(*queued, all)) {
 		fgio_store(queued, *queued + 1);
-	else if (!all)
-		add_first(group, class);
-	else
-		add_beside(group, class);
+		return;
+	}
+	fgio_share_group_leave_heaps(group);
+	fgio_store(queued, *queued + 1);
+	fgio_share_group_enter_heaps(group);
 }
 
 void fgio_shares_added(struct fgio_request *request)
 {
-	count_added(request->share.group, request->class);
+	struct fgio_share_group *group = request->share.group;
+	struct fgio_shares *shares = group->shares;
+	u32 all = fgio_share_group_all_queued(group);
+
+	fgio_shares_end_run(shares);
+	fgio_shares_forget_only(shares);
+	if (all)
+		add_beside(group, request->class, all);
+	else
+		add_first(shares, group, request->class);
 }
 
 /* Its first request since it was made, or removed. */
@@ -190,14 +186,23 @@ static FGIO_SELDOM void join(struct fgio_shares *shares,
 			     struct fgio_request *request,
 			     struct fgio_share_group *group, u64 now_ns)
 {
+	u32 all = fgio_share_group_all_queued(group);
+
 	if (group->shares != shares)
 		enrol(shares, group);
 	stamp_joined(shares, request, group, now_ns);
 	/* The clock runs by the weights of those that asked until now. */
 	if (!group->asks)
 		fgio_shares_advance(shares, now_ns);
-	end_pause(group, now_ns);
-	count_added(group, request->class);
+	fgio_shares_end_run(shares);
+	fgio_shares_forget_only(shares);
+	if (all) {
+		add_beside(group, request->class, all);
+		return;
+	}
+	if (!fgio_load_acquire(&group->in_device))
+		end_pause(group, now_ns);
+	add_first(shares, group, request->class);
 }
 
 /* Whether the group has others queued, and they keep their places. */

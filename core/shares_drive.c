@@ -21,14 +21,8 @@ static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
 	fgio_share_group_enter_heaps(group);
 }
 
-/* Of shares.only, which has no place of a group with queued requests yet. */
-static void take_at_once(struct fgio_share_group *group, u8 class)
-{
-	group->shares->only = NULL;
-	fgio_store(&group->queued[class], 0);
-}
-
-static void place_in_drive(struct fgio_share_group *group)
+/* None of its requests is queued any more. */
+static inline void place_in_drive(struct fgio_share_group *group)
 {
 	if (group->owed.in_heap)
 		fgio_heap_change(&group->shares->owed[FGIO_OWED_IN_DRIVE],
@@ -37,18 +31,27 @@ static void place_in_drive(struct fgio_share_group *group)
 		fgio_share_group_enter_in_drive(group);
 }
 
+/* Of shares.only, which has no place of a group with queued requests yet. */
+static inline void charge_taken_only(struct fgio_shares *shares,
+				     struct fgio_share_group *group, u8 class,
+				     u64 charge_ns)
+{
+	shares->only = NULL;
+	fgio_store(&group->queued[class], 0);
+	fgio_share_group_charge(group, charge_ns);
+	place_in_drive(group);
+}
+
 /* The group pays for the request, which it counts as queued no longer. */
 static inline void charge_taken(struct fgio_share_group *group, u8 class,
 				u64 charge_ns)
 {
-	const struct fgio_shares *shares = group->shares;
+	struct fgio_shares *shares = group->shares;
 	u32 *queued = &group->queued[class];
 	u32 all = fgio_share_group_all_queued(group);
 
 	if (shares->only) {
-		take_at_once(group, class);
-		fgio_share_group_charge(group, charge_ns);
-		place_in_drive(group);
+		charge_taken_only(shares, group, class, charge_ns);
 		return;
 	}
 	if (all == 1) {
@@ -183,42 +186,56 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 		fgio_share_cost_slack(&shares->cost);
 }
 
+/* Whether it is a small read, not on a disk, and no group is probed. */
+static inline bool is_plain(const struct fgio_shares *shares,
+			    const struct fgio_request *request)
+{
+	return request->class == FGIO_NONCRITICAL && !request->write &&
+	       request->sectors <= FGIO_SHARE_LEAST_SECTORS &&
+	       !shares->rotates && !shares->probe.group;
+}
+
+/* The only one queued of all. */
+static inline void send_only(struct fgio_shares *shares,
+			     struct fgio_request *request, u64 now_ns)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 charge_ns = fgio_share_cost_sent_small(&shares->cost,
+						   request->share.kind);
+	u32 own, all = enter_drive(shares, group, now_ns, &own);
+
+	stamp_sent(shares, request, charge_ns, all, now_ns);
+	charge_taken_only(shares, group, FGIO_NONCRITICAL, charge_ns);
+	count_sent(shares, group, request->sectors);
+	if (all < shares->limit.limit)
+		fgio_share_cost_slack(&shares->cost);
+}
+
 /*
- * Whether it is a small read of a group that has others queued, and alone has,
- * is not probed and does not lag: nothing but its tags changes, and no place in
- * a heap.
+ * Whether its group has others queued, and alone has, and does not lag: nothing
+ * but its tags changes, and no place in a heap.
  */
 static inline bool is_of_many(const struct fgio_shares *shares,
-			      const struct fgio_request *request)
+			      const struct fgio_share_group *group)
 {
-	const struct fgio_share_group *group = request->share.group;
 	u32 queued = group->queued[FGIO_NONCRITICAL];
 
-	return queued > 1 && request->class == FGIO_NONCRITICAL &&
-	       !request->write &&
-	       request->sectors <= FGIO_SHARE_LEAST_SECTORS &&
+	return queued > 1 &&
 	       fgio_share_group_stays(queued - 1,
 				      fgio_share_group_all_queued(group) - 1) &&
-	       !shares->rotates && !shares->probe.group &&
 	       !fgio_share_group_is_behind(group) &&
 	       fgio_shares_is_backlog_of_one(shares);
 }
 
-void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
-		      u64 now_ns)
+static inline void send_of_many(struct fgio_shares *shares,
+				struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
-	u64 charge_ns;
-	u32 own;
+	u64 charge_ns = fgio_share_cost_sent_small(&shares->cost,
+						   request->share.kind);
+	u32 own, all = enter_drive(shares, group, now_ns, &own);
 
-	if (!is_of_many(shares, request)) {
-		sent(shares, request, now_ns);
-		return;
-	}
-	charge_ns = fgio_share_cost_sent_small(&shares->cost,
-					       request->share.kind);
-	stamp_sent(shares, request, charge_ns,
-		   enter_drive(shares, group, now_ns, &own), now_ns);
+	stamp_sent(shares, request, charge_ns, all, now_ns);
 	fgio_store(&group->queued[FGIO_NONCRITICAL],
 		   group->queued[FGIO_NONCRITICAL] - 1);
 	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
@@ -231,6 +248,19 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 	group->ready.key = group->start;
 	group->owed.key = group->paid;
 	count_sent(shares, group, request->sectors);
+}
+
+void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
+		      u64 now_ns)
+{
+	bool plain = is_plain(shares, request);
+
+	if (plain && shares->only)
+		send_only(shares, request, now_ns);
+	else if (plain && is_of_many(shares, request->share.group))
+		send_of_many(shares, request, now_ns);
+	else
+		sent(shares, request, now_ns);
 }
 
 /* ---- completion ---- */

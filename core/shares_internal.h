@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of fair shares have in common, and no other:
+ * What the files of fair shares have in common, and queue_shares.c with them:
  *
  *	shares.c		groups come and go, and their weights
  *	shares_asking.c		a request joins its group, which asks from then on
@@ -151,8 +151,25 @@ static inline bool fgio_share_group_lags(const struct fgio_share_group *group)
 
 u64 fgio_share_group_lag_most_ns(const struct fgio_share_group *group);
 
-/* What it lags by beyond the most is forgotten. It lags, mostly by little. */
-void fgio_share_group_bound_lag(struct fgio_share_group *group);
+/* Virtual time that fgio_share_group_lag_most_ns() is never less than. */
+static inline u64
+fgio_share_group_lag_at_least(const struct fgio_share_group *group)
+{
+	return 2 * smaller(group->charge_ns, FGIO_SHARES_LAG_MOST_NS / 2) *
+	       group->per_weight;
+}
+
+/* What it lags by beyond the most is forgotten. */
+void fgio_share_group_forget_lag(struct fgio_share_group *group);
+
+/* It lags, mostly by little. */
+static inline void fgio_share_group_bound_lag(struct fgio_share_group *group)
+{
+	if (fgio_before(group->paid,
+			group->shares->clock -
+				fgio_share_group_lag_at_least(group)))
+		fgio_share_group_forget_lag(group);
+}
 
 /* Each in parts of the most that it may lag by. */
 bool fgio_share_group_lags_more(const struct fgio_share_group *group,
@@ -406,6 +423,15 @@ static inline bool fgio_shares_may_begin_probe(const struct fgio_shares *shares,
 	       !fgio_list_empty(shares->asking);
 }
 
+/* Whether a probe would end before its next I/O: that is not waited for. */
+static inline bool
+fgio_share_group_outlasts_probe(const struct fgio_share_group *group)
+{
+	return group->pause_ns > fgio_share_group_patience_ns(group) &&
+	       fgio_load(&group->in_device) +
+			       fgio_share_group_all_queued(group) <= 1;
+}
+
 /* The next group that asks has its turn to be probed. Return: whether it is. */
 static inline bool fgio_shares_try_probe(struct fgio_shares *shares, bool free,
 					 u64 now_ns)
@@ -416,6 +442,7 @@ static inline bool fgio_shares_try_probe(struct fgio_shares *shares, bool free,
 
 	shares->asking = shares->asking->next;
 	if (!fgio_share_group_has_queued(group) ||
+	    fgio_share_group_outlasts_probe(group) ||
 	    (group->probed_ns &&
 	     now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS))
 		return false;
@@ -432,6 +459,78 @@ static inline bool fgio_shares_probes(struct fgio_shares *shares, bool free,
 	return fgio_shares_may_begin_probe(shares, now_ns) &&
 	       fgio_shares_try_probe(shares, free, now_ns);
 }
+
+/* ---- whose turn it is (shares_turn.c) ---- */
+
+/* An interval of costs ends. */
+void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns);
+
+/* From what went, and what completions counted. */
+static inline void fgio_shares_learn(struct fgio_shares *shares, bool free,
+				     u64 now_ns)
+{
+	if (fgio_share_cost_is_due(&shares->cost, now_ns))
+		fgio_shares_learn_costs(shares, now_ns);
+	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
+		fgio_shares_learn_lent(shares, now_ns);
+	if (!free)
+		fgio_share_cost_limited(&shares->cost);
+}
+
+/* Whether the drive has no room: without it, or for a group there that lags. */
+static inline bool fgio_shares_is_held(const struct fgio_shares *shares)
+{
+	const struct fgio_heap_node *in_drive =
+		fgio_heap_first(&shares->owed[FGIO_OWED_IN_DRIVE]);
+
+	return fgio_load(&shares->in_device) >= shares->limit.limit ||
+	       (in_drive && fgio_before(in_drive->key, shares->clock));
+}
+
+/* Virtual time is that of @first, which has the least start tag. */
+static inline struct fgio_share_group *
+fgio_shares_first_in_order(struct fgio_shares *shares,
+			   struct fgio_share_group *first)
+{
+	if (fgio_before(shares->virtual, first->start))
+		shares->virtual = first->start;
+	return first;
+}
+
+/* The run goes on. Return: its group; the time is fgio_shares_run_ns(). */
+static inline struct fgio_share_group *
+fgio_shares_turn_of_run(struct fgio_shares *shares)
+{
+	fgio_store(&shares->run.left, shares->run.left - 1);
+	shares->run.in_device++;
+	fgio_shares_look_for_idle(shares, shares->clock_ns);
+	return fgio_shares_first_in_order(shares, shares->last);
+}
+
+/* The first part of fgio_shares_turn(). Return: whether a group is probed. */
+static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns)
+{
+	fgio_shares_end_run(shares);
+	shares->retry_ns = 0;
+	fgio_shares_advance(shares, now_ns);
+	fgio_shares_look_for_idle(shares, now_ns);
+	fgio_shares_learn(shares, free, now_ns);
+	return !shares->rotates && !fgio_shares_is_still(shares, now_ns) &&
+	       fgio_shares_probes(shares, free, now_ns);
+}
+
+/* Then, where nothing is withheld: whether the only queued request goes. */
+static inline bool fgio_shares_only_goes(const struct fgio_shares *shares,
+					 bool probing)
+{
+	return shares->only && !probing && !fgio_shares_is_held(shares);
+}
+
+/* Else, the last part. */
+struct fgio_share_group *fgio_shares_turn_of_all(struct fgio_shares *shares,
+						 bool free, bool probing,
+						 u64 now_ns);
 
 /* ---- the drive (shares_drive.c) ---- */
 

@@ -28,21 +28,10 @@ u64 fgio_shares_lag_ns(const struct fgio_share_group *group)
 	return (shares->clock - group->paid) / group->per_weight;
 }
 
-/* Virtual time that fgio_share_group_lag_most_ns() is never less than. */
-static inline u64 lag_at_least(const struct fgio_share_group *group)
+void fgio_share_group_forget_lag(struct fgio_share_group *group)
 {
-	return 2 * smaller(group->charge_ns, FGIO_SHARES_LAG_MOST_NS / 2) *
-	       group->per_weight;
-}
+	u64 most = fgio_share_group_lag_most_ns(group) * group->per_weight;
 
-void fgio_share_group_bound_lag(struct fgio_share_group *group)
-{
-	u64 most;
-
-	if (!fgio_before(group->paid,
-			 group->shares->clock - lag_at_least(group)))
-		return;
-	most = fgio_share_group_lag_most_ns(group) * group->per_weight;
 	if (!fgio_share_group_is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
 	if (fgio_before(group->paid, group->shares->clock - most))

@@ -35,6 +35,9 @@ static void end_doubling(struct fgio_share_limit *limit)
 	u64 rate = mean_rate(limit);
 	u64 least = limit->rate + limit->rate / FGIO_SHARE_LIMIT_DOUBLE_SHARE;
 
+	/* It held nothing back: at present, no limit delivers more. */
+	if (!limit->reached)
+		limit->rate = larger(limit->rate, rate);
 	if (rate <= least || !limit->reached) {
 		/* Half may do as well: of the first, or a chance result. */
 		enter(limit, FGIO_SHARE_LIMIT_HALVES, limit->before / 2);

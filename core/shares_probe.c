@@ -33,9 +33,6 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 		return false;
 	if (!group->charge_ns)
 		return false;
-	/* It would end before the group's next I/O. */
-	if (has <= 1 && group->pause_ns > fgio_share_group_patience_ns(group))
-		return false;
 	takes_ns = smaller(ios * group->charge_ns,
 			   probe_most_ns(group->shares));
 	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /

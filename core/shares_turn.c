@@ -74,15 +74,6 @@ static FGIO_SELDOM bool goes_first(const struct fgio_share_group *group,
 	       fgio_share_group_lags_more(group, first) && !forgets_lag(first);
 }
 
-/* Virtual time is that of @first, which has the least start tag. */
-static inline struct fgio_share_group *
-first_in_order(struct fgio_shares *shares, struct fgio_share_group *first)
-{
-	if (fgio_before(shares->virtual, first->start))
-		shares->virtual = first->start;
-	return first;
-}
-
 /*
  * By how much foreground may be ahead of others. With slices, the tag of its group
  * is at the end of a round and those of others at its begin: as long as it is
@@ -103,7 +94,7 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 	struct fgio_share_group *first = settled_least(shares);
 	struct fgio_share_group *critical, *group;
 
-	first_in_order(shares, first);
+	fgio_shares_first_in_order(shares, first);
 	group = fgio_shares_first_owed(&shares->owed[FGIO_OWED_QUEUED]);
 	if (group && group != first &&
 	    fgio_before(group->paid, shares->clock) && goes_first(group, first))
@@ -178,8 +169,7 @@ struct fgio_share_group *fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 	return group && fgio_shares_lag_ns(group) ? group : NULL;
 }
 
-/* An interval ends. */
-static FGIO_SELDOM void learn_costs(struct fgio_shares *shares, u64 now_ns)
+void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_cost *cost = &shares->cost;
 	bool changed = false;
@@ -224,27 +214,6 @@ beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
 		       NULL;
 }
 
-/* From what went, and what completions counted. */
-static inline void learn(struct fgio_shares *shares, bool free, u64 now_ns)
-{
-	if (fgio_share_cost_is_due(&shares->cost, now_ns))
-		learn_costs(shares, now_ns);
-	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
-		fgio_shares_learn_lent(shares, now_ns);
-	if (!free)
-		fgio_share_cost_limited(&shares->cost);
-}
-
-/* Whether the drive has no room: without it, or for a group there that lags. */
-static inline bool is_held(const struct fgio_shares *shares)
-{
-	const struct fgio_heap_node *in_drive =
-		fgio_heap_first(&shares->owed[FGIO_OWED_IN_DRIVE]);
-
-	return fgio_load(&shares->in_device) >= shares->limit.limit ||
-	       (in_drive && fgio_before(in_drive->key, shares->clock));
-}
-
 /*
  * At this time, nothing but room in the drive decides whether other requests of
  * @group go, too. An interval of costs must not end among them.
@@ -265,30 +234,12 @@ static FGIO_SELDOM void begin_run(struct fgio_shares *shares,
 	fgio_store(&shares->run.left, (u32)beyond(most, 1));
 }
 
-struct fgio_share_group *fgio_shares_turn_of_run(struct fgio_shares *shares)
-{
-	fgio_store(&shares->run.left, shares->run.left - 1);
-	shares->run.in_device++;
-	fgio_shares_look_for_idle(shares, shares->clock_ns);
-	return first_in_order(shares, shares->last);
-}
-
-struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
-					  u64 now_ns)
+struct fgio_share_group *fgio_shares_turn_of_all(struct fgio_shares *shares,
+						 bool free, bool probing,
+						 u64 now_ns)
 {
 	struct fgio_share_group *group;
-	bool still, probing;
 
-	fgio_shares_end_run(shares);
-	shares->retry_ns = 0;
-	fgio_shares_advance(shares, now_ns);
-	fgio_shares_look_for_idle(shares, now_ns);
-	learn(shares, free, now_ns);
-	still = fgio_shares_is_still(shares, now_ns);
-	probing = !still && !shares->rotates &&
-		  fgio_shares_probes(shares, free, now_ns);
-	if (shares->only && free && !probing && !is_held(shares))
-		return first_in_order(shares, shares->only);
 	fgio_shares_forget_only(shares);
 	/* Before virtual time moves on to other groups. */
 	if (shares->rotates && fgio_shares_has_slice(shares, now_ns))
@@ -296,11 +247,11 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 			       shares->slice.went :
 			       NULL;
 	group = in_order(shares);
-	if (still)
+	if (fgio_shares_is_still(shares, now_ns))
 		return group;
 	if (probing)
 		return turn_of_probe(shares, now_ns);
-	if (!is_held(shares)) {
+	if (!fgio_shares_is_held(shares)) {
 		if (free && fgio_shares_is_backlog_of_one(shares) &&
 		    !fgio_shares_may_begin_probe(shares, now_ns))
 			begin_run(shares, group);
@@ -309,6 +260,16 @@ struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
 		return NULL;
 	return beside_sufferer(shares, group, now_ns);
+}
+
+struct fgio_share_group *fgio_shares_turn(struct fgio_shares *shares, bool free,
+					  u64 now_ns)
+{
+	bool probing = fgio_shares_begin_turn(shares, free, now_ns);
+
+	if (free && fgio_shares_only_goes(shares, probing))
+		return fgio_shares_first_in_order(shares, shares->only);
+	return fgio_shares_turn_of_all(shares, free, probing, now_ns);
 }
 
 struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,

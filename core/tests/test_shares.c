@@ -287,6 +287,52 @@ static void test_limit_beyond_the_tags_is_not_believed(void **state)
 	assert_in_range(limit.limit, 1, 2 * FGIO_SHARE_LIMIT_FIRST);
 }
 
+/* An interval on a device with @tags, which does as many at a time. */
+static void tagged_interval(struct fgio_share_limit *limit, u32 tags)
+{
+	if (limit->limit <= tags)
+		fgio_share_limit_reached(limit);
+	fgio_share_limit_learn(limit,
+			       10 * MILLISECOND *
+				       (limit->limit < tags ? limit->limit :
+							      tags),
+			       10 * MILLISECOND, true);
+}
+
+/* Those of a device with few tags all go, from the first search on. */
+static void test_limit_leaves_few_tags_full(void **state)
+{
+	static const u32 tags[] = { 4, 8, 12 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		struct fgio_share_limit limit;
+
+		fgio_share_limit_init(&limit, false);
+		while (!fgio_share_limit_is_found(&limit))
+			tagged_interval(&limit, tags[i]);
+		assert_in_range(limit.limit, tags[i],
+				FGIO_SHARE_LIMIT_FIRST);
+	}
+}
+
+/* A lower limit is not compared with a rate from before the load grew. */
+static void test_limit_forgets_a_slower_load(void **state)
+{
+	struct fgio_share_limit limit;
+
+	(void)state;
+	fgio_share_limit_init(&limit, false);
+	while (limit.limit == FGIO_SHARE_LIMIT_FIRST) {
+		fgio_share_limit_reached(&limit);
+		fgio_share_limit_learn(&limit, MILLISECOND, 10 * MILLISECOND,
+				       true);
+	}
+	while (!fgio_share_limit_is_found(&limit))
+		tagged_interval(&limit, FGIO_SHARE_LIMIT_FIRST);
+	assert_int_equal(limit.limit, FGIO_SHARE_LIMIT_FIRST);
+}
+
 /* A queue that waits in the drive is others' latency. */
 static void test_limit_falls_to_the_knee_at_once(void **state)
 {
@@ -1307,6 +1353,8 @@ int main(void)
 		cmocka_unit_test(test_writes_cost_what_probed_reads_leave),
 		cmocka_unit_test(test_limit_is_at_the_knee),
 		cmocka_unit_test(test_limit_beyond_the_tags_is_not_believed),
+		cmocka_unit_test(test_limit_leaves_few_tags_full),
+		cmocka_unit_test(test_limit_forgets_a_slower_load),
 		cmocka_unit_test(test_limit_falls_to_the_knee_at_once),
 		cmocka_unit_test(test_limit_takes_no_credit_for_a_faster_drive),
 		cmocka_unit_test(test_each_second_of_a_disk_has_all_slices),
