@@ -141,11 +141,6 @@ void fgio_history_watch(struct fgio_history_set *set, u64 object, u32 payer,
 	entry->used_ns = now_ns;
 }
 
-bool fgio_history_remembered(const struct fgio_history_set *set, u64 object)
-{
-	return object && place_of(set, object) != NO_PLACE;
-}
-
 /* The task's own entry, else a free one, else the oldest one. */
 static struct fgio_waker *waker_for(struct fgio_history_entry *entry, u64 task)
 {

@@ -22,6 +22,7 @@
 #ifndef FGIO_CORE_HISTORY_H
 #define FGIO_CORE_HISTORY_H
 
+#include "atomic.h"
 #include "types.h"
 
 #define FGIO_WAKERS 4
@@ -85,9 +86,19 @@ void fgio_history_watch(struct fgio_history_set *set, u64 object, u32 payer,
 
 /*
  * Whether an object is remembered. Without serialisation the answer is
- * advisory.
+ * advisory. Here, and without a loop, since all tasks that wake others ask.
  */
-bool fgio_history_remembered(const struct fgio_history_set *set, u64 object);
+static inline bool fgio_history_remembered(const struct fgio_history_set *set,
+					   u64 object)
+{
+	unsigned int place;
+
+#pragma GCC unroll 8
+	for (place = 0; place < FGIO_SET_OBJECTS; place++)
+		if (fgio_load(&set->objects[place]) == object)
+			return object;
+	return false;
+}
 
 /**
  * fgio_history_note() - a task acts on an object

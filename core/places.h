@@ -19,10 +19,12 @@
 static inline unsigned int fgio_place_of(const u64 objects[FGIO_PLACES],
 					 u64 object)
 {
-	unsigned int place = 0;
+	unsigned int place;
 
-	while (place < FGIO_PLACES && fgio_load(&objects[place]) != object)
-		place++;
+#pragma GCC unroll 4
+	for (place = 0; place < FGIO_PLACES; place++)
+		if (fgio_load(&objects[place]) == object)
+			break;
 	return place;
 }
 

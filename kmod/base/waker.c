@@ -24,24 +24,14 @@
 #include "base/waker.h"
 
 /* Leaf locks, like those of graph/wait.c and for the same reasons. */
-struct locked_set {
-	struct fgio_history_set set;
-	raw_spinlock_t lock;
-} ____cacheline_aligned;
-
-static struct locked_set *sets;
+struct fgio_waker_set *fgio_waker_sets __read_mostly;
 
 static unsigned int helper_window_ms = FGIO_DEFAULT_helper_window_ms;
 FGIO_NUMBER_PARAM(helper_window_ms, &helper_window_ms);
 
-static struct locked_set *set_of(u64 object)
-{
-	return &sets[hash_64(object, FGIO_WAKER_SET_BITS)];
-}
-
 void fgio_waker_watch(u64 object, struct task_struct *task)
 {
-	struct locked_set *locked = set_of(object);
+	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 	u32 payer = fgio_payer_of(task);
 	unsigned long flags;
 
@@ -52,7 +42,7 @@ void fgio_waker_watch(u64 object, struct task_struct *task)
 }
 
 /* Exiting tasks never act again; skip them. */
-static void note(struct locked_set *locked, u64 object,
+static void note(struct fgio_waker_set *locked, u64 object,
 		 struct task_struct *task, bool always)
 {
 	u32 payer = fgio_payer_of(task);
@@ -68,7 +58,7 @@ static void note(struct locked_set *locked, u64 object,
 
 void fgio_waker_note(u64 object, bool always)
 {
-	struct locked_set *locked = set_of(object);
+	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 
 	if (always || fgio_history_remembered(&locked->set, object))
 		note(locked, object, current, always);
@@ -76,18 +66,13 @@ void fgio_waker_note(u64 object, bool always)
 
 void fgio_waker_note_for(struct task_struct *task, u64 object)
 {
-	note(set_of(object), object, task, true);
-}
-
-bool fgio_waker_remembers(u64 object)
-{
-	return fgio_history_remembered(&set_of(object)->set, object);
+	note(fgio_waker_set_of(object), object, task, true);
 }
 
 unsigned int fgio_waker_list(u64 object, u64 window_ns,
 			     u64 identities[FGIO_WAKERS])
 {
-	struct locked_set *locked = set_of(object);
+	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 	unsigned long flags;
 	unsigned int count;
 
@@ -119,7 +104,7 @@ u32 fgio_waker_unwatched(void)
 	unsigned int index;
 
 	for (index = 0; index < 1U << FGIO_WAKER_SET_BITS; index++)
-		sum += READ_ONCE(sets[index].set.unwatched);
+		sum += READ_ONCE(fgio_waker_sets[index].set.unwatched);
 	return sum;
 }
 
@@ -127,16 +112,17 @@ int fgio_waker_init(void)
 {
 	unsigned int index;
 
-	sets = vzalloc(sizeof(*sets) << FGIO_WAKER_SET_BITS);
-	if (!sets)
+	fgio_waker_sets = vzalloc(sizeof(*fgio_waker_sets)
+				  << FGIO_WAKER_SET_BITS);
+	if (!fgio_waker_sets)
 		return -ENOMEM;
 	for (index = 0; index < 1U << FGIO_WAKER_SET_BITS; index++)
-		raw_spin_lock_init(&sets[index].lock);
+		raw_spin_lock_init(&fgio_waker_sets[index].lock);
 	return 0;
 }
 
 /* No hook is attached any more, and the walk has ended. */
 void fgio_waker_exit(void)
 {
-	vfree(sets);
+	vfree(fgio_waker_sets);
 }

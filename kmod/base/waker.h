@@ -6,6 +6,10 @@
 #ifndef FGIO_WAKER_H
 #define FGIO_WAKER_H
 
+#include <linux/hash.h>
+#include <linux/spinlock.h>
+
+#include "base/scale.h"
 #include "core/history.h"
 
 struct task_struct;
@@ -19,8 +23,24 @@ struct task_struct;
  */
 void fgio_waker_watch(u64 object, struct task_struct *task);
 
-/* Whether acts on an object are remembered. Context: any. */
-bool fgio_waker_remembers(u64 object);
+/* A set of objects. waker.c's but for the question below. */
+struct fgio_waker_set {
+	struct fgio_history_set set;
+	raw_spinlock_t lock;
+} ____cacheline_aligned;
+
+extern struct fgio_waker_set *fgio_waker_sets;
+
+static inline struct fgio_waker_set *fgio_waker_set_of(u64 object)
+{
+	return &fgio_waker_sets[hash_64(object, FGIO_WAKER_SET_BITS)];
+}
+
+/* Whether acts on an object are remembered: of few objects. Context: any. */
+static inline bool fgio_waker_remembers(u64 object)
+{
+	return fgio_history_remembered(&fgio_waker_set_of(object)->set, object);
+}
 
 /*
  * The current task acts on an object. Unless @always, objects that are not in

@@ -41,21 +41,15 @@ struct locked_bucket {
 } ____cacheline_aligned_in_smp;
 
 static struct locked_bucket *buckets;
-static unsigned int bucket_bits;
 static atomic_long_t waits_lost;
-/* Buckets with foreground tasks that wait, and with leases. */
-static unsigned long *rooted;
-static unsigned long *leased;
+unsigned int fgio_wait_bits __read_mostly;
+unsigned long *fgio_wait_rooted __read_mostly;
+unsigned long *fgio_wait_leased __read_mostly;
 static atomic_t leased_tasks;
 
 static unsigned int bucket_count(void)
 {
-	return 1U << bucket_bits;
-}
-
-static unsigned int index_of(u64 task)
-{
-	return hash_64(task, bucket_bits);
+	return 1U << fgio_wait_bits;
 }
 
 /*
@@ -65,7 +59,7 @@ static unsigned int index_of(u64 task)
  */
 static struct locked_bucket *lock_bucket(u64 task, unsigned long *flags)
 {
-	struct locked_bucket *locked = &buckets[index_of(task)];
+	struct locked_bucket *locked = &buckets[fgio_wait_index(task)];
 
 	raw_spin_lock_irqsave(&locked->lock, *flags);
 	__release(&locked->lock);
@@ -88,9 +82,9 @@ static void note_roots(struct locked_bucket *locked, u32 before)
 	u32 now = locked->bucket.foreground_waiting;
 
 	if (!before && now)
-		set_bit(locked - buckets, rooted);
+		set_bit(locked - buckets, fgio_wait_rooted);
 	else if (before && !now)
-		clear_bit(locked - buckets, rooted);
+		clear_bit(locked - buckets, fgio_wait_rooted);
 }
 
 static void note_leases(struct locked_bucket *locked, u32 before)
@@ -101,9 +95,9 @@ static void note_leases(struct locked_bucket *locked, u32 before)
 		return;
 	atomic_add((int)now - (int)before, &leased_tasks);
 	if (!before)
-		set_bit(locked - buckets, leased);
+		set_bit(locked - buckets, fgio_wait_leased);
 	else if (!now)
-		clear_bit(locked - buckets, leased);
+		clear_bit(locked - buckets, fgio_wait_leased);
 }
 
 bool fgio_current_is_critical(void)
@@ -205,7 +199,7 @@ static bool is_sleep(const struct fgio_wait *wait)
 	       wait->kind == FGIO_WAIT_CHILD;
 }
 
-static noinline void end_sleep(const struct task_struct *task)
+static void end_sleep(const struct task_struct *task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count;
@@ -215,35 +209,28 @@ static noinline void end_sleep(const struct task_struct *task)
 		end(task, waits[count - 1].seq);
 }
 
-void fgio_sleep_leave(const struct task_struct *task)
+static const struct fgio_bucket *bucket_of(const struct task_struct *task)
 {
-	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
-
-	/* Nearly all tasks that the scheduler runs end here. */
-	if (READ_ONCE(bucket->foreground_waiting) &&
-	    fgio_wait_any(bucket, (u64)task))
-		end_sleep(task);
+	return &buckets[fgio_wait_index((u64)task)].bucket;
 }
 
-static noinline u64 reply_of(const struct task_struct *task)
+void fgio_sleep_leave(const struct task_struct *task)
 {
-	struct fgio_wait waits[FGIO_WAITS_NESTED];
-	unsigned int count;
-
-	count = fgio_wait_copy_of((u64)task, waits, NULL);
-	return count && waits[count - 1].kind == FGIO_WAIT_REPLY ?
-		       waits[count - 1].object : 0;
+	if (fgio_waits_matter() && fgio_wait_any(bucket_of(task), (u64)task))
+		end_sleep(task);
 }
 
 u64 fgio_sleep_reply(const struct task_struct *task)
 {
-	const struct fgio_bucket *bucket = &buckets[index_of((u64)task)].bucket;
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
 
-	/* Nearly all wake-ups end here. */
-	if (READ_ONCE(bucket->foreground_waiting) &&
-	    fgio_wait_any(bucket, (u64)task))
-		return reply_of(task);
-	return 0;
+	if (!fgio_wait_may_be_root(task) ||
+	    !fgio_wait_any(bucket_of(task), (u64)task))
+		return 0;
+	count = fgio_wait_copy_of((u64)task, waits, NULL);
+	return count && waits[count - 1].kind == FGIO_WAIT_REPLY ?
+		       waits[count - 1].object : 0;
 }
 
 void fgio_wait_drop(u64 task, u32 seq)
@@ -262,7 +249,7 @@ void fgio_wait_drop(u64 task, u32 seq)
 /* Only a task itself begins its waits, so it can read them unlocked. */
 static struct fgio_bucket *own_bucket(void)
 {
-	return &buckets[index_of((u64)current)].bucket;
+	return &buckets[fgio_wait_index((u64)current)].bucket;
 }
 
 bool fgio_wait_has(u64 object)
@@ -353,7 +340,7 @@ bool fgio_wait_hold(u64 task, u32 seq, unsigned long *flags)
 
 void fgio_wait_release(u64 task, unsigned long flags)
 {
-	unlock_bucket(&buckets[index_of(task)], flags);
+	unlock_bucket(&buckets[fgio_wait_index(task)], flags);
 }
 
 bool fgio_wait_is_on(u64 task, u32 seq)
@@ -409,7 +396,7 @@ u64 fgio_task_boosted_for(u64 task)
 
 	if (likely(!atomic_read(&leased_tasks)) || !fgio_may_boost())
 		return 0;
-	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
+	if (!READ_ONCE(buckets[fgio_wait_index(task)].bucket.leased))
 		return 0;
 	locked = lock_bucket(task, &flags);
 	count = fgio_lease_copy(&locked->bucket, task, leases);
@@ -438,7 +425,7 @@ bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 	return granted && !renewed;
 }
 
-void fgio_boost_give_back(u8 kind)
+void fgio_boost_drop(u8 kind)
 {
 	struct locked_bucket *locked;
 	u64 task = (u64)current;
@@ -446,10 +433,6 @@ void fgio_boost_give_back(u8 kind)
 	bool has_dropped;
 	u32 leases;
 
-	if (likely(!atomic_read(&leased_tasks)))
-		return;
-	if (!READ_ONCE(buckets[index_of(task)].bucket.leased))
-		return;
 	locked = lock_bucket(task, &flags);
 	leases = locked->bucket.leased;
 	fgio_lease_drop(&locked->bucket, task, kind);
@@ -504,7 +487,7 @@ bool fgio_wait_visit_roots(unsigned int room, void (*visit)(u64 task))
 
 	if (!turn.left)
 		turn.left = count;
-	for_each_set_bit_wrap(index, rooted, count, turn.at) {
+	for_each_set_bit_wrap(index, fgio_wait_rooted, count, turn.at) {
 		passed = (index + count - turn.at) % count;
 		if (passed >= turn.left)
 			break;
@@ -529,7 +512,7 @@ void fgio_wait_settle_leases(u32 since,
 	unsigned long flags;
 	u32 before;
 
-	for_each_set_bit(index, leased, bucket_count()) {
+	for_each_set_bit(index, fgio_wait_leased, bucket_count()) {
 		bucket = &buckets[index].bucket;
 		raw_spin_lock_irqsave(&buckets[index].lock, flags);
 		count = fgio_bucket_leases(bucket, leases);
@@ -546,7 +529,7 @@ void fgio_wait_settle_leases(u32 since,
 
 bool fgio_wait_roots_exist(void)
 {
-	return !bitmap_empty(rooted, bucket_count());
+	return !bitmap_empty(fgio_wait_rooted, bucket_count());
 }
 
 bool fgio_wait_leases_exist(void)
@@ -573,7 +556,7 @@ unsigned int fgio_wait_foreground_waiting(void)
 {
 	unsigned int index, sum = 0;
 
-	for_each_set_bit(index, rooted, bucket_count())
+	for_each_set_bit(index, fgio_wait_rooted, bucket_count())
 		sum += READ_ONCE(buckets[index].bucket.foreground_waiting);
 	return sum;
 }
@@ -614,11 +597,12 @@ int fgio_wait_init(void)
 {
 	unsigned int index;
 
-	bucket_bits = clamp(order_base_2(waits_max / FGIO_BUCKET_NODES), 6, 17);
+	fgio_wait_bits =
+		clamp(order_base_2(waits_max / FGIO_BUCKET_NODES), 6, 17);
 	buckets = vzalloc(array_size(bucket_count(), sizeof(*buckets)));
-	rooted = bitmap_zalloc(bucket_count(), GFP_KERNEL);
-	leased = bitmap_zalloc(bucket_count(), GFP_KERNEL);
-	if (!buckets || !rooted || !leased) {
+	fgio_wait_rooted = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	fgio_wait_leased = bitmap_zalloc(bucket_count(), GFP_KERNEL);
+	if (!buckets || !fgio_wait_rooted || !fgio_wait_leased) {
 		fgio_wait_exit();
 		return -ENOMEM;
 	}
@@ -630,6 +614,6 @@ int fgio_wait_init(void)
 void fgio_wait_exit(void)
 {
 	vfree(buckets);
-	bitmap_free(rooted);
-	bitmap_free(leased);
+	bitmap_free(fgio_wait_rooted);
+	bitmap_free(fgio_wait_leased);
 }

@@ -6,9 +6,40 @@
 #ifndef FGIO_WAIT_H
 #define FGIO_WAIT_H
 
+#include <linux/bitops.h>
+#include <linux/hash.h>
+#include <linux/sched.h>
+
 #include "core/inherit.h"
 
 struct task_struct;
+
+/* --- for hooks that all tasks come through, without a call -------------- */
+
+/*
+ * A bit for each bucket of tasks: whether foreground tasks of it wait, and
+ * whether tasks of it have boosts. wait.c's.
+ */
+extern unsigned long *fgio_wait_rooted;
+extern unsigned long *fgio_wait_leased;
+extern unsigned int fgio_wait_bits;
+
+static inline unsigned int fgio_wait_index(u64 task)
+{
+	return hash_64(task, fgio_wait_bits);
+}
+
+/* False: the task is no foreground task that waits. Context: any. */
+static inline bool fgio_wait_may_be_root(const struct task_struct *task)
+{
+	return test_bit(fgio_wait_index((u64)task), fgio_wait_rooted);
+}
+
+/* False: the current task has no boost. Context: any. */
+static inline bool fgio_boost_may_exist(void)
+{
+	return test_bit(fgio_wait_index((u64)current), fgio_wait_leased);
+}
 
 /* --- for layers ------------------------------------------------------- */
 
@@ -57,6 +88,9 @@ static inline bool fgio_task_is_boosted(u64 task)
 	return fgio_task_boosted_for(task);
 }
 
+/* The slow path of fgio_boost_give_back(). */
+void fgio_boost_drop(u8 kind);
+
 /**
  * fgio_boost_give_back() - the current task may no longer be in the way
  * @kind: of waits for the lock that it released; FGIO_WAIT_NONE: of all waits
@@ -65,7 +99,11 @@ static inline bool fgio_task_is_boosted(u64 task)
  * soon to see whether a foreground task still waits for it. Returns at once
  * when it has no boost. Context: any but NMI.
  */
-void fgio_boost_give_back(u8 kind);
+static inline void fgio_boost_give_back(u8 kind)
+{
+	if (unlikely(fgio_boost_may_exist()))
+		fgio_boost_drop(kind);
+}
 
 /**
  * fgio_wait_hold() - keep a wait from ending
@@ -94,7 +132,8 @@ void fgio_wait_is_of_kind(u64 task, u32 seq, u8 kind);
 
 /*
  * The current task, a foreground task, begins to sleep in one of the system
- * calls of layers/sleep.c; the sleep ends when the scheduler runs it again.
+ * calls of layers/sleep.c; the sleep ends when the scheduler runs it again. Only
+ * a task of which fgio_wait_may_be_root() is true can be in such a sleep.
  * Context: the scheduler's, with the run queue locked.
  */
 void fgio_sleep_enter(u8 kind, u64 object, u64 detail);

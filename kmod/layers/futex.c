@@ -252,12 +252,27 @@ static void signal(u64 object)
 		fgio_waker_note(object, false);
 }
 
-/* A task that wakes another is mostly no longer in its way. */
-static void note(u64 address, bool shared)
+/*
+ * A task that wakes another is mostly no longer in its way. An exiting thread
+ * wakes the one that joins it.
+ */
+static noinline void note(u64 address, bool shared)
 {
+	if (!fgio_waits_matter() || current->flags & PF_EXITING)
+		return;
 	if (!shared || READ_ONCE(shared_watched))
 		signal(object_of(address, shared));
 	fgio_boost_give_back(FGIO_WAIT_NONE);
+}
+
+/* Whether there is anything to note: nearly all wake-ups end here. */
+static __always_inline bool is_of_interest(u64 address, bool shared)
+{
+	if (fgio_boost_may_exist())
+		return true;
+	return shared ? READ_ONCE(shared_watched) :
+			fgio_waker_remembers(fgio_futex_object(current->mm,
+							       address));
 }
 
 /* int futex_wake(u32 __user *uaddr, unsigned int flags, ...) */
@@ -265,10 +280,10 @@ static void on_wake(unsigned long function, unsigned long caller,
 		    struct ftrace_ops *operations, struct ftrace_regs *regs)
 {
 	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
+	u64 address = fgio_ftrace_argument(regs, 0);
 
-	/* An exiting thread wakes the one that joins it. */
-	if (fgio_waits_matter() && !(current->flags & PF_EXITING))
-		note(fgio_ftrace_argument(regs, 0), shared);
+	if (unlikely(is_of_interest(address, shared)))
+		note(address, shared);
 }
 
 /*
@@ -281,8 +296,6 @@ static void on_wake_two(unsigned long function, unsigned long caller,
 {
 	bool shared = fgio_ftrace_argument(regs, 1) & FGIO_FUTEX_SHARED;
 
-	if (!fgio_waits_matter())
-		return;
 	note(fgio_ftrace_argument(regs, 0), shared);
 	note(fgio_ftrace_argument(regs, 2), shared);
 }

@@ -109,6 +109,12 @@ static void expect(u64 task, u64 object, u32 seq)
 	smp_store_release(&place->task, task);
 }
 
+static bool is_expected(u64 task)
+{
+	/* Pairs with expect(). */
+	return smp_load_acquire(&expected_of(task)->task) == task;
+}
+
 /*
  * Return: what an expected task sleeps for; 0 for other tasks. It is not
  * expected any more.
@@ -118,8 +124,7 @@ static u64 take_expected(u64 task)
 	struct expected *place = expected_of(task);
 	u64 object;
 
-	/* Pairs with expect(). */
-	if (smp_load_acquire(&place->task) != task)
+	if (!is_expected(task))
 		return 0;
 	object = READ_ONCE(place->object);
 	if (!fgio_sleep_goes_on(task, READ_ONCE(place->seq)))
@@ -130,19 +135,18 @@ static u64 take_expected(u64 task)
 
 /* --- wakers ---------------------------------------------------------------- */
 
-/*
- * Context: the locks of a wake-up are held, interrupts are off: as
- * on_sched_switch().
- */
-static noinline void note_waker(u64 object)
+static void note_waker(u64 object)
 {
 	if (!(current->flags & (PF_KTHREAD | PF_EXITING)) &&
 	    fgio_waker_remembers(object) && !fgio_current_serves_requests())
 		fgio_waker_note(object, false);
 }
 
-/* Called for each wake-up of any task. */
-static void on_sched_waking(void *data, struct task_struct *task)
+/*
+ * Context: the locks of a wake-up are held, interrupts are off: as
+ * on_sched_switch().
+ */
+static noinline void wake(struct task_struct *task)
 {
 	u64 object;
 
@@ -151,6 +155,13 @@ static void on_sched_waking(void *data, struct task_struct *task)
 	object = fgio_sleep_reply(task) ?: take_expected((u64)task);
 	if (object && task != current)
 		note_waker(object);
+}
+
+/* Called for each wake-up of any task: nearly all of them end here. */
+static void on_sched_waking(void *data, struct task_struct *task)
+{
+	if (unlikely(fgio_wait_may_be_root(task) || is_expected((u64)task)))
+		wake(task);
 }
 
 static struct fgio_hook hooks[] = {

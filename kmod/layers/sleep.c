@@ -384,42 +384,32 @@ static bool is_user_thread(const struct task_struct *task)
 			     (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
-/* Context: as fall_asleep(). */
-static noinline void note_sleep(struct task_struct *task,
-				struct pt_regs *registers)
+/* A task, which is current, is about to sleep. Context: the scheduler's. */
+static noinline void fall_asleep(struct task_struct *task)
 {
+	struct pt_regs *registers = task_pt_regs(task);
 	struct sleep sleep = {};
 
-	if (read_call(task, registers, &sleep))
+	if (fgio_waits_matter() && is_user_thread(task) &&
+	    reader_in(task, registers) && fgio_current_serves_requests() &&
+	    read_call(task, registers, &sleep))
 		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }
 
 /*
- * A task, which is current, is about to sleep. All threads come here, and few
- * of them pass the first conditions. Context: the scheduler's.
- */
-static void fall_asleep(struct task_struct *task)
-{
-	struct pt_regs *registers = task_pt_regs(task);
-
-	if (is_user_thread(task) && reader_in(task, registers) &&
-	    fgio_current_serves_requests())
-		note_sleep(task, registers);
-}
-
-/*
- * Context: the run queue's lock is held and interrupts are off: no code here
- * may wake a task, start a timer, or read memory that may fault.
+ * All threads come here, and few of them pass the first conditions. Context:
+ * the run queue's lock is held and interrupts are off: no code here may wake a
+ * task, start a timer, or read memory that may fault.
  */
 static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
 {
-	if (!fgio_waits_matter())
-		return;
 	/* Sleeps for memory and locks on the way are not interruptible. */
-	if (!preempt && prev_state & TASK_INTERRUPTIBLE)
+	if (!preempt && prev_state & TASK_INTERRUPTIBLE &&
+	    unlikely(fgio_may_serve_requests(prev)))
 		fall_asleep(prev);
-	if (!(next->flags & PF_KTHREAD))
+	if (!(next->flags & PF_KTHREAD) &&
+	    unlikely(fgio_wait_may_be_root(next)))
 		fgio_sleep_leave(next);
 }
 

@@ -24,7 +24,7 @@
 
 /**
  * struct tag_entry - the tag and the flag of a thread
- * @node: in tags
+ * @node: in fgio_tags
  * @task: the thread
  * @tag: its tag
  * @flag: its thread flag, or NULL
@@ -48,7 +48,7 @@ struct fresh {
 	struct fgio_account *account;
 };
 
-static DEFINE_HASHTABLE(tags, FGIO_TAG_BITS);
+DEFINE_HASHTABLE(fgio_tags, FGIO_TAG_BITS);
 /* Writers only; readers are under RCU. */
 DEFINE_SPINLOCK(fgio_tags_lock);
 unsigned int fgio_tag_entries;
@@ -58,18 +58,12 @@ static void (*thread_ends)(void);
 static unsigned int tags_max = FGIO_DEFAULT_tags_max;
 module_param(tags_max, uint, 0444);
 
-/* Whether any task is in the same bucket of the table. Context: any. */
-static bool may_have_entry(const struct task_struct *task)
-{
-	return !hlist_empty(&tags[hash_min((unsigned long)task, FGIO_TAG_BITS)]);
-}
-
 static struct tag_entry *find_entry(struct task_struct *task)
 {
 	struct tag_entry *entry;
 
-	hash_for_each_possible_rcu(tags, entry, node, (unsigned long)task,
-				   lockdep_is_held(&fgio_tags_lock))
+	hlist_for_each_entry_rcu(entry, &fgio_tags[fgio_tag_index(task)], node,
+				 lockdep_is_held(&fgio_tags_lock))
 		if (entry->task == task)
 			return entry;
 	return NULL;
@@ -91,8 +85,6 @@ enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task)
 	enum fgio_thread_tag tag = FGIO_THREAD_UNTAGGED;
 	struct tag_entry *entry;
 
-	if (!may_have_entry(task))
-		return tag;
 	rcu_read_lock();
 	entry = find_entry(task);
 	if (entry)
@@ -108,7 +100,7 @@ bool fgio_tag_request_of(u64 task, struct fgio_served *served)
 	struct tag_entry *entry;
 	bool serves = false;
 
-	if (!may_have_entry(thread))
+	if (!fgio_tag_may_have(thread))
 		return false;
 	rcu_read_lock();
 	entry = find_entry(thread);
@@ -193,7 +185,7 @@ static void add_entry(struct tag_entry *entry, struct task_struct *task)
 {
 	entry->task = task;
 	WRITE_ONCE(fgio_tag_entries, fgio_tag_entries + 1);
-	hash_add_rcu(tags, &entry->node, (unsigned long)task);
+	hlist_add_head_rcu(&entry->node, &fgio_tags[fgio_tag_index(task)]);
 }
 
 /*
@@ -430,7 +422,7 @@ void fgio_tag_relist(const struct fgio_trust_list *list)
 
 	spin_lock(&fgio_tags_lock);
 	fgio_trust_set_list(list);
-	hash_for_each(tags, bucket, entry, node)
+	hash_for_each(fgio_tags, bucket, entry, node)
 		fgio_trust_recount(&entry->charge, entry->task);
 	spin_unlock(&fgio_tags_lock);
 }
@@ -450,7 +442,7 @@ unsigned int fgio_tag_list(void (*visit)(struct task_struct *task,
 	int bucket;
 
 	rcu_read_lock();
-	hash_for_each_rcu(tags, bucket, entry, node) {
+	hash_for_each_rcu(fgio_tags, bucket, entry, node) {
 		tag = judge(entry);
 		if (tag == FGIO_THREAD_UNTAGGED)
 			continue;
@@ -506,7 +498,7 @@ void fgio_tag_exit(void)
 		tracepoint_synchronize_unregister();
 	}
 	spin_lock(&fgio_tags_lock);
-	hash_for_each_safe(tags, bucket, next, entry, node)
+	hash_for_each_safe(fgio_tags, bucket, next, entry, node)
 		remove_entry(entry);
 	spin_unlock(&fgio_tags_lock);
 	rcu_barrier();

@@ -6,9 +6,12 @@
 #ifndef FGIO_TAG_H
 #define FGIO_TAG_H
 
+#include <linux/hash.h>
+#include <linux/list.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 
+#include "base/scale.h"
 #include "core/class.h"
 #include "core/trust.h"
 #include "who/uring.h"
@@ -27,14 +30,31 @@ static inline unsigned int fgio_tag_count(void)
 	return READ_ONCE(fgio_tag_entries);
 }
 
+/* The table, by fgio_tag_index(); tag.c's but for the question below. */
+extern struct hlist_head fgio_tags[1 << FGIO_TAG_BITS];
+
+static inline unsigned int fgio_tag_index(const struct task_struct *task)
+{
+	return hash_long((unsigned long)task, FGIO_TAG_BITS);
+}
+
+/*
+ * Whether any task is in the same bucket of the table: few threads that have no
+ * entry pass. Context: any.
+ */
+static inline bool fgio_tag_may_have(const struct task_struct *task)
+{
+	return !hlist_empty(&fgio_tags[fgio_tag_index(task)]);
+}
+
 /* The slow path of fgio_tag_of(). Context: any. */
 enum fgio_thread_tag fgio_tag_look_up(struct task_struct *task);
 
-/* Each thread asks at each sleep; mostly the count suffices. Context: any. */
+/* Each I/O asks; mostly the count or the bucket suffices. Context: any. */
 static inline enum fgio_thread_tag fgio_tag_of(struct task_struct *task)
 {
-	return fgio_tag_count() ? fgio_tag_look_up(task) :
-				  FGIO_THREAD_UNTAGGED;
+	return fgio_tag_count() && fgio_tag_may_have(task) ?
+		       fgio_tag_look_up(task) : FGIO_THREAD_UNTAGGED;
 }
 
 /* A thread of io_uring has the tag of the thread that it acts for. */
