@@ -9,6 +9,11 @@
 
 #include "base/identity.h"
 
+u64 fgio_identity_of(const struct task_struct *task)
+{
+	return (u64)task->pid << 32 | lower_32_bits(task->start_time);
+}
+
 struct task_struct *fgio_thread_of(pid_t tid)
 {
 	return pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID);

@@ -7,15 +7,13 @@
 #ifndef FGIO_IDENTITY_H
 #define FGIO_IDENTITY_H
 
-#include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+struct task_struct;
+
 /* Context: any; the task exists. Never 0 for a thread. */
-static inline u64 fgio_identity_of(const struct task_struct *task)
-{
-	return (u64)task->pid << 32 | lower_32_bits(task->start_time);
-}
+u64 fgio_identity_of(const struct task_struct *task);
 
 /*
  * The thread with an id of the initial pid namespace; NULL when it has ended.

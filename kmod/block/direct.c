@@ -69,20 +69,28 @@ static u64 io_of_btrfs(u64 address, const struct bio *bio)
 				fgio_btrfs_bio_private);
 }
 
+static u64 iocb_of_iomap(u64 io)
+{
+	return io && fgio_iomap_dio_iocb_place((const void *)io) ?
+		       word_at((u64)fgio_iomap_dio_iocb_place((const void *)io),
+			       0) :
+		       0;
+}
+
 /*
  * The kiocb of direct I/O of fs/iomap, or 0. Its bios are known by the function
- * that ends them, which reads the same members. @address: where the bio is, of
- * which @bio may be a copy.
+ * that ends them, which reads the same members; those of btrfs less surely, so
+ * that of them a kiocb has to be in the kernel's memory, and on no stack.
+ * @address: where the bio is, of which @bio may be a copy.
  */
 static u64 iocb_of_file_io(u64 address, const struct bio *bio)
 {
-	const void *io = bio->bi_end_io == iomap_dio_bio_end_io ?
-				 bio->bi_private :
-				 (const void *)io_of_btrfs(address, bio);
+	u64 iocb;
 
-	if (!io || !fgio_iomap_dio_iocb_place(io))
-		return 0;
-	return word_at((u64)fgio_iomap_dio_iocb_place(io), 0);
+	if (bio->bi_end_io == iomap_dio_bio_end_io)
+		return iocb_of_iomap((u64)bio->bi_private);
+	iocb = iocb_of_iomap(io_of_btrfs(address, bio));
+	return word_at(iocb, offsetof(struct kiocb, ki_filp)) ? iocb : 0;
 }
 
 static u64 mapping_by(u64 place)

@@ -35,10 +35,15 @@ static inline u32 hash_64(u64 value, unsigned int bits)
 
 /* --- memory --------------------------------------------------------------- */
 
+u64 fake_memory_begin(void);
+u64 fake_memory_end(void);
 bool fake_is_memory(u64 address);
 int fake_copy(void *to, const void *from, size_t bytes);
 
 #define virt_addr_valid(address) fake_is_memory((u64)(address))
+/* A module's pools are anywhere in it, and its holes are no module's. */
+#define MODULES_VADDR fake_memory_begin()
+#define MODULES_END fake_memory_end()
 #define copy_from_kernel_nofault(to, from, bytes) fake_copy(to, from, bytes)
 #define get_kernel_nofault(value, place) \
 	fake_copy(&(value), (place), sizeof(value))

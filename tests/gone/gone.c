@@ -85,6 +85,16 @@ static bool is_hole(u64 address)
 	       HOLE_EVERY - 1;
 }
 
+u64 fake_memory_begin(void)
+{
+	return (u64)memory;
+}
+
+u64 fake_memory_end(void)
+{
+	return (u64)memory + MEMORY_BYTES;
+}
+
 bool fake_is_memory(u64 address)
 {
 	return address - (u64)memory < MEMORY_BYTES && !is_hole(address);
@@ -119,13 +129,19 @@ void iomap_dio_bio_end_io(struct bio *bio)
 {
 }
 
+/* By which the pools of direct I/O are known. */
+static const u64 pads[] = {
+	FGIO_BLKDEV_DIO_BIO,
+	FGIO_BTRFS_DIO_BBIO + FGIO_BTRFS_BIO_BIO,
+};
+
 static u64 word(void)
 {
 	switch (below(12)) {
 	case 0:
 		return draw();
 	case 1:
-		return below(64);
+		return below(2) ? below(64) : pads[below(2)];
 	case 2:
 		return somewhere();
 	case 3:
