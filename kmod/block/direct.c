@@ -71,10 +71,10 @@ static u64 io_of_btrfs(u64 address, const struct bio *bio)
 
 static u64 iocb_of_iomap(u64 io)
 {
-	return io && fgio_iomap_dio_iocb_place((const void *)io) ?
-		       word_at((u64)fgio_iomap_dio_iocb_place((const void *)io),
-			       0) :
-		       0;
+	const void *place = io ? fgio_iomap_dio_iocb_place((const void *)io) :
+				 NULL;
+
+	return word_at((u64)place, 0);
 }
 
 /*

@@ -3,7 +3,6 @@
 #include <linux/ktime.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
-#include <linux/uaccess.h>
 
 #include "base/foreign.h"
 #include "base/identity.h"
