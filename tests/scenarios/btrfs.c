@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /* btrfs: its log, transactions, and leaves of its trees. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -30,13 +27,6 @@ static void prepare(void)
 	labelled = written_file("labelled", 1);
 }
 
-/* Any change will do that is a different one each time. */
-static void change_and_sync(int fd, unsigned int round)
-{
-	NEED(!fchmod(fd, round % 2 ? 0600 : 0640));
-	NEED(!fsync(fd));
-}
-
 static void sync_file0(unsigned int round)
 {
 	change_and_sync(file[0], round);
@@ -49,14 +39,14 @@ static void sync_file1(unsigned int round)
 
 static void sync_file1_by_ring(unsigned int round)
 {
-	NEED(!fchmod(file[1], round % 2 ? 0600 : 0640));
+	change(file[1], round);
 	ring_do(IORING_OP_FSYNC, file[1], NULL, 0, 0);
 }
 
 /* A whole transaction, by the task that asks for it. */
 static void commit(unsigned int round)
 {
-	NEED(!fchmod(file[0], round % 2 ? 0600 : 0640));
+	change(file[0], round);
 	NEED(!syncfs(file[0]));
 }
 
@@ -82,29 +72,15 @@ static void name_inode(char name[32], unsigned int number)
 	snprintf(name, 32, "inode%u", number);
 }
 
-/* Mounted anew, no leaf of a tree is in memory. */
-static void forget_inodes(void)
+/* Names that are not there are looked up without I/O from now on, too. */
+static void look_for_others(void)
 {
-	const char *top = getenv("FILES");
-	char folder[256];
-	struct dirent *entry;
 	unsigned int i;
-	DIR *names;
+	char name[32];
 
-	NEED(getcwd(folder, sizeof(folder)));
-	NEED(!chdir("/") && !umount(top));
-	NEED(!mount(getenv("FILES_ON"), top, "btrfs", 0, NULL));
-	NEED(!chdir(folder));
-	/* Names are looked up without I/O from now on: those that are not there, too. */
-	names = opendir(".");
-	NEED(names);
-	do
-		entry = readdir(names);
-	while (entry);
-	closedir(names);
 	for (i = 0; i < INODES_READ_AHEAD; i++) {
-		snprintf(folder, sizeof(folder), "none%u", i);
-		NEED(access(folder, F_OK));
+		snprintf(name, sizeof(name), "none%u", i);
+		NEED(access(name, F_OK));
 	}
 }
 
@@ -118,7 +94,8 @@ static void prepare_inodes(void)
 		name_inode(name, i);
 		close(open_file(name, O_RDWR));
 	}
-	forget_inodes();
+	forget_inodes("btrfs");
+	look_for_others();
 }
 
 static void look_at(unsigned int number)

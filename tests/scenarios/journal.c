@@ -103,21 +103,9 @@ static void prepare_cached(void)
 	NEED(!fsync(other[0]));
 }
 
-/* Any change will do that is a different one each time. */
-static void change(int file, unsigned int round)
-{
-	NEED(!fchmod(file, round % 2 ? 0600 : 0640));
-}
-
 static void change_uncached(unsigned int round)
 {
 	change(inodes[round + 1][0], round);
-}
-
-static void change_and_sync(int file, unsigned int round)
-{
-	change(file, round);
-	NEED(!fsync(file));
 }
 
 static void sync_other0(unsigned int round)

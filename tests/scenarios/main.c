@@ -16,6 +16,7 @@
  * other schedulers.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ioprio.h>
@@ -28,6 +29,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -159,6 +161,36 @@ int written_file(const char *name, unsigned int blocks)
 void forget_pages(int file)
 {
 	NEED(!posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED));
+}
+
+void change(int file, unsigned int round)
+{
+	NEED(!fchmod(file, round % 2 ? 0600 : 0640));
+}
+
+void change_and_sync(int file, unsigned int round)
+{
+	change(file, round);
+	NEED(!fsync(file));
+}
+
+void forget_inodes(const char *type)
+{
+	const char *top = getenv("FILES");
+	char folder[256];
+	struct dirent *entry;
+	DIR *names;
+
+	NEED(getcwd(folder, sizeof(folder)));
+	NEED(!chdir("/") && !umount(top));
+	NEED(!mount(getenv("FILES_ON"), top, type, 0, NULL));
+	NEED(!chdir(folder));
+	names = opendir(".");
+	NEED(names);
+	do
+		entry = readdir(names);
+	while (entry);
+	closedir(names);
 }
 
 void write_block(int file, unsigned int block, size_t bytes)

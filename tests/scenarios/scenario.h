@@ -105,6 +105,16 @@ int written_file(const char *name, unsigned int blocks);
 /* Drops clean pages of a file from the cache. */
 void forget_pages(int file);
 
+/* Changes an inode: any change will do that is a different one each time. */
+void change(int file, unsigned int round);
+void change_and_sync(int file, unsigned int round);
+
+/*
+ * Mounts the file system of a type anew, so that no inode is in memory. The names
+ * of the scenario's folder are, so that they are looked up without I/O.
+ */
+void forget_inodes(const char *type);
+
 void write_block(int file, unsigned int block, size_t bytes);
 void pause_us(unsigned int us);
 

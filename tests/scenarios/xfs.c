@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /* XFS: its log, and its buffers. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,13 +21,6 @@ static void prepare(void)
 	file[1] = written_file("file1", 1);
 }
 
-/* Any change will do that is a different one each time. */
-static void change_and_sync(int fd, unsigned int round)
-{
-	NEED(!fchmod(fd, round % 2 ? 0600 : 0640));
-	NEED(!fsync(fd));
-}
-
 static void sync_file0(unsigned int round)
 {
 	change_and_sync(file[0], round);
@@ -43,34 +33,13 @@ static void sync_file1(unsigned int round)
 
 static void sync_file1_by_ring(unsigned int round)
 {
-	NEED(!fchmod(file[1], round % 2 ? 0600 : 0640));
+	change(file[1], round);
 	ring_do(IORING_OP_FSYNC, file[1], NULL, 0, 0);
 }
 
 static void name_inode(char name[32], unsigned int number)
 {
 	snprintf(name, 32, "inode%u", number);
-}
-
-/* Mounted anew, no inode is in memory. */
-static void forget_inodes(void)
-{
-	const char *top = getenv("FILES");
-	char folder[256];
-	struct dirent *entry;
-	DIR *names;
-
-	NEED(getcwd(folder, sizeof(folder)));
-	NEED(!chdir("/") && !umount(top));
-	NEED(!mount(getenv("FILES_ON"), top, "xfs", 0, NULL));
-	NEED(!chdir(folder));
-	/* Names are looked up without I/O from now on. */
-	names = opendir(".");
-	NEED(names);
-	do
-		entry = readdir(names);
-	while (entry);
-	closedir(names);
 }
 
 static void prepare_inodes(void)
@@ -82,7 +51,7 @@ static void prepare_inodes(void)
 		name_inode(name, i);
 		close(open_file(name, O_RDWR));
 	}
-	forget_inodes();
+	forget_inodes("xfs");
 }
 
 static void look_at(unsigned int number)
