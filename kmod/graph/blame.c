@@ -17,6 +17,7 @@
 #include "base/scale.h"
 #include "base/setting.h"
 #include "base/trace.h"
+#include "core/seen.h"
 #include "graph/blame.h"
 #include "who/tag.h"
 #include "who/thread_flag.h"
@@ -51,72 +52,111 @@ struct seen {
 	struct fgio_reason_times reasons;
 };
 
-static DEFINE_RAW_SPINLOCK(chains_lock);
-static struct seen *chains;
+/* Those of the tasks that hash to it. */
+struct seen_set {
+	struct fgio_seen_set places;
+	struct seen seen[FGIO_SEEN_PLACES];
+};
 
-static struct seen *seen_of(u64 task)
+static DEFINE_RAW_SPINLOCK(seen_lock);
+static struct seen_set *seen_sets;
+
+static struct seen_set *seen_set_of(u64 task)
 {
-	return &chains[hash_64(task, FGIO_CHAIN_BITS)];
+	return &seen_sets[hash_64(task, FGIO_SEEN_BITS)];
 }
 
-static bool is_of(const struct seen *seen, u64 task, u32 seq)
+/* Return: NULL if no walk saw the wait. Under the lock. */
+static struct seen *seen_at(struct seen_set *set, u32 place, u64 task, u32 seq)
 {
-	return seen->chain.task == task && seen->chain.seq == seq;
+	struct seen *seen = &set->seen[place];
+
+	return place < FGIO_SEEN_PLACES && seen->chain.task == task &&
+			       seen->chain.seq == seq ?
+		       seen :
+		       NULL;
 }
 
-void fgio_blame_chain(const struct fgio_chain *chain, u64 since_ns,
-		      enum fgio_reason reason)
+static void note_look(struct seen *seen, const struct fgio_chain *chain,
+		      const struct fgio_look *look)
 {
-	struct seen *seen = seen_of(chain->task);
 	struct fgio_chain *known = &seen->chain;
-	unsigned long flags;
 	u32 actions = 0;
 
-	raw_spin_lock_irqsave(&chains_lock, flags);
-	if (is_of(seen, chain->task, chain->seq)) {
+	if (known->task == chain->task && known->seq == chain->seq) {
 		actions = known->actions;
 		fgio_reason_saw(&seen->reasons, ktime_get_mono_fast_ns(),
-				reason);
+				look->reason);
 	} else {
 		known->steps = 0;
-		fgio_reason_begin(&seen->reasons, since_ns, reason);
+		fgio_reason_begin(&seen->reasons, look->since_ns, look->reason);
 	}
 	if (!known->steps || chain->steps >= known->steps)
 		*known = *chain;
 	known->actions |= actions | chain->actions;
-	raw_spin_unlock_irqrestore(&chains_lock, flags);
 }
 
-/* A wait that no walk saw is blamed without its chain. */
+void fgio_blame_chain(const struct fgio_chain *chain,
+		      const struct fgio_look *look)
+{
+	struct seen_set *set = seen_set_of(chain->task);
+	unsigned long flags;
+	u32 place;
+
+	raw_spin_lock_irqsave(&seen_lock, flags);
+	place = fgio_seen_look(&set->places, chain->task, look->walk,
+			       look->since, ktime_get_mono_fast_ns());
+	if (place < FGIO_SEEN_PLACES)
+		note_look(&set->seen[place], chain, look);
+	raw_spin_unlock_irqrestore(&seen_lock, flags);
+}
+
+static void take_seen(struct fgio_blame_entry *entry, const struct seen *seen)
+{
+	const struct fgio_chain *known = &seen->chain;
+
+	entry->inner_kind = known->inner_kind;
+	entry->actions = known->actions;
+	entry->steps = known->steps;
+	memcpy(entry->step, known->step, sizeof(entry->step));
+	entry->reason = fgio_reason_longest(&seen->reasons, entry->end_ns);
+}
+
+/* A wait that no walk saw, or that had no place, is blamed without its chain. */
 static void add_chain(struct fgio_blame_entry *entry, u64 task, u32 seq)
 {
-	struct seen *seen = seen_of(task);
-	const struct fgio_chain *known = &seen->chain;
+	struct seen_set *set = seen_set_of(task);
+	const struct seen *seen;
 	unsigned long flags;
+	u32 place;
 
-	entry->reason = FGIO_REASON_SHORT;
-	raw_spin_lock_irqsave(&chains_lock, flags);
-	if (is_of(seen, task, seq)) {
-		entry->inner_kind = known->inner_kind;
-		entry->actions = known->actions;
-		entry->steps = known->steps;
-		memcpy(entry->step, known->step, sizeof(entry->step));
-		entry->reason = fgio_reason_longest(&seen->reasons,
-						    entry->end_ns);
+	raw_spin_lock_irqsave(&seen_lock, flags);
+	place = fgio_seen_find(&set->places, task);
+	seen = seen_at(set, place, task, seq);
+	if (seen) {
+		take_seen(entry, seen);
+		fgio_seen_end(&set->places, place);
+	} else {
+		entry->reason = fgio_seen_refused(&set->places, entry->end_ns -
+							entry->waited_ns) ?
+					FGIO_REASON_FULL :
+					FGIO_REASON_SHORT;
 	}
-	raw_spin_unlock_irqrestore(&chains_lock, flags);
+	raw_spin_unlock_irqrestore(&seen_lock, flags);
 }
 
 /* Whether a walk found a task in the way of a wait. */
 static bool has_chain(u64 task, u32 seq)
 {
-	const struct seen *seen = seen_of(task);
+	struct seen_set *set = seen_set_of(task);
+	const struct seen *seen;
 	unsigned long flags;
 	bool found;
 
-	raw_spin_lock_irqsave(&chains_lock, flags);
-	found = is_of(seen, task, seq) && seen->chain.steps;
-	raw_spin_unlock_irqrestore(&chains_lock, flags);
+	raw_spin_lock_irqsave(&seen_lock, flags);
+	seen = seen_at(set, fgio_seen_find(&set->places, task), task, seq);
+	found = seen && seen->chain.steps;
+	raw_spin_unlock_irqrestore(&seen_lock, flags);
 	return found;
 }
 
@@ -250,8 +290,8 @@ int fgio_blame_init(void)
 	ring_size = clamp_t(unsigned int, blame_entries,
 			    FGIO_LEAST_blame_entries, FGIO_MOST_blame_entries);
 	ring = vcalloc(ring_size, sizeof(*ring));
-	chains = vcalloc(1U << FGIO_CHAIN_BITS, sizeof(*chains));
-	if (ring && chains)
+	seen_sets = vcalloc(1U << FGIO_SEEN_BITS, sizeof(*seen_sets));
+	if (ring && seen_sets)
 		return 0;
 	fgio_blame_exit();
 	return -ENOMEM;
@@ -260,5 +300,5 @@ int fgio_blame_init(void)
 void fgio_blame_exit(void)
 {
 	vfree(ring);
-	vfree(chains);
+	vfree(seen_sets);
 }

@@ -28,17 +28,29 @@ struct fgio_chain {
 };
 
 /**
+ * struct fgio_look - a walk's look at a wait
+ * @walk: number of the walk
+ * @since: the first walk of those in which all waits that last were seen
+ * @since_ns: when the wait began
+ * @reason: why nothing is known beyond the end of its chain
+ */
+struct fgio_look {
+	u32 walk;
+	u32 since;
+	u64 since_ns;
+	enum fgio_reason reason;
+};
+
+/**
  * fgio_blame_chain() - the walk saw a wait's chain
  * @chain: the chain. The longest one is kept: walks also see chains that still
  *	build up, or dissolve
- * @since_ns: when the wait began
- * @reason: why nothing is known beyond its end. The one that holds longest is
- *	kept
+ * @look: when, and with what reason. The one that holds longest is kept
  *
  * Context: the walk's thread.
  */
-void fgio_blame_chain(const struct fgio_chain *chain, u64 since_ns,
-		      enum fgio_reason reason);
+void fgio_blame_chain(const struct fgio_chain *chain,
+		      const struct fgio_look *look);
 
 /**
  * fgio_blame_wait() - a wait of a foreground task ended

@@ -409,6 +409,11 @@ static void blame_root(u32 root)
 		.inner_kind = now.kinds[root],
 		.actions = now.actions[root],
 	};
+	struct fgio_look look = {
+		.walk = now.walk.number,
+		.since = now.since,
+		.since_ns = now.root_since_ns[root],
+	};
 	u32 passed[FGIO_BLAME_STEPS];
 	u32 link = root;
 
@@ -422,7 +427,8 @@ static void blame_root(u32 root)
 		if (now.kinds[link])
 			chain.inner_kind = now.kinds[link];
 	}
-	fgio_blame_chain(&chain, now.root_since_ns[root], reason_of(link));
+	look.reason = reason_of(link);
+	fgio_blame_chain(&chain, &look);
 }
 
 static void blame_roots(void)
