@@ -50,21 +50,42 @@ u64 fgio_kernel_word(u64 address)
 		       fgio_peek_word(place) : 0;
 }
 
-u64 fgio_file_at(const struct task_struct *task, u32 fd)
+static u64 ask_table(struct task_struct *task, fgio_files_fn *ask, u64 argument)
 {
-	const struct files_struct *files;
-	const struct fdtable *table;
-	const u64 *entries;
-	unsigned int count;
+	struct files_struct *files = task->files;
+	u64 answer;
 
-	files = (const void *)fgio_peek_word(&task->files);
 	if (!files)
 		return 0;
-	table = (const void *)fgio_peek_word(&files->fdt);
-	if (!table || get_kernel_nofault(count, &table->max_fds) || fd >= count)
+	/* Files that are shared may get a larger table at any time. */
+	rcu_read_lock();
+	answer = ask(rcu_dereference(files->fdt), argument);
+	rcu_read_unlock();
+	return answer;
+}
+
+u64 fgio_ask_files(struct task_struct *task, fgio_files_fn *ask, u64 argument)
+{
+	u64 answer;
+
+	if (task == current)
+		return ask_table(task, ask, argument);
+	/* A task that exits gives its files up under this lock. */
+	if (!spin_trylock(&task->alloc_lock))
 		return 0;
-	entries = (const void *)fgio_peek_word(&table->fd);
-	return entries ? fgio_peek_word(entries + fd) : 0;
+	answer = ask_table(task, ask, argument);
+	spin_unlock(&task->alloc_lock);
+	return answer;
+}
+
+static u64 file_in(const struct fdtable *table, u64 fd)
+{
+	return fd < table->max_fds ? (u64)rcu_access_pointer(table->fd[fd]) : 0;
+}
+
+u64 fgio_file_at(struct task_struct *task, u32 fd)
+{
+	return fgio_ask_files(task, file_in, fd);
 }
 
 bool fgio_sleeps_uninterruptibly(const struct task_struct *task)

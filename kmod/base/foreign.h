@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct fdtable;
 struct task_struct;
 
 /*
@@ -25,12 +26,22 @@ u64 fgio_peek_word(const void *address);
  */
 u64 fgio_kernel_word(u64 address);
 
+/* What is asked of the table of a task's open files. Must not sleep. */
+typedef u64 fgio_files_fn(const struct fdtable *table, u64 argument);
+
 /*
- * The address of the file that a task has open as @fd, or 0. The task is
- * current, or lives under RCU: its files are read without faults. Context: any;
- * takes no lock.
+ * Asks the table of the files that a task has open. The task is current, or
+ * lives under RCU. Return: the answer; 0 when the task has no files, or they are
+ * in use just now: then a later walk may ask again. Context: any but NMI; locks
+ * may be held, since none is waited for.
  */
-u64 fgio_file_at(const struct task_struct *task, u32 fd);
+u64 fgio_ask_files(struct task_struct *task, fgio_files_fn *ask, u64 argument);
+
+/*
+ * The address of the file that a task has open as @fd, or 0, as
+ * fgio_ask_files(). Context: the same.
+ */
+u64 fgio_file_at(struct task_struct *task, u32 fd);
 
 /*
  * Whether a task sleeps for I/O or a lock of the kernel; idle threads of the

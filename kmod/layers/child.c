@@ -34,7 +34,7 @@
 #include "layers/child.h"
 #include "who/trust.h"
 
-pid_t fgio_child_of_file(const struct task_struct *task, u32 fd)
+pid_t fgio_child_of_file(struct task_struct *task, u32 fd)
 {
 	const struct pid *pid;
 	pid_t tid;

@@ -24,7 +24,7 @@ struct task_struct;
  * The thread id of a pidfd in the initial pid namespace; 0 for other files.
  * Context: as fgio_file_at().
  */
-pid_t fgio_child_of_file(const struct task_struct *task, u32 fd);
+pid_t fgio_child_of_file(struct task_struct *task, u32 fd);
 
 /*
  * Finds the task of a pidfd: a child of the waiter, or one to which the waiter

@@ -413,30 +413,14 @@ static void add_threads(struct task_struct *process)
 	}
 }
 
-/* Context: RCU. */
-static bool has_open(const struct task_struct *process, const void *file)
+/* Whether a process has this file open. */
+static u64 has_open(const struct fdtable *table, u64 file)
 {
-	unsigned long open[BITS_TO_LONGS(FILES_MAX)];
-	const struct files_struct *files;
-	const struct fdtable *table;
-	unsigned int count, fd;
+	unsigned int count = min_t(unsigned int, table->max_fds, FILES_MAX);
+	unsigned int fd;
 
-	files = (const void *)fgio_peek_word(&process->files);
-	if (!files)
-		return false;
-	table = (const void *)fgio_peek_word(&files->fdt);
-	if (!table || get_kernel_nofault(count, &table->max_fds))
-		return false;
-	/* The kernel makes room for whole words of files. */
-	count = round_down(min_t(unsigned int, count, FILES_MAX),
-			   BITS_PER_LONG);
-	if (copy_from_kernel_nofault(open,
-				     (const void *)
-				     fgio_peek_word(&table->open_fds),
-				     count / BITS_PER_BYTE))
-		return false;
-	for_each_set_bit(fd, open, count)
-		if (fgio_file_at(process, fd) == (u64)file)
+	for_each_set_bit(fd, table->open_fds, count)
+		if ((u64)rcu_access_pointer(table->fd[fd]) == file)
 			return true;
 	return false;
 }
@@ -452,7 +436,7 @@ static void look_at_processes(const void *file)
 			continue;
 		if (looked_at++ == PROCESSES_MAX)
 			return;
-		if (has_open(process, file))
+		if (fgio_ask_files(process, has_open, (u64)file))
 			add_threads(process);
 	}
 }

@@ -67,7 +67,7 @@ static bool is_of_network(const struct file *file)
 	       family != AF_UNIX;
 }
 
-u64 fgio_reply_object(const struct task_struct *task, u32 fd)
+u64 fgio_reply_object(struct task_struct *task, u32 fd)
 {
 	u64 file = fgio_file_at(task, fd);
 

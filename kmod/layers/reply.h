@@ -23,7 +23,7 @@ struct task_struct;
  * machine is known to wake it: a socket of the network. Context: as
  * fgio_file_at().
  */
-u64 fgio_reply_object(const struct task_struct *task, u32 fd);
+u64 fgio_reply_object(struct task_struct *task, u32 fd);
 
 extern const struct fgio_layer fgio_reply_layer;
 

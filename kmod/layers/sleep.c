@@ -62,7 +62,7 @@ struct sleep {
  * @is_compat: the call is of a 32-bit process
  */
 struct call {
-	const struct task_struct *task;
+	struct task_struct *task;
 	const struct mm_struct *mm;
 	unsigned long arguments[6];
 	bool is_compat;

@@ -55,7 +55,7 @@ static u64 registered_file_at(const struct task_struct *task, u32 index)
 	return fgio_peek_word(&own->registered_rings[index]);
 }
 
-u64 fgio_uring_of_call(const struct task_struct *task, u32 fd, u32 flags)
+u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags)
 {
 	const struct file *file;
 

@@ -17,7 +17,7 @@ struct task_struct;
  * not found. @task is current, or lives under RCU and may have left the call:
  * its files are read without faults. Context: any; takes no lock.
  */
-u64 fgio_uring_of_call(const struct task_struct *task, u32 fd, u32 flags);
+u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags);
 
 extern const struct fgio_layer fgio_uring_layer;
 

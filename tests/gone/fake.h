@@ -109,6 +109,10 @@ typedef struct {
 #define PF_IO_WORKER 0x10
 #define rcu_read_lock()
 #define rcu_read_unlock()
+#define rcu_dereference(pointer) (pointer)
+#define rcu_access_pointer(pointer) (pointer)
+#define spin_trylock(lock) (!(*(lock))++)
+#define spin_unlock(lock) ((*(lock))--)
 #define current fake_current
 #define same_thread_group(one, other) ((one)->signal == (other)->signal)
 
@@ -129,6 +133,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	struct files_struct *files;
+	int alloc_lock;
 	void *worker_private;
 	void *signal;
 	char comm[TASK_COMM_LEN];
