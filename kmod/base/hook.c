@@ -50,10 +50,33 @@ static int register_function(struct fgio_hook *hook)
 	return register_kretprobe(probe);
 }
 
+/*
+ * Whether the kernel itself has a function of this name. The name is looked up
+ * there first, then in all modules, where it may be another function's.
+ */
+static bool is_of_kernel(const char *symbol)
+{
+	struct kprobe probe = {
+		.symbol_name = symbol,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	char place[KSYM_SYMBOL_LEN];
+
+	if (register_kprobe(&probe))
+		return false;
+	unregister_kprobe(&probe);
+	sprint_symbol(place, (unsigned long)probe.addr);
+	/* "function+0x0/0x10 [module]" */
+	return !strchr(place, '[');
+}
+
 static int register_symbol(struct fgio_hook *hook, const char *symbol)
 {
 	struct kretprobe *probe = &hook->kretprobe;
 
+	if (strchr(hook->name, ':') && !strchr(symbol, ':') &&
+	    !is_of_kernel(symbol))
+		return -ENOENT;
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.symbol_name = symbol;
 	return register_function(hook);
@@ -67,14 +90,14 @@ static const char *const clone_suffixes[] = {
 	".isra.0", ".constprop.0", ".isra.0.constprop.0", ".constprop.0.isra.0",
 };
 
-static int register_clone(struct fgio_hook *hook)
+static int register_clone(struct fgio_hook *hook, const char *name)
 {
 	char symbol[96];
 	unsigned int i;
 	int error = -ENOENT;
 
 	for (i = 0; i < ARRAY_SIZE(clone_suffixes) && error == -ENOENT; i++) {
-		snprintf(symbol, sizeof(symbol), "%s%s", hook->name,
+		snprintf(symbol, sizeof(symbol), "%s%s", name,
 			 clone_suffixes[i]);
 		error = register_symbol(hook, symbol);
 	}
@@ -83,14 +106,25 @@ static int register_clone(struct fgio_hook *hook)
 	return error;
 }
 
+static int register_name(struct fgio_hook *hook, const char *name)
+{
+	int error = register_symbol(hook, name);
+
+	if (error == -ENOENT && hook->may_be_clone)
+		error = register_clone(hook, name);
+	return error;
+}
+
+/* A kernel may have built in what is a module of another one. */
 static int attach_function(struct fgio_hook *hook)
 {
 	struct kretprobe *probe = &hook->kretprobe;
 	unsigned long missed = probe->nmissed + probe->kp.nmissed;
-	int error = register_symbol(hook, hook->name);
+	const char *colon = strchr(hook->name, ':');
+	int error = register_name(hook, hook->name);
 
-	if (error == -ENOENT && hook->may_be_clone)
-		error = register_clone(hook);
+	if (error == -ENOENT && colon)
+		error = register_name(hook, colon + 1);
 	probe->nmissed = missed;
 	return error;
 }

@@ -23,8 +23,8 @@ struct tracepoint;
 
 /**
  * struct fgio_hook - a hook on a function or a tracepoint
- * @name: of a function (with "module:" before it where it is in a module) or
- *	of a tracepoint
+ * @name: of a function (with "module:" before it where it is in a module, or
+ *	built in what mostly is one) or of a tracepoint
  * @mechanism: the mechanism that it serves
  * @entry: called before a function; arguments by regs_get_kernel_argument();
  *	its result other than 0 means that @exit need not be called
