@@ -97,8 +97,24 @@ comes_and_goes() {
   use fgio
 }
 
+# A foreground task and another one write a file each at $WORK/mount and verify it, again and again.
+begin_verified_files() {
+  verified_file urgent foreground &
+  URGENT=$!
+  verified_file others none &
+  OTHERS=$!
+}
+
+end_verified_files() {
+  expect "boosts" "$(abuse state boosts)" -gt 0
+  touch "$WORK/stop"
+  wait "$URGENT" || fail "the foreground's data"
+  wait "$OTHERS" || fail "the others' data"
+  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
+}
+
 member_fails_under_load() { # LEVEL MODULE
-  local urgent others each
+  local each
   make_null members size=192 irqmode=2 completion_nsec=1000000
   load_fgio
   use fgio
@@ -108,10 +124,7 @@ member_fails_under_load() { # LEVEL MODULE
   mke2fs -q -t ext4 -E nodiscard /dev/md78
   mkdir -p "$WORK/mount"
   mount /dev/md78 "$WORK/mount"
-  verified_file urgent foreground &
-  urgent=$!
-  verified_file others none &
-  others=$!
+  begin_verified_files
   more_rounds
   echo faulty >"$MD/md/dev-${MEMBERS[1]}/state"
   more_rounds
@@ -121,11 +134,7 @@ member_fails_under_load() { # LEVEL MODULE
   more_rounds
   parameter io Y
   more_rounds
-  expect "boosts" "$(abuse state boosts)" -gt 0
-  touch "$WORK/stop"
-  wait $urgent || fail "the foreground's data"
-  wait $others || fail "the others' data"
-  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
+  end_verified_files
   umount "$WORK/mount"
   wait_for "the array's end" clear_array
   for each in 0 1 2; do dmsetup remove --noudevsync --retry "member$each"; done
@@ -153,7 +162,7 @@ snapshots() {
 }
 
 check_btrfs_under_load() {
-  local urgent others commits each switch
+  local commits each switch
   make_null trees size=192 irqmode=2 completion_nsec=200000
   load_fgio
   use fgio
@@ -161,10 +170,7 @@ check_btrfs_under_load() {
   mkfs.btrfs -q -K "/dev/$DISK"
   mkdir -p "$WORK/mount"
   mount -t btrfs "/dev/$DISK" "$WORK/mount"
-  verified_file urgent foreground &
-  urgent=$!
-  verified_file others none &
-  others=$!
+  begin_verified_files
   snapshots &
   commits=$!
   more_rounds 1
@@ -180,13 +186,9 @@ check_btrfs_under_load() {
     parameter $switch Y
   done
   more_rounds 1
-  expect "boosts" "$(abuse state boosts)" -gt 0
-  touch "$WORK/stop"
-  wait $urgent || fail "the foreground's data"
-  wait $others || fail "the others' data"
+  end_verified_files
   wait $commits || fail "the snapshots"
   expect "commits" "$(cat "$WORK/snapshots")" -gt 1
-  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
   umount "$WORK/mount"
   btrfs check --readonly "/dev/$DISK" >/dev/null 2>&1 || fail "the file system is damaged"
   use none

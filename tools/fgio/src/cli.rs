@@ -97,7 +97,8 @@ pub enum Command {
     /// The scheduler that `fgio enable` replaced, or the kernel's own choice
     /// for such a disk when that is not known, and the drive's own priority as it
     /// was. Safe under load. Undoes `fgio enable --persist`, too. With the last disk,
-    /// `fgiod cache` ends, and memory.low of all cgroups is as it was.
+    /// `fgiod cache` ends, and memory.low of all cgroups is as it was; so is
+    /// vm.watermark_boost_factor, if a `fgio run --drop-behind` was killed.
     Disable {
         /// Disks: names (sda), device nodes (/dev/sda), or partitions, for which the whole disk is taken
         #[arg(required = true, value_name = "DEV")]
@@ -363,8 +364,9 @@ pub struct RunArguments {
     ///
     /// For backups and copies, which would evict the working set of databases. The command runs in
     /// a cgroup of its own; file pages that it brought in are reclaimed from there as it goes on,
-    /// and the rest at its end. Pages that other tasks had brought in stay. Needs root, cgroup v2
-    /// and Linux 6.1; with swap space, Linux 6.10.
+    /// and the rest at its end. Pages that other tasks had brought in stay. Meanwhile the sysctl
+    /// vm.watermark_boost_factor is 0, so that the kernel reclaims no more than it has to. Needs
+    /// root, cgroup v2 and Linux 6.1; with swap space, Linux 6.10.
     #[arg(
         long,
         value_name = "MIB",
