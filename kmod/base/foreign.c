@@ -27,7 +27,7 @@ struct task_struct *fgio_task_at(u64 address)
 	struct task_struct *task;
 	pid_t tid;
 
-	if (!virt_addr_valid(supposed) ||
+	if (!fgio_is_memory(supposed) ||
 	    get_kernel_nofault(tid, &supposed->pid))
 		return NULL;
 	task = fgio_thread_of(tid);
@@ -46,7 +46,7 @@ u64 fgio_kernel_word(u64 address)
 {
 	const void *place = (const void *)address;
 
-	return IS_ALIGNED(address, sizeof(u64)) && virt_addr_valid(place) ?
+	return IS_ALIGNED(address, sizeof(u64)) && fgio_is_memory(place) ?
 		       fgio_peek_word(place) : 0;
 }
 

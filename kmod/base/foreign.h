@@ -3,10 +3,33 @@
 #ifndef FGIO_FOREIGN_H
 #define FGIO_FOREIGN_H
 
+#include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 struct fdtable;
 struct task_struct;
+
+/* Below, a PC has its display's memory and ROMs; the kernel uses none of it. */
+#define FGIO_MEMORY_BEGIN SZ_1M
+
+/*
+ * Whether an address is in the memory that the kernel has mapped for itself, as
+ * all that it allocates at once is: not the registers or the memory of a device.
+ */
+static inline bool fgio_is_memory(const void *address)
+{
+	return virt_addr_valid(address) && __pa(address) >= FGIO_MEMORY_BEGIN &&
+	       !is_zone_device_page(virt_to_page(address));
+}
+
+/* Whether an address is that of a struct page of some memory. */
+static inline bool fgio_is_page(const struct page *page)
+{
+	return IS_ENABLED(CONFIG_SPARSEMEM_VMEMMAP) && page >= vmemmap &&
+	       IS_ALIGNED((u64)page - (u64)vmemmap, sizeof(*page)) &&
+	       pfn_valid(page_to_pfn(page));
+}
 
 /*
  * The task whose task_struct is at an address; NULL when no living thread has

@@ -42,7 +42,7 @@ static u64 word_at(u64 object, size_t offset)
 	return object ? fgio_kernel_word(object + offset) : 0;
 }
 
-/* Pools of modules are not in the memory of virt_addr_valid(). */
+/* Pools of modules are not in the memory of fgio_is_memory(). */
 static bool is_in_module(const void *pool)
 {
 #ifdef MODULES_VADDR
@@ -156,7 +156,7 @@ static bool may_be_in_device_io(const struct bio *bio)
 {
 	unsigned int front_pad;
 
-	return fgio_blkdev_dio_bio && virt_addr_valid(bio->bi_pool) &&
+	return fgio_blkdev_dio_bio && fgio_is_memory(bio->bi_pool) &&
 	       !get_kernel_nofault(front_pad, &bio->bi_pool->front_pad) &&
 	       front_pad == fgio_blkdev_dio_bio;
 }
@@ -183,7 +183,7 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	contexts[0] = 0;
 	contexts[1] = 0;
 	/* That of a sleeper may have been on a stack that is gone. */
-	if (!virt_addr_valid(bio) ||
+	if (!fgio_is_memory(bio) ||
 	    copy_from_kernel_nofault(&copy, bio, sizeof(copy)))
 		return;
 	iocb = iocb_of((u64)bio, &copy);

@@ -60,13 +60,13 @@ u64 fgio_file_system_of(u64 mapping)
 	const struct super_block *super;
 	const struct inode *inode;
 
-	if (!virt_addr_valid(pages))
+	if (!fgio_is_memory(pages))
 		return 0;
 	inode = (const void *)fgio_peek_word(&pages->host);
-	if (!virt_addr_valid(inode))
+	if (!fgio_is_memory(inode))
 		return 0;
 	super = (const void *)fgio_peek_word(&inode->i_sb);
-	return virt_addr_valid(super) ? fgio_peek_word(&super->s_bdev) : 0;
+	return fgio_is_memory(super) ? fgio_peek_word(&super->s_bdev) : 0;
 }
 
 static u64 mapping_of(struct page *page, u64 *index)

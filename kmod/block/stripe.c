@@ -55,7 +55,7 @@ static unsigned int members_of_stripe(u64 address, const struct bio *bio)
 	member = member_of(address, bio);
 	first = stripe + FGIO_STRIPE_DEVICES;
 	if (!member || member < first || (member - first) % FGIO_R5DEV_SIZE ||
-	    !virt_addr_valid((const void *)stripe) ||
+	    !fgio_is_memory((const void *)stripe) ||
 	    get_kernel_nofault(members,
 			       (const int *)(stripe + FGIO_STRIPE_DISKS)))
 		return 0;
@@ -127,25 +127,18 @@ bool fgio_stripe_visit_below(struct bio *bio, struct fgio_stripe_look *look)
 	return fgio_stripe_visit((u64)bio, bio, look);
 }
 
-static bool is_page(const struct page *page)
-{
-	return IS_ENABLED(CONFIG_SPARSEMEM_VMEMMAP) && page >= vmemmap &&
-	       IS_ALIGNED((u64)page - (u64)vmemmap, sizeof(*page)) &&
-	       pfn_valid(page_to_pfn(page));
-}
-
 static struct page *page_of(const struct bio_vec *place, bool last)
 {
 	struct bio_vec vec;
 	struct page *page;
 
-	if (!virt_addr_valid(place) ||
+	if (!fgio_is_memory(place) ||
 	    copy_from_kernel_nofault(&vec, place, sizeof(vec)))
 		return NULL;
 	page = vec.bv_page;
 	if (last && vec.bv_len)
 		page += (vec.bv_offset + vec.bv_len - 1) / PAGE_SIZE;
-	return is_page(page) ? page : NULL;
+	return fgio_is_page(page) ? page : NULL;
 }
 
 bool fgio_original_pages(const struct bio *bio, struct page **first,

@@ -539,7 +539,7 @@ static bool is_of(const struct fgio_file_lock_core *copy,
 {
 	const struct file *file = copy->fgio_lock_member(file);
 
-	return virt_addr_valid(file) &&
+	return fgio_is_memory(file) &&
 	       fgio_peek_word(&file->f_inode) == (u64)inode;
 }
 
@@ -553,14 +553,14 @@ static void find_locks(const struct fgio_walk_step *step,
 	u64 context;
 
 	context = request->inode ? fgio_peek_word(&request->inode->i_flctx) : 0;
-	if (!virt_addr_valid((void *)context))
+	if (!fgio_is_memory((void *)context))
 		return;
 	head = (const struct list_head *)(context + request->list);
 	entry = (const struct list_head *)fgio_peek_word(&head->next);
 	for (i = 0; entry && entry != head && i < FGIO_FILE_LOCKS; i++) {
 		place = list_entry(entry, struct fgio_file_lock_core,
 				   fgio_lock_member(list));
-		if (!virt_addr_valid(place) ||
+		if (!fgio_is_memory(place) ||
 		    copy_from_kernel_nofault(&copy, place, sizeof(copy)) ||
 		    !is_of(&copy, request->inode) ||
 		    !fgio_wait_is_on(step->task, step->wait->seq))

@@ -161,7 +161,7 @@ static u64 file_of(const struct rw_semaphore *lock)
 
 	inode = container_of(lock, struct inode, i_rwsem);
 	mapping = (const void *)fgio_peek_word(&inode->i_mapping);
-	if (!virt_addr_valid(mapping) ||
+	if (!fgio_is_memory(mapping) ||
 	    fgio_peek_word(&mapping->host) != (u64)inode)
 		return 0;
 	return (u64)mapping;

@@ -52,20 +52,22 @@ static u64 registered_file_at(const struct task_struct *task, u32 index)
 
 	if (!own || index >= IO_RINGFD_REG_MAX)
 		return 0;
-	return fgio_peek_word(&own->registered_rings[index]);
+	return fgio_kernel_word((u64)&own->registered_rings[index]);
 }
 
 u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags)
 {
-	const struct file *file;
+	u64 file;
 
 	if (!fgio_mechanism_on(FGIO_MECHANISM_URING))
 		return 0;
 	if (flags & IORING_ENTER_REGISTERED_RING)
-		file = (const void *)registered_file_at(task, fd);
+		file = registered_file_at(task, fd);
 	else
-		file = (const void *)fgio_file_at(task, fd);
-	return file ? fgio_peek_word(&file->private_data) : 0;
+		file = fgio_file_at(task, fd);
+	return file ? fgio_kernel_word(file + offsetof(struct file,
+						       private_data)) :
+		      0;
 }
 
 /* --- reads by callback --------------------------------------------------- */
@@ -111,10 +113,24 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
+static bool is_read(u64 request)
+{
+	u8 opcode;
+
+	if (get_kernel_nofault(opcode,
+			       &((const struct io_kiocb *)request)->opcode))
+		return false;
+	return opcode == IORING_OP_READ || opcode == IORING_OP_READV ||
+	       opcode == IORING_OP_READ_FIXED;
+}
+
 /*
  * The page for which a request waits. All of a request that waits by callback
  * leads back to it: one that is done, or whose memory is used for another one,
  * is not taken for it.
+ *
+ * The data of a request that was something else before may be words of its
+ * submitter's choice, so they must not lead to the registers of a device.
  *
  * Return: the folio, or NULL.
  */
@@ -127,14 +143,18 @@ static const struct folio *awaited_folio(u64 request, u64 ring)
 	/* The data of a read or write request begin with its kiocb. */
 	static_assert(sizeof(read) <= sizeof(struct io_cmd_data));
 	if (!request || fgio_uring_ring_of(request) != ring ||
+	    !is_read(request) ||
 	    copy_from_kernel_nofault(&read, (const void *)request,
 				     sizeof(read)) ||
 	    !(read.ki_flags & IOCB_WAITQ))
 		return NULL;
 	queue = read.ki_waitq;
-	if (copy_from_kernel_nofault(&wait, queue, sizeof(wait)) ||
+	if (!IS_ALIGNED((u64)queue, sizeof(u64)) || !fgio_is_memory(queue) ||
+	    !fgio_is_memory((const void *)(queue + 1) - 1) ||
+	    copy_from_kernel_nofault(&wait, queue, sizeof(wait)) ||
 	    (u64)wait.wait.private != request ||
-	    wait.wait.entry.next == &queue->wait.entry)
+	    wait.wait.entry.next == &queue->wait.entry ||
+	    !fgio_is_page(&wait.folio->page))
 		return NULL;
 	return wait.folio;
 }

@@ -41,6 +41,10 @@ bool fake_is_memory(u64 address);
 int fake_copy(void *to, const void *from, size_t bytes);
 
 #define virt_addr_valid(address) fake_is_memory((u64)(address))
+/* All of it is beyond the first megabyte, and none is a device's. */
+#define SZ_1M 0x100000
+#define __pa(address) ((u64)(address))
+#define is_zone_device_page(page) false
 /* A module's pools are anywhere in it, and its holes are no module's. */
 #define MODULES_VADDR fake_memory_begin()
 #define MODULES_END fake_memory_end()
