@@ -49,6 +49,9 @@
 #define LOOK_OFF_MS 1000U
 #define LOOK_ON_MS 50U
 
+/* A disk stays shared for this time after the last weight. */
+#define LINGER_NS (10ULL * NSEC_PER_SEC)
+
 /* Of the worker's time, looks may take this part. */
 #define LOOK_SHARE 50U
 
@@ -357,11 +360,20 @@ static unsigned long pause_after(const struct fgio_queue_data *fq, u64 took_ns)
 						      NSEC_PER_MSEC));
 }
 
-/* A cgroup that has never used the disk does not make it shared. */
-static bool wants_shares(bool own_weights)
+/*
+ * A cgroup that has never used the disk does not make it shared. Jobs with a
+ * weight come and go, and a user may change weights all the time, but the disk
+ * has to be drained each time that it is shared no more.
+ */
+static bool wants_shares(struct fgio_queue_data *fq, bool own_weights)
 {
 	unsigned int mode = READ_ONCE(shares);
+	u64 now_ns = ktime_get_ns();
 
+	if (own_weights)
+		fq->own_weights_ns = now_ns;
+	if (fq->shared && now_ns - fq->own_weights_ns < LINGER_NS)
+		own_weights = true;
 	return mode == SHARES_ALWAYS || (mode != SHARES_OFF && own_weights);
 }
 
@@ -381,7 +393,7 @@ static void look(struct work_struct *work)
 	mutex_unlock(&fq->look_lock);
 	queue_delayed_work(worker, &fq->look,
 			   pause_after(fq, ktime_get_ns() - since_ns));
-	fgio_share_switch(fq, wants_shares(own_weights) &&
+	fgio_share_switch(fq, wants_shares(fq, own_weights) &&
 				      !fgio_lets_through(fq));
 }
 

@@ -53,9 +53,13 @@ static void size_tag_set(struct fgio_tag_set *tag_set,
 {
 	unsigned int wanted = min(hctx->sched_tags->nr_tags, max_slots);
 	struct fgio_slot *slots;
+	unsigned long flags;
 	unsigned int i;
 
+	/* critical_slots may be set meanwhile. */
+	spin_lock_irqsave(&tag_set->lock, flags);
 	fgio_admission_resize(&tag_set->admission, tag_depth(hctx));
+	spin_unlock_irqrestore(&tag_set->lock, flags);
 	sbitmap_queue_min_shallow_depth(&hctx->sched_tags->bitmap_tags, 1);
 	if (wanted <= tag_set->slot_count)
 		return;

@@ -186,6 +186,8 @@ struct fgio_trip {
  * @room: ...what it found of their room
  * @dirtied_ns: when a task of a group last dirtied pages, to a quarter of a second
  * @shared: whether @shares are on; the worker's of @look, as is the next one
+ * @own_weights_ns: when a cgroup was last seen with a weight of its own; for the
+ *	look alone
  * @drain_after_ns: its requests are not waited for before this time
  * @counters: its files in debugfs; NULL: none
  * @watchdog: whether I/O moves; the watchdog's own, as are the next two
@@ -231,6 +233,7 @@ struct fgio_queue_data {
 	struct fgio_room room;
 	u64 dirtied_ns;
 	bool shared;
+	u64 own_weights_ns;
 	u64 drain_after_ns;
 	struct counters_file *counters;
 	struct fgio_watchdog_device watchdog;

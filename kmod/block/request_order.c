@@ -105,13 +105,15 @@ void fgio_request_order_tell_time(struct fgio_queue_data *fq)
 /*
  * Made when it is first needed, and stays as long as the queue is under the
  * elevator: requests may be queued by it. The memory must be found without I/O,
- * which could be for this very disk.
+ * which could be for this very disk, and at once: others wait for the lock with
+ * their disk frozen.
  */
 static void make_order(struct fgio_queue_data *fq)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct fgio_request_order *order =
-		kvzalloc(sizeof(*order), GFP_KERNEL);
+		kvzalloc(sizeof(*order), GFP_KERNEL | __GFP_NORETRY |
+						 __GFP_NOWARN);
 
 	memalloc_noio_restore(noio);
 	if (!order) {

@@ -255,6 +255,8 @@ static void ask_blockers(void *context, struct fgio_walk *walk, u32 link,
 		.wait = wait,
 	};
 
+	/* Thousands of tasks may wait. No lock is held here. */
+	cond_resched();
 	now.kinds[link] = wait->kind;
 	now.facts[link] &= ~FGIO_FACTS_OF_WAIT;
 	fgio_walk_note_fact(link, facts_of(wait, layer));
