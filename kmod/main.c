@@ -31,6 +31,7 @@
 #include "layers/child.h"
 #include "layers/declared_wait.h"
 #include "layers/file_lock.h"
+#include "layers/fuse.h"
 #include "layers/futex.h"
 #include "layers/io.h"
 #include "layers/journal.h"
@@ -66,6 +67,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_reply_layer,
 	&fgio_child_layer,
 	&fgio_name_layer,
+	&fgio_fuse_layer,
 };
 
 static int init_layers(void)

@@ -166,7 +166,8 @@ struct fgio_rearm {
 	X(AIO, 34, "aio", "completion of libaio")			\
 	X(BTRFS_COMMIT, 35, "btrfs-commit", "btrfs transaction")	\
 	X(BTRFS_LOG, 36, "btrfs-log", "btrfs log")			\
-	X(BTRFS_EXTENT, 37, "btrfs-extent", "extent being completed")
+	X(BTRFS_EXTENT, 37, "btrfs-extent", "extent being completed")	\
+	X(FUSE, 38, "fuse", "answer of a FUSE daemon")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

@@ -5,7 +5,7 @@
  * what happens when it is full.
  *
  * Allocated when the module is loaded: 5.3 MiB, of which 3.4 are waits. Of the
- * module's own data they are 172 KiB.
+ * module's own data they are 208 KiB.
  *
  * Elsewhere: places within one bucket, which are searched one by one
  * (core/inherit.h, core/history.h); what the bits of a word allow
@@ -121,6 +121,14 @@
  * 80 bytes each, 40 KiB. In a full set, the user with the most places loses one.
  */
 #define FGIO_LOOKUP_BITS FGIO_SCALE_SHARE_BITS(5)
+
+/*
+ * layers/fuse.c: threads of FUSE daemons, and the requests that they work on.
+ * Sets of 4 places, of which a file system has 4; 144 bytes each, 36 KiB. In a
+ * full set, a thread without a request gives way, else the user with the most
+ * places loses one: its request counts as one that any thread of the daemon has.
+ */
+#define FGIO_FUSE_BITS FGIO_SCALE_SHARE_BITS(6)
 
 /*
  * layers/reply.c: tasks in the middle of a chain that are to be woken. 24 bytes

@@ -32,6 +32,15 @@ void fgio_layers_release(const struct fgio_walk *walk)
 			table[i]->release(walk);
 }
 
+void fgio_layers_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < table_count; i++)
+		if (table[i]->forget)
+			table[i]->forget();
+}
+
 bool fgio_layers_look_further(void)
 {
 	bool found = false;

@@ -77,6 +77,8 @@ struct fgio_wanted {
  *	whether the task waits. Context: the walk's thread
  * @release: tasks of a walk are critical now: lets those that the layer holds
  *	back go on. Context: the walk's thread; may not sleep
+ * @forget: hooks were detached: forgets what they noted and may have changed
+ *	unseen. Context: no walk looks at waits; hooks of other mechanisms run
  * @look_further: looks for blockers in ways that take too long for a walk, once
  *	a walk has promoted what it found. Return: whether there are any, for a
  *	walk that begins at once. Context: the walk's thread
@@ -91,6 +93,7 @@ struct fgio_layer {
 			  const struct fgio_wanted *wanted);
 	bool (*unrecorded)(u64 task, struct fgio_wait *wait);
 	void (*release)(const struct fgio_walk *walk);
+	void (*forget)(void);
 	bool (*look_further)(void);
 };
 
@@ -105,6 +108,9 @@ const struct fgio_layer *fgio_layer_at(unsigned int index);
 
 /* Calls each layer's @release. */
 void fgio_layers_release(const struct fgio_walk *walk);
+
+/* Calls each layer's @forget. */
+void fgio_layers_forget(void);
 
 /* Calls each layer's @look_further. Return: whether one found anything. */
 bool fgio_layers_look_further(void);

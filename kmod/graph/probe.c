@@ -69,6 +69,12 @@ static bool always(const struct fgio_hook *hook)
 	return true;
 }
 
+static void forget_all(void)
+{
+	fgio_wait_forget_all();
+	fgio_layers_forget();
+}
+
 /*
  * Waits that were recorded by detached hooks would never end. No walk looks at
  * them from before a hook is detached until they are forgotten.
@@ -77,7 +83,7 @@ static void detach_and_forget(fgio_hook_test_t *goes)
 {
 	fgio_walk_pause();
 	if (fgio_hooks_detach(goes))
-		fgio_wait_forget_all();
+		forget_all();
 	fgio_walk_resume();
 }
 
@@ -104,7 +110,7 @@ static void ignore_waits(void)
 	fgio_waits_set_matter(false);
 	follows = false;
 	fgio_hooks_detach(is_off);
-	fgio_wait_forget_all();
+	forget_all();
 	fgio_walk_resume();
 }
 

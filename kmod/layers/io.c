@@ -52,6 +52,7 @@
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "layers/fuse.h"
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "who/commit.h"
@@ -380,6 +381,10 @@ void fgio_io_not_found(struct fgio_walk *walk,
 	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
+	/* Pages of FUSE are no device's: its daemon reads and writes them. */
+	if (wanted->kind == FGIO_WANTED_PAGES &&
+	    fgio_fuse_find_servers(&step, wanted->object))
+		return;
 	fgio_found_by_history(&step, wanted->object, fgio_io_holds_up);
 }
 

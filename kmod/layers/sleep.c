@@ -378,6 +378,18 @@ static bool read_call(struct task_struct *task, struct pt_regs *registers,
 	return read(&call, sleep);
 }
 
+/* It sleeps for its request (fuse.c), in whichever system call it made that. */
+static bool is_in_fuse_request(const struct task_struct *task)
+{
+	struct fgio_wait waits[FGIO_WAITS_NESTED];
+	unsigned int count;
+
+	if (likely(!fgio_wait_has_any()))
+		return false;
+	count = fgio_wait_copy_of((u64)task, waits, NULL);
+	return count && waits[count - 1].kind == FGIO_WAIT_FUSE;
+}
+
 static bool is_user_thread(const struct task_struct *task)
 {
 	return task->mm && !(READ_ONCE(task->flags) &
@@ -392,7 +404,7 @@ static noinline void fall_asleep(struct task_struct *task)
 
 	if (fgio_waits_matter() && is_user_thread(task) &&
 	    reader_in(task, registers) && fgio_current_serves_requests() &&
-	    read_call(task, registers, &sleep))
+	    !is_in_fuse_request(task) && read_call(task, registers, &sleep))
 		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }
 

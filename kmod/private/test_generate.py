@@ -78,8 +78,8 @@ OFFSETS = {
 
 
 # By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h; and
-# from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h. Those of long structs of btrfs
-# are the modules'.
+# from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h. Those of long structs of btrfs,
+# and those of fs/fuse, are the modules'.
 ALIKE_IN_MODULES = {
     "FGIO_DM_TARGET_IO_CLONE": 40,
     "FGIO_DM_TARGET_IO_IO": 8,
@@ -107,6 +107,15 @@ ALIKE_IN_MODULES = {
     "FGIO_BTRFS_LEAF_BYTES": 8,
     "FGIO_BTRFS_LEAF_FS": 24,
     "FGIO_BTRFS_BIO_PRIVATE": 120,
+    "FGIO_FUSE_COPY_TO_DAEMON": 0,
+    "FGIO_FUSE_COPY_REQUEST": 8,
+    "FGIO_FUSE_REQUEST_FLAGS": 48,
+    "FGIO_FUSE_REQUEST_HEADER": 56,
+    "FGIO_FUSE_REQUEST_MOUNT": 144,
+    "FGIO_FUSE_REQUEST_IS_PENDING": 7,
+    "FGIO_FUSE_MOUNT_CONNECTION": 0,
+    "FGIO_FUSE_CONNECTION_BLOCKED": 264,
+    "FGIO_FUSE_INODE_INODE": 0,
 }
 MODULE_OFFSETS = {
     "6.12": {
@@ -121,6 +130,8 @@ MODULE_OFFSETS = {
         "FGIO_BTRFS_INODE_INODE": 392,
         "FGIO_BTRFS_BIO_BIO": 184,
         "FGIO_BTRFS_DIO_BBIO": 16,
+        "FGIO_FUSE_INODE_NODE": 624,
+        "FGIO_FUSE_INODE_WRITES": 728,
         **ALIKE_IN_MODULES,
     },
     "6.1": {
@@ -135,6 +146,8 @@ MODULE_OFFSETS = {
         "FGIO_BTRFS_INODE_INODE": 520,
         "FGIO_BTRFS_BIO_BIO": 160,
         "FGIO_BTRFS_DIO_ORIGINAL": 32,
+        "FGIO_FUSE_INODE_NODE": 632,
+        "FGIO_FUSE_INODE_WRITES": 720,
         **ALIKE_IN_MODULES,
     },
 }
