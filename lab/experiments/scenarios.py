@@ -38,6 +38,7 @@ ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
 EXTRA_MODULES = {
     "xfs": ("xfs",),
     "btrfs": ("btrfs",),
+    "fuse": ("fuse",),
     "raid1": ("raid1",),
     "raid5": ("raid456",),
     "crypt": ("dm-crypt", "crypto_null"),
@@ -147,7 +148,7 @@ def program() -> Path:
     """Builds the program in tests/scenarios/, which runs here and in guests."""
     target = paths.BUILD / "tests" / "scenarios"
     sources = sorted(SOURCES.glob("*.c"))
-    headers = (*SOURCES.glob("*.h"), paths.LAB / "guest" / "ring.h")
+    headers = (*SOURCES.glob("*.h"), *(paths.LAB / "guest" / name for name in ("ring.h", "fuse.h")))
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if target.is_file() and target.stat().st_mtime > newest:
         return target
@@ -195,7 +196,7 @@ class Scenarios(Experiment):
     limit_s = 1800
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
-    variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs")
+    variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs", "fuse")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -108,6 +108,7 @@ files() { # makes the file system of the group; sets FILES_ON
     FILES_MIB=$((FILES_MIB - 16))
     FILES_ON=/dev/md77
     ;;
+  fuse) insmod_extra ;;
   fast) features=(-O fast_commit) ;;
   small-log) journal=8 ;;
   esac

@@ -75,6 +75,7 @@ extern const struct scenario xfs_scenarios[];
 extern const struct scenario btrfs_scenarios[];
 extern const struct scenario file_lock_scenarios[];
 extern const struct scenario name_scenarios[];
+extern const struct scenario fuse_scenarios[];
 
 /* Ends the program with a message when the condition is false. */
 #define NEED(condition) need(condition, #condition, __FILE__, __LINE__)
@@ -108,6 +109,9 @@ void forget_pages(int file);
 /* Changes an inode: any change will do that is a different one each time. */
 void change(int file, unsigned int round);
 void change_and_sync(int file, unsigned int round);
+
+/* Neither names nor inodes of ext4 nor their blocks stay in memory. */
+void forget_names(void);
 
 /*
  * Mounts the file system of a type anew, so that no inode is in memory. The names
