@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""kmod's readers of bios, stripes, pages, tasks and rings that may be gone: tests/gone/gone.c.
+"""kmod's readers of bios, stripes, pages, tasks, rings and requests of FUSE that may be gone.
 
-FGIO_SEED gives the seed again that a failure names.
+tests/gone/gone.c has the memory. FGIO_SEED gives the seed again that a failure names.
 """
 
 import os
@@ -20,6 +20,7 @@ SOURCES = (
     "block/io_target.c",
     "block/stacked.c",
     "block/stripe.c",
+    "layers/fuse_object.c",
     "who/uring.c",
 )
 SYSTEM_HEADER = re.compile(r"^#include <(linux/.*|uapi/linux/.*)>", re.MULTILINE)

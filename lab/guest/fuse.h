@@ -3,8 +3,9 @@
  * A FUSE file system that passes on a folder, without a library: a file system
  * and its daemon for tests, which say what each of its threads does. The folder
  * has files alone; names beginning with "direct" are read and written without a
- * cache. Those with "direct-raw" have none below, either, and reads of those
- * with "direct-stuck" are never answered.
+ * cache. Those with "direct-raw" have none below, either. Reads of those with
+ * "direct-stuck" are never answered; nor are those of "direct-greedy", for which
+ * the thread writes without end.
  */
 #ifndef FUSE_H
 #define FUSE_H
@@ -191,6 +192,16 @@ static void fuse_read(uint64_t request, const struct fuse_read_in *in)
 	fuse_answer(request, bytes < 0 ? errno : 0, data, bytes);
 }
 
+static void fuse_is_greedy(const struct fuse_read_in *in)
+{
+	char block[4096] = { 0 };
+
+	for (;;)
+		fuse_need(pwrite(in->fh, block, sizeof(block), 0) ==
+				  sizeof(block) && !fsync(in->fh),
+			  "writing");
+}
+
 static void fuse_write(uint64_t request, const struct fuse_write_in *in)
 {
 	struct fuse_write_out out = { 0 };
@@ -229,6 +240,8 @@ static void fuse_do(const struct fuse_in_header *in)
 		fuse_open(in->unique, in->nodeid);
 		break;
 	case FUSE_READ:
+		if (fuse_is(in->nodeid, "direct-greedy"))
+			fuse_is_greedy(argument);
 		if (!fuse_is(in->nodeid, "direct-stuck"))
 			fuse_read(in->unique, argument);
 		break;
@@ -244,7 +257,11 @@ static void fuse_do(const struct fuse_in_header *in)
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
+		break;
 	case FUSE_INTERRUPT:
+		/* Without it, a task that was killed waits on. */
+		fuse_answer(((const struct fuse_interrupt_in *)argument)->unique,
+			    EINTR, NULL, 0);
 		break;
 	case FUSE_DESTROY:
 		fuse_answer(in->unique, 0, NULL, 0);

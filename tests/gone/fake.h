@@ -17,6 +17,8 @@ typedef u32 blk_opf_t;
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))
 #define CONFIG_SPARSEMEM_VMEMMAP 1
 #define IS_ENABLED(option) (option)
+#define IS_MODULE(option) 0
+#define BIT_ULL(bit) (1ULL << (bit))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define IS_ALIGNED(x, a) (((x) & ((a) - 1)) == 0)
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
@@ -177,6 +179,17 @@ enum {
 struct super_block {
 	u64 other[3];
 	void *s_bdev;
+	unsigned long s_magic;
+	void *s_fs_info;
+};
+
+#define FUSE_SUPER_MAGIC 0x65735546
+
+struct fuse_in_header {
+	u32 len;
+	u32 opcode;
+	u64 unique;
+	u64 nodeid;
 };
 
 struct inode {

@@ -23,6 +23,7 @@
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/compat.h"
+#include "layers/fuse_object.h"
 #include "who/tag.h"
 #include "who/uring.h"
 
@@ -424,6 +425,18 @@ static void look_at_tasks(void)
 	fgio_file_system_of(word());
 }
 
+static void look_at_fuse(void)
+{
+	struct fgio_fuse_object object;
+
+	fgio_fuse_read_request(word(), &object);
+	fgio_fuse_read_mapping(word(), &object);
+	fgio_fuse_read_inode(word(), &object);
+	fgio_fuse_connection_of(word());
+	fgio_fuse_is_blocked(word());
+	fgio_fuse_writes(word());
+}
+
 static void look_at_all(void)
 {
 	int i;
@@ -434,6 +447,7 @@ static void look_at_all(void)
 		look_at_live_bio();
 		look_at_bios();
 		look_at_tasks();
+		look_at_fuse();
 	}
 }
 
@@ -469,6 +483,35 @@ static void find_file_of_original(void)
 	CHECK(target.first == 7 && target.last == 7);
 }
 
+static void find_daemon_of_file(void)
+{
+	u64 mapping = (u64)memory, inode = mapping + 1024;
+	u64 super = mapping + 2048, mount = mapping + 3072;
+	u64 connection = mapping + 4096, request = mapping + 8192;
+	struct fgio_fuse_object object;
+
+	put(mapping + offsetof(struct address_space, host), inode);
+	put(inode + offsetof(struct inode, i_sb), super);
+	put(inode + FGIO_FUSE_INODE_NODE, 5);
+	put(super + offsetof(struct super_block, s_magic), FUSE_SUPER_MAGIC);
+	put(super + offsetof(struct super_block, s_fs_info), mount);
+	put(mount + FGIO_FUSE_MOUNT_CONNECTION, connection);
+	put(connection + FGIO_FUSE_CONNECTION_BLOCKED, 1);
+	CHECK(fgio_fuse_read_mapping(mapping, &object));
+	CHECK(object.connection == connection && object.node == 5);
+	CHECK(!object.number && fgio_fuse_is_blocked(connection));
+	put(request + FGIO_FUSE_REQUEST_MOUNT, mount);
+	put(request + FGIO_FUSE_REQUEST_FLAGS, 1 << 7);
+	put(request + FGIO_FUSE_REQUEST_HEADER + 8, 12);
+	put(request + FGIO_FUSE_REQUEST_HEADER + 16, 6);
+	CHECK(fgio_fuse_read_request(request, &object));
+	CHECK(object.connection == connection && object.node == 6);
+	CHECK(object.number == 12 && object.is_pending);
+	/* Another file system keeps something else there. */
+	put(super + offsetof(struct super_block, s_magic), 1);
+	CHECK(!fgio_fuse_read_mapping(mapping, &object));
+}
+
 int main(int count, char **arguments)
 {
 	u64 first, rounds, round;
@@ -491,6 +534,7 @@ int main(int count, char **arguments)
 		look_at_all();
 		changes = false;
 		find_file_of_original();
+		find_daemon_of_file();
 	}
 	printf("%llu rounds from seed %llu\n", (unsigned long long)rounds,
 	       (unsigned long long)first);

@@ -279,3 +279,69 @@ verify() { # MIB_PER_JOB [DEVICE] [ARGUMENT...]
   mapfile -t options < <(verify_options "$1" "${2:-/dev/$DISK}")
   run_fio "${options[@]}" "${@:3}"
 }
+
+# A file is written through the page cache, synced, and read back from the disks. "foreground" has the
+# module take the thread for one, in each round, since the module comes and goes.
+verified_file() { # NAME foreground|none
+  python3 - "$WORK" "$1" "$2" <<'PYTHON'
+import fcntl, mmap, os, pathlib, struct, sys
+
+SET_TAG, SIZE = 0x4008F601, 96 << 10
+work, name, role = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+content = os.urandom(SIZE)
+file = os.open(work / "mount" / name, os.O_RDWR | os.O_CREAT, 0o600)
+direct = os.open(work / "mount" / name, os.O_RDONLY | os.O_DIRECT)
+read = mmap.mmap(-1, SIZE)
+rounds = 0
+while not (work / "stop").exists():
+    if role == "foreground":
+        try:
+            device = os.open("/dev/fgio", os.O_RDWR)
+            fcntl.ioctl(device, SET_TAG, struct.pack("iI", 0, 1))
+            os.close(device)
+        except OSError:
+            pass
+    content = content[4096:] + os.urandom(4096)
+    os.pwrite(file, content, 0)
+    os.fsync(file)
+    got = os.preadv(direct, [read], 0)
+    if got != SIZE or read[:] != content:
+        sys.exit(f"{name}: {got} bytes read in round {rounds}, and others than were written")
+    rounds += 1
+    (work / f"{name}.rounds").write_text(str(rounds))
+PYTHON
+}
+
+rounds_beyond() { # NUMBER
+  [[ $(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0) -gt $1 ]]
+}
+
+more_rounds() { # [NUMBER]
+  local before
+  before=$(cat "$WORK/urgent.rounds" 2>/dev/null || echo 0)
+  wait_for "rounds of the foreground" rounds_beyond $((before + ${1:-2}))
+}
+
+# Foreground tasks have the device of fgio open for a moment.
+comes_and_goes() {
+  use none
+  wait_for "the module to go" rmmod fgio 2>/dev/null
+  load_fgio
+  use fgio
+}
+
+# A foreground task and another one write a file each at $WORK/mount and verify it, again and again.
+begin_verified_files() {
+  verified_file urgent foreground &
+  URGENT=$!
+  verified_file others none &
+  OTHERS=$!
+}
+
+end_verified_files() {
+  expect "boosts" "$(abuse state boosts)" -gt 0
+  touch "$WORK/stop"
+  wait "$URGENT" || fail "the foreground's data"
+  wait "$OTHERS" || fail "the others' data"
+  expect "waiting foreground tasks" "$(abuse state foreground_waiting)" -eq 0
+}

@@ -50,7 +50,7 @@ fn effect(mechanism: &str) -> &'static str {
         "user" => "foreground tasks may wait unhelped for locks and conditions of user space",
         "uring" => "foreground tasks may wait unhelped for requests of io_uring",
         "file_locks" => "foreground tasks may wait unhelped for locks and leases of files",
-        "replies" => "foreground tasks may wait unhelped for messages of other tasks",
+        "replies" => "foreground tasks may wait unhelped for messages of other tasks and for FUSE",
         "pagecache" => "background writers may fill the page cache",
         "blame" => "`fgio blame` may not show all waits",
         _ => "some waits of foreground tasks may go unnoticed",
