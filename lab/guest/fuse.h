@@ -3,7 +3,7 @@
  * A FUSE file system that passes on a folder, without a library: a file system
  * and its daemon for tests, which say what each of its threads does. The folder
  * has files alone; names beginning with "direct" are read and written without a
- * cache. Those with "direct-raw" have none below, either. Reads of those with
+ * cache. Those with "direct-raw" or "raw" have none below. Reads of those with
  * "direct-stuck" are never answered; nor are those of "direct-greedy", for which
  * the thread writes without end.
  */
@@ -35,6 +35,8 @@
  * @folder: what it passes on
  * @threads: threads that work on requests
  * @hands_over: one more thread takes all requests, and those get them by @jobs
+ * @writes_back: the kernel keeps what is written, until an fsync
+ * @room: requests in the background that are out at a time; 0: 12
  * @jobs: a pipe of addresses of buffers
  * @names: of nodes, by number
  * @count: length of @names
@@ -44,6 +46,8 @@ struct fuse {
 	int folder;
 	unsigned int threads;
 	bool hands_over;
+	bool writes_back;
+	unsigned int room;
 	int jobs[2];
 	char names[FUSE_NAMES][32];
 	unsigned int count;
@@ -130,12 +134,14 @@ static int fuse_look(uint64_t node, struct fuse_attr *attr)
 
 static void fuse_init(uint64_t request, const struct fuse_init_in *in)
 {
+	uint32_t flags = FUSE_ASYNC_READ | FUSE_ASYNC_DIO |
+			 (fuse.writes_back ? FUSE_WRITEBACK_CACHE : 0);
 	struct fuse_init_out out = {
 		.major = FUSE_KERNEL_VERSION,
 		.minor = 31,
 		.max_readahead = in->max_readahead,
-		.flags = in->flags & (FUSE_ASYNC_READ | FUSE_ASYNC_DIO),
-		.max_background = 12,
+		.flags = in->flags & flags,
+		.max_background = fuse.room ? fuse.room : 12,
 		.congestion_threshold = 9,
 		.max_write = FUSE_BUFFER / 2,
 		.time_gran = 1,
@@ -161,11 +167,12 @@ static void fuse_getattr(uint64_t request, uint64_t node)
 	fuse_answer(request, fuse_look(node, &out.attr), &out, sizeof(out));
 }
 
-/* The mode is all that changes. */
+/* Nothing but the mode changes. */
 static void fuse_setattr(uint64_t request, uint64_t node,
 			 const struct fuse_setattr_in *in)
 {
-	if (fchmodat(fuse.folder, fuse_name(node), in->mode & 07777, 0))
+	if (in->valid & FATTR_MODE &&
+	    fchmodat(fuse.folder, fuse_name(node), in->mode & 07777, 0))
 		fuse_answer(request, errno, NULL, 0);
 	else
 		fuse_getattr(request, node);
@@ -174,7 +181,8 @@ static void fuse_setattr(uint64_t request, uint64_t node,
 static void fuse_open(uint64_t request, uint64_t node)
 {
 	struct fuse_open_out out = { 0 };
-	int flags = fuse_is(node, "direct-raw") ? O_DIRECT : 0;
+	bool is_raw = fuse_is(node, "direct-raw") || fuse_is(node, "raw");
+	int flags = is_raw ? O_DIRECT : 0;
 	int file = openat(fuse.folder, fuse_name(node),
 			  O_RDWR | O_CLOEXEC | flags);
 
@@ -216,7 +224,10 @@ static void fuse_write(uint64_t request, const struct fuse_write_in *in)
 
 static void fuse_fsync(uint64_t request, const struct fuse_fsync_in *in)
 {
-	fuse_answer(request, fsync(in->fh) ? errno : 0, NULL, 0);
+	bool data_only = in->fsync_flags & FUSE_FSYNC_FDATASYNC;
+	int error = data_only ? fdatasync(in->fh) : fsync(in->fh);
+
+	fuse_answer(request, error ? errno : 0, NULL, 0);
 }
 
 static void fuse_do(const struct fuse_in_header *in)

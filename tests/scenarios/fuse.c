@@ -78,6 +78,18 @@ static void prepare_odirect(void)
 	NEED(!fcntl(above[OWN], F_SETFL, O_DIRECT));
 }
 
+static void prepare_no_room(void)
+{
+	fuse.room = 1;
+	prepare_cached();
+}
+
+static void prepare_cached_writes(void)
+{
+	fuse.writes_back = true;
+	prepare("raw", 4, false);
+}
+
 static void prepare_raw(void)
 {
 	prepare("direct-raw", 4, false);
@@ -121,6 +133,12 @@ static void write_own(unsigned int round)
 {
 	(void)round;
 	write_block(above[OWN], 0, BLOCK);
+}
+
+static void sync_written(unsigned int round)
+{
+	write_own(round);
+	NEED(!fdatasync(above[OWN]));
 }
 
 static void change_own(unsigned int round)
@@ -177,6 +195,8 @@ const struct scenario fuse_scenarios[] = {
 	     read_own),
 	FUSE("fuse-write", "a write that the daemon passes on at once",
 	     prepare_raw, NULL, NULL, write_own),
+	FUSE("fuse-writeback", "a write that the daemon gets with the fsync",
+	     prepare_cached_writes, NULL, NULL, sync_written),
 	FUSE("fuse-fsync", "an fsync", prepare_direct, change_own, NULL,
 	     sync_own),
 	FUSE("fuse-lookup", "a name that the daemon looks up", prepare_names,
@@ -184,6 +204,9 @@ const struct scenario fuse_scenarios[] = {
 	FUSE("fuse-single",
 	     "a read, while the daemon's one thread reads for others",
 	     prepare_single, forget, read_others, read_own),
+	FUSE("fuse-room",
+	     "a page, while others have all room for reading ahead",
+	     prepare_no_room, forget, read_others, read_own),
 	FUSE("fuse-handed-over",
 	     "a read that another thread than the one which took it does",
 	     prepare_handed_over, forget, NULL, read_own),
