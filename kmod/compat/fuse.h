@@ -7,7 +7,6 @@
 #ifndef FGIO_COMPAT_FUSE_H
 #define FGIO_COMPAT_FUSE_H
 
-#include <linux/kconfig.h>
 #include <linux/version.h>
 
 #include "fgio_private.h"
@@ -35,13 +34,6 @@
 #define FGIO_FUSE_INODE_INODE 0
 #define FGIO_FUSE_INODE_NODE 0
 #define FGIO_FUSE_INODE_WRITES 0
-#endif
-
-/* A function of FUSE, as hooks name it. */
-#if IS_MODULE(CONFIG_FUSE_FS)
-#define FGIO_FUSE_FUNCTION(name) "fuse:" name
-#else
-#define FGIO_FUSE_FUNCTION(name) name
 #endif
 
 /* The mount among the arguments of fuse_get_req(), and what follows it. */

@@ -254,18 +254,16 @@ static int on_direct(struct kretprobe_instance *instance, struct pt_regs *regs)
 }
 
 static struct fgio_hook hooks[] = {
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("fuse_request_end"), REPLIES, on_end,
-		  NULL),
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("fuse_copy_args"), REPLIES, on_copy, NULL,
-		  .ended_by = FGIO_FUSE_FUNCTION("fuse_request_end")),
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("request_wait_answer"), REPLIES,
-		  on_wait_for_answer, fgio_hook_leave),
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("fuse_get_req"), REPLIES, on_get_request,
+	FGIO_HOOK("fuse:fuse_request_end", REPLIES, on_end, NULL),
+	FGIO_HOOK("fuse:fuse_copy_args", REPLIES, on_copy, NULL,
+		  .ended_by = "fuse:fuse_request_end"),
+	FGIO_HOOK("fuse:request_wait_answer", REPLIES, on_wait_for_answer,
 		  fgio_hook_leave),
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("fuse_set_nowrite"), REPLIES,
-		  on_wait_for_writes, fgio_hook_leave),
-	FGIO_HOOK(FGIO_FUSE_FUNCTION("fuse_direct_IO"), REPLIES, on_direct,
+	FGIO_HOOK("fuse:fuse_get_req", REPLIES, on_get_request,
 		  fgio_hook_leave),
+	FGIO_HOOK("fuse:fuse_set_nowrite", REPLIES, on_wait_for_writes,
+		  fgio_hook_leave),
+	FGIO_HOOK("fuse:fuse_direct_IO", REPLIES, on_direct, fgio_hook_leave),
 	{}
 };
 

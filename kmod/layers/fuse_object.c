@@ -17,7 +17,7 @@ static int number_of(u64 object, size_t place)
 	const int *at = (const int *)(object + place);
 	int number;
 
-	if (!IS_ALIGNED((u64)at, sizeof(*at)) || !virt_addr_valid(at) ||
+	if (!IS_ALIGNED((u64)at, sizeof(*at)) || !fgio_is_memory(at) ||
 	    get_kernel_nofault(number, at))
 		return 0;
 	return number;

@@ -148,19 +148,15 @@ check_fuse_daemon_does_not_answer() {
 }
 
 check_fuse_under_load() {
-  local urgent others function prefix=
+  local function
   begin_fuse 4
-  [[ ! -d /sys/module/fuse/sections ]] || prefix=fuse:
-  verified_file urgent foreground &
-  urgent=$!
-  verified_file others none &
-  others=$!
+  begin_verified_files
   more_rounds
   comes_and_goes
   more_rounds
   for function in request_wait_answer fuse_copy_args fuse_request_end fuse_get_req fuse_set_nowrite \
     fuse_direct_IO; do
-    expect "hooks on $function" "$(abuse hook "$prefix$function" | cut -d ' ' -f 2)" -eq 1
+    expect "hooks on $function" "$(abuse hook "fuse:$function" | cut -d ' ' -f 2)" -eq 1
   done
   for _ in 1 2 3; do
     parameter replies N
@@ -168,10 +164,7 @@ check_fuse_under_load() {
     parameter replies Y
     more_rounds 1
   done
-  expect "boosts" "$(abuse state boosts)" -gt 0
-  touch "$WORK/stop"
-  wait $urgent || fail "the foreground's data"
-  wait $others || fail "the others' data"
+  end_verified_files
   wait_for "the end of waits and boosts" all_is_over
   end_fuse
 }
