@@ -53,8 +53,14 @@
 #include "layers/fuse_object.h"
 #include "who/presence.h"
 
-/* Any of the requests before one that no thread has taken makes way for it. */
+/*
+ * Any of the requests before one that no thread has taken makes way for it:
+ * those that work on the oldest are boosted. The oldest may never end.
+ */
 #define SERVERS_MAX 4
+
+/* Processes whose threads are guessed for one wait. */
+#define PROCESSES_MAX 2
 
 /* In the detail of FGIO_WAIT_FUSE: the object's type. */
 enum fuse_wait {
@@ -73,8 +79,8 @@ enum fuse_wait {
  * @nodes: the file that the request is about
  * @numbers: the request, unique in its connection; 0: it has ended
  *
- * Without locks or atomic operations: at worst a thread is taken to work on
- * another request of the daemon's.
+ * Without locks: at worst, a thread is taken to work on another request, also
+ * one of another daemon that has its places here, until that ends.
  */
 struct notes {
 	u64 threads[FGIO_PLACES];
@@ -163,8 +169,8 @@ static void note_ended(const struct fgio_fuse_object *request)
 	for (i = 0; i < NOTES_MAX; i++)
 		if (read_note(i, request->connection, &taken) &&
 		    taken.number == request->number)
-			WRITE_ONCE(notes[i / FGIO_PLACES]
-					   .numbers[i % FGIO_PLACES], 0);
+			cmpxchg(&notes[i / FGIO_PLACES].numbers[i % FGIO_PLACES],
+				request->number, 0);
 }
 
 static void forget(void)
@@ -299,13 +305,14 @@ static bool is_late(const struct fgio_wait *wait)
 	       fgio_waker_window_ns();
 }
 
-static void find_server(const struct fgio_walk_step *step, u64 thread)
+static void find_server(const struct fgio_walk_step *step, u64 thread,
+			bool is_sure)
 {
 	u64 key = fgio_name_identity(thread);
 
 	if (!key)
 		return;
-	if (is_late(step->wait))
+	if (!is_sure || is_late(step->wait))
 		fgio_walk_guessed(step->walk, key);
 	else
 		fgio_walk_found(step->walk, key);
@@ -327,44 +334,61 @@ static bool find_server_of(const struct fgio_walk_step *step,
 		if (!read_note(i, request->connection, &taken) ||
 		    taken.number != request->number)
 			continue;
-		find_server(step, taken.thread);
+		find_server(step, taken.thread, true);
 		return true;
 	}
 	return false;
 }
 
-/* Keeps the oldest of them in order. Return: their number. */
-static unsigned int keep(struct taken oldest[SERVERS_MAX], unsigned int count,
-			 const struct taken *taken)
+/* Adds a note to those that are sorted by number, as requests came. */
+static void sort_in(struct taken *sorted, unsigned int count,
+		    const struct taken *taken)
 {
-	unsigned int i = min(count, SERVERS_MAX - 1U);
+	unsigned int i;
 
-	if (count == SERVERS_MAX && oldest[i].number < taken->number)
-		return count;
-	for (; i && oldest[i - 1].number > taken->number; i--)
-		oldest[i] = oldest[i - 1];
-	oldest[i] = *taken;
-	return min(count + 1, (unsigned int)SERVERS_MAX);
+	for (i = count; i && sorted[i - 1].number > taken->number; i--)
+		sorted[i] = sorted[i - 1];
+	sorted[i] = *taken;
+}
+
+static bool lives(const struct taken *taken)
+{
+	const struct task_struct *thread;
+
+	rcu_read_lock();
+	thread = fgio_task_of(taken->thread);
+	rcu_read_unlock();
+	return thread;
 }
 
 /*
- * The threads that work on a connection's oldest requests; those about a file,
- * if @node is not 0. Return: whether there are any.
+ * The threads that work on a connection's requests; those about a file, if @node
+ * is not 0. Return: whether there are any.
  */
-static bool find_oldest(const struct fgio_walk_step *step, u64 connection,
-			u64 node)
+static bool find_servers(const struct fgio_walk_step *step, u64 connection,
+			 u64 node)
 {
-	struct taken oldest[SERVERS_MAX], taken;
+	struct taken sorted[NOTES_MAX], taken;
 	unsigned int count = 0;
 	unsigned int i;
 
 	for (i = 0; i < NOTES_MAX; i++)
 		if (read_note(i, connection, &taken) && taken.number &&
-		    (!node || taken.node == node))
-			count = keep(oldest, count, &taken);
+		    (!node || taken.node == node) && lives(&taken))
+			sort_in(sorted, count++, &taken);
 	for (i = 0; i < count; i++)
-		find_server(step, oldest[i].thread);
+		find_server(step, sorted[i].thread, i < SERVERS_MAX);
 	return count;
+}
+
+static bool is_among(const struct signal_struct *process,
+		     const struct signal_struct *const *processes,
+		     unsigned int count)
+{
+	while (count--)
+		if (processes[count] == process)
+			return true;
+	return false;
 }
 
 /*
@@ -373,19 +397,20 @@ static bool find_oldest(const struct fgio_walk_step *step, u64 connection,
  */
 static void guess_process(const struct fgio_walk_step *step, u64 connection)
 {
-	const struct signal_struct *process = NULL;
+	const struct signal_struct *processes[PROCESSES_MAX];
 	struct task_struct *task;
+	unsigned int count = 0;
 	struct taken taken;
 	unsigned int i;
 
 	rcu_read_lock();
-	for (i = 0; i < NOTES_MAX; i++) {
+	for (i = 0; i < NOTES_MAX && count < PROCESSES_MAX; i++) {
 		if (!read_note(i, connection, &taken))
 			continue;
 		task = fgio_task_of(taken.thread);
-		if (!task || task->signal == process)
+		if (!task || is_among(task->signal, processes, count))
 			continue;
-		process = task->signal;
+		processes[count++] = task->signal;
 		fgio_guessed_sleepers_of(step, task);
 	}
 	rcu_read_unlock();
@@ -394,8 +419,8 @@ static void guess_process(const struct fgio_walk_step *step, u64 connection)
 static void find_any(const struct fgio_walk_step *step,
 		     const struct fgio_fuse_object *object)
 {
-	if (!find_oldest(step, object->connection, object->node) &&
-	    !find_oldest(step, object->connection, 0))
+	if (!find_servers(step, object->connection, object->node) &&
+	    !find_servers(step, object->connection, 0))
 		guess_process(step, object->connection);
 }
 

@@ -12,6 +12,9 @@
 #include "compat/fuse.h"
 #include "layers/fuse_object.h"
 
+/* Set in the number of a request that is sent again (FUSE_UNIQUE_RESEND). */
+#define NUMBER_RESENT BIT_ULL(63)
+
 static int number_of(u64 object, size_t place)
 {
 	const int *at = (const int *)(object + place);
@@ -49,7 +52,8 @@ bool fgio_fuse_read_request(u64 request, struct fgio_fuse_object *object)
 		.node = header_word(request,
 				    offsetof(struct fuse_in_header, nodeid)),
 		.number = header_word(request,
-				      offsetof(struct fuse_in_header, unique)),
+				      offsetof(struct fuse_in_header, unique)) &
+			  ~NUMBER_RESENT,
 		.is_pending = flags & BIT_ULL(FGIO_FUSE_REQUEST_IS_PENDING),
 	};
 	return object->connection;

@@ -24,10 +24,14 @@
  *
  * Left out:
  *	sockets of the network: what wakes the task is an interrupt.
+ *	the device of FUSE: what wakes the task is a client that has a request.
  */
 #include <linux/bitfield.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
+#include <linux/kdev_t.h>
+#include <linux/major.h>
+#include <linux/miscdevice.h>
 #include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
@@ -48,7 +52,17 @@
 #include "who/foreground.h"
 #include "who/presence.h"
 
-static bool is_of_network(const struct file *file)
+/* Requests come from there: a client that has one is in the way of none. */
+static bool is_fuse_device(const struct inode *inode)
+{
+	dev_t number;
+
+	return !get_kernel_nofault(number, &inode->i_rdev) &&
+	       number == MKDEV(MISC_MAJOR, FUSE_MINOR);
+}
+
+/* A socket of the network, or the device of FUSE. */
+static bool is_left_out(const struct file *file)
 {
 	const struct proto_ops *operations;
 	const struct socket *socket;
@@ -57,8 +71,11 @@ static bool is_of_network(const struct file *file)
 	int family;
 
 	inode = (const void *)fgio_peek_word(&file->f_inode);
-	if (!inode || get_kernel_nofault(mode, &inode->i_mode) ||
-	    !S_ISSOCK(mode))
+	if (!inode || get_kernel_nofault(mode, &inode->i_mode))
+		return false;
+	if (S_ISCHR(mode))
+		return is_fuse_device(inode);
+	if (!S_ISSOCK(mode))
 		return false;
 	socket = (const void *)fgio_peek_word(&file->private_data);
 	operations = socket ? (const void *)fgio_peek_word(&socket->ops) : NULL;
@@ -71,7 +88,7 @@ u64 fgio_reply_object(struct task_struct *task, u32 fd)
 {
 	u64 file = fgio_file_at(task, fd);
 
-	return file && !is_of_network((const struct file *)file) ? file : 0;
+	return file && !is_left_out((const struct file *)file) ? file : 0;
 }
 
 /* --- tasks that are expected to be woken ---------------------------------- */
