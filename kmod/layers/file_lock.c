@@ -352,7 +352,7 @@ static bool read_request(const struct fgio_walk_step *step,
 	struct refusal refusal;
 
 	request->owner = file;
-	request->inode = (const void *)fgio_peek_word(&file->f_inode);
+	request->inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
 	switch (FIELD_GET(FGIO_FILE_LOCK_REQUEST, step->wait->detail)) {
 	case FGIO_FLOCK_SHARED:
 		request->shared = true;
@@ -552,11 +552,12 @@ static void find_locks(const struct fgio_walk_step *step,
 	unsigned int i;
 	u64 context;
 
-	context = request->inode ? fgio_peek_word(&request->inode->i_flctx) : 0;
+	context = request->inode ?
+			  fgio_kernel_word((u64)&request->inode->i_flctx) : 0;
 	if (!fgio_is_memory((void *)context))
 		return;
 	head = (const struct list_head *)(context + request->list);
-	entry = (const struct list_head *)fgio_peek_word(&head->next);
+	entry = (const struct list_head *)fgio_kernel_word((u64)&head->next);
 	for (i = 0; entry && entry != head && i < FGIO_FILE_LOCKS; i++) {
 		place = list_entry(entry, struct fgio_file_lock_core,
 				   fgio_lock_member(list));

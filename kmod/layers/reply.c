@@ -70,15 +70,16 @@ static bool is_left_out(const struct file *file)
 	umode_t mode;
 	int family;
 
-	inode = (const void *)fgio_peek_word(&file->f_inode);
+	inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
 	if (!inode || get_kernel_nofault(mode, &inode->i_mode))
 		return false;
 	if (S_ISCHR(mode))
 		return is_fuse_device(inode);
 	if (!S_ISSOCK(mode))
 		return false;
-	socket = (const void *)fgio_peek_word(&file->private_data);
-	operations = socket ? (const void *)fgio_peek_word(&socket->ops) : NULL;
+	socket = (const void *)fgio_kernel_word((u64)&file->private_data);
+	operations = socket ? (const void *)fgio_kernel_word((u64)&socket->ops) :
+			      NULL;
 	return !operations ||
 	       get_kernel_nofault(family, &operations->family) ||
 	       family != AF_UNIX;
