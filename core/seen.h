@@ -15,7 +15,6 @@
 #ifndef FGIO_CORE_SEEN_H
 #define FGIO_CORE_SEEN_H
 
-#include "number.h"
 #include "types.h"
 
 #define FGIO_SEEN_PLACES 8U

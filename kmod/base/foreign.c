@@ -50,6 +50,15 @@ u64 fgio_kernel_word(u64 address)
 		       fgio_peek_word(place) : 0;
 }
 
+bool fgio_copy_kernel(void *to, u64 address, size_t bytes)
+{
+	const void *from = (const void *)address;
+
+	return IS_ALIGNED(address, sizeof(u64)) && fgio_is_memory(from) &&
+	       fgio_is_memory(from + bytes - 1) &&
+	       !copy_from_kernel_nofault(to, from, bytes);
+}
+
 static u64 ask_table(struct task_struct *task, fgio_files_fn *ask, u64 argument)
 {
 	struct files_struct *files = task->files;

@@ -49,6 +49,9 @@ u64 fgio_peek_word(const void *address);
  */
 u64 fgio_kernel_word(u64 address);
 
+/* The same for an object. Return: whether it was copied. */
+bool fgio_copy_kernel(void *to, u64 address, size_t bytes);
+
 /* What is asked of the table of a task's open files. Must not sleep. */
 typedef u64 fgio_files_fn(const struct fdtable *table, u64 argument);
 

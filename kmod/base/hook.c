@@ -51,23 +51,35 @@ static int register_function(struct fgio_hook *hook)
 }
 
 /*
- * Whether the kernel itself has a function of this name. The name is looked up
- * there first, then in all modules, where it may be another function's.
+ * The place of a function. A kprobe looks up the one name, the first of several:
+ * the kernel's own before those of modules. It is never armed.
  */
-static bool is_of_kernel(const char *symbol)
+static int find_function(const char *name, unsigned long *place)
 {
 	struct kprobe probe = {
-		.symbol_name = symbol,
+		.symbol_name = name,
 		.flags = KPROBE_FLAG_DISABLED,
 	};
-	char place[KSYM_SYMBOL_LEN];
+	int error = register_kprobe(&probe);
 
-	if (register_kprobe(&probe))
-		return false;
+	if (error)
+		return error;
 	unregister_kprobe(&probe);
-	sprint_symbol(place, (unsigned long)probe.addr);
+	*place = (unsigned long)probe.addr;
+	return 0;
+}
+
+/* Whether the kernel itself has a function of this name, not a module. */
+static bool is_of_kernel(const char *symbol)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned long place;
+
+	if (find_function(symbol, &place))
+		return false;
+	sprint_symbol(name, place);
 	/* "function+0x0/0x10 [module]" */
-	return !strchr(place, '[');
+	return !strchr(name, '[');
 }
 
 static int register_symbol(struct fgio_hook *hook, const char *symbol)
@@ -130,26 +142,20 @@ static int attach_function(struct fgio_hook *hook)
 }
 
 /*
- * By name, ftrace would look up the name of every function of the kernel. A
- * kprobe looks up the one name, the first of several; it is never armed. Where
- * none may be, as in functions that kprobes use, the name has to do.
+ * By name, ftrace would look up the name of every function of the kernel. Where
+ * kprobes may not be, as in functions that they use, the name has to do.
  */
 int fgio_aim(struct ftrace_ops *operations, const char *name)
 {
-	struct kprobe probe = {
-		.symbol_name = name,
-		.flags = KPROBE_FLAG_DISABLED,
-	};
-	int error = register_kprobe(&probe);
+	unsigned long place;
+	int error = find_function(name, &place);
 
 	if (error == -EINVAL)
 		return ftrace_set_filter(operations, (unsigned char *)name,
 					 strlen(name), 1);
 	if (error)
 		return error;
-	unregister_kprobe(&probe);
-	return ftrace_set_filter_ip(operations, (unsigned long)probe.addr, 0,
-				    1);
+	return ftrace_set_filter_ip(operations, place, 0, 1);
 }
 FGIO_EXPORT(fgio_aim);
 

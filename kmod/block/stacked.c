@@ -39,11 +39,7 @@ static bool is_clone(const struct bio *bio)
 
 bool fgio_bio_copy(struct fgio_top *top, u64 address)
 {
-	const void *place = (const void *)address;
-
-	if (!IS_ALIGNED(address, sizeof(u64)) || !fgio_is_memory(place) ||
-	    !fgio_is_memory(place + sizeof(top->bio) - 1) ||
-	    copy_from_kernel_nofault(&top->bio, place, sizeof(top->bio)))
+	if (!fgio_copy_kernel(&top->bio, address, sizeof(top->bio)))
 		return false;
 	top->address = address;
 	return true;

@@ -19,8 +19,8 @@ struct task_struct;
 #define FGIO_POLLED_MAX 8
 
 /*
- * The object of a wait for the file @fd of a task; 0 where no task of this
- * machine is known to wake it: a socket of the network. Context: as
+ * The object of a wait for the file @fd of a task; 0 where no task that wakes it
+ * is in its way: a socket of the network, the device of FUSE. Context: as
  * fgio_file_at().
  */
 u64 fgio_reply_object(struct task_struct *task, u32 fd);

@@ -149,9 +149,7 @@ static const struct folio *awaited_folio(u64 request, u64 ring)
 	    !(read.ki_flags & IOCB_WAITQ))
 		return NULL;
 	queue = read.ki_waitq;
-	if (!IS_ALIGNED((u64)queue, sizeof(u64)) || !fgio_is_memory(queue) ||
-	    !fgio_is_memory((const void *)(queue + 1) - 1) ||
-	    copy_from_kernel_nofault(&wait, queue, sizeof(wait)) ||
+	if (!fgio_copy_kernel(&wait, (u64)queue, sizeof(wait)) ||
 	    (u64)wait.wait.private != request ||
 	    wait.wait.entry.next == &queue->wait.entry ||
 	    !fgio_is_page(&wait.folio->page))

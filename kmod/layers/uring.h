@@ -14,8 +14,8 @@ struct task_struct;
 
 /*
  * The ring of io_uring_enter(2), by its arguments @fd and @flags; 0 when it is
- * not found. @task is current, or lives under RCU and may have left the call:
- * its files are read without faults. Context: any; takes no lock.
+ * not found. @task is current, or lives under RCU and may have left the call.
+ * Context: as fgio_file_at().
  */
 u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags);
 
