@@ -35,6 +35,7 @@ EXTRA_MODULES = (
     "raid1",
     "raid456",
     "btrfs",
+    "dm-snapshot",
     "fuse",
     "overlay",
     "configfs",

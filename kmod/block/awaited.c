@@ -9,6 +9,7 @@
  * long as its wait goes on, and that of the foreground task behind it.
  */
 #include <linux/bio.h>
+#include <linux/ktime.h>
 #include <linux/seqlock.h>
 
 #include "block/awaited.h"
@@ -19,8 +20,12 @@
 /* Looked at for each non-critical bio, if their files or buffers may be its. */
 #define AWAITED_MAX 32
 
+/* From one wait of a task for the device mapper to its next: two walks. */
+#define LINGER_NS (4 * NSEC_PER_MSEC)
+
 struct awaited {
 	struct fgio_lease lease;
+	u64 until_ns;
 	enum fgio_wanted_kind kind;
 	u64 object;
 	u64 first;
@@ -32,22 +37,51 @@ static struct {
 	unsigned int count;
 	/* A bit for each object, as in fgio_io_target. */
 	u64 bits;
+	/* One of them is for all I/O of the device mapper's own. */
+	bool mappers_own;
 	struct awaited entries[AWAITED_MAX];
 } noted = { .changes = SEQCNT_ZERO(noted.changes) };
 
-static void set_count(unsigned int count, u64 bits)
+static void set_count(unsigned int count, u64 bits, bool mappers_own)
 {
 	WRITE_ONCE(noted.count, count);
 	WRITE_ONCE(noted.bits, bits);
+	WRITE_ONCE(noted.mappers_own, mappers_own);
+}
+
+/*
+ * What the device mapper held up once it may hold up again, several times in one
+ * commit: that stays noted for as long as the foreground task waits, and until
+ * it may have begun its next wait.
+ */
+static bool is_valid(const struct awaited *entry)
+{
+	return fgio_lease_is_valid(&entry->lease) ||
+	       (entry->kind == FGIO_WANTED_MAPPERS_OWN &&
+		ktime_get_ns() < entry->until_ns);
+}
+
+static bool stays(struct awaited *entry)
+{
+	if (entry->kind != FGIO_WANTED_MAPPERS_OWN)
+		return false;
+	if (fgio_lease_is_valid(&entry->lease))
+		entry->until_ns = ktime_get_ns() + LINGER_NS;
+	return ktime_get_ns() < entry->until_ns;
 }
 
 void fgio_awaited_clear(void)
 {
+	unsigned int i, kept = 0;
+
 	if (!noted.count)
 		return;
 	preempt_disable();
 	write_seqcount_begin(&noted.changes);
-	set_count(0, 0);
+	for (i = 0; i < noted.count; i++)
+		if (stays(&noted.entries[i]))
+			noted.entries[kept++] = noted.entries[i];
+	set_count(kept, 0, kept);
 	write_seqcount_end(&noted.changes);
 	preempt_enable();
 }
@@ -56,16 +90,19 @@ static struct fgio_lease lease_of(const struct fgio_wanted *wanted,
 				  const struct fgio_link *link)
 {
 	u32 seq = wanted->wait.seq;
+	u32 root_seq = link->task == link->root ? seq : link->root_seq;
+	bool is_roots = wanted->kind == FGIO_WANTED_MAPPERS_OWN;
 
 	return (struct fgio_lease){
 		.root = link->root,
-		.root_seq = link->task == link->root ? seq : link->root_seq,
-		.waiter = link->task,
-		.waiter_seq = seq,
+		.root_seq = root_seq,
+		.waiter = is_roots ? link->root : link->task,
+		.waiter_seq = is_roots ? root_seq : seq,
 	};
 }
 
-static bool is_noted(const struct fgio_wanted *wanted, u64 task)
+static bool is_noted(const struct fgio_wanted *wanted,
+		     const struct fgio_lease *lease)
 {
 	const struct awaited *entry;
 
@@ -74,8 +111,8 @@ static bool is_noted(const struct fgio_wanted *wanted, u64 task)
 		if (entry->object == wanted->object &&
 		    entry->first == wanted->first &&
 		    entry->last == wanted->last &&
-		    entry->lease.waiter == task &&
-		    entry->lease.waiter_seq == wanted->wait.seq)
+		    entry->lease.waiter == lease->waiter &&
+		    entry->lease.waiter_seq == lease->waiter_seq)
 			return true;
 	return false;
 }
@@ -83,23 +120,27 @@ static bool is_noted(const struct fgio_wanted *wanted, u64 task)
 void fgio_awaited_note(const struct fgio_wanted *wanted,
 		       const struct fgio_link *link)
 {
+	struct fgio_lease lease = lease_of(wanted, link);
 	unsigned int count = noted.count;
 
 	if (count == AWAITED_MAX ||
 	    (wanted->kind != FGIO_WANTED_PAGES &&
-	     wanted->kind != FGIO_WANTED_PRIVATE) ||
-	    is_noted(wanted, link->task))
+	     wanted->kind != FGIO_WANTED_PRIVATE &&
+	     wanted->kind != FGIO_WANTED_MAPPERS_OWN) ||
+	    is_noted(wanted, &lease))
 		return;
 	preempt_disable();
 	write_seqcount_begin(&noted.changes);
 	noted.entries[count] = (struct awaited){
-		.lease = lease_of(wanted, link),
+		.lease = lease,
+		.until_ns = ktime_get_ns() + LINGER_NS,
 		.kind = wanted->kind,
 		.object = wanted->object,
 		.first = wanted->first,
 		.last = wanted->last,
 	};
-	set_count(count + 1, noted.bits | fgio_private_bit(wanted->object));
+	set_count(count + 1, noted.bits | fgio_private_bit(wanted->object),
+		  noted.mappers_own || wanted->kind == FGIO_WANTED_MAPPERS_OWN);
 	write_seqcount_end(&noted.changes);
 	preempt_enable();
 }
@@ -149,6 +190,8 @@ static bool has_private(struct bio *bio, u64 object)
 static bool carries(const struct fgio_io_target *target, struct bio *bio,
 		    const struct awaited *entry)
 {
+	if (entry->kind == FGIO_WANTED_MAPPERS_OWN)
+		return target->mappers_own;
 	if (entry->kind == FGIO_WANTED_PAGES)
 		return entry->object == target->mapping &&
 		       entry->first <= target->last &&
@@ -164,13 +207,14 @@ bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)
 	unsigned int i;
 
 	if (!(bits & target->privates) &&
-	    !(target->mapping && bits & fgio_private_bit(target->mapping)))
+	    !(target->mapping && bits & fgio_private_bit(target->mapping)) &&
+	    !(target->mappers_own && READ_ONCE(noted.mappers_own)))
 		return false;
 	if (!fgio_may_boost())
 		return false;
 	for (i = 0; read_entry(i, &entry); i++)
 		if (carries(target, bio, &entry) &&
-		    fgio_lease_is_valid(&entry.lease))
+		    is_valid(&entry))
 			return true;
 	return false;
 }

@@ -20,6 +20,7 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
+#include "block/mapper.h"
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/compat.h"
@@ -178,6 +179,7 @@ static bool note_all_pages(struct fgio_io_target *target,
 static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 			 u64 address, struct bio *on_top)
 {
+	target->mappers_own |= fgio_is_mappers_own(on_top);
 	if (fgio_bio_is_direct(on_top)) {
 		note_direct(target, fgio_direct_mapping_of(address, on_top));
 		return;

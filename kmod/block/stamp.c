@@ -26,6 +26,7 @@
 #include "block/flush.h"
 #include "block/groups.h"
 #include "block/io_target.h"
+#include "block/mapper.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "block/stripe.h"
@@ -156,8 +157,10 @@ static enum fgio_class stamp_bio(struct bio *bio)
 	ioprio = fgio_stamp_ioprio(class, bio->bi_ioprio);
 	if (ioprio != bio->bi_ioprio)
 		bio->bi_ioprio = ioprio;
-	if (class == FGIO_CRITICAL)
+	if (class == FGIO_CRITICAL) {
 		bio->bi_opf |= FGIO_REQ_CRITICAL;
+		fgio_mapper_note_critical(bio);
+	}
 	return class;
 }
 

@@ -39,6 +39,8 @@ enum fgio_wanted_kind {
 	FGIO_WANTED_ANY_DATA, /* file data: object is the block device */
 	/* Direct I/O: object is the context to which it completes. */
 	FGIO_WANTED_CONTEXT,
+	FGIO_WANTED_OWN, /* any I/O that a task submitted: object is the task */
+	FGIO_WANTED_MAPPERS_OWN, /* all I/O of the device mapper's own */
 };
 
 /**

@@ -310,11 +310,12 @@ static void follow_lost(const struct fgio_wanted *wanted)
 		layer->not_found(&now.walk, wanted);
 }
 
-static void account_wanted(unsigned int from)
+/* May want more. */
+static void account_wanted(unsigned int from, unsigned int end)
 {
 	unsigned int i;
 
-	for (i = from; i < now.wanted_count; i++)
+	for (i = from; i < end; i++)
 		if (now.wanted[i].found)
 			fgio_walk_note_fact(now.wanted[i].link, FGIO_FACT_IO);
 		else
@@ -324,17 +325,18 @@ static void account_wanted(unsigned int from)
 static void follow(void)
 {
 	unsigned int done = 0;
-	unsigned int round;
+	unsigned int round, end;
 	u32 links;
 
 	for (round = 0; round < ROUNDS_MAX; round++) {
 		links = now.walk.count;
 		fgio_walk_run(&now.walk);
-		promote(now.wanted + done, now.wanted_count - done,
-			&now.walk);
-		account_wanted(done);
-		done = now.wanted_count;
-		if (round && now.walk.count == links)
+		end = now.wanted_count;
+		promote(now.wanted + done, end - done, &now.walk);
+		account_wanted(done, end);
+		done = end;
+		if (round && now.walk.count == links &&
+		    now.wanted_count == end)
 			break;
 	}
 }
@@ -478,14 +480,18 @@ static void account_lease(const struct fgio_lease *lease)
 	}
 }
 
-/* Tasks sleep for contexts without I/O, as idle threads of a pool do. */
+/*
+ * Tasks sleep for contexts without I/O, as idle threads of a pool do, and their
+ * own I/O needs no walk.
+ */
 static bool seeks_io(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < now.wanted_count; i++)
-		if (now.wanted[i].kind != FGIO_WANTED_CONTEXT ||
-		    now.wanted[i].found)
+		if (now.wanted[i].kind != FGIO_WANTED_OWN &&
+		    (now.wanted[i].kind != FGIO_WANTED_CONTEXT ||
+		     now.wanted[i].found))
 			return true;
 	return false;
 }

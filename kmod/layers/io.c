@@ -10,8 +10,9 @@
  *	inode_wait_for_writeback and	a file that a task is submitting
  *	its kin
  *	inode_dio_wait			all direct I/O on a file: truncation
- *	io_schedule(_timeout)		for blame alone: a foreground task in a
- *					wait that no other hook records
+ *	io_schedule(_timeout)		a foreground task in a wait that no
+ *					other hook records: for blame, and for
+ *					its own direct I/O that is held back
  *
  * promote.c looks for the I/O, in the queues and where tasks wait for a slot.
  * If it is in neither, nor in the device, it has yet to be submitted, by a task
@@ -21,6 +22,9 @@
  *	ext4_convert_unwritten_extents	such a worker, for extents that were
  *	xfs_end_ioend			allocated ahead of their data; it
  *					may wait for locks and the journal
+ *
+ * Or the device mapper holds it back, until it has copied what is to be written,
+ * or has noted where it goes (mapper.h).
  *
  * A buffer is identified by its address alone, since other subsystems wait for
  * bits in the same way: it is compared with bi_private, and never followed.
@@ -47,6 +51,7 @@
 #include "base/scale.h"
 #include "base/waker.h"
 #include "block/io_target.h"
+#include "block/mapper.h"
 #include "core/reason.h"
 #include "graph/found.h"
 #include "graph/probe.h"
@@ -304,6 +309,9 @@ bool fgio_io_holds_up(u64 task)
 static void blockers(const struct fgio_walk_step *step)
 {
 	switch (step->wait->kind) {
+	case FGIO_WAIT_IO:
+		fgio_wanted_add(step, FGIO_WANTED_OWN, step->task, 0, 0);
+		break;
 	case FGIO_WAIT_PAGE_LOCK:
 	case FGIO_WAIT_PAGE_WRITEBACK:
 		want_page(step);
@@ -366,6 +374,21 @@ static bool is_outstanding(u64 task, const struct fgio_wanted *wanted)
 	return waits;
 }
 
+/* Whether the device mapper may hold I/O back that is in no queue. */
+static bool may_be_held_back(const struct fgio_wanted *wanted)
+{
+	u64 device = 0;
+
+	if (wanted->kind == FGIO_WANTED_PAGES ||
+	    wanted->kind == FGIO_WANTED_DIRECT)
+		device = fgio_file_system_of(wanted->object);
+	else if (wanted->wait.kind == FGIO_WAIT_BUFFER)
+		device = fgio_kernel_word(
+			wanted->object + offsetof(struct buffer_head, b_bdev));
+	return device ? fgio_is_mapper(device) :
+			fgio_mapper_has_critical_since(wanted->wait.since_ns);
+}
+
 void fgio_io_not_found(struct fgio_walk *walk,
 		       const struct fgio_wanted *wanted)
 {
@@ -376,9 +399,14 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		.wait = &wanted->wait,
 	};
 
-	if (!is_outstanding(step.task, wanted))
+	if (wanted->kind == FGIO_WANTED_MAPPERS_OWN ||
+	    !is_outstanding(step.task, wanted))
 		return;
 	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
+	if (may_be_held_back(wanted))
+		fgio_wanted_add(&step, FGIO_WANTED_MAPPERS_OWN, 0, 0, 0);
+	if (wanted->kind == FGIO_WANTED_OWN)
+		return;
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
 	/* Pages of FUSE are no device's: its daemon reads and writes them. */
@@ -426,7 +454,7 @@ const struct fgio_layer fgio_io_layer = {
 	.mechanism = FGIO_MECHANISM_IO,
 	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_PAGE_LOCK,
 				 FGIO_WAIT_FILE_WRITEBACK) |
-		 BIT_ULL(FGIO_WAIT_DIRECT_IO),
+		 BIT_ULL(FGIO_WAIT_DIRECT_IO) | BIT_ULL(FGIO_WAIT_IO),
 	.hooks = hooks,
 	.blockers = blockers,
 	.not_found = fgio_io_not_found,

@@ -43,6 +43,7 @@ EXTRA_MODULES = {
     "raid5": ("raid456",),
     "crypt": ("dm-crypt", "crypto_null"),
     "thin": ("dm-thin-pool",),
+    "snapshot": ("dm-snapshot",),
 }
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
@@ -197,6 +198,7 @@ class Scenarios(Experiment):
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
     variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs", "fuse")
+    variants += ("snapshot",)
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -8,6 +8,8 @@
 . "$PAYLOAD/scenarios.env"
 FILES_MIB=512
 DISK_MIB=800
+# Behind the file system and the places that the program itself has (tests/scenarios/main.c).
+COPIES_AT_MIB=576
 # Virtual seconds for one condition of a scenario; the program itself ends earlier.
 LIMIT_S=$((40 * ${LAB_SLOWNESS:-1}))
 PARAMETERS=/sys/module/fgio/parameters
@@ -75,6 +77,19 @@ thin() { # MIB
     dmsetup mknodes || stop "no thin volume"
 }
 
+# A volume with a snapshot: before a chunk of 4 KiB, LVM's default, is overwritten for the first time,
+# it is copied, and the copy is noted.
+snapshot() { # MIB
+  slice real 0 "$1"
+  slice copies $COPIES_AT_MIB $((DISK_MIB - COPIES_AT_MIB))
+  dd if=/dev/zero of=/dev/mapper/copies bs=1M count=1 oflag=direct status=none
+  dmsetup create --noudevsync snapshot \
+    --table "0 $(($1 * 2048)) snapshot /dev/mapper/real /dev/mapper/copies P 8" &&
+    dmsetup create --noudevsync scenarios \
+      --table "0 $(($1 * 2048)) snapshot-origin /dev/mapper/real" &&
+    dmsetup mknodes || stop "no snapshot"
+}
+
 files() { # makes the file system of the group; sets FILES_ON
   local features=() journal=32
   mkdir -p "$FILES"
@@ -87,11 +102,16 @@ files() { # makes the file system of the group; sets FILES_ON
     slice scenarios 0 $FILES_MIB
     FILES_ON=/dev/mapper/scenarios
     ;;
-  crypt | thin)
+  crypt | thin | snapshot)
     modprobe dm_mod
     insmod_extra
-    if [[ $GROUP == crypt ]]; then encrypt $FILES_MIB; else thin $FILES_MIB; fi
-    FILES_MIB=$((FILES_MIB - 16))
+    case $GROUP in
+    crypt) encrypt $FILES_MIB ;;
+    thin) thin $FILES_MIB ;;
+    snapshot) snapshot $FILES_MIB ;;
+    esac
+    # What lies behind is never written but by the scenarios of first writes.
+    FILES_MIB=$((FILES_MIB - 64))
     FILES_ON=/dev/mapper/scenarios
     ;;
   raid1)

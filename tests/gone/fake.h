@@ -22,6 +22,7 @@ typedef u32 blk_opf_t;
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define IS_ALIGNED(x, a) (((x) & ((a) - 1)) == 0)
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define noinline __attribute__((noinline))
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
@@ -29,6 +30,13 @@ typedef u32 blk_opf_t;
 #define PAGE_SHIFT 12
 #define PAGE_SIZE (1UL << PAGE_SHIFT)
 #define SECTOR_SIZE 512
+#define ALIGN_DOWN(value, to) ((value) / (to) * (to))
+#define NSEC_PER_MSEC 1000000ULL
+#define KSYM_SYMBOL_LEN 512
+
+u64 ktime_get_ns(void);
+int sprint_symbol_no_offset(char *name, unsigned long address);
+int match_string(const char *const *list, size_t count, const char *text);
 
 static inline u32 hash_64(u64 value, unsigned int bits)
 {
@@ -212,8 +220,14 @@ struct kiocb {
 	void (*ki_complete)(struct kiocb *iocb, long result);
 };
 
+struct gendisk {
+	u32 other[3];
+	char disk_name[32];
+};
+
 struct block_device {
-	u64 other[5];
+	u64 other[4];
+	struct gendisk *bd_disk;
 	struct address_space *bd_mapping;
 };
 

@@ -13,6 +13,7 @@
 #include <sanitizer/asan_interface.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/foreign.h"
@@ -20,6 +21,7 @@
 #include "base/mechanism.h"
 #include "block/direct.h"
 #include "block/io_target.h"
+#include "block/mapper.h"
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/compat.h"
@@ -191,6 +193,26 @@ int kstrtoint(const char *text, unsigned int base, int *number)
 {
 	*number = atoi(text);
 	return 0;
+}
+
+u64 ktime_get_ns(void)
+{
+	return 1;
+}
+
+int sprint_symbol_no_offset(char *name, unsigned long address)
+{
+	return sprintf(name, "%s [dm_mod]", address % 64 ? "endio" : "other");
+}
+
+int match_string(const char *const *list, size_t count, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(list[i], text))
+			return i;
+	return -1;
 }
 
 bool fgio_mechanism_on(enum fgio_mechanism mechanism)
@@ -423,6 +445,7 @@ static void look_at_tasks(void)
 	fgio_uring_ring_of(fgio_uring_request_of(&task));
 	fgio_kernel_word(word());
 	fgio_file_system_of(word());
+	fgio_is_mapper(word());
 }
 
 static void look_at_fuse(void)

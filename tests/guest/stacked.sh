@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-# Arrays whose members fail while foreground tasks wait for them, and btrfs, whose transactions and
-# logs others write: the module comes and goes, and its switches change.
+# Arrays whose members fail while foreground tasks wait for them, volumes with a snapshot, and btrfs,
+# whose transactions and logs others write: the module comes and goes, and its switches change.
 # shellcheck shell=bash disable=SC2154
 
 MD=/sys/block/md78
@@ -82,6 +82,94 @@ check_member_of_a_parity_raid_fails_under_load() {
 
 check_member_of_a_mirror_fails_under_load() {
   member_fails_under_load raid1 raid1
+}
+
+# A volume of 96 MiB with a file system, and a snapshot of it: /dev/mapper/origin and snapshot.
+make_snapshot() {
+  modprobe dm_mod
+  extra_module dm-snapshot
+  dmsetup create --noudevsync real --table "0 196608 linear /dev/$DISK 0"
+  dmsetup create --noudevsync copies --table "0 131072 linear /dev/$DISK 196608"
+  dmsetup mknodes
+  mke2fs -q -t ext4 -E nodiscard /dev/mapper/real
+  dd if=/dev/zero of=/dev/mapper/copies bs=1M count=1 oflag=direct status=none
+  dmsetup create --noudevsync snapshot \
+    --table "0 196608 snapshot /dev/mapper/real /dev/mapper/copies P 8"
+  dmsetup create --noudevsync origin --table "0 196608 snapshot-origin /dev/mapper/real"
+  dmsetup mknodes
+}
+
+remove_snapshot() {
+  local each
+  for each in origin snapshot copies real; do
+    dmsetup remove --noudevsync --retry "$each"
+  done
+}
+
+chunks_copied() { dmsetup status snapshot | sed 's,.* \([0-9]*\)/.*,\1,'; }
+
+# Background writes to other chunks of a volume with a snapshot, each of which is copied first.
+write_chunks() { # FIRST
+  local chunk=$1
+  while [[ ! -e $WORK/stop ]]; do
+    dd if=/dev/zero of=/dev/mapper/origin bs=64k seek=$chunk count=4 oflag=direct conv=notrunc \
+      status=none
+    chunk=$(((chunk + 4) % 1024))
+  done
+}
+
+check_volume_with_a_snapshot_under_load() {
+  local before
+  make_null originals size=192 irqmode=2 completion_nsec=200000
+  load_fgio
+  use fgio
+  make_snapshot
+  before=$(sha256sum </dev/mapper/snapshot)
+  mkdir -p "$WORK/mount"
+  mount /dev/mapper/origin "$WORK/mount"
+  begin_verified_files
+  more_rounds
+  expect "sectors of copies" "$(chunks_copied)" -gt 0
+  comes_and_goes
+  more_rounds
+  dmsetup suspend --noudevsync origin
+  sleep 0.2
+  dmsetup resume --noudevsync origin
+  more_rounds
+  parameter io N
+  more_rounds
+  parameter io Y
+  more_rounds
+  end_verified_files
+  umount "$WORK/mount"
+  e2fsck -fn /dev/mapper/origin >"$WORK/e2fsck" 2>&1 || fail "$(cat "$WORK/e2fsck")"
+  [[ $(sha256sum </dev/mapper/snapshot) == "$before" ]] || fail "the snapshot has changed"
+  remove_snapshot
+  use none
+  remove_null originals
+}
+
+# A foreground task that waits for a disk waits for no copy: there, background stays background.
+check_copies_that_nothing_waits_for() {
+  local promoted writer
+  make_null originals size=192 irqmode=2 completion_nsec=2000000 hw_queue_depth=4
+  load_fgio
+  use fgio
+  make_snapshot
+  write_chunks 0 &
+  writer=$!
+  promoted=$(abuse state promoted_requests)
+  tagged foreground dd "if=/dev/$DISK" of=/dev/null bs=4k skip=40960 count=256 iflag=direct status=none
+  expect "promoted requests" $(($(abuse state promoted_requests) - promoted)) -eq 0
+  # Written last, so that the writer does not get there.
+  tagged foreground dd if=/dev/zero of=/dev/mapper/origin bs=4k seek=20480 count=256 \
+    oflag=direct conv=notrunc status=none
+  expect "promoted requests" $(($(abuse state promoted_requests) - promoted)) -gt 0
+  touch "$WORK/stop"
+  wait $writer || fail "the background writes"
+  remove_snapshot
+  use none
+  remove_null originals
 }
 
 # A snapshot commits a transaction: handles wait for it, and its task for open ones.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -295,6 +296,32 @@ static void collect_from_ring(unsigned int round)
 	ring_wait(common, 1);
 }
 
+/* ---- what a volume has to make room for, or to copy, before it is written ---- */
+
+#define FRESH_BYTES (64 * 1024)
+
+static int volume;
+static int used;
+
+static void prepare_volume(void)
+{
+	volume = open(getenv("FILES_ON"), O_RDWR | O_DIRECT | O_CLOEXEC);
+	NEED(volume >= 0);
+	/* Each condition of a scenario is a process of its own. */
+	used = open_file("../used", O_RDWR | O_APPEND);
+}
+
+/* Each from the end of the volume on, beyond the file system, and never the same. */
+static void write_fresh(unsigned int round)
+{
+	off_t end = lseek(volume, 0, SEEK_END);
+
+	(void)round;
+	NEED(write(used, "", 1) == 1);
+	NEED(pwrite(volume, buffer(BLOCK), BLOCK,
+		    end - lseek(used, 0, SEEK_END) * FRESH_BYTES) == BLOCK);
+}
+
 #define SCENARIO(_group, _name, _title, _off, _prepare, _background,           \
 		 _foreground)                                                  \
 	{                                                                      \
@@ -416,6 +443,22 @@ const struct scenario file_scenarios[] = {
 	ON_DEVICE("raid5", "md raid5"),
 	ON_DEVICE("crypt", "dm-crypt"),
 	ON_DEVICE("thin", "a thin volume"),
+	SCENARIO("thin", "thin-fresh",
+		 "direct write to a block of a thin volume that has none yet",
+		 "boost,io", prepare_volume, NULL, write_fresh),
+	ON_DEVICE("snapshot", "a volume with a snapshot"),
+	SCENARIO("snapshot", "snapshot-fresh",
+		 "direct write to a chunk that is copied to a snapshot first",
+		 "boost,io", prepare_volume, NULL, write_fresh),
+	{
+		.name = "snapshot-fresh-behind",
+		.group = "snapshot",
+		.title = "the same, behind such writes of two others",
+		.off = "boost,io",
+		.prepare = prepare_volume,
+		.background = { write_fresh, write_fresh },
+		.foreground = write_fresh,
+	},
 	ON_DEVICE("btrfs", "btrfs"),
 	SCENARIO("btrfs", "btrfs-inode-lock",
 		 "btrfs: inode lock, held by a buffered write that has to read",
