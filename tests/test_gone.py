@@ -18,7 +18,7 @@ SOURCES = (
     "base/foreign.c",
     "block/direct.c",
     "block/io_target.c",
-    "block/mapper.c",
+    "block/upkeep.c",
     "block/stacked.c",
     "block/stripe.c",
     "layers/fuse_object.c",

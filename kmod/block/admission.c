@@ -848,6 +848,8 @@ static bool carries(const struct noted_bio *bio,
 		return bio->buffer == wanted->object;
 	if (wanted->kind == FGIO_WANTED_XFS_LOG)
 		return bio->target.log_write;
+	if (wanted->kind == FGIO_WANTED_UPKEEP)
+		return bio->target.upkeep;
 	if (wanted->kind == FGIO_WANTED_DIRECT)
 		return bio->target.direct == wanted->object;
 	return wanted->kind == FGIO_WANTED_PAGES &&
@@ -886,8 +888,9 @@ unsigned int fgio_admission_promote_owners(struct fgio_tag_set *tag_set,
 	unsigned long flags;
 
 	*promoted = 0;
-	/* Log writes have no object of their own: they may be in any chain. */
-	if (wanted->kind != FGIO_WANTED_XFS_LOG) {
+	/* These have no object of their own: they may be in any chain. */
+	if (wanted->kind != FGIO_WANTED_XFS_LOG &&
+	    wanted->kind != FGIO_WANTED_UPKEEP) {
 		first = head_of(tag_set->by_object, wanted->object);
 		end = first + 1;
 	}

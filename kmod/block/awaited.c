@@ -20,12 +20,14 @@
 /* Looked at for each non-critical bio, if their files or buffers may be its. */
 #define AWAITED_MAX 32
 
-/* From one wait of a task for the device mapper to its next: two walks. */
-#define LINGER_NS (4 * NSEC_PER_MSEC)
+/*
+ * Some walks: a task that waits for upkeep once does so again, several times in
+ * one commit, with waits for other I/O in between.
+ */
+#define UPKEEP_NS (8 * NSEC_PER_MSEC)
 
 struct awaited {
 	struct fgio_lease lease;
-	u64 until_ns;
 	enum fgio_wanted_kind kind;
 	u64 object;
 	u64 first;
@@ -37,51 +39,24 @@ static struct {
 	unsigned int count;
 	/* A bit for each object, as in fgio_io_target. */
 	u64 bits;
-	/* One of them is for all I/O of the device mapper's own. */
-	bool mappers_own;
 	struct awaited entries[AWAITED_MAX];
 } noted = { .changes = SEQCNT_ZERO(noted.changes) };
 
-static void set_count(unsigned int count, u64 bits, bool mappers_own)
+static u64 upkeep_until_ns;
+
+static void set_count(unsigned int count, u64 bits)
 {
 	WRITE_ONCE(noted.count, count);
 	WRITE_ONCE(noted.bits, bits);
-	WRITE_ONCE(noted.mappers_own, mappers_own);
-}
-
-/*
- * What the device mapper held up once it may hold up again, several times in one
- * commit: that stays noted for as long as the foreground task waits, and until
- * it may have begun its next wait.
- */
-static bool is_valid(const struct awaited *entry)
-{
-	return fgio_lease_is_valid(&entry->lease) ||
-	       (entry->kind == FGIO_WANTED_MAPPERS_OWN &&
-		ktime_get_ns() < entry->until_ns);
-}
-
-static bool stays(struct awaited *entry)
-{
-	if (entry->kind != FGIO_WANTED_MAPPERS_OWN)
-		return false;
-	if (fgio_lease_is_valid(&entry->lease))
-		entry->until_ns = ktime_get_ns() + LINGER_NS;
-	return ktime_get_ns() < entry->until_ns;
 }
 
 void fgio_awaited_clear(void)
 {
-	unsigned int i, kept = 0;
-
 	if (!noted.count)
 		return;
 	preempt_disable();
 	write_seqcount_begin(&noted.changes);
-	for (i = 0; i < noted.count; i++)
-		if (stays(&noted.entries[i]))
-			noted.entries[kept++] = noted.entries[i];
-	set_count(kept, 0, kept);
+	set_count(0, 0);
 	write_seqcount_end(&noted.changes);
 	preempt_enable();
 }
@@ -90,19 +65,16 @@ static struct fgio_lease lease_of(const struct fgio_wanted *wanted,
 				  const struct fgio_link *link)
 {
 	u32 seq = wanted->wait.seq;
-	u32 root_seq = link->task == link->root ? seq : link->root_seq;
-	bool is_roots = wanted->kind == FGIO_WANTED_MAPPERS_OWN;
 
 	return (struct fgio_lease){
 		.root = link->root,
-		.root_seq = root_seq,
-		.waiter = is_roots ? link->root : link->task,
-		.waiter_seq = is_roots ? root_seq : seq,
+		.root_seq = link->task == link->root ? seq : link->root_seq,
+		.waiter = link->task,
+		.waiter_seq = seq,
 	};
 }
 
-static bool is_noted(const struct fgio_wanted *wanted,
-		     const struct fgio_lease *lease)
+static bool is_noted(const struct fgio_wanted *wanted, u64 task)
 {
 	const struct awaited *entry;
 
@@ -111,8 +83,8 @@ static bool is_noted(const struct fgio_wanted *wanted,
 		if (entry->object == wanted->object &&
 		    entry->first == wanted->first &&
 		    entry->last == wanted->last &&
-		    entry->lease.waiter == lease->waiter &&
-		    entry->lease.waiter_seq == lease->waiter_seq)
+		    entry->lease.waiter == task &&
+		    entry->lease.waiter_seq == wanted->wait.seq)
 			return true;
 	return false;
 }
@@ -120,29 +92,30 @@ static bool is_noted(const struct fgio_wanted *wanted,
 void fgio_awaited_note(const struct fgio_wanted *wanted,
 		       const struct fgio_link *link)
 {
-	struct fgio_lease lease = lease_of(wanted, link);
 	unsigned int count = noted.count;
 
 	if (count == AWAITED_MAX ||
 	    (wanted->kind != FGIO_WANTED_PAGES &&
-	     wanted->kind != FGIO_WANTED_PRIVATE &&
-	     wanted->kind != FGIO_WANTED_MAPPERS_OWN) ||
-	    is_noted(wanted, &lease))
+	     wanted->kind != FGIO_WANTED_PRIVATE) ||
+	    is_noted(wanted, link->task))
 		return;
 	preempt_disable();
 	write_seqcount_begin(&noted.changes);
 	noted.entries[count] = (struct awaited){
-		.lease = lease,
-		.until_ns = ktime_get_ns() + LINGER_NS,
+		.lease = lease_of(wanted, link),
 		.kind = wanted->kind,
 		.object = wanted->object,
 		.first = wanted->first,
 		.last = wanted->last,
 	};
-	set_count(count + 1, noted.bits | fgio_private_bit(wanted->object),
-		  noted.mappers_own || wanted->kind == FGIO_WANTED_MAPPERS_OWN);
+	set_count(count + 1, noted.bits | fgio_private_bit(wanted->object));
 	write_seqcount_end(&noted.changes);
 	preempt_enable();
+}
+
+void fgio_awaited_note_upkeep(void)
+{
+	WRITE_ONCE(upkeep_until_ns, ktime_get_ns() + UPKEEP_NS);
 }
 
 /* One entry, as it is in between two changes. */
@@ -190,8 +163,6 @@ static bool has_private(struct bio *bio, u64 object)
 static bool carries(const struct fgio_io_target *target, struct bio *bio,
 		    const struct awaited *entry)
 {
-	if (entry->kind == FGIO_WANTED_MAPPERS_OWN)
-		return target->mappers_own;
 	if (entry->kind == FGIO_WANTED_PAGES)
 		return entry->object == target->mapping &&
 		       entry->first <= target->last &&
@@ -200,21 +171,29 @@ static bool carries(const struct fgio_io_target *target, struct bio *bio,
 	       has_private(bio, entry->object);
 }
 
+static bool upkeep_is_awaited(void)
+{
+	u64 until_ns = READ_ONCE(upkeep_until_ns);
+
+	return until_ns && ktime_get_ns() < until_ns && fgio_may_boost();
+}
+
 bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)
 {
 	u64 bits = READ_ONCE(noted.bits);
 	struct awaited entry;
 	unsigned int i;
 
+	if (target->upkeep && upkeep_is_awaited())
+		return true;
 	if (!(bits & target->privates) &&
-	    !(target->mapping && bits & fgio_private_bit(target->mapping)) &&
-	    !(target->mappers_own && READ_ONCE(noted.mappers_own)))
+	    !(target->mapping && bits & fgio_private_bit(target->mapping)))
 		return false;
 	if (!fgio_may_boost())
 		return false;
 	for (i = 0; read_entry(i, &entry); i++)
 		if (carries(target, bio, &entry) &&
-		    is_valid(&entry))
+		    fgio_lease_is_valid(&entry.lease))
 			return true;
 	return false;
 }

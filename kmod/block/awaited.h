@@ -26,6 +26,12 @@ void fgio_awaited_note(const struct fgio_wanted *wanted,
 		       const struct fgio_link *link);
 
 /*
+ * Notes that a task waits for upkeep of a stacked device (upkeep.h), for some
+ * milliseconds. Context: as above.
+ */
+void fgio_awaited_note_upkeep(void);
+
+/*
  * Whether a task waits for what a bio carries, of which @target is the summary.
  * Context: as fgio_io_target_of_bio(); no lock of waits is held.
  */

@@ -20,7 +20,7 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
-#include "block/mapper.h"
+#include "block/upkeep.h"
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/compat.h"
@@ -172,6 +172,15 @@ static bool note_all_pages(struct fgio_io_target *target,
 	return true;
 }
 
+/* Users' data that a driver passes on in the same way (dm-mirror) has a file. */
+static bool is_upkeep(struct bio *bio, const struct bio *on_top)
+{
+	u64 index;
+
+	return fgio_bio_is_upkeep(on_top) &&
+	       (!bio_has_data(bio) || !mapping_of(bio_page(bio), &index));
+}
+
 /*
  * @on_top: the bio on top of @bio, which has its pages, or @bio itself; or a copy
  * of what is at @address.
@@ -179,11 +188,11 @@ static bool note_all_pages(struct fgio_io_target *target,
 static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 			 u64 address, struct bio *on_top)
 {
-	target->mappers_own |= fgio_is_mappers_own(on_top);
 	if (fgio_bio_is_direct(on_top)) {
 		note_direct(target, fgio_direct_mapping_of(address, on_top));
 		return;
 	}
+	target->upkeep |= is_upkeep(bio, on_top);
 	note_privates(target, bio, on_top);
 	if (!bio_has_data(bio))
 		return;
@@ -202,6 +211,7 @@ static void add_original(u64 address, struct bio *bio, void *data)
 	if (!fgio_stacked_top(address, bio, &top))
 		top = (struct fgio_top){ .address = address, .bio = *bio };
 	target->of_stripe = true;
+	target->upkeep |= fgio_bio_is_upkeep(&top.bio);
 	target->log_write |= is_log_write(bio->bi_opf);
 	if (fgio_bio_is_direct(&top.bio)) {
 		note_direct(target, fgio_direct_mapping_of_original(

@@ -31,7 +31,7 @@ struct request;
  * @contexts_known: whether it was
  * @several: it carries pages of other files, too, or is for them
  * @log_write: it may write an XFS log
- * @mappers_own: it is I/O of the device mapper's own (mapper.h)
+ * @upkeep: it is upkeep of a stacked device (upkeep.h)
  * @of_stripe: it is of a parity RAID's stripe, and the rest is that of bios that
  *	may be gone
  * @known: whether the other members were filled in
@@ -46,7 +46,7 @@ struct fgio_io_target {
 	bool contexts_known;
 	bool several;
 	bool log_write;
-	bool mappers_own;
+	bool upkeep;
 	bool of_stripe;
 	bool known;
 };

@@ -112,7 +112,7 @@ static struct {
 	bool log_writes;
 	bool any_data;
 	bool own;
-	bool mappers_own;
+	bool upkeep;
 	bool may_promote;
 	struct match *matches;
 	unsigned int match_count;
@@ -208,7 +208,7 @@ static void index_wanted(u32 i)
 	pass.log_writes |= wanted->kind == FGIO_WANTED_XFS_LOG;
 	pass.any_data |= wanted->kind == FGIO_WANTED_ANY_DATA;
 	pass.own |= wanted->kind == FGIO_WANTED_OWN;
-	pass.mappers_own |= wanted->kind == FGIO_WANTED_MAPPERS_OWN;
+	pass.upkeep |= wanted->kind == FGIO_WANTED_UPKEEP;
 	if (wanted->kind == FGIO_WANTED_PRIVATE)
 		pass.privates |= fgio_private_bit(wanted->object);
 	if (wanted->kind == FGIO_WANTED_CONTEXT)
@@ -228,7 +228,7 @@ static void index_all_wanted(void)
 	pass.log_writes = false;
 	pass.any_data = false;
 	pass.own = false;
-	pass.mappers_own = false;
+	pass.upkeep = false;
 	pass.serial = 0;
 	pass.head_bits = order_base_2(2 * pass.count + 2);
 	memset32(pass.heads, NONE, 1U << pass.head_bits);
@@ -253,7 +253,7 @@ static enum rank rank_of(const struct fgio_wanted *wanted)
 		return is_guess(wanted) ? RANK_ANY : RANK_RANGE;
 	if (wanted->wait.kind == FGIO_WAIT_FILE_WRITEBACK ||
 	    wanted->kind == FGIO_WANTED_DIRECT ||
-	    wanted->kind == FGIO_WANTED_MAPPERS_OWN)
+	    wanted->kind == FGIO_WANTED_UPKEEP)
 		return RANK_RANGE;
 	return RANK_EXACT;
 }
@@ -396,11 +396,11 @@ static void hit_log_writes(const struct fgio_io_target *target,
 			hit(i, rank, actions);
 }
 
-static void hit_mappers_own(const struct fgio_io_target *target,
-			    enum rank *rank, u32 actions)
+static void hit_upkeep(const struct fgio_io_target *target, enum rank *rank,
+		       u32 actions)
 {
-	if (pass.mappers_own && target->mappers_own)
-		hit_object(FGIO_WANTED_MAPPERS_OWN, 0, rank, actions);
+	if (pass.upkeep && target->upkeep)
+		hit_object(FGIO_WANTED_UPKEEP, 0, rank, actions);
 }
 
 /* Context: as rank_of_queued(). */
@@ -475,7 +475,7 @@ static enum rank rank_of_queued(struct fgio_slot *slot, u32 actions)
 	pass.serial++;
 	pass.waiter = 0;
 	hit_log_writes(target, &rank, actions);
-	hit_mappers_own(target, &rank, actions);
+	hit_upkeep(target, &rank, actions);
 	hit_any_data(slot, target, &rank, actions);
 	if (pass.privates & target->privates ||
 	    pass.contexts & target->contexts ||
@@ -514,7 +514,7 @@ static void find_in_device(struct fgio_slot *slot)
 		return;
 	pass.serial++;
 	hit_log_writes(target, &rank, 0);
-	hit_mappers_own(target, &rank, 0);
+	hit_upkeep(target, &rank, 0);
 	hit_pages(target, &rank, 0);
 	hit_direct(target, &rank, 0);
 	if (!(pass.privates & target->privates) &&
@@ -554,9 +554,10 @@ static void find_own(const struct fgio_slot *slot)
 {
 	enum rank rank = RANK_NONE;
 
+	if (!pass.own || !op_is_sync(slot->rq->cmd_flags))
+		return;
 	pass.serial++;
-	if (pass.own)
-		hit_object(FGIO_WANTED_OWN, slot->submitter, &rank, 0);
+	hit_object(FGIO_WANTED_OWN, slot->submitter, &rank, 0);
 }
 
 static bool submitter_waits(const struct fgio_slot *slot)
@@ -686,14 +687,6 @@ static void promote_sleeping_tasks(struct fgio_tag_set *tag_set)
 	}
 }
 
-/* Whether tasks that wait for a slot may own such I/O by what they submit. */
-static bool has_owners(const struct fgio_wanted *wanted)
-{
-	return wanted->kind != FGIO_WANTED_CONTEXT &&
-	       wanted->kind != FGIO_WANTED_OWN &&
-	       wanted->kind != FGIO_WANTED_MAPPERS_OWN;
-}
-
 static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 {
 	unsigned int promoted;
@@ -701,7 +694,8 @@ static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 
 	for (i = 0; i < pass.count; i++) {
 		if (!stands_for_itself(i) ||
-		    !has_owners(&pass.wanted[i]))
+		    pass.wanted[i].kind == FGIO_WANTED_CONTEXT ||
+		    pass.wanted[i].kind == FGIO_WANTED_OWN)
 			continue;
 		pass.wanted[i].found += fgio_admission_promote_owners(
 			tag_set, &pass.wanted[i], pass.may_promote, &promoted);
@@ -711,25 +705,13 @@ static void promote_sleeping_owners(struct fgio_tag_set *tag_set)
 	}
 }
 
-static void hit_mappers_own_bio(const struct bio *bio, enum rank *rank,
-				u32 actions)
-{
-	struct fgio_io_target target;
-
-	if (!pass.mappers_own)
-		return;
-	fgio_io_target_of_bio(&target, (struct bio *)bio);
-	hit_mappers_own(&target, rank, actions);
-}
-
 /* Not for a guess: its sleepers are as many as its process likes. */
-static bool is_wanted(const struct bio *bio)
+static bool completes_as_wanted(const struct bio *bio)
 {
 	enum rank rank = RANK_NONE;
 
 	pass.serial++;
 	hit_contexts(bio, &rank, 0);
-	hit_mappers_own_bio(bio, &rank, 0);
 	return pass.may_promote && rank == RANK_RANGE;
 }
 
@@ -739,7 +721,6 @@ static void note_promoted(const struct bio *bio)
 
 	pass.serial++;
 	hit_contexts(bio, &rank, FGIO_BLAME_PROMOTED_SLEEPER);
-	hit_mappers_own_bio(bio, &rank, FGIO_BLAME_PROMOTED_SLEEPER);
 }
 
 static void promote_sleepers(struct fgio_queue_data *fq)
@@ -753,9 +734,9 @@ static void promote_sleepers(struct fgio_queue_data *fq)
 		if (pass.may_promote)
 			promote_sleeping_tasks(tag_set);
 		promote_sleeping_owners(tag_set);
-		if (pass.contexts || pass.mappers_own)
+		if (pass.contexts)
 			promoted_sleepers += fgio_admission_promote_bios(
-				tag_set, is_wanted, note_promoted);
+				tag_set, completes_as_wanted, note_promoted);
 	}
 }
 

@@ -26,10 +26,10 @@
 #include "block/flush.h"
 #include "block/groups.h"
 #include "block/io_target.h"
-#include "block/mapper.h"
 #include "block/queues.h"
 #include "block/stamp.h"
 #include "block/stripe.h"
+#include "block/upkeep.h"
 #include "graph/wait.h"
 #include "who/commit.h"
 #include "who/foreground.h"
@@ -159,7 +159,7 @@ static enum fgio_class stamp_bio(struct bio *bio)
 		bio->bi_ioprio = ioprio;
 	if (class == FGIO_CRITICAL) {
 		bio->bi_opf |= FGIO_REQ_CRITICAL;
-		fgio_mapper_note_critical(bio);
+		fgio_note_critical_to_stacked(bio);
 	}
 	return class;
 }

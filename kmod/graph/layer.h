@@ -40,7 +40,7 @@ enum fgio_wanted_kind {
 	/* Direct I/O: object is the context to which it completes. */
 	FGIO_WANTED_CONTEXT,
 	FGIO_WANTED_OWN, /* any I/O that a task submitted: object is the task */
-	FGIO_WANTED_MAPPERS_OWN, /* all I/O of the device mapper's own */
+	FGIO_WANTED_UPKEEP, /* all upkeep of stacked devices (block/upkeep.h) */
 };
 
 /**

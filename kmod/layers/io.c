@@ -10,6 +10,10 @@
  *	inode_wait_for_writeback and	a file that a task is submitting
  *	its kin
  *	inode_dio_wait			all direct I/O on a file: truncation
+ *	md_write_start			an array's first write after a pause:
+ *					its superblocks
+ *	bitmap_unplug and its kin	an array's bitmap, which is written
+ *					before data
  *	io_schedule(_timeout)		a foreground task in a wait that no
  *					other hook records: for blame, and for
  *					its own direct I/O that is held back
@@ -23,11 +27,12 @@
  *	xfs_end_ioend			allocated ahead of their data; it
  *					may wait for locks and the journal
  *
- * Or the device mapper holds it back, until it has copied what is to be written,
- * or has noted where it goes (mapper.h).
+ * Or a stacked device holds it back, until it has copied what is to be written, or
+ * has noted where it goes (upkeep.h).
  *
  * A buffer is identified by its address alone, since other subsystems wait for
- * bits in the same way: it is compared with bi_private, and never followed.
+ * bits in the same way: it is compared with bi_private, and at most read as if it
+ * might be anything.
  *
  * Left out:
  *	wb_wait_for_completion (sync(2)): for all of a disk's dirty data.
@@ -50,8 +55,10 @@
 #include "base/foreign.h"
 #include "base/scale.h"
 #include "base/waker.h"
+#include "block/awaited.h"
 #include "block/io_target.h"
-#include "block/mapper.h"
+#include "block/upkeep.h"
+#include "compat/md.h"
 #include "core/reason.h"
 #include "graph/found.h"
 #include "graph/probe.h"
@@ -78,8 +85,9 @@
 /* The same: a wait for the task that writes the file, not for pages. */
 #define BEING_WRITTEN ((u64)BEYOND << FIRST_SHIFT)
 
-/* Contexts of completions that a walk looks for: others need places, too. */
-#define CONTEXTS_MAX (FGIO_WANTED_MAX / 4)
+/* Contexts and tasks' own I/O that a walk looks for: others need places, too. */
+#define TURNS_MAX (FGIO_WANTED_MAX / 4)
+#define UPKEEP_MAX 16
 
 static u8 kind_of_page_bit(int bit)
 {
@@ -239,6 +247,32 @@ static int on_xfs_end(struct kretprobe_instance *instance,
 	return 1;
 }
 
+/* The caller has the array open. */
+static int on_array_write(struct kretprobe_instance *instance,
+			  struct pt_regs *regs)
+{
+	const void *array;
+	const struct bio *bio;
+
+	if (!fgio_waits_matter())
+		return 1;
+	array = (const void *)regs_get_kernel_argument(regs, 0);
+	bio = (const struct bio *)regs_get_kernel_argument(regs, 1);
+	if (!op_is_write(bio_op(bio)) || !fgio_array_awaits_superblock(array))
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_IO, (u64)array, 0);
+}
+
+/* Also called where nothing is to be written. The caller has the array open. */
+static int on_array_bitmap(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	if (!fgio_waits_matter())
+		return 1;
+	return fgio_hook_enter(instance, FGIO_WAIT_IO,
+			       regs_get_kernel_argument(regs, 0), 0);
+}
+
 /* Most tasks that come here are in a recorded wait. */
 static int on_io_schedule(struct kretprobe_instance *instance,
 			  struct pt_regs *regs)
@@ -267,6 +301,12 @@ static struct fgio_hook hooks[] = {
 	FGIO_HOOK("ext4:ext4_convert_unwritten_extents", IO, on_ext4_convert,
 		  NULL),
 	FGIO_HOOK("xfs:xfs_end_ioend", IO, on_xfs_end, NULL),
+	FGIO_HOOK("md_mod:md_write_start", IO, on_array_write, fgio_hook_leave),
+	FGIO_HOOK("md_mod:bitmap_unplug", IO, on_array_bitmap, fgio_hook_leave,
+		  .optional = true),
+	/* 6.1 */
+	FGIO_HOOK("md_mod:md_bitmap_unplug", IO, on_array_bitmap,
+		  fgio_hook_leave, .optional = true),
 	FGIO_HOOK("io_schedule", BLAME, on_io_schedule, fgio_hook_leave),
 	FGIO_HOOK("io_schedule_timeout", BLAME, on_io_schedule,
 		  fgio_hook_leave),
@@ -306,11 +346,65 @@ bool fgio_io_holds_up(u64 task)
 			fgio_task_is_boosted(task));
 }
 
+/* For the walk's thread alone: what walk @number was asked for. */
+static struct {
+	u32 number;
+	unsigned int count;
+	unsigned int apart;
+} turns = { .apart = 1 };
+
+/*
+ * Tasks that sleep for contexts, or for their own I/O, are as many as they like,
+ * and need no help for it. When there are more of them than places, they take
+ * turns by chance, which no number of walks between the turns of foreground tasks
+ * can be in step with.
+ */
+static bool has_turn(const struct fgio_walk_step *step, u64 object)
+{
+	u32 number = step->walk->number;
+
+	if (turns.number != number) {
+		turns.apart = turns.count / TURNS_MAX + 1;
+		turns.number = number;
+		turns.count = 0;
+	}
+	turns.count++;
+	return hash_64((object ^ step->task) + number * GOLDEN_RATIO_64, 16) %
+		       turns.apart ==
+	       0;
+}
+
+static void want_own(const struct fgio_walk_step *step)
+{
+	if (has_turn(step, step->task))
+		fgio_wanted_add(step, FGIO_WANTED_OWN, step->task, 0, 0);
+}
+
+/* A guess does not justify all upkeep of all devices. */
+static void want_upkeep(const struct fgio_walk_step *step)
+{
+	static u32 number;
+	static unsigned int count;
+
+	if (step->walk->links[step->link].guess)
+		return;
+	fgio_awaited_note_upkeep();
+	if (number != step->walk->number)
+		count = 0;
+	number = step->walk->number;
+	/* What one wants is the same for all: the others are for blame. */
+	if (count++ < UPKEEP_MAX)
+		fgio_wanted_add(step, FGIO_WANTED_UPKEEP, 0, 0, 0);
+}
+
 static void blockers(const struct fgio_walk_step *step)
 {
 	switch (step->wait->kind) {
 	case FGIO_WAIT_IO:
-		fgio_wanted_add(step, FGIO_WANTED_OWN, step->task, 0, 0);
+		if (step->wait->object)
+			want_upkeep(step);
+		else
+			want_own(step);
 		break;
 	case FGIO_WAIT_PAGE_LOCK:
 	case FGIO_WAIT_PAGE_WRITEBACK:
@@ -374,19 +468,26 @@ static bool is_outstanding(u64 task, const struct fgio_wanted *wanted)
 	return waits;
 }
 
-/* Whether the device mapper may hold I/O back that is in no queue. */
-static bool may_be_held_back(const struct fgio_wanted *wanted)
+/* The block device that I/O is for, or 0 where that is not known. */
+static u64 device_of(const struct fgio_wanted *wanted)
 {
-	u64 device = 0;
-
 	if (wanted->kind == FGIO_WANTED_PAGES ||
 	    wanted->kind == FGIO_WANTED_DIRECT)
-		device = fgio_file_system_of(wanted->object);
-	else if (wanted->wait.kind == FGIO_WAIT_BUFFER)
-		device = fgio_kernel_word(
+		return fgio_file_system_of(wanted->object);
+	/* May be none: other subsystems wait for bits in the same way. */
+	if (wanted->wait.kind == FGIO_WAIT_BUFFER)
+		return fgio_kernel_word(
 			wanted->object + offsetof(struct buffer_head, b_bdev));
-	return device ? fgio_is_mapper(device) :
-			fgio_mapper_has_critical_since(wanted->wait.since_ns);
+	return 0;
+}
+
+/* Whether a stacked device may hold I/O back that is in no queue. */
+static bool may_be_held_back(u64 task, const struct fgio_wanted *wanted)
+{
+	if (wanted->kind == FGIO_WANTED_OWN)
+		return fgio_gave_critical_to_stacked(task,
+						     wanted->wait.since_ns);
+	return fgio_is_stacked(device_of(wanted));
 }
 
 void fgio_io_not_found(struct fgio_walk *walk,
@@ -399,12 +500,13 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		.wait = &wanted->wait,
 	};
 
-	if (wanted->kind == FGIO_WANTED_MAPPERS_OWN ||
-	    !is_outstanding(step.task, wanted))
+	if (!is_outstanding(step.task, wanted))
 		return;
 	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
-	if (may_be_held_back(wanted))
-		fgio_wanted_add(&step, FGIO_WANTED_MAPPERS_OWN, 0, 0, 0);
+	if (wanted->kind == FGIO_WANTED_UPKEEP)
+		return;
+	if (may_be_held_back(step.task, wanted))
+		want_upkeep(&step);
 	if (wanted->kind == FGIO_WANTED_OWN)
 		return;
 	/* No task: sets the wait for which tasks are found below. */
@@ -414,33 +516,6 @@ void fgio_io_not_found(struct fgio_walk *walk,
 	    fgio_fuse_find_servers(&step, wanted->object))
 		return;
 	fgio_found_by_history(&step, wanted->object, fgio_io_holds_up);
-}
-
-/* For the walk's thread alone: contexts that walk @number was asked for. */
-static struct {
-	u32 number;
-	unsigned int count;
-	unsigned int turns;
-} contexts = { .turns = 1 };
-
-/*
- * Tasks that sleep for contexts are as many as they like, and need no I/O for
- * it. When there are more of them than places, they take turns by chance, which
- * no number of walks between the turns of foreground tasks can be in step with.
- */
-static bool has_turn(const struct fgio_walk_step *step, u64 context)
-{
-	u32 number = step->walk->number;
-
-	if (contexts.number != number) {
-		contexts.turns = contexts.count / CONTEXTS_MAX + 1;
-		contexts.number = number;
-		contexts.count = 0;
-	}
-	contexts.count++;
-	return hash_64((context ^ step->task) + number * GOLDEN_RATIO_64, 16) %
-		       contexts.turns ==
-	       0;
 }
 
 void fgio_io_want_context(const struct fgio_walk_step *step, u64 context)

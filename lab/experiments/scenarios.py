@@ -44,6 +44,7 @@ EXTRA_MODULES = {
     "crypt": ("dm-crypt", "crypto_null"),
     "thin": ("dm-thin-pool",),
     "snapshot": ("dm-snapshot",),
+    "mirror": ("dm-raid", "raid1"),
 }
 CONDITIONS = ("floor", "off", "on")
 STOCK_CONDITIONS = ("floor", "stock")
@@ -198,7 +199,7 @@ class Scenarios(Experiment):
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
     variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs", "fuse")
-    variants += ("snapshot",)
+    variants += ("snapshot", "mirror")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

@@ -90,6 +90,19 @@ snapshot() { # MIB
     dmsetup mknodes || stop "no snapshot"
 }
 
+# A mirror of LVM: halves with a bitmap of what is being written, and a superblock.
+mirror() { # MIB: of each half
+  local half
+  for half in 0 1; do
+    slice "meta$half" $((half * 4)) 4
+    dd if=/dev/zero of=/dev/mapper/meta$half bs=1M count=4 oflag=direct status=none
+    slice "half$half" $((8 + half * $1)) "$1"
+  done
+  dmsetup create --noudevsync scenarios --table "0 $(($1 * 2048)) raid raid1 4 0 nosync region_size 128 2 \
+    /dev/mapper/meta0 /dev/mapper/half0 /dev/mapper/meta1 /dev/mapper/half1" &&
+    dmsetup mknodes || stop "no mirror"
+}
+
 files() { # makes the file system of the group; sets FILES_ON
   local features=() journal=32
   mkdir -p "$FILES"
@@ -100,6 +113,13 @@ files() { # makes the file system of the group; sets FILES_ON
   dm)
     modprobe dm_mod
     slice scenarios 0 $FILES_MIB
+    FILES_ON=/dev/mapper/scenarios
+    ;;
+  mirror)
+    modprobe dm_mod
+    insmod_extra
+    mirror $((FILES_MIB / 2 - 16))
+    FILES_MIB=$((FILES_MIB / 2 - 16 - 64))
     FILES_ON=/dev/mapper/scenarios
     ;;
   crypt | thin | snapshot)

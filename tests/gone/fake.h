@@ -24,6 +24,8 @@ typedef u32 blk_opf_t;
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define noinline __attribute__((noinline))
+#define ____cacheline_aligned __attribute__((aligned(64)))
+#define in_task() true
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #define ilog2(n) (63 - __builtin_clzll(n))

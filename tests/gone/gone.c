@@ -21,7 +21,7 @@
 #include "base/mechanism.h"
 #include "block/direct.h"
 #include "block/io_target.h"
-#include "block/mapper.h"
+#include "block/upkeep.h"
 #include "block/stacked.h"
 #include "block/stripe.h"
 #include "compat/compat.h"
@@ -445,7 +445,7 @@ static void look_at_tasks(void)
 	fgio_uring_ring_of(fgio_uring_request_of(&task));
 	fgio_kernel_word(word());
 	fgio_file_system_of(word());
-	fgio_is_mapper(word());
+	fgio_is_stacked(word());
 }
 
 static void look_at_fuse(void)

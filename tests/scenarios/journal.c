@@ -393,6 +393,9 @@ const struct scenario journal_scenarios[] = {
 	WRITTEN_BUFFER_ON("crypt", "dm-crypt"),
 	COMMITS_ON("thin", "a thin volume"),
 	WRITTEN_BUFFER_ON("thin", "a thin volume"),
+	IN_GROUP("mirror", "mirror-ordered-data",
+		 "fsync, with new data of others to be written, on a mirror of "
+		 "LVM", OFF, prepare, write_and_sync, .background = { append }),
 	WRITTEN_BUFFER_ON("dm", "dm-linear"),
 	{ 0 },
 };

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * I/O of the device mapper's own is known by what is called at its end:
+ * Upkeep is known by what is called at its end:
  *
  *	drivers/md/dm-io.c	endio: copies (dm-kcopyd.c), notes of snapshots,
  *				metadata of dm-writecache
  *	drivers/md/dm-bufio.c	bio_complete: metadata of thin pools and caches
+ *	drivers/md/md.c		super_written: superblocks and bitmaps of arrays
  *
- * Both are static, so they are known by name. Names are looked up once for each
+ * All are static, so they are known by name. Names are looked up once for each
  * function that ends bios.
  */
 #include <linux/blkdev.h>
+#include <linux/cache.h>
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
 #include <linux/ktime.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "base/foreign.h"
-#include "block/mapper.h"
+#include "block/upkeep.h"
 
-#define VERDICT_BITS 5
-#define NAME_PREFIX "dm-"
+#define VERDICT_BITS 7
+#define GIVEN_BITS 8
 #define NAME_AT offsetof(struct gendisk, disk_name)
 
-/* At most this lies between the submission of a bio and the sleep for it. */
+/* Mostly less lies between the submission of a bio and the sleep for it. */
 #define BEFORE_SLEEP_NS NSEC_PER_MSEC
 
 static const char *const ends[] = {
 	"endio [dm_mod]",
 	"bio_complete [dm_bufio]",
+	"super_written [md_mod]",
 };
 
 /*
@@ -37,9 +42,13 @@ static const char *const ends[] = {
  */
 static u64 verdicts[1 << VERDICT_BITS];
 
-static u64 last_critical_ns;
+/* Which task gave a stacked device critical I/O last, and when; others may write. */
+static struct given {
+	u64 task;
+	u64 at_ns;
+} given[1 << GIVEN_BITS] ____cacheline_aligned;
 
-static bool has_such_name(u64 function)
+static noinline bool has_such_name(u64 function)
 {
 	char name[KSYM_SYMBOL_LEN];
 
@@ -47,7 +56,7 @@ static bool has_such_name(u64 function)
 	return match_string(ends, ARRAY_SIZE(ends), name) >= 0;
 }
 
-bool fgio_is_mappers_own(const struct bio *bio)
+bool fgio_bio_is_upkeep(const struct bio *bio)
 {
 	u64 function = (u64)bio->bi_end_io;
 	u64 *place = &verdicts[hash_64(function, VERDICT_BITS)];
@@ -62,39 +71,45 @@ bool fgio_is_mappers_own(const struct bio *bio)
 	return verdict & 1;
 }
 
-static bool is_mappers_name(const char *name)
+/* Of disks that have upkeep; "md" and a number or an underscore. */
+static bool is_stacked_name(const char *name)
 {
-	return !strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX));
+	return !strncmp(name, "dm-", 3) || !strncmp(name, "md", 2);
 }
 
 /* Objects that may be gone are read in words. */
-static bool is_mappers_disk(u64 disk)
+static bool is_stacked_disk(u64 disk)
 {
 	char words[2 * sizeof(u64)];
 
 	return fgio_copy_kernel(words, disk + ALIGN_DOWN(NAME_AT, sizeof(u64)),
 				sizeof(words)) &&
-	       is_mappers_name(words + NAME_AT % sizeof(u64));
+	       is_stacked_name(words + NAME_AT % sizeof(u64));
 }
 
-bool fgio_is_mapper(u64 device)
+bool fgio_is_stacked(u64 device)
 {
 	u64 disk = device ? fgio_kernel_word(device +
 					     offsetof(struct block_device,
 						      bd_disk)) : 0;
 
-	return disk && is_mappers_disk(disk);
+	return disk && is_stacked_disk(disk);
 }
 
-void fgio_mapper_note_critical(const struct bio *bio)
+void fgio_note_critical_to_stacked(const struct bio *bio)
 {
-	if (is_mappers_name(bio->bi_bdev->bd_disk->disk_name))
-		WRITE_ONCE(last_critical_ns, ktime_get_ns());
+	struct given *place = &given[hash_64((u64)current, GIVEN_BITS)];
+
+	if (!is_stacked_name(bio->bi_bdev->bd_disk->disk_name) || !in_task())
+		return;
+	WRITE_ONCE(place->task, (u64)current);
+	WRITE_ONCE(place->at_ns, ktime_get_ns());
 }
 
-bool fgio_mapper_has_critical_since(u64 since_ns)
+bool fgio_gave_critical_to_stacked(u64 task, u64 since_ns)
 {
-	u64 last_ns = READ_ONCE(last_critical_ns);
+	const struct given *place = &given[hash_64(task, GIVEN_BITS)];
 
-	return last_ns && last_ns + BEFORE_SLEEP_NS >= since_ns;
+	return READ_ONCE(place->task) == task &&
+	       READ_ONCE(place->at_ns) + BEFORE_SLEEP_NS >= since_ns;
 }
