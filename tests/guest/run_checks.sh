@@ -86,6 +86,7 @@ run_one() { # NAME
 for script in "$@"; do
   for name in $(sed -n 's/^check_\([a-z0-9_]*\)().*/\1/p' "$tests/$script.sh"); do
     [[ -z $ONLY || $name =~ $ONLY ]] || continue
+    [[ " $WITHOUT " != *" $name "* ]] || continue
     echo "scenario: $name" >/dev/kmsg
     run_one "$name"
     # A hung task holds disks and modules: no later check would be valid.
