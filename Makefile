@@ -31,6 +31,8 @@ PARALLEL := -j$(shell nproc) --output-sync
 CARGO := cargo
 CARGO_TARGET ?= build/cargo
 CARGO_FLAGS := --manifest-path tools/Cargo.toml --target-dir $(CARGO_TARGET) --locked
+# Of the modules for tests; with other flags than the last ones, all is compiled anew.
+MODULE_FLAGS ?=
 UNITS ?= /usr/lib/systemd/system
 UDEV_RULES ?= /usr/lib/udev/rules.d
 SYSUSERS ?= /usr/lib/sysusers.d
@@ -51,7 +53,7 @@ setup-lab: setup-build
 	@lab/setup
 
 modules: setup-build
-	@for kernel in $(KERNELS); do $(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=$$kernel || exit; done
+	@for kernel in $(KERNELS); do $(MAKE) --no-print-directory $(PARALLEL) -C kmod KERNEL=$$kernel $(MODULE_FLAGS) || exit; done
 
 command: setup-build
 	$(CARGO) build --release $(CARGO_FLAGS)

@@ -223,6 +223,9 @@ def _command(boot: Boot, initrd: Path, console: Path, results: Path) -> list[str
         # first writes to it throw them away, each by a search of their list: a minute for one
         # page, and the guest stands still.
         "norandmaps "
+        # Each process has its translations looked up anew: a tenth of what programs take to start,
+        # when tables have five levels and not four.
+        "no5lvl "
     )
     if boot.kernel.checked:
         # A report is long, and the first one is the one that matters. On the console it outlives

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab import guest, host, image, kernel, paths
@@ -25,6 +25,8 @@ GUEST = HERE / "guest"
 LIBRARY = paths.ROOT / "lib"
 ONLY = os.environ.get("FGIO_CHECKS", "")
 CHECK = re.compile(r"^check_(\w+)\(\)", re.MULTILINE)
+# In the comment in front of a check, a reason why one kernel is enough: see CONTRIBUTING.md.
+ONE_KERNEL = re.compile(r"^# one kernel: \S.*\n(?:#.*\n)*check_(\w+)\(\)", re.MULTILINE)
 SAID = re.compile(r"^@check (\w+) (begin|ok|FAILED|skipped|HUNG)(?: ([0-9.]+))?$", re.MULTILINE)
 EXTRA_MODULES = (
     "loop",
@@ -72,6 +74,7 @@ class Batch:
     images: makes disks that are not empty; they come before the empty one
     suite: the Debian release of the guest
     kernels: those that it boots on; none: all
+    without: names of checks that are left out
     """
 
     name: str
@@ -89,11 +92,19 @@ class Batch:
     images: Callable[[], tuple[Path, ...]] = tuple
     suite: str = image.SUITE
     kernels: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def _found(self, pattern: re.Pattern) -> list[str]:
+        files = [GUEST / f"{script}.sh" for script in self.scripts]
+        return [name for file in files for name in pattern.findall(file.read_text())]
 
     def checks(self) -> list[str]:
         """Names of the checks, in the order in which they run."""
-        files = [GUEST / f"{script}.sh" for script in self.scripts]
-        return [name for file in files for name in CHECK.findall(file.read_text())]
+        return [name for name in self._found(CHECK) if name not in self.without]
+
+    def again(self) -> "Batch":
+        """The batch as it runs on further kernels: without checks for which one is enough."""
+        return replace(self, without=(*self.without, *self._found(ONE_KERNEL)))
 
 
 def anything(seconds: int, seed: int, limit_s: float) -> Batch:
@@ -228,7 +239,8 @@ def boot(
             disk.touch()
             os.truncate(disk, image.round_up(batch.disk_mib * host.MIB))
             disks.append(disk)
-        exports = {"ONLY": only, "KERNEL_VERSION": version, **batch.environment}
+        exports = {"ONLY": only, "WITHOUT": " ".join(batch.without), "KERNEL_VERSION": version}
+        exports |= batch.environment
         lines = [f"export {key}='{value}'" for key, value in exports.items()]
         lines.append(f"bash $PAYLOAD/tests/run_checks.sh {' '.join(batch.scripts)}")
         plan = guest.Boot(

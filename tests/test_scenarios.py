@@ -2,8 +2,9 @@
 """The module on stock kernels: every check of every batch, and the kernel's log after each.
 
 FGIO_KERNELS chooses kernels ("6.12,6.1" by default) and FGIO_CHECKS, a regular expression, single
-checks. FGIO_WIDE=1 adds a guest of 16 processors. The results of a batch are in
-build/scenarios/BATCH-KERNEL/.
+checks. The first kernel runs all of them; the others leave out those that are marked "one kernel"
+in tests/guest/, but with FGIO_EVERY=1. FGIO_WIDE=1 adds a guest of 16 processors. The results of a
+batch are in build/scenarios/BATCH-KERNEL/.
 """
 
 import os
@@ -17,6 +18,7 @@ from scenario import Batch
 from lab.experiments.base import fgio_command
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
+EVERY = "FGIO_EVERY" in os.environ
 # What a disk says that is taken away.
 GONE = {"^a_scsi_disk_goes_under_load$": "I/O error, dev sd"}
 # A guest of 16 processors: on a busy host, RCU stalls there as it boots.
@@ -71,6 +73,17 @@ BATCHES = (
 GOOD = "ok"
 
 
+def boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batch, str]]:
+    """Which batch boots on which kernel."""
+    chosen = [
+        (batch if EVERY or version == kernels[0] else batch.again(), version)
+        for version in kernels
+        for batch in batches
+        if version in (batch.kernels or kernels)
+    ]
+    return [(batch, version) for batch, version in chosen if batch.checks()]
+
+
 def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> list:
     """A parameter set for each kernel and check, and for the kernel's log after them."""
     return [
@@ -81,9 +94,7 @@ def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> 
             id=f"{version}-{batch.name}-{check}",
             marks=pytest.mark.early(scenario.report, batch, version),
         )
-        for version in kernels
-        for batch in batches
-        if version in (batch.kernels or kernels)
+        for batch, version in boots(batches, kernels)
         for check in (*batch.checks(), "kernel_log")
     ]
 
@@ -109,6 +120,16 @@ def judge(batch: Batch, version: str, check: str) -> None:
 @pytest.mark.parametrize(("batch", "version", "check"), each_check(BATCHES))
 def test_scenario(batch: Batch, version: str, check: str) -> None:
     judge(batch, version, check)
+
+
+def test_checks_for_which_one_kernel_is_enough_run_on_the_first() -> None:
+    batch = Batch("weights", ("weights",))
+    (first, _), (second, _) = boots((batch,), ("6.12", "6.1"))
+    assert "weights_divide_a_drive" in first.checks()
+    assert second.checks() and set(second.checks()) < set(first.checks())
+    # A batch of such checks alone does not boot again.
+    change = Batch("share-change", ("share_change",))
+    assert boots((change,), ("6.12", "6.1")) == [(change, "6.12")]
 
 
 @pytest.mark.parametrize(

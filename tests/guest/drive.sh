@@ -154,6 +154,7 @@ fgio() { "$PAYLOAD/bin/fgio" "$@"; }
 # Its other findings in a guest are of no interest.
 doctor() { fgio doctor || true; }
 
+# one kernel: the command, and the knob of simdisk
 check_enable_asks_and_disable_puts_back() {
   need_fgio
   make_simdisk model=hdd size_mib=64
@@ -181,6 +182,7 @@ check_enable_asks_and_disable_puts_back() {
   knob_is 1
 }
 
+# one kernel: the command, and the knob of simdisk
 check_enable_leaves_drives_without_it_alone() {
   need_fgio
   make_simdisk model=ssd size_mib=64 ncq_prio=0

@@ -45,6 +45,7 @@ write_file() { # NAME ARGUMENT...: 1 MiB, as the gate counts: eight writes
   dd if=/dev/urandom "of=$WORK/mount/$1" bs=128k count=8 status=none "${@:2}"
 }
 
+# one kernel: the gate is of the lab, which compares with it on one kernel
 check_gate_by_priority_makes_writes_and_fsyncs_wait() {
   local control gated critical
   files
@@ -76,6 +77,7 @@ fsync_file() { # NAME: says how often a signal came, and fails unless fsync said
     $file->sync or die "fsync: $!"; print "$seen\n"' "$WORK/mount/$1" "$WORK/syncing"
 }
 
+# one kernel: the gate is of the lab, which compares with it on one kernel
 check_gate_is_left_by_signals() {
   local writer begin seen
   files
@@ -105,6 +107,7 @@ keep_dirty() { # NAME: 4 MiB, again and again
   done
 }
 
+# one kernel: the gate is of the lab, which compares with it on one kernel
 check_gate_by_deadline_puts_off_fsyncs_alone() {
   local control gated written small
   files

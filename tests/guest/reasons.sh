@@ -50,6 +50,7 @@ check_i_o_of_a_disk_that_is_not_under_fgio() {
   expect_reason io io
 }
 
+# one kernel: a setting of fgio alone
 check_a_switch_that_is_off() {
   slow_disk
   parameter io N
@@ -66,6 +67,7 @@ check_a_hook_that_is_missing() {
   expect_reason hook page
 }
 
+# one kernel: a setting of fgio alone
 check_chains_that_are_not_followed() {
   slow_disk
   parameter transitive N
@@ -74,6 +76,7 @@ check_chains_that_are_not_followed() {
   expect_reason none chain
 }
 
+# one kernel: a bound of fgio alone
 check_tables_that_are_full() {
   slow_disk
   parameter walk_links_max 1
@@ -82,6 +85,7 @@ check_tables_that_are_full() {
   expect_reason none io
 }
 
+# one kernel: a setting of fgio alone
 check_waits_that_no_walk_saw() {
   slow_disk
   parameter walk_delay_us 1000000

@@ -16,6 +16,7 @@ earlier_first() {
   echo "request_order $(cat /sys/module/fgio/parameters/request_order): $first of $of"
 }
 
+# one kernel: core/ has the order; by_id.sh loads it on each
 # A drive that serves two I/Os at a time. The later requests are queued first.
 check_earlier_requests_complete_first() {
   local policy

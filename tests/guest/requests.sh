@@ -12,6 +12,7 @@ expect_both_classes() {
     "$(counter critical_queued)" -le "$(($(counter critical_completed) + $(counter critical_merged)))"
 }
 
+# one kernel: the control of fio, which is the same program on each
 # The control of all others: the comparison finds one changed sector.
 check_verification_notices_damage() {
   local options="--name=v --direct=1 --rw=write --bs=4k --size=1m --verify=crc32c --ioengine=psync"
@@ -51,6 +52,7 @@ check_nvme_with_two_queues() {
   expect_both_classes
 }
 
+# one kernel: core/ has the model; the other drives are on each
 check_cloud_volume() {
   make_simdisk model=volume size_mib=64
   use fgio
@@ -269,16 +271,17 @@ check_few_slots() {
 
 # Sets TAKEN to the most scheduler tags that writes through a device above take at once.
 most_tags_taken() { # DEVICE ARGUMENT...
-  local busy fio
+  local busy fio name
   fio --name=load "--filename=$1" --direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=64 \
-    --size=16m --time_based --runtime=6 --output="$WORK/load.out" "${@:2}" &
+    --size=16m --time_based --runtime=4 --output="$WORK/load.out" "${@:2}" &
   fio=$!
   TAKEN=0
   # Each request has its tag for 300 ms and more.
   while kill -0 $fio 2>/dev/null; do
-    sleep 0.05
-    busy=$(sed -n 's/^busy=//p' "/sys/kernel/debug/block/$DISK/hctx0/sched_tags")
-    [[ $busy -le $TAKEN ]] || TAKEN=$busy
+    pause 0.05
+    while IFS='=' read -r name busy; do
+      [[ $name != busy || $busy -le $TAKEN ]] || TAKEN=$busy
+    done <"/sys/kernel/debug/block/$DISK/hctx0/sched_tags"
   done
   wait $fio || fail "fio: $(tail -3 "$WORK/load.out")"
   echo "tags taken through $1: $TAKEN"

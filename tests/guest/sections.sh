@@ -15,8 +15,13 @@ check_section_decides_class() {
   remove_null section
 }
 
+# one kernel: libfgio; words.sh checks on each what it stands on
 check_section_status() { need_fgio && sections status "$(cat /sys/module/fgio/version)"; }
+# one kernel: libfgio; words.sh checks on each what it stands on
 check_sections_of_threads() { need_fgio && sections threads; }
+# one kernel: libfgio; words.sh checks on each what it stands on
 check_section_and_fork() { need_fgio && sections fork; }
+# one kernel: libfgio; words.sh checks on each what it stands on
 check_section_hints() { need_fgio && sections hints; }
+# one kernel: libfgio; words.sh checks on each what it stands on
 check_sections_of_any_user() { need_fgio && sections any_user words && sections any_user tags; }

@@ -32,6 +32,7 @@ end_readers() {
   wait "${READERS[@]}" || true
 }
 
+# one kernel: the command; share_list.sh checks on each what it is told
 check_command_lists_sets_and_explains() {
   make_simdisk model=volume size_mib=256
   share
@@ -70,6 +71,7 @@ check_command_lists_sets_and_explains() {
   remove_groups
 }
 
+# one kernel: core/ divides; share_list.sh checks on each that weights arrive
 # In the 400 ms that begin 100 ms after it: some 1,000 I/Os of one cgroup and 250 of the other. Either
 # may be ahead when the weights change, so the bounds are wide.
 check_new_weight_works_within_100_ms() {

@@ -64,6 +64,7 @@ scale() { # NAME PARTS MS
   share_list scale "$(stat -c %i "$GROUPS_ROOT/$1")" "$2" "$3"
 }
 
+# one kernel: the scale is a figure of fgio alone
 # As fgiod cache says it, and for as long as that.
 check_weights_that_count_for_more_or_less() {
   make_null scaled size=64 irqmode=2 completion_nsec=200000
@@ -92,6 +93,7 @@ check_weights_that_count_for_more_or_less() {
   remove_null scaled
 }
 
+# one kernel: what fgio answers when it knows no cgroup
 check_listing_without_shares() {
   make_null unshared size=64
   need_fgio
@@ -103,6 +105,7 @@ check_listing_without_shares() {
   remove_null unshared
 }
 
+# one kernel: a setting of fgio alone
 check_always_shared_by_equal_weights() {
   make_null equal size=64
   need_fgio
@@ -119,6 +122,7 @@ check_always_shared_by_equal_weights() {
   remove_null equal
 }
 
+# one kernel: arguments that fgio itself refuses
 check_wrong_listings() {
   local other
   make_null other size=64

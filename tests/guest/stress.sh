@@ -3,14 +3,14 @@
 # SWITCHES and CYCLES are their numbers.
 # shellcheck shell=bash disable=SC2154
 SWITCHES=${SWITCHES:-50}
-CYCLES=${CYCLES:-5}
+CYCLES=${CYCLES:-3}
 
 # Rounds of writing and verifying until the file "stop" is there; ends early only with an error.
 stressed_job() { # NAME DEVICE ENGINE PRIORITY-CLASS
   local round=0
   while [[ ! -e $WORK/stop ]]; do
     fio --name="$1" --filename="/dev/$2" --rw=randwrite --bssplit=512/20:4k/40:16k/20:64k/20 \
-      --ioengine="$3" --iodepth=64 --direct=1 --size=16m --verify=crc32c \
+      --ioengine="$3" --iodepth=64 --direct=1 --size=8m --verify=crc32c \
       --verify_fatal=1 --verify_backlog=256 --do_verify=1 --prioclass="$4" --prio=0 \
       --randseed=$round --output="$RESULTS/$1.fio" >/dev/null 2>&1 || return 1
     grep -q 'err= 0' "$RESULTS/$1.fio" || return 1

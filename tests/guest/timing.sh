@@ -54,6 +54,7 @@ check_reader_beside_a_flood_of_writes() {
   expect "IOPS within 1.3 times" $((iops_fgio * 13 / 10)) -ge "$iops_alone"
 }
 
+# one kernel: core/ learns it from completions
 check_a_virtual_disk_is_not_believed_to_rotate() {
   make_simdisk model=volume size_mib=2048 seed=1
   echo 1 >"/sys/block/$DISK/queue/rotational"
@@ -67,6 +68,7 @@ check_a_virtual_disk_is_not_believed_to_rotate() {
   expect "a disk is believed" "$(counter rotates)" -eq 1
 }
 
+# one kernel: core/ has the release interval
 check_background_does_not_starve() {
   local background p99_alone p99_beside
   volume fgio
@@ -82,6 +84,7 @@ check_background_does_not_starve() {
   expect "p99 within 1.3 times" "$p99_beside" -le $((p99_alone * 13 / 10))
 }
 
+# one kernel: core/ has the release interval
 check_release_interval_sets_the_rate() {
   local at_50 at_10
   volume fgio
@@ -99,6 +102,7 @@ check_release_interval_sets_the_rate() {
   expect "at 50 ms, clearly less than at 10" $((at_50 * 2)) -lt "$at_10"
 }
 
+# one kernel: core/ holds nothing back
 check_background_alone_is_not_held_back() {
   local elevator kind random sequential
   for elevator in none fgio; do
@@ -171,6 +175,7 @@ check_noncritical_in_device_max_bounds_the_device() {
   kill $jobs
 }
 
+# one kernel: core/ has the window
 check_window_ends_the_restraint() {
   local jobs
   volume fgio

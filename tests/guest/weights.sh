@@ -5,6 +5,7 @@
 # shellcheck source=tests/guest/groups.sh
 . "$PAYLOAD/tests/groups.sh"
 
+# one kernel: core/ divides, by requests and weights that are the same on each
 check_weights_divide_a_drive() {
   local each
   make_simdisk model=volume size_mib=256
@@ -38,6 +39,7 @@ check_weights_divide_a_drive() {
   wait_for "no shares, since no cgroup has a weight" not_shared
 }
 
+# one kernel: core/ divides, and here nothing
 check_equal_weights_leave_a_drive_alone() {
   make_simdisk model=volume size_mib=256
   share
@@ -79,6 +81,7 @@ make_floods() {
   make_group latency 100
 }
 
+# one kernel: core/ divides the slots
 # Its share alone is a fifth of the time, in which a read takes 0.7 ms alone: 3.5 ms.
 check_a_burst_leaves_slots_to_others() {
   local divided
