@@ -354,12 +354,14 @@ static struct {
 } turns = { .apart = 1 };
 
 /*
+ * @context: 0 where a task sleeps for its own I/O alone.
+ *
  * Tasks that sleep for contexts, or for their own I/O, are as many as they like,
  * and need no help for it. When there are more of them than places, they take
  * turns by chance, which no number of walks between the turns of foreground tasks
  * can be in step with.
  */
-static bool has_turn(const struct fgio_walk_step *step, u64 object)
+static bool has_turn(const struct fgio_walk_step *step, u64 context)
 {
 	u32 number = step->walk->number;
 
@@ -369,14 +371,14 @@ static bool has_turn(const struct fgio_walk_step *step, u64 object)
 		turns.count = 0;
 	}
 	turns.count++;
-	return hash_64((object ^ step->task) + number * GOLDEN_RATIO_64, 16) %
+	return hash_64((context ^ step->task) + number * GOLDEN_RATIO_64, 16) %
 		       turns.apart ==
 	       0;
 }
 
 static void want_own(const struct fgio_walk_step *step)
 {
-	if (has_turn(step, step->task))
+	if (has_turn(step, 0))
 		fgio_wanted_add(step, FGIO_WANTED_OWN, step->task, 0, 0);
 }
 
