@@ -15,6 +15,8 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/hash.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
 
 #include "base/hook.h"
 #include "base/mechanism.h"
@@ -26,6 +28,8 @@
 /* The bio is not followed, only compared. */
 struct pending_flush {
 	const struct bio *bio;
+	u64 task;
+	u64 began_ns;
 	struct fgio_flush flush;
 };
 
@@ -36,6 +40,9 @@ struct pending_flush {
 static struct pending_flush pending[1 << FGIO_FLUSH_BITS];
 static DEFINE_SPINLOCK(pending_lock);
 
+/* Ends may stay unseen: one that began longer ago does not count as pending. */
+#define PENDING_NS NSEC_PER_SEC
+
 static void keep(const struct bio *bio, const struct fgio_flush *flush)
 {
 	unsigned long flags;
@@ -43,6 +50,8 @@ static void keep(const struct bio *bio, const struct fgio_flush *flush)
 	spin_lock_irqsave(&pending_lock, flags);
 	pending[hash_ptr(bio, FGIO_FLUSH_BITS)] = (struct pending_flush){
 		.bio = bio,
+		.task = (u64)current,
+		.began_ns = ktime_get_ns(),
 		.flush = *flush,
 	};
 	spin_unlock_irqrestore(&pending_lock, flags);
@@ -100,6 +109,21 @@ void fgio_flush_submitted(struct bio *bio)
 	if (fgio_mechanism_on(FGIO_MECHANISM_IO) &&
 	    begins(bdev_get_queue(bio->bi_bdev), &flush, bio_has_data(bio)))
 		keep(bio, &flush);
+}
+
+bool fgio_flush_is_pending(u64 task)
+{
+	u64 now_ns = ktime_get_ns();
+	const struct pending_flush *flush;
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&pending_lock, flags);
+	for (flush = pending; flush < pending + ARRAY_SIZE(pending); flush++)
+		found |= flush->bio && flush->task == task &&
+			 now_ns - flush->began_ns < PENDING_NS;
+	spin_unlock_irqrestore(&pending_lock, flags);
+	return found;
 }
 
 static noinline void flush_completed(struct request *rq)

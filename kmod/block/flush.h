@@ -3,6 +3,8 @@
 #ifndef FGIO_BLOCK_FLUSH_H
 #define FGIO_BLOCK_FLUSH_H
 
+#include <linux/types.h>
+
 #include "graph/layer.h"
 
 struct bio;
@@ -15,6 +17,12 @@ struct bio;
  * Context: any.
  */
 void fgio_flush_submitted(struct bio *bio);
+
+/*
+ * Whether a critical flush that a task submitted to such a drive goes on, as far
+ * as is known. Context: any.
+ */
+bool fgio_flush_is_pending(u64 task);
 
 /* Hooks alone: sees flushes end, and records no wait. */
 extern const struct fgio_layer fgio_flush_layer;

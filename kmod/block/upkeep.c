@@ -22,7 +22,8 @@
 #include "base/foreign.h"
 #include "block/upkeep.h"
 
-#define VERDICT_BITS 7
+#define VERDICT_BITS 6
+#define VERDICT_WAYS 2
 #define GIVEN_BITS 8
 #define NAME_AT offsetof(struct gendisk, disk_name)
 
@@ -40,7 +41,7 @@ static const char *const ends[] = {
  * Where another module's function takes the address of one that is gone, I/O of
  * it counts wrongly; nothing is called.
  */
-static u64 verdicts[1 << VERDICT_BITS];
+static u64 verdicts[1 << VERDICT_BITS][VERDICT_WAYS];
 
 /* Which task gave a stacked device critical I/O last, and when; others may write. */
 static struct given {
@@ -59,15 +60,20 @@ static noinline bool has_such_name(u64 function)
 bool fgio_bio_is_upkeep(const struct bio *bio)
 {
 	u64 function = (u64)bio->bi_end_io;
-	u64 *place = &verdicts[hash_64(function, VERDICT_BITS)];
-	u64 verdict = READ_ONCE(*place);
+	u64 *ways = verdicts[hash_64(function, VERDICT_BITS)];
+	unsigned int i;
+	u64 verdict;
 
 	if (!function || function & 1)
 		return false;
-	if ((verdict & ~1ULL) != function) {
-		verdict = function | has_such_name(function);
-		WRITE_ONCE(*place, verdict);
+	for (i = 0; i < VERDICT_WAYS; i++) {
+		verdict = READ_ONCE(ways[i]);
+		if ((verdict & ~1ULL) == function)
+			return verdict & 1;
 	}
+	verdict = function | has_such_name(function);
+	WRITE_ONCE(ways[1], READ_ONCE(ways[0]));
+	WRITE_ONCE(ways[0], verdict);
 	return verdict & 1;
 }
 
@@ -106,10 +112,10 @@ void fgio_note_critical_to_stacked(const struct bio *bio)
 	WRITE_ONCE(place->at_ns, ktime_get_ns());
 }
 
-bool fgio_gave_critical_to_stacked(u64 task, u64 since_ns)
+bool fgio_gave_critical_to_stacked(void)
 {
-	const struct given *place = &given[hash_64(task, GIVEN_BITS)];
+	const struct given *place = &given[hash_64((u64)current, GIVEN_BITS)];
 
-	return READ_ONCE(place->task) == task &&
-	       READ_ONCE(place->at_ns) + BEFORE_SLEEP_NS >= since_ns;
+	return READ_ONCE(place->task) == (u64)current &&
+	       READ_ONCE(place->at_ns) + BEFORE_SLEEP_NS >= ktime_get_ns();
 }

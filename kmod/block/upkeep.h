@@ -25,9 +25,9 @@ bool fgio_is_stacked(u64 device);
 void fgio_note_critical_to_stacked(const struct bio *bio);
 
 /*
- * Whether a task gave such a device critical I/O at a time (ktime_get_ns()), or
- * since then. No where another task has its place in a table. Context: any.
+ * Whether the current task, which is about to sleep, gave such a device critical
+ * I/O just now. No where another task took its place in a table. Context: any.
  */
-bool fgio_gave_critical_to_stacked(u64 task, u64 since_ns);
+bool fgio_gave_critical_to_stacked(void);
 
 #endif /* FGIO_BLOCK_UPKEEP_H */

@@ -56,6 +56,7 @@
 #include "base/scale.h"
 #include "base/waker.h"
 #include "block/awaited.h"
+#include "block/flush.h"
 #include "block/io_target.h"
 #include "block/upkeep.h"
 #include "compat/md.h"
@@ -76,6 +77,9 @@
 #define INDEX_MASK ((1ULL << ORDER_SHIFT) - 1)
 
 /*
+ * In the detail of a wait for a device: whether a stacked device may hold back
+ * what the task waits for.
+ *
  * In the detail of waits for a range: the first page above, the last below.
  * Ranges beyond 2^32 pages (16 TiB) are taken to reach to the end.
  */
@@ -280,7 +284,8 @@ static int on_io_schedule(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter() || fgio_wait_has_any() ||
 	    !fgio_current_is_foreground())
 		return 1;
-	return fgio_hook_enter(instance, FGIO_WAIT_IO, 0, 0);
+	return fgio_hook_enter(instance, FGIO_WAIT_IO, 0,
+			       fgio_gave_critical_to_stacked());
 }
 
 static struct fgio_hook hooks[] = {
@@ -378,7 +383,9 @@ static bool has_turn(const struct fgio_walk_step *step, u64 context)
 
 static void want_own(const struct fgio_walk_step *step)
 {
-	if (has_turn(step, 0))
+	if (!step->wait->detail)
+		fgio_walk_note_fact(step->link, FGIO_FACT_IO_LOST);
+	else if (has_turn(step, 0))
 		fgio_wanted_add(step, FGIO_WANTED_OWN, step->task, 0, 0);
 }
 
@@ -430,6 +437,7 @@ static void blockers(const struct fgio_walk_step *step)
 	}
 }
 
+/* A task that is being woken does not. */
 static bool sleeps(u64 key)
 {
 	struct task_struct *task;
@@ -437,7 +445,7 @@ static bool sleeps(u64 key)
 
 	rcu_read_lock();
 	task = fgio_task_at(key);
-	is_asleep = task && !task_is_running(task);
+	is_asleep = task && READ_ONCE(task->__state) & TASK_NORMAL;
 	rcu_read_unlock();
 	return is_asleep;
 }
@@ -483,13 +491,15 @@ static u64 device_of(const struct fgio_wanted *wanted)
 	return 0;
 }
 
-/* Whether a stacked device may hold I/O back that is in no queue. */
+/*
+ * Whether a stacked device may hold I/O back that is in no queue. A flush is in
+ * none either, and a journal waits for that of its commit by a buffer.
+ */
 static bool may_be_held_back(u64 task, const struct fgio_wanted *wanted)
 {
-	if (wanted->kind == FGIO_WANTED_OWN)
-		return fgio_gave_critical_to_stacked(task,
-						     wanted->wait.since_ns);
-	return fgio_is_stacked(device_of(wanted));
+	return (wanted->kind == FGIO_WANTED_OWN ||
+		fgio_is_stacked(device_of(wanted))) &&
+	       !fgio_flush_is_pending(task);
 }
 
 void fgio_io_not_found(struct fgio_walk *walk,
