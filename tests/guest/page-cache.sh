@@ -62,6 +62,18 @@ until_protected() { # both have a memory.low of fgiod's
   done
 }
 
+times_restored() { grep -c 'have the memory.low back' "$RESULTS/fgiod.log" || true; }
+
+# What a killed fgiod left looks like protection, until the next one has taken it back.
+until_restored() { # TIMES: before it began
+  local tries=0
+  until [[ $(times_restored) -gt $1 ]]; do
+    sleep 0.1
+    tries=$((tries + 1))
+    [[ $tries -lt 100 ]] || stop "fgiod takes nothing back: $(<"$RESULTS/fgiod.log")"
+  done
+}
+
 killed() { # ends it at once
   kill -KILL "$FGIOD"
   wait "$FGIOD" 2>/dev/null
@@ -261,7 +273,9 @@ if [[ $POLICY == fgiod ]]; then
   switch_disk disable
   note_low disabled
   kill_again_and_again
+  restored=$(times_restored)
   start_fgiod
+  until_restored "$restored"
   until_protected
   note_low running
   # The last disk goes while one runs.
