@@ -20,9 +20,9 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
-#include "block/upkeep.h"
 #include "block/stacked.h"
 #include "block/stripe.h"
+#include "block/upkeep.h"
 #include "compat/compat.h"
 
 /* Numbers for swap areas, apart from the addresses that name files. */

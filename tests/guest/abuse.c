@@ -1361,8 +1361,6 @@ static void say_state(const char *name)
 		printf("%u\n", now.boosted);
 	else if (!strcmp(name, "boosts"))
 		printf("%llu\n", now.boosts);
-	else if (!strcmp(name, "promoted_requests"))
-		printf("%llu\n", now.promoted_requests);
 	else
 		_exit(2);
 }

@@ -345,7 +345,11 @@ begin_verified_files() {
   OTHERS=$!
 }
 
+has_boosted() { [[ $(abuse state boosts) -gt 0 ]]; }
+
+# The module may have come back some rounds ago, and few of them have to wait for another task.
 end_verified_files() {
+  wait_for "boosts" has_boosted
   expect "boosts" "$(abuse state boosts)" -gt 0
   touch "$WORK/stop"
   wait "$URGENT" || fail "the foreground's data"

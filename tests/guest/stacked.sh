@@ -5,6 +5,13 @@
 
 MD=/sys/block/md78
 
+switch_off_and_on() { # SWITCH: with rounds of the foreground after each
+  parameter "$1" N
+  more_rounds
+  parameter "$1" Y
+  more_rounds
+}
+
 tidy() {
   touch "$WORK/stop"
   ! mountpoint -q "$WORK/mount" || umount -l "$WORK/mount"
@@ -64,10 +71,7 @@ member_fails_under_load() { # LEVEL MODULE
   more_rounds
   expect "boosts with two members" "$(abuse state boosts)" -gt 0
   comes_and_goes
-  parameter io N
-  more_rounds
-  parameter io Y
-  more_rounds
+  switch_off_and_on io
   end_verified_files
   umount "$WORK/mount"
   wait_for "the array's end" clear_array
@@ -106,7 +110,7 @@ remove_snapshot() {
   done
 }
 
-chunks_copied() { dmsetup status snapshot | sed 's,.* \([0-9]*\)/.*,\1,'; }
+sectors_copied() { dmsetup status snapshot | sed 's,.* \([0-9]*\)/.*,\1,'; }
 
 # Background writes to the first 32 MiB of a volume with a snapshot: each chunk is copied first.
 write_chunks() {
@@ -125,22 +129,19 @@ check_volume_with_a_snapshot_under_load() {
   use fgio
   make_snapshot
   before=$(sha256sum </dev/mapper/snapshot)
-  copied=$(chunks_copied)
+  copied=$(sectors_copied)
   mkdir -p "$WORK/mount"
   mount /dev/mapper/origin "$WORK/mount"
   begin_verified_files
   more_rounds
-  expect "sectors of copies" "$(chunks_copied)" -gt "$copied"
+  expect "sectors of copies" "$(sectors_copied)" -gt "$copied"
   comes_and_goes
   more_rounds
   dmsetup suspend --noudevsync origin
   sleep 0.2
   dmsetup resume --noudevsync origin
   more_rounds
-  parameter io N
-  more_rounds
-  parameter io Y
-  more_rounds
+  switch_off_and_on io
   end_verified_files
   umount "$WORK/mount"
   e2fsck -fn /dev/mapper/origin >"$WORK/e2fsck" 2>&1 || fail "$(cat "$WORK/e2fsck")"
@@ -153,11 +154,11 @@ check_volume_with_a_snapshot_under_load() {
 # 128 writes of a foreground task, beside copies that others wait for; sets CRITICAL.
 write_beside_copies() { # DEVICE PLACE SECTORS: copied for itself
   local copied
-  copied=$(chunks_copied)
+  copied=$(sectors_copied)
   count_classes tagged foreground dd if=/dev/zero "of=/dev/mapper/$1" bs=4k "seek=$2" count=128 \
     oflag=direct conv=notrunc status=none
   # A chunk is 8 sectors, and takes two I/Os of upkeep or more.
-  expect "sectors copied for others" $(($(chunks_copied) - copied - $3)) -gt 1024
+  expect "sectors copied for others" $(($(sectors_copied) - copied - $3)) -gt 1024
 }
 
 # Copies are critical while a foreground task waits for one, which is each time two I/Os beside its own.
