@@ -27,7 +27,7 @@
 #include "block/direct.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
-#include "block/stripe.h"
+#include "block/originals.h"
 #include "compat/aio.h"
 #include "compat/btrfs.h"
 #include "compat/compat.h"
@@ -161,7 +161,7 @@ static bool may_be_in_device_io(const struct bio *bio)
 	       front_pad == fgio_blkdev_dio_bio;
 }
 
-static u64 iocb_of(u64 address, const struct bio *bio)
+u64 fgio_direct_iocb_of(u64 address, const struct bio *bio)
 {
 	u64 iocb = iocb_of_file_io(address, bio);
 
@@ -186,9 +186,9 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	if (!fgio_is_memory(bio) ||
 	    copy_from_kernel_nofault(&copy, bio, sizeof(copy)))
 		return;
-	iocb = iocb_of((u64)bio, &copy);
+	iocb = fgio_direct_iocb_of((u64)bio, &copy);
 	if (!iocb && fgio_stacked_top((u64)bio, &copy, &top))
-		iocb = iocb_of(top.address, &top.bio);
+		iocb = fgio_direct_iocb_of(top.address, &top.bio);
 	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
 		return;
 	if (fgio_aio_context_place)
@@ -217,7 +217,7 @@ static void note_original(u64 address, struct bio *bio, void *target)
 void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 				     struct request *rq)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = note_original,
 		.data = target,
 	};
@@ -231,7 +231,7 @@ void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 	__rq_for_each_bio(bio, rq) {
 		if (count++ == BIOS_MAX)
 			return;
-		if (!fgio_stripe_visit_below(bio, &look))
+		if (!fgio_originals_visit_below(bio, &look))
 			note_contexts(target, bio);
 	}
 }

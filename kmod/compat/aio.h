@@ -31,22 +31,13 @@
 #define fgio_aio_context_place 0
 #endif
 
-/*
- * From a kernel thread (struct kthread) to its struct worker, to the work that
- * it executes; and from the work of an fsync to its context. The last one is 0
- * where this kernel's are not known.
- */
-#if defined(FGIO_KTHREAD_DATA) && defined(FGIO_WORKER_WORK) && \
-	defined(FGIO_AIO_KIOCB_FSYNC) && defined(FGIO_FSYNC_IOCB_WORK) && \
+/* From the work of an fsync to its context; 0: this kernel's is not known. */
+#if defined(FGIO_AIO_KIOCB_FSYNC) && defined(FGIO_FSYNC_IOCB_WORK) && \
 	defined(FGIO_AIO_KIOCB_CONTEXT)
-#define fgio_kthread_data FGIO_KTHREAD_DATA
-#define fgio_worker_work FGIO_WORKER_WORK
 #define fgio_context_of_fsync                            \
 	(FGIO_AIO_KIOCB_CONTEXT - FGIO_AIO_KIOCB_FSYNC - \
 	 FGIO_FSYNC_IOCB_WORK)
 #else
-#define fgio_kthread_data 0
-#define fgio_worker_work 0
 #define fgio_context_of_fsync 0
 #endif
 
