@@ -9,6 +9,8 @@
  *	block/fops.c		the first bio of an I/O is part of a struct
  *				blkdev_dio; further ones have it as bi_private
  *	fs/aio.c		the kiocb is part of a struct aio_kiocb
+ *	fs/backing-file.c	of a file of overlayfs, the kiocb is part of a
+ *				struct backing_aio, which names that of its user
  *	io_uring/rw.c		the kiocb is the begin of a struct io_kiocb
  *
  * The types are private, and nothing in the objects says which one they are.
@@ -25,6 +27,7 @@
 
 #include "base/foreign.h"
 #include "block/direct.h"
+#include "block/ends.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
 #include "block/originals.h"
@@ -172,6 +175,16 @@ u64 fgio_direct_iocb_of(u64 address, const struct bio *bio)
 	return iocb;
 }
 
+/* Of a file of overlayfs: the kiocb of the file below is for that above. */
+static u64 iocb_above(u64 iocb)
+{
+	u64 ends = word_at(iocb, offsetof(struct kiocb, ki_complete));
+
+	if (!fgio_overlay_original || fgio_end_of(ends) != FGIO_END_OVERLAY)
+		return iocb;
+	return word_at(iocb, fgio_overlay_original);
+}
+
 /* A kiocb without a function for its completion is on its waiter's stack. */
 void fgio_direct_contexts_of(const struct bio *bio,
 			     u64 contexts[FGIO_DIRECT_CONTEXTS])
@@ -189,6 +202,7 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	iocb = fgio_direct_iocb_of((u64)bio, &copy);
 	if (!iocb && fgio_stacked_top((u64)bio, &copy, &top))
 		iocb = fgio_direct_iocb_of(top.address, &top.bio);
+	iocb = iocb_above(iocb);
 	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
 		return;
 	if (fgio_aio_context_place)

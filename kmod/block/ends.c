@@ -7,6 +7,9 @@
  *	drivers/md/dm-bufio.c	bio_complete: metadata of thin pools and caches
  *	drivers/md/md.c		super_written: superblocks and bitmaps of arrays
  *	drivers/block/loop.c	lo_rw_aio_complete, of a kiocb
+ *	fs/backing-file.c	backing_aio_rw_complete and, for writes,
+ *				backing_aio_queue_completion, of a kiocb
+ *	fs/overlayfs/file.c	ovl_aio_rw_complete, the same (6.1)
  */
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -28,6 +31,9 @@ static const struct {
 	{ "super_written [md_mod]", FGIO_END_UPKEEP },
 	{ "lo_rw_aio_complete [loop]", FGIO_END_LOOP },
 	{ "lo_rw_aio_complete", FGIO_END_LOOP },
+	{ "backing_aio_rw_complete", FGIO_END_OVERLAY },
+	{ "backing_aio_queue_completion", FGIO_END_OVERLAY },
+	{ "ovl_aio_rw_complete [overlay]", FGIO_END_OVERLAY },
 };
 
 /*

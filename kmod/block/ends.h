@@ -12,6 +12,7 @@ enum fgio_end {
 	FGIO_END_OTHER,
 	FGIO_END_UPKEEP, /* of upkeep.h */
 	FGIO_END_LOOP,	 /* direct I/O of a loop device */
+	FGIO_END_OVERLAY, /* direct I/O of overlayfs, for a kiocb of others */
 };
 
 /* What a function ends. @function: any word. Context: any. */

@@ -31,6 +31,20 @@
 #define fgio_aio_context_place 0
 #endif
 
+/*
+ * From a kiocb of overlayfs, which is for another one, to that; 0: this kernel's is
+ * not known.
+ */
+#if defined(FGIO_BACKING_AIO_IOCB) && defined(FGIO_BACKING_AIO_ORIGINAL)
+#define fgio_overlay_original \
+	(FGIO_BACKING_AIO_ORIGINAL - FGIO_BACKING_AIO_IOCB)
+#elif defined(FGIO_OVERLAY_AIO_IOCB) && defined(FGIO_OVERLAY_AIO_ORIGINAL)
+#define fgio_overlay_original \
+	(FGIO_OVERLAY_AIO_ORIGINAL - FGIO_OVERLAY_AIO_IOCB)
+#else
+#define fgio_overlay_original 0
+#endif
+
 /* From the work of an fsync to its context; 0: this kernel's is not known. */
 #if defined(FGIO_AIO_KIOCB_FSYNC) && defined(FGIO_FSYNC_IOCB_WORK) && \
 	defined(FGIO_AIO_KIOCB_CONTEXT)
