@@ -36,6 +36,7 @@
 #include "layers/io.h"
 #include "layers/journal.h"
 #include "layers/lock.h"
+#include "layers/loop.h"
 #include "layers/name.h"
 #include "layers/pagecache.h"
 #include "layers/reply.h"
@@ -68,6 +69,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_child_layer,
 	&fgio_name_layer,
 	&fgio_fuse_layer,
+	&fgio_loop_layer,
 };
 
 static int init_layers(void)

@@ -16,8 +16,12 @@ from lab import host, paths
 
 SOURCES = (
     "base/foreign.c",
+    "base/kworker.c",
     "block/direct.c",
+    "block/ends.c",
     "block/io_target.c",
+    "block/loop.c",
+    "block/originals.c",
     "block/upkeep.c",
     "block/stacked.c",
     "block/stripe.c",

@@ -131,6 +131,12 @@
 #define FGIO_FUSE_BITS FGIO_SCALE_SHARE_BITS(6)
 
 /*
+ * layers/loop.c: workers that have requests of loop devices. 8 bytes each, 512
+ * bytes. Shared place: the one that began last is known.
+ */
+#define FGIO_LOOP_BITS 6
+
+/*
  * layers/reply.c: tasks in the middle of a chain that are to be woken. 24 bytes
  * each, 6 KiB. Shared place: the waker of the earlier one is learnt next time.
  */

@@ -14,7 +14,8 @@
 
 #include "block/awaited.h"
 #include "block/io_target.h"
-#include "block/stripe.h"
+#include "block/loop.h"
+#include "block/originals.h"
 #include "graph/wait.h"
 
 /* Looked at for each non-critical bio, if their files or buffers may be its. */
@@ -150,12 +151,12 @@ static void compare_privates(u64 address, struct bio *bio, void *data)
 static bool has_private(struct bio *bio, u64 object)
 {
 	struct search search = { .object = object };
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = compare_privates,
 		.data = &search,
 	};
 
-	if (!fgio_stripe_visit_below(bio, &look))
+	if (!fgio_originals_visit_below(bio, &look))
 		compare_privates((u64)bio, bio, &search);
 	return search.found;
 }
@@ -185,6 +186,8 @@ bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)
 	unsigned int i;
 
 	if (target->upkeep && upkeep_is_awaited())
+		return true;
+	if (!target->for_others && fgio_loop_awaits(bio) && fgio_may_boost())
 		return true;
 	if (!(bits & target->privates) &&
 	    !(target->mapping && bits & fgio_private_bit(target->mapping)))

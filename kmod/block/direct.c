@@ -9,6 +9,8 @@
  *	block/fops.c		the first bio of an I/O is part of a struct
  *				blkdev_dio; further ones have it as bi_private
  *	fs/aio.c		the kiocb is part of a struct aio_kiocb
+ *	fs/backing-file.c	of a file of overlayfs, the kiocb is part of a
+ *				struct backing_aio, which names that of its user
  *	io_uring/rw.c		the kiocb is the begin of a struct io_kiocb
  *
  * The types are private, and nothing in the objects says which one they are.
@@ -25,9 +27,10 @@
 
 #include "base/foreign.h"
 #include "block/direct.h"
+#include "block/ends.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
-#include "block/stripe.h"
+#include "block/originals.h"
 #include "compat/aio.h"
 #include "compat/btrfs.h"
 #include "compat/compat.h"
@@ -161,7 +164,7 @@ static bool may_be_in_device_io(const struct bio *bio)
 	       front_pad == fgio_blkdev_dio_bio;
 }
 
-static u64 iocb_of(u64 address, const struct bio *bio)
+u64 fgio_direct_iocb_of(u64 address, const struct bio *bio)
 {
 	u64 iocb = iocb_of_file_io(address, bio);
 
@@ -170,6 +173,16 @@ static u64 iocb_of(u64 address, const struct bio *bio)
 	if (!iocb && fgio_blkdev_dio_bio)
 		iocb = iocb_of_device_io((u64)bio->bi_private, bio);
 	return iocb;
+}
+
+/* Of a file of overlayfs: the kiocb of the file below is for that above. */
+static u64 iocb_above(u64 iocb)
+{
+	u64 ends = word_at(iocb, offsetof(struct kiocb, ki_complete));
+
+	if (!fgio_overlay_original || fgio_end_of(ends) != FGIO_END_OVERLAY)
+		return iocb;
+	return word_at(iocb, fgio_overlay_original);
 }
 
 /* A kiocb without a function for its completion is on its waiter's stack. */
@@ -186,9 +199,10 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	if (!fgio_is_memory(bio) ||
 	    copy_from_kernel_nofault(&copy, bio, sizeof(copy)))
 		return;
-	iocb = iocb_of((u64)bio, &copy);
+	iocb = fgio_direct_iocb_of((u64)bio, &copy);
 	if (!iocb && fgio_stacked_top((u64)bio, &copy, &top))
-		iocb = iocb_of(top.address, &top.bio);
+		iocb = fgio_direct_iocb_of(top.address, &top.bio);
+	iocb = iocb_above(iocb);
 	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
 		return;
 	if (fgio_aio_context_place)
@@ -217,7 +231,7 @@ static void note_original(u64 address, struct bio *bio, void *target)
 void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 				     struct request *rq)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = note_original,
 		.data = target,
 	};
@@ -231,7 +245,7 @@ void fgio_direct_contexts_of_request(struct fgio_io_target *target,
 	__rq_for_each_bio(bio, rq) {
 		if (count++ == BIOS_MAX)
 			return;
-		if (!fgio_stripe_visit_below(bio, &look))
+		if (!fgio_originals_visit_below(bio, &look))
 			note_contexts(target, bio);
 	}
 }

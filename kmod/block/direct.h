@@ -29,6 +29,12 @@ u64 fgio_direct_mapping_of(u64 address, const struct bio *bio);
 u64 fgio_direct_mapping_of_original(u64 address, const struct bio *bio);
 
 /*
+ * The kiocb of direct I/O, or 0, or a word that is none. @bio: what is at @address,
+ * or a copy of it. Context: any.
+ */
+u64 fgio_direct_iocb_of(u64 address, const struct bio *bio);
+
+/*
  * The contexts to which a bio may complete: at most one is real, others are
  * words that are no context's address, or 0. Takes about ten reads of memory,
  * and is for walks alone. Context: any; the bio may be gone.

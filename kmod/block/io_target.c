@@ -8,7 +8,7 @@
  * are other pages without a file, and copies (bounce buffers, compression),
  * which cannot be recognised. The buffers of direct I/O are not locked for it:
  * it is known by its file. Copies and clones of stacked devices count as what
- * was submitted to the device on top (stacked.c, stripe.c).
+ * was submitted to the device on top (stacked.c, originals.h).
  */
 #include <linux/bio.h>
 #include <linux/fs.h>
@@ -21,7 +21,7 @@
 #include "block/direct.h"
 #include "block/io_target.h"
 #include "block/stacked.h"
-#include "block/stripe.h"
+#include "block/originals.h"
 #include "block/upkeep.h"
 #include "compat/compat.h"
 
@@ -202,7 +202,7 @@ static void add_pages_of(struct fgio_io_target *target, struct bio *bio,
 		note_direct(target, fgio_direct_mapping_of(address, on_top));
 }
 
-/* A bio that may be gone (stripe.h). @bio: a copy of it. */
+/* A bio that may be gone (originals.h). @bio: a copy of it. */
 static void add_original(u64 address, struct bio *bio, void *data)
 {
 	struct fgio_io_target *target = data;
@@ -210,7 +210,7 @@ static void add_original(u64 address, struct bio *bio, void *data)
 
 	if (!fgio_stacked_top(address, bio, &top))
 		top = (struct fgio_top){ .address = address, .bio = *bio };
-	target->of_stripe = true;
+	target->for_others = true;
 	target->upkeep |= fgio_bio_is_upkeep(&top.bio);
 	target->log_write |= is_log_write(bio->bi_opf);
 	if (fgio_bio_is_direct(&top.bio)) {
@@ -246,11 +246,11 @@ static bool may_be_encrypted(struct bio *bio)
 }
 
 static void add_bio(struct fgio_io_target *target, struct bio *bio,
-		    struct fgio_stripe_look *look)
+		    struct fgio_originals_look *look)
 {
 	struct fgio_top plain;
 
-	if (fgio_stripe_visit_below(bio, look))
+	if (fgio_originals_visit_below(bio, look))
 		return;
 	if (bio_flagged(bio, BIO_CLONED))
 		add_clone(target, (u64)bio, bio);
@@ -262,7 +262,7 @@ static void add_bio(struct fgio_io_target *target, struct bio *bio,
 
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = add_original,
 		.data = target,
 	};
@@ -284,7 +284,7 @@ void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
 void fgio_io_target_of_request(struct fgio_io_target *target,
 			       struct request *rq)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = add_original,
 		.data = target,
 	};

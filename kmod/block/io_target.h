@@ -32,8 +32,8 @@ struct request;
  * @several: it carries pages of other files, too, or is for them
  * @log_write: it may write an XFS log
  * @upkeep: it is upkeep of a stacked device (upkeep.h)
- * @of_stripe: it is of a parity RAID's stripe, and the rest is that of bios that
- *	may be gone
+ * @for_others: it does the work of bios of others (originals.h), and the rest is
+ *	that of these, which may be gone
  * @known: whether the other members were filled in
  */
 struct fgio_io_target {
@@ -47,7 +47,7 @@ struct fgio_io_target {
 	bool several;
 	bool log_write;
 	bool upkeep;
-	bool of_stripe;
+	bool for_others;
 	bool known;
 };
 
@@ -63,7 +63,7 @@ static inline u64 fgio_private_bit(u64 bi_private)
  */
 void fgio_io_target_of_bio(struct fgio_io_target *target, struct bio *bio);
 
-/* The same for a bio that waits for a stripe, and may be gone. @bio: a copy. */
+/* The same for an original (originals.h), which may be gone. @bio: a copy. */
 void fgio_io_target_of_original(struct fgio_io_target *target, u64 address,
 				struct bio *bio);
 
@@ -86,7 +86,7 @@ u64 fgio_buffer_of_bio(struct bio *bio);
 
 /*
  * The block device of the file system of a file, or 0. @mapping: of a target;
- * of a stripe's, the file may be gone.
+ * of one that is for others, the file may be gone.
  */
 u64 fgio_file_system_of(u64 mapping);
 

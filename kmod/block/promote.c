@@ -24,7 +24,7 @@
 #include "block/promote.h"
 #include "block/queues.h"
 #include "block/request_order.h"
-#include "block/stripe.h"
+#include "block/originals.h"
 #include "core/reason.h"
 #include "graph/layer.h"
 #include "graph/walk.h"
@@ -439,7 +439,7 @@ static void hit_target(const struct fgio_io_target *target, u64 address,
 	hit_contexts((const struct bio *)address, hits->rank, hits->actions);
 }
 
-/* @bio: a copy of one that waits for a stripe. */
+/* @bio: a copy of an original. */
 static void hit_original(u64 address, struct bio *bio, void *data)
 {
 	struct fgio_io_target target;
@@ -451,7 +451,7 @@ static void hit_original(u64 address, struct bio *bio, void *data)
 static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 {
 	struct hits hits = { rank, actions };
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = hit_original,
 		.data = &hits,
 	};
@@ -459,7 +459,7 @@ static void hit_each_bio(struct request *rq, enum rank *rank, u32 actions)
 	struct bio *bio;
 
 	__rq_for_each_bio(bio, rq) {
-		if (fgio_stripe_visit_below(bio, &look))
+		if (fgio_originals_visit_below(bio, &look))
 			continue;
 		fgio_io_target_of_bio(&target, bio);
 		hit_target(&target, (u64)bio, bio, &hits);

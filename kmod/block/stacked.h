@@ -6,7 +6,7 @@
  *
  * Where kernel types of a device are not known (kmod/private), the way ends
  * there. It also ends at caches, writes behind of md raid1, and parity RAID,
- * where one bio is for many (stripe.h).
+ * where one bio is for many (originals.h).
  */
 #ifndef FGIO_BLOCK_STACKED_H
 #define FGIO_BLOCK_STACKED_H

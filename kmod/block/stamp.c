@@ -28,7 +28,7 @@
 #include "block/io_target.h"
 #include "block/queues.h"
 #include "block/stamp.h"
-#include "block/stripe.h"
+#include "block/originals.h"
 #include "block/upkeep.h"
 #include "graph/wait.h"
 #include "who/commit.h"
@@ -87,7 +87,7 @@ static noinline bool note_noncritical(struct bio *bio)
 	fgio_io_target_of_bio(&target, bio);
 	fgio_admission_note_bio(bio, &target, buffer);
 	/* An array's thread submits what others wrote: it is not in the way. */
-	if (target.mapping && !target.of_stripe)
+	if (target.mapping && !target.for_others)
 		fgio_waker_note(target.mapping, true);
 	if (buffer)
 		fgio_waker_note(buffer, true);
@@ -110,17 +110,17 @@ static void note_critical(u64 address, struct bio *bio, void *critical)
 		*(bool *)critical = true;
 }
 
-/* The thread of a parity RAID submits I/O for those that wait for its stripes. */
+/* Threads of the kernel that submit I/O for others (originals.h). */
 static bool is_for_critical(const struct bio *bio)
 {
 	bool critical = false;
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = note_critical,
 		.data = &critical,
 	};
 
 	return current->flags & PF_KTHREAD &&
-	       fgio_stripe_visit((u64)bio, bio, &look) && critical;
+	       fgio_originals_visit((u64)bio, bio, &look) && critical;
 }
 
 /*

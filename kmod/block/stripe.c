@@ -11,13 +11,12 @@
 #include <linux/bio.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
 #include "block/stacked.h"
+#include "block/originals.h"
 #include "block/stripe.h"
-#include "compat/stripe.h"
 
 /* Members that are looked at: requests are, with their queue locked. */
 #define MEMBERS_MAX 32
@@ -64,7 +63,7 @@ static unsigned int members_of_stripe(u64 address, const struct bio *bio)
 		       0;
 }
 
-static bool was_seen(struct fgio_stripe_look *look, u64 address)
+static bool was_seen(struct fgio_originals_look *look, u64 address)
 {
 	u64 *seen = &look->seen[hash_64(address, ilog2(FGIO_ORIGINALS_SEEN))];
 	bool again = *seen == address;
@@ -77,7 +76,7 @@ static bool was_seen(struct fgio_stripe_look *look, u64 address)
  * Those that wait for one block: the last of a list may go on beyond it. What
  * does not reach into the block is none of them, or is gone.
  */
-static void visit_list(u64 address, sector_t end, struct fgio_stripe_look *look)
+static void visit_list(u64 address, sector_t end, struct fgio_originals_look *look)
 {
 	struct fgio_top original;
 	const struct bio *bio = &original.bio;
@@ -95,7 +94,7 @@ static void visit_list(u64 address, sector_t end, struct fgio_stripe_look *look)
 }
 
 bool fgio_stripe_visit(u64 address, const struct bio *bio,
-		       struct fgio_stripe_look *look)
+		       struct fgio_originals_look *look)
 {
 	unsigned int members = members_of_stripe(address, bio);
 	u64 member = (u64)bio->bi_private + FGIO_STRIPE_DEVICES;
@@ -113,40 +112,4 @@ bool fgio_stripe_visit(u64 address, const struct bio *bio,
 		member += FGIO_R5DEV_SIZE;
 	}
 	return members;
-}
-
-bool fgio_stripe_visit_below(struct bio *bio, struct fgio_stripe_look *look)
-{
-	struct fgio_top top;
-
-	if (!FGIO_STRIPES_KNOWN)
-		return false;
-	if (bio_flagged(bio, BIO_CLONED) &&
-	    fgio_stacked_top((u64)bio, bio, &top))
-		return fgio_stripe_visit(top.address, &top.bio, look);
-	return fgio_stripe_visit((u64)bio, bio, look);
-}
-
-static struct page *page_of(const struct bio_vec *place, bool last)
-{
-	struct bio_vec vec;
-	struct page *page;
-
-	if (!fgio_is_memory(place) ||
-	    copy_from_kernel_nofault(&vec, place, sizeof(vec)))
-		return NULL;
-	page = vec.bv_page;
-	if (last && vec.bv_len)
-		page += (vec.bv_offset + vec.bv_len - 1) / PAGE_SIZE;
-	return fgio_is_page(page) ? page : NULL;
-}
-
-bool fgio_original_pages(const struct bio *bio, struct page **first,
-			 struct page **last)
-{
-	if (bio->bi_flags & (1U << BIO_CLONED) || !bio->bi_vcnt)
-		return false;
-	*first = page_of(bio->bi_io_vec, false);
-	*last = page_of(bio->bi_io_vec + bio->bi_vcnt - 1, true);
-	return *first && *last;
 }

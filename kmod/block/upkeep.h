@@ -21,13 +21,20 @@ bool fgio_bio_is_upkeep(const struct bio *bio);
  */
 bool fgio_is_stacked(u64 device);
 
+/*
+ * The disk of a block device if its name begins so; else 0. The device may be
+ * gone. @begins: less than 8 characters. Context: as above.
+ */
+u64 fgio_disk_of_kind(u64 device, const char *begins);
+
 /* A critical bio is submitted. Context: its submitter's. */
 void fgio_note_critical_to_stacked(const struct bio *bio);
 
 /*
- * Whether the current task, which is about to sleep, gave such a device critical
- * I/O just now. No where another task took its place in a table. Context: any.
+ * The stacked device, or loop device, to which the current task, which is about to
+ * sleep, gave critical I/O just now; 0: none, or another task took its place in a
+ * table. Context: any.
  */
-bool fgio_gave_critical_to_stacked(void);
+u64 fgio_gave_critical_to_stacked(void);
 
 #endif /* FGIO_BLOCK_UPKEEP_H */

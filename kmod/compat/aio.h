@@ -32,21 +32,26 @@
 #endif
 
 /*
- * From a kernel thread (struct kthread) to its struct worker, to the work that
- * it executes; and from the work of an fsync to its context. The last one is 0
- * where this kernel's are not known.
+ * From a kiocb of overlayfs, which is for another one, to that; 0: this kernel's is
+ * not known.
  */
-#if defined(FGIO_KTHREAD_DATA) && defined(FGIO_WORKER_WORK) && \
-	defined(FGIO_AIO_KIOCB_FSYNC) && defined(FGIO_FSYNC_IOCB_WORK) && \
+#if defined(FGIO_BACKING_AIO_IOCB) && defined(FGIO_BACKING_AIO_ORIGINAL)
+#define fgio_overlay_original \
+	(FGIO_BACKING_AIO_ORIGINAL - FGIO_BACKING_AIO_IOCB)
+#elif defined(FGIO_OVERLAY_AIO_IOCB) && defined(FGIO_OVERLAY_AIO_ORIGINAL)
+#define fgio_overlay_original \
+	(FGIO_OVERLAY_AIO_ORIGINAL - FGIO_OVERLAY_AIO_IOCB)
+#else
+#define fgio_overlay_original 0
+#endif
+
+/* From the work of an fsync to its context; 0: this kernel's is not known. */
+#if defined(FGIO_AIO_KIOCB_FSYNC) && defined(FGIO_FSYNC_IOCB_WORK) && \
 	defined(FGIO_AIO_KIOCB_CONTEXT)
-#define fgio_kthread_data FGIO_KTHREAD_DATA
-#define fgio_worker_work FGIO_WORKER_WORK
 #define fgio_context_of_fsync                            \
 	(FGIO_AIO_KIOCB_CONTEXT - FGIO_AIO_KIOCB_FSYNC - \
 	 FGIO_FSYNC_IOCB_WORK)
 #else
-#define fgio_kthread_data 0
-#define fgio_worker_work 0
 #define fgio_context_of_fsync 0
 #endif
 

@@ -24,6 +24,7 @@
 
 #include "base/foreign.h"
 #include "base/hook.h"
+#include "base/kworker.h"
 #include "base/waker.h"
 #include "compat/aio.h"
 #include "compat/compat.h"
@@ -94,18 +95,6 @@ static struct fgio_hook hooks[] = {
 	{}
 };
 
-/* Context: RCU; the task lives. */
-static u64 work_of(const struct task_struct *task)
-{
-	u64 worker;
-
-	if (!(READ_ONCE(task->flags) & PF_WQ_WORKER) || !task->worker_private)
-		return 0;
-	worker = fgio_peek_word(task->worker_private + fgio_kthread_data);
-	return worker ? fgio_peek_word((const void *)worker +
-				       fgio_worker_work) : 0;
-}
-
 /* The context for whose fsyncs workers are sought; the walk's thread's own. */
 static u64 sought;
 
@@ -116,7 +105,7 @@ static bool syncs_for_sought(u64 key)
 
 	rcu_read_lock();
 	task = fgio_task_at(key);
-	it_does = task && context_of_fsync(work_of(task)) == sought;
+	it_does = task && context_of_fsync(fgio_work_of(task)) == sought;
 	rcu_read_unlock();
 	return it_does && fgio_io_holds_up(key);
 }

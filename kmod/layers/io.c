@@ -28,7 +28,8 @@
  *					may wait for locks and the journal
  *
  * Or a stacked device holds it back, until it has copied what is to be written, or
- * has noted where it goes (upkeep.h).
+ * has noted where it goes (upkeep.h). Or it is in the queue of a loop device
+ * (loop.c).
  *
  * A buffer is identified by its address alone, since other subsystems wait for
  * bits in the same way: it is compared with bi_private, and at most read as if it
@@ -68,6 +69,7 @@
 #include "layers/fuse.h"
 #include "layers/io.h"
 #include "layers/journal.h"
+#include "layers/loop.h"
 #include "who/commit.h"
 #include "who/foreground.h"
 #include "who/presence.h"
@@ -77,8 +79,8 @@
 #define INDEX_MASK ((1ULL << ORDER_SHIFT) - 1)
 
 /*
- * In the detail of a wait for a device: whether a stacked device may hold back
- * what the task waits for.
+ * In the detail of a wait for a device: the stacked or loop device that may hold
+ * back what the task waits for.
  *
  * In the detail of waits for a range: the first page above, the last below.
  * Ranges beyond 2^32 pages (16 TiB) are taken to reach to the end.
@@ -484,6 +486,8 @@ static u64 device_of(const struct fgio_wanted *wanted)
 	if (wanted->kind == FGIO_WANTED_PAGES ||
 	    wanted->kind == FGIO_WANTED_DIRECT)
 		return fgio_file_system_of(wanted->object);
+	if (wanted->kind == FGIO_WANTED_OWN)
+		return wanted->wait.detail;
 	/* May be none: other subsystems wait for bits in the same way. */
 	if (wanted->wait.kind == FGIO_WAIT_BUFFER)
 		return fgio_kernel_word(
@@ -495,11 +499,9 @@ static u64 device_of(const struct fgio_wanted *wanted)
  * Whether a stacked device may hold I/O back that is in no queue. A flush is in
  * none either, and a journal waits for that of its commit by a buffer.
  */
-static bool may_be_held_back(u64 task, const struct fgio_wanted *wanted)
+static bool may_be_held_back(u64 task, u64 device)
 {
-	return (wanted->kind == FGIO_WANTED_OWN ||
-		fgio_is_stacked(device_of(wanted))) &&
-	       !fgio_flush_is_pending(task);
+	return fgio_is_stacked(device) && !fgio_flush_is_pending(task);
 }
 
 void fgio_io_not_found(struct fgio_walk *walk,
@@ -511,18 +513,21 @@ void fgio_io_not_found(struct fgio_walk *walk,
 		.task = walk->links[wanted->link].task,
 		.wait = &wanted->wait,
 	};
+	u64 device;
 
 	if (!is_outstanding(step.task, wanted))
 		return;
 	fgio_walk_note_fact(step.link, FGIO_FACT_IO_LOST);
 	if (wanted->kind == FGIO_WANTED_UPKEEP)
 		return;
-	if (may_be_held_back(step.task, wanted))
+	device = device_of(wanted);
+	if (may_be_held_back(step.task, device))
 		want_upkeep(&step);
-	if (wanted->kind == FGIO_WANTED_OWN)
-		return;
 	/* No task: sets the wait for which tasks are found below. */
 	fgio_walk_found_from(walk, step.link, step.wait, 0);
+	fgio_loop_find_workers(&step, device);
+	if (wanted->kind == FGIO_WANTED_OWN)
+		return;
 	/* Pages of FUSE are no device's: its daemon reads and writes them. */
 	if (wanted->kind == FGIO_WANTED_PAGES &&
 	    fgio_fuse_find_servers(&step, wanted->object))

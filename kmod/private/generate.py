@@ -268,7 +268,7 @@ def offsets_in_modules(
                 why = "" if found else ": it has none, or is not there"
             except (BtfError, btf_source.SourceError) as error:
                 found, why = [], f": {error}"
-            if not found:
+            if not found and name not in expected["silent_modules"]["names"]:
                 print(
                     f"generate: no types of {name}{why}; its I/O is not followed", file=sys.stderr
                 )

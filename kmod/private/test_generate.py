@@ -42,8 +42,8 @@ MACROS = {
     },
 }
 
-# By hand from io_uring/io-wq.c and sqpoll.c, fs/iomap/direct-io.c, block/fops.c, fs/aio.c and
-# kernel/workqueue.c, for x86-64 as Debian configures it.
+# By hand from io_uring/io-wq.c and sqpoll.c, fs/iomap/direct-io.c, fs/backing-file.c, block/fops.c,
+# fs/aio.c and kernel/workqueue.c, for x86-64 as Debian configures it.
 ALIKE = {
     "FGIO_IOMAP_DIO_IOCB": 0,
     "FGIO_BLKDEV_DIO_IOCB": 0,
@@ -64,6 +64,8 @@ OFFSETS = {
         "FGIO_IO_WORKER_WQ": 56,
         "FGIO_IO_WQ_TASK": 96,
         "FGIO_IO_SQ_DATA_THREAD": 64,
+        "FGIO_BACKING_AIO_IOCB": 0,
+        "FGIO_BACKING_AIO_ORIGINAL": 56,
         **ALIKE,
     },
     "6.1": {
@@ -79,7 +81,7 @@ OFFSETS = {
 
 # By hand from drivers/md: dm-core.h, dm-crypt.c, md.c or md.h, raid1.h, raid10.h and raid5.h; and
 # from fs/btrfs: transaction.h, ordered-data.h, extent_io.h, bio.h. Those of long structs of btrfs,
-# and those of fs/fuse, are the modules'.
+# and those of fs/fuse, are the modules'. From drivers/block/loop.c by hand.
 ALIKE_IN_MODULES = {
     "FGIO_DM_TARGET_IO_CLONE": 40,
     "FGIO_DM_TARGET_IO_IO": 8,
@@ -109,6 +111,11 @@ ALIKE_IN_MODULES = {
     "FGIO_BTRFS_LEAF_BYTES": 8,
     "FGIO_BTRFS_LEAF_FS": 24,
     "FGIO_BTRFS_BIO_PRIVATE": 120,
+    "FGIO_LOOP_ROOT_WORK": 136,
+    "FGIO_LOOP_WORKER_WORK": 24,
+    "FGIO_LOOP_WORKER_LOOP": 88,
+    "FGIO_LOOP_FILE": 96,
+    "FGIO_LOOP_COMMAND_IOCB": 32,
     "FGIO_FUSE_COPY_TO_DAEMON": 0,
     "FGIO_FUSE_COPY_REQUEST": 8,
     "FGIO_FUSE_REQUEST_FLAGS": 48,
@@ -152,6 +159,8 @@ MODULE_OFFSETS = {
         "FGIO_BTRFS_DIO_ORIGINAL": 32,
         "FGIO_FUSE_INODE_NODE": 632,
         "FGIO_FUSE_INODE_WRITES": 720,
+        "FGIO_OVERLAY_AIO_IOCB": 0,
+        "FGIO_OVERLAY_AIO_ORIGINAL": 56,
         **ALIKE_IN_MODULES,
     },
 }

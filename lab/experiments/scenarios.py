@@ -39,6 +39,9 @@ EXTRA_MODULES = {
     "xfs": ("xfs",),
     "btrfs": ("btrfs",),
     "fuse": ("fuse",),
+    "overlay": ("overlay",),
+    "loop": ("loop",),
+    "loop-cached": ("loop",),
     "raid1": ("raid1",),
     "raid5": ("raid456",),
     "crypt": ("dm-crypt", "crypto_null"),
@@ -199,7 +202,7 @@ class Scenarios(Experiment):
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
     variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs", "fuse")
-    variants += ("snapshot", "mirror")
+    variants += ("snapshot", "mirror", "loop", "loop-cached", "overlay")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

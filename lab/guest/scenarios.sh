@@ -15,7 +15,7 @@ LIMIT_S=$((40 * ${LAB_SLOWNESS:-1}))
 PARAMETERS=/sys/module/fgio/parameters
 program=$PAYLOAD/scenarios
 out=$RESULTS/scenarios.txt
-export FILES=/mnt/scenarios
+export FILES=/mnt/scenarios BELOW=/mnt/below
 
 switch() { # Y|N SWITCH...: those that the module has
   local value=$1 name
@@ -103,6 +103,27 @@ mirror() { # MIB: of each half
     dmsetup mknodes || stop "no mirror"
 }
 
+# A container's file system on the one that is there.
+overlay() {
+  mkdir -p "$FILES/lower" "$FILES/upper" "$FILES/work" /mnt/overlay
+  mount -t overlay -o "lowerdir=$FILES/lower,upperdir=$FILES/upper,workdir=$FILES/work" none \
+    /mnt/overlay || stop "overlayfs does not mount"
+  FILES=/mnt/overlay
+}
+
+# A loop device on a file of a file system on the disk, all of whose blocks are written.
+loop() { # MIB on|off: direct I/O
+  local device
+  mke2fs -q -t ext4 -b 4096 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "/dev/$disk" \
+    "${FILES_MIB}M" || stop "mke2fs failed below"
+  mkdir -p "$BELOW"
+  mount -t ext4 -o noinit_itable "/dev/$disk" "$BELOW" || stop "ext4 does not mount below"
+  dd if=/dev/zero of="$BELOW/image" bs=4M count=$(($1 / 4)) oflag=direct conv=fsync status=none
+  device=$(losetup --direct-io="$2" --show -f "$BELOW/image") || stop "no loop device"
+  echo 1 >"/sys/block/${device#/dev/}/queue/stable_writes"
+  FILES_ON=$device
+}
+
 files() { # makes the file system of the group; sets FILES_ON
   local features=() journal=32
   mkdir -p "$FILES"
@@ -148,7 +169,12 @@ files() { # makes the file system of the group; sets FILES_ON
     FILES_MIB=$((FILES_MIB - 16))
     FILES_ON=/dev/md77
     ;;
-  fuse) insmod_extra ;;
+  fuse | overlay) insmod_extra ;;
+  loop | loop-cached)
+    insmod_extra
+    [[ $GROUP == loop ]] && loop $((FILES_MIB / 2)) on || loop $((FILES_MIB / 2)) off
+    FILES_MIB=$((FILES_MIB / 2 - 16))
+    ;;
   fast) features=(-O fast_commit) ;;
   small-log) journal=8 ;;
   esac
@@ -168,6 +194,7 @@ files() { # makes the file system of the group; sets FILES_ON
     mount -t ext4 -o noinit_itable,inode_readahead_blks=0 "$FILES_ON" "$FILES" ||
       stop "ext4 does not mount"
   fi
+  [[ $GROUP != overlay ]] || overlay
 }
 
 insmod_extra() {

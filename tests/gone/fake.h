@@ -23,6 +23,7 @@ typedef u32 blk_opf_t;
 #define IS_ALIGNED(x, a) (((x) & ((a) - 1)) == 0)
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+#define __read_mostly
 #define noinline __attribute__((noinline))
 #define ____cacheline_aligned __attribute__((aligned(64)))
 #define in_task() true
@@ -38,7 +39,6 @@ typedef u32 blk_opf_t;
 
 u64 ktime_get_ns(void);
 int sprint_symbol_no_offset(char *name, unsigned long address);
-int match_string(const char *const *list, size_t count, const char *text);
 
 static inline u32 hash_64(u64 value, unsigned int bits)
 {
@@ -123,6 +123,8 @@ typedef struct {
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400
 #define PF_IO_WORKER 0x10
+#define PF_WQ_WORKER 0x20
+#define PF_KTHREAD 0x200000
 #define rcu_read_lock()
 #define rcu_read_unlock()
 #define rcu_dereference(pointer) (pointer)
@@ -225,6 +227,7 @@ struct kiocb {
 struct gendisk {
 	u32 other[3];
 	char disk_name[32];
+	void *private_data;
 };
 
 struct block_device {
@@ -276,6 +279,7 @@ struct bio {
 struct request {
 	blk_opf_t cmd_flags;
 	struct bio *bio;
+	u64 other[28];
 };
 
 enum { BIO_PAGE_PINNED, BIO_CLONED };

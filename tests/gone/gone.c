@@ -18,12 +18,14 @@
 
 #include "base/foreign.h"
 #include "base/identity.h"
+#include "base/kworker.h"
 #include "base/mechanism.h"
 #include "block/direct.h"
 #include "block/io_target.h"
-#include "block/upkeep.h"
+#include "block/loop.h"
+#include "block/originals.h"
 #include "block/stacked.h"
-#include "block/stripe.h"
+#include "block/upkeep.h"
 #include "compat/compat.h"
 #include "layers/fuse_object.h"
 #include "who/tag.h"
@@ -202,17 +204,12 @@ u64 ktime_get_ns(void)
 
 int sprint_symbol_no_offset(char *name, unsigned long address)
 {
-	return sprintf(name, "%s [dm_mod]", address % 64 ? "endio" : "other");
-}
-
-int match_string(const char *const *list, size_t count, const char *text)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (!strcmp(list[i], text))
-			return i;
-	return -1;
+	if (address % 64)
+		return sprintf(name, "endio [dm_mod]");
+	if (!(address % 3))
+		return sprintf(name, "backing_aio_rw_complete");
+	return sprintf(name, "%s [loop]", address % 5 ? "lo_rw_aio_complete" :
+							"lo_other");
 }
 
 bool fgio_mechanism_on(enum fgio_mechanism mechanism)
@@ -345,7 +342,7 @@ static void count_visit(u64 address, struct bio *bio, void *data)
 
 static void look_at_stripe(void)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = count_visit,
 		.data = &visits,
 	};
@@ -358,9 +355,9 @@ static void look_at_stripe(void)
 	ASAN_UNPOISON_MEMORY_REGION(bio, sizeof(*bio));
 	bio->bi_next = NULL;
 	visits = 0;
-	fgio_stripe_visit_below(bio, &look);
+	fgio_originals_visit_below(bio, &look);
 	CHECK(visits <= FGIO_ORIGINALS_MAX);
-	if (fgio_stripe_visit((u64)bio, bio, &look)) {
+	if (fgio_originals_visit((u64)bio, bio, &look)) {
 		fgio_io_target_of_bio(&target, bio);
 		rq.bio = bio;
 		fgio_io_target_of_request(&target, &rq);
@@ -375,7 +372,7 @@ static void look_at_stripe(void)
  */
 static void look_at_live_bio(void)
 {
-	struct fgio_stripe_look look = {
+	struct fgio_originals_look look = {
 		.visit = count_visit,
 		.data = &visits,
 	};
@@ -399,7 +396,7 @@ static void look_at_live_bio(void)
 					   (member - (u64)device) /
 						   FGIO_R5DEV_SIZE *
 						   FGIO_R5DEV_SIZE);
-	fgio_stripe_visit_below(bio, &look);
+	fgio_originals_visit_below(bio, &look);
 	fgio_io_target_of_bio(&target, bio);
 	fgio_buffer_of_bio(bio);
 	fgio_direct_contexts_of(bio, contexts);
@@ -430,7 +427,7 @@ static void look_at_bios(void)
 static void look_at_tasks(void)
 {
 	struct task_struct task = {
-		.flags = below(2) * PF_IO_WORKER,
+		.flags = below(2) * PF_IO_WORKER | below(2) * PF_WQ_WORKER,
 		/* A worker keeps its struct. */
 		.worker_private = (void *)object(),
 		.comm = "iou-sqp-1",
@@ -446,6 +443,14 @@ static void look_at_tasks(void)
 	fgio_kernel_word(word());
 	fgio_file_system_of(word());
 	fgio_is_stacked(word());
+	fgio_work_of(&task);
+}
+
+static void look_at_loops(void)
+{
+	fgio_work_is_of_loop(word(), fgio_loop_of(word()));
+	fgio_work_is_of_loop(word(), word());
+	fgio_loop_note_awaited(word());
 }
 
 static void look_at_fuse(void)
@@ -471,6 +476,7 @@ static void look_at_all(void)
 		look_at_bios();
 		look_at_tasks();
 		look_at_fuse();
+		look_at_loops();
 	}
 }
 
@@ -502,8 +508,75 @@ static void find_file_of_original(void)
 	put(other + FGIO_DM_CRYPT_IO_BASE, other + 512);
 	put_all(other + 512, &on_top, sizeof(on_top));
 	fgio_io_target_of_original(&target, (u64)memory + 4096, &bio);
-	CHECK(target.mapping == (u64)memory && target.of_stripe);
+	CHECK(target.mapping == (u64)memory && target.for_others);
 	CHECK(target.first == 7 && target.last == 7);
+}
+
+/* Direct I/O of a loop device does the work of both bios of its request. */
+static void find_originals_of_loop(void)
+{
+	u64 request = (u64)memory + 4096, io = (u64)memory + 8192;
+	u64 first = (u64)memory + 16384, second = first + 1024;
+	u64 command = request + sizeof(struct request);
+	u64 iocb = command + FGIO_LOOP_COMMAND_IOCB;
+	struct fgio_originals_look look = {
+		.visit = count_visit,
+		.data = &visits,
+	};
+	struct bio bio = {
+		.bi_end_io = iomap_dio_bio_end_io,
+		.bi_private = (void *)io,
+	};
+	struct bio original = { .bi_next = (void *)second };
+
+	put_all(first, &original, sizeof(original));
+	original.bi_next = NULL;
+	put_all(second, &original, sizeof(original));
+	put(request + offsetof(struct request, bio), first);
+	put(io + FGIO_IOMAP_DIO_IOCB, iocb);
+	/* A function of this name: see sprint_symbol_no_offset(). */
+	put(iocb + offsetof(struct kiocb, ki_complete), 64);
+	visits = 0;
+	CHECK(fgio_originals_visit((u64)memory, &bio, &look) && visits == 2);
+	put(iocb + offsetof(struct kiocb, ki_complete), 192);
+	CHECK(!fgio_originals_visit((u64)memory, &bio, &look));
+}
+
+/* Direct I/O on a file of overlayfs completes to the context of its user. */
+static void find_context_above_overlay(void)
+{
+	u64 at = (u64)memory + 4096, io = at + 1024, iocb = io + 1024;
+	u64 user = iocb + 1024, contexts[FGIO_DIRECT_CONTEXTS];
+	struct bio bio = {
+		.bi_end_io = iomap_dio_bio_end_io,
+		.bi_private = (void *)io,
+	};
+
+	put_all(at, &bio, sizeof(bio));
+	put(io + FGIO_IOMAP_DIO_IOCB, iocb);
+	put(iocb + offsetof(struct kiocb, ki_complete), 192);
+	put(iocb + FGIO_BACKING_AIO_ORIGINAL, user);
+	put(user + offsetof(struct kiocb, ki_complete), 8);
+	put(user + FGIO_AIO_KIOCB_CONTEXT, io);
+	fgio_direct_contexts_of((const struct bio *)at, contexts);
+	CHECK(contexts[0] == io);
+}
+
+static void find_device_of_loop(void)
+{
+	u64 device = (u64)memory, disk = device + 1024, loop = device + 2048;
+	u64 work = device + 4096;
+
+	put(device + offsetof(struct block_device, bd_disk), disk);
+	put(disk + offsetof(struct gendisk, private_data), loop);
+	put_all(disk + ALIGN_DOWN(offsetof(struct gendisk, disk_name), 8),
+		"\0\0\0\0loop7\0\0\0\0\0\0", 16);
+	CHECK(fgio_loop_of(device) == loop && !fgio_is_stacked(device));
+	CHECK(fgio_work_is_of_loop(loop + FGIO_LOOP_ROOT_WORK, loop));
+	put(work - FGIO_LOOP_WORKER_WORK + FGIO_LOOP_WORKER_LOOP, loop);
+	CHECK(fgio_work_is_of_loop(work, loop));
+	put(work - FGIO_LOOP_WORKER_WORK + FGIO_LOOP_WORKER_LOOP, disk);
+	CHECK(!fgio_work_is_of_loop(work, loop));
 }
 
 static void find_daemon_of_file(void)
@@ -547,6 +620,7 @@ int main(int count, char **arguments)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(device != MAP_FAILED);
 	memory = device + 16 * DEVICE_BYTES;
+	fgio_loops_note_used(true);
 	CHECK(!mprotect(memory, MEMORY_BYTES, PROT_READ | PROT_WRITE));
 	ASAN_POISON_MEMORY_REGION(memory, MEMORY_BYTES);
 	for (round = 0; round < rounds; round++) {
@@ -558,6 +632,9 @@ int main(int count, char **arguments)
 		changes = false;
 		find_file_of_original();
 		find_daemon_of_file();
+		find_originals_of_loop();
+		find_device_of_loop();
+		find_context_above_overlay();
 	}
 	printf("%llu rounds from seed %llu\n", (unsigned long long)rounds,
 	       (unsigned long long)first);

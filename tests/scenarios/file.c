@@ -124,6 +124,12 @@ static void sync_data(unsigned int round)
 	NEED(!fdatasync(file));
 }
 
+static void write_and_sync_data(unsigned int round)
+{
+	write_block(file, page_of(round), BLOCK);
+	sync_data(round);
+}
+
 static void cut_off(unsigned int round)
 {
 	(void)round;
@@ -344,10 +350,13 @@ static void write_fresh(unsigned int round)
 		 submit_read, collect)
 
 /* What waits for I/O of others, on a device above the disk. */
-#define ON_DEVICE(_group, _device)                                            \
+#define REWRITE_ON(_group, _device)                                           \
 	SCENARIO(_group, _group "-rewrite",                                   \
 		 "rewriting a page under writeback, on " _device, "boost,io", \
-		 prepare_file, write_back_page, rewrite_page),                \
+		 prepare_file, write_back_page, rewrite_page)
+
+#define ON_DEVICE(_group, _device)                                            \
+	REWRITE_ON(_group, _device),                                          \
 	SCENARIO(_group, _group "-readahead",                                 \
 		 "reading a page that readahead holds, on " _device,          \
 		 "boost,io", prepare_uncached, read_ahead, read_page),        \
@@ -454,6 +463,29 @@ const struct scenario file_scenarios[] = {
 	SCENARIO("snapshot", "snapshot-fresh",
 		 "direct write to a chunk that is copied to a snapshot first",
 		 "boost,io", prepare_volume, NULL, write_fresh),
+	AIO_COLLECT_ON("overlay", "overlayfs"),
+	SCENARIO("overlay", "overlay-uring-collect",
+		 "io_uring: completion of a direct read that another thread "
+		 "submitted, on overlayfs", "boost,uring", prepare_collected,
+		 submit_read_to_ring, collect_from_ring),
+	REWRITE_ON("loop", "a loop device with direct I/O"),
+	SCENARIO("loop", "loop-write",
+		 "direct write on a loop device with direct I/O",
+		 "boost,stamp,io", prepare_file, NULL, write_directly),
+	{
+		.name = "loop-aio-collect",
+		.group = "loop",
+		.title = "libaio: completion of a direct write that another "
+			 "thread submitted, on a loop device with direct I/O",
+		.off = "boost,io",
+		.flood = FLOOD_QUEUED,
+		.prepare = prepare_collected,
+		.background = { submit_write },
+		.foreground = collect,
+	},
+	SCENARIO("loop-cached", "loop-cached-sync",
+		 "write and fdatasync on a loop device, whose file is cached",
+		 "boost,io", prepare_file, NULL, write_and_sync_data),
 	ON_DEVICE("btrfs", "btrfs"),
 	SCENARIO("btrfs", "btrfs-inode-lock",
 		 "btrfs: inode lock, held by a buffered write that has to read",

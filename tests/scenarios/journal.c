@@ -397,5 +397,8 @@ const struct scenario journal_scenarios[] = {
 		 "fsync, with new data of others to be written, on a mirror of "
 		 "LVM", OFF, prepare, write_and_sync, .background = { append }),
 	WRITTEN_BUFFER_ON("dm", "dm-linear"),
+	COMMITS_ON("loop", "a loop device with direct I/O"),
+	WRITTEN_BUFFER_ON("loop", "a loop device with direct I/O"),
+	COMMITS_ON("loop-cached", "a loop device"),
 	{ 0 },
 };
