@@ -109,9 +109,9 @@ void fgio_shares_set_turns(struct fgio_shares *shares, bool has_turns,
 }
 
 /*
- * The time of a cycle that its reads took. Several groups that have one I/O at a
- * time read together: they took less than they were charged. Once the drive has
- * done the writes, all of the turn is theirs, whatever they were charged.
+ * The time of a cycle that its reads took. Several groups that have one I/O at
+ * a time read together: they took less than they were charged. Once the drive
+ * has done the writes, all of the turn is theirs, whatever they were charged.
  */
 static u64 reads_took_ns(const struct fgio_share_reads *reads, u64 now_ns)
 {
@@ -123,8 +123,8 @@ static u64 reads_took_ns(const struct fgio_share_reads *reads, u64 now_ns)
 }
 
 /*
- * The end of a turn may be an interval in which reads alone took the drive. What
- * its writes cost is the rest of the cycle.
+ * The end of a turn may be an interval in which reads alone took the drive.
+ * What its writes cost is the rest of the cycle.
  */
 static void learn(struct fgio_shares *shares, u64 now_ns)
 {

@@ -59,7 +59,7 @@
 
 enum fgio_share_trial_stage {
 	FGIO_SHARES_TRIAL_NONE,
-	FGIO_SHARES_TRIAL_BEFORE, /* the way that is is measured */
+	FGIO_SHARES_TRIAL_BEFORE, /* the present way is measured */
 	FGIO_SHARES_TRIAL_SETTLES, /* the other has begun */
 	FGIO_SHARES_TRIAL_AFTER, /* and is measured */
 };
