@@ -13,6 +13,7 @@ void fgio_share_group_init(struct fgio_share_group *group, u32 weight)
 	};
 	fgio_list_init(&group->asking);
 	fgio_list_init(&group->backlogged);
+	fgio_list_init(&group->waiting);
 	fgio_order_init(&group->order[FGIO_NONCRITICAL]);
 	fgio_order_init(&group->order[FGIO_CRITICAL]);
 }
@@ -21,6 +22,7 @@ void fgio_shares_init(struct fgio_shares *shares, bool rotates)
 {
 	*shares = (struct fgio_shares){ .rotates = rotates };
 	fgio_list_init(&shares->backlogged);
+	fgio_list_init(&shares->reads.waiting);
 	fgio_share_cost_init(&shares->cost);
 	fgio_share_limit_init(&shares->limit, rotates);
 	fgio_shares_slice_init(&shares->slice);
@@ -54,6 +56,7 @@ void fgio_share_group_remove(struct fgio_share_group *group)
 	fgio_shares_end_run(shares);
 	if (group->asks)
 		fgio_share_group_end_asking(group);
+	fgio_list_remove(&group->waiting);
 	if (shares->last == group)
 		shares->last = NULL;
 	if (shares->slice.went == group)

@@ -46,6 +46,7 @@
 #include "shares_cost.h"
 #include "shares_heap.h"
 #include "shares_limit.h"
+#include "shares_reads.h"
 #include "types.h"
 
 /* Weights as users set them. */
@@ -231,6 +232,11 @@ struct fgio_share_counters {
  * @beyond_ns: drive time that its critical I/Os took beyond its part...
  * @beyond_at_ns: ...when the last one went
  * @writes: its last one was a write
+ * @waiting: place among those whose writes wait for a turn of reads
+ * @window: number of the window (shares_reads.h) in which it...
+ * @due: ...was due this virtual time, until it last ended asking...
+ * @due_since: ...and from here on, while it asks...
+ * @got: ...and was charged this by entitlement
  * @counters: totals
  * @in_device: its requests in the drive
  * @idle_since_ns: its last completion
@@ -267,6 +273,11 @@ struct fgio_share_group {
 	bool sequential;
 	bool foreground;
 	bool writes;
+	struct fgio_list waiting;
+	u32 window;
+	u64 due;
+	u64 due_since;
+	u64 got;
 	struct fgio_share_counters counters;
 
 	/* Written by completions as well. */
@@ -363,6 +374,8 @@ struct fgio_share_slice {
  * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
+ * @reads: turns of reads
+ * @trial: whether they help
  * @lent: requests that the drive may have although the depth withholds them, in
  *	1 / FGIO_SHARES_LEND
  * @strained_until_ns: critical I/O was late lately, as late as lends nothing
@@ -375,6 +388,7 @@ struct fgio_share_slice {
  * @left_ns: the last completion
  * @wrote: group of the last write...
  * @wrote_ns: ...and when it went
+ * @written_ns: the last completion of a write
  * @in_time: critical I/Os that took no longer than in their group's share of the
  *	drive, since @lent was last worked out...
  * @late: ...and those that did
@@ -396,6 +410,8 @@ struct fgio_shares {
 	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;
+	struct fgio_share_reads reads;
+	struct fgio_share_trial trial;
 	u32 lent;
 	u64 strained_until_ns;
 	u64 retry_ns;
@@ -409,6 +425,7 @@ struct fgio_shares {
 	u64 left_ns;
 	const struct fgio_share_group *wrote;
 	u64 wrote_ns;
+	u64 written_ns;
 	u32 in_time;
 	u32 late;
 };

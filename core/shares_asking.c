@@ -37,6 +37,9 @@ static inline void begin_asking(struct fgio_shares *shares,
 				struct fgio_share_group *group)
 {
 	group->asks = true;
+	if (group->window != shares->trial.window)
+		fgio_share_group_begin_window(group);
+	group->due_since = shares->clock;
 	shares->weights += group->weight;
 	if (fgio_before(group->paid, shares->clock) ||
 	    is_too_far(group, group->paid, shares->clock))
@@ -58,6 +61,8 @@ void fgio_share_group_end_asking(struct fgio_share_group *group)
 	if (group->owed.in_heap)
 		fgio_heap_remove(&shares->owed[FGIO_OWED_IN_DRIVE],
 				 &group->owed);
+	fgio_share_group_follow_window(group);
+	group->due += shares->clock - group->due_since;
 	group->asks = false;
 	if (shares->asking == &group->asking)
 		shares->asking = fgio_list_empty(&group->asking) ?
@@ -75,7 +80,7 @@ void fgio_share_group_end_asking(struct fgio_share_group *group)
 static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 {
 	u64 since_ns = fgio_load(&group->idle_since_ns);
-	u64 pause_ns, longer_ns;
+	u64 pause_ns, longer_ns, usual;
 
 	if (!since_ns)
 		return;
@@ -89,9 +94,12 @@ static inline void end_pause(struct fgio_share_group *group, u64 now_ns)
 	longer_ns = smaller(beyond(pause_ns, group->pause_ns),
 			    group->patience_ns);
 	group->patience_ns -= longer_ns;
-	if (group->asks)
-		group->paid += fgio_shares_virtual_of(pause_ns - longer_ns,
-						      group->shares->weights);
+	if (!group->asks)
+		return;
+	usual = fgio_shares_virtual_of(pause_ns - longer_ns,
+				       group->shares->weights);
+	group->paid += usual;
+	group->got += usual;
 }
 
 static inline void begin_backlog(struct fgio_shares *shares,
@@ -160,6 +168,7 @@ static FGIO_SELDOM void enrol(struct fgio_shares *shares,
 	group->excess = 0;
 	group->paid = shares->clock;
 	group->shares = shares;
+	fgio_share_group_begin_window(group);
 }
 
 static inline void stamp_joined(struct fgio_shares *shares,
@@ -221,12 +230,14 @@ void fgio_shares_join(struct fgio_shares *shares, struct fgio_request *request,
 		      struct fgio_share_group *group, u64 now_ns)
 {
 	group = group ?: &shares->rest;
-	if (!joins_others(shares, request, group)) {
+	if (joins_others(shares, request, group)) {
+		fgio_shares_end_run(shares);
+		stamp_joined(shares, request, group, now_ns);
+		fgio_store(&group->queued[request->class],
+			   group->queued[request->class] + 1);
+	} else {
 		join(shares, request, group, now_ns);
-		return;
 	}
-	fgio_shares_end_run(shares);
-	stamp_joined(shares, request, group, now_ns);
-	fgio_store(&group->queued[request->class],
-		   group->queued[request->class] + 1);
+	if (!fgio_list_empty(&group->waiting))
+		fgio_share_group_reads_again(group);
 }

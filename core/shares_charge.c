@@ -34,6 +34,7 @@ static void refund(struct fgio_share_group *group, u64 charge_ns)
 	if (fgio_before(group->start, shares->virtual))
 		group->start = shares->virtual;
 	group->paid -= back;
+	group->got = beyond(group->got, back);
 	if (fgio_before(group->paid, shares->clock))
 		fgio_share_group_bound_lag(group);
 	group->counters.charged_ns -= charge_ns;

@@ -285,27 +285,57 @@ bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
 	return true;
 }
 
+/* Of what was charged, in 1 / RATIO_ONE. */
+static s64 error_of(u64 took_ns, u64 charged_ns)
+{
+	u64 ratio = RATIO_ONE * took_ns / larger(charged_ns, 1);
+
+	ratio = smaller(ratio, FGIO_SHARE_ERROR_MOST * RATIO_ONE);
+	ratio = larger(ratio, RATIO_ONE / FGIO_SHARE_ERROR_MOST);
+	return (s64)ratio - RATIO_ONE;
+}
+
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
 	u64 busy_ns = beyond(length_ns, cost->idle_ns);
 	bool first = cost->intervals < FGIO_SHARE_FIRST_INTERVALS;
 	bool low = cost->slack && !cost->limited && cost->alone_ns < busy_ns;
-	u64 ratio;
+	s64 error = low ? error_of(busy_ns, cost->alone_ns) :
+			  error_of(length_ns, cost->sum_ns);
 
-	ratio = RATIO_ONE * length_ns / larger(cost->sum_ns, 1);
-	if (low)
-		ratio = RATIO_ONE * busy_ns / larger(cost->alone_ns, 1);
-	ratio = smaller(ratio, FGIO_SHARE_ERROR_MOST * RATIO_ONE);
-	ratio = larger(ratio, RATIO_ONE / FGIO_SHARE_ERROR_MOST);
 	if (!cost->slack)
 		cost->intervals++;
 	if (!cost->begin_ns || !cost->sum_ns ||
-	    (cost->slack && !low && ratio >= RATIO_ONE))
+	    (cost->slack && !low && error >= 0))
 		return false;
-	correct(cost, (s64)ratio - RATIO_ONE,
+	correct(cost, error,
 			cost->slack && !low ? FGIO_SHARE_STEP_SLACK :
 			first		    ? FGIO_SHARE_STEP_FIRST :
 					      FGIO_SHARE_STEP);
 	return true;
+}
+
+void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
+				  u64 took_ns, u32 *scale)
+{
+	s64 error = error_of(took_ns, charged_ns);
+	u32 before = *scale;
+
+	if (!charged_ns)
+		return;
+	*scale = (u32)((s64)before +
+		       (s64)before * error / RATIO_ONE / FGIO_SHARE_STEP_CYCLE);
+	*scale = (u32)larger(FGIO_SHARE_SCALE_ONE / FGIO_SHARE_CHEAPER_MOST,
+			     smaller(*scale, FGIO_SHARE_SCALE_ONE *
+						     FGIO_SHARE_DEARER_MOST));
+	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			u64 was = cost->node_ns[kind][node];
+
+			if (fgio_share_kind_writes(kind))
+				cost->node_ns[kind][node] =
+					bounded(was * *scale / before);
+		}
+	}
 }

@@ -55,6 +55,15 @@
 /* Part of the difference that a probe corrects. */
 #define FGIO_SHARE_STEP_SHOWN 2
 #define FGIO_SHARE_STEP_FIRST 2
+/* The same of the costs of writes in a cycle of turns (shares_reads.h). */
+#define FGIO_SHARE_STEP_CYCLE 4
+/*
+ * With turns, writes become cheaper and dearer than before them by these factors
+ * at most: reads that became slower meanwhile look like writes that did.
+ */
+#define FGIO_SHARE_CHEAPER_MOST 8U
+#define FGIO_SHARE_DEARER_MOST 4U
+#define FGIO_SHARE_SCALE_ONE 65536U
 /*
  * Beside writes, reads cost this part more than probes showed at most. What
  * probes showed follows a lower one by a part, and a higher one at once.
@@ -235,5 +244,13 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
 
 /* Begins the next one. */
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);
+
+/*
+ * Writes that were charged @charged_ns took @took_ns. All of them become dearer
+ * or cheaper alike: they are mixed in one proportion. @scale: of them, of
+ * FGIO_SHARE_SCALE_ONE before turns; changes.
+ */
+void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
+				  u64 took_ns, u32 *scale);
 
 #endif /* FGIO_CORE_SHARES_COST_H */

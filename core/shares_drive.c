@@ -66,9 +66,10 @@ static inline void charge_taken(struct fgio_share_group *group, u8 class,
 	}
 	fgio_store(queued, *queued - 1);
 	fgio_share_group_charge(group, charge_ns);
-	/* It has others queued, so it is in both heaps. */
-	fgio_heap_change(fgio_share_group_ready_heap(group), &group->ready,
-			 group->start);
+	/* It has others queued: it is in both heaps, but in a turn of reads. */
+	if (group->ready.in_heap)
+		fgio_heap_change(fgio_share_group_ready_heap(group),
+				 &group->ready, group->start);
 	fgio_heap_change(fgio_share_group_owed_heap(group), &group->owed,
 			 group->paid);
 }
@@ -97,8 +98,10 @@ static inline u64 charge_of(struct fgio_shares *shares,
 
 static FGIO_SELDOM void note_write(struct fgio_shares *shares,
 				   const struct fgio_share_group *group,
-				   u64 now_ns)
+				   u64 charge_ns, u64 now_ns)
 {
+	shares->trial.writes_ns += charge_ns;
+	shares->trial.wrote_ns += charge_ns;
 	fgio_store(&shares->wrote, group);
 	fgio_store(&shares->wrote_ns, now_ns);
 }
@@ -127,6 +130,7 @@ static inline u32 enter_drive(struct fgio_shares *shares,
 	all = fgio_add(&shares->in_device, 1);
 	*own = fgio_add(&group->in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
+	fgio_shares_note_no_longer_held(shares, now_ns);
 	if (all >= shares->limit.limit)
 		fgio_share_limit_reached(&shares->limit);
 	return all;
@@ -170,13 +174,15 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 	u32 own, all = enter_drive(shares, group, now_ns, &own);
 
 	if (request->write)
-		note_write(shares, group, now_ns);
+		note_write(shares, group, charge_ns, now_ns);
 	if (shares->probe.group == group)
 		fgio_shares_note_probe(&shares->probe, request, all, own);
 	stamp_sent(shares, request, charge_ns, all, now_ns);
 	if (shares->rotates)
 		fgio_shares_slice_sent(shares, request);
 	charge_taken(group, request->class, charge_ns);
+	if (shares->reads.has_turns)
+		fgio_shares_note_turn(shares, request, charge_ns);
 	if (request->class == FGIO_CRITICAL) {
 		fgio_add(&shares->critical_in_device, 1);
 		fgio_share_group_note_beyond(group, group->charge_ns, now_ns);
@@ -192,7 +198,8 @@ static inline bool is_plain(const struct fgio_shares *shares,
 {
 	return request->class == FGIO_NONCRITICAL && !request->write &&
 	       request->sectors <= FGIO_SHARE_LEAST_SECTORS &&
-	       !shares->rotates && !shares->probe.group;
+	       !shares->rotates && !shares->probe.group &&
+	       !shares->reads.has_turns;
 }
 
 /* The only one queued of all. */
@@ -244,6 +251,7 @@ static inline void send_of_many(struct fgio_shares *shares,
 							   false);
 	fgio_share_group_charge_ahead(group,
 				      group->charge_ns * group->per_weight);
+	group->got += group->charge_ns * group->per_weight;
 	group->counters.charged_ns += charge_ns;
 	group->ready.key = group->start;
 	group->owed.key = group->paid;
@@ -264,6 +272,16 @@ void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
 }
 
 /* ---- completion ---- */
+
+/*
+ * Whether the drive has done what was written beside reads: with turns, each
+ * turn of reads begins while it does.
+ */
+static bool is_written(const struct fgio_shares *shares, u64 now_ns)
+{
+	return !fgio_load(&shares->reads.has_turns) ||
+	       fgio_shares_has_written(shares, now_ns);
+}
 
 /* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
 static void note_alone(struct fgio_share_group *group,
@@ -335,6 +353,8 @@ static inline void leave_drive(struct fgio_request *request, u64 now_ns)
 	fgio_store(&shares->moved_ns, now_ns);
 	fgio_sub(&shares->in_device, 1);
 	fgio_store(&group->idle_since_ns, now_ns);
+	if (request->write)
+		fgio_store(&shares->written_ns, now_ns);
 	request->share.group = NULL;
 	/* From here on, the group may be removed. */
 	fgio_sub(&group->in_device, 1);
@@ -347,7 +367,8 @@ static FGIO_SELDOM void left(struct fgio_request *request, u64 now_ns)
 	struct fgio_shares *shares = group->shares;
 
 	if (request->share.alone && !shares->rotates &&
-	    request->share.number == fgio_load(&shares->sent))
+	    request->share.number == fgio_load(&shares->sent) &&
+	    is_written(shares, now_ns))
 		note_alone(group, request, now_ns);
 	if (shares->rotates)
 		note_turn_of_disk(shares, request, now_ns);

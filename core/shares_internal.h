@@ -11,6 +11,8 @@
  *	shares_slice.c		slices of a disk
  *	shares_lend.c		what goes although the depth withholds it
  *	shares_probe.c		what an I/O takes of a drive that its group has alone
+ *	shares_reads.c		turns of reads
+ *	shares_trial.c		whether turns of reads help
  *	shares_drive.c		dispatch and completion
  *
  * What most I/Os pass is inline: a module is not optimised across files.
@@ -179,6 +181,100 @@ bool fgio_share_group_lags_more(const struct fgio_share_group *group,
 u32 fgio_share_group_beside(const struct fgio_shares *shares,
 			    const struct fgio_share_group *group);
 
+/* ---- turns of reads (shares_reads.c), and trials (shares_trial.c) ---- */
+
+/*
+ * With turns: whether the drive has done what it took beside reads, for which it
+ * has as long as it took to take it, and some.
+ */
+static inline bool fgio_shares_has_written(const struct fgio_shares *shares,
+					   u64 now_ns)
+{
+	return now_ns > fgio_load(&shares->written_ns) +
+				FGIO_SHARES_WRITTEN_NS +
+				fgio_load(&shares->reads.beside_ns);
+}
+
+/* Whether costs change: in a trial, they are the scale. */
+static inline bool fgio_shares_learns(const struct fgio_shares *shares)
+{
+	return shares->trial.stage == FGIO_SHARES_TRIAL_NONE;
+}
+
+/* From here on, reads have turns, or have none. */
+void fgio_shares_set_turns(struct fgio_shares *shares, bool has_turns,
+			   u64 now_ns);
+
+/* Reads have turns: one begins or ends. */
+void fgio_shares_follow_turns(struct fgio_shares *shares, u64 now_ns);
+
+/* It ends as nothing may be withheld. */
+void fgio_shares_end_turn_of_reads(struct fgio_shares *shares, u64 now_ns);
+
+/* It waits for a turn of reads to end, and has one request more. */
+void fgio_share_group_reads_again(struct fgio_share_group *group);
+
+/* In a turn of reads, the group with the least start tag is one that reads. */
+void fgio_shares_hold_writes(struct fgio_shares *shares);
+
+/* Whether it is a turn of reads, in which nothing of @group goes. */
+static inline bool
+fgio_share_group_waits_for_reads(const struct fgio_share_group *group)
+{
+	return group->shares->reads.alone && group->writes &&
+	       !group->queued[FGIO_CRITICAL];
+}
+
+/* Reads have turns, and the request went. */
+void fgio_shares_note_turn(struct fgio_shares *shares,
+			   const struct fgio_request *request, u64 charge_ns);
+
+/* A window, or with turns a cycle, has ended. */
+void fgio_shares_go_on_with_trial(struct fgio_shares *shares, u64 now_ns);
+
+void fgio_shares_end_window(struct fgio_shares *shares, u64 now_ns);
+
+/* What it lacked in the window that it is in, which has ended. */
+void fgio_share_group_end_window(struct fgio_share_group *group);
+
+/* It asks, or had its window counted. */
+void fgio_share_group_begin_window(struct fgio_share_group *group);
+
+static inline void
+fgio_share_group_follow_window(struct fgio_share_group *group)
+{
+	if (group->window != group->shares->trial.window)
+		fgio_share_group_end_window(group);
+}
+
+/* Writes are held back for a group that reads, until something goes. */
+static inline void fgio_shares_note_held(struct fgio_shares *shares, u64 now_ns)
+{
+	if (!shares->trial.held_since_ns)
+		shares->trial.held_since_ns = now_ns;
+}
+
+static inline void fgio_shares_note_no_longer_held(struct fgio_shares *shares,
+						   u64 now_ns)
+{
+	struct fgio_share_trial *trial = &shares->trial;
+
+	if (!trial->held_since_ns)
+		return;
+	trial->held_ns += smaller(beyond(now_ns, trial->held_since_ns),
+				  FGIO_SHARES_WINDOW_NS);
+	trial->held_since_ns = 0;
+}
+
+static inline void fgio_shares_follow_reads(struct fgio_shares *shares,
+					    u64 now_ns)
+{
+	if (now_ns >= shares->trial.window_ns + FGIO_SHARES_WINDOW_NS)
+		fgio_shares_end_window(shares, now_ns);
+	if (shares->reads.has_turns)
+		fgio_shares_follow_turns(shares, now_ns);
+}
+
 /* ---- the clock of entitlements, and groups that ask (shares_asking.c) ---- */
 
 static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
@@ -263,6 +359,7 @@ static inline bool fgio_shares_look_at_next(struct fgio_shares *shares,
 		return shares->asking;
 	}
 	fgio_share_group_note_lag(group);
+	fgio_share_group_follow_window(group);
 	shares->asking = next->next;
 	return next->next != next;
 }
@@ -332,6 +429,14 @@ fgio_share_group_entitlement_of(const struct fgio_share_group *group,
 	return smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
 }
 
+/* The same of what it got in this window. */
+static inline void fgio_share_group_use(struct fgio_share_group *group,
+					u64 entitlement)
+{
+	fgio_share_group_charge_owed(group, entitlement);
+	group->got += entitlement;
+}
+
 /* Its tags; it may be in no heap. */
 static inline void fgio_share_group_charge(struct fgio_share_group *group,
 					   u64 charge_ns)
@@ -342,8 +447,7 @@ static inline void fgio_share_group_charge(struct fgio_share_group *group,
 					 rotates);
 	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
 							   rotates);
-	fgio_share_group_charge_owed(group,
-				     group->charge_ns * group->per_weight);
+	fgio_share_group_use(group, group->charge_ns * group->per_weight);
 	group->counters.charged_ns += charge_ns;
 }
 
@@ -443,6 +547,7 @@ static inline bool fgio_shares_try_probe(struct fgio_shares *shares, bool free,
 	shares->asking = shares->asking->next;
 	if (!fgio_share_group_has_queued(group) ||
 	    fgio_share_group_outlasts_probe(group) ||
+	    fgio_share_group_waits_for_reads(group) ||
 	    (group->probed_ns &&
 	     now_ns < group->probed_ns + FGIO_SHARES_PROBE_AGAIN_NS))
 		return false;
@@ -469,7 +574,10 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns);
 static inline void fgio_shares_learn(struct fgio_shares *shares, bool free,
 				     u64 now_ns)
 {
-	if (fgio_share_cost_is_due(&shares->cost, now_ns))
+	if (!shares->rotates)
+		fgio_shares_follow_reads(shares, now_ns);
+	if (fgio_share_cost_is_due(&shares->cost, now_ns) &&
+	    !shares->reads.has_turns && fgio_shares_learns(shares))
 		fgio_shares_learn_costs(shares, now_ns);
 	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
 		fgio_shares_learn_lent(shares, now_ns);
@@ -524,7 +632,8 @@ static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
 static inline bool fgio_shares_only_goes(const struct fgio_shares *shares,
 					 bool probing)
 {
-	return shares->only && !probing && !fgio_shares_is_held(shares);
+	return shares->only && !probing && !shares->reads.alone &&
+	       !fgio_shares_is_held(shares);
 }
 
 /* Else, the last part. */

@@ -34,6 +34,10 @@ void fgio_share_group_forget_lag(struct fgio_share_group *group)
 
 	if (!fgio_share_group_is_deep(group))
 		most *= FGIO_SHARES_LAG_MEMORY;
+	if (group->shares->reads.has_turns)
+		most = larger(most, fgio_shares_virtual_of(
+					    FGIO_SHARES_TURN_MEMORY_NS,
+					    larger(group->shares->weights, 1)));
 	if (fgio_before(group->paid, group->shares->clock - most))
 		group->paid = group->shares->clock - most;
 }

@@ -51,7 +51,9 @@ void fgio_share_group_take_only(struct fgio_share_group *group, u8 class)
 {
 	struct fgio_shares *shares = group->shares;
 
-	fgio_heap_remove(&shares->ready[class == FGIO_CRITICAL], &group->ready);
+	if (group->ready.in_heap)
+		fgio_heap_remove(&shares->ready[class == FGIO_CRITICAL],
+				 &group->ready);
 	fgio_heap_remove(&shares->owed[FGIO_OWED_QUEUED], &group->owed);
 	fgio_store(&group->queued[class], 0);
 	fgio_list_remove(&group->backlogged);

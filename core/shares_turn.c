@@ -97,6 +97,7 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 	fgio_shares_first_in_order(shares, first);
 	group = fgio_shares_first_owed(&shares->owed[FGIO_OWED_QUEUED]);
 	if (group && group != first &&
+	    !fgio_share_group_waits_for_reads(group) &&
 	    fgio_before(group->paid, shares->clock) && goes_first(group, first))
 		return group;
 	critical = fgio_shares_first_ready(&shares->ready[true]);
@@ -136,6 +137,8 @@ static bool is_spared(struct fgio_shares *shares,
 	if (beyond(all, own) < fgio_share_group_beside(shares, sufferer))
 		return true;
 	sufferer->counters.held++;
+	if (!sufferer->writes)
+		fgio_shares_note_held(shares, now_ns);
 	/* If it has none there, there may be no completion to wait for. */
 	if (!own)
 		shares->retry_ns = larger(now_ns + 1,
@@ -166,7 +169,10 @@ struct fgio_share_group *fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 {
 	struct fgio_share_group *group = queued_lagging(shares);
 
-	return group && fgio_shares_lag_ns(group) ? group : NULL;
+	return group && !fgio_share_group_waits_for_reads(group) &&
+			       fgio_shares_lag_ns(group) ?
+		       group :
+		       NULL;
 }
 
 void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
@@ -194,7 +200,20 @@ turn_of_probe(struct fgio_shares *shares, u64 now_ns)
 	if (fgio_load(&shares->in_device))
 		shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
 	fgio_share_cost_slack(&shares->cost);
-	return fgio_share_group_has_queued(group) ? group : NULL;
+	return fgio_share_group_has_queued(group) &&
+			       !fgio_share_group_waits_for_reads(group) ?
+		       group :
+		       NULL;
+}
+
+/* Whether writes alone are queued, and wait for a turn of reads. */
+static FGIO_SELDOM bool waits_for_reads(struct fgio_shares *shares, u64 now_ns)
+{
+	fgio_shares_hold_writes(shares);
+	if (least(shares))
+		return false;
+	shares->retry_ns = now_ns + FGIO_SHARES_PROBE_LEAST_NS;
+	return true;
 }
 
 /* Some group in the drive lags. Return: the one that goes all the same. */
@@ -209,7 +228,8 @@ beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
 		return group;
 	fgio_share_cost_slack(&shares->cost);
 	lagging = queued_lagging(shares);
-	return lagging && fgio_share_group_lags_more(lagging, sufferer) ?
+	return lagging && !fgio_share_group_waits_for_reads(lagging) &&
+			       fgio_share_group_lags_more(lagging, sufferer) ?
 		       lagging :
 		       NULL;
 }
@@ -246,6 +266,8 @@ struct fgio_share_group *fgio_shares_turn_of_all(struct fgio_shares *shares,
 		return fgio_share_group_has_queued(shares->slice.went) ?
 			       shares->slice.went :
 			       NULL;
+	if (shares->reads.alone && waits_for_reads(shares, now_ns))
+		return NULL;
 	group = in_order(shares);
 	if (fgio_shares_is_still(shares, now_ns))
 		return group;
@@ -259,6 +281,8 @@ struct fgio_share_group *fgio_shares_turn_of_all(struct fgio_shares *shares,
 	}
 	if (fgio_load(&shares->in_device) >= shares->limit.limit)
 		return NULL;
+	if (shares->reads.has_turns && !shares->reads.alone)
+		return group;
 	return beside_sufferer(shares, group, now_ns);
 }
 
@@ -281,6 +305,8 @@ struct fgio_share_group *fgio_shares_turn_in_order(struct fgio_shares *shares,
 	fgio_shares_advance(shares, now_ns);
 	fgio_shares_look_for_idle(shares, now_ns);
 	fgio_shares_forget_only(shares);
+	if (shares->reads.alone)
+		fgio_shares_end_turn_of_reads(shares, now_ns);
 	/* The drive may have more than the limit: nothing is learnt from that. */
 	fgio_share_cost_slack(&shares->cost);
 	return in_order(shares);

@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	model_shares_play(data, size);
+	model_shares_play(data, size, NULL);
 	model_shares_heap_play(data, size);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../queue.h"
+#include "../shares_internal.h"
 #include "check.h"
 #include "model_shares.h"
 
@@ -29,6 +30,8 @@ struct model_group {
 	u64 start;
 	u32 weight;
 	bool known; /* had a request since it was last removed */
+	bool writes; /* its last one was a write */
+	bool waited; /* for a turn of reads to end, before this operation */
 	/* Since the last change, for fairness: */
 	bool backlogged;
 	u64 began; /* its start tag then */
@@ -51,7 +54,7 @@ struct play {
 	/* Since the last dispatch with a time: */
 	bool disturbed;
 	unsigned int untimed;
-	unsigned int untimed_ever;
+	struct model_shares_seen seen;
 };
 
 static struct fgio_share_group *group_of(struct play *play, int group)
@@ -74,6 +77,12 @@ static int count(const struct play *play, int group, enum where where,
 static bool waits(const struct play *play, int group)
 {
 	return count(play, group, WAITS, -1);
+}
+
+/* Whether it may go in a turn of reads. */
+static bool may_go_beside_reads(const struct play *play, int group)
+{
+	return !play->of[group].writes || count(play, group, WAITS, true);
 }
 
 static bool earlier(u64 one, u64 other)
@@ -111,6 +120,39 @@ static void check_fairness(const struct play *play)
 						       play->window,
 					       one->start));
 		}
+	}
+}
+
+/* ---- turns of reads ---- */
+
+static bool waits_for_reads(struct play *play, int group)
+{
+	return !fgio_list_empty(&group_of(play, group)->waiting);
+}
+
+static void note_waiting(struct play *play)
+{
+	for (int i = 0; i <= GROUPS; i++)
+		play->of[i].waited = waits_for_reads(play, i);
+}
+
+/* A tag that fell far behind while its group waited is raised. */
+static void raise_tags_that_waited(struct play *play)
+{
+	for (int i = 0; i <= GROUPS; i++) {
+		struct model_group *of = &play->of[i];
+		u64 least = play->virtual -
+			    (FGIO_SHARES_PROBE_MOST_NS +
+			     FGIO_SHARES_WRITTEN_NS) *
+				    ((1ULL << FGIO_SHARES_VIRTUAL_SHIFT) /
+				     of->weight);
+
+		if (of->waited && waits(play, i) && !waits_for_reads(play, i) &&
+		    earlier(of->start, least)) {
+			of->start = least;
+			begin_fairness(play);
+		}
+		of->waited = waits_for_reads(play, i);
 	}
 }
 
@@ -158,6 +200,7 @@ static void play_insert(struct play *play, int i, uint8_t how)
 		.critical = how & 128,
 		.order = at_head ? --play->first_order : ++play->last_order,
 	};
+	play->of[group].writes = request->write;
 	if (group == REST && !at_head)
 		fgio_queue_insert(&play->queue, request, false);
 	else
@@ -186,21 +229,22 @@ static bool is_first(const struct play *play, int request)
 	return true;
 }
 
-/* The least start tag of the groups with queued requests. */
-static u64 least_start(const struct play *play)
+/*
+ * The least start tag of the groups with queued requests. @turn: of those that
+ * may go in a turn of reads. Return: whether there is such a group.
+ */
+static bool least_start(const struct play *play, bool turn, u64 *least)
 {
 	bool found = false;
-	u64 least = 0;
 
 	for (int i = 0; i <= GROUPS; i++) {
-		if (!waits(play, i))
+		if (!waits(play, i) || (turn && !may_go_beside_reads(play, i)))
 			continue;
-		if (!found || earlier(play->of[i].start, least))
-			least = play->of[i].start;
+		if (!found || earlier(play->of[i].start, *least))
+			*least = play->of[i].start;
 		found = true;
 	}
-	CHECK(found);
-	return least;
+	return found;
 }
 
 static int number_of(const struct play *play,
@@ -245,7 +289,8 @@ static void play_next(struct play *play)
 			      count(play, -1, SERVED, true);
 	struct fgio_request *request;
 	struct model_group *of;
-	u64 least = any ? least_start(play) : 0, added, most;
+	u64 least = 0, added, most;
+	bool may_go, turn; /* of reads */
 	bool timed = fgio_queue_needs_clock(&play->queue);
 	u64 paid[GROUPS + 1];
 	bool in_order;
@@ -254,7 +299,7 @@ static void play_next(struct play *play)
 	/* A run is of requests of one group that are queued. */
 	CHECK(timed || any);
 	play->untimed = timed ? 0 : play->untimed + 1;
-	play->untimed_ever += !timed;
+	play->seen.untimed += !timed;
 	CHECK(play->untimed < 16);
 	CHECK(timed || !play->disturbed);
 	play->disturbed = timed ? false : play->disturbed;
@@ -263,9 +308,12 @@ static void play_next(struct play *play)
 		paid[i] = group_of(play, i)->paid;
 	request = fgio_queue_next(&play->queue, timed ? play->now_ns : 0, NULL);
 	CHECK(timed || request);
-	if (any && earlier(play->virtual, least))
+	raise_tags_that_waited(play);
+	turn = play->shares.reads.alone;
+	may_go = least_start(play, turn, &least);
+	if (may_go && earlier(play->virtual, least))
 		play->virtual = least;
-	CHECK(any || !request);
+	CHECK(may_go || !request);
 	if (!request) {
 		u64 retry_ns = fgio_queue_retry_ns(&play->queue);
 
@@ -275,6 +323,10 @@ static void play_next(struct play *play)
 		return;
 	}
 	chosen = number_of(play, request);
+	CHECK(!turn || may_go_beside_reads(play, play->model[chosen].group));
+	for (int i = 0; turn && i <= GROUPS; i++)
+		play->seen.beside_waiting += waits(play, i) &&
+					     !may_go_beside_reads(play, i);
 	in_order = check_choice(play, chosen, least);
 	/* Without critical I/O, only one that lags or is probed passes. */
 	if (!play->disk && !critical_about && !in_order)
@@ -298,7 +350,7 @@ static void play_next(struct play *play)
 		of->backlogged = false;
 	play->dispatched++;
 	/* A group below its guarantee passes, and others those held back. */
-	if (in_order && !play->disk)
+	if (in_order && !play->disk && !turn)
 		check_fairness(play);
 	else
 		begin_fairness(play);
@@ -350,6 +402,7 @@ static void play_recharge(struct play *play, int i, int to)
 		note_backlog(play, to);
 	fgio_shares_recharge(&play->requests[i], group, play->now_ns);
 	model->group = to;
+	play->of[to].writes = play->requests[i].write;
 	model->order = ++play->last_order;
 	CHECK(play->requests[i].share.group == group_of(play, to));
 	begin_fairness(play);
@@ -378,6 +431,17 @@ static void play_remove(struct play *play, int group)
 	memset(&play->groups[group], 0xa5, sizeof(play->groups[group]));
 	fgio_share_group_init(&play->groups[group], play->of[group].weight);
 	play->of[group].known = false;
+	play->of[group].writes = false;
+}
+
+/* As a trial begins and ends: reads have turns from here on, or no longer. */
+static void play_turns(struct play *play)
+{
+	if (play->disk)
+		return;
+	fgio_shares_set_turns(&play->shares, !play->shares.reads.has_turns,
+			      play->now_ns);
+	begin_fairness(play);
 }
 
 /* ---- what always holds ---- */
@@ -403,6 +467,14 @@ static u32 heap_count(const struct fgio_heap *heap)
 	return counted;
 }
 
+/* Of a group with queued requests that is not in the heap of start tags. */
+static void check_waits_for_reads(struct play *play, int group)
+{
+	CHECK(play->shares.reads.alone);
+	CHECK(!fgio_list_empty(&group_of(play, group)->waiting));
+	CHECK(!count(play, group, WAITS, true));
+}
+
 static void check_groups(struct play *play)
 {
 	u32 ready[2] = { 0 }, owed[3] = { 0 };
@@ -419,14 +491,17 @@ static void check_groups(struct play *play)
 			      (u32)count(play, i, WAITS, class));
 		CHECK(group->in_device == (u32)count(play, i, SERVED, -1));
 		CHECK(!only || count(play, -1, WAITS, -1) == 1);
-		CHECK(group->ready.in_heap == (queued && !only));
+		CHECK(!group->ready.in_heap || (queued && !only));
+		if (queued && !only && !group->ready.in_heap)
+			check_waits_for_reads(play, i);
 		CHECK(!queued || group->start == play->of[i].start);
-		CHECK(!queued || only || group->ready.key == group->start);
+		CHECK(!group->ready.in_heap ||
+		      group->ready.key == group->start);
 		CHECK(group->asks || !busy);
 		CHECK(group->asks || !group->owed.in_heap);
 		CHECK(group->owed.in_heap || !queued || only);
 		weights += group->asks ? group->weight : 0;
-		if (queued && !only)
+		if (group->ready.in_heap)
 			ready[!!group->queued[FGIO_CRITICAL]]++;
 		if (!group->owed.in_heap)
 			continue;
@@ -483,6 +558,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 	int i = value % REQUESTS;
 	int group = operation / 16 % (GROUPS + 1);
 
+	note_waiting(play);
 	switch (operation % 16) {
 	case 0: case 1: case 2: case 3: case 4:
 		play_insert(play, (operation / 16 + 16 * (operation % 16)) %
@@ -505,6 +581,8 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 			play_weight(play, group, value);
 		else if (value & 2)
 			play_remove(play, group);
+		else if (value & 8)
+			play_turns(play);
 		else
 			check_walk(play, value / 4 % 2);
 		break;
@@ -512,6 +590,7 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 		play->now_ns += (u64)value * value *
 				(operation / 16 ? 1000 : 100000);
 	}
+	raise_tags_that_waited(play);
 }
 
 /* Without a completion, what is queued goes all the same. */
@@ -521,6 +600,7 @@ static void check_unreaped(struct play *play)
 		u64 before = play->dispatched;
 
 		CHECK(tries < 200 * REQUESTS);
+		note_waiting(play);
 		play_next(play);
 		if (play->dispatched != before)
 			continue;
@@ -546,7 +626,8 @@ static void begin(struct play *play, bool disk)
 		fgio_share_group_init(&play->groups[i], play->of[i].weight);
 }
 
-unsigned int model_shares_play(const uint8_t *script, size_t length)
+void model_shares_play(const uint8_t *script, size_t length,
+		       struct model_shares_seen *seen)
 {
 	static struct play play;
 
@@ -561,7 +642,10 @@ unsigned int model_shares_play(const uint8_t *script, size_t length)
 	for (int i = 0; i < GROUPS; i++)
 		play_remove(&play, i);
 	CHECK(play.inserted == play.dispatched);
-	return play.untimed_ever;
+	if (!seen)
+		return;
+	seen->untimed += play.seen.untimed;
+	seen->beside_waiting += play.seen.beside_waiting;
 }
 
 /* ---- the heap alone ---- */

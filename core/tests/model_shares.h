@@ -10,11 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Any bytes are a valid script. Aborts with a message on a difference. Return:
- * how many requests were dispatched without a look at the clock.
+/**
+ * struct model_shares_seen - what was checked
+ * @untimed: requests dispatched without a look at the clock
+ * @beside_waiting: requests dispatched in turns of reads while writes waited
  */
-unsigned int model_shares_play(const uint8_t *script, size_t length);
+struct model_shares_seen {
+	unsigned int untimed;
+	unsigned int beside_waiting;
+};
+
+/*
+ * Any bytes are a valid script. Aborts with a message on a difference. @seen:
+ * adds to it; NULL: not asked for.
+ */
+void model_shares_play(const uint8_t *script, size_t length,
+		       struct model_shares_seen *seen);
 
 /* The same for the heap alone. */
 void model_shares_heap_play(const uint8_t *script, size_t length);

@@ -388,6 +388,8 @@ static void begin(struct run *run)
 		run->free_slot[run->free_slots++] = i;
 	fgio_queue_init(&run->queue, drive->rotational);
 	fgio_shares_init(&run->shares, drive->rotational);
+	if (tenants->no_turns)
+		run->shares.trial.wait = ~0U;
 	if (tenants->policy == TENANTS_FGIO)
 		fgio_queue_set_shares(&run->queue, &run->shares);
 	for (i = 0; i < tenants->count; i++) {
@@ -467,6 +469,7 @@ void tenants_run(const struct tenants *tenants, struct tenants_figures *figures)
 		figures->bytes_per_s += group->bytes_per_s;
 	}
 	figures->limit = run->shares.limit.limit;
+	figures->has_turns = run->shares.reads.has_turns;
 	free(run->in_slot);
 	free(run->free_slot);
 	free(run->timer);

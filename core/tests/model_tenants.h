@@ -64,6 +64,7 @@ enum tenants_policy {
  * @tenant: the groups
  * @known: of TENANTS_FGIO: what each does alone in bytes per second, from which
  *	its service costs follow; NULL: they are learnt
+ * @no_turns: of TENANTS_FGIO: reads have no turns
  * @begin_ns: measured from here...
  * @end_ns: ...to here
  */
@@ -76,6 +77,7 @@ struct tenants {
 	u32 count;
 	const struct tenant *tenant;
 	const double *known;
+	bool no_turns;
 	u64 begin_ns;
 	u64 end_ns;
 };
@@ -100,11 +102,13 @@ struct tenant_figures {
  * struct tenants_figures - of an experiment
  * @bytes_per_s: of all groups
  * @limit: requests in the drive at the end, of TENANTS_FGIO
+ * @has_turns: reads had turns at the end
  * @group: of each
  */
 struct tenants_figures {
 	double bytes_per_s;
 	u32 limit;
+	bool has_turns;
 	struct tenant_figures group[TENANTS_MAX];
 };
 

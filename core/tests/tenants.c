@@ -47,6 +47,7 @@ struct options {
 	double warm_up;
 	u32 window; /* seconds in which a group is to have its guarantee */
 	bool known;
+	bool no_turns;
 	double copy_ns;
 	bool json;
 	bool groups;
@@ -401,6 +402,7 @@ static void run_policy(const struct options *options,
 		.count = mix->count,
 		.tenant = changed.tenant,
 		.known = options->known ? alone : NULL,
+		.no_turns = options->no_turns,
 		.begin_ns = (u64)(options->warm_up * SECOND),
 	};
 
@@ -582,11 +584,12 @@ static void print_usage(FILE *out)
 	      "Mixes of tenants on simulated drives, with fair shares and without.\n\n"
 	      "  --mix TEXT     mixes whose name has this; default: all\n"
 	      "  --seconds S    measured of each run; default: 4\n"
-	      "  --warm-up S    before that; default: 3\n"
+	      "  --warm-up S    before that; default: 6\n"
 	      "  --seeds N      seeds of each; default: 1\n"
 	      "  --seed N       the first of them; also SEED=N; default: a fresh one, printed\n"
 	      "  --window N     seconds in which each group is to have its guarantee; default: 1\n"
 	      "  --known-costs  service costs are given to fgio and not learnt\n"
+	      "  --no-turns     reads have no turns under fgio\n"
 	      "  --depths N,... I/Os in the drive of sfq; default: 4,32\n"
 	      "  --copy NS      one processor, that long for each KiB; default: one for each\n"
 	      "  --groups       print what each group got\n"
@@ -650,6 +653,7 @@ static void read_options(struct options *options, int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "window", required_argument, NULL, 'W' },
 		{ "known-costs", no_argument, NULL, 'k' },
+		{ "no-turns", no_argument, NULL, 'T' },
 		{ "depths", required_argument, NULL, 'd' },
 		{ "copy", required_argument, NULL, 'c' },
 		{ "groups", no_argument, NULL, 'g' },
@@ -662,7 +666,7 @@ static void read_options(struct options *options, int argc, char **argv)
 	int option;
 
 	*options = (struct options){
-		.depth = { 4, 32 }, .seconds = 4, .warm_up = 3, .seeds = 1,
+		.depth = { 4, 32 }, .seconds = 4, .warm_up = 6, .seeds = 1,
 		.window = 1,
 	};
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -688,6 +692,9 @@ static void read_options(struct options *options, int argc, char **argv)
 			break;
 		case 'k':
 			options->known = true;
+			break;
+		case 'T':
+			options->no_turns = true;
 			break;
 		case 'd':
 			memset(options->depth, 0, sizeof(options->depth));
