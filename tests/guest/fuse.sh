@@ -63,10 +63,6 @@ is_stuck() { [[ $(abuse state foreground_waiting) -gt 0 ]]; }
 
 server_is_boosted() { [[ $(abuse state boosted) -gt 0 ]]; }
 
-all_is_over() {
-  [[ $(abuse state foreground_waiting) -eq 0 && $(abuse state boosted) -eq 0 ]]
-}
-
 check_fuse_daemon_dies_while_requests_wait() {
   begin_fuse 2
   get_stuck
@@ -148,22 +144,14 @@ check_fuse_daemon_does_not_answer() {
 }
 
 check_fuse_under_load() {
-  local function
   begin_fuse 4
   begin_verified_files
   more_rounds
   comes_and_goes
   more_rounds
-  for function in request_wait_answer fuse_copy_args fuse_request_end fuse_get_req fuse_set_nowrite \
-    fuse_direct_IO; do
-    expect "hooks on $function" "$(abuse hook "fuse:$function" | cut -d ' ' -f 2)" -eq 1
-  done
-  for _ in 1 2 3; do
-    parameter replies N
-    more_rounds 1
-    parameter replies Y
-    more_rounds 1
-  done
+  expect_hooks fuse request_wait_answer fuse_copy_args fuse_request_end fuse_get_req \
+    fuse_set_nowrite fuse_direct_IO
+  goes_off_and_on replies
   end_verified_files
   wait_for "the end of waits and boosts" all_is_over
   end_fuse

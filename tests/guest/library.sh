@@ -337,6 +337,27 @@ comes_and_goes() {
   use fgio
 }
 
+# A switch of the module goes off and comes back under that load, three times.
+goes_off_and_on() { # SWITCH
+  for _ in 1 2 3; do
+    parameter "$1" N
+    more_rounds 1
+    parameter "$1" Y
+    more_rounds 1
+  done
+}
+
+expect_hooks() { # MODULE FUNCTION...
+  local function
+  for function in "${@:2}"; do
+    expect "hooks on $function" "$(abuse hook "$1:$function" | cut -d ' ' -f 2)" -eq 1
+  done
+}
+
+all_is_over() {
+  [[ $(abuse state foreground_waiting) -eq 0 && $(abuse state boosted) -eq 0 ]]
+}
+
 # A foreground task and another one write a file each at $WORK/mount and verify it, again and again.
 begin_verified_files() {
   verified_file urgent foreground &

@@ -39,26 +39,14 @@ end_loop() {
 
 is_detached() { [[ ! -e /sys/block/${LOOP#/dev/}/loop/backing_file ]]; }
 
-all_is_over() {
-  [[ $(abuse state foreground_waiting) -eq 0 && $(abuse state boosted) -eq 0 ]]
-}
-
 loop_under_load() { # on|off: direct I/O
-  local function
   begin_loop "$1"
   begin_verified_files
   more_rounds
   comes_and_goes
   more_rounds
-  for function in loop_process_work lo_rw_aio; do
-    expect "hooks on $function" "$(abuse hook "loop:$function" | cut -d ' ' -f 2)" -eq 1
-  done
-  for _ in 1 2 3; do
-    parameter io N
-    more_rounds 1
-    parameter io Y
-    more_rounds 1
-  done
+  expect_hooks loop loop_process_work lo_rw_aio
+  goes_off_and_on io
   # The kind of I/O changes under load, too.
   losetup --direct-io=off "$LOOP"
   more_rounds

@@ -189,12 +189,8 @@ check_anything_at_any_time() {
     expect "rounds of $name" "$(cat "$RESULTS/$name.rounds")" -ge 1
   done
   expect "actions" $actions -ge $actions_min
-  wait_for "the last wait to end" nothing_waits
+  wait_for "the last wait to end" all_is_over
   expect "no end of a task was missed" "$(cat $PARAMETERS/ends_missed)" -eq 0
   umount "$WORK/mount"
   unload_fgio
-}
-
-nothing_waits() {
-  [[ $(abuse state foreground_waiting) -eq 0 && $(abuse state boosted) -eq 0 ]]
 }
