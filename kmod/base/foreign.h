@@ -49,6 +49,12 @@ u64 fgio_peek_word(const void *address);
  */
 u64 fgio_kernel_word(u64 address);
 
+/* A word of such an object. @object: 0: there is none, and the word is 0. */
+static inline u64 fgio_word_of(u64 object, size_t offset)
+{
+	return object ? fgio_kernel_word(object + offset) : 0;
+}
+
 /* The same for an object. Return: whether it was copied. */
 bool fgio_copy_kernel(void *to, u64 address, size_t bytes);
 

@@ -16,16 +16,11 @@
 #include "block/io_target.h"
 #include "block/loop.h"
 #include "block/originals.h"
+#include "graph/layer.h"
 #include "graph/wait.h"
 
 /* Looked at for each non-critical bio, if their files or buffers may be its. */
 #define AWAITED_MAX 32
-
-/*
- * Some walks: a task that waits for upkeep once does so again, several times in
- * one commit, with waits for other I/O in between.
- */
-#define UPKEEP_NS (8 * NSEC_PER_MSEC)
 
 struct awaited {
 	struct fgio_lease lease;
@@ -116,7 +111,7 @@ void fgio_awaited_note(const struct fgio_wanted *wanted,
 
 void fgio_awaited_note_upkeep(void)
 {
-	WRITE_ONCE(upkeep_until_ns, ktime_get_ns() + UPKEEP_NS);
+	WRITE_ONCE(upkeep_until_ns, ktime_get_ns() + FGIO_AWAITED_NS);
 }
 
 /* One entry, as it is in between two changes. */
@@ -174,9 +169,7 @@ static bool carries(const struct fgio_io_target *target, struct bio *bio,
 
 static bool upkeep_is_awaited(void)
 {
-	u64 until_ns = READ_ONCE(upkeep_until_ns);
-
-	return until_ns && ktime_get_ns() < until_ns && fgio_may_boost();
+	return fgio_lasts_until(READ_ONCE(upkeep_until_ns)) && fgio_may_boost();
 }
 
 bool fgio_is_awaited(const struct fgio_io_target *target, struct bio *bio)

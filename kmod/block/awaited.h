@@ -6,13 +6,26 @@
 #ifndef FGIO_BLOCK_AWAITED_H
 #define FGIO_BLOCK_AWAITED_H
 
+#include <linux/ktime.h>
 #include <linux/types.h>
 
-#include "graph/layer.h"
+/*
+ * Some walks: a task that waits for upkeep (upkeep.h) or a loop device (loop.h)
+ * once does so again, several times in one commit, with waits for other I/O in
+ * between. So what serves such a wait is critical for this long.
+ */
+#define FGIO_AWAITED_NS (8 * NSEC_PER_MSEC)
+
+/* Whether a time has not come yet; 0 is none. Most often, it is 0. */
+static inline bool fgio_lasts_until(u64 until_ns)
+{
+	return until_ns && ktime_get_ns() < until_ns;
+}
 
 struct bio;
 struct fgio_io_target;
 struct fgio_link;
+struct fgio_wanted;
 
 /* Leaves out what was noted before. Context: the walk's thread. */
 void fgio_awaited_clear(void);

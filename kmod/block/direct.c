@@ -29,8 +29,8 @@
 #include "block/direct.h"
 #include "block/ends.h"
 #include "block/io_target.h"
-#include "block/stacked.h"
 #include "block/originals.h"
+#include "block/stacked.h"
 #include "compat/aio.h"
 #include "compat/btrfs.h"
 #include "compat/compat.h"
@@ -38,12 +38,6 @@
 
 /* Bios of a request that are looked at: the queue is locked meanwhile. */
 #define BIOS_MAX 16
-
-/* A word of an object that may be none. */
-static u64 word_at(u64 object, size_t offset)
-{
-	return object ? fgio_kernel_word(object + offset) : 0;
-}
 
 /* Pools of modules are not in the memory of fgio_is_memory(). */
 static bool is_in_module(const void *pool)
@@ -77,7 +71,7 @@ static u64 iocb_of_iomap(u64 io)
 	const void *place = io ? fgio_iomap_dio_iocb_place((const void *)io) :
 				 NULL;
 
-	return word_at((u64)place, 0);
+	return fgio_word_of((u64)place, 0);
 }
 
 /*
@@ -93,7 +87,7 @@ static u64 iocb_of_file_io(u64 address, const struct bio *bio)
 	if (bio->bi_end_io == iomap_dio_bio_end_io)
 		return iocb_of_iomap((u64)bio->bi_private);
 	iocb = iocb_of_iomap(io_of_btrfs(address, bio));
-	return word_at(iocb, offsetof(struct kiocb, ki_filp)) ? iocb : 0;
+	return fgio_word_of(iocb, offsetof(struct kiocb, ki_filp)) ? iocb : 0;
 }
 
 static u64 mapping_by(u64 place)
@@ -101,7 +95,7 @@ static u64 mapping_by(u64 place)
 	const struct kiocb *iocb = (const void *)place;
 	u64 file = iocb ? fgio_peek_word(&iocb->ki_filp) : 0;
 
-	return word_at(file, offsetof(struct file, f_mapping));
+	return fgio_word_of(file, offsetof(struct file, f_mapping));
 }
 
 u64 fgio_direct_mapping_of(u64 address, const struct bio *bio)
@@ -133,7 +127,7 @@ static u64 mapping_of_device(const struct block_device *device)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(path); i++)
-		at = word_at(at, path[i]);
+		at = fgio_word_of(at, path[i]);
 	return at;
 }
 
@@ -144,9 +138,9 @@ static u64 mapping_of_device(const struct block_device *device)
  */
 static u64 iocb_of_device_io(u64 io, const struct bio *bio)
 {
-	u64 iocb = word_at(io, fgio_blkdev_dio_iocb);
-	u64 file = word_at(iocb, offsetof(struct kiocb, ki_filp));
-	u64 mapping = word_at(file, offsetof(struct file, f_mapping));
+	u64 iocb = fgio_word_of(io, fgio_blkdev_dio_iocb);
+	u64 file = fgio_word_of(iocb, offsetof(struct kiocb, ki_filp));
+	u64 mapping = fgio_word_of(file, offsetof(struct file, f_mapping));
 
 	return mapping && mapping == mapping_of_device(bio->bi_bdev) ? iocb : 0;
 }
@@ -178,11 +172,11 @@ u64 fgio_direct_iocb_of(u64 address, const struct bio *bio)
 /* Of a file of overlayfs: the kiocb of the file below is for that above. */
 static u64 iocb_above(u64 iocb)
 {
-	u64 ends = word_at(iocb, offsetof(struct kiocb, ki_complete));
+	u64 ends = fgio_word_of(iocb, offsetof(struct kiocb, ki_complete));
 
 	if (!fgio_overlay_original || fgio_end_of(ends) != FGIO_END_OVERLAY)
 		return iocb;
-	return word_at(iocb, fgio_overlay_original);
+	return fgio_word_of(iocb, fgio_overlay_original);
 }
 
 /* A kiocb without a function for its completion is on its waiter's stack. */
@@ -203,10 +197,10 @@ void fgio_direct_contexts_of(const struct bio *bio,
 	if (!iocb && fgio_stacked_top((u64)bio, &copy, &top))
 		iocb = fgio_direct_iocb_of(top.address, &top.bio);
 	iocb = iocb_above(iocb);
-	if (!word_at(iocb, offsetof(struct kiocb, ki_complete)))
+	if (!fgio_word_of(iocb, offsetof(struct kiocb, ki_complete)))
 		return;
 	if (fgio_aio_context_place)
-		contexts[0] = word_at(iocb, fgio_aio_context_place);
+		contexts[0] = fgio_word_of(iocb, fgio_aio_context_place);
 	contexts[1] = fgio_uring_ring_of(iocb);
 }
 

@@ -20,8 +20,8 @@
 #include "base/foreign.h"
 #include "block/direct.h"
 #include "block/io_target.h"
-#include "block/stacked.h"
 #include "block/originals.h"
+#include "block/stacked.h"
 #include "block/upkeep.h"
 #include "compat/compat.h"
 

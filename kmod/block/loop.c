@@ -17,6 +17,7 @@
 
 #include "base/foreign.h"
 #include "base/kworker.h"
+#include "block/awaited.h"
 #include "block/direct.h"
 #include "block/ends.h"
 #include "block/io_target.h"
@@ -25,8 +26,6 @@
 #include "block/stacked.h"
 #include "block/upkeep.h"
 #include "compat/loop.h"
-
-#define AWAITED_NS (8 * NSEC_PER_MSEC)
 
 /*
  * The device that was awaited last, and the disk of the file system below; others
@@ -56,8 +55,7 @@ u64 fgio_loop_of(u64 device)
 {
 	u64 disk = FGIO_LOOP_KNOWN ? fgio_disk_of_kind(device, "loop") : 0;
 
-	return disk ? fgio_kernel_word(disk + offsetof(struct gendisk,
-						       private_data)) : 0;
+	return fgio_word_of(disk, offsetof(struct gendisk, private_data));
 }
 
 bool fgio_work_is_of_loop(u64 work, u64 loop)
@@ -72,10 +70,9 @@ bool fgio_work_is_of_loop(u64 work, u64 loop)
 static u64 request_of(u64 address, const struct bio *bio)
 {
 	u64 iocb = fgio_direct_iocb_of(address, bio);
+	u64 ends = fgio_word_of(iocb, offsetof(struct kiocb, ki_complete));
 
-	if (!iocb || fgio_end_of(fgio_kernel_word(
-			     iocb + offsetof(struct kiocb, ki_complete))) !=
-			     FGIO_END_LOOP)
+	if (fgio_end_of(ends) != FGIO_END_LOOP)
 		return 0;
 	return iocb - FGIO_LOOP_COMMAND_IOCB - sizeof(struct request);
 }
@@ -99,18 +96,13 @@ bool fgio_loop_visit(u64 address, const struct bio *bio,
 	return true;
 }
 
-static u64 word_at(u64 object, size_t offset)
-{
-	return object ? fgio_kernel_word(object + offset) : 0;
-}
-
 /* The disk with the file system of a device's file; 0: not known. */
 static u64 disk_below(u64 loop)
 {
-	u64 file = word_at(loop, FGIO_LOOP_FILE);
-	u64 mapping = word_at(file, offsetof(struct file, f_mapping));
+	u64 file = fgio_word_of(loop, FGIO_LOOP_FILE);
+	u64 mapping = fgio_word_of(file, offsetof(struct file, f_mapping));
 
-	return word_at(mapping ? fgio_file_system_of(mapping) : 0,
+	return fgio_word_of(mapping ? fgio_file_system_of(mapping) : 0,
 		       offsetof(struct block_device, bd_disk));
 }
 
@@ -118,14 +110,12 @@ void fgio_loop_note_awaited(u64 loop)
 {
 	WRITE_ONCE(awaited.loop, loop);
 	WRITE_ONCE(awaited.disk, disk_below(loop));
-	WRITE_ONCE(awaited.until_ns, ktime_get_ns() + AWAITED_NS);
+	WRITE_ONCE(awaited.until_ns, ktime_get_ns() + FGIO_AWAITED_NS);
 }
 
 bool fgio_loops_are_awaited(void)
 {
-	u64 until_ns = READ_ONCE(awaited.until_ns);
-
-	return until_ns && ktime_get_ns() < until_ns;
+	return fgio_lasts_until(READ_ONCE(awaited.until_ns));
 }
 
 /* Of jbd2's thread, or of XFS' workers. */

@@ -14,8 +14,8 @@
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
-#include "block/stacked.h"
 #include "block/originals.h"
+#include "block/stacked.h"
 #include "block/stripe.h"
 
 /* Members that are looked at: requests are, with their queue locked. */
@@ -76,7 +76,8 @@ static bool was_seen(struct fgio_originals_look *look, u64 address)
  * Those that wait for one block: the last of a list may go on beyond it. What
  * does not reach into the block is none of them, or is gone.
  */
-static void visit_list(u64 address, sector_t end, struct fgio_originals_look *look)
+static void visit_list(u64 address, sector_t end,
+		       struct fgio_originals_look *look)
 {
 	struct fgio_top original;
 	const struct bio *bio = &original.bio;
