@@ -29,7 +29,8 @@
  * Cost: adding, dispatching and recharging a request take a fixed number of
  * steps and of heap operations of O(log groups) each. Groups that stopped asking
  * are found two at a call, or as they become first in a heap: each is paid for
- * by the call that made it active.
+ * by the call that made it active. Groups whose writes wait for a turn of reads
+ * leave a heap one by one, and all come back at its end, in one call.
  *
  * Locking: the caller serialises all calls for one device, except that
  * fgio_shares_left() and fgio_share_group_is_busy() may run at any time, in any

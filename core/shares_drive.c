@@ -100,8 +100,8 @@ static FGIO_SELDOM void note_write(struct fgio_shares *shares,
 				   const struct fgio_share_group *group,
 				   u64 charge_ns, u64 now_ns)
 {
-	shares->trial.writes_ns += charge_ns;
-	shares->trial.wrote_ns += charge_ns;
+	shares->trial.stage_writes_ns += charge_ns;
+	shares->trial.window_writes_ns += charge_ns;
 	fgio_store(&shares->wrote, group);
 	fgio_store(&shares->wrote_ns, now_ns);
 }

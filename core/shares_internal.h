@@ -177,6 +177,14 @@ static inline void fgio_share_group_bound_lag(struct fgio_share_group *group)
 bool fgio_share_group_lags_more(const struct fgio_share_group *group,
 				const struct fgio_share_group *than);
 
+/*
+ * The group that lags most of a heap of entitlements; NULL: none does. Those that
+ * asked last too long ago ask no longer from here on.
+ */
+struct fgio_share_group *fgio_shares_most_behind(struct fgio_shares *shares,
+						 enum fgio_shares_owed owed,
+						 u64 now_ns);
+
 /* Requests of others that may be in the drive beside @group, which lags. */
 u32 fgio_share_group_beside(const struct fgio_shares *shares,
 			    const struct fgio_share_group *group);
@@ -429,25 +437,20 @@ fgio_share_group_entitlement_of(const struct fgio_share_group *group,
 	return smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
 }
 
-/* The same of what it got in this window. */
-static inline void fgio_share_group_use(struct fgio_share_group *group,
-					u64 entitlement)
-{
-	fgio_share_group_charge_owed(group, entitlement);
-	group->got += entitlement;
-}
-
 /* Its tags; it may be in no heap. */
 static inline void fgio_share_group_charge(struct fgio_share_group *group,
 					   u64 charge_ns)
 {
 	bool rotates = group->shares->rotates;
+	u64 used;
 
 	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
 					 rotates);
 	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
 							   rotates);
-	fgio_share_group_use(group, group->charge_ns * group->per_weight);
+	used = group->charge_ns * group->per_weight;
+	fgio_share_group_charge_owed(group, used);
+	group->got += used;
 	group->counters.charged_ns += charge_ns;
 }
 

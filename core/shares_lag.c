@@ -59,3 +59,19 @@ u32 fgio_share_group_beside(const struct fgio_shares *shares,
 
 	return (u32)(shares->limit.limit * left_ns / most_ns);
 }
+
+struct fgio_share_group *fgio_shares_most_behind(struct fgio_shares *shares,
+						 enum fgio_shares_owed owed,
+						 u64 now_ns)
+{
+	struct fgio_share_group *group;
+
+	while ((group = fgio_shares_first_owed(&shares->owed[owed]))) {
+		if (!fgio_shares_lag_ns(group))
+			return NULL;
+		if (fgio_share_group_still_asks(group, now_ns))
+			return group;
+		fgio_share_group_end_asking(group);
+	}
+	return NULL;
+}

@@ -5,23 +5,6 @@
 #include "shares.h"
 #include "shares_internal.h"
 
-/* The one that lags most of a heap. One that asks no longer does not count. */
-static struct fgio_share_group *
-most_behind_of(struct fgio_shares *shares, enum fgio_shares_owed owed,
-	       u64 now_ns)
-{
-	struct fgio_share_group *group;
-
-	while ((group = fgio_shares_first_owed(&shares->owed[owed]))) {
-		if (!fgio_share_group_lags(group))
-			return NULL;
-		if (fgio_share_group_still_asks(group, now_ns))
-			return group;
-		fgio_share_group_end_asking(group);
-	}
-	return NULL;
-}
-
 /* Of those that ask, the group that lags most; NULL: none does. */
 static struct fgio_share_group *most_behind(struct fgio_shares *shares,
 					    u64 now_ns)
@@ -29,7 +12,7 @@ static struct fgio_share_group *most_behind(struct fgio_shares *shares,
 	struct fgio_share_group *most = NULL, *group;
 
 	for (u32 i = FGIO_OWED_IN_DRIVE; i <= FGIO_OWED_DEEP; i++) {
-		group = most_behind_of(shares, i, now_ns);
+		group = fgio_shares_most_behind(shares, i, now_ns);
 		if (group && (!most || fgio_before(group->paid, most->paid)))
 			most = group;
 	}
@@ -163,11 +146,11 @@ static bool is_turn_of_reads(struct fgio_shares *shares, u64 now_ns)
 	return shares->reads.alone || shares->clock - most->paid >= lag;
 }
 
-/* Return: whether it is over. */
-static bool follow_turn(struct fgio_shares *shares, bool goes_on, u64 now_ns)
+/* @goes_on: as far as the groups go. Return: whether the turn of reads is over. */
+static bool follow_turn(struct fgio_shares *shares, bool goes_on,
+			u64 passed_ns, u64 now_ns)
 {
 	struct fgio_share_reads *reads = &shares->reads;
-	u64 passed_ns = beyond(now_ns, reads->since_ns);
 
 	if (!reads->clean_ns && fgio_shares_has_written(shares, now_ns)) {
 		reads->clean_ns = now_ns;
@@ -179,20 +162,27 @@ static bool follow_turn(struct fgio_shares *shares, bool goes_on, u64 now_ns)
 			    !fgio_load(&shares->in_device));
 }
 
+static void begin_turn(struct fgio_share_reads *reads, u64 passed_ns,
+		       u64 now_ns)
+{
+	reads->alone = true;
+	fgio_store(&reads->beside_ns, passed_ns);
+	reads->since_ns = now_ns;
+}
+
 void fgio_shares_follow_turns(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_reads *reads = &shares->reads;
 	u64 passed_ns = beyond(now_ns, reads->since_ns);
+	/* It also ends the asking of groups that count no longer. */
 	bool is_turn = is_turn_of_reads(shares, now_ns);
 
 	if (reads->alone) {
-		if (follow_turn(shares, is_turn, now_ns))
+		if (follow_turn(shares, is_turn, passed_ns, now_ns))
 			end_cycle(shares, now_ns);
 	} else if (is_turn && passed_ns >= FGIO_SHARES_TURN_LAG_NS &&
 		   !shares->probe.group) {
-		reads->alone = true;
-		fgio_store(&reads->beside_ns, passed_ns);
-		reads->since_ns = now_ns;
+		begin_turn(reads, passed_ns, now_ns);
 	}
 }
 

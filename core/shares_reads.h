@@ -111,14 +111,14 @@ struct fgio_share_score {
  * @stage: enum fgio_share_trial_stage; in all but the first, costs stay as they
  *	are
  * @stage_ns: when it began
- * @writes_ns: what writes were charged since then
+ * @stage_writes_ns: what writes were charged since then
  * @before: of the way before the trial
  * @window: number of the window
  * @window_ns: when it began
  * @lack: what groups that read lacked in the one before, as far as they were
  *	looked at...
  * @lacked: ...and what they lacked in that before
- * @wrote_ns: what writes were charged in this window
+ * @window_writes_ns: what writes were charged in this window
  * @held_ns: for how long others were held back in this window for one that
  *	reads...
  * @held_since_ns: ...and are since this time; 0: they are not
@@ -130,13 +130,13 @@ struct fgio_share_score {
 struct fgio_share_trial {
 	u8 stage;
 	u64 stage_ns;
-	u64 writes_ns;
+	u64 stage_writes_ns;
 	struct fgio_share_score before;
 	u32 window;
 	u64 window_ns;
 	u64 lack;
 	u64 lacked;
-	u64 wrote_ns;
+	u64 window_writes_ns;
 	u64 held_ns;
 	u64 held_since_ns;
 	u32 poor;

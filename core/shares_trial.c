@@ -43,7 +43,7 @@ static void begin_window(struct fgio_share_trial *trial, u64 now_ns)
 	trial->lacked = trial->lack;
 	trial->lack = 0;
 	trial->held_ns = 0;
-	trial->wrote_ns = 0;
+	trial->window_writes_ns = 0;
 }
 
 static void begin_stage(struct fgio_shares *shares,
@@ -53,7 +53,7 @@ static void begin_stage(struct fgio_shares *shares,
 
 	trial->stage = (u8)stage;
 	trial->stage_ns = now_ns;
-	trial->writes_ns = 0;
+	trial->stage_writes_ns = 0;
 	begin_window(trial, now_ns);
 }
 
@@ -62,7 +62,7 @@ static struct fgio_share_score score_of(const struct fgio_share_trial *trial,
 {
 	return (struct fgio_share_score){
 		.lack = trial->lacked,
-		.writes = trial->writes_ns * FGIO_SHARES_LACK_ONE / passed_ns,
+		.writes = trial->stage_writes_ns * FGIO_SHARES_LACK_ONE / passed_ns,
 	};
 }
 
@@ -169,15 +169,15 @@ void fgio_shares_end_window(struct fgio_shares *shares, u64 now_ns)
 	u64 little = FGIO_SHARES_LACK_ONE / FGIO_SHARES_POOR_SHARE;
 	bool has_turns = shares->reads.has_turns;
 	u64 little_ns = FGIO_SHARES_WINDOW_NS / FGIO_SHARES_POOR_SHARE;
-	bool poor = trial->wrote_ns > little_ns &&
+	bool writes = trial->window_writes_ns > little_ns;
+	bool poor = writes &&
 		    (trial->lack > little || trial->held_ns > little_ns);
 	bool worse = has_turns && trial->lack > trial->before.lack + little;
 
-	if (has_turns && trial->wrote_ns <= little_ns) {
+	if (has_turns && !writes) {
 		end_turns(shares, now_ns);
 		return;
 	}
-
 	trial->poor = poor ? trial->poor + 1 : 0;
 	trial->worse = worse ? trial->worse + 1 : 0;
 	trial->wait -= !!trial->wait;

@@ -111,17 +111,7 @@ static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 static FGIO_SELDOM struct fgio_share_group *suffers(struct fgio_shares *shares,
 						    u64 now_ns)
 {
-	const struct fgio_heap *in_drive = &shares->owed[FGIO_OWED_IN_DRIVE];
-	struct fgio_share_group *group;
-
-	while ((group = fgio_shares_first_owed(in_drive))) {
-		if (!fgio_share_group_lags(group) || !fgio_shares_lag_ns(group))
-			return NULL;
-		if (fgio_share_group_still_asks(group, now_ns))
-			return group;
-		fgio_share_group_end_asking(group);
-	}
-	return NULL;
+	return fgio_shares_most_behind(shares, FGIO_OWED_IN_DRIVE, now_ns);
 }
 
 /* Whether others leave room to the group that suffers. */
