@@ -131,10 +131,12 @@
 		"may make foreground")					\
 	NUMBER(blame_entries, 2048, 16, 1048576,			\
 		"waits kept for `fgio blame`")				\
-	UNBOUNDED(hook_sleepers_max, 4096,				\
-		"tasks that can be inside a hooked function at once")	\
-	UNBOUNDED(waits_max, 16384,					\
-		"tasks that can wait or be boosted at once")		\
+	UNBOUNDED(hook_sleepers_max, 0,					\
+		"tasks that can be inside a hooked function at once; "	\
+		"0: by the machine's memory")				\
+	UNBOUNDED(waits_max, 0,						\
+		"tasks that can wait or be boosted at once; 0: by the "	\
+		"machine's memory")					\
 	UNBOUNDED(tags_max, 65536,					\
 		"threads that can be tagged at once")			\
 	AS_SYSTEM(max_slots,						\

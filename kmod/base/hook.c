@@ -14,12 +14,20 @@
 #include <linux/tracepoint.h>
 
 #include "base/hook.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "base/tracepoint.h"
 #include "compat/compat.h"
 
 static unsigned int hook_sleepers_max = FGIO_DEFAULT_hook_sleepers_max;
 module_param(hook_sleepers_max, uint, 0444);
+
+void fgio_hooks_init(void)
+{
+	if (!hook_sleepers_max)
+		hook_sleepers_max =
+			fgio_scale_of_machine() / FGIO_WAITS_PER_HOOK;
+}
 
 /* The function has other arguments in this kernel than its hook expects. */
 static bool is_changed(const char *name)

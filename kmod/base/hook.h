@@ -107,6 +107,9 @@ int fgio_hook_objection(const char *name);
  */
 int fgio_aim(struct ftrace_ops *operations, const char *name);
 
+/* Chooses how many tasks can be inside one function, unless an administrator did. */
+void fgio_hooks_init(void);
+
 /*
  * Adds the hooks of an array that ends with an entry without a name. All are
  * added before the first is attached. Return: 0 or -ENOSPC.

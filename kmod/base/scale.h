@@ -5,7 +5,9 @@
  * what happens when it is full.
  *
  * Allocated when the module is loaded: 5.3 MiB, of which 3.4 are waits. Of the
- * module's own data they are 208 KiB.
+ * module's own data they are 208 KiB. While there are foreground tasks, some 25
+ * hooks take 320 KiB each. These and the waits are smaller on machines with less
+ * than 4 GiB (fgio_scale_of_machine()).
  *
  * Elsewhere: places within one bucket, which are searched one by one
  * (core/inherit.h, core/history.h); what the bits of a word allow
@@ -26,23 +28,29 @@
 #define FGIO_SCALE_SHARE_BITS(shift) (FGIO_SCALE_BITS - (shift))
 #define FGIO_SCALE_SHARE(shift) (1U << FGIO_SCALE_SHARE_BITS(shift))
 
+/*
+ * Return: the threads that wait at once on this machine, 2^FGIO_SCALE_BITS at
+ * most: one for each 256 KiB of its memory, since a thread that serves a
+ * request has more than that. Context: any.
+ */
+unsigned int fgio_scale_of_machine(void);
+
 /* --- waits -------------------------------------------------------------- */
 
 /*
  * graph/wait.c: tasks that wait or are boosted, in buckets of
- * FGIO_BUCKET_NODES; the default of waits_max. 216 bytes each, 3.4 MiB. Full
- * bucket: the node worth least gives way (fgio_wait_begin()), and is counted as
- * lost.
+ * FGIO_BUCKET_NODES: waits_max, or the scale of the machine. 216 bytes each, 3.4
+ * MiB at most by default. Full bucket: the node worth least gives way
+ * (fgio_wait_begin()), and is counted as lost.
  */
-#define FGIO_WAITS_DEFAULT FGIO_SCALE_SHARE(0)
 
 /*
- * base/hook.c: tasks inside one hooked function; the default of
- * hook_sleepers_max. 80 bytes each, 320 KiB for each hook that also sees the
- * function's end, while it is attached. Full: the wait is not recorded; counted
- * as missed.
+ * base/hook.c: tasks inside one hooked function: hook_sleepers_max, or one for
+ * FGIO_WAITS_PER_HOOK of the machine's scale. 80 bytes each, 320 KiB at most by
+ * default for each hook that also sees the function's end, while it is attached.
+ * Full: the wait is not recorded; counted as missed.
  */
-#define FGIO_HOOK_SLEEPERS_DEFAULT FGIO_SCALE_SHARE(2)
+#define FGIO_WAITS_PER_HOOK 4
 
 /*
  * base/waker.c: sets of FGIO_SET_OBJECTS conditions and locks with the tasks
@@ -234,8 +242,6 @@
  * The defaults of parameters are those of the list of settings, and stated in
  * fgio(4).
  */
-static_assert(FGIO_WAITS_DEFAULT == FGIO_DEFAULT_waits_max);
-static_assert(FGIO_HOOK_SLEEPERS_DEFAULT == FGIO_DEFAULT_hook_sleepers_max);
 static_assert(FGIO_LINKS_MAX / 2 == 2048);
 static_assert(FGIO_BLAME_DEFAULT == FGIO_DEFAULT_blame_entries);
 static_assert(FGIO_TAGS_DEFAULT == FGIO_DEFAULT_tags_max);

@@ -212,8 +212,10 @@ static int add_hooks(void)
 
 int fgio_probe_init(void)
 {
-	int error = add_hooks();
+	int error;
 
+	fgio_hooks_init();
+	error = add_hooks();
 	if (error)
 		return error;
 	error = register_module_notifier(&module_notifier);

@@ -20,6 +20,7 @@
 
 #include "base/foreign.h"
 #include "base/mechanism.h"
+#include "base/scale.h"
 #include "base/setting.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
@@ -597,6 +598,7 @@ int fgio_wait_init(void)
 {
 	unsigned int index;
 
+	waits_max = waits_max ?: fgio_scale_of_machine();
 	fgio_wait_bits =
 		clamp(order_base_2(waits_max / FGIO_BUCKET_NODES), 6, 17);
 	buckets = vzalloc(array_size(bucket_count(), sizeof(*buckets)));
