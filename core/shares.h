@@ -368,6 +368,8 @@ struct fgio_share_slice {
  * @virtual: least start tag of the groups that have requests
  * @clock: virtual time of entitlements...
  * @clock_ns: ...at this time
+ * @furthest: what the group that is furthest ahead has used up of its
+ *	entitlement, or the clock
  * @weights: sum of the weights of groups that ask
  * @last: group whose request went last
  * @run: what is decided already
@@ -387,6 +389,7 @@ struct fgio_share_slice {
  * @sent: requests sent to it so far
  * @moved_ns: the last dispatch or completion
  * @left_ns: the last completion
+ * @critical_ns: when critical I/O was about last
  * @wrote: group of the last write...
  * @wrote_ns: ...and when it went
  * @written_ns: the last completion of a write
@@ -404,6 +407,7 @@ struct fgio_shares {
 	u64 virtual;
 	u64 clock;
 	u64 clock_ns;
+	u64 furthest;
 	u64 weights;
 	struct fgio_share_group *last;
 	struct fgio_share_run run;
@@ -424,6 +428,7 @@ struct fgio_shares {
 	u32 sent;
 	u64 moved_ns;
 	u64 left_ns;
+	u64 critical_ns;
 	const struct fgio_share_group *wrote;
 	u64 wrote_ns;
 	u64 written_ns;

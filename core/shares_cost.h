@@ -68,7 +68,7 @@
  * Beside writes, reads cost this part more than probes showed at most. What
  * probes showed follows a lower one by a part, and a higher one at once.
  */
-#define FGIO_SHARE_SHOWN_MARGIN 12U
+#define FGIO_SHARE_SHOWN_MARGIN 32U
 #define FGIO_SHARE_SHOWN_SPAN 8U
 #define FGIO_SHARE_FIRST_INTERVALS 8U
 /* An interval's error counts as this factor at most: a pause, a tail. */

@@ -285,9 +285,45 @@ static inline void fgio_shares_follow_reads(struct fgio_shares *shares,
 
 /* ---- the clock of entitlements, and groups that ask (shares_asking.c) ---- */
 
+static inline void fgio_shares_note_paid(struct fgio_shares *shares, u64 paid)
+{
+	if (fgio_before(shares->furthest, paid))
+		shares->furthest = paid;
+}
+
+/*
+ * Whether charges need not add up to the drive's time: a cache takes writes at
+ * once and stalls later, and the depth withholds I/O beside what is critical.
+ */
+static inline bool
+fgio_shares_charges_are_no_clock(const struct fgio_shares *shares)
+{
+	u64 since_ns = larger(fgio_load(&shares->wrote_ns), shares->critical_ns);
+
+	return shares->clock_ns < since_ns + FGIO_SHARES_STILL_NS;
+}
+
+/*
+ * How far the clock goes, of @step for the time that passed and @margin. It does
+ * not pass the group that is furthest ahead: if all groups lagged, each would by
+ * the most that is remembered, and those that have few I/Os at a time would get
+ * what order leaves. Where charges are no clock, only the margin waits.
+ */
+static inline u64 fgio_shares_step(const struct fgio_shares *shares, u64 step,
+				   u64 margin)
+{
+	u64 bounded = smaller(step + margin, shares->furthest - shares->clock);
+
+	if (shares->rotates)
+		return step + margin;
+	if (fgio_shares_charges_are_no_clock(shares))
+		return larger(step, bounded);
+	return bounded;
+}
+
 static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
 {
-	u64 passed_ns = now_ns - shares->clock_ns;
+	u64 passed_ns = smaller(now_ns - shares->clock_ns, FGIO_SHARES_STILL_NS);
 	u64 margin_ns = passed_ns / FGIO_SHARES_MARGIN_SHARE;
 
 	if (now_ns <= shares->clock_ns)
@@ -295,12 +331,14 @@ static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
 	shares->clock_ns = now_ns;
 	if (!shares->weights)
 		return;
-	if (now_ns < shares->strained_until_ns)
+	if (now_ns < shares->strained_until_ns) {
 		passed_ns -= margin_ns;
-	else
-		passed_ns += margin_ns;
-	passed_ns = smaller(passed_ns, FGIO_SHARES_STILL_NS);
-	shares->clock += fgio_shares_virtual_of(passed_ns, shares->weights);
+		margin_ns = 0;
+	}
+	shares->clock += fgio_shares_step(
+		shares, fgio_shares_virtual_of(passed_ns, shares->weights),
+		fgio_shares_virtual_of(margin_ns, shares->weights));
+	fgio_shares_note_paid(shares, shares->clock);
 }
 
 /* It is not busy. */
@@ -412,6 +450,7 @@ static inline void fgio_share_group_charge_ahead(struct fgio_share_group *group,
 	if (fgio_before(most, group->paid))
 		group->paid = most;
 	group->paid += charge;
+	fgio_shares_note_paid(group->shares, group->paid);
 }
 
 static inline void fgio_share_group_charge_owed(struct fgio_share_group *group,
@@ -423,6 +462,7 @@ static inline void fgio_share_group_charge_owed(struct fgio_share_group *group,
 	}
 	fgio_share_group_bound_lag(group);
 	group->paid += charge;
+	fgio_shares_note_paid(group->shares, group->paid);
 }
 
 /* What an I/O of @charge_ns uses up of its entitlement. */
@@ -624,6 +664,8 @@ static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
 {
 	fgio_shares_end_run(shares);
 	shares->retry_ns = 0;
+	if (!free)
+		shares->critical_ns = now_ns;
 	fgio_shares_advance(shares, now_ns);
 	fgio_shares_look_for_idle(shares, now_ns);
 	fgio_shares_learn(shares, free, now_ns);

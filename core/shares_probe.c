@@ -5,6 +5,9 @@
 #include "shares.h"
 #include "shares_internal.h"
 
+/* Fewer tell nothing. */
+#define PROBE_IOS_LEAST (FGIO_SHARES_PROBE_IOS_ONE / 2)
+
 static u64 completed_by(const struct fgio_share_group *group)
 {
 	return group->counters.dispatched - fgio_load(&group->in_device);
@@ -33,8 +36,9 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 		return false;
 	if (!group->charge_ns)
 		return false;
-	takes_ns = smaller(ios * group->charge_ns,
-			   probe_most_ns(group->shares));
+	takes_ns = larger(smaller(ios * group->charge_ns,
+				  probe_most_ns(group->shares)),
+			  PROBE_IOS_LEAST * group->charge_ns);
 	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
 		   group->shares->weights;
 	if (deep)
@@ -63,7 +67,7 @@ static void learn_probe(struct fgio_shares *shares)
 	u64 count = completed_by(group) - probe->completed;
 	u64 mean_ns, known_ns = fgio_load(&group->alone_ns);
 
-	if (!probe->alone_ns || count < FGIO_SHARES_PROBE_IOS_ONE / 2)
+	if (!probe->alone_ns || count < PROBE_IOS_LEAST)
 		return;
 	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
 		  count;
@@ -96,6 +100,20 @@ static void end_probe(struct fgio_shares *shares, u64 now_ns)
 	probe->next_ns = now_ns + space * length_ns;
 }
 
+/* Whether a group that has had the drive alone for a while has shown enough. */
+static bool has_shown_enough(const struct fgio_shares *shares, u64 now_ns)
+{
+	const struct fgio_share_probe *probe = &shares->probe;
+	u64 count = completed_by(probe->group) - probe->completed;
+	u64 took_ns = beyond(now_ns, probe->alone_ns);
+
+	if (count >= (probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
+					FGIO_SHARES_PROBE_IOS_ONE))
+		return beyond(now_ns, probe->begin_ns) >=
+		       FGIO_SHARES_PROBE_LEAST_NS;
+	return count >= PROBE_IOS_LEAST && took_ns >= probe_most_ns(shares);
+}
+
 /* Whether the probe goes on. */
 static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 {
@@ -104,8 +122,6 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	u32 others = (u32)beyond(fgio_load(&shares->in_device),
 				 fgio_load(&group->in_device));
 	u64 length_ns = beyond(now_ns, probe->begin_ns);
-	u32 ios = probe->most > 1 ? FGIO_SHARES_PROBE_IOS :
-				    FGIO_SHARES_PROBE_IOS_ONE;
 
 	if (!probe->alone && !others &&
 	    !fgio_share_group_others_wrote(group, now_ns)) {
@@ -124,8 +140,7 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	    !fgio_share_group_still_asks(group, now_ns) ||
 	    length_ns >= probe_most_ns(shares) + FGIO_SHARES_WRITTEN_NS)
 		return false;
-	return !probe->alone_ns || length_ns < FGIO_SHARES_PROBE_LEAST_NS ||
-	       completed_by(group) - probe->completed < ios;
+	return !probe->alone_ns || !has_shown_enough(shares, now_ns);
 }
 
 bool fgio_shares_follow_probe(struct fgio_shares *shares, bool free, u64 now_ns)

@@ -806,6 +806,48 @@ static void test_reads_have_turns_where_that_helps(void **state)
 }
 
 /*
+ * Five readers with two I/Os of 128 KiB at a time, one of three times the weight:
+ * order alone would serve them alike. Each has its part in each second, however
+ * long they run. With a clock that passed all of them and probes that lasted as
+ * long as their I/Os, the first had 83 to 93 %.
+ */
+static void test_few_requests_have_their_part_in_each_second(void **state)
+{
+	static const char *const drives[] = { "volume", "ssd-m5s", "ssd" };
+	uint64_t random = fresh_seed("few requests");
+	static struct tenants_figures figures;
+	struct tenant of[5] = {
+		tenant(300, 131072, true, 2),
+		tenant(100, 131072, true, 2),
+	};
+
+	(void)state;
+	of[2] = of[3] = of[4] = of[1];
+	for (u32 drive = 0; drive < ARRAY_SIZE(drives); drive++) {
+		struct simdisk_parameters parameters =
+			host_parsed(drives[drive]);
+		u64 begin_s = 3 + next_random(&random) % 12;
+		struct tenants tenants = {
+			.drive = &parameters,
+			.seed = next_random(&random),
+			.policy = TENANTS_FGIO,
+			.tenant = of,
+			.count = 5,
+			.begin_ns = begin_s * SECOND,
+			.end_ns = (begin_s + 4) * SECOND,
+		};
+		double due;
+
+		tenants_run(&tenants, &figures);
+		due = figures.bytes_per_s * 3 / 7;
+		/* Measured: 0.94 to 0.99 times, of 108 runs. */
+		for (u32 second = 0; second < 4; second++)
+			assert_true(figures.group[0].second[second] >
+				    0.93 * due);
+	}
+}
+
+/*
  * All tasks have one processor: the random reader's may wait for a copy of
  * 128 KiB, longer than it usually pauses, or, beside writers, longer than its I/O
  * takes. All keep their guarantees. Before, the reader had 76 and 23 %.
@@ -1427,6 +1469,8 @@ int main(void)
 		cmocka_unit_test(test_weights_divide_a_drive),
 		cmocka_unit_test(test_guarantee_of_the_article),
 		cmocka_unit_test(test_reads_have_turns_where_that_helps),
+		cmocka_unit_test(
+			test_few_requests_have_their_part_in_each_second),
 		cmocka_unit_test(
 			test_waiting_for_a_processor_loses_no_share),
 		cmocka_unit_test(
