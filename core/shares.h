@@ -389,7 +389,6 @@ struct fgio_share_slice {
  * @sent: requests sent to it so far
  * @moved_ns: the last dispatch or completion
  * @left_ns: the last completion
- * @critical_ns: when critical I/O was about last
  * @wrote: group of the last write...
  * @wrote_ns: ...and when it went
  * @written_ns: the last completion of a write
@@ -428,7 +427,6 @@ struct fgio_shares {
 	u32 sent;
 	u64 moved_ns;
 	u64 left_ns;
-	u64 critical_ns;
 	const struct fgio_share_group *wrote;
 	u64 wrote_ns;
 	u64 written_ns;

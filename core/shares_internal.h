@@ -292,33 +292,20 @@ static inline void fgio_shares_note_paid(struct fgio_shares *shares, u64 paid)
 }
 
 /*
- * Whether charges need not add up to the drive's time: a cache takes writes at
- * once and stalls later, and the depth withholds I/O beside what is critical.
- */
-static inline bool
-fgio_shares_charges_are_no_clock(const struct fgio_shares *shares)
-{
-	u64 since_ns = larger(fgio_load(&shares->wrote_ns), shares->critical_ns);
-
-	return shares->clock_ns < since_ns + FGIO_SHARES_STILL_NS;
-}
-
-/*
- * How far the clock goes, of @step for the time that passed and @margin. It does
- * not pass the group that is furthest ahead: if all groups lagged, each would by
- * the most that is remembered, and those that have few I/Os at a time would get
- * what order leaves. Where charges are no clock, only the margin waits.
+ * How far the clock goes, of @step for the time that passed and @margin. The
+ * margin waits for the group that is furthest ahead: if all groups lagged, each
+ * would by the most that is remembered, and those that have few I/Os at a time
+ * would get what order leaves. Time itself waits for none, since charges are
+ * estimates: of a group that is charged too little, others would have less.
  */
 static inline u64 fgio_shares_step(const struct fgio_shares *shares, u64 step,
 				   u64 margin)
 {
-	u64 bounded = smaller(step + margin, shares->furthest - shares->clock);
+	u64 room = shares->furthest - shares->clock;
 
 	if (shares->rotates)
 		return step + margin;
-	if (fgio_shares_charges_are_no_clock(shares))
-		return larger(step, bounded);
-	return bounded;
+	return larger(step, smaller(step + margin, room));
 }
 
 static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
@@ -664,8 +651,6 @@ static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
 {
 	fgio_shares_end_run(shares);
 	shares->retry_ns = 0;
-	if (!free)
-		shares->critical_ns = now_ns;
 	fgio_shares_advance(shares, now_ns);
 	fgio_shares_look_for_idle(shares, now_ns);
 	fgio_shares_learn(shares, free, now_ns);

@@ -805,6 +805,31 @@ static void test_reads_have_turns_where_that_helps(void **state)
 	assert_true(with.bytes_per_s > 0.95 * without.bytes_per_s);
 }
 
+/* The least that the first of @count tenants has in a second of four, in bytes. */
+static double least_second(const char *drive, enum tenants_policy policy,
+			   u64 begin_s, u64 seed, const struct tenant *of,
+			   u32 count)
+{
+	struct simdisk_parameters parameters = host_parsed(drive);
+	static struct tenants_figures figures;
+	struct tenants tenants = {
+		.drive = &parameters,
+		.seed = seed,
+		.policy = policy,
+		.tenant = of,
+		.count = count,
+		.begin_ns = begin_s * SECOND,
+		.end_ns = (begin_s + 4) * SECOND,
+	};
+	double least;
+
+	tenants_run(&tenants, &figures);
+	least = figures.group[0].second[0];
+	for (u32 second = 1; second < 4; second++)
+		least = fmin(least, figures.group[0].second[second]);
+	return least;
+}
+
 /*
  * Five readers with two I/Os of 128 KiB at a time, one of three times the weight:
  * order alone would serve them alike. Each has its part in each second, however
@@ -815,7 +840,6 @@ static void test_few_requests_have_their_part_in_each_second(void **state)
 {
 	static const char *const drives[] = { "volume", "ssd-m5s", "ssd" };
 	uint64_t random = fresh_seed("few requests");
-	static struct tenants_figures figures;
 	struct tenant of[5] = {
 		tenant(300, 131072, true, 2),
 		tenant(100, 131072, true, 2),
@@ -823,27 +847,41 @@ static void test_few_requests_have_their_part_in_each_second(void **state)
 
 	(void)state;
 	of[2] = of[3] = of[4] = of[1];
-	for (u32 drive = 0; drive < ARRAY_SIZE(drives); drive++) {
-		struct simdisk_parameters parameters =
-			host_parsed(drives[drive]);
+	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
 		u64 begin_s = 3 + next_random(&random) % 12;
-		struct tenants tenants = {
-			.drive = &parameters,
-			.seed = next_random(&random),
-			.policy = TENANTS_FGIO,
-			.tenant = of,
-			.count = 5,
-			.begin_ns = begin_s * SECOND,
-			.end_ns = (begin_s + 4) * SECOND,
-		};
-		double due;
+		u64 seed = next_random(&random);
+		double alone = least_second(drives[i], TENANTS_NONE, begin_s,
+					    seed, of, 1);
 
-		tenants_run(&tenants, &figures);
-		due = figures.bytes_per_s * 3 / 7;
-		/* Measured: 0.94 to 0.99 times, of 108 runs. */
-		for (u32 second = 0; second < 4; second++)
-			assert_true(figures.group[0].second[second] >
-				    0.93 * due);
+		/* Measured: 0.95 to 0.99 times. */
+		assert_true(least_second(drives[i], TENANTS_FGIO, begin_s, seed,
+					 of, 5) > 0.93 * alone * 3 / 7);
+	}
+}
+
+/*
+ * A database beside a backup: single random reads beside one to four of 1 MiB.
+ * With a clock that waited for the group furthest ahead, the database had 64 to
+ * 86 % of its guarantee, since what the backup is charged is an estimate.
+ */
+static void test_a_small_reader_has_its_part_beside_a_large_one(void **state)
+{
+	static const char *const drives[] = { "volume", "ssd-m5s" };
+	uint64_t random = fresh_seed("small beside large");
+	struct tenant of[2] = { tenant(100, 4096, false, 1) };
+
+	(void)state;
+	for (u32 i = 0; i < 2 * ARRAY_SIZE(drives); i++) {
+		u64 begin_s = 6 + next_random(&random) % 8;
+		u64 seed = next_random(&random);
+		const char *drive = drives[i / 2];
+		double alone = least_second(drive, TENANTS_NONE, begin_s, seed,
+					    of, 1);
+
+		of[1] = tenant(100, 1 << 20, true, 2 + 2 * (i % 2));
+		/* Measured: 0.98 to 1.07 times. */
+		assert_true(least_second(drive, TENANTS_FGIO, begin_s, seed, of,
+					 2) > 0.95 * alone / 2);
 	}
 }
 
@@ -1471,6 +1509,8 @@ int main(void)
 		cmocka_unit_test(test_reads_have_turns_where_that_helps),
 		cmocka_unit_test(
 			test_few_requests_have_their_part_in_each_second),
+		cmocka_unit_test(
+			test_a_small_reader_has_its_part_beside_a_large_one),
 		cmocka_unit_test(
 			test_waiting_for_a_processor_loses_no_share),
 		cmocka_unit_test(
