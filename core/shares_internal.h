@@ -295,8 +295,8 @@ static inline void fgio_shares_note_paid(struct fgio_shares *shares, u64 paid)
  * How far the clock goes, of @step for the time that passed and @margin. The
  * margin waits for the group that is furthest ahead: if all groups lagged, each
  * would by the most that is remembered, and those that have few I/Os at a time
- * would get what order leaves. Time itself waits for none, since charges are
- * estimates: of a group that is charged too little, others would have less.
+ * would get what order leaves. Time itself does not, since charges are estimates:
+ * beside a group that is charged too little, others would have less.
  */
 static inline u64 fgio_shares_step(const struct fgio_shares *shares, u64 step,
 				   u64 margin)

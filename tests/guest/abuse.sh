@@ -60,6 +60,21 @@ check_unprivileged_callers() {
   abuse unprivileged
 }
 
+# one kernel: sizes of tables of fgio
+check_tables_are_in_proportion_to_memory() {
+  local parameters=/sys/module/fgio/parameters total threads
+  total=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
+  threads=$((total / 256 < 16384 ? total / 256 : 16384))
+  load_fgio
+  expect "waits" "$(cat $parameters/waits_max)" -eq $threads
+  expect "tasks inside a function" "$(cat $parameters/hook_sleepers_max)" -eq $((threads / 4))
+  unload_fgio
+  load_fgio waits_max=4096 hook_sleepers_max=100
+  expect "waits, as asked for" "$(cat $parameters/waits_max)" -eq 4096
+  expect "tasks, as asked for" "$(cat $parameters/hook_sleepers_max)" -eq 100
+  unload_fgio
+}
+
 # one kernel: the bound of a table of fgio
 check_overflow_is_counted() {
   local sleepers
