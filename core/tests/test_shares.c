@@ -830,6 +830,8 @@ static double least_second(const char *drive, enum tenants_policy policy,
 	return least;
 }
 
+#define FEW_DRAWS 5
+
 /*
  * Five readers with two I/Os of 128 KiB at a time, one of three times the weight:
  * order alone would serve them alike. Each has its part in each second, however
@@ -848,14 +850,17 @@ static void test_few_requests_have_their_part_in_each_second(void **state)
 	(void)state;
 	of[2] = of[3] = of[4] = of[1];
 	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
-		u64 begin_s = 3 + next_random(&random) % 12;
-		u64 seed = next_random(&random);
-		double alone = least_second(drives[i], TENANTS_NONE, begin_s,
-					    seed, of, 1);
+		double alone = least_second(drives[i], TENANTS_NONE, 3,
+					    next_random(&random), of, 1);
+		double parts[FEW_DRAWS];
 
-		/* Measured: 0.95 to 0.99 times. */
-		assert_true(least_second(drives[i], TENANTS_FGIO, begin_s, seed,
-					 of, 5) > 0.93 * alone * 3 / 7);
+		for (u32 j = 0; j < FEW_DRAWS; j++)
+			parts[j] = least_second(drives[i], TENANTS_FGIO,
+						3 + next_random(&random) % 12,
+						next_random(&random), of, 5) /
+				   (alone * 3 / 7);
+		/* Measured, of 32 runs: 0.93 to 1.00, and 0.97 to 0.99 on SSDs. */
+		assert_true(median_of(parts, FEW_DRAWS) > 0.93);
 	}
 }
 
