@@ -110,6 +110,7 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 	if (request || !group)
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */
+	fgio_shares_note_withheld(shares);
 	group = fgio_shares_turn_of_critical(shares);
 	if (!group)
 		group = fgio_shares_turn_of_lagging(shares);

@@ -601,8 +601,7 @@ static inline bool fgio_shares_probes(struct fgio_shares *shares, bool free,
 void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns);
 
 /* From what went, and what completions counted. */
-static inline void fgio_shares_learn(struct fgio_shares *shares, bool free,
-				     u64 now_ns)
+static inline void fgio_shares_learn(struct fgio_shares *shares, u64 now_ns)
 {
 	if (!shares->rotates)
 		fgio_shares_follow_reads(shares, now_ns);
@@ -611,7 +610,12 @@ static inline void fgio_shares_learn(struct fgio_shares *shares, bool free,
 		fgio_shares_learn_costs(shares, now_ns);
 	if (fgio_load(&shares->in_time) || fgio_load(&shares->late))
 		fgio_shares_learn_lent(shares, now_ns);
-	if (!free)
+}
+
+/* The depth withholds what has its turn, for which the drive has room. */
+static inline void fgio_shares_note_withheld(struct fgio_shares *shares)
+{
+	if (fgio_load(&shares->in_device) < shares->limit.limit)
 		fgio_share_cost_limited(&shares->cost);
 }
 
@@ -653,7 +657,7 @@ static inline bool fgio_shares_begin_turn(struct fgio_shares *shares, bool free,
 	shares->retry_ns = 0;
 	fgio_shares_advance(shares, now_ns);
 	fgio_shares_look_for_idle(shares, now_ns);
-	fgio_shares_learn(shares, free, now_ns);
+	fgio_shares_learn(shares, now_ns);
 	return !shares->rotates && !fgio_shares_is_still(shares, now_ns) &&
 	       fgio_shares_probes(shares, free, now_ns);
 }

@@ -675,14 +675,21 @@ static struct tenant tenant(u32 weight, u32 bytes, bool sequential, u32 depth)
 	};
 }
 
+static void run_on(const char *drive, struct tenants tenants,
+		   struct tenants_figures *figures)
+{
+	struct simdisk_parameters parameters = host_parsed(drive);
+
+	tenants.drive = &parameters;
+	tenants_run(&tenants, figures);
+}
+
 /* @copy_ns: as in struct tenants */
 static void run_copying(struct tenants_figures *figures, const char *drive,
 			enum tenants_policy policy, u64 seed,
 			const struct tenant *of, u32 count, double copy_ns)
 {
-	struct simdisk_parameters parameters = host_parsed(drive);
 	struct tenants tenants = {
-		.drive = &parameters,
 		.seed = seed,
 		.policy = policy,
 		.copy_ns = copy_ns,
@@ -692,7 +699,7 @@ static void run_copying(struct tenants_figures *figures, const char *drive,
 		.end_ns = 5 * SECOND,
 	};
 
-	tenants_run(&tenants, figures);
+	run_on(drive, tenants, figures);
 }
 
 static void run(struct tenants_figures *figures, const char *drive,
@@ -755,13 +762,11 @@ static void test_guarantee_of_the_article(void **state)
 static void run_beside_writers(struct tenants_figures *figures,
 			       const char *drive, uint64_t seed, bool no_turns)
 {
-	struct simdisk_parameters parameters = host_parsed(drive);
 	struct tenant of[5] = {
 		tenant(300, 4096, false, 1),
 		tenant(100, 524288, true, 16),
 	};
 	struct tenants tenants = {
-		.drive = &parameters,
 		.seed = seed,
 		.policy = TENANTS_FGIO,
 		.no_turns = no_turns,
@@ -773,7 +778,7 @@ static void run_beside_writers(struct tenants_figures *figures,
 
 	of[1].write = true;
 	of[2] = of[3] = of[4] = of[1];
-	tenants_run(&tenants, figures);
+	run_on(drive, tenants, figures);
 }
 
 /*
@@ -810,10 +815,8 @@ static double least_second(const char *drive, enum tenants_policy policy,
 			   u64 begin_s, u64 seed, const struct tenant *of,
 			   u32 count)
 {
-	struct simdisk_parameters parameters = host_parsed(drive);
 	static struct tenants_figures figures;
 	struct tenants tenants = {
-		.drive = &parameters,
 		.seed = seed,
 		.policy = policy,
 		.tenant = of,
@@ -823,7 +826,7 @@ static double least_second(const char *drive, enum tenants_policy policy,
 	};
 	double least;
 
-	tenants_run(&tenants, &figures);
+	run_on(drive, tenants, &figures);
 	least = figures.group[0].second[0];
 	for (u32 second = 1; second < 4; second++)
 		least = fmin(least, figures.group[0].second[second]);
@@ -861,6 +864,41 @@ static void test_few_requests_have_their_part_in_each_second(void **state)
 				   (alone * 3 / 7);
 		/* Measured, of 32 runs: 0.93 to 1.00, and 0.97 to 0.99 on SSDs. */
 		assert_true(median_of(parts, FEW_DRAWS) > 0.93);
+	}
+}
+
+/*
+ * Those readers beside a tenant with critical I/O, seldom or often. Since the depth
+ * then weighs all requests, costs were learnt as if it withheld some: downwards
+ * alone. The first had 47 % of its part, and critical I/O a p99 of up to 126 ms.
+ */
+static void test_costs_are_learnt_beside_critical_io(void **state)
+{
+	static struct tenants_figures figures;
+	uint64_t random = fresh_seed("beside critical");
+	struct tenant of[6] = {
+		tenant(300, 131072, true, 2),
+		tenant(100, 131072, true, 2),
+	};
+
+	(void)state;
+	of[2] = of[3] = of[4] = of[1];
+	of[5] = tenant(100, 4096, false, 1);
+	of[5].critical = true;
+	of[5].uneven = true;
+	for (u32 per_s = 2; per_s <= 2000; per_s *= 10) {
+		double readers = 0;
+
+		of[5].bytes_per_s = per_s * 4096;
+		run(&figures, "volume", TENANTS_FGIO, next_random(&random), of,
+		    6);
+		for (u32 i = 0; i < 5; i++)
+			readers += figures.group[i].bytes_per_s;
+		print_message("    %u/s: %.2f of its part\n", per_s,
+			      figures.group[0].bytes_per_s / (readers * 3 / 7));
+		/* Measured: 0.95 to 1.00. */
+		assert_true(figures.group[0].bytes_per_s >
+			    0.9 * readers * 3 / 7);
 	}
 }
 
@@ -1225,7 +1263,7 @@ static double ios_of(const struct tenants_figures *figures, u32 first,
 
 /*
  * Two tenants that are all foreground divide the drive by weight, also where one
- * has a checkpoint besides, with many requests queued.
+ * has a checkpoint besides, with many requests queued: that is of its own part.
  */
 static void test_foreground_is_divided_beside_a_checkpoint(void **state)
 {
@@ -1241,9 +1279,12 @@ static void test_foreground_is_divided_beside_a_checkpoint(void **state)
 	/* The control: without shares, each has half. */
 	run(&figures, "volume", TENANTS_OFF, seed, of, count);
 	assert_true(ios_of(&figures, 0, 2) < 1.2 * ios_of(&figures, 3, 2));
-	/* Measured: 2.7; 0.25 where deep groups are taken to lag less. */
 	run(&figures, "volume", TENANTS_FGIO, seed, of, count);
-	assert_true(ios_of(&figures, 0, 2) > 2.4 * ios_of(&figures, 3, 2));
+	/* Measured: 3.3 to 3.4. */
+	assert_true(ios_of(&figures, 0, 3) > 2.5 * ios_of(&figures, 3, 2));
+	assert_true(ios_of(&figures, 0, 3) < 4 * ios_of(&figures, 3, 2));
+	/* Measured: 2.3 to 2.4; 0.25 where deep groups are taken to lag less. */
+	assert_true(ios_of(&figures, 0, 2) > 2 * ios_of(&figures, 3, 2));
 }
 
 /* ---- slices of a disk ---- */
@@ -1514,6 +1555,7 @@ int main(void)
 		cmocka_unit_test(test_reads_have_turns_where_that_helps),
 		cmocka_unit_test(
 			test_few_requests_have_their_part_in_each_second),
+		cmocka_unit_test(test_costs_are_learnt_beside_critical_io),
 		cmocka_unit_test(
 			test_a_small_reader_has_its_part_beside_a_large_one),
 		cmocka_unit_test(
