@@ -40,7 +40,7 @@ class Room:
 
     @contextlib.contextmanager
     def one_more(self) -> Iterator[None]:
-        """Adds a place, and takes it back at once: whoever has it keeps it to its end.
+        """Adds a place, and takes it back at once: a boot that has it keeps it to its end.
 
         To wait for it would be to wait for all that are queued, as those wake first.
         """
