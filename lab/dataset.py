@@ -7,6 +7,7 @@ left, also after a failure.
 """
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +53,23 @@ def cluster_script(
     initdb, each with a space before it; version: of the server
     """
     return CLUSTER.format(settings=settings, load=load, options=options, version=version)
+
+
+def once(
+    target: Path, needed_mib: int, what: str, takes: str, make: Callable[[Path], object]
+) -> Path:
+    """The file `target` in the cache, which make(fresh) writes when it is absent.
+
+    needed_mib: space while it is made; what, takes: for messages, as "the SQLite data set" and
+    "half a minute". Raises LabError without that space.
+    """
+    if target.is_file():
+        return target
+    host.need_space(paths.CACHE, needed_mib, what)
+    host.tell(f"lab: making {what} ({takes} or so, once)")
+    with host.whole(target) as fresh:
+        make(fresh)
+    return target
 
 
 def fill(fresh: Path, root: Path, user: str, script: str, size: int) -> None:
@@ -125,12 +143,13 @@ class Database:
         script = self.script()
         parts = (self, script, root.name)
         target = paths.CACHE / f"pgbench-{self.scale}-{image.fingerprint(*parts)}.ext4"
-        if target.is_file():
-            return target
         used = self.scale * MIB_PER_SCALE
-        # The loaded folder and the image exist side by side for a moment.
-        host.need_space(paths.CACHE, 2 * used + 600, "the PostgreSQL data set")
-        host.tell(f"lab: making the PostgreSQL data set, about {used} MiB (a minute or so, once)")
-        with host.whole(target) as fresh:
-            fill(fresh, root, "postgres", script, (used + 300 + self.room_mib) * host.MIB)
-        return target
+        size = (used + 300 + self.room_mib) * host.MIB
+        return once(
+            target,
+            # The loaded folder and the image exist side by side for a moment.
+            2 * used + 600,
+            f"the PostgreSQL data set, about {used} MiB",
+            "a minute",
+            lambda fresh: fill(fresh, root, "postgres", script, size),
+        )

@@ -143,13 +143,13 @@ def data_set() -> Path:
     load = LOAD.format(records=RECORDS, schema=schema, settings=SERVER)
     script = dataset.cluster_script(SERVER, load)
     target = paths.CACHE / f"sharded-{image.fingerprint(script, IMAGE_MIB, root.name)}.ext4"
-    if target.is_file():
-        return target
-    host.need_space(paths.CACHE, 2 * IMAGE_MIB, "the shards' data set")
-    host.tell(f"lab: making the shards' data set, {IMAGE_MIB} MiB (a minute or two, once)")
-    with host.whole(target) as fresh:
-        dataset.fill(fresh, root, "postgres", script, IMAGE_MIB * host.MIB)
-    return target
+    return dataset.once(
+        target,
+        2 * IMAGE_MIB,
+        f"the shards' data set, {IMAGE_MIB} MiB",
+        "a minute or two",
+        lambda fresh: dataset.fill(fresh, root, "postgres", script, IMAGE_MIB * host.MIB),
+    )
 
 
 class Sharded(Experiment):

@@ -79,13 +79,13 @@ def data_set(shard: int) -> Path:
     script = PREPARE.format(shard=shard, schema=schema)
     mark = image.fingerprint(script, IMAGE_MIB, root.name)
     target = paths.CACHE / f"sharded-spider-{shard}-{mark}.ext4"
-    if target.is_file():
-        return target
-    host.need_space(paths.CACHE, 2 * IMAGE_MIB, "a shard's data set")
-    host.tell(f"lab: making the data set of shard {shard}, {IMAGE_MIB} MiB (a minute or so, once)")
-    with host.whole(target) as fresh:
-        dataset.fill(fresh, root, USER, script, IMAGE_MIB * host.MIB)
-    return target
+    return dataset.once(
+        target,
+        2 * IMAGE_MIB,
+        f"the data set of shard {shard}, {IMAGE_MIB} MiB",
+        "a minute",
+        lambda fresh: dataset.fill(fresh, root, USER, script, IMAGE_MIB * host.MIB),
+    )
 
 
 def read_requests(file: Path, begin: float, end: float) -> tuple[Requests, np.ndarray]:

@@ -195,13 +195,13 @@ def disk() -> Path:
     used = 2 * CLUSTER.scale * dataset.MIB_PER_SCALE
     size = (used + 600 + CLUSTER.room_mib) * host.MIB
     target = paths.CACHE / f"tenants-{image.fingerprint(script, size, root.name)}.ext4"
-    if target.is_file():
-        return target
-    host.need_space(paths.CACHE, 2 * used + 1200, "the tenants' data sets")
-    host.tell("lab: making the data sets of two tenants (a minute or so, once)")
-    with host.whole(target) as fresh:
-        dataset.fill(fresh, root, "postgres", script, size)
-    return target
+    return dataset.once(
+        target,
+        2 * used + 1200,
+        "the data sets of two tenants",
+        "a minute",
+        lambda fresh: dataset.fill(fresh, root, "postgres", script, size),
+    )
 
 
 def worst_second(requests: figures.Requests, lasted_s: float) -> int:

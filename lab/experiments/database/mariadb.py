@@ -67,13 +67,14 @@ class MariaDB(Database):
         plugin = str(paths.ROOT / "integrations" / "mariadb")
         host.run(["make", "-s", "-C", plugin], what="building the plugin of MariaDB")
         root = image.root_tree(PACKAGES)
-        target = self.disk()
-        if target.is_file():
-            return
-        host.need_space(paths.CACHE, 2 * DATA_MIB, "the MariaDB data set")
-        host.tell("lab: making the MariaDB data set (a minute or so, once)")
-        with host.whole(target) as fresh:
-            dataset.fill(fresh, root, USER, PREPARE, (2 * DATA_MIB + ROOM_MIB) * host.MIB)
+        size = (2 * DATA_MIB + ROOM_MIB) * host.MIB
+        dataset.once(
+            self.disk(),
+            2 * DATA_MIB,
+            "the MariaDB data set",
+            "a minute",
+            lambda fresh: dataset.fill(fresh, root, USER, PREPARE, size),
+        )
 
     def disk(self) -> Path:
         mark = image.fingerprint(PREPARE, ROOM_MIB, image.root_tree(PACKAGES).name)

@@ -54,13 +54,14 @@ class RocksDB(Database):
 
     def prepare(self) -> None:
         root = image.root_tree(PACKAGES)
-        target = self.disk()
-        if target.is_file():
-            return
-        host.need_space(paths.CACHE, 2 * FILL_MIB, "the RocksDB data set")
-        host.tell("lab: making the RocksDB data set (once)")
-        with host.whole(target) as fresh:
-            dataset.fill(fresh, root, "root", PREPARE, (FILL_MIB + ROOM_MIB) * host.MIB)
+        size = (FILL_MIB + ROOM_MIB) * host.MIB
+        dataset.once(
+            self.disk(),
+            2 * FILL_MIB,
+            "the RocksDB data set",
+            "a minute",
+            lambda fresh: dataset.fill(fresh, root, "root", PREPARE, size),
+        )
 
     def disk(self) -> Path:
         mark = image.fingerprint(PREPARE, FILL_MIB, ROOM_MIB, image.root_tree(PACKAGES).name)

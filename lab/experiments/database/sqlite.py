@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """SQLite in WAL mode: a writer and readers, each a process, beside a checkpoint of the log."""
 
-import tempfile
 from pathlib import Path
 
-from lab import host, image, paths
+from lab import dataset, host, image, paths
 from lab.experiments.base import compile_program
 from lab.experiments.database.base import Database, Measured, burst_span
 from lab.experiments.database.ycsb import SOURCE, requests
@@ -63,16 +62,15 @@ class Sqlite(Database):
 
     def prepare(self) -> None:
         clients = compile_program(PROGRAM, str(SOURCE), "-static", "-lsqlite3", "-lm")
-        target = self.disk()
-        if target.is_file():
-            return
-        host.need_space(paths.CACHE, 3 * SIZE_MIB, "the SQLite data set")
-        host.tell("lab: making the SQLite data set (half a minute or so, once)")
-        with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
-            data = Path(folder)
+
+        def load(fresh: Path) -> None:
+            data = fresh.parent / "data"
+            data.mkdir()
             command = [str(clients), str(data / "database"), "load", str(KEYS), str(LOGGED)]
             host.run(command, what="loading the SQLite data set")
             image.make_ext4(fresh, data, image.round_up(SIZE_MIB * host.MIB))
+
+        dataset.once(self.disk(), 3 * SIZE_MIB, "the SQLite data set", "half a minute", load)
 
     def disk(self) -> Path:
         sources = [file.read_text() for file in (SOURCE, SOURCE_OF_CLIENTS)]

@@ -65,15 +65,15 @@ class Tpcc(Database):
 
     def prepare(self) -> None:
         root = image.root_tree()
-        target = self.disk()
-        if target.is_file():
-            return
         used = self.warehouses * MIB_PER_WAREHOUSE
         size = used + self.warehouses * LOG_MIB_PER_WAREHOUSE + ROOM_MIB
-        host.need_space(paths.CACHE, 2 * size, "the TPC-C data set")
-        host.tell(f"lab: making the TPC-C data set, about {used} MiB (minutes, once)")
-        with host.whole(target) as fresh:
-            dataset.fill(fresh, root, "postgres", self._script(), size * host.MIB)
+        dataset.once(
+            self.disk(),
+            2 * size,
+            f"the TPC-C data set, about {used} MiB",
+            "some minutes",
+            lambda fresh: dataset.fill(fresh, root, "postgres", self._script(), size * host.MIB),
+        )
 
     def _script(self) -> str:
         names = ("schema", "load", "transactions")

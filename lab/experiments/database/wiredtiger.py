@@ -3,12 +3,11 @@
 
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from lab import figures, host, image, paths, rivals
+from lab import dataset, figures, host, image, paths, rivals
 from lab.bounds import Bound
 from lab.experiments.database.base import Database, Measured
 
@@ -82,14 +81,10 @@ class WiredTiger(Database):
 
     def prepare(self) -> None:
         built = programs()
-        target = self.disk()
-        if target.is_file():
-            return
-        host.need_space(paths.CACHE, 3 * FILL_MIB, "the WiredTiger data set")
-        host.tell("lab: making the WiredTiger data set (a minute or so, once)")
-        with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
-            data = Path(folder)
-            (data / "db").mkdir()
+
+        def load(fresh: Path) -> None:
+            data = fresh.parent / "data"
+            (data / "db").mkdir(parents=True)
             (data / "populate").write_text(POPULATE)
             command = [str(built / "wtperf"), "-h", str(data / "db")]
             host.run(
@@ -98,6 +93,8 @@ class WiredTiger(Database):
                 env={"LD_LIBRARY_PATH": str(built)},
             )
             image.make_ext4(fresh, data, image.round_up((FILL_MIB + ROOM_MIB) * host.MIB))
+
+        dataset.once(self.disk(), 3 * FILL_MIB, "the WiredTiger data set", "a minute", load)
 
     def disk(self) -> Path:
         mark = image.fingerprint(VERSION, POPULATE, FILL_MIB, ROOM_MIB)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """WiredTiger under YCSB's workload A, with the engine's own checkpoints as the background burst."""
 
-import tempfile
 from pathlib import Path
 
-from lab import host, image, paths, rivals
+from lab import dataset, host, image, paths, rivals
 from lab.experiments.base import compile_program
 from lab.experiments.database import wiredtiger
 from lab.experiments.database.base import Database, Measured, OnHardDisk, offered
@@ -83,15 +82,11 @@ class WiredTigerYcsb(Database):
         clients = compile_program(
             PROGRAM, str(SOURCE), f"-I{built}", str(library), "-pthread", "-lm"
         )
-        target = self.disk()
-        if target.is_file():
-            return
         size_mib = self._size_mib()
-        host.need_space(paths.CACHE, 2 * size_mib, "the YCSB data set")
-        host.tell(f"lab: making the YCSB data set, {self.mib} MiB (a minute or so, once)")
-        with host.whole(target) as fresh, tempfile.TemporaryDirectory(dir=fresh.parent) as folder:
-            data = Path(folder)
-            (data / "db").mkdir()
+
+        def load(fresh: Path) -> None:
+            data = fresh.parent / "data"
+            (data / "db").mkdir(parents=True)
             host.run(
                 [str(clients), str(data / "db"), "load", str(self._keys())],
                 what="loading the YCSB data set",
@@ -99,6 +94,9 @@ class WiredTigerYcsb(Database):
             )
             options = ("-J", f"size={self.journal_mib}") if self.journal_mib else ()
             image.make_ext4(fresh, data, image.round_up(size_mib * host.MIB), *options)
+
+        what = f"the YCSB data set, {self.mib} MiB"
+        dataset.once(self.disk(), 2 * size_mib, what, "a minute", load)
 
     def _size_mib(self) -> int:
         return int(FILE_PER_ROWS * self.mib) + ROOM_MIB + self.journal_mib
