@@ -121,6 +121,7 @@ void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 	cost->count = 0;
 	cost->slack = false;
 	cost->limited = false;
+	cost->beside = false;
 }
 
 /* Sum of the squares of the parts, each in 1 / RATIO_ONE of the whole. */
@@ -295,6 +296,20 @@ static s64 error_of(u64 took_ns, u64 charged_ns)
 	return (s64)ratio - RATIO_ONE;
 }
 
+/*
+ * Part of the error to correct. If the drive was not full, a cache may have taken
+ * what costs say too much; reads it has not. Beside critical I/O that counts, since
+ * costs that are too low are seen there by what may be a guess (alone_ns), and no
+ * probe corrects what comes of it.
+ */
+static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
+{
+	if (cost->slack && !low && !(cost->beside && !has_writes(cost)))
+		return FGIO_SHARE_STEP_SLACK;
+	return first && !(cost->slack && !low) ? FGIO_SHARE_STEP_FIRST :
+						 FGIO_SHARE_STEP;
+}
+
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
@@ -304,15 +319,13 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 	s64 error = low ? error_of(busy_ns, cost->alone_ns) :
 			  error_of(length_ns, cost->sum_ns);
 
-	if (!cost->slack)
+	/* Else the large first steps would not end where no interval is full. */
+	if (!cost->slack || (low && cost->beside))
 		cost->intervals++;
 	if (!cost->begin_ns || !cost->sum_ns ||
 	    (cost->slack && !low && error >= 0))
 		return false;
-	correct(cost, error,
-			cost->slack && !low ? FGIO_SHARE_STEP_SLACK :
-			first		    ? FGIO_SHARE_STEP_FIRST :
-					      FGIO_SHARE_STEP);
+	correct(cost, error, step_of(cost, low, first));
 	return true;
 }
 

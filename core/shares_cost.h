@@ -141,7 +141,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @count: their number
  * @slack: the drive had room in it, and no request waited
  * @limited: the depth held requests back
- * @intervals: full ones so far
+ * @beside: critical I/O was about
+ * @intervals: so far: full ones, and of those @beside that showed costs too low
  * @uniform: nearly all of the last interval was of one kind and size
  */
 struct fgio_share_cost {
@@ -157,6 +158,7 @@ struct fgio_share_cost {
 	u32 count;
 	bool slack;
 	bool limited;
+	bool beside;
 	u32 intervals;
 	bool uniform;
 };
@@ -214,6 +216,12 @@ static inline void fgio_share_cost_idle(struct fgio_share_cost *cost, u64 ns)
 static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
 {
 	cost->slack = true;
+}
+
+/* Critical I/O is about, so that nothing is probed. */
+static inline void fgio_share_cost_beside(struct fgio_share_cost *cost)
+{
+	cost->beside = true;
 }
 
 /* The depth holds requests back. */
