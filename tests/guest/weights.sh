@@ -242,7 +242,8 @@ check_blame_tells_the_turn_of_others_from_the_drive() {
   make_group heavy 100
   make_group light 10
   ask_reasons 24
-  expect "waits for the turn of others" "$(said share)" -ge 6
+  # While a larger limit is tried, for a second, some wait in the drive.
+  expect "waits for the turn of others" "$(said share)" -ge 3
   # The control.
   ask_reasons 0
   expect "the same without others" "$(said share)" -eq 0
