@@ -111,15 +111,17 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_URING_READS 32
 
 /*
- * layers/uring.c: workers of one process that execute requests. 24 bytes each,
- * 1.5 KiB. Full: those beyond are boosted when others have become idle.
+ * layers/uring.c: workers of one process that execute requests, 24 bytes each;
+ * and processes of which they are known at a time, 1.5 KiB each. Full: those
+ * workers beyond are boosted when others have become idle; processes take turns.
  */
 #define FGIO_URING_WORKERS FGIO_SCALE_SHARE(8)
+#define FGIO_URING_SEARCHES 4
 
 /*
  * layers/lock_readers.c: readers of one lock that are asleep, 8 bytes each; and
- * locks for which they are known at once. Full: those beyond have their turn
- * when others have left; the scan made longest ago is made again.
+ * locks for which they are known at once. Full: readers beyond have their turn
+ * when others have left; locks take turns.
  */
 #define FGIO_LOCK_READERS FGIO_SCALE_SHARE(10)
 #define FGIO_LOCK_SCANS 4

@@ -18,7 +18,7 @@
 #include "block/ends.h"
 
 #define VERDICT_BITS 6
-#define VERDICT_WAYS 2
+#define VERDICT_WAYS 4
 /* In the lowest bits of a verdict: an enum fgio_end. Functions are aligned. */
 #define END_MASK 3ULL
 
@@ -69,7 +69,8 @@ enum fgio_end fgio_end_of(u64 function)
 			return verdict & END_MASK;
 	}
 	verdict = function | look_up(function);
-	WRITE_ONCE(ways[1], READ_ONCE(ways[0]));
+	for (i = VERDICT_WAYS - 1; i; i--)
+		WRITE_ONCE(ways[i], READ_ONCE(ways[i - 1]));
 	WRITE_ONCE(ways[0], verdict);
 	return verdict & END_MASK;
 }

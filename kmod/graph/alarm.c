@@ -30,10 +30,20 @@ static ktime_t pause(unsigned int wanted_us)
 			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
 }
 
+static void start_soon(void)
+{
+	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
+		      HRTIMER_MODE_REL);
+}
+
 static void start_timer(unsigned int delay_us)
 {
-	if (!atomic_xchg(&armed, 1))
-		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+	if (atomic_xchg(&armed, 1))
+		return;
+	hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+	/* It has replaced the one of fgio_alarm_soon(), if that came between. */
+	if (atomic_read(&soon))
+		start_soon();
 }
 
 void fgio_alarm_soon(void)
@@ -41,8 +51,7 @@ void fgio_alarm_soon(void)
 	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
 		return;
 	atomic_set(&armed, 1);
-	hrtimer_start(&timer, pause(READ_ONCE(walk_delay_us)),
-		      HRTIMER_MODE_REL);
+	start_soon();
 }
 
 /* Starting a timer takes the timer's own lock alone, and wakes no task. */

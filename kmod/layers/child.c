@@ -28,6 +28,7 @@
 #include "base/identity.h"
 #include "base/scale.h"
 #include "compat/compat.h"
+#include "core/looks.h"
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
@@ -89,42 +90,18 @@ static void find_by_id(const struct fgio_walk_step *step,
 
 /**
  * struct search - the children of one process
- * @parent: its id; 0: free
- * @is_due: a walk asked for it, and it may be made again
- * @next_ns: earliest time of the next search
  * @count: length of @tids
  * @tids: in the initial pid namespace
  */
 struct search {
-	pid_t parent;
-	bool is_due;
-	u64 next_ns;
 	unsigned int count;
 	pid_t tids[FGIO_CHILDREN];
 };
 
-/* For the walk's thread alone. */
+/* By id of the parent. All for the walk's thread alone. */
+static struct fgio_look look[FGIO_CHILD_SEARCHES];
+static struct fgio_looks looks = { .look = look, .count = FGIO_CHILD_SEARCHES };
 static struct search searches[FGIO_CHILD_SEARCHES];
-
-/*
- * Return: the search of this parent, or the one that was made the longest ago,
- * reset for it; NULL while all others are still to be made.
- */
-static struct search *search_of(pid_t parent)
-{
-	struct search *oldest = NULL;
-	struct search *each;
-
-	for (each = searches; each < searches + FGIO_CHILD_SEARCHES; each++) {
-		if (each->parent == parent)
-			return each;
-		if (!each->is_due && (!oldest || each->next_ns < oldest->next_ns))
-			oldest = each;
-	}
-	if (oldest)
-		*oldest = (struct search){ .parent = parent };
-	return oldest;
-}
 
 /* Adds to an empty search. Context: RCU. The kernel's own lists need a lock. */
 static void look_at_processes(struct search *search, struct task_struct *waiter)
@@ -143,20 +120,19 @@ static void look_at_processes(struct search *search, struct task_struct *waiter)
 }
 
 /* Return: whether it found other children than before. */
-static bool make(struct search *search)
+static bool make(struct search *search, const struct fgio_look *look)
 {
 	struct search before = *search;
-	u64 began_ns = ktime_get_ns();
 	struct task_struct *waiter;
 
-	search->is_due = false;
+	if (!look->made_ns)
+		before.count = 0;
 	search->count = 0;
 	rcu_read_lock();
-	waiter = fgio_thread_of(search->parent);
+	waiter = fgio_thread_of((pid_t)look->key);
 	if (waiter)
 		look_at_processes(search, waiter);
 	rcu_read_unlock();
-	search->next_ns = fgio_next_look_ns(began_ns);
 	return search->count != before.count ||
 	       memcmp(search->tids, before.tids,
 		      search->count * sizeof(*search->tids));
@@ -165,12 +141,13 @@ static bool make(struct search *search)
 /* To look at all processes takes too long for a walk. */
 static bool look_for_children(void)
 {
-	struct search *each;
+	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
 	bool found = false;
 
-	for (each = searches; each < searches + FGIO_CHILD_SEARCHES; each++)
-		if (each->is_due)
-			found |= make(each);
+	while (place != FGIO_LOOKS_NONE) {
+		found |= make(&searches[place], &look[place]);
+		place = fgio_looks_made(&looks, place, ktime_get_ns());
+	}
 	return found;
 }
 
@@ -178,14 +155,14 @@ static bool look_for_children(void)
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
-	struct search *search = search_of(waiter->tgid);
+	u32 place = fgio_looks_ask(&looks, waiter->tgid);
+	const struct search *search;
 	struct task_struct *child;
 	unsigned int i;
 
-	if (!search)
+	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
 		return;
-	if (ktime_get_ns() >= search->next_ns)
-		search->is_due = true;
+	search = &searches[place];
 	for (i = 0; i < search->count; i++) {
 		child = fgio_thread_of(search->tids[i]);
 		if (!child || !is_child(child, waiter))

@@ -24,6 +24,7 @@
 #include "base/identity.h"
 #include "base/scale.h"
 #include "compat/compat.h"
+#include "core/looks.h"
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
@@ -39,21 +40,17 @@
 
 /**
  * struct scan - the sleeping readers of one lock
- * @lock: its address
- * @is_due: the last walk asked for it, and it may be made again
- * @next_ns: earliest time of the next scan
  * @count: length of @readers
  * @readers: identities
  */
 struct scan {
-	u64 lock;
-	bool is_due;
-	u64 next_ns;
 	unsigned int count;
 	u64 readers[FGIO_LOCK_READERS];
 };
 
-/* For the walk's thread alone. */
+/* By address of the lock. All for the walk's thread alone. */
+static struct fgio_look look[FGIO_LOCK_SCANS];
+static struct fgio_looks looks = { .look = look, .count = FGIO_LOCK_SCANS };
 static struct scan scans[FGIO_LOCK_SCANS];
 
 static bool has_address(const unsigned long *words, unsigned int count,
@@ -97,7 +94,7 @@ static bool waits_for(u64 task, u64 lock)
 }
 
 /* Context: RCU. */
-static void look_at_threads(struct scan *scan)
+static void look_at_threads(struct scan *scan, u64 lock)
 {
 	struct task_struct *process, *task;
 	unsigned int stacks = 0;
@@ -109,36 +106,21 @@ static void look_at_threads(struct scan *scan)
 		if (stacks++ == STACKS_MAX ||
 		    scan->count == FGIO_LOCK_READERS)
 			return;
-		if (has_on_stack(task, scan->lock) &&
-		    !waits_for((u64)task, scan->lock))
+		if (has_on_stack(task, lock) && !waits_for((u64)task, lock))
 			scan->readers[scan->count++] = fgio_identity_of(task);
 	}
 }
 
-/* The scan of this lock, or the oldest one, reset for it. */
-static struct scan *scan_of(u64 lock)
-{
-	struct scan *oldest = scans;
-	struct scan *scan;
-
-	for (scan = scans; scan < scans + FGIO_LOCK_SCANS; scan++) {
-		if (scan->lock == lock)
-			return scan;
-		if (scan->next_ns < oldest->next_ns)
-			oldest = scan;
-	}
-	*oldest = (struct scan){ .lock = lock };
-	return oldest;
-}
-
 void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 {
-	struct scan *scan = scan_of(step->wait->object);
+	u32 place = fgio_looks_ask(&looks, step->wait->object);
+	const struct scan *scan;
 	unsigned int i;
 	u64 task;
 
-	if (ktime_get_ns() >= scan->next_ns)
-		scan->is_due = true;
+	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
+		return;
+	scan = &scans[place];
 	for (i = 0; i < scan->count; i++) {
 		task = fgio_name_identity(scan->readers[i]);
 		if (task != known)
@@ -146,26 +128,17 @@ void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 	}
 }
 
-/* Return: whether it found readers. */
-static bool make(struct scan *scan)
-{
-	u64 began_ns = ktime_get_ns();
-
-	scan->is_due = false;
-	rcu_read_lock();
-	look_at_threads(scan);
-	rcu_read_unlock();
-	scan->next_ns = fgio_next_look_ns(began_ns);
-	return scan->count;
-}
-
 bool fgio_lock_look_for_readers(void)
 {
+	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
 	bool found = false;
-	struct scan *scan;
 
-	for (scan = scans; scan < scans + FGIO_LOCK_SCANS; scan++)
-		if (scan->is_due)
-			found |= make(scan);
+	while (place != FGIO_LOOKS_NONE) {
+		rcu_read_lock();
+		look_at_threads(&scans[place], look[place].key);
+		rcu_read_unlock();
+		found |= scans[place].count;
+		place = fgio_looks_made(&looks, place, ktime_get_ns());
+	}
 	return found;
 }

@@ -37,6 +37,7 @@
 #include "base/scale.h"
 #include "block/io_target.h"
 #include "compat/compat.h"
+#include "core/looks.h"
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
@@ -196,17 +197,16 @@ struct busy_worker {
 	pid_t tid;
 };
 
-/*
- * The busy workers of one process, found in one walk. For the walk's thread
- * alone.
- */
-static struct {
-	pid_t process;
-	u32 walk;
-	u64 next_ns;
+/* The busy workers of one process. */
+struct search {
 	unsigned int count;
 	struct busy_worker workers[FGIO_URING_WORKERS];
-} busy;
+};
+
+/* By process. All for the walk's thread alone. */
+static struct fgio_look look[FGIO_URING_SEARCHES];
+static struct fgio_looks looks = { .look = look, .count = FGIO_URING_SEARCHES };
+static struct search searches[FGIO_URING_SEARCHES];
 
 static u64 ring_of_worker(const struct task_struct *thread)
 {
@@ -215,40 +215,50 @@ static u64 ring_of_worker(const struct task_struct *thread)
 	return request ? fgio_uring_ring_of(request) : 0;
 }
 
-/* Context: RCU. */
-static void look_at_threads(struct task_struct *waiter)
+/* Adds to an empty search. Context: RCU. */
+static void look_at_threads(struct search *search, struct task_struct *process)
 {
 	struct task_struct *thread;
 	u64 ring;
 
-	busy.count = 0;
-	for_each_thread(waiter, thread) {
+	for_each_thread(process, thread) {
 		ring = ring_of_worker(thread);
 		if (!ring)
 			continue;
-		busy.workers[busy.count++] = (struct busy_worker){
+		search->workers[search->count++] = (struct busy_worker){
 			.task = (u64)thread,
 			.ring = ring,
 			.tid = thread->pid,
 		};
-		if (busy.count == FGIO_URING_WORKERS)
+		if (search->count == FGIO_URING_WORKERS)
 			return;
 	}
 }
 
-/* Context: RCU. */
-static void update_busy(const struct fgio_walk_step *step,
-			struct task_struct *waiter)
+static void make(struct search *search, pid_t process)
 {
-	u64 began_ns = ktime_get_ns();
+	struct task_struct *task;
 
-	if (began_ns < busy.next_ns || (busy.process == waiter->tgid &&
-					busy.walk == step->walk->number))
-		return;
-	busy.process = waiter->tgid;
-	busy.walk = step->walk->number;
-	look_at_threads(waiter);
-	busy.next_ns = fgio_next_look_ns(began_ns);
+	search->count = 0;
+	rcu_read_lock();
+	task = fgio_thread_of(process);
+	if (task)
+		look_at_threads(search, task);
+	rcu_read_unlock();
+}
+
+/* A process may have more threads than there is time for in a walk. */
+static bool look_for_workers(void)
+{
+	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
+	bool found = false;
+
+	while (place != FGIO_LOOKS_NONE) {
+		make(&searches[place], (pid_t)look[place].key);
+		found |= searches[place].count;
+		place = fgio_looks_made(&looks, place, ktime_get_ns());
+	}
+	return found;
 }
 
 /* Context: RCU. Return: whether the worker lives and still is at that ring. */
@@ -264,12 +274,14 @@ static bool still_executes(const struct busy_worker *worker)
 static void find_workers(const struct fgio_walk_step *step,
 			 struct task_struct *waiter)
 {
+	u32 place = fgio_looks_ask(&looks, waiter->tgid);
 	const struct busy_worker *worker;
+	const struct search *search;
 
-	update_busy(step, waiter);
-	if (busy.process != waiter->tgid)
+	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
 		return;
-	for (worker = busy.workers; worker < busy.workers + busy.count;
+	search = &searches[place];
+	for (worker = search->workers; worker < search->workers + search->count;
 	     worker++)
 		if (worker->ring == step->wait->object &&
 		    still_executes(worker))
@@ -318,5 +330,6 @@ const struct fgio_layer fgio_uring_layer = {
 	.kinds = BIT_ULL(FGIO_WAIT_URING),
 	.hooks = hooks,
 	.blockers = blockers,
+	.look_further = look_for_workers,
 	.not_found = not_found,
 };

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Looks that take too long for a walk: their turns, and how much time they take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../looks.h"
+#include "check.h"
+
+#define PLACES 4U
+#define KEYS 16U
+#define WALK_NS 2000000ULL
+
+/**
+ * struct host - walks that ask for keys in their order, and looks after them
+ * @made_for: whose results are in each place
+ * @now_ns: the time
+ * @spent_ns: in looks
+ * @used: how often the results of each key were there for a walk
+ * @last_ns: when they were last
+ */
+struct host {
+	struct fgio_look look[PLACES];
+	struct fgio_looks looks;
+	u64 made_for[PLACES];
+	u64 now_ns;
+	u64 spent_ns;
+	u32 used[KEYS];
+	u64 last_ns[KEYS];
+};
+
+static void host_init(struct host *host)
+{
+	memset(host, 0, sizeof(*host));
+	host->looks.look = host->look;
+	host->looks.count = PLACES;
+	host->now_ns = 1;
+}
+
+/* A walk, in which the keys of @asking ask, and the looks that are made after it. */
+static void walk(struct host *host, u32 asking, u64 look_ns)
+{
+	u32 place;
+
+	for (u32 key = 0; key < KEYS; key++) {
+		if (!(asking & 1U << key))
+			continue;
+		place = fgio_looks_ask(&host->looks, key + 1);
+		if (place == FGIO_LOOKS_NONE)
+			continue;
+		assert_true(place < PLACES);
+		assert_int_equal(host->look[place].key, key + 1);
+		if (!host->look[place].made_ns)
+			continue;
+		assert_int_equal(host->made_for[place], key + 1);
+		host->used[key]++;
+		host->last_ns[key] = host->now_ns;
+	}
+	place = fgio_looks_begin(&host->looks, host->now_ns);
+	while (place != FGIO_LOOKS_NONE) {
+		assert_true(place < PLACES);
+		/* None is made that the walk did not ask for. */
+		assert_true(asking & 1U << (host->look[place].key - 1));
+		host->made_for[place] = host->look[place].key;
+		host->now_ns += look_ns;
+		host->spent_ns += look_ns;
+		place = fgio_looks_made(&host->looks, place, host->now_ns);
+	}
+}
+
+/* Of any number of keys that ask in one order, each has its turns. */
+static void test_all_keys_have_their_turn(void **state)
+{
+	uint64_t random = fresh_seed("turns");
+
+	(void)state;
+	for (u32 keys = 1; keys <= KEYS; keys++) {
+		u64 look_ns = next_random(&random) % 300000;
+		u32 walks = 40 * keys;
+		struct host host;
+
+		host_init(&host);
+		for (u32 i = 0; i < walks; i++) {
+			walk(&host, (1U << keys) - 1, look_ns);
+			host.now_ns += WALK_NS;
+		}
+		for (u32 key = 0; key < keys; key++)
+			assert_true(host.used[key] >= (keys <= PLACES ?
+							       walks / 2 :
+							       walks / keys / 4));
+	}
+}
+
+/* However many keys ask, and how long looks take. */
+static void test_looks_take_their_part_of_the_time(void **state)
+{
+	uint64_t random = fresh_seed("time");
+
+	(void)state;
+	for (u32 run = 0; run < 200; run++) {
+		u64 look_ns = 1 + next_random(&random) % 20000000;
+		u64 most_ns = 0;
+		struct host host;
+
+		host_init(&host);
+		for (u32 i = 0; i < 400; i++) {
+			u64 before_ns = host.spent_ns;
+
+			walk(&host, (u32)next_random(&random) % (1U << KEYS),
+			     look_ns);
+			host.now_ns += next_random(&random) % WALK_NS;
+			most_ns = host.spent_ns - before_ns > most_ns ?
+					  host.spent_ns - before_ns :
+					  most_ns;
+		}
+		/* One more may be just over. */
+		assert_true(host.spent_ns <= host.now_ns / 11 + most_ns);
+		assert_true(most_ns < FGIO_LOOKS_SLICE_NS + look_ns);
+		assert_true(host.spent_ns > 0);
+	}
+}
+
+/* Keys come and go, more than there are places: those that stay are served. */
+static void test_keys_that_stay_are_served_beside_those_that_go(void **state)
+{
+	uint64_t random = fresh_seed("come and go");
+	const u32 stay = 3;
+
+	(void)state;
+	for (u32 run = 0; run < 100; run++) {
+		struct host host;
+		u32 others = 0;
+
+		host_init(&host);
+		for (u32 i = 0; i < 2000; i++) {
+			if (next_random(&random) % 4 == 0)
+				others = (u32)next_random(&random) %
+					 (1U << KEYS);
+			walk(&host, others | ((1U << stay) - 1), 50000);
+			host.now_ns += WALK_NS;
+			for (u32 key = 0; i > 100 && key < stay; key++)
+				assert_true(host.now_ns - host.last_ns[key] <
+					    60 * WALK_NS);
+		}
+	}
+}
+
+/* A key that no walk asks for any longer blocks no place. */
+static void test_keys_that_are_gone_leave_their_places(void **state)
+{
+	struct host host;
+
+	(void)state;
+	host_init(&host);
+	/* Its look is never made: it is not time yet. */
+	host.looks.next_ns = ~0ULL;
+	walk(&host, 0xf, 0);
+	walk(&host, 0, 0);
+	host.looks.next_ns = 0;
+	walk(&host, 0xf0, 0);
+	walk(&host, 0xf0, 0);
+	for (u32 key = 4; key < 8; key++)
+		assert_int_equal(host.used[key], 1);
+	/* Made, and not asked for. */
+	walk(&host, 0, 0);
+	walk(&host, 0xf00, 0);
+	walk(&host, 0xf00, 0);
+	for (u32 key = 8; key < 12; key++)
+		assert_int_equal(host.used[key], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_keys_have_their_turn),
+		cmocka_unit_test(test_looks_take_their_part_of_the_time),
+		cmocka_unit_test(
+			test_keys_that_stay_are_served_beside_those_that_go),
+		cmocka_unit_test(test_keys_that_are_gone_leave_their_places),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
