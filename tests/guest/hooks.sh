@@ -121,6 +121,7 @@ expect_ends_missed() { # CONDITION...: for the number of them
   expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" "$@"
 }
 
+# one kernel: the pause is of fgio alone
 # While waits are ignored, exits of threads are missed: no walk may look at a thread after that.
 check_walks_pause_before_waits_are_ignored() {
   local mortals

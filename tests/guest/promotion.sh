@@ -53,6 +53,7 @@ all_is_looked_at() {
   [[ $SCAN -ge $LEAST ]]
 }
 
+# one kernel: the bound of a hold is of fgio alone
 # The scan of each slot takes 4 ms longer: in one hold of the lock, nothing else would run on that CPU
 # for LEAST ms and more. An emulator with several CPUs makes one wait for half a second, too. Waiting
 # for the lock itself proves nothing: spinlocks of guests are not fair.

@@ -91,6 +91,7 @@ ms_of_writes() { # NAME COMMAND...: sets MS to what dd takes for 16 MiB in the c
   MS=$(($(date +%s%3N) - MS))
 }
 
+# one kernel: parts are the policy's; that room is hooked shows in the check below
 # limit: 200
 # From the first page on: neither has had any I/O. The control are the kernel's own limits.
 check_writers_have_room_by_weight() {

@@ -196,6 +196,7 @@ for number in range(int(sys.argv[2]), int(sys.argv[3]) + 1):
     os.rmdir(f"{sys.argv[1]}/n{number}")' $GROUPS_ROOT "$1" "$2"
 }
 
+# one kernel: the command, and a bound of fgio
 # limit: 1800
 check_listing_of_many_cgroups() {
   local many=${SHARE_CGROUPS:-1000} before known after lister
