@@ -4,9 +4,10 @@
  * it, and whose results are kept.
  *
  * A walk asks for the results of a *key* (a lock, a process), of which a few have
- * a place. A key without one takes that of another, whose results a walk has
- * used. Where more keys ask than there are places, none keeps its place by asking
- * again, so all have their turn, whatever the order in which they ask.
+ * a place. A key without one takes the place of the oldest look, once a look may
+ * be made and the walk after that one has had its results. Where more keys ask
+ * than there are places, none keeps its place by asking again, and chance decides
+ * which of the others is next: so all have their turn, in whatever order they ask.
  *
  * All looks together take one part in FGIO_LOOKS_SHARE of the time.
  *
@@ -28,12 +29,15 @@
  * struct fgio_look - a place
  * @key: whose; 0: free
  * @made_ns: when its look was made last; 0: never, so it has no results
+ * @turn: the later it got its place, or its look was made, the more; 0: the last
+ *	walk did not ask for it
  * @asked: the walk that goes on, or has just ended, asked for it
- * @fresh: no walk has asked for the results yet
+ * @fresh: made after the last walk, and not asked for since
  */
 struct fgio_look {
 	u64 key;
 	u64 made_ns;
+	u64 turn;
 	bool asked;
 	bool fresh;
 };
@@ -42,14 +46,27 @@ struct fgio_look {
  * struct fgio_looks - places for keys of one kind
  * @look: the places, all zero at first
  * @count: their number
- * @crowded: a key found no place in the walk that goes on, or has just ended
+ * @turns: the last @turn
+ * @homeless: keys without a place that asked in the walk that goes on, or has just
+ *	ended
+ * @before: the same of the walk before that
+ * @first: of those, the first that may take another one's place
+ * @chance: a generator of random numbers
+ * @made: looks after the last walk after which there were any; 0: none yet
+ * @now_made: the same after this one
  * @began_ns: when the looks after the last walk began
  * @next_ns: earliest time of the next one
  */
 struct fgio_looks {
 	struct fgio_look *look;
 	u32 count;
-	bool crowded;
+	u64 turns;
+	u32 homeless;
+	u32 before;
+	u32 first;
+	u32 chance;
+	u32 made;
+	u32 now_made;
 	u64 began_ns;
 	u64 next_ns;
 };
@@ -58,7 +75,7 @@ struct fgio_looks {
  * A walk asks for the results of @key, not 0. Return: its place, which has
  * results if it has a @made_ns; FGIO_LOOKS_NONE if there is no place for it now.
  */
-u32 fgio_looks_ask(struct fgio_looks *looks, u64 key);
+u32 fgio_looks_ask(struct fgio_looks *looks, u64 key, u64 now_ns);
 
 /*
  * A walk has ended. Return: the place whose look is to be made; FGIO_LOOKS_NONE

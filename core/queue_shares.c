@@ -100,14 +100,15 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 	struct fgio_share_group *group;
 	struct fgio_request *request;
 
-	if (mode != FGIO_QUEUE_FREE)
-		fgio_share_cost_beside(&shares->cost);
 	/* With one class nothing is withheld. */
 	if (fgio_load(&queue->one_class))
 		group = fgio_shares_turn_in_order(shares, now_ns);
 	else
 		group = fgio_shares_turn(shares, mode == FGIO_QUEUE_FREE,
 					 now_ns);
+	/* The interval may be a new one. */
+	if (mode != FGIO_QUEUE_FREE)
+		fgio_share_cost_beside(&shares->cost);
 	request = of_group(queue, mode, group, now_ns);
 	if (request || !group)
 		return request;

@@ -61,12 +61,12 @@ def once(
     """The file `target` in the cache, which make(fresh) writes when it is absent.
 
     needed_mib: space while it is made; what, takes: for messages, as "the SQLite data set" and
-    "half a minute". Raises LabError without that space.
+    "half a minute or so". Raises LabError without that space.
     """
     if target.is_file():
         return target
     host.need_space(paths.CACHE, needed_mib, what)
-    host.tell(f"lab: making {what} ({takes} or so, once)")
+    host.tell(f"lab: making {what} ({takes}, once)")
     with host.whole(target) as fresh:
         make(fresh)
     return target
@@ -150,6 +150,6 @@ class Database:
             # The loaded folder and the image exist side by side for a moment.
             2 * used + 600,
             f"the PostgreSQL data set, about {used} MiB",
-            "a minute",
+            "a minute or so",
             lambda fresh: fill(fresh, root, "postgres", script, size),
         )

@@ -17,7 +17,7 @@ def test_a_place_that_was_lent_is_taken_back_at_once() -> None:
             begun.release()
             ends.wait(LIMIT_S)
 
-    boots = [threading.Thread(target=boot) for _ in range(4)]
+    boots = [threading.Thread(target=boot, daemon=True) for _ in range(4)]
     for one in boots:
         one.start()
     assert begun.acquire(timeout=LIMIT_S)

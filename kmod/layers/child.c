@@ -120,16 +120,16 @@ static void look_at_processes(struct search *search, struct task_struct *waiter)
 }
 
 /* Return: whether it found other children than before. */
-static bool make(struct search *search, const struct fgio_look *look)
+static bool make(struct search *search, const struct fgio_look *of)
 {
 	struct search before = *search;
 	struct task_struct *waiter;
 
-	if (!look->made_ns)
+	if (!of->made_ns)
 		before.count = 0;
 	search->count = 0;
 	rcu_read_lock();
-	waiter = fgio_thread_of((pid_t)look->key);
+	waiter = fgio_thread_of((pid_t)of->key);
 	if (waiter)
 		look_at_processes(search, waiter);
 	rcu_read_unlock();
@@ -155,7 +155,8 @@ static bool look_for_children(void)
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
-	u32 place = fgio_looks_ask(&looks, waiter->tgid);
+	u32 place = fgio_looks_ask(&looks, waiter->tgid,
+				   ktime_get_ns());
 	const struct search *search;
 	struct task_struct *child;
 	unsigned int i;

@@ -14,6 +14,7 @@
  * before long. To look at all threads takes long, so it is done after a walk has
  * promoted what it found, and the next walk begins at once.
  */
+#include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -40,10 +41,12 @@
 
 /**
  * struct scan - the sleeping readers of one lock
+ * @mark: of @readers: it differs where they do, nearly always
  * @count: length of @readers
  * @readers: identities
  */
 struct scan {
+	u64 mark;
 	unsigned int count;
 	u64 readers[FGIO_LOCK_READERS];
 };
@@ -93,27 +96,29 @@ static bool waits_for(u64 task, u64 lock)
 	return false;
 }
 
-/* Context: RCU. */
+/* Adds to an empty scan. Context: RCU. */
 static void look_at_threads(struct scan *scan, u64 lock)
 {
 	struct task_struct *process, *task;
 	unsigned int stacks = 0;
 
-	scan->count = 0;
 	for_each_process_thread(process, task) {
 		if (likely(!fgio_sleeps_uninterruptibly(task)))
 			continue;
 		if (stacks++ == STACKS_MAX ||
 		    scan->count == FGIO_LOCK_READERS)
 			return;
-		if (has_on_stack(task, lock) && !waits_for((u64)task, lock))
-			scan->readers[scan->count++] = fgio_identity_of(task);
+		if (!has_on_stack(task, lock) || waits_for((u64)task, lock))
+			continue;
+		scan->mark = hash_64(scan->mark ^ (u64)task, 64);
+		scan->readers[scan->count++] = fgio_identity_of(task);
 	}
 }
 
 void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 {
-	u32 place = fgio_looks_ask(&looks, step->wait->object);
+	u32 place = fgio_looks_ask(&looks, step->wait->object,
+				   ktime_get_ns());
 	const struct scan *scan;
 	unsigned int i;
 	u64 task;
@@ -128,16 +133,26 @@ void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 	}
 }
 
+/* Return: whether it found other readers than before. */
+static bool make(struct scan *scan, const struct fgio_look *of)
+{
+	u64 before = of->made_ns ? scan->mark : 0;
+
+	scan->count = 0;
+	scan->mark = 0;
+	rcu_read_lock();
+	look_at_threads(scan, of->key);
+	rcu_read_unlock();
+	return scan->count && scan->mark != before;
+}
+
 bool fgio_lock_look_for_readers(void)
 {
 	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
 	bool found = false;
 
 	while (place != FGIO_LOOKS_NONE) {
-		rcu_read_lock();
-		look_at_threads(&scans[place], look[place].key);
-		rcu_read_unlock();
-		found |= scans[place].count;
+		found |= make(&scans[place], &look[place]);
 		place = fgio_looks_made(&looks, place, ktime_get_ns());
 	}
 	return found;

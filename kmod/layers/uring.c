@@ -38,7 +38,6 @@
 #include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/looks.h"
-#include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/io.h"
@@ -197,8 +196,14 @@ struct busy_worker {
 	pid_t tid;
 };
 
-/* The busy workers of one process. */
+/**
+ * struct search - the busy workers of one process
+ * @mark: of what they execute: it differs where they do, nearly always
+ * @count: length of @workers
+ * @workers: in the order of its threads
+ */
 struct search {
+	u64 mark;
 	unsigned int count;
 	struct busy_worker workers[FGIO_URING_WORKERS];
 };
@@ -225,6 +230,7 @@ static void look_at_threads(struct search *search, struct task_struct *process)
 		ring = ring_of_worker(thread);
 		if (!ring)
 			continue;
+		search->mark = hash_64(search->mark ^ (u64)thread ^ ring, 64);
 		search->workers[search->count++] = (struct busy_worker){
 			.task = (u64)thread,
 			.ring = ring,
@@ -235,16 +241,20 @@ static void look_at_threads(struct search *search, struct task_struct *process)
 	}
 }
 
-static void make(struct search *search, pid_t process)
+/* Return: whether it found others than before. */
+static bool make(struct search *search, const struct fgio_look *of)
 {
+	u64 before = of->made_ns ? search->mark : 0;
 	struct task_struct *task;
 
 	search->count = 0;
+	search->mark = 0;
 	rcu_read_lock();
-	task = fgio_thread_of(process);
+	task = fgio_thread_of((pid_t)of->key);
 	if (task)
 		look_at_threads(search, task);
 	rcu_read_unlock();
+	return search->count && search->mark != before;
 }
 
 /* A process may have more threads than there is time for in a walk. */
@@ -254,8 +264,7 @@ static bool look_for_workers(void)
 	bool found = false;
 
 	while (place != FGIO_LOOKS_NONE) {
-		make(&searches[place], (pid_t)look[place].key);
-		found |= searches[place].count;
+		found |= make(&searches[place], &look[place]);
 		place = fgio_looks_made(&looks, place, ktime_get_ns());
 	}
 	return found;
@@ -274,7 +283,8 @@ static bool still_executes(const struct busy_worker *worker)
 static void find_workers(const struct fgio_walk_step *step,
 			 struct task_struct *waiter)
 {
-	u32 place = fgio_looks_ask(&looks, waiter->tgid);
+	u32 place = fgio_looks_ask(&looks, waiter->tgid,
+				   ktime_get_ns());
 	const struct busy_worker *worker;
 	const struct search *search;
 

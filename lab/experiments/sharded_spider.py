@@ -83,7 +83,7 @@ def data_set(shard: int) -> Path:
         target,
         2 * IMAGE_MIB,
         f"the data set of shard {shard}, {IMAGE_MIB} MiB",
-        "a minute",
+        "a minute or so",
         lambda fresh: dataset.fill(fresh, root, USER, script, IMAGE_MIB * host.MIB),
     )
 

@@ -199,7 +199,7 @@ def disk() -> Path:
         target,
         2 * used + 1200,
         "the data sets of two tenants",
-        "a minute",
+        "a minute or so",
         lambda fresh: dataset.fill(fresh, root, "postgres", script, size),
     )
 

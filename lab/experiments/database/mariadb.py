@@ -72,7 +72,7 @@ class MariaDB(Database):
             self.disk(),
             2 * DATA_MIB,
             "the MariaDB data set",
-            "a minute",
+            "a minute or so",
             lambda fresh: dataset.fill(fresh, root, USER, PREPARE, size),
         )
 

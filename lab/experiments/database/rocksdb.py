@@ -59,7 +59,7 @@ class RocksDB(Database):
             self.disk(),
             2 * FILL_MIB,
             "the RocksDB data set",
-            "a minute",
+            "a minute or so",
             lambda fresh: dataset.fill(fresh, root, "root", PREPARE, size),
         )
 

@@ -70,7 +70,7 @@ class Sqlite(Database):
             host.run(command, what="loading the SQLite data set")
             image.make_ext4(fresh, data, image.round_up(SIZE_MIB * host.MIB))
 
-        dataset.once(self.disk(), 3 * SIZE_MIB, "the SQLite data set", "half a minute", load)
+        dataset.once(self.disk(), 3 * SIZE_MIB, "the SQLite data set", "half a minute or so", load)
 
     def disk(self) -> Path:
         sources = [file.read_text() for file in (SOURCE, SOURCE_OF_CLIENTS)]

@@ -94,7 +94,7 @@ class WiredTiger(Database):
             )
             image.make_ext4(fresh, data, image.round_up((FILL_MIB + ROOM_MIB) * host.MIB))
 
-        dataset.once(self.disk(), 3 * FILL_MIB, "the WiredTiger data set", "a minute", load)
+        dataset.once(self.disk(), 3 * FILL_MIB, "the WiredTiger data set", "a minute or so", load)
 
     def disk(self) -> Path:
         mark = image.fingerprint(VERSION, POPULATE, FILL_MIB, ROOM_MIB)

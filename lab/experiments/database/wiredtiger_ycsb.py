@@ -96,7 +96,7 @@ class WiredTigerYcsb(Database):
             image.make_ext4(fresh, data, image.round_up(size_mib * host.MIB), *options)
 
         what = f"the YCSB data set, {self.mib} MiB"
-        dataset.once(self.disk(), 2 * size_mib, what, "a minute", load)
+        dataset.once(self.disk(), 2 * size_mib, what, "a minute or so", load)
 
     def _size_mib(self) -> int:
         return int(FILE_PER_ROWS * self.mib) + ROOM_MIB + self.journal_mib
