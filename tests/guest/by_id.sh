@@ -38,6 +38,7 @@ switch_order() {
   done
 }
 
+# one kernel: the order is the policy's
 # Ids of all kinds, among them lies, while the order is switched, and shares and classes beside it.
 check_the_order_is_switched_under_load() {
   local model churn

@@ -134,6 +134,7 @@ check_wrong_listings() {
   remove_null other
 }
 
+# one kernel: the command alone
 check_listing_beside_cgroups_that_come_and_go() {
   local round fio lister
   make_null churn size=64 irqmode=2 completion_nsec=2000000

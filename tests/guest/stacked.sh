@@ -161,6 +161,7 @@ write_beside_copies() { # DEVICE PLACE SECTORS: copied for itself
   expect "sectors copied for others" $(($(sectors_copied) - copied - $3)) -gt 1024
 }
 
+# one kernel: how long copies stay critical is fgio's own
 # Copies are critical while a foreground task waits for one, which is each time two I/Os beside its own.
 # Now and then a task that has yet to run again looks as if it waited for one.
 check_copies_that_nothing_waits_for() {

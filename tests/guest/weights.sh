@@ -233,6 +233,7 @@ said() { # REASON: number of waits that are said to have it
   awk -v reason="$1" '$1 == reason { count = $2 } END { print count + 0 }' <<<"$SAID"
 }
 
+# one kernel: whose turn it is, is the policy's
 # Both wait, for some 500 ms and 45 ms: once for the turn of another tenant, once for the drive.
 check_blame_tells_the_turn_of_others_from_the_drive() {
   make_simdisk model=volume:iops=200 size_mib=256
