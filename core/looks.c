@@ -38,7 +38,7 @@ static u32 to_be_made(const struct fgio_looks *looks)
 	return places;
 }
 
-/* A linear congruential generator: of its low bits, few differ. */
+/* A linear congruential generator, whose low bits repeat after few numbers. */
 static u32 any_below(struct fgio_looks *looks, u32 count)
 {
 	looks->chance = looks->chance * 1664525U + 1013904223U;
@@ -68,21 +68,18 @@ u32 fgio_looks_ask(struct fgio_looks *looks, u64 key, u64 now_ns)
 	if (place != FGIO_LOOKS_NONE) {
 		looks->look[place].asked = true;
 		looks->look[place].fresh = false;
-		return place;
+		return looks->look[place].made_ns ? place : FGIO_LOOKS_NONE;
 	}
 	place = place_for(looks);
-	if (place != FGIO_LOOKS_NONE && looks->look[place].turn &&
-	    !may_displace(looks, now_ns))
-		place = FGIO_LOOKS_NONE;
+	if (place != FGIO_LOOKS_NONE &&
+	    (!looks->look[place].turn || may_displace(looks, now_ns)))
+		looks->look[place] = (struct fgio_look){
+			.key = key,
+			.turn = ++looks->turns,
+			.asked = true,
+		};
 	looks->homeless++;
-	if (place == FGIO_LOOKS_NONE)
-		return place;
-	looks->look[place] = (struct fgio_look){
-		.key = key,
-		.turn = ++looks->turns,
-		.asked = true,
-	};
-	return place;
+	return FGIO_LOOKS_NONE;
 }
 
 /* What the walk did not ask for is kept only as long as no key needs its place. */

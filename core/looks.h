@@ -72,8 +72,8 @@ struct fgio_looks {
 };
 
 /*
- * A walk asks for the results of @key, not 0. Return: its place, which has
- * results if it has a @made_ns; FGIO_LOOKS_NONE if there is no place for it now.
+ * A walk asks for the results of @key, not 0. Return: the place that has them;
+ * FGIO_LOOKS_NONE as long as its look has not been made.
  */
 u32 fgio_looks_ask(struct fgio_looks *looks, u64 key, u64 now_ns);
 

@@ -56,8 +56,7 @@ static void walk(struct host *host, u32 asking, u64 look_ns)
 			continue;
 		assert_true(place < PLACES);
 		assert_int_equal(host->look[place].key, key + 1);
-		if (!host->look[place].made_ns)
-			continue;
+		assert_true(host->look[place].made_ns);
 		assert_int_equal(host->made_for[place], key + 1);
 		host->used[key]++;
 		host->last_ns[key] = host->now_ns;

@@ -21,8 +21,6 @@
 /* Threads that one walk looks at: a task may have processes of many. */
 #define LOOKS_MAX 8192
 
-#define LOOK_SHARE 10
-
 u64 fgio_name_identity(u64 identity)
 {
 	struct task_struct *task;
@@ -117,5 +115,22 @@ u64 fgio_next_look_ns(u64 began_ns)
 {
 	u64 now_ns = ktime_get_ns();
 
-	return now_ns + LOOK_SHARE * (now_ns - began_ns);
+	return now_ns + FGIO_LOOKS_SHARE * (now_ns - began_ns);
+}
+
+u32 fgio_found_by_looks(struct fgio_looks *looks, u64 key)
+{
+	return fgio_looks_ask(looks, key, ktime_get_ns());
+}
+
+bool fgio_make_looks(struct fgio_looks *looks, bool (*make)(u32 place))
+{
+	u32 place = fgio_looks_begin(looks, ktime_get_ns());
+	bool found = false;
+
+	while (place != FGIO_LOOKS_NONE) {
+		found |= make(place);
+		place = fgio_looks_made(looks, place, ktime_get_ns());
+	}
+	return found;
 }

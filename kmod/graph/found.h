@@ -7,6 +7,7 @@
 #ifndef FGIO_FOUND_H
 #define FGIO_FOUND_H
 
+#include "core/looks.h"
 #include "graph/layer.h"
 
 struct mutex;
@@ -48,9 +49,22 @@ void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 			      struct task_struct *thread);
 
 /*
- * Looks at many tasks take at most one part in 10 of the time. Return: the
+ * Looks at many tasks take one part in FGIO_LOOKS_SHARE of the time. Return: the
  * earliest time of the next look, when one that began at @began_ns ends now.
  */
 u64 fgio_next_look_ns(u64 began_ns);
+
+/*
+ * The results of looks that are made after a walk (core/looks.h). Return: the place
+ * that has those of @key; FGIO_LOOKS_NONE: there are none yet.
+ */
+u32 fgio_found_by_looks(struct fgio_looks *looks, u64 key);
+
+/*
+ * A layer's look_further(): calls @make for each place whose look is due. It takes
+ * the place, and returns whether it found others than before. Return: whether one
+ * did. Context: no lock is held.
+ */
+bool fgio_make_looks(struct fgio_looks *looks, bool (*make)(u32 place));
 
 #endif /* FGIO_FOUND_H */

@@ -22,7 +22,6 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include "base/foreign.h"
 #include "base/identity.h"
@@ -120,16 +119,17 @@ static void look_at_processes(struct search *search, struct task_struct *waiter)
 }
 
 /* Return: whether it found other children than before. */
-static bool make(struct search *search, const struct fgio_look *of)
+static bool make(u32 place)
 {
+	struct search *search = &searches[place];
 	struct search before = *search;
 	struct task_struct *waiter;
 
-	if (!of->made_ns)
+	if (!look[place].made_ns)
 		before.count = 0;
 	search->count = 0;
 	rcu_read_lock();
-	waiter = fgio_thread_of((pid_t)of->key);
+	waiter = fgio_thread_of((pid_t)look[place].key);
 	if (waiter)
 		look_at_processes(search, waiter);
 	rcu_read_unlock();
@@ -141,27 +141,19 @@ static bool make(struct search *search, const struct fgio_look *of)
 /* To look at all processes takes too long for a walk. */
 static bool look_for_children(void)
 {
-	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
-	bool found = false;
-
-	while (place != FGIO_LOOKS_NONE) {
-		found |= make(&searches[place], &look[place]);
-		place = fgio_looks_made(&looks, place, ktime_get_ns());
-	}
-	return found;
+	return fgio_make_looks(&looks, make);
 }
 
 /* Context: RCU. */
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
-	u32 place = fgio_looks_ask(&looks, waiter->tgid,
-				   ktime_get_ns());
+	u32 place = fgio_found_by_looks(&looks, waiter->tgid);
 	const struct search *search;
 	struct task_struct *child;
 	unsigned int i;
 
-	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
+	if (place == FGIO_LOOKS_NONE)
 		return;
 	search = &searches[place];
 	for (i = 0; i < search->count; i++) {

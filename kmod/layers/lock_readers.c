@@ -18,7 +18,6 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
 #include "base/foreign.h"
@@ -117,13 +116,12 @@ static void look_at_threads(struct scan *scan, u64 lock)
 
 void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 {
-	u32 place = fgio_looks_ask(&looks, step->wait->object,
-				   ktime_get_ns());
+	u32 place = fgio_found_by_looks(&looks, step->wait->object);
 	const struct scan *scan;
 	unsigned int i;
 	u64 task;
 
-	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
+	if (place == FGIO_LOOKS_NONE)
 		return;
 	scan = &scans[place];
 	for (i = 0; i < scan->count; i++) {
@@ -134,26 +132,20 @@ void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 }
 
 /* Return: whether it found other readers than before. */
-static bool make(struct scan *scan, const struct fgio_look *of)
+static bool make(u32 place)
 {
-	u64 before = of->made_ns ? scan->mark : 0;
+	struct scan *scan = &scans[place];
+	u64 before = look[place].made_ns ? scan->mark : 0;
 
 	scan->count = 0;
 	scan->mark = 0;
 	rcu_read_lock();
-	look_at_threads(scan, of->key);
+	look_at_threads(scan, look[place].key);
 	rcu_read_unlock();
 	return scan->count && scan->mark != before;
 }
 
 bool fgio_lock_look_for_readers(void)
 {
-	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
-	bool found = false;
-
-	while (place != FGIO_LOOKS_NONE) {
-		found |= make(&scans[place], &look[place]);
-		place = fgio_looks_made(&looks, place, ktime_get_ns());
-	}
-	return found;
+	return fgio_make_looks(&looks, make);
 }

@@ -27,7 +27,6 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/io_uring.h>
 
@@ -38,6 +37,7 @@
 #include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/looks.h"
+#include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/io.h"
@@ -242,15 +242,16 @@ static void look_at_threads(struct search *search, struct task_struct *process)
 }
 
 /* Return: whether it found others than before. */
-static bool make(struct search *search, const struct fgio_look *of)
+static bool make(u32 place)
 {
-	u64 before = of->made_ns ? search->mark : 0;
+	struct search *search = &searches[place];
+	u64 before = look[place].made_ns ? search->mark : 0;
 	struct task_struct *task;
 
 	search->count = 0;
 	search->mark = 0;
 	rcu_read_lock();
-	task = fgio_thread_of((pid_t)of->key);
+	task = fgio_thread_of((pid_t)look[place].key);
 	if (task)
 		look_at_threads(search, task);
 	rcu_read_unlock();
@@ -260,14 +261,7 @@ static bool make(struct search *search, const struct fgio_look *of)
 /* A process may have more threads than there is time for in a walk. */
 static bool look_for_workers(void)
 {
-	u32 place = fgio_looks_begin(&looks, ktime_get_ns());
-	bool found = false;
-
-	while (place != FGIO_LOOKS_NONE) {
-		found |= make(&searches[place], &look[place]);
-		place = fgio_looks_made(&looks, place, ktime_get_ns());
-	}
-	return found;
+	return fgio_make_looks(&looks, make);
 }
 
 /* Context: RCU. Return: whether the worker lives and still is at that ring. */
@@ -283,12 +277,11 @@ static bool still_executes(const struct busy_worker *worker)
 static void find_workers(const struct fgio_walk_step *step,
 			 struct task_struct *waiter)
 {
-	u32 place = fgio_looks_ask(&looks, waiter->tgid,
-				   ktime_get_ns());
+	u32 place = fgio_found_by_looks(&looks, waiter->tgid);
 	const struct busy_worker *worker;
 	const struct search *search;
 
-	if (place == FGIO_LOOKS_NONE || !look[place].made_ns)
+	if (place == FGIO_LOOKS_NONE)
 		return;
 	search = &searches[place];
 	for (worker = search->workers; worker < search->workers + search->count;
