@@ -297,17 +297,17 @@ static s64 error_of(u64 took_ns, u64 charged_ns)
 }
 
 /*
- * Part of the error to correct. If the drive was not full, a cache may have taken
- * what costs say too much; reads it has not. Beside critical I/O that counts, since
- * costs that are too low are seen there by what may be a guess (alone_ns), and no
- * probe corrects what comes of it.
+ * Part of the error to correct. Where the drive was not full and costs add up to
+ * more than the time, a cache may have taken the writes. Of reads it is certain
+ * that they are too dear; but only beside critical I/O, where no probe will show
+ * it, does that count for more.
  */
 static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 {
-	if (cost->slack && !low && !(cost->beside && !has_writes(cost)))
-		return FGIO_SHARE_STEP_SLACK;
-	return first && !(cost->slack && !low) ? FGIO_SHARE_STEP_FIRST :
-						 FGIO_SHARE_STEP;
+	if (!cost->slack || low)
+		return first ? FGIO_SHARE_STEP_FIRST : FGIO_SHARE_STEP;
+	return cost->beside && !has_writes(cost) ? FGIO_SHARE_STEP :
+						   FGIO_SHARE_STEP_SLACK;
 }
 
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)

@@ -218,7 +218,7 @@ static inline void fgio_share_cost_slack(struct fgio_share_cost *cost)
 	cost->slack = true;
 }
 
-/* Critical I/O is about, so that nothing is probed. */
+/* Critical I/O is about: nothing but its own groups is probed. */
 static inline void fgio_share_cost_beside(struct fgio_share_cost *cost)
 {
 	cost->beside = true;
