@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import early  # noqa: E402 (after the path to it)
+import drawn  # noqa: E402 (after the path to it)
+import early  # noqa: E402
 
 from lab import guest as machine  # noqa: E402
 from lab import host, kernel, paths  # noqa: E402
@@ -36,6 +37,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     for function, *arguments in marks:
         early.begin(function, *arguments)
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    """What this run has drawn, and how to have it again."""
+    if not drawn.said:
+        return []
+    return [
+        f"drawn with FGIO_SEED={drawn.SEED}; FGIO_EVERY=1 runs all",
+        *(f"  {what}: {' '.join(names)}" for what, names in drawn.said.items()),
+    ]
 
 
 def pytest_sessionfinish() -> None:

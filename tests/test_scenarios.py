@@ -2,14 +2,16 @@
 """The module on stock kernels: every check of every batch, and the kernel's log after each.
 
 FGIO_KERNELS chooses kernels ("6.12,6.1" by default) and FGIO_CHECKS, a regular expression, single
-checks. The first kernel runs all of them; the others leave out those that are marked "one kernel"
-in tests/guest/, but with FGIO_EVERY=1. FGIO_WIDE=1 adds a guest of 16 processors. The results of a
-batch are in build/scenarios/BATCH-KERNEL/.
+checks. The first kernel runs all of them; the others run half of the batches (drawn.py), without
+the checks that are marked "one kernel" in tests/guest/. With FGIO_EVERY=1, each runs all.
+FGIO_WIDE=1 adds a guest of 16 processors. The results of a batch are in
+build/scenarios/BATCH-KERNEL/.
 """
 
 import os
 from collections.abc import Sequence
 
+import drawn
 import early
 import pytest
 import scenario
@@ -75,7 +77,7 @@ GOOD = "ok"
 
 
 def boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batch, str]]:
-    """Which batch boots on which kernel."""
+    """Which batch may boot on which kernel."""
     chosen = [
         (batch if EVERY or version == kernels[0] else batch.again(), version)
         for version in kernels
@@ -83,6 +85,17 @@ def boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batc
         if version in (batch.kernels or kernels)
     ]
     return [(batch, version) for batch, version in chosen if batch.checks()]
+
+
+def drawn_boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batch, str]]:
+    """Those that boot in this run: all on the first kernel, and half on each of the others."""
+    every = boots(batches, kernels)
+    first = [(batch, version) for batch, version in every if version == kernels[0]]
+    for kernel in kernels[1:]:
+        others = {batch.name: batch for batch, version in every if version == kernel}
+        names = drawn.half(f"on {kernel}, of {len(others)} batches", others)
+        first += [(batch, kernel) for name, batch in others.items() if name in names]
+    return first
 
 
 def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> list:
@@ -95,7 +108,7 @@ def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> 
             id=f"{version}-{batch.name}-{check}",
             marks=pytest.mark.early(scenario.report, batch, version),
         )
-        for batch, version in boots(batches, kernels)
+        for batch, version in drawn_boots(batches, kernels)
         for check in (*batch.checks(), "kernel_log")
     ]
 

@@ -4,14 +4,13 @@
 FGIO_KERNELS and FGIO_CHECKS choose as in test_scenarios.py, FGIO_SEED seeds the fuzzer.
 """
 
-import os
-
+import drawn
 import pytest
 import scenario
 import test_scenarios
 
-SEED = os.environ.get("FGIO_SEED", "1")
-BATCHES = (scenario.Batch("trust", ("trust",), test_modules=True, environment={"FUZZ_SEED": SEED}),)
+FUZZED = {"FUZZ_SEED": drawn.SEED}
+BATCHES = (scenario.Batch("trust", ("trust",), test_modules=True, environment=FUZZED),)
 
 
 @pytest.mark.parametrize(("batch", "version", "check"), test_scenarios.each_check(BATCHES))

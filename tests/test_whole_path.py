@@ -3,15 +3,16 @@
 
 With the mechanism on, a foreground task waits at most three device service times longer than with
 the device to itself; and at most a tenth of its wait with the mechanism off, which proves that
-the scenario can fail. FGIO_KERNELS chooses kernels ("6.12" by default, to save time; docs/results
-has both), FGIO_SCENARIOS, a regular expression, single scenarios. The table is in
-build/scenarios/whole-path-KERNEL/.
+the scenario can fail. A run has half of the groups of scenarios, each a guest (drawn.py), on one
+kernel; docs/results has all, on both. FGIO_KERNELS chooses kernels and FGIO_SCENARIOS, a regular
+expression, single scenarios. The table is in build/scenarios/whole-path-KERNEL/.
 """
 
 import dataclasses
 import functools
 import os
 
+import drawn
 import early
 import pytest
 from rich.console import Console
@@ -22,6 +23,7 @@ from lab.experiments.base import Row
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12").split(",")
 ONLY = os.environ.get("FGIO_SCENARIOS", "")
+GROUPS = drawn.half("scenarios", scenarios.Scenarios.variants)
 # (kernel, scenario) -> why it cannot be kept there.
 LIMITS: dict[tuple[str, str], str] = {}
 # What a wait for a journal's commit meets is chance: on an idle disk its median is one I/O in one
@@ -35,6 +37,7 @@ def _run(version: str, only: str, name: str) -> dict[str, scenarios.ScenarioRow]
     chosen = kernel.locate(version)
     out = paths.BUILD / "scenarios" / name
     try:
+        experiment.variants = tuple(name for name in experiment.variants if name in GROUPS)
         if only:
             experiment.choose_part(only)
         out.mkdir(parents=True, exist_ok=True)
@@ -86,6 +89,8 @@ def _every() -> list:
     found = []
     for version in KERNELS:
         for one in scenarios.every():
+            if one.group not in GROUPS:
+                continue
             limit = LIMITS.get((version, one.name))
             marks = [pytest.mark.early(_rows, version)]
             marks += [pytest.mark.xfail(reason=limit, strict=True)] if limit else []
