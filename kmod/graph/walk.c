@@ -567,9 +567,12 @@ void fgio_walk_stop(void)
 static int walk_thread(void *unused)
 {
 	for (;;) {
+		/* Before the alarm: it may ring before this task is asleep. */
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			break;
+		if (walk_is_needed())
+			fgio_alarm_again(back_off);
 		schedule();
 		__set_current_state(TASK_RUNNING);
 		if (kthread_should_stop())
@@ -578,8 +581,6 @@ static int walk_thread(void *unused)
 		if (!is_stopped)
 			walk_thoroughly();
 		mutex_unlock(&walking);
-		if (walk_is_needed())
-			fgio_alarm_again(back_off);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;

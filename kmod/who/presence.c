@@ -52,8 +52,11 @@ void fgio_foreground_appeared(void)
 	smp_mb();
 	if (fgio_waits_matter())
 		return;
-	mod_delayed_work(system_long_wq, work, 0);
-	flush_delayed_work(work);
+	/*
+	 * Not by the queue: while another task moves the work there,
+	 * flush_delayed_work() finds nothing to wait for.
+	 */
+	work->work.func(&work->work);
 }
 
 void fgio_foreground_vanished(void)

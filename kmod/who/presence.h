@@ -60,8 +60,9 @@ void fgio_foreground_appeared(void);
 void fgio_foreground_vanished(void);
 
 /*
- * @reconsider sets fgio_waits_matter() by fgio_foreground_exists(); it is
- * queued on system_long_wq when that may have changed. No task has a tag and no
+ * @reconsider sets fgio_waits_matter() by fgio_foreground_exists(). When that may
+ * have changed, it is queued on system_long_wq; its function is called by tasks
+ * that become foreground, at once and many at a time. No task has a tag and no
  * I/O a class before the first call, nor after the second.
  */
 void fgio_presence_init(struct delayed_work *reconsider);
