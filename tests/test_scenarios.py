@@ -39,6 +39,7 @@ BATCHES = (
         kernels=("6.12",),
     ),
     Batch("by-id", ("by_id", "stacked"), cpus=4, append="slub_debug=FPZ"),
+    Batch("looks", ("looks",), cpus=4, append="slub_debug=FPZ"),
     Batch("fuse", ("fuse",), cpus=4, append="slub_debug=FPZ"),
     Batch("loop", ("loop",), cpus=4, append="slub_debug=FPZ"),
     Batch("request-order", ("request_order",), cpus=1, counted_clock=True),

@@ -97,8 +97,8 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_HOLDERS_MAX FGIO_SCALE_SHARE(8)
 
 /*
- * layers/handles.c: transactions whose holders are known at once, however many
- * threads wait for them. Full: the scan made longest ago is made again.
+ * layers/handles.c: transactions whose holders are known at a time, however many
+ * threads wait for them. Beyond: they take turns.
  */
 #define FGIO_HOLDER_SCANS 4
 
@@ -171,10 +171,12 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_FILE_LOCKS FGIO_SCALE_SHARE(8)
 
 /*
- * layers/file_lock.c: threads that may hold a lock whose taker has ended or is
- * idle. 8 bytes each. Full: the rest is left out.
+ * layers/file_lock.c: threads that may hold the locks of an owner whose taker has
+ * ended or is idle, 8 bytes each; and owners for which they are known at a time.
+ * Full: the rest is left out; owners take turns.
  */
 #define FGIO_FILE_LOCK_SHARERS 8
+#define FGIO_FILE_LOCK_SEARCHES 4
 
 /*
  * layers/file_lock.c: sets of four foreground tasks that were refused a lock.

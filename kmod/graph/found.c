@@ -111,13 +111,6 @@ void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 	}
 }
 
-u64 fgio_next_look_ns(u64 began_ns)
-{
-	u64 now_ns = ktime_get_ns();
-
-	return now_ns + FGIO_LOOKS_SHARE * (now_ns - began_ns);
-}
-
 u32 fgio_found_by_looks(struct fgio_looks *looks, u64 key)
 {
 	return fgio_looks_ask(looks, key, ktime_get_ns());

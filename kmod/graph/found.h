@@ -49,12 +49,6 @@ void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 			      struct task_struct *thread);
 
 /*
- * Looks at many tasks take one part in FGIO_LOOKS_SHARE of the time. Return: the
- * earliest time of the next look, when one that began at @began_ns ends now.
- */
-u64 fgio_next_look_ns(u64 began_ns);
-
-/*
  * The results of looks that are made after a walk (core/looks.h). Return: the place
  * that has those of @key; FGIO_LOOKS_NONE: there are none yet.
  */

@@ -45,6 +45,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/threads.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
@@ -54,6 +55,7 @@
 #include "base/scale.h"
 #include "base/waker.h"
 #include "compat/compat.h"
+#include "core/looks.h"
 #include "core/places.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -385,31 +387,57 @@ static bool read_request(const struct fgio_walk_step *step,
 #define FILES_MAX 256
 #define THREADS_MAX 256
 
-/*
- * Threads that may hold a lock beside its taker, found by one scan. For the
- * walk's thread alone.
+/**
+ * struct search - threads that may hold the locks of one owner, beside their taker
+ * @mark: of @identities: it differs where they do, nearly always
+ * @count: length of @identities
+ * @identities: the threads
  */
-static struct {
-	u64 object;
-	u64 next_ns;
+struct search {
+	u64 mark;
 	unsigned int count;
 	u64 identities[FGIO_FILE_LOCK_SHARERS];
-} sharers;
+};
+
+/* By key_of(). All for the walk's thread alone. */
+static struct fgio_look look[FGIO_FILE_LOCK_SEARCHES];
+static struct fgio_looks looks = { .look = look,
+				   .count = FGIO_FILE_LOCK_SEARCHES };
+static struct search searches[FGIO_FILE_LOCK_SEARCHES];
+
+/*
+ * The address of the open file that owns a lock, or the id of the process: its
+ * table of files, the owner, does not lead to it.
+ */
+static u64 key_of(const struct fgio_file_lock_core *lock)
+{
+	const void *owner = lock->fgio_lock_member(owner);
+
+	if (owner == lock->fgio_lock_member(file))
+		return (u64)owner;
+	return max(0, (int)lock->fgio_lock_member(pid));
+}
+
+static bool is_process(u64 key)
+{
+	return key <= PID_MAX_LIMIT;
+}
 
 /* Context: RCU. */
-static void add_threads(struct task_struct *process)
+static void add_threads(struct search *search, struct task_struct *process)
 {
 	struct task_struct *thread;
 	unsigned int looked_at = 0;
 
 	for_each_thread(process, thread) {
-		if (sharers.count == FGIO_FILE_LOCK_SHARERS ||
+		if (search->count == FGIO_FILE_LOCK_SHARERS ||
 		    looked_at++ == THREADS_MAX)
 			return;
-		if (fgio_sleeps_uninterruptibly(thread) ||
-		    fgio_task_is_boosted((u64)thread))
-			sharers.identities[sharers.count++] =
-				fgio_identity_of(thread);
+		if (!fgio_sleeps_uninterruptibly(thread) &&
+		    !fgio_task_is_boosted((u64)thread))
+			continue;
+		search->mark = hash_64(search->mark ^ (u64)thread, 64);
+		search->identities[search->count++] = fgio_identity_of(thread);
 	}
 }
 
@@ -426,7 +454,7 @@ static u64 has_open(const struct fdtable *table, u64 file)
 }
 
 /* Context: RCU. */
-static void look_at_processes(const void *file)
+static void look_at_processes(struct search *search, u64 file)
 {
 	struct task_struct *process;
 	unsigned int looked_at = 0;
@@ -436,49 +464,64 @@ static void look_at_processes(const void *file)
 			continue;
 		if (looked_at++ == PROCESSES_MAX)
 			return;
-		if (fgio_ask_files(process, has_open, (u64)file))
-			add_threads(process);
+		if (fgio_ask_files(process, has_open, file))
+			add_threads(search, process);
 	}
 }
 
-/* A table of files has no entry for itself: its process has the lock. */
-static void look_for_sharers(const struct fgio_file_lock_core *lock)
+/* Adds to an empty search. Context: RCU. */
+static void look_for(struct search *search, u64 key)
 {
-	const void *owner = lock->fgio_lock_member(owner);
 	struct task_struct *process;
 
-	sharers.count = 0;
-	rcu_read_lock();
-	if (owner == lock->fgio_lock_member(file)) {
-		look_at_processes(owner);
-	} else {
-		process = fgio_thread_of(lock->fgio_lock_member(pid));
-		if (process)
-			add_threads(process);
+	if (!is_process(key)) {
+		look_at_processes(search, key);
+		return;
 	}
-	rcu_read_unlock();
+	process = fgio_thread_of((pid_t)key);
+	if (process)
+		add_threads(search, process);
 }
 
-static void find_sharers(const struct fgio_walk_step *step, u64 object,
+/* Return: whether it found other threads than before. */
+static bool make(u32 place)
+{
+	struct search *search = &searches[place];
+	u64 before = look[place].made_ns ? search->mark : 0;
+
+	search->count = 0;
+	search->mark = 0;
+	rcu_read_lock();
+	look_for(search, look[place].key);
+	rcu_read_unlock();
+	return search->count && search->mark != before;
+}
+
+/* To look at all processes takes too long for a walk. */
+static bool look_for_sharers(void)
+{
+	return fgio_make_looks(&looks, make);
+}
+
+static void find_sharers(const struct fgio_walk_step *step,
 			 const struct fgio_file_lock_core *lock, u64 taker)
 {
-	u64 began_ns = ktime_get_ns();
+	u64 key = key_of(lock);
+	const struct search *search;
 	unsigned int i;
+	u32 place;
 	u64 task;
 
-	if (began_ns >= sharers.next_ns) {
-		sharers.object = object;
-		look_for_sharers(lock);
-		sharers.next_ns = fgio_next_look_ns(began_ns);
-	}
-	if (sharers.object != object)
+	place = key ? fgio_found_by_looks(&looks, key) : FGIO_LOOKS_NONE;
+	if (place == FGIO_LOOKS_NONE)
 		return;
-	for (i = 0; i < sharers.count; i++) {
-		task = fgio_name_identity(sharers.identities[i]);
+	search = &searches[place];
+	for (i = 0; i < search->count; i++) {
+		task = fgio_name_identity(search->identities[i]);
 		/* It is found already, and is no guess. */
 		if (task == taker)
 			continue;
-		if (sharers.count == 1)
+		if (search->count == 1)
 			fgio_walk_found(step->walk, task);
 		else
 			fgio_walk_guessed(step->walk, task);
@@ -507,7 +550,7 @@ static void find_holders(const struct fgio_walk_step *step,
 
 	fgio_walk_found(step->walk, taker);
 	if (is_idle(identity))
-		find_sharers(step, object, lock, taker);
+		find_sharers(step, lock, taker);
 }
 
 /* Return: false, too, when the lock is gone. */
@@ -590,4 +633,5 @@ const struct fgio_layer fgio_file_lock_layer = {
 	.kinds = FGIO_WAIT_RANGE(FGIO_WAIT_FILE_LOCK, FGIO_WAIT_LEASE),
 	.hooks = hooks,
 	.blockers = blockers,
+	.look_further = look_for_sharers,
 };

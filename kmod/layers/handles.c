@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tasks that have a handle open in a transaction: jbd2 and btrfs. */
-#include <linux/ktime.h>
+/*
+ * Tasks that have a handle open in a transaction: jbd2 and btrfs. All threads are
+ * looked at for it, after a walk has promoted what it found; the next walk begins
+ * at once. A transaction that is waited for takes no new handles but reserved
+ * ones, so what a look found nearly always only shrinks.
+ */
+#include <linux/bits.h>
+#include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
 #include "base/foreign.h"
 #include "base/identity.h"
 #include "base/scale.h"
+#include "core/looks.h"
 #include "graph/found.h"
 #include "graph/walk.h"
 #include "layers/handles.h"
@@ -17,47 +24,60 @@ struct holder {
 };
 
 /**
- * struct scan - tasks with open handles in a transaction that is waited for
- * @transaction: the transaction
- * @named_at: where handles name it
- * @next_ns: earliest time of the next scan; until then @holders are checked
+ * struct scan - tasks with open handles in one transaction
+ * @mark: of @holders: it differs where they do, nearly always
  * @count: length of @holders
  * @holders: the tasks
  */
 struct scan {
-	u64 transaction;
-	size_t named_at;
-	u64 next_ns;
+	u64 mark;
 	unsigned int count;
 	struct holder holders[FGIO_HOLDERS_MAX];
 };
 
-/* For the walk's thread alone. */
+/* By key_of(). All for the walk's thread alone. */
+static struct fgio_look look[FGIO_HOLDER_SCANS];
+static struct fgio_looks looks = { .look = look, .count = FGIO_HOLDER_SCANS };
 static struct scan scans[FGIO_HOLDER_SCANS];
+
+/*
+ * The low bits of a transaction's address are free for the word of a handle that
+ * names it. Return: 0 if there is no such address.
+ */
+#define WORD_BITS GENMASK(2, 0)
+
+static u64 key_of(u64 transaction, size_t named_at)
+{
+	u64 word = named_at / sizeof(u64);
+
+	if (!transaction || transaction & WORD_BITS || word > WORD_BITS)
+		return 0;
+	return transaction | word;
+}
 
 /*
  * journal_info of a running task changes at any time, and its handle may be
  * gone: it is read without faults, and compared only. The types that other file
  * systems keep there do not lead to the transaction.
  */
-static bool has_handle(const struct task_struct *task, const struct scan *scan)
+static bool has_handle(const struct task_struct *task, u64 key)
 {
-	const void *handle = READ_ONCE(task->journal_info);
+	const u64 *handle = READ_ONCE(task->journal_info);
 
-	return handle &&
-	       fgio_peek_word(handle + scan->named_at) == scan->transaction;
+	return handle && fgio_peek_word(handle + (key & WORD_BITS)) ==
+				 (key & ~WORD_BITS);
 }
 
-/* Context: RCU. */
-static void scan_threads(struct scan *scan)
+/* Adds to an empty scan. Context: RCU. */
+static void look_at_threads(struct scan *scan, u64 key)
 {
 	struct task_struct *process, *task;
 
-	scan->count = 0;
 	for_each_process_thread(process, task) {
 		if (likely(!READ_ONCE(task->journal_info)) ||
-		    !has_handle(task, scan))
+		    !has_handle(task, key))
 			continue;
+		scan->mark = hash_64(scan->mark ^ (u64)task, 64);
 		scan->holders[scan->count++] = (struct holder){
 			.task = (u64)task,
 			.tid = task->pid,
@@ -67,69 +87,54 @@ static void scan_threads(struct scan *scan)
 	}
 }
 
+/* Return: whether it found other holders than before. */
+static bool make(u32 place)
+{
+	struct scan *scan = &scans[place];
+	u64 before = look[place].made_ns ? scan->mark : 0;
+
+	scan->count = 0;
+	scan->mark = 0;
+	rcu_read_lock();
+	look_at_threads(scan, look[place].key);
+	rcu_read_unlock();
+	return scan->count && scan->mark != before;
+}
+
+bool fgio_look_for_handles(void)
+{
+	return fgio_make_looks(&looks, make);
+}
+
 /* Context: RCU. Return: whether the task lives and still has its handle. */
-static bool still_holds(const struct holder *holder, const struct scan *scan)
+static bool still_holds(const struct holder *holder, u64 key)
 {
 	const struct task_struct *task = fgio_thread_of(holder->tid);
 
-	if ((u64)task != holder->task || !has_handle(task, scan))
+	if ((u64)task != holder->task || !has_handle(task, key))
 		return false;
 	fgio_walk_name(task);
 	return true;
 }
 
-/* The scan for a transaction, or the oldest one, reset for it. */
-static struct scan *scan_of(u64 transaction, size_t named_at)
-{
-	struct scan *oldest = scans;
-	struct scan *scan;
-
-	for (scan = scans; scan < scans + FGIO_HOLDER_SCANS; scan++) {
-		if (scan->transaction == transaction &&
-		    scan->named_at == named_at)
-			return scan;
-		if (scan->next_ns < oldest->next_ns)
-			oldest = scan;
-	}
-	*oldest = (struct scan){
-		.transaction = transaction,
-		.named_at = named_at,
-	};
-	return oldest;
-}
-
-/*
- * A transaction that is waited for takes no new handles but reserved ones, so
- * the result of an old scan nearly always only shrinks.
- */
-static void update_scan(struct scan *scan)
-{
-	u64 began_ns = ktime_get_ns();
-
-	if (began_ns < scan->next_ns)
-		return;
-	rcu_read_lock();
-	scan_threads(scan);
-	rcu_read_unlock();
-	scan->next_ns = fgio_next_look_ns(began_ns);
-}
-
 void fgio_found_by_handle(const struct fgio_walk_step *step, u64 transaction,
 			  size_t named_at)
 {
-	struct scan *scan;
+	u64 key = key_of(transaction, named_at);
+	const struct scan *scan;
 	unsigned int i;
 	bool holds;
+	u32 place;
 
-	if (!transaction)
+	place = key ? fgio_found_by_looks(&looks, key) : FGIO_LOOKS_NONE;
+	if (place == FGIO_LOOKS_NONE)
 		return;
-	scan = scan_of(transaction, named_at);
-	update_scan(scan);
+	scan = &scans[place];
 	for (i = 0; i < scan->count; i++) {
 		if (scan->holders[i].task == step->task)
 			continue;
 		rcu_read_lock();
-		holds = still_holds(&scan->holders[i], scan);
+		holds = still_holds(&scan->holders[i], key);
 		rcu_read_unlock();
 		if (holds)
 			fgio_walk_found(step->walk, scan->holders[i].task);

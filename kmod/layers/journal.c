@@ -346,4 +346,6 @@ const struct fgio_layer fgio_journal_layer = {
 		 BIT_ULL(FGIO_WAIT_JOURNAL_RESERVED),
 	.hooks = hooks,
 	.blockers = blockers,
+	/* For btrfs, too, whose waits the same switch follows. */
+	.look_further = fgio_look_for_handles,
 };
