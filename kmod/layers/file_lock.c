@@ -415,7 +415,7 @@ static u64 key_of(const struct fgio_file_lock_core *lock)
 
 	if (owner == lock->fgio_lock_member(file))
 		return (u64)owner;
-	return max(0, (int)lock->fgio_lock_member(pid));
+	return max_t(int, 0, lock->fgio_lock_member(pid));
 }
 
 static bool is_process(u64 key)

@@ -75,6 +75,8 @@ PARTS = {
 SHORT = "-short"
 ALL_PARTS = {**PARTS, **{name + SHORT: f"{title}; short" for name, title in PARTS.items()}}
 MEMORY_MIB = 576
+# PostgreSQL with windows of a minute, in which it grows by some 0.5 MiB a second itself.
+MINUTES_MIB = 672
 # Requests a second.
 RATE = 200
 CLIENTS = 8
@@ -103,9 +105,9 @@ class Backup(Experiment):
     )
     extra_configurations = ("backup-drop-16", "backup-drop-client")
     warm_s = 20
-    before_s = 40
+    before_s = 60
     quiet_s = 20
-    after_s = 40
+    after_s = 60
     duration_s = before_s + quiet_s + after_s
     setup_s = 28
     limit_s = 3000
@@ -186,7 +188,7 @@ class Backup(Experiment):
             payload=taken,
             disks=(disk,),
             packages=packages,
-            memory_mib=MEMORY_MIB,
+            memory_mib=_memory_mib(variant),
             # At 1, the longest waits are for the processor. Signs of life take some of it, too.
             instructions_per_ns=4,
             heartbeat_s=5,
@@ -297,6 +299,10 @@ def _texts(row: Row) -> list[str]:
 
 def _is_rocksdb(variant: str) -> bool:
     return variant.removesuffix(SHORT) == ROCKSDB
+
+
+def _memory_mib(variant: str) -> int:
+    return MEMORY_MIB if _is_rocksdb(variant) or variant.endswith(SHORT) else MINUTES_MIB
 
 
 COLUMNS = ("time", "asked", "from_drive", "db_file", "db_refaults", "backup_file", "free", "hot")
