@@ -25,18 +25,22 @@ typedef void fgio_original_fn(u64 address, struct bio *bio, void *data);
  */
 #define FGIO_ORIGINALS_MAX 64
 #define FGIO_ORIGINALS_SEEN 8
+/* Members of their stripes, five words each: of eight members, 64 stripes. */
+#define FGIO_ORIGINALS_MEMBERS 512
 
 /**
  * struct fgio_originals_look - a look at what the bios of a request are for
  * @visit: called for each original, mostly once
  * @data: for @visit
  * @count: originals so far; those beyond FGIO_ORIGINALS_MAX are left out
+ * @members: of stripes so far; those beyond FGIO_ORIGINALS_MEMBERS are left out
  * @seen: some that were visited
  */
 struct fgio_originals_look {
 	fgio_original_fn *visit;
 	void *data;
 	unsigned int count;
+	unsigned int members;
 	u64 seen[FGIO_ORIGINALS_SEEN];
 };
 

@@ -103,7 +103,8 @@ bool fgio_stripe_visit(u64 address, const struct bio *bio,
 	sector_t end;
 
 	for (i = 0; i < min(members, MEMBERS_MAX); i++) {
-		if (look->count >= FGIO_ORIGINALS_MAX)
+		if (look->count >= FGIO_ORIGINALS_MAX ||
+		    look->members++ >= FGIO_ORIGINALS_MEMBERS)
 			break;
 		end = fgio_kernel_word(member + FGIO_R5DEV_SECTOR) +
 		      BLOCK_SECTORS;
