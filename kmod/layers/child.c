@@ -2,7 +2,8 @@
 /*
  * Waits for the end of a process. It is known exactly where the call names it,
  * by its id or a pidfd, and where the waiter has one child. Of several children,
- * those are in the way that sleep for I/O or a lock of the kernel: a guess.
+ * those are in the way that sleep for I/O or a lock of the kernel: a guess. A parent
+ * in vfork(2) waits for the child that has its memory.
  *
  * Of a process with several threads, the threads that sleep so.
  *
@@ -97,19 +98,31 @@ struct search {
 	pid_t tids[FGIO_CHILDREN];
 };
 
-/* By id of the parent. All for the walk's thread alone. */
+/*
+ * By id of the parent, with FGIO_CHILD_VFORKED for such a child. All for the walk's
+ * thread alone.
+ */
 static struct fgio_look look[FGIO_CHILD_SEARCHES];
 static struct fgio_looks looks = { .look = look, .count = FGIO_CHILD_SEARCHES };
 static struct search searches[FGIO_CHILD_SEARCHES];
 
+/* Context: RCU. */
+static bool is_sought(struct task_struct *process, struct task_struct *waiter,
+		      u64 key)
+{
+	return is_child(process, waiter) && (!(key & FGIO_CHILD_VFORKED) ||
+					     READ_ONCE(process->vfork_done));
+}
+
 /* Adds to an empty search. Context: RCU. The kernel's own lists need a lock. */
-static void look_at_processes(struct search *search, struct task_struct *waiter)
+static void look_at_processes(struct search *search, struct task_struct *waiter,
+			      u64 key)
 {
 	struct task_struct *process;
 
 	for_each_process(process) {
 		/* Threads may outlive the first one. */
-		if (!is_child(process, waiter) ||
+		if (!is_sought(process, waiter, key) ||
 		    (process->exit_state && thread_group_empty(process)))
 			continue;
 		search->tids[search->count++] = process->pid;
@@ -129,9 +142,9 @@ static bool make(u32 place)
 		before.count = 0;
 	search->count = 0;
 	rcu_read_lock();
-	waiter = fgio_thread_of((pid_t)look[place].key);
+	waiter = fgio_thread_of((pid_t)lower_32_bits(look[place].key));
 	if (waiter)
-		look_at_processes(search, waiter);
+		look_at_processes(search, waiter, look[place].key);
 	rcu_read_unlock();
 	return search->count != before.count ||
 	       memcmp(search->tids, before.tids,
@@ -148,7 +161,8 @@ static bool look_for_children(void)
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
-	u32 place = fgio_found_by_looks(&looks, waiter->tgid);
+	u64 key = (step->wait->detail & FGIO_CHILD_VFORKED) | (u32)waiter->tgid;
+	u32 place = fgio_found_by_looks(&looks, key);
 	const struct search *search;
 	struct task_struct *child;
 	unsigned int i;
@@ -158,7 +172,7 @@ static void find_any(const struct fgio_walk_step *step,
 	search = &searches[place];
 	for (i = 0; i < search->count; i++) {
 		child = fgio_thread_of(search->tids[i]);
-		if (!child || !is_child(child, waiter))
+		if (!child || !is_sought(child, waiter, key))
 			continue;
 		if (search->count == 1)
 			find_threads(step, child);

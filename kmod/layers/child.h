@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Waits for the end of another process: wait4(2), waitid(2), and poll(2) of a
- * pidfd. sleep.c finds the tasks that sleep in one of these calls. The object of
- * such a wait is the waiting task, the detail one of these:
+ * pidfd; or until it executes a program: vfork(2). sleep.c finds the tasks that
+ * sleep in one of these calls. The object of such a wait is the waiting task, the
+ * detail one of these:
  *
  *	0			any child
  *	a thread id		a child, by its id in the waiter's pid namespace
  *	FGIO_CHILD_BY_FILE	and a thread id of the initial pid namespace: the
  *				task of a pidfd
+ *	FGIO_CHILD_VFORKED	a child that has the waiter's memory meanwhile
  */
 #ifndef FGIO_CHILD_H
 #define FGIO_CHILD_H
@@ -19,6 +21,7 @@
 struct task_struct;
 
 #define FGIO_CHILD_BY_FILE BIT_ULL(32)
+#define FGIO_CHILD_VFORKED BIT_ULL(33)
 
 /*
  * The thread id of a pidfd in the initial pid namespace; 0 for other files.

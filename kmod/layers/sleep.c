@@ -26,6 +26,7 @@
 #include <asm/unistd.h>
 #include <uapi/linux/futex.h>
 #include <uapi/linux/io_uring.h>
+#include <uapi/linux/sched.h>
 #include <uapi/linux/wait.h>
 
 #include "base/foreign.h"
@@ -292,6 +293,17 @@ static bool read_waitid(const struct call *call, struct sleep *sleep)
 	}
 }
 
+/* vfork(), clone(flags, ...), clone3(...), whose flags are in memory */
+static bool read_vfork(const struct call *call, struct sleep *sleep)
+{
+	return sleep_for_child(call, FGIO_CHILD_VFORKED, sleep);
+}
+
+static bool read_clone(const struct call *call, struct sleep *sleep)
+{
+	return call->arguments[0] & CLONE_VFORK && read_vfork(call, sleep);
+}
+
 typedef bool (*read_fn)(const struct call *call, struct sleep *sleep);
 
 /* Return: the reader of this system call; NULL when it has none. */
@@ -334,6 +346,11 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_sendmsg:
 	case __NR_sendmmsg:
 	case __NR_mq_timedreceive:
+	case __NR_mq_timedsend:
+	case __NR_splice:
+	case __NR_tee:
+	case __NR_vmsplice:
+	case __NR_sendfile:
 	case __NR_epoll_wait:
 	case __NR_epoll_pwait:
 	case __NR_epoll_pwait2:
@@ -344,12 +361,20 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_select:
 	case __NR_pselect6:
 	case __NR_msgrcv:
+	case __NR_msgsnd:
+	case __NR_pause:
+	case __NR_rt_sigsuspend:
 	case __NR_rt_sigtimedwait:
 		return read_from_any;
 	case __NR_wait4:
 		return read_wait4;
 	case __NR_waitid:
 		return read_waitid;
+	case __NR_clone:
+		return read_clone;
+	case __NR_clone3:
+	case __NR_vfork:
+		return read_vfork;
 	default:
 		return NULL;
 	}
@@ -396,15 +421,30 @@ static bool is_user_thread(const struct task_struct *task)
 			     (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
+/*
+ * Whether a sleep in this state may be that for which a system call was made.
+ * Sleeps for memory and locks on the way are not interruptible, nor are those of
+ * parents in vfork(2), which end by fatal signals alone.
+ */
+static bool may_be_for_call(read_fn read, unsigned int state)
+{
+	return state & TASK_INTERRUPTIBLE || read == read_vfork ||
+	       read == read_clone;
+}
+
 /* A task, which is current, is about to sleep. Context: the scheduler's. */
-static noinline void fall_asleep(struct task_struct *task)
+static noinline void fall_asleep(struct task_struct *task, unsigned int state)
 {
 	struct pt_regs *registers = task_pt_regs(task);
 	struct sleep sleep = {};
+	read_fn read;
 
-	if (fgio_waits_matter() && is_user_thread(task) &&
-	    reader_in(task, registers) && fgio_current_serves_requests() &&
-	    !is_in_fuse_request(task) && read_call(task, registers, &sleep))
+	if (!fgio_waits_matter() || !is_user_thread(task))
+		return;
+	read = reader_in(task, registers);
+	if (read && may_be_for_call(read, state) &&
+	    fgio_current_serves_requests() && !is_in_fuse_request(task) &&
+	    read_call(task, registers, &sleep))
 		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }
 
@@ -416,10 +456,9 @@ static noinline void fall_asleep(struct task_struct *task)
 static void on_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
 {
-	/* Sleeps for memory and locks on the way are not interruptible. */
-	if (!preempt && prev_state & TASK_INTERRUPTIBLE &&
+	if (!preempt && prev_state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL) &&
 	    unlikely(fgio_may_serve_requests(prev)))
-		fall_asleep(prev);
+		fall_asleep(prev, prev_state);
 	if (!(next->flags & PF_KTHREAD) &&
 	    unlikely(fgio_wait_may_be_root(next)))
 		fgio_sleep_leave(next);

@@ -297,7 +297,7 @@ static u64 long_list(u64 sector)
 	return first;
 }
 
-/* Its caller keeps the bio of a stripe, and nothing else of it. */
+/* Its caller keeps the bio of a stripe with its bio_vec and page, and nothing else. */
 static struct bio *live_bio_of_stripe(u64 *stripe)
 {
 	u64 member = below(STRIPE_MEMBERS), at;
@@ -348,12 +348,17 @@ static void look_at_stripe(void)
 	};
 	struct fgio_io_target target;
 	struct request rq = {};
+	struct bio_vec *vec;
 	struct bio *bio;
 	u64 stripe;
 
 	bio = live_bio_of_stripe(&stripe);
 	ASAN_UNPOISON_MEMORY_REGION(bio, sizeof(*bio));
 	bio->bi_next = NULL;
+	vec = bio->bi_io_vec;
+	ASAN_UNPOISON_MEMORY_REGION(vec, sizeof(*vec));
+	*vec = (struct bio_vec){ .bv_page = &fake_memmap[below(MEMORY_PAGES)],
+				 .bv_len = PAGE_SIZE };
 	visits = 0;
 	fgio_originals_visit_below(bio, &look);
 	CHECK(visits <= FGIO_ORIGINALS_MAX);
@@ -363,6 +368,7 @@ static void look_at_stripe(void)
 		fgio_io_target_of_request(&target, &rq);
 		fgio_direct_contexts_of_request(&target, &rq);
 	}
+	ASAN_POISON_MEMORY_REGION(vec, sizeof(*vec));
 	ASAN_POISON_MEMORY_REGION(bio, sizeof(*bio));
 }
 

@@ -2,6 +2,7 @@
 /* Locks and conditions in user space, held or signalled across an I/O. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -377,6 +379,73 @@ static void await_signal(unsigned int round)
 	NEED(read(signals, &found, sizeof(found)) == sizeof(found));
 }
 
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+static void prepare_handler(void)
+{
+	struct sigaction action = { .sa_handler = ignore_signal };
+
+	prepare_signal();
+	NEED(!sigaction(SIGUSR1, &action, NULL));
+}
+
+/* Blocked before and after it: a signal that comes early is not lost. */
+static void suspend(unsigned int round)
+{
+	sigset_t none;
+
+	(void)round;
+	sigemptyset(&none);
+	NEED(sigsuspend(&none) < 0 && errno == EINTR);
+}
+
+static int nowhere;
+
+static void prepare_splice(void)
+{
+	prepare_pipe();
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	NEED(nowhere >= 0);
+}
+
+static void await_splice(unsigned int round)
+{
+	(void)round;
+	NEED(splice(reply[0], NULL, nowhere, NULL, 1, 0) == 1);
+}
+
+static int message_queue;
+
+struct message {
+	long type;
+	char text;
+};
+
+static void prepare_queue(void)
+{
+	message_queue = msgget(IPC_PRIVATE, 0600);
+	NEED(message_queue >= 0);
+}
+
+static void send_message(unsigned int round)
+{
+	struct message message = { .type = 1 };
+
+	read_disk(round);
+	NEED(!msgsnd(message_queue, &message, sizeof(message.text), 0));
+}
+
+static void await_message(unsigned int round)
+{
+	struct message message;
+
+	(void)round;
+	NEED(msgrcv(message_queue, &message, sizeof(message.text), 0, 0) == 1);
+}
+
 /* The second thread waits for the answer of the first. */
 static int inner_reply[2];
 
@@ -472,6 +541,19 @@ static void await_children(unsigned int round)
 	reading_child(2 * round + 1);
 	await_end_of(-1);
 	await_end_of(-1);
+}
+
+/* As posix_spawn() and system() do. */
+static void await_vforked(unsigned int round)
+{
+	pid_t child = vfork();
+
+	NEED(child >= 0);
+	if (!child) {
+		read_disk(round);
+		_exit(0);
+	}
+	await_end_of(child);
 }
 
 static int file_of(pid_t child)
@@ -623,6 +705,12 @@ const struct scenario user_scenarios[] = {
 	      prepare_watched_event, send_event, await_watched_event),
 	REPLY("reply-signalfd", "signal from a signalfd, sent after an I/O",
 	      prepare_signal, send_signal, await_signal),
+	REPLY("reply-suspend", "signal in sigsuspend, sent after an I/O",
+	      prepare_handler, send_signal, suspend),
+	REPLY("reply-splice", "byte from a pipe by splice, written after an I/O",
+	      prepare_splice, answer, await_splice),
+	REPLY("reply-message", "System V message, sent after an I/O",
+	      prepare_queue, send_message, await_message),
 	{
 		.name = "reply-chain",
 		.group = "user",
@@ -649,6 +737,8 @@ const struct scenario user_scenarios[] = {
 	      NULL, NULL, await_only_children),
 	REPLY("child-both", "end of two children, in any order", NULL, NULL,
 	      await_children),
+	REPLY("child-vfork", "vfork, until the child has read", NULL, NULL,
+	      await_vforked),
 	REPLY("child-pidfd", "end of a child, by its pidfd", NULL, NULL,
 	      await_pidfd),
 	REPLY("child-poll", "end of a child, by its pidfd under poll", NULL,
