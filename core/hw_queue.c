@@ -110,7 +110,8 @@ struct fgio_request *fgio_hw_queue_next(struct fgio_hw_queue *hw, u64 now_ns)
 
 /* ---- what the device knows ---- */
 
-u64 fgio_hw_queues_wrote(const struct fgio_queue *queue)
+u64 fgio_hw_queues_wrote(const struct fgio_queue *queue,
+			 struct fgio_hw_queue *const *hw)
 {
 	u64 accounted = fgio_depth_size(
 		fgio_load(&queue->passed.writes),
@@ -118,9 +119,9 @@ u64 fgio_hw_queues_wrote(const struct fgio_queue *queue)
 	u64 writes = 0, sectors = 0;
 	u32 i;
 
-	for (i = 0; i < queue->hw_count; i++) {
-		writes += fgio_load(&queue->hw[i]->passed.writes);
-		sectors += fgio_load(&queue->hw[i]->passed.write_sectors);
+	for (i = 0; i < fgio_load(&queue->hw_count); i++) {
+		writes += fgio_load(&hw[i]->passed.writes);
+		sectors += fgio_load(&hw[i]->passed.write_sectors);
 	}
 	return beyond(fgio_depth_size(writes, sectors), accounted);
 }

@@ -153,9 +153,11 @@ static inline bool fgio_hw_queue_has_work(const struct fgio_hw_queue *hw)
 
 /*
  * Size, in units of depth.h, of the non-critical writes that the device was not
- * told of yet. Any context; as they are accounted for, it may be wrong.
+ * told of yet. @hw: the queue's, read once. Any context; as they are accounted
+ * for, it may be wrong.
  */
-u64 fgio_hw_queues_wrote(const struct fgio_queue *queue);
+u64 fgio_hw_queues_wrote(const struct fgio_queue *queue,
+			 struct fgio_hw_queue *const *hw);
 
 /**
  * fgio_queue_turn() - the hardware queue to run

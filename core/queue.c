@@ -630,8 +630,10 @@ struct fgio_request *fgio_queue_choose_weighed(struct fgio_hw_queue *hw,
 					 fgio_queue_retry_at(queue);
 	else if (held)
 		fgio_queue_retry(queue);
-	else if (!queue->hw) /* else, other queues may wait */
+	else if (!queue->hw)
 		fgio_exchange(&queue->withheld, FGIO_WITHHELD_NOT);
+	else /* others may wait: it stays announced, for which a look is due */
+		queue->retry_ns = fgio_queue_retry_at(queue);
 	return request;
 }
 
@@ -772,11 +774,14 @@ bool fgio_queue_left_device(struct fgio_queue *queue,
 void fgio_queue_flush_begins(struct fgio_queue *queue, struct fgio_flush *flush,
 			     bool commits, u64 now_ns)
 {
+	/* A disk that begins to be shared loses them at any time. */
+	struct fgio_hw_queue *const *hw = fgio_load(&queue->hw);
+
 	fgio_raise(&queue->flush_until_ns, now_ns + FLUSH_MOST_NS);
 	fgio_depth_flush_begins(&queue->depth, flush, commits, now_ns);
-	if (queue->hw)
+	if (hw)
 		fgio_depth_flush_covers(&queue->depth, flush,
-					fgio_hw_queues_wrote(queue));
+					fgio_hw_queues_wrote(queue, hw));
 }
 
 bool fgio_queue_flush_ends(struct fgio_queue *queue,

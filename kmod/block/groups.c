@@ -652,5 +652,7 @@ void fgio_groups_exit(void)
 	wait_event(none_left, !atomic_read(&group_count));
 	if (registered)
 		blkcg_policy_unregister(&fgio_groups_policy);
+	/* The last free_group() may still be in its last instructions. */
+	synchronize_rcu_tasks();
 	destroy_workqueue(worker);
 }

@@ -120,10 +120,10 @@ static void ignore_waits(void)
  * changes fgio_waits_matter(), then reads the count. Both sides have a barrier
  * between the two, so at least one of them sees the other.
  */
-static void reconsider(struct work_struct *unused)
+static void reconsider_locked(void)
 {
-	mutex_lock(&hooks_lock);
-	if (!fgio_foreground_exists() && fgio_waits_matter())
+	if (!fgio_foreground_exists() && fgio_waits_matter() &&
+	    fgio_presence_ends())
 		ignore_waits();
 	/* Pairs with fgio_foreground_appeared(). */
 	smp_mb();
@@ -133,11 +133,27 @@ static void reconsider(struct work_struct *unused)
 		smp_mb();
 		/* The end of the last task by priority is not seen: poll. */
 		if (!fgio_foreground_count())
-			mod_delayed_work(system_long_wq, &work,
-					 FGIO_FOREGROUND_LINGER);
+			queue_delayed_work(system_long_wq, &work,
+					   FGIO_FOREGROUND_LINGER);
 	} else {
 		attach_those_on();
 	}
+	fgio_presence_goes_on();
+}
+
+static void reconsider(struct work_struct *unused)
+{
+	mutex_lock(&hooks_lock);
+	reconsider_locked();
+	mutex_unlock(&hooks_lock);
+}
+
+/* Of many tasks that become foreground at a time, the first has all to do. */
+static void follow_now(void)
+{
+	mutex_lock(&hooks_lock);
+	if (!fgio_waits_matter())
+		reconsider_locked();
 	mutex_unlock(&hooks_lock);
 }
 
@@ -229,7 +245,7 @@ int fgio_probe_init(void)
 	mutex_unlock(&hooks_lock);
 	WRITE_ONCE(initialised, true);
 	fgio_mechanism_init(reconsider_soon);
-	fgio_presence_init(&work);
+	fgio_presence_init(&work, follow_now);
 	return 0;
 }
 

@@ -469,6 +469,21 @@ static void look_at_processes(struct search *search, u64 file)
 	}
 }
 
+/* Return: the thread's key if it lives and may still share the lock, or else 0. */
+static u64 still_shares(u64 identity, u64 key)
+{
+	struct task_struct *task;
+	u64 found = 0;
+
+	rcu_read_lock();
+	task = fgio_task_of(identity);
+	if (task && (is_process(key) ? task->tgid == (pid_t)key :
+				       fgio_ask_files(task, has_open, key)))
+		found = fgio_walk_name(task);
+	rcu_read_unlock();
+	return found;
+}
+
 /* Adds to an empty search. Context: RCU. */
 static void look_for(struct search *search, u64 key)
 {
@@ -517,9 +532,9 @@ static void find_sharers(const struct fgio_walk_step *step,
 		return;
 	search = &searches[place];
 	for (i = 0; i < search->count; i++) {
-		task = fgio_name_identity(search->identities[i]);
-		/* It is found already, and is no guess. */
-		if (task == taker)
+		task = still_shares(search->identities[i], key);
+		/* The taker is found already, and is no guess. */
+		if (!task || task == taker)
 			continue;
 		if (search->count == 1)
 			fgio_walk_found(step->walk, task);

@@ -8,6 +8,8 @@
 bool fgio_waits_matter_now;
 
 static struct delayed_work *work;
+static void (*follow)(void);
+static bool ends;
 static unsigned int foreground_count;
 
 /* Time in jiffies of the last foreground I/O by priority; 0 for never. */
@@ -50,13 +52,26 @@ void fgio_foreground_appeared(void)
 {
 	/* With reconsider() in graph/probe.c. */
 	smp_mb();
-	if (fgio_waits_matter())
+	if (fgio_waits_matter() && !READ_ONCE(ends))
 		return;
 	/*
 	 * Not by the queue: while another task moves the work there,
 	 * flush_delayed_work() finds nothing to wait for.
 	 */
-	work->work.func(&work->work);
+	follow();
+}
+
+bool fgio_presence_ends(void)
+{
+	WRITE_ONCE(ends, true);
+	/* Pairs with fgio_foreground_appeared(). */
+	smp_mb();
+	return !fgio_foreground_exists();
+}
+
+void fgio_presence_goes_on(void)
+{
+	WRITE_ONCE(ends, false);
 }
 
 void fgio_foreground_vanished(void)
@@ -67,8 +82,9 @@ void fgio_foreground_vanished(void)
 		mod_delayed_work(system_long_wq, work, FGIO_FOREGROUND_LINGER);
 }
 
-void fgio_presence_init(struct delayed_work *reconsider)
+void fgio_presence_init(struct delayed_work *reconsider, void (*now)(void))
 {
+	follow = now;
 	WRITE_ONCE(work, reconsider);
 }
 

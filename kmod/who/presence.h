@@ -60,12 +60,22 @@ void fgio_foreground_appeared(void);
 void fgio_foreground_vanished(void);
 
 /*
- * @reconsider sets fgio_waits_matter() by fgio_foreground_exists(). When that may
- * have changed, it is queued on system_long_wq; its function is called by tasks
- * that become foreground, at once and many at a time. No task has a tag and no
- * I/O a class before the first call, nor after the second.
+ * Waits are about to be ignored: a task that becomes foreground from now on does
+ * not rely on fgio_waits_matter(), but waits until they are followed again.
+ * Return: false if there are foreground tasks, so that they are not to be ignored.
  */
-void fgio_presence_init(struct delayed_work *reconsider);
+bool fgio_presence_ends(void);
+
+/* fgio_waits_matter() can be relied on again. */
+void fgio_presence_goes_on(void);
+
+/*
+ * @reconsider sets fgio_waits_matter() by fgio_foreground_exists(); it is
+ * queued on system_long_wq when that may have changed. @now does so at once if
+ * waits do not matter, in tasks that become foreground, many at a time. No task
+ * has a tag and no I/O a class before the first call, nor after the second.
+ */
+void fgio_presence_init(struct delayed_work *reconsider, void (*now)(void));
 void fgio_presence_exit(void);
 
 #endif /* FGIO_PRESENCE_H */

@@ -115,10 +115,13 @@ check_last_tag_goes_beside_recycled_locks() {
 }
 
 # The hooks are detached some seconds after the last I/O by priority, while threads wait and end.
-expect_ends_missed() { # CONDITION...: for the number of them
+expect_ends_missed() { # CONDITION [VARIABLE]: for the number of them; which is 0 before walks pause
   wait_for "waiting threads" some_wait
+  # shellcheck disable=SC2086
+  stretch fgio_walk_pause 1000 ${2-}
   wait_for "the hooks to go" hooks_follow 0 0
-  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" "$@"
+  no_stretch
+  expect "ends of tasks that were missed" "$(cat /sys/module/fgio/parameters/ends_missed)" "$1"
 }
 
 # one kernel: the pause is of fgio alone
@@ -130,12 +133,9 @@ check_walks_pause_before_waits_are_ignored() {
   use fgio
   abuse mortals 400 &
   mortals=$!
-  stretch fgio_walk_pause 1000
-  expect_ends_missed -eq 0
+  expect_ends_missed "-eq 0"
   # The control: they are ignored first.
-  stretch fgio_walk_pause 1000 fgio_waits_matter_now
-  expect_ends_missed -gt 0
-  no_stretch
+  expect_ends_missed "-gt 0" fgio_waits_matter_now
   kill $mortals
   wait $mortals || true
   unload_fgio
