@@ -140,6 +140,9 @@ void fgio_request_order_choose(struct fgio_queue_data *fq)
 	spin_lock(&fq->lock);
 	fgio_request_order_set_policy(own->by_request, policy);
 	spin_unlock(&fq->lock);
+	/* Requests that the old policy withheld may go under the new one. */
+	fgio_queue_retry(&fq->queue);
+	blk_mq_run_hw_queues(fq->q, true);
 }
 
 void fgio_request_order_remove(struct fgio_queue_data *fq)
