@@ -19,8 +19,7 @@ static struct hrtimer timer;
 static void (*on_ring)(void);
 static atomic_t armed;
 static atomic_t soon;
-/* Of the last two walks: one of them may have had to wait for its processor. */
-static u64 shorter_duration_ns;
+static u64 last_duration_ns;
 
 /* Walks take at most a tenth of a CPU, however large the graph is. */
 #define PAUSE_SHARE 10
@@ -28,7 +27,7 @@ static u64 shorter_duration_ns;
 static ktime_t pause(unsigned int wanted_us)
 {
 	return ns_to_ktime(max((u64)wanted_us * NSEC_PER_USEC,
-			       READ_ONCE(shorter_duration_ns) * PAUSE_SHARE));
+			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
 }
 
 static void start_soon(void)
@@ -103,10 +102,7 @@ void fgio_alarm_again(unsigned int doublings)
 
 void fgio_alarm_took(u64 duration_ns)
 {
-	static u64 last_ns;
-
-	WRITE_ONCE(shorter_duration_ns, min(last_ns, duration_ns));
-	last_ns = duration_ns;
+	WRITE_ONCE(last_duration_ns, duration_ns);
 }
 
 void fgio_alarm_init(void (*ring)(void))

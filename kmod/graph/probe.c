@@ -137,6 +137,10 @@ static void reconsider_locked(void)
 					   FGIO_FOREGROUND_LINGER);
 	} else {
 		attach_those_on();
+		/* One came and went since: its end is to be seen. */
+		if (fgio_waits_matter())
+			queue_delayed_work(system_long_wq, &work,
+					   FGIO_FOREGROUND_LINGER);
 	}
 	fgio_presence_goes_on();
 }

@@ -99,19 +99,21 @@ struct search {
 };
 
 /*
- * By id of the parent, with FGIO_CHILD_VFORKED for such a child. All for the walk's
- * thread alone.
+ * By id of the parent; of the thread, with FGIO_CHILD_VFORKED, for such a child. All
+ * for the walk's thread alone.
  */
 static struct fgio_look look[FGIO_CHILD_SEARCHES];
 static struct fgio_looks looks = { .look = look, .count = FGIO_CHILD_SEARCHES };
 static struct search searches[FGIO_CHILD_SEARCHES];
 
-/* Context: RCU. */
+/* Context: RCU. The parent of a child by vfork(2) is the thread that waits. */
 static bool is_sought(struct task_struct *process, struct task_struct *waiter,
 		      u64 key)
 {
-	return is_child(process, waiter) && (!(key & FGIO_CHILD_VFORKED) ||
-					     READ_ONCE(process->vfork_done));
+	if (!(key & FGIO_CHILD_VFORKED))
+		return is_child(process, waiter);
+	return rcu_dereference(process->real_parent) == waiter &&
+	       READ_ONCE(process->vfork_done);
 }
 
 /* Adds to an empty search. Context: RCU. The kernel's own lists need a lock. */
@@ -161,7 +163,8 @@ static bool look_for_children(void)
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
-	u64 key = (step->wait->detail & FGIO_CHILD_VFORKED) | (u32)waiter->tgid;
+	u64 vforked = step->wait->detail & FGIO_CHILD_VFORKED;
+	u64 key = vforked | (u32)(vforked ? waiter->pid : waiter->tgid);
 	u32 place = fgio_found_by_looks(&looks, key);
 	const struct search *search;
 	struct task_struct *child;

@@ -386,6 +386,8 @@ static bool read_request(const struct fgio_walk_step *step,
 #define PROCESSES_MAX 4096
 #define FILES_MAX 256
 #define THREADS_MAX 256
+/* Older results are checked before they are used. */
+#define OLD_NS (100 * NSEC_PER_MSEC)
 
 /**
  * struct search - threads that may hold the locks of one owner, beside their taker
@@ -469,7 +471,16 @@ static void look_at_processes(struct search *search, u64 file)
 	}
 }
 
-/* Return: the thread's key if it lives and may still share the lock, or else 0. */
+/* A look is made again while it is asked for; its key may be another owner's later. */
+static bool is_old(u32 place)
+{
+	return ktime_get_ns() - look[place].made_ns > OLD_NS;
+}
+
+/*
+ * Return: the thread's key if it lives and may still share the lock, or else 0. One
+ * that exits has no table of files any more, and may still be at the lock.
+ */
 static u64 still_shares(u64 identity, u64 key)
 {
 	struct task_struct *task;
@@ -478,7 +489,9 @@ static u64 still_shares(u64 identity, u64 key)
 	rcu_read_lock();
 	task = fgio_task_of(identity);
 	if (task && (is_process(key) ? task->tgid == (pid_t)key :
-				       fgio_ask_files(task, has_open, key)))
+				       task->flags & PF_EXITING ||
+					       fgio_ask_files(task, has_open,
+							      key)))
 		found = fgio_walk_name(task);
 	rcu_read_unlock();
 	return found;
@@ -532,7 +545,8 @@ static void find_sharers(const struct fgio_walk_step *step,
 		return;
 	search = &searches[place];
 	for (i = 0; i < search->count; i++) {
-		task = still_shares(search->identities[i], key);
+		task = is_old(place) ? still_shares(search->identities[i], key) :
+				       fgio_name_identity(search->identities[i]);
 		/* The taker is found already, and is no guess. */
 		if (!task || task == taker)
 			continue;

@@ -428,8 +428,9 @@ static bool is_user_thread(const struct task_struct *task)
  */
 static bool may_be_for_call(read_fn read, unsigned int state)
 {
-	return state & TASK_INTERRUPTIBLE || read == read_vfork ||
-	       read == read_clone;
+	return state & TASK_INTERRUPTIBLE ||
+	       ((state & TASK_KILLABLE) == TASK_KILLABLE &&
+		(read == read_vfork || read == read_clone));
 }
 
 /* A task, which is current, is about to sleep. Context: the scheduler's. */
