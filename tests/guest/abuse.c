@@ -1207,8 +1207,9 @@ static void *lower_two(void *unused)
 	while (semop(sleepers.sysv, lower, 2))
 		CHECK(errno == EINTR);
 	sleepers.ended++;
+	/* Not pause(2), which may wait for another task's signal. */
 	for (;;)
-		pause();
+		pause_ms(1000);
 	return NULL;
 }
 
