@@ -10,9 +10,10 @@ import os
 import random
 from collections.abc import Iterable
 
-CHOICES = ("FGIO_EVERY", "FGIO_KERNELS", "FGIO_CHECKS", "FGIO_SCENARIOS")
-ALL = any(os.environ.get(name) for name in CHOICES)
-SEED = os.environ.get("FGIO_SEED") or str(random.randrange(1 << 32))
+EVERY = bool(os.environ.get("FGIO_EVERY"))
+CHOICES = ("FGIO_KERNELS", "FGIO_CHECKS", "FGIO_SCENARIOS")
+ALL = EVERY or any(os.environ.get(name) for name in CHOICES)
+SEED = os.environ.get("FGIO_SEED") or str(random.randrange(1 << 48))
 # What was drawn from -> what of it runs.
 said: dict[str, list[str]] = {}
 

@@ -5,11 +5,11 @@ tests/gone/gone.c has the memory. FGIO_SEED gives the seed again that a failure 
 """
 
 import os
-import random
 import re
 import subprocess
 from pathlib import Path
 
+import drawn
 import pytest
 
 from lab import host, paths
@@ -60,12 +60,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_nothing_that_is_gone_is_followed(program: Path) -> None:
-    seed = os.environ.get("FGIO_SEED") or str(random.randrange(1 << 48))
     ran = subprocess.run(
-        [program, seed, str(ROUNDS)],
+        [program, drawn.SEED, str(ROUNDS)],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
     )
-    assert ran.returncode == 0, f"seeds from {seed}: {ran.stdout}{ran.stderr}"
+    assert ran.returncode == 0, f"seeds from {drawn.SEED}: {ran.stdout}{ran.stderr}"

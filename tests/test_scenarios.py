@@ -20,7 +20,6 @@ from scenario import Batch
 from lab.experiments.base import fgio_command
 
 KERNELS = os.environ.get("FGIO_KERNELS", "6.12,6.1").split(",")
-EVERY = "FGIO_EVERY" in os.environ
 # What a disk says that is taken away.
 GONE = {"^a_scsi_disk_goes_under_load$": "I/O error, dev sd"}
 # A guest of 16 processors: on a busy host, RCU stalls there as it boots.
@@ -80,7 +79,7 @@ GOOD = "ok"
 def boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batch, str]]:
     """Which batch may boot on which kernel."""
     chosen = [
-        (batch if EVERY or version == kernels[0] else batch.again(), version)
+        (batch if drawn.EVERY or version == kernels[0] else batch.again(), version)
         for version in kernels
         for batch in batches
         if version in (batch.kernels or kernels)

@@ -4,7 +4,7 @@
 With the mechanism on, a foreground task waits at most three device service times longer than with
 the device to itself; and at most a tenth of its wait with the mechanism off, which proves that
 the scenario can fail. A run has half of the groups of scenarios, each a guest (drawn.py), on one
-kernel; docs/results has all, on both. FGIO_KERNELS chooses kernels and FGIO_SCENARIOS, a regular
+kernel; docs/results has all of them. FGIO_KERNELS chooses kernels and FGIO_SCENARIOS, a regular
 expression, single scenarios. The table is in build/scenarios/whole-path-KERNEL/.
 """
 
