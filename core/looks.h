@@ -29,6 +29,7 @@
  * struct fgio_look - a place
  * @key: whose; 0: free
  * @made_ns: when its look was made last; 0: never, so it has no results
+ * @mark: the caller's, of what that look found; 0: nothing
  * @turn: the later it got its place, or its look was made, the more; 0: the last
  *	walk did not ask for it
  * @asked: the walk that goes on, or has just ended, asked for it
@@ -37,6 +38,7 @@
 struct fgio_look {
 	u64 key;
 	u64 made_ns;
+	u64 mark;
 	u64 turn;
 	bool asked;
 	bool fresh;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Ways to find blockers that several layers share. */
+#include <linux/hash.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -116,13 +117,34 @@ u32 fgio_found_by_looks(struct fgio_looks *looks, u64 key)
 	return fgio_looks_ask(looks, key, ktime_get_ns());
 }
 
-bool fgio_make_looks(struct fgio_looks *looks, bool (*make)(u32 place))
+/* Of what a look finds: it differs where that does, nearly always. */
+static u64 mark;
+
+void fgio_look_found(u64 what)
+{
+	mark = hash_64(mark ^ what, 64);
+}
+
+/* Return: whether it found others than the last one for this key. */
+static bool make_look(struct fgio_look *look, u32 place, fgio_make_look_fn *make)
+{
+	u64 before = look->mark;
+
+	mark = 0;
+	rcu_read_lock();
+	make(place, look->key);
+	rcu_read_unlock();
+	look->mark = mark;
+	return mark && mark != before;
+}
+
+bool fgio_make_looks(struct fgio_looks *looks, fgio_make_look_fn *make)
 {
 	u32 place = fgio_looks_begin(looks, ktime_get_ns());
 	bool found = false;
 
 	while (place != FGIO_LOOKS_NONE) {
-		found |= make(place);
+		found |= make_look(&looks->look[place], place, make);
 		place = fgio_looks_made(looks, place, ktime_get_ns());
 	}
 	return found;

@@ -55,10 +55,18 @@ void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 u32 fgio_found_by_looks(struct fgio_looks *looks, u64 key);
 
 /*
- * A layer's look_further(): calls @make for each place whose look is due. It takes
- * the place, and returns whether it found others than before. Return: whether one
- * did. Context: no lock is held.
+ * Makes the look for a key, whose results have a place, and tells of each by
+ * fgio_look_found(). Context: RCU.
  */
-bool fgio_make_looks(struct fgio_looks *looks, bool (*make)(u32 place));
+typedef void fgio_make_look_fn(u32 place, u64 key);
+
+/*
+ * A layer's look_further(): makes each look that is due. Return: whether one found
+ * others than before. Context: no lock is held.
+ */
+bool fgio_make_looks(struct fgio_looks *looks, fgio_make_look_fn *make);
+
+/* The look that is being made found a task, or a task at some work: @what. */
+void fgio_look_found(u64 what);
 
 #endif /* FGIO_FOUND_H */

@@ -22,7 +22,6 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/string.h>
 
 #include "base/foreign.h"
 #include "base/identity.h"
@@ -127,30 +126,20 @@ static void look_at_processes(struct search *search, struct task_struct *waiter,
 		if (!is_sought(process, waiter, key) ||
 		    (process->exit_state && thread_group_empty(process)))
 			continue;
+		fgio_look_found((u64)process);
 		search->tids[search->count++] = process->pid;
 		if (search->count == FGIO_CHILDREN)
 			return;
 	}
 }
 
-/* Return: whether it found other children than before. */
-static bool make(u32 place)
+static void make(u32 place, u64 key)
 {
-	struct search *search = &searches[place];
-	struct search before = *search;
-	struct task_struct *waiter;
+	struct task_struct *waiter = fgio_thread_of((pid_t)lower_32_bits(key));
 
-	if (!look[place].made_ns)
-		before.count = 0;
-	search->count = 0;
-	rcu_read_lock();
-	waiter = fgio_thread_of((pid_t)lower_32_bits(look[place].key));
+	searches[place].count = 0;
 	if (waiter)
-		look_at_processes(search, waiter, look[place].key);
-	rcu_read_unlock();
-	return search->count != before.count ||
-	       memcmp(search->tids, before.tids,
-		      search->count * sizeof(*search->tids));
+		look_at_processes(&searches[place], waiter, key);
 }
 
 /* To look at all processes takes too long for a walk. */

@@ -391,12 +391,10 @@ static bool read_request(const struct fgio_walk_step *step,
 
 /**
  * struct search - threads that may hold the locks of one owner, beside their taker
- * @mark: of @identities: it differs where they do, nearly always
  * @count: length of @identities
  * @identities: the threads
  */
 struct search {
-	u64 mark;
 	unsigned int count;
 	u64 identities[FGIO_FILE_LOCK_SHARERS];
 };
@@ -438,7 +436,7 @@ static void add_threads(struct search *search, struct task_struct *process)
 		if (!fgio_sleeps_uninterruptibly(thread) &&
 		    !fgio_task_is_boosted((u64)thread))
 			continue;
-		search->mark = hash_64(search->mark ^ (u64)thread, 64);
+		fgio_look_found((u64)thread);
 		search->identities[search->count++] = fgio_identity_of(thread);
 	}
 }
@@ -497,11 +495,12 @@ static u64 still_shares(u64 identity, u64 key)
 	return found;
 }
 
-/* Adds to an empty search. Context: RCU. */
-static void look_for(struct search *search, u64 key)
+static void make(u32 place, u64 key)
 {
+	struct search *search = &searches[place];
 	struct task_struct *process;
 
+	search->count = 0;
 	if (!is_process(key)) {
 		look_at_processes(search, key);
 		return;
@@ -509,20 +508,6 @@ static void look_for(struct search *search, u64 key)
 	process = fgio_thread_of((pid_t)key);
 	if (process)
 		add_threads(search, process);
-}
-
-/* Return: whether it found other threads than before. */
-static bool make(u32 place)
-{
-	struct search *search = &searches[place];
-	u64 before = look[place].made_ns ? search->mark : 0;
-
-	search->count = 0;
-	search->mark = 0;
-	rcu_read_lock();
-	look_for(search, look[place].key);
-	rcu_read_unlock();
-	return search->count && search->mark != before;
 }
 
 /* To look at all processes takes too long for a walk. */

@@ -6,7 +6,6 @@
  * ones, so what a look found nearly always only shrinks.
  */
 #include <linux/bits.h>
-#include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
@@ -25,12 +24,10 @@ struct holder {
 
 /**
  * struct scan - tasks with open handles in one transaction
- * @mark: of @holders: it differs where they do, nearly always
  * @count: length of @holders
  * @holders: the tasks
  */
 struct scan {
-	u64 mark;
 	unsigned int count;
 	struct holder holders[FGIO_HOLDERS_MAX];
 };
@@ -77,7 +74,7 @@ static void look_at_threads(struct scan *scan, u64 key)
 		if (likely(!READ_ONCE(task->journal_info)) ||
 		    !has_handle(task, key))
 			continue;
-		scan->mark = hash_64(scan->mark ^ (u64)task, 64);
+		fgio_look_found((u64)task);
 		scan->holders[scan->count++] = (struct holder){
 			.task = (u64)task,
 			.tid = task->pid,
@@ -87,18 +84,10 @@ static void look_at_threads(struct scan *scan, u64 key)
 	}
 }
 
-/* Return: whether it found other holders than before. */
-static bool make(u32 place)
+static void make(u32 place, u64 key)
 {
-	struct scan *scan = &scans[place];
-	u64 before = look[place].made_ns ? scan->mark : 0;
-
-	scan->count = 0;
-	scan->mark = 0;
-	rcu_read_lock();
-	look_at_threads(scan, look[place].key);
-	rcu_read_unlock();
-	return scan->count && scan->mark != before;
+	scans[place].count = 0;
+	look_at_threads(&scans[place], key);
 }
 
 bool fgio_look_for_handles(void)

@@ -14,7 +14,6 @@
  * before long. To look at all threads takes long, so it is done after a walk has
  * promoted what it found, and the next walk begins at once.
  */
-#include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -40,12 +39,10 @@
 
 /**
  * struct scan - the sleeping readers of one lock
- * @mark: of @readers: it differs where they do, nearly always
  * @count: length of @readers
  * @readers: identities
  */
 struct scan {
-	u64 mark;
 	unsigned int count;
 	u64 readers[FGIO_LOCK_READERS];
 };
@@ -109,7 +106,7 @@ static void look_at_threads(struct scan *scan, u64 lock)
 			return;
 		if (!has_on_stack(task, lock) || waits_for((u64)task, lock))
 			continue;
-		scan->mark = hash_64(scan->mark ^ (u64)task, 64);
+		fgio_look_found((u64)task);
 		scan->readers[scan->count++] = fgio_identity_of(task);
 	}
 }
@@ -131,18 +128,10 @@ void fgio_lock_guess_readers(const struct fgio_walk_step *step, u64 known)
 	}
 }
 
-/* Return: whether it found other readers than before. */
-static bool make(u32 place)
+static void make(u32 place, u64 lock)
 {
-	struct scan *scan = &scans[place];
-	u64 before = look[place].made_ns ? scan->mark : 0;
-
-	scan->count = 0;
-	scan->mark = 0;
-	rcu_read_lock();
-	look_at_threads(scan, look[place].key);
-	rcu_read_unlock();
-	return scan->count && scan->mark != before;
+	scans[place].count = 0;
+	look_at_threads(&scans[place], lock);
 }
 
 bool fgio_lock_look_for_readers(void)

@@ -198,12 +198,10 @@ struct busy_worker {
 
 /**
  * struct search - the busy workers of one process
- * @mark: of what they execute: it differs where they do, nearly always
  * @count: length of @workers
  * @workers: in the order of its threads
  */
 struct search {
-	u64 mark;
 	unsigned int count;
 	struct busy_worker workers[FGIO_URING_WORKERS];
 };
@@ -230,7 +228,7 @@ static void look_at_threads(struct search *search, struct task_struct *process)
 		ring = ring_of_worker(thread);
 		if (!ring)
 			continue;
-		search->mark = hash_64(search->mark ^ (u64)thread ^ ring, 64);
+		fgio_look_found((u64)thread ^ ring);
 		search->workers[search->count++] = (struct busy_worker){
 			.task = (u64)thread,
 			.ring = ring,
@@ -241,21 +239,13 @@ static void look_at_threads(struct search *search, struct task_struct *process)
 	}
 }
 
-/* Return: whether it found others than before. */
-static bool make(u32 place)
+static void make(u32 place, u64 key)
 {
-	struct search *search = &searches[place];
-	u64 before = look[place].made_ns ? search->mark : 0;
-	struct task_struct *task;
+	struct task_struct *process = fgio_thread_of((pid_t)key);
 
-	search->count = 0;
-	search->mark = 0;
-	rcu_read_lock();
-	task = fgio_thread_of((pid_t)look[place].key);
-	if (task)
-		look_at_threads(search, task);
-	rcu_read_unlock();
-	return search->count && search->mark != before;
+	searches[place].count = 0;
+	if (process)
+		look_at_threads(&searches[place], process);
 }
 
 /* A process may have more threads than there is time for in a walk. */
