@@ -36,6 +36,8 @@
 /* One page in each of these is a hole: nothing is mapped there. */
 #define HOLE_EVERY 16
 #define DEVICE_BYTES (4 * PAGE_SIZE)
+/* The same at each run, as words are addresses: a seed then fails each time. */
+#define DEVICE_ADDRESS 0x200000000000
 #define STRIPE_MEMBERS 4
 
 #define CHECK(condition)                                                       \
@@ -297,7 +299,10 @@ static u64 long_list(u64 sector)
 	return first;
 }
 
-/* Its caller keeps the bio of a stripe with its bio_vec and page, and nothing else. */
+/*
+ * Its caller keeps the bio of a stripe with its bio_vec and page, and nothing
+ * else. A discard has no bio_vec (drivers/md/raid5.c, ops_run_io()).
+ */
 static struct bio *live_bio_of_stripe(u64 *stripe)
 {
 	u64 member = below(STRIPE_MEMBERS), at;
@@ -320,6 +325,7 @@ static struct bio *live_bio_of_stripe(u64 *stripe)
 	}
 	at = *stripe + FGIO_STRIPE_DEVICES + member * FGIO_R5DEV_SIZE;
 	bio.bi_flags = 0;
+	bio.bi_vcnt = below(2);
 	bio.bi_private = (void *)*stripe;
 	bio.bi_io_vec = (void *)(at + FGIO_R5DEV_VEC);
 	put_all(at + FGIO_R5DEV_REQ, &bio, sizeof(bio));
@@ -622,8 +628,8 @@ int main(int count, char **arguments)
 	first = strtoull(arguments[1], NULL, 0);
 	rounds = strtoull(arguments[2], NULL, 0);
 	/* The device is below the memory, as look_at_live_bio() wants it. */
-	device = mmap(NULL, 16 * DEVICE_BYTES + MEMORY_BYTES, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	device = mmap((void *)DEVICE_ADDRESS, 16 * DEVICE_BYTES + MEMORY_BYTES,
+		      PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(device != MAP_FAILED);
 	memory = device + 16 * DEVICE_BYTES;
 	fgio_loops_note_used(true);
