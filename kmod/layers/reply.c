@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replies: waits of foreground tasks for a pipe, a UNIX socket, an eventfd, a
- * message queue, or epoll(7).
+ * Replies: waits of foreground tasks for a pipe, a socket whose other end is on
+ * this host, an eventfd, a message queue, or epoll(7).
  *
  * All these wait queues end in one place: a task wakes another.
  *
@@ -11,8 +11,9 @@
  *
  * Wakers are guesses, as those of conditions (futex.c), with the same window:
  * what woke the task lately is likely to wake it again. Not noted are
- * interrupts (timers, drives, the network), threads of the kernel, tasks that
- * exit and foreground tasks, which need no help.
+ * interrupts (timers, drives, the network; but what a task sends to its own host
+ * counts as its own act, local_socket.c), threads of the kernel, tasks that exit
+ * and foreground tasks, which need no help.
  *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
@@ -23,7 +24,7 @@
  * next one is recorded again.
  *
  * Left out:
- *	sockets of the network: what wakes the task is an interrupt.
+ *	sockets that lead to other hosts: what wakes the task is an interrupt.
  *	the device of FUSE: what wakes the task is a client that has a request.
  */
 #include <linux/bitfield.h>
@@ -32,11 +33,9 @@
 #include <linux/kdev_t.h>
 #include <linux/major.h>
 #include <linux/miscdevice.h>
-#include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/socket.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
@@ -48,6 +47,7 @@
 #include "graph/sleeper.h"
 #include "graph/wait.h"
 #include "layers/child.h"
+#include "layers/local_socket.h"
 #include "layers/reply.h"
 #include "who/foreground.h"
 #include "who/presence.h"
@@ -61,28 +61,18 @@ static bool is_fuse_device(const struct inode *inode)
 	       number == MKDEV(MISC_MAJOR, FUSE_MINOR);
 }
 
-/* A socket of the network, or the device of FUSE. */
+/* A socket that leads to another host, or the device of FUSE. */
 static bool is_left_out(const struct file *file)
 {
-	const struct proto_ops *operations;
-	const struct socket *socket;
 	const struct inode *inode;
 	umode_t mode;
-	int family;
 
 	inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
 	if (!inode || get_kernel_nofault(mode, &inode->i_mode))
 		return false;
 	if (S_ISCHR(mode))
 		return is_fuse_device(inode);
-	if (!S_ISSOCK(mode))
-		return false;
-	socket = (const void *)fgio_kernel_word((u64)&file->private_data);
-	operations = socket ? (const void *)fgio_kernel_word((u64)&socket->ops) :
-			      NULL;
-	return !operations ||
-	       get_kernel_nofault(family, &operations->family) ||
-	       family != AF_UNIX;
+	return S_ISSOCK(mode) && !fgio_socket_is_local(file);
 }
 
 u64 fgio_reply_object(struct task_struct *task, u32 fd)
@@ -160,6 +150,15 @@ static void note_waker(u64 object)
 		fgio_waker_note(object, false);
 }
 
+/* Other softirqs, and interrupts, have nothing to do with current. */
+static bool is_current_waker(void)
+{
+	if (in_task())
+		return true;
+	return in_serving_softirq() && !in_hardirq() && !in_nmi() &&
+	       fgio_current_delivers_locally();
+}
+
 /*
  * Context: the locks of a wake-up are held, interrupts are off: as
  * on_sched_switch().
@@ -168,7 +167,7 @@ static noinline void wake(struct task_struct *task)
 {
 	u64 object;
 
-	if (!fgio_waits_matter() || !in_task())
+	if (!fgio_waits_matter() || !is_current_waker())
 		return;
 	object = fgio_sleep_reply(task) ?: take_expected((u64)task);
 	if (object && task != current)

@@ -20,8 +20,8 @@ struct task_struct;
 
 /*
  * The object of a wait for the file @fd of a task; 0 where no task that wakes it
- * is in its way: a socket of the network, the device of FUSE. Context: as
- * fgio_file_at().
+ * is in its way: a socket that leads to another host, the device of FUSE.
+ * Context: as fgio_file_at().
  */
 u64 fgio_reply_object(struct task_struct *task, u32 fd);
 

@@ -14,6 +14,8 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -186,14 +188,48 @@ static void *client(void *argument)
 	return NULL;
 }
 
-static void open_pipes(void)
+/* The guest has no ip(8). */
+static int listen_on_loopback(struct sockaddr_in *address)
+{
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	socklen_t length = sizeof(*address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	check(listener >= 0 && !ioctl(listener, SIOCSIFFLAGS, &up), "lo");
+	*address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	check(!bind(listener, (void *)address, length), "bind");
+	check(!listen(listener, CLIENTS), "listen");
+	check(!getsockname(listener, (void *)address, &length), "address");
+	return listener;
+}
+
+static void connect_pair(int ends[2])
+{
+	struct sockaddr_in address;
+	int listener = listen_on_loopback(&address);
+
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	check(!connect(ends[1], (void *)&address, sizeof(address)), "connect");
+	ends[0] = accept(listener, NULL, NULL);
+	check(ends[0] >= 0, "accept");
+	close(listener);
+}
+
+/* Half of the clients are told over TCP. */
+static void open_channels(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < SERVERS; i++)
 		check(!pipe(requests[i]), "pipe");
 	for (i = 0; i < CLIENTS; i++)
-		check(!pipe(replies[i]), "pipe");
+		if (i % 2)
+			connect_pair(replies[i]);
+		else
+			check(!pipe(replies[i]), "pipe");
 }
 
 static pthread_t begin(void *(*function)(void *), unsigned int number)
@@ -238,7 +274,7 @@ int main(int argc, char **argv)
 	check(device >= 0, FGIO_DEVICE_PATH);
 	for (i = 0; i < LOCKS; i++)
 		pthread_mutex_init(&locks[i], NULL);
-	open_pipes();
+	open_channels();
 	before = state();
 	for (kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
 		for (i = 0; i < kinds[kind].count; i++)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,6 +13,7 @@
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -310,14 +313,54 @@ static void prepare_socket(void)
 	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, reply));
 }
 
-static void prepare_watched_event(void)
+/* The guest has no ip(8). */
+static void raise_loopback(int socket)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	NEED(!ioctl(socket, SIOCSIFFLAGS, &request));
+}
+
+static void prepare_tcp(void)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	NEED(listener >= 0);
+	raise_loopback(listener);
+	NEED(!bind(listener, (void *)&address, length));
+	NEED(!listen(listener, 1));
+	NEED(!getsockname(listener, (void *)&address, &length));
+	reply[1] = socket(AF_INET, SOCK_STREAM, 0);
+	NEED(reply[1] >= 0);
+	NEED(!connect(reply[1], (void *)&address, length));
+	reply[0] = accept(listener, NULL, NULL);
+	NEED(reply[0] >= 0);
+}
+
+static void watch_for_input(int fd)
 {
 	struct epoll_event wanted = { .events = EPOLLIN };
 
-	prepare_event();
 	watch = epoll_create1(EPOLL_CLOEXEC);
 	NEED(watch >= 0);
-	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, event, &wanted));
+	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, fd, &wanted));
+}
+
+static void prepare_watched_tcp(void)
+{
+	prepare_tcp();
+	watch_for_input(reply[0]);
+}
+
+static void prepare_watched_event(void)
+{
+	prepare_event();
+	watch_for_input(event);
 }
 
 static void answer(unsigned int round)
@@ -339,6 +382,14 @@ static void await_answer_by_poll(unsigned int round)
 	struct pollfd wanted = { .fd = reply[0], .events = POLLIN };
 
 	NEED(poll(&wanted, 1, -1) == 1);
+	await_answer(round);
+}
+
+static void await_watched_answer(unsigned int round)
+{
+	struct epoll_event found;
+
+	NEED(epoll_wait(watch, &found, 1, -1) == 1);
 	await_answer(round);
 }
 
@@ -701,6 +752,10 @@ const struct scenario user_scenarios[] = {
 	      prepare_socket, answer, await_answer),
 	REPLY("reply-poll", "byte from a UNIX socket under poll",
 	      prepare_socket, answer, await_answer_by_poll),
+	REPLY("reply-tcp", "byte from a TCP socket of this host, sent after an I/O",
+	      prepare_tcp, answer, await_answer),
+	REPLY("reply-tcp-epoll", "byte from a TCP socket of this host under epoll",
+	      prepare_watched_tcp, answer, await_watched_answer),
 	REPLY("reply-epoll", "eventfd under epoll, raised after an I/O",
 	      prepare_watched_event, send_event, await_watched_event),
 	REPLY("reply-signalfd", "signal from a signalfd, sent after an I/O",
