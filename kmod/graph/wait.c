@@ -221,6 +221,12 @@ void fgio_sleep_leave(const struct task_struct *task)
 		end_sleep(task);
 }
 
+/* Some requests of a ring wait for one. */
+static bool may_be_for_message(const struct fgio_wait *wait)
+{
+	return wait->kind == FGIO_WAIT_REPLY || wait->kind == FGIO_WAIT_URING;
+}
+
 u64 fgio_sleep_reply(const struct task_struct *task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
@@ -230,7 +236,7 @@ u64 fgio_sleep_reply(const struct task_struct *task)
 	    !fgio_wait_any(bucket_of(task), (u64)task))
 		return 0;
 	count = fgio_wait_copy_of((u64)task, waits, NULL);
-	return count && waits[count - 1].kind == FGIO_WAIT_REPLY ?
+	return count && may_be_for_message(&waits[count - 1]) ?
 		       waits[count - 1].object : 0;
 }
 

@@ -140,7 +140,8 @@ void fgio_sleep_enter(u8 kind, u64 object, u64 detail);
 void fgio_sleep_leave(const struct task_struct *task);
 
 /*
- * The object of a foreground task's sleep for a reply; 0 when it is in none.
+ * The object of a foreground task's sleep for a reply, or for completions of a
+ * ring, one of which may be a reply; 0 when it is in none.
  * Context: as above, or a wake-up's, with its locks held.
  */
 u64 fgio_sleep_reply(const struct task_struct *task);

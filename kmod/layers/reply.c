@@ -143,9 +143,12 @@ static u64 take_expected(u64 task)
 
 /* --- wakers ---------------------------------------------------------------- */
 
+/* Workers of io_uring that complete a request are found by it (uring.c). */
 static void note_waker(u64 object)
 {
-	if (!(current->flags & (PF_KTHREAD | PF_EXITING)) &&
+	const unsigned int left_out = PF_KTHREAD | PF_IO_WORKER | PF_EXITING;
+
+	if (!(current->flags & left_out) &&
 	    fgio_waker_remembers(object) && !fgio_current_serves_requests())
 		fgio_waker_note(object, false);
 }
@@ -249,8 +252,18 @@ static bool find_polled(const struct fgio_walk_step *step)
 
 static void find_wakers(const struct fgio_walk_step *step)
 {
-	fgio_watch_for(step, step->wait->object);
-	fgio_guessed_by_history(step, step->wait->object);
+	const struct fgio_wait *wait = step->wait;
+
+	if (wait->seq & FGIO_SEQ_OUTSIDE)
+		expect(step->task, wait->object, wait->seq);
+	fgio_watch_for(step, wait->object);
+	fgio_guessed_by_history(step, wait->object);
+}
+
+void fgio_reply_find(const struct fgio_walk_step *step)
+{
+	if (fgio_mechanism_on(FGIO_MECHANISM_REPLIES))
+		find_wakers(step);
 }
 
 static void blockers(const struct fgio_walk_step *step)
@@ -260,11 +273,9 @@ static void blockers(const struct fgio_walk_step *step)
 
 	if (find_polled(step))
 		return;
-	if (wait->seq & FGIO_SEQ_OUTSIDE)
-		expect(step->task, wait->object, wait->seq);
-	else if (is_old(wait) &&
-		 !fgio_waker_list(wait->object, fgio_waker_window_ns(),
-				  identities)) {
+	if (!(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
+	    !fgio_waker_list(wait->object, fgio_waker_window_ns(),
+			     identities)) {
 		fgio_wait_drop(step->task, wait->seq);
 		return;
 	}

@@ -25,6 +25,14 @@ struct task_struct;
  */
 u64 fgio_reply_object(struct task_struct *task, u32 fd);
 
+/**
+ * fgio_reply_find() - the tasks that woke a task from waits of this kind lately
+ * @step: a wait for completions of a ring, some of which may be messages
+ *
+ * Context: the walk's thread.
+ */
+void fgio_reply_find(const struct fgio_walk_step *step);
+
 extern const struct fgio_layer fgio_reply_layer;
 
 #endif /* FGIO_REPLY_H */

@@ -12,7 +12,8 @@
  * (who/uring.c): their waits are roots of the walk, and need nothing from here.
  * The workers of other threads are in the way where threads share a ring (writes
  * to one file are executed one by one), or where a foreground task waits for the
- * thread that waits for its ring.
+ * thread that waits for its ring. Where a request waits for a message, as from a
+ * socket, the task that sends it is in the way (reply.c).
  *
  * Left out:
  *	rings that another process shares: its workers are not looked for.
@@ -41,6 +42,7 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/io.h"
+#include "layers/reply.h"
 #include "layers/uring.h"
 #include "who/uring.h"
 
@@ -301,6 +303,7 @@ static void blockers(const struct fgio_walk_step *step)
 
 	want_pages(step);
 	fgio_io_want_context(step, step->wait->object);
+	fgio_reply_find(step);
 	rcu_read_lock();
 	waiter = fgio_task_at(step->task);
 	if (waiter) {

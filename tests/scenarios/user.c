@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/guest/ring.h"
 #include "scenario.h"
 
 #define OFF "boost,user"
@@ -383,6 +384,12 @@ static void await_answer_by_poll(unsigned int round)
 
 	NEED(poll(&wanted, 1, -1) == 1);
 	await_answer(round);
+}
+
+static void await_answer_by_ring(unsigned int round)
+{
+	(void)round;
+	ring_do(IORING_OP_RECV, reply[0], buffer(BLOCK), 1, 0);
 }
 
 static void await_watched_answer(unsigned int round)
@@ -756,6 +763,11 @@ const struct scenario user_scenarios[] = {
 	      prepare_tcp, answer, await_answer),
 	REPLY("reply-tcp-epoll", "byte from a TCP socket of this host under epoll",
 	      prepare_watched_tcp, answer, await_watched_answer),
+	REPLY("reply-uring", "io_uring: byte from a UNIX socket, sent after an I/O",
+	      prepare_socket, answer, await_answer_by_ring),
+	REPLY("reply-uring-tcp",
+	      "io_uring: byte from a TCP socket of this host, sent after an I/O",
+	      prepare_tcp, answer, await_answer_by_ring),
 	REPLY("reply-epoll", "eventfd under epoll, raised after an I/O",
 	      prepare_watched_event, send_event, await_watched_event),
 	REPLY("reply-signalfd", "signal from a signalfd, sent after an I/O",
