@@ -3,6 +3,7 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
+#include <linux/timekeeping.h>
 
 #include "base/setting.h"
 #include "compat/compat.h"
@@ -19,15 +20,20 @@ static struct hrtimer timer;
 static void (*on_ring)(void);
 static atomic_t armed;
 static atomic_t soon;
-static u64 last_duration_ns;
+static u64 next_from_ns;
 
 /* Walks take at most a tenth of a CPU, however large the graph is. */
 #define PAUSE_SHARE 10
 
+/*
+ * The pause after a walk counts from its end: a wait that begins after it need
+ * not bear it again.
+ */
 static ktime_t pause(unsigned int wanted_us)
 {
-	return ns_to_ktime(max((u64)wanted_us * NSEC_PER_USEC,
-			       READ_ONCE(last_duration_ns) * PAUSE_SHARE));
+	s64 left_ns = READ_ONCE(next_from_ns) - ktime_get_mono_fast_ns();
+
+	return ns_to_ktime(max((s64)wanted_us * NSEC_PER_USEC, left_ns));
 }
 
 static void start_soon(void)
@@ -102,7 +108,8 @@ void fgio_alarm_again(unsigned int doublings)
 
 void fgio_alarm_took(u64 duration_ns)
 {
-	WRITE_ONCE(last_duration_ns, duration_ns);
+	WRITE_ONCE(next_from_ns, ktime_get_mono_fast_ns() +
+					 duration_ns * PAUSE_SHARE);
 }
 
 void fgio_alarm_init(void (*ring)(void))

@@ -27,7 +27,7 @@ void fgio_alarm_soon(void);
 /* A walk ended: the next one comes after 2^@doublings intervals. */
 void fgio_alarm_again(unsigned int doublings);
 
-/* Duration of the last walk, which bounds the rate of walks. */
+/* A walk ended just now; its duration bounds how soon the next one begins. */
 void fgio_alarm_took(u64 duration_ns);
 
 /* @ring: called when the timer fires; in a hard interrupt. */
