@@ -12,8 +12,8 @@
  * Wakers are guesses, as those of conditions (futex.c), with the same window:
  * what woke the task lately is likely to wake it again. Not noted are
  * interrupts (timers, drives, the network; but what a task sends to its own host
- * counts as its own act, local_socket.c), threads of the kernel, tasks that exit
- * and foreground tasks, which need no help.
+ * counts as its own act, delivery.c), threads of the kernel, tasks that exit and
+ * foreground tasks, which need no help.
  *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
@@ -47,10 +47,11 @@
 #include "graph/sleeper.h"
 #include "graph/wait.h"
 #include "layers/child.h"
-#include "layers/local_socket.h"
+#include "layers/delivery.h"
 #include "layers/reply.h"
 #include "who/foreground.h"
 #include "who/presence.h"
+#include "who/uring.h"
 
 /* Requests come from there: a client that has one is in the way of none. */
 static bool is_fuse_device(const struct inode *inode)
@@ -143,23 +144,25 @@ static u64 take_expected(u64 task)
 
 /* --- wakers ---------------------------------------------------------------- */
 
-/* Workers of io_uring that complete a request are found by it (uring.c). */
+/* A worker that executes a request of the ring is found by it (uring.c). */
+static bool is_worker_of(u64 ring)
+{
+	return current->flags & PF_IO_WORKER &&
+	       fgio_uring_ring_of(fgio_uring_request_of(current)) == ring;
+}
+
 static void note_waker(u64 object)
 {
-	const unsigned int left_out = PF_KTHREAD | PF_IO_WORKER | PF_EXITING;
-
-	if (!(current->flags & left_out) &&
-	    fgio_waker_remembers(object) && !fgio_current_serves_requests())
+	if (!(current->flags & (PF_KTHREAD | PF_EXITING)) &&
+	    fgio_waker_remembers(object) && !is_worker_of(object) &&
+	    !fgio_current_serves_requests())
 		fgio_waker_note(object, false);
 }
 
-/* Other softirqs, and interrupts, have nothing to do with current. */
+/* Interrupts, and other softirqs, have nothing to do with current. */
 static bool is_current_waker(void)
 {
-	if (in_task())
-		return true;
-	return in_serving_softirq() && !in_hardirq() && !in_nmi() &&
-	       fgio_current_delivers_locally();
+	return in_task() || fgio_delivers_for_current();
 }
 
 /*
@@ -189,6 +192,11 @@ static struct fgio_hook hooks[] = {
 		.name = "sched_waking",
 		.mechanism = FGIO_MECHANISM_REPLIES,
 		.tracepoint = on_sched_waking,
+	},
+	{
+		.name = "netif_rx",
+		.mechanism = FGIO_MECHANISM_REPLIES,
+		.tracepoint = fgio_on_netif_rx,
 	},
 	{}
 };
