@@ -58,7 +58,11 @@ void fgio_hw_queue_insert(struct fgio_hw_queue *hw,
 		request->queued_ns = 0;
 	fgio_request_line_up(request, at_head ? FGIO_TO_HEAD : FGIO_TO_TAIL);
 	fgio_request_set_state(request, FGIO_REQUEST_QUEUED);
-	fgio_store(&hw->queued[class], hw->queued[class] + 1);
+	/*
+	 * In order before what the caller asks of fgio_hw_queue_has_work(): it sees
+	 * that nothing is withheld any more, or fgio_queue_turn() sees the request.
+	 */
+	fgio_exchange(&hw->queued[class], hw->queued[class] + 1);
 	hw->counters.queued[class]++;
 }
 

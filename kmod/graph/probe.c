@@ -20,7 +20,9 @@
 #include "who/presence.h"
 
 static void reconsider(struct work_struct *unused);
-static DECLARE_DELAYED_WORK(work, reconsider);
+/* Two, as the last foreground task's end puts the first off, and no switch. */
+static DECLARE_DELAYED_WORK(later, reconsider);
+static DECLARE_WORK(at_once, reconsider);
 
 static bool initialised;
 /* Serialises attaching. */
@@ -34,7 +36,7 @@ static void reconsider_soon(void)
 {
 	mutex_lock(&hooks_lock);
 	if (initialised)
-		mod_delayed_work(system_long_wq, &work, 0);
+		queue_work(system_long_wq, &at_once);
 	mutex_unlock(&hooks_lock);
 }
 
@@ -133,13 +135,13 @@ static void reconsider_locked(void)
 		smp_mb();
 		/* The end of the last task by priority is not seen: poll. */
 		if (!fgio_foreground_count())
-			queue_delayed_work(system_long_wq, &work,
+			queue_delayed_work(system_long_wq, &later,
 					   FGIO_FOREGROUND_LINGER);
 	} else {
 		attach_those_on();
 		/* One came and went since: its end is to be seen. */
 		if (fgio_waits_matter())
-			queue_delayed_work(system_long_wq, &work,
+			queue_delayed_work(system_long_wq, &later,
 					   FGIO_FOREGROUND_LINGER);
 	}
 	fgio_presence_goes_on();
@@ -167,7 +169,7 @@ void fgio_probe_tenants(bool comes)
 		atomic_inc(&tenants);
 	else
 		atomic_dec(&tenants);
-	mod_delayed_work(system_long_wq, &work, 0);
+	queue_work(system_long_wq, &at_once);
 }
 
 static const char *going_module;
@@ -195,7 +197,7 @@ static int on_module(struct notifier_block *block, unsigned long state,
 	struct module *module = data;
 
 	if (state == MODULE_STATE_LIVE && fgio_waits_matter())
-		mod_delayed_work(system_long_wq, &work, 0);
+		queue_work(system_long_wq, &at_once);
 	if (state == MODULE_STATE_GOING) {
 		mutex_lock(&hooks_lock);
 		let_module_go(module->name);
@@ -249,7 +251,7 @@ int fgio_probe_init(void)
 	mutex_unlock(&hooks_lock);
 	WRITE_ONCE(initialised, true);
 	fgio_mechanism_init(reconsider_soon);
-	fgio_presence_init(&work, follow_now);
+	fgio_presence_init(&at_once, &later, follow_now);
 	return 0;
 }
 
@@ -261,7 +263,9 @@ void fgio_probe_exit(void)
 	mutex_lock(&hooks_lock);
 	WRITE_ONCE(initialised, false);
 	mutex_unlock(&hooks_lock);
-	cancel_delayed_work_sync(&work);
+	/* The first may queue the other. */
+	cancel_work_sync(&at_once);
+	cancel_delayed_work_sync(&later);
 	mutex_lock(&hooks_lock);
 	if (fgio_waits_matter())
 		ignore_waits();

@@ -7,7 +7,8 @@
 
 bool fgio_waits_matter_now;
 
-static struct delayed_work *work;
+static struct work_struct *reconsider;
+static struct delayed_work *reconsider_later;
 static void (*follow)(void);
 static bool ends;
 static unsigned int foreground_count;
@@ -36,16 +37,16 @@ bool fgio_foreground_exists(void)
 void fgio_saw_foreground_ioprio(void)
 {
 	unsigned long now = jiffies ?: 1;
-	struct delayed_work *reconsider;
+	struct work_struct *work;
 
 	if (READ_ONCE(foreground_ioprio_at) == now)
 		return;
 	WRITE_ONCE(foreground_ioprio_at, now);
 	/* With reconsider() in graph/probe.c. */
 	smp_mb();
-	reconsider = READ_ONCE(work);
-	if (!fgio_waits_matter() && reconsider)
-		queue_delayed_work(system_long_wq, reconsider, 0);
+	work = READ_ONCE(reconsider);
+	if (!fgio_waits_matter() && work)
+		queue_work(system_long_wq, work);
 }
 
 void fgio_foreground_appeared(void)
@@ -79,16 +80,19 @@ void fgio_foreground_vanished(void)
 	/* With reconsider() in graph/probe.c. */
 	smp_mb();
 	if (fgio_waits_matter() && !fgio_foreground_count())
-		mod_delayed_work(system_long_wq, work, FGIO_FOREGROUND_LINGER);
+		mod_delayed_work(system_long_wq, reconsider_later,
+				 FGIO_FOREGROUND_LINGER);
 }
 
-void fgio_presence_init(struct delayed_work *reconsider, void (*now)(void))
+void fgio_presence_init(struct work_struct *at_once, struct delayed_work *later,
+			void (*now)(void))
 {
 	follow = now;
-	WRITE_ONCE(work, reconsider);
+	reconsider_later = later;
+	WRITE_ONCE(reconsider, at_once);
 }
 
 void fgio_presence_exit(void)
 {
-	WRITE_ONCE(work, NULL);
+	WRITE_ONCE(reconsider, NULL);
 }

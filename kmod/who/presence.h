@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 struct delayed_work;
+struct work_struct;
 
 /* Waits are followed for this time after the last foreground task went. */
 #define FGIO_FOREGROUND_LINGER (5 * HZ)
@@ -70,12 +71,13 @@ bool fgio_presence_ends(void);
 void fgio_presence_goes_on(void);
 
 /*
- * @reconsider sets fgio_waits_matter() by fgio_foreground_exists(); it is
- * queued on system_long_wq when that may have changed. @now does so at once if
- * waits do not matter, in tasks that become foreground, many at a time. No task
- * has a tag and no I/O a class before the first call, nor after the second.
+ * @at_once and @later set fgio_waits_matter() by fgio_foreground_exists(); they
+ * are queued on system_long_wq when that may have changed. @now does so if waits
+ * do not matter, in tasks that become foreground, many at a time. No task has a
+ * tag and no I/O a class before the first call, nor after the second.
  */
-void fgio_presence_init(struct delayed_work *reconsider, void (*now)(void));
+void fgio_presence_init(struct work_struct *at_once, struct delayed_work *later,
+			void (*now)(void));
 void fgio_presence_exit(void);
 
 #endif /* FGIO_PRESENCE_H */
