@@ -16,11 +16,18 @@ FGIO_NUMBER_PARAM(walk_interval_us, &walk_interval_us);
 static unsigned int walk_delay_us = FGIO_DEFAULT_walk_delay_us;
 FGIO_NUMBER_PARAM(walk_delay_us, &walk_delay_us);
 
+/* The walk backs off, to as many doublings of its interval. */
+#define BACK_OFF_MAX 4
+
 static struct hrtimer timer;
 static void (*on_ring)(void);
 static atomic_t armed;
 static atomic_t soon;
 static u64 next_from_ns;
+
+/* A walk is under way, and another one is wanted after it. */
+static bool walks;
+static bool wanted_again;
 
 /* Walks take at most a tenth of a CPU, however large the graph is. */
 #define PAUSE_SHARE 10
@@ -42,6 +49,17 @@ static void start_soon(void)
 		      HRTIMER_MODE_REL);
 }
 
+/* Return: whether a walk is under way, whose end starts the timer. */
+static bool is_left_to_walk(void)
+{
+	if (likely(!READ_ONCE(walks)))
+		return false;
+	WRITE_ONCE(wanted_again, true);
+	/* Pairs with fgio_alarm_walk_ended(). */
+	smp_mb();
+	return READ_ONCE(walks);
+}
+
 static void start_timer(unsigned int delay_us)
 {
 	if (atomic_xchg(&armed, 1))
@@ -54,7 +72,7 @@ static void start_timer(unsigned int delay_us)
 
 void fgio_alarm_soon(void)
 {
-	if (atomic_read(&soon) || atomic_xchg(&soon, 1))
+	if (is_left_to_walk() || atomic_read(&soon) || atomic_xchg(&soon, 1))
 		return;
 	atomic_set(&armed, 1);
 	start_soon();
@@ -65,6 +83,8 @@ void fgio_alarm_wanted(void)
 {
 	/* Pairs with on_timer(): it sees the wait, or has cleared armed. */
 	smp_mb();
+	if (is_left_to_walk())
+		return;
 	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
 	else
@@ -82,7 +102,8 @@ void fgio_alarm_wanted_by_scheduler(void)
 {
 	/* Pairs with on_timer(), as in fgio_alarm_wanted(). */
 	smp_mb();
-	if (!atomic_read(&armed) || !atomic_read(&soon))
+	if (!is_left_to_walk() &&
+	    (!atomic_read(&armed) || !atomic_read(&soon)))
 		irq_work_queue(&irq_work);
 }
 
@@ -92,24 +113,59 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 	atomic_set(&armed, 0);
 	/* A wait that begins later finds the timer disarmed, and arms it. */
 	smp_mb();
-	on_ring();
+	if (!is_left_to_walk())
+		on_ring();
 	return HRTIMER_NORESTART;
 }
 
+/*
+ * A task may get in the way only after the wait began: where none is, a young
+ * wait is looked at often, and an old one seldom.
+ */
+static unsigned int interval_us(u64 age_ns, bool finds_none)
+{
+	u64 interval = READ_ONCE(walk_interval_us);
+	u64 most = interval << BACK_OFF_MAX;
+
+	if (!finds_none)
+		return interval;
+	return clamp(age_ns / NSEC_PER_USEC,
+		     min((u64)READ_ONCE(walk_delay_us), most), most);
+}
+
 /* Delayed in between, it would replace the timer of a wait that began since. */
-void fgio_alarm_again(unsigned int doublings)
+void fgio_alarm_again(u64 age_ns, bool finds_none)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	start_timer(READ_ONCE(walk_interval_us) << doublings);
+	start_timer(interval_us(age_ns, finds_none));
 	local_irq_restore(flags);
 }
 
-void fgio_alarm_took(u64 duration_ns)
+void fgio_alarm_walk_begins(void)
 {
+	WRITE_ONCE(wanted_again, false);
+	WRITE_ONCE(walks, true);
+}
+
+/* A timer that is armed may have been so with a shorter pause. */
+void fgio_alarm_walk_ended(u64 duration_ns)
+{
+	unsigned long flags;
+
 	WRITE_ONCE(next_from_ns, ktime_get_mono_fast_ns() +
 					 duration_ns * PAUSE_SHARE);
+	WRITE_ONCE(walks, false);
+	/* Pairs with is_left_to_walk(). */
+	smp_mb();
+	local_irq_save(flags);
+	if (atomic_read(&armed) || READ_ONCE(wanted_again)) {
+		atomic_set(&soon, 1);
+		atomic_set(&armed, 1);
+		start_soon();
+	}
+	local_irq_restore(flags);
 }
 
 void fgio_alarm_init(void (*ring)(void))

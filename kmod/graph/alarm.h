@@ -24,11 +24,18 @@ void fgio_alarm_wanted_by_scheduler(void);
  */
 void fgio_alarm_soon(void);
 
-/* A walk ended: the next one comes after 2^@doublings intervals. */
-void fgio_alarm_again(unsigned int doublings);
+/*
+ * A walk ended: the next one comes after the interval; where it @finds_none in
+ * the way, when its youngest wait, which lasts @age_ns, is twice as old.
+ */
+void fgio_alarm_again(u64 age_ns, bool finds_none);
 
-/* A walk ended just now; its duration bounds how soon the next one begins. */
-void fgio_alarm_took(u64 duration_ns);
+/*
+ * Walks that follow one another without a pause begin and end; their duration
+ * bounds how soon the next one begins. Context: the walk's thread.
+ */
+void fgio_alarm_walk_begins(void);
+void fgio_alarm_walk_ended(u64 duration_ns);
 
 /* @ring: called when the timer fires; in a hard interrupt. */
 void fgio_alarm_init(void (*ring)(void));

@@ -31,11 +31,6 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 
-/*
- * The walk backs off while it finds no task in the way (threads of a pool wait
- * for work): the most doublings of its interval.
- */
-#define BACK_OFF_MAX 4
 /* Rounds of one walk: it goes on from tasks found by block/'s answers. */
 #define ROUNDS_MAX 3
 
@@ -84,8 +79,11 @@ static bool is_stopped;
 static struct task_struct *thread;
 /* Makes the I/O that the walk looks for critical. */
 static fgio_promote_fn *promote;
-/* Doublings of the interval now. */
-static unsigned int back_off;
+/* What the last walk says of the next one: as fgio_alarm_again() has it. */
+static struct {
+	u64 age_ns;
+	bool finds_none;
+} next;
 static u64 last_walk_ns;
 
 /*
@@ -496,9 +494,29 @@ static bool seeks_io(void)
 	return false;
 }
 
-static void note_back_off(bool found_none)
+/* I/O of its own that is found has all that it needs. */
+static bool needs_further_looks(u32 root)
 {
-	back_off = found_none ? min(back_off + 1, BACK_OFF_MAX) : 0;
+	return now.kinds[root] != FGIO_WAIT_IO ||
+	       now.facts[root] & FGIO_FACT_IO_LOST;
+}
+
+/* Return: how long the youngest of the waits that may need more lasts, in ns. */
+static u64 youngest_ns(u32 roots)
+{
+	u64 since_ns = 0;
+	u32 root;
+
+	for (root = 0; root < roots; root++)
+		if (needs_further_looks(root))
+			since_ns = max(since_ns, now.root_since_ns[root]);
+	return ktime_get_mono_fast_ns() - since_ns;
+}
+
+static void plan_next(u32 roots)
+{
+	next.age_ns = youngest_ns(roots);
+	next.finds_none = now.walk.count == roots && !seeks_io();
 }
 
 /* Half of the links are left for the tasks that are in their way. */
@@ -517,7 +535,8 @@ static u64 delayed_ns(void)
 #endif
 }
 
-static void walk_once(void)
+/* Return: how long it took, in ns, but for what others ran meanwhile. */
+static u64 walk_once(void)
 {
 	u64 began_ns = ktime_get_ns(), before_ns = delayed_ns();
 	bool turn_is_over;
@@ -537,7 +556,7 @@ static void walk_once(void)
 	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
-	note_back_off(now.walk.count == roots && !seeks_io());
+	plan_next(roots);
 	blame_roots();
 	fgio_wait_settle_leases(now.since, account_lease);
 	if (turn_is_over)
@@ -545,18 +564,20 @@ static void walk_once(void)
 	last_walk_ns = fgio_wait_leases_exist() ? ktime_get_ns() : 0;
 	totals.walks++;
 	duration_ns = ktime_get_ns() - began_ns;
-	/* What others ran meanwhile is no reason to walk less often. */
-	fgio_alarm_took(duration_ns -
-			min(duration_ns, delayed_ns() - before_ns));
 	totals.walk_ns += duration_ns;
+	return duration_ns - min(duration_ns, delayed_ns() - before_ns);
 }
 
 /* What is found between two walks is not of the time that walks take. */
 static void walk_thoroughly(void)
 {
-	walk_once();
+	u64 took_ns;
+
+	fgio_alarm_walk_begins();
+	took_ns = walk_once();
 	if (fgio_layers_look_further())
-		walk_once();
+		took_ns += walk_once();
+	fgio_alarm_walk_ended(took_ns);
 }
 
 void fgio_walk_pause(void)
@@ -584,7 +605,7 @@ static int walk_thread(void *unused)
 		if (kthread_should_stop())
 			break;
 		if (walk_is_needed())
-			fgio_alarm_again(back_off);
+			fgio_alarm_again(next.age_ns, next.finds_none);
 		schedule();
 		__set_current_state(TASK_RUNNING);
 		if (kthread_should_stop())
