@@ -16,9 +16,8 @@
 /* Flags in the low bits of a mutex's owner word: kernel/locking/mutex.c. */
 #define OWNER_FLAGS 0x7UL
 
-/* Threads of a process that are looked at, and those that are guessed. */
+/* Threads of a process that are looked at. */
 #define THREADS_MAX 256
-#define SLEEPERS_MAX 8
 /* Threads that one walk looks at: a task may have processes of many. */
 #define LOOKS_MAX 8192
 
@@ -96,13 +95,13 @@ static bool may_look(const struct fgio_walk_step *step)
 }
 
 void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
-			      struct task_struct *thread)
+			      struct task_struct *thread, unsigned int most)
 {
 	unsigned int looked_at = 0, found = 0;
 	struct task_struct *each;
 
 	for_each_thread(thread, each) {
-		if (looked_at++ == THREADS_MAX || found == SLEEPERS_MAX ||
+		if (looked_at++ == THREADS_MAX || found == most ||
 		    !may_look(step))
 			return;
 		if (!fgio_sleeps_uninterruptibly(each))

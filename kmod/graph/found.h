@@ -42,11 +42,12 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
 
 /*
- * Guesses the threads of a process that sleep for I/O or a lock of the kernel: 8
- * of the first 256 at most. @thread: any of them. Context: RCU.
+ * Guesses the threads of a process that sleep for I/O or a lock of the kernel:
+ * @most of the first 256. @thread: any of them. Context: RCU.
  */
+#define FGIO_SLEEPERS 8
 void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
-			      struct task_struct *thread);
+			      struct task_struct *thread, unsigned int most);
 
 /*
  * The results of looks that are made after a walk (core/looks.h). Return: the place

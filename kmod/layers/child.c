@@ -59,7 +59,7 @@ static void find_threads(const struct fgio_walk_step *step,
 	if (thread_group_empty(child))
 		fgio_walk_found(step->walk, fgio_walk_name(child));
 	else
-		fgio_guessed_sleepers_of(step, child);
+		fgio_guessed_sleepers_of(step, child, FGIO_SLEEPERS);
 }
 
 void fgio_child_find(const struct fgio_walk_step *step, pid_t tid)
@@ -149,6 +149,12 @@ static bool look_for_children(void)
 }
 
 /* Context: RCU. */
+/*
+ * Of several children the one that ends first is not known. One with many threads
+ * that do I/O is not likely to: their I/O would only be in the way of the others'.
+ */
+#define SLEEPERS_EACH 2
+
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
@@ -169,7 +175,7 @@ static void find_any(const struct fgio_walk_step *step,
 		if (search->count == 1)
 			find_threads(step, child);
 		else
-			fgio_guessed_sleepers_of(step, child);
+			fgio_guessed_sleepers_of(step, child, SLEEPERS_EACH);
 	}
 }
 

@@ -281,7 +281,7 @@ static void guess_others(const struct fgio_walk_step *step, u64 thread)
 	struct task_struct *task = fgio_task_of(thread);
 
 	if (task)
-		fgio_guessed_sleepers_of(step, task);
+		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
 }
 
 /* It may sleep for its next request, and others do what it took. */
@@ -411,7 +411,7 @@ static void guess_process(const struct fgio_walk_step *step, u64 connection)
 		if (!task || is_among(task->signal, processes, count))
 			continue;
 		processes[count++] = task->signal;
-		fgio_guessed_sleepers_of(step, task);
+		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
 	}
 	rcu_read_unlock();
 }

@@ -382,7 +382,7 @@ static void guess_readers(const struct fgio_walk_step *step)
 	rcu_read_lock();
 	waiter = fgio_task_at(step->task);
 	if (waiter)
-		fgio_guessed_sleepers_of(step, waiter);
+		fgio_guessed_sleepers_of(step, waiter, FGIO_SLEEPERS);
 	rcu_read_unlock();
 }
 
