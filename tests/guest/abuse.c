@@ -17,6 +17,7 @@
  *	abuse churn SEED	until SIGTERM
  *	abuse crowded THREADS
  *	abuse owners THREADS
+ *	abuse stirred THREADS
  *	abuse dirty write|ioctl FILE MIB
  *	abuse hook NAME		prints "works attached error" of a hook
  *	abuse state NAME	prints a figure of FGIO_IOC_STATE
@@ -1261,13 +1262,9 @@ static void *wait_for_one(void *argument)
 	return NULL;
 }
 
-/*
- * Each foreground thread has an owner of its own in its way. Most owners are boosted at
- * any time, even when one walk starts from few foreground threads.
- */
-static void run_owners(unsigned int threads)
+static void wait_for_owners(unsigned int threads)
 {
-	unsigned int i, tries = 0, fewest = threads;
+	unsigned int i;
 
 	many.locks = calloc(threads, sizeof(*many.locks));
 	CHECK(many.locks);
@@ -1279,6 +1276,17 @@ static void run_owners(unsigned int threads)
 		pause_ms(10);
 	for (i = 0; i < threads; i++)
 		begin_thread(wait_for_one, i);
+}
+
+/*
+ * Each foreground thread has an owner of its own in its way. Most owners are boosted at
+ * any time, even when one walk starts from few foreground threads.
+ */
+static void run_owners(unsigned int threads)
+{
+	unsigned int i, tries = 0, fewest = threads;
+
+	wait_for_owners(threads);
 	while (state().boosted < threads && tries++ < 200 * slowness())
 		pause_ms(50);
 	for (i = 0; i < 20; i++) {
@@ -1288,6 +1296,48 @@ static void run_owners(unsigned int threads)
 	}
 	printf("%u of %u owners boosted, at the least\n", fewest, threads);
 	CHECK(fewest > threads / 2);
+	fflush(stdout);
+	_exit(0);
+}
+
+#define TALKERS 8
+
+static int talk[TALKERS][2];
+
+/* The first of each two is foreground, and waits for the other all the time. */
+static void *talk_to_other(void *argument)
+{
+	uintptr_t own = (uintptr_t)argument;
+	char byte = 0;
+
+	if (own % 2 == 0)
+		become_foreground();
+	for (;;)
+		CHECK(write(talk[own ^ 1][1], &byte, 1) == 1 &&
+		      read(talk[own][0], &byte, 1) == 1);
+	return NULL;
+}
+
+/* Prints which part of a processor walks take while waits begin all the time. */
+static void run_stirred(unsigned int threads)
+{
+	struct fgio_state before, after;
+	uint64_t begin, elapsed_ms;
+	unsigned int i;
+
+	wait_for_owners(threads);
+	for (i = 0; i < TALKERS; i++)
+		CHECK(!pipe(talk[i]));
+	for (i = 0; i < TALKERS; i++)
+		begin_thread(talk_to_other, i);
+	pause_ms(300 * slowness());
+	before = state();
+	begin = now_ms();
+	pause_ms(1000);
+	after = state();
+	elapsed_ms = now_ms() - begin;
+	printf("walks %llu permille %llu\n", after.walks - before.walks,
+	       (after.walk_ns - before.walk_ns) / 1000 / elapsed_ms);
 	fflush(stdout);
 	_exit(0);
 }
@@ -1411,6 +1461,8 @@ int main(int argc, char **argv)
 		run_crowded(number(first));
 	else if (!strcmp(what, "owners"))
 		run_owners(number(first));
+	else if (!strcmp(what, "stirred"))
+		run_stirred(number(first));
 	else if (!strcmp(what, "lingering"))
 		run_lingering(number(first));
 	else if (!strcmp(what, "hook"))

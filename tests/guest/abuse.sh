@@ -244,6 +244,17 @@ check_more_foreground_tasks_than_a_walk_takes() {
   unload_fgio
 }
 
+# one kernel: a bound of walks of fgio
+check_walks_take_a_tenth_of_a_processor() {
+  local walks permille
+  load_fgio
+  abuse stirred 200 | tee "$WORK/stirred"
+  read -r _ walks _ permille <"$WORK/stirred"
+  expect "walks while waits begin all the time" "$walks" -gt 10
+  expect "their part of a processor, in a thousandth" "$permille" -le 120
+  unload_fgio
+}
+
 read_hook() { # NAME: sets WORKS, ATTACHED, ERROR and OPTIONAL
   local said
   said=$(abuse hook "$1") || fail "there is no hook $1: $said"
