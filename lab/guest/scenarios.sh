@@ -101,6 +101,8 @@ mirror() { # MIB: of each half
   dmsetup create --noudevsync scenarios --table "0 $(($1 * 2048)) raid raid1 4 0 nosync region_size 128 2 \
     /dev/mapper/meta0 /dev/mapper/half0 /dev/mapper/meta1 /dev/mapper/half1" &&
     dmsetup mknodes || stop "no mirror"
+  # All regions of a new one are marked. md forgets that after twice its daemon_sleep of 5 s.
+  sleep 12
 }
 
 # A container's file system on the one that is there.
