@@ -41,11 +41,13 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
  */
 void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
 
+/* Threads that are guessed of the one process that is in the way. */
+#define FGIO_SLEEPERS 8
+
 /*
  * Guesses the threads of a process that sleep for I/O or a lock of the kernel:
  * @most of the first 256. @thread: any of them. Context: RCU.
  */
-#define FGIO_SLEEPERS 8
 void fgio_guessed_sleepers_of(const struct fgio_walk_step *step,
 			      struct task_struct *thread, unsigned int most);
 

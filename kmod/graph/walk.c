@@ -494,7 +494,7 @@ static bool seeks_io(void)
 	return false;
 }
 
-/* I/O of its own that is found has all that it needs. */
+/* A task whose own I/O is found, and is critical, needs nothing more. */
 static bool needs_further_looks(u32 root)
 {
 	return now.kinds[root] != FGIO_WAIT_IO ||

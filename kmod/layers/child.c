@@ -148,13 +148,13 @@ static bool look_for_children(void)
 	return fgio_make_looks(&looks, make);
 }
 
-/* Context: RCU. */
 /*
  * Of several children the one that ends first is not known. One with many threads
  * that do I/O is not likely to: their I/O would only be in the way of the others'.
  */
 #define SLEEPERS_EACH 2
 
+/* Context: RCU. */
 static void find_any(const struct fgio_walk_step *step,
 		     struct task_struct *waiter)
 {
