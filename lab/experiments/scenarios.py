@@ -153,7 +153,7 @@ def program() -> Path:
     """Builds the program in tests/scenarios/, which runs here and in guests."""
     target = paths.BUILD / "tests" / "scenarios"
     sources = sorted(SOURCES.glob("*.c"))
-    headers = (*SOURCES.glob("*.h"), *(paths.LAB / "guest" / name for name in ("ring.h", "fuse.h")))
+    headers = (*SOURCES.glob("*.h"), *(paths.LAB / "guest").glob("*.h"))
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if target.is_file() and target.stat().st_mtime > newest:
         return target

@@ -14,8 +14,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/guest/loopback.h"
 #include "uapi/fgio.h"
 
 #define LOCKERS 80
@@ -188,36 +187,6 @@ static void *client(void *argument)
 	return NULL;
 }
 
-/* The guest has no ip(8). */
-static int listen_on_loopback(struct sockaddr_in *address)
-{
-	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	socklen_t length = sizeof(*address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	check(listener >= 0 && !ioctl(listener, SIOCSIFFLAGS, &up), "lo");
-	*address = (struct sockaddr_in){
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	check(!bind(listener, (void *)address, length), "bind");
-	check(!listen(listener, CLIENTS), "listen");
-	check(!getsockname(listener, (void *)address, &length), "address");
-	return listener;
-}
-
-static void connect_pair(int ends[2])
-{
-	struct sockaddr_in address;
-	int listener = listen_on_loopback(&address);
-
-	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
-	check(!connect(ends[1], (void *)&address, sizeof(address)), "connect");
-	ends[0] = accept(listener, NULL, NULL);
-	check(ends[0] >= 0, "accept");
-	close(listener);
-}
-
 /* Half of the clients are told over TCP. */
 static void open_channels(void)
 {
@@ -227,7 +196,7 @@ static void open_channels(void)
 		check(!pipe(requests[i]), "pipe");
 	for (i = 0; i < CLIENTS; i++)
 		if (i % 2)
-			connect_pair(replies[i]);
+			loopback_connect(replies[i]);
 		else
 			check(!pipe(replies[i]), "pipe");
 }

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,7 +11,6 @@
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -24,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/guest/loopback.h"
 #include "lab/guest/ring.h"
 #include "scenario.h"
 
@@ -314,33 +312,9 @@ static void prepare_socket(void)
 	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, reply));
 }
 
-/* The guest has no ip(8). */
-static void raise_loopback(int socket)
-{
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-
-	NEED(!ioctl(socket, SIOCSIFFLAGS, &request));
-}
-
 static void prepare_tcp(void)
 {
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	NEED(listener >= 0);
-	raise_loopback(listener);
-	NEED(!bind(listener, (void *)&address, length));
-	NEED(!listen(listener, 1));
-	NEED(!getsockname(listener, (void *)&address, &length));
-	reply[1] = socket(AF_INET, SOCK_STREAM, 0);
-	NEED(reply[1] >= 0);
-	NEED(!connect(reply[1], (void *)&address, length));
-	reply[0] = accept(listener, NULL, NULL);
-	NEED(reply[0] >= 0);
+	loopback_connect(reply);
 }
 
 static void watch_for_input(int fd)
