@@ -1318,7 +1318,27 @@ static void *talk_to_other(void *argument)
 	return NULL;
 }
 
-/* Prints which part of a processor walks take while waits begin all the time. */
+#define WALKS_MEASURED 30
+
+/* What is after the next end of a walk that brings their number to @walks. */
+static struct fgio_state after_walks(uint64_t walks)
+{
+	uint64_t end = now_ms() + 10000 * slowness();
+	struct fgio_state now;
+
+	do {
+		CHECK(now_ms() < end);
+		pause_ms(1);
+		now = state();
+	} while (now.walks < walks);
+	return now;
+}
+
+/*
+ * Prints which part of a processor walks take while waits begin all the time,
+ * from the end of a walk to the end of another one: by their number, since
+ * how many a second sees depends on what one takes.
+ */
 static void run_stirred(unsigned int threads)
 {
 	struct fgio_state before, after;
@@ -1331,10 +1351,9 @@ static void run_stirred(unsigned int threads)
 	for (i = 0; i < TALKERS; i++)
 		begin_thread(talk_to_other, i);
 	pause_ms(300 * slowness());
-	before = state();
+	before = after_walks(state().walks + 1);
 	begin = now_ms();
-	pause_ms(1000);
-	after = state();
+	after = after_walks(before.walks + WALKS_MEASURED);
 	elapsed_ms = now_ms() - begin;
 	printf("walks %llu permille %llu\n", after.walks - before.walks,
 	       (after.walk_ns - before.walk_ns) / 1000 / elapsed_ms);

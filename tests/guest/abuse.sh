@@ -246,11 +246,10 @@ check_more_foreground_tasks_than_a_walk_takes() {
 
 # one kernel: a bound of walks of fgio
 check_walks_take_a_tenth_of_a_processor() {
-  local walks permille
+  local permille
   load_fgio
   abuse stirred 200 | tee "$WORK/stirred"
-  read -r _ walks _ permille <"$WORK/stirred"
-  expect "walks while waits begin all the time" "$walks" -gt 10
+  read -r _ _ _ permille <"$WORK/stirred"
   expect "their part of a processor, in a thousandth" "$permille" -le 120
   unload_fgio
 }
