@@ -176,6 +176,7 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 		return;
 	entry = &set->entry[place];
 	entry->used_ns = now_ns;
+	entry->late_ns = 0;
 	*waker_for(entry, task) = (struct fgio_waker){
 		.task = task,
 		.at_ns = now_ns,
@@ -193,20 +194,26 @@ static void insert_by_time(const struct fgio_waker *wakers[FGIO_WAKERS],
 	wakers[count] = waker;
 }
 
-unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
-				 u64 now_ns, u64 window_ns,
-				 u64 tasks[FGIO_WAKERS])
+/* Return: the object's entry, which is used now; NULL if there is none. */
+static struct fgio_history_entry *use(struct fgio_history_set *set, u64 object,
+				      u64 now_ns)
+{
+	unsigned int place = object ? place_of(set, object) : NO_PLACE;
+
+	if (place == NO_PLACE)
+		return NULL;
+	set->entry[place].used_ns = now_ns;
+	return &set->entry[place];
+}
+
+static unsigned int list_wakers(const struct fgio_history_entry *entry,
+				u64 now_ns, u64 window_ns,
+				u64 tasks[FGIO_WAKERS])
 {
 	const struct fgio_waker *recent[FGIO_WAKERS];
-	unsigned int place = object ? place_of(set, object) : NO_PLACE;
-	struct fgio_history_entry *entry;
 	unsigned int count = 0;
 	unsigned int i;
 
-	if (place == NO_PLACE)
-		return 0;
-	entry = &set->entry[place];
-	entry->used_ns = now_ns;
 	for (i = 0; i < FGIO_WAKERS; i++) {
 		const struct fgio_waker *waker = &entry->wakers[i];
 
@@ -217,6 +224,45 @@ unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
 	for (i = 0; i < count; i++)
 		tasks[i] = recent[i]->task;
 	return count;
+}
+
+unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
+				 u64 now_ns, u64 window_ns,
+				 u64 tasks[FGIO_WAKERS])
+{
+	struct fgio_history_entry *entry = use(set, object, now_ns);
+
+	return entry ? list_wakers(entry, now_ns, window_ns, tasks) : 0;
+}
+
+/* Return: when a task acted last; 0 if none that is known did. */
+static u64 last_act_ns(const struct fgio_history_entry *entry)
+{
+	u64 last_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < FGIO_WAKERS; i++)
+		if (entry->wakers[i].task && entry->wakers[i].at_ns > last_ns)
+			last_ns = entry->wakers[i].at_ns;
+	return last_ns;
+}
+
+unsigned int fgio_history_expected(struct fgio_history_set *set, u64 object,
+				   u64 now_ns, u64 window_ns,
+				   u64 tasks[FGIO_WAKERS])
+{
+	struct fgio_history_entry *entry = use(set, object, now_ns);
+	u64 last_ns = entry ? last_act_ns(entry) : 0;
+
+	if (!last_ns || !is_within(last_ns, now_ns, FGIO_WATCH_NS))
+		return 0;
+	if (is_within(last_ns, now_ns, window_ns))
+		return list_wakers(entry, now_ns, window_ns, tasks);
+	if (!entry->late_ns)
+		entry->late_ns = now_ns;
+	if (!is_within(entry->late_ns, now_ns, window_ns))
+		return 0;
+	return list_wakers(entry, last_ns, window_ns, tasks);
 }
 
 void fgio_history_forget(struct fgio_history_set *set, u64 task)

@@ -47,6 +47,8 @@ struct fgio_waker {
  * struct fgio_history_entry - one object
  * @used_ns: when it was last watched, noted or asked for
  * @watched_ns: when it was last watched; 0 for never
+ * @late_ns: when it was first asked who may act next, after nobody had for a
+ *	window; 0: not since the last act
  * @payer: the user that it counts for: the one that watched it, else the first
  *	one that acted on it
  * @wakers: tasks that acted on it
@@ -54,6 +56,7 @@ struct fgio_waker {
 struct fgio_history_entry {
 	u64 used_ns;
 	u64 watched_ns;
+	u64 late_ns;
 	u32 payer;
 	struct fgio_waker wakers[FGIO_WAKERS];
 };
@@ -125,6 +128,26 @@ void fgio_history_note(struct fgio_history_set *set, u64 object, u64 task,
 unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
 				 u64 now_ns, u64 window_ns,
 				 u64 tasks[FGIO_WAKERS]);
+
+/**
+ * fgio_history_expected() - the tasks that may act on an object next
+ * @set: of the object
+ * @object: the object
+ * @now_ns: the time
+ * @window_ns: the window
+ * @tasks: out: the most recent first
+ *
+ * Those that acted within the window. If nobody did, those that acted last count
+ * for one more window, from the moment on at which this is asked first: a client
+ * that asks a question now and then waits for the same server as before, and who
+ * sleeps for one that stopped is not misled for long. Nobody counts after
+ * FGIO_WATCH_NS.
+ *
+ * Return: their number.
+ */
+unsigned int fgio_history_expected(struct fgio_history_set *set, u64 object,
+				   u64 now_ns, u64 window_ns,
+				   u64 tasks[FGIO_WAKERS]);
 
 /* A task has exited. */
 void fgio_history_forget(struct fgio_history_set *set, u64 task);

@@ -29,6 +29,8 @@ struct model_object {
 	uint64_t object;
 	uint64_t used_ns;
 	uint64_t watched_ns;
+	bool late;
+	uint64_t late_ns;
 	uint32_t payer;
 	unsigned int count;
 	struct model_waker wakers[WAKERS];
@@ -192,6 +194,7 @@ static void model_act(struct model_object *object, uint64_t task,
 	memmove(object->wakers + 1, object->wakers,
 		behind * sizeof(object->wakers[0]));
 	object->wakers[0] = (struct model_waker){ task, now_ns };
+	object->late = false;
 }
 
 static void model_forget(struct model_object *object, uint64_t task)
@@ -240,6 +243,47 @@ static void play_wakers(struct play *play, uint64_t object, uint64_t window_ns)
 		CHECK(tasks[i] == model->wakers[i].task);
 }
 
+/* Return: how many of the wakers count. */
+static unsigned int model_expected(struct model_object *model, uint64_t now_ns,
+				   uint64_t window_ns)
+{
+	uint64_t last_ns = model->wakers[0].at_ns;
+	uint64_t until_ns = now_ns;
+	unsigned int count = 0;
+
+	if (now_ns - last_ns > window_ns) {
+		if (!model->late)
+			model->late_ns = now_ns;
+		model->late = true;
+		if (now_ns - model->late_ns > window_ns)
+			return 0;
+		until_ns = last_ns;
+	}
+	while (count < model->count &&
+	       until_ns - model->wakers[count].at_ns <= window_ns)
+		count++;
+	return count;
+}
+
+static void play_expected(struct play *play, uint64_t object,
+			  uint64_t window_ns)
+{
+	uint64_t tasks[FGIO_WAKERS];
+	unsigned int count = fgio_history_expected(&play->set, object,
+						   play->now_ns, window_ns,
+						   tasks);
+	struct model_object *model = model_use(play, object, 0, true);
+
+	if (!model || !model->count ||
+	    play->now_ns - model->wakers[0].at_ns > FGIO_WATCH_NS) {
+		CHECK(!count);
+		return;
+	}
+	CHECK(count == model_expected(model, play->now_ns, window_ns));
+	for (unsigned int i = 0; i < count; i++)
+		CHECK(tasks[i] == model->wakers[i].task);
+}
+
 static void forget_in(struct line *line, uint64_t task)
 {
 	for (unsigned int i = 0; i < line->count; i++)
@@ -283,8 +327,12 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 	case 7: case 8: case 9:
 		play_note(play, object, task, payer, false);
 		break;
-	case 10: case 11: case 12:
+	case 10:
 		play_wakers(play, object, value);
+		break;
+	case 11: case 12:
+		/* One window, but for a few: it is a setting. */
+		play_expected(play, object, value < 250 ? 40 : value % 10);
 		break;
 	case 13:
 		play_forget(play, task);

@@ -67,6 +67,45 @@ static void test_the_window(void **state)
 					     tasks), 2);
 }
 
+static unsigned int expected(struct fgio_history_set *set, u64 now_ns)
+{
+	u64 tasks[FGIO_WAKERS];
+
+	return fgio_history_expected(set, 7, now_ns, SECOND, tasks);
+}
+
+/* A client that asks a question each three seconds. */
+static void test_who_acted_last_is_expected_again(void **state)
+{
+	struct fgio_history_set set = { 0 };
+	u64 now_ns;
+
+	(void)state;
+	for (u64 i = 1; i < 20; i++) {
+		now_ns = 3 * i * SECOND;
+		fgio_history_watch(&set, 7, ME, now_ns);
+		assert_int_equal(expected(&set, now_ns), i > 1);
+		assert_int_equal(expected(&set, now_ns + SECOND), i > 1);
+		fgio_history_note(&set, 7, 101, ME, now_ns + SECOND, true);
+	}
+	assert_int_equal(expected(&set, now_ns + SECOND + FGIO_WATCH_NS), 1);
+	assert_int_equal(expected(&set, now_ns + SECOND + FGIO_WATCH_NS + 1), 0);
+}
+
+/* The control: one that sleeps again and again is misled for a window. */
+static void test_who_stopped_is_expected_for_a_window(void **state)
+{
+	struct fgio_history_set set = { 0 };
+
+	(void)state;
+	fgio_history_note(&set, 7, 101, ME, SECOND, false);
+	fgio_history_note(&set, 7, 102, ME, 3 * SECOND, false);
+	assert_int_equal(expected(&set, 5 * SECOND), 1);
+	assert_int_equal(expected(&set, 6 * SECOND), 1);
+	for (u64 ms = 1; ms < 50000; ms++)
+		assert_int_equal(expected(&set, 6 * SECOND + ms * 1000000), 0);
+}
+
 /* Clocks of different CPUs differ a little. */
 static void test_a_note_from_the_future_is_recent(void **state)
 {
@@ -230,6 +269,8 @@ int main(void)
 		cmocka_unit_test(test_the_last_to_signal_comes_first),
 		cmocka_unit_test(test_only_awaited_objects_get_wakers),
 		cmocka_unit_test(test_the_window),
+		cmocka_unit_test(test_who_acted_last_is_expected_again),
+		cmocka_unit_test(test_who_stopped_is_expected_for_a_window),
 		cmocka_unit_test(test_a_note_from_the_future_is_recent),
 		cmocka_unit_test(test_the_oldest_waker_gives_way),
 		cmocka_unit_test(test_an_unused_object_gives_way),

@@ -54,7 +54,7 @@ unsigned int fgio_scale_of_machine(void);
 
 /*
  * base/waker.c: sets of FGIO_SET_OBJECTS conditions and locks with the tasks
- * that acted on them. 832 bytes each, 416 KiB. Full set: the payer with the
+ * that acted on them. 896 bytes each, 448 KiB. Full set: the payer with the
  * most places loses its oldest (core/history.h).
  */
 #define FGIO_WAKER_SET_BITS FGIO_SCALE_SHARE_BITS(5)

@@ -43,9 +43,8 @@ void fgio_waker_watch(u64 object, struct task_struct *task)
 
 /* Exiting tasks never act again; skip them. */
 static void note(struct fgio_waker_set *locked, u64 object,
-		 struct task_struct *task, bool always)
+		 struct task_struct *task, u32 payer, bool always)
 {
-	u32 payer = fgio_payer_of(task);
 	unsigned long flags;
 
 	if (task->flags & PF_EXITING)
@@ -61,12 +60,19 @@ void fgio_waker_note(u64 object, bool always)
 	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 
 	if (always || fgio_history_remembered(&locked->set, object))
-		note(locked, object, current, always);
+		note(locked, object, current, fgio_payer_of(current), always);
 }
 
 void fgio_waker_note_for(struct task_struct *task, u64 object)
 {
-	note(fgio_waker_set_of(object), object, task, true);
+	note(fgio_waker_set_of(object), object, task, fgio_payer_of(task),
+	     true);
+}
+
+void fgio_waker_note_asked(struct task_struct *task, u64 object)
+{
+	note(fgio_waker_set_of(object), object, task, fgio_payer_of(current),
+	     true);
 }
 
 unsigned int fgio_waker_list(u64 object, u64 window_ns,
@@ -80,6 +86,20 @@ unsigned int fgio_waker_list(u64 object, u64 window_ns,
 	count = fgio_history_wakers(&locked->set, object,
 				    ktime_get_mono_fast_ns(), window_ns,
 				    identities);
+	raw_spin_unlock_irqrestore(&locked->lock, flags);
+	return count;
+}
+
+unsigned int fgio_waker_expected(u64 object, u64 identities[FGIO_WAKERS])
+{
+	struct fgio_waker_set *locked = fgio_waker_set_of(object);
+	unsigned long flags;
+	unsigned int count;
+
+	raw_spin_lock_irqsave(&locked->lock, flags);
+	count = fgio_history_expected(&locked->set, object,
+				      ktime_get_mono_fast_ns(),
+				      fgio_waker_window_ns(), identities);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 	return count;
 }

@@ -54,6 +54,12 @@ void fgio_waker_note(u64 object, bool always);
  */
 void fgio_waker_note_for(struct task_struct *task, u64 object);
 
+/*
+ * The current task has asked @task for what the object stands for, and pays for
+ * the place in the table. Context: as above.
+ */
+void fgio_waker_note_asked(struct task_struct *task, u64 object);
+
 /**
  * fgio_waker_list() - the tasks that acted on an object within a time
  * @object: the object
@@ -64,6 +70,12 @@ void fgio_waker_note_for(struct task_struct *task, u64 object);
  */
 unsigned int fgio_waker_list(u64 object, u64 window_ns,
 			     u64 identities[FGIO_WAKERS]);
+
+/*
+ * The same for those that may act next (fgio_history_expected()), with
+ * helper_window_ms.
+ */
+unsigned int fgio_waker_expected(u64 object, u64 identities[FGIO_WAKERS]);
 
 /*
  * The identity of the task that acted on an object last, at any time; 0 when

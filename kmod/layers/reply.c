@@ -15,6 +15,10 @@
  * counts as its own act, delivery.c), threads of the kernel, tasks that exit and
  * foreground tasks, which need no help.
  *
+ * Nobody has woken the task from a wait for this object yet: then the tasks that it
+ * woke itself just before it fell asleep are guessed. A client sends its first
+ * question over a new connection, and waits for the server that this woke.
+ *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
  * foreground. So the second wait through a chain of servers is followed.
@@ -43,6 +47,7 @@
 #include "base/hook.h"
 #include "base/scale.h"
 #include "base/waker.h"
+#include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
 #include "graph/wait.h"
@@ -159,6 +164,30 @@ static void note_waker(u64 object)
 		fgio_waker_note(object, false);
 }
 
+/* The object of what a task asks others. Tasks are aligned. */
+static u64 questions_of(u64 task)
+{
+	return task | 1;
+}
+
+/*
+ * Tasks that sleep for a lock of the kernel, and io_uring's, are asked nothing.
+ * Foreground tasks need no help.
+ */
+static bool may_be_asked(const struct task_struct *task)
+{
+	return READ_ONCE(task->__state) & TASK_INTERRUPTIBLE &&
+	       !(READ_ONCE(task->flags) &
+		 (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) &&
+	       !fgio_wait_may_be_root(task);
+}
+
+static void note_asked(struct task_struct *task)
+{
+	if (may_be_asked(task) && fgio_current_serves_requests())
+		fgio_waker_note_asked(task, questions_of((u64)current));
+}
+
 /* Interrupts, and other softirqs, have nothing to do with current. */
 static bool is_current_waker(void)
 {
@@ -176,14 +205,19 @@ static noinline void wake(struct task_struct *task)
 	if (!fgio_waits_matter() || !is_current_waker())
 		return;
 	object = fgio_sleep_reply(task) ?: take_expected((u64)task);
-	if (object && task != current)
+	if (task == current)
+		return;
+	if (object)
 		note_waker(object);
+	if (unlikely(fgio_may_serve_requests(current)))
+		note_asked(task);
 }
 
 /* Called for each wake-up of any task: nearly all of them end here. */
 static void on_sched_waking(void *data, struct task_struct *task)
 {
-	if (unlikely(fgio_wait_may_be_root(task) || is_expected((u64)task)))
+	if (unlikely(fgio_wait_may_be_root(task) || is_expected((u64)task) ||
+		     fgio_may_serve_requests(current)))
 		wake(task);
 }
 
@@ -214,7 +248,17 @@ struct polled {
 	unsigned int count;
 	/* There may be files that are no pidfds. */
 	bool others;
+	/* There may be files that lead to other hosts. */
+	bool leads_away;
 };
+
+static void look_at_other(struct task_struct *waiter, u32 fd,
+			  struct polled *polled)
+{
+	polled->others = true;
+	if (!fgio_reply_object(waiter, fd))
+		polled->leads_away = true;
+}
 
 /* Context: fgio_sleeper_look()'s. */
 static void look_at_polled(struct task_struct *waiter,
@@ -228,8 +272,10 @@ static void look_at_polled(struct task_struct *waiter,
 	pid_t tid;
 	u32 i;
 
+	polled->leads_away = true;
 	if (copy_from_user_nofault(files, array, count * sizeof(*files)))
 		return;
+	polled->leads_away = count == FGIO_POLLED_MAX;
 	polled->others = count == FGIO_POLLED_MAX;
 	rcu_read_lock();
 	for (i = 0; i < count; i++) {
@@ -237,35 +283,48 @@ static void look_at_polled(struct task_struct *waiter,
 		if (tid)
 			polled->tids[polled->count++] = tid;
 		else if (files[i].fd >= 0)
-			polled->others = true;
+			look_at_other(waiter, files[i].fd, polled);
 	}
 	rcu_read_unlock();
 }
 
-/* Return: whether all of them are pidfds, so that no waker has to be learnt. */
-static bool find_polled(const struct fgio_walk_step *step)
+static void find_polled(const struct fgio_walk_step *step,
+			struct polled *polled)
 {
-	struct polled polled = {};
 	unsigned int i;
 
-	if (!FIELD_GET(FGIO_POLLED_COUNT, step->wait->detail) ||
-	    !fgio_sleeper_look(step, look_at_polled, &polled))
-		return false;
-	for (i = 0; i < polled.count; i++)
-		fgio_child_find(step, polled.tids[i]);
-	return polled.count && !polled.others;
+	if (!FIELD_GET(FGIO_POLLED_COUNT, step->wait->detail))
+		return;
+	if (!fgio_sleeper_look(step, look_at_polled, polled))
+		polled->leads_away = true;
+	for (i = 0; i < polled->count; i++)
+		fgio_child_find(step, polled->tids[i]);
 }
 
 /* --- blockers --------------------------------------------------------------- */
 
-static void find_wakers(const struct fgio_walk_step *step)
+static bool find_wakers(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
 
 	if (wait->seq & FGIO_SEQ_OUTSIDE)
 		expect(step->task, wait->object, wait->seq);
 	fgio_watch_for(step, wait->object);
-	fgio_guessed_by_history(step, wait->object);
+	return fgio_guessed_by_history(step, wait->object);
+}
+
+/* A question, and the wait for its answer, follow each other. */
+#define QUESTION_NS (10 * NSEC_PER_MSEC)
+
+static void find_asked(const struct fgio_walk_step *step)
+{
+	const struct fgio_wait *wait = step->wait;
+	u64 slept_ns = ktime_get_mono_fast_ns() - wait->since_ns;
+
+	if (!(wait->seq & FGIO_SEQ_OUTSIDE) &&
+	    wait->detail & FGIO_REPLY_TO_QUESTION)
+		fgio_guessed_since(step, questions_of(step->task),
+				   slept_ns + QUESTION_NS);
 }
 
 void fgio_reply_find(const struct fgio_walk_step *step)
@@ -274,20 +333,29 @@ void fgio_reply_find(const struct fgio_walk_step *step)
 		find_wakers(step);
 }
 
-static void blockers(const struct fgio_walk_step *step)
+/* Return: whether it is time to forget a wait for which nobody is known. */
+static bool is_forgotten(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
 	u64 identities[FGIO_WAKERS];
 
-	if (find_polled(step))
+	return !(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
+	       !fgio_waker_list(wait->object, fgio_waker_window_ns(),
+				identities);
+}
+
+static void blockers(const struct fgio_walk_step *step)
+{
+	const struct fgio_wait *wait = step->wait;
+	struct polled polled = {};
+
+	find_polled(step, &polled);
+	if (polled.count && !polled.others)
 		return;
-	if (!(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
-	    !fgio_waker_list(wait->object, fgio_waker_window_ns(),
-			     identities)) {
+	if (is_forgotten(step))
 		fgio_wait_drop(step->task, wait->seq);
-		return;
-	}
-	find_wakers(step);
+	else if (!find_wakers(step) && !polled.leads_away)
+		find_asked(step);
 }
 
 const struct fgio_layer fgio_reply_layer = {

@@ -190,7 +190,7 @@ static void ask(const struct fgio_walk_step *step, u64 object, bool for_zero)
 		return;
 	}
 	fgio_watch_for(step, object | LOWERED);
-	count = fgio_waker_list(object, fgio_waker_window_ns(), raised);
+	count = fgio_waker_expected(object, raised);
 	lowered = fgio_waker_last(object | LOWERED);
 	find(step, lowered);
 	if (is_among(lowered, raised, count))

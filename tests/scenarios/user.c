@@ -478,6 +478,50 @@ static void await_message(unsigned int round)
 	NEED(msgrcv(message_queue, &message, sizeof(message.text), 0, 0) == 1);
 }
 
+/* A client that asks less often than once in helper_window_ms. */
+static void wait_for_long(unsigned int round)
+{
+	(void)round;
+	pause_us(1500 * 1000);
+}
+
+/*
+ * A client whose each question is the first one that its connection carries: the
+ * earlier ones stay open, so that no object of the kernel is used again.
+ */
+static void connect_anew(unsigned int round)
+{
+	(void)round;
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, reply));
+}
+
+static void connect_tcp_anew(unsigned int round)
+{
+	(void)round;
+	loopback_connect(reply);
+}
+
+static void answer_question(unsigned int round)
+{
+	char byte;
+
+	about_to_wait();
+	NEED(read(reply[1], &byte, 1) == 1);
+	answer(round);
+}
+
+static void ask(unsigned int round)
+{
+	NEED(write(reply[0], "", 1) == 1);
+	await_answer(round);
+}
+
+static void ask_and_poll(unsigned int round)
+{
+	NEED(write(reply[0], "", 1) == 1);
+	await_answer_by_poll(round);
+}
+
 /* The second thread waits for the answer of the first. */
 static int inner_reply[2];
 
@@ -752,6 +796,58 @@ const struct scenario user_scenarios[] = {
 	      prepare_splice, answer, await_splice),
 	REPLY("reply-message", "System V message, sent after an I/O",
 	      prepare_queue, send_message, await_message),
+	{
+		.name = "reply-rare",
+		.group = "user",
+		.title = "byte from a pipe, long after the one before",
+		.off = "boost,replies",
+		.rounds = 4,
+		.prepare = prepare_pipe,
+		.before = wait_for_long,
+		.background = { answer },
+		.foreground = await_answer,
+	},
+	{
+		.name = "condition-rare",
+		.group = "user",
+		.title = "condition variable, signalled long after the last time",
+		.off = OFF,
+		.rounds = 4,
+		.prepare = prepare_condition,
+		.before = wait_for_long,
+		.background = { signal_condition },
+		.foreground = await_condition,
+	},
+	{
+		.name = "reply-first",
+		.group = "user",
+		.title = "first byte from a UNIX socket, asked for and sent after an I/O",
+		.off = "boost,replies",
+		.before = connect_anew,
+		.background = { answer_question },
+		.foreground = ask,
+	},
+	{
+		.name = "reply-first-tcp",
+		.group = "user",
+		.title = "the same from a TCP socket of this host under poll",
+		.off = "boost,replies",
+		.before = connect_tcp_anew,
+		.background = { answer_question },
+		.foreground = ask_and_poll,
+	},
+	{
+		.name = "reply-chain-rare",
+		.group = "user",
+		.title = "byte from a pipe, of a thread that waits for a byte of "
+			 "another, long after the last time",
+		.off = "boost,replies",
+		.rounds = 4,
+		.prepare = prepare_two_pipes,
+		.before = wait_for_long,
+		.background = { answer_inside, answer_after_answer },
+		.foreground = await_answer,
+	},
 	{
 		.name = "reply-chain",
 		.group = "user",
