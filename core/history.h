@@ -47,8 +47,8 @@ struct fgio_waker {
  * struct fgio_history_entry - one object
  * @used_ns: when it was last watched, noted or asked for
  * @watched_ns: when it was last watched; 0 for never
- * @late_ns: when it was first asked who may act next, after nobody had for a
- *	window; 0: not since the last act
+ * @late_ns: when it was first asked which tasks may act next, after none had
+ *	for a window; 0: not since the last act
  * @payer: the user that it counts for: the one that watched it, else the first
  *	one that acted on it
  * @wakers: tasks that acted on it
@@ -137,10 +137,10 @@ unsigned int fgio_history_wakers(struct fgio_history_set *set, u64 object,
  * @window_ns: the window
  * @tasks: out: the most recent first
  *
- * Those that acted within the window. If nobody did, those that acted last count
+ * Those that acted within the window. If none did, those that acted last count
  * for one more window, from the moment on at which this is asked first: a client
- * that asks a question now and then waits for the same server as before, and who
- * sleeps for one that stopped is not misled for long. Nobody counts after
+ * that asks a question now and then waits for the same server as before, and one
+ * that sleeps for a server that stopped is not misled for long. None counts after
  * FGIO_WATCH_NS.
  *
  * Return: their number.

@@ -153,6 +153,13 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_EXPECTED_BITS FGIO_SCALE_SHARE_BITS(6)
 
 /*
+ * layers/question.c: sockets over which a foreground task asked another one. 24
+ * bytes each, 24 KiB. Shared place: the earlier question is forgotten, and its
+ * answer followed if it is not the first.
+ */
+#define FGIO_QUESTION_BITS FGIO_SCALE_SHARE_BITS(4)
+
+/*
  * layers/child.c: children of one process that waits for any of them, 4 bytes
  * each. Full: those beyond are found when others have ended.
  */

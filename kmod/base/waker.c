@@ -43,8 +43,9 @@ void fgio_waker_watch(u64 object, struct task_struct *task)
 
 /* Exiting tasks never act again; skip them. */
 static void note(struct fgio_waker_set *locked, u64 object,
-		 struct task_struct *task, u32 payer, bool always)
+		 struct task_struct *task, bool always)
 {
+	u32 payer = fgio_payer_of(task);
 	unsigned long flags;
 
 	if (task->flags & PF_EXITING)
@@ -60,19 +61,12 @@ void fgio_waker_note(u64 object, bool always)
 	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 
 	if (always || fgio_history_remembered(&locked->set, object))
-		note(locked, object, current, fgio_payer_of(current), always);
+		note(locked, object, current, always);
 }
 
 void fgio_waker_note_for(struct task_struct *task, u64 object)
 {
-	note(fgio_waker_set_of(object), object, task, fgio_payer_of(task),
-	     true);
-}
-
-void fgio_waker_note_asked(struct task_struct *task, u64 object)
-{
-	note(fgio_waker_set_of(object), object, task, fgio_payer_of(current),
-	     true);
+	note(fgio_waker_set_of(object), object, task, true);
 }
 
 unsigned int fgio_waker_list(u64 object, u64 window_ns,

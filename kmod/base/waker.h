@@ -54,12 +54,6 @@ void fgio_waker_note(u64 object, bool always);
  */
 void fgio_waker_note_for(struct task_struct *task, u64 object);
 
-/*
- * The current task has asked @task for what the object stands for, and pays for
- * the place in the table. Context: as above.
- */
-void fgio_waker_note_asked(struct task_struct *task, u64 object);
-
 /**
  * fgio_waker_list() - the tasks that acted on an object within a time
  * @object: the object

@@ -67,37 +67,15 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 	}
 }
 
-/* Return: whether one of them lives. */
-static bool guess_all(const struct fgio_walk_step *step,
-		      const u64 identities[FGIO_WAKERS], unsigned int count)
-{
-	bool found = false;
-	unsigned int i;
-	u64 task;
-
-	for (i = 0; i < count; i++) {
-		task = fgio_name_identity(identities[i]);
-		fgio_walk_guessed(step->walk, task);
-		found |= task;
-	}
-	return found;
-}
-
-bool fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
+void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 {
 	u64 identities[FGIO_WAKERS];
+	unsigned int count, i;
 
-	return guess_all(step, identities,
-			 fgio_waker_expected(object, identities));
-}
-
-bool fgio_guessed_since(const struct fgio_walk_step *step, u64 object,
-			u64 window_ns)
-{
-	u64 identities[FGIO_WAKERS];
-
-	return guess_all(step, identities,
-			 fgio_waker_list(object, window_ns, identities));
+	count = fgio_waker_expected(object, identities);
+	for (i = 0; i < count; i++)
+		fgio_walk_guessed(step->walk,
+				  fgio_name_identity(identities[i]));
 }
 
 /* For the walk's thread alone. */

@@ -37,14 +37,10 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 
 /*
  * The same for a condition, as a guess: a task that signalled it may not do so
- * again. If nobody did within the window, those that did last
- * (fgio_history_expected()). Return: whether there is such a task.
+ * again. If no task did within the window, those that did last
+ * (fgio_history_expected()).
  */
-bool fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
-
-/* The same for those that acted within a time of the caller's. */
-bool fgio_guessed_since(const struct fgio_walk_step *step, u64 object,
-			u64 window_ns);
+void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
 
 /* Threads that are guessed of the one process that is in the way. */
 #define FGIO_SLEEPERS 8

@@ -15,9 +15,8 @@
  * counts as its own act, delivery.c), threads of the kernel, tasks that exit and
  * foreground tasks, which need no help.
  *
- * Nobody has woken the task from a wait for this object yet: then the tasks that it
- * woke itself just before it fell asleep are guessed. A client sends its first
- * question over a new connection, and waits for the server that this woke.
+ * The first answer over a connection is that of the task that the question woke
+ * (question.c).
  *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
@@ -25,7 +24,8 @@
  *
  * A foreground task may sleep here for minutes, until a client sends something.
  * After the window no waker counts any more: the wait is forgotten, and the
- * next one is recorded again.
+ * next one is recorded again. The task that ends it is noted all the same,
+ * as for an expected one: a slow answer is learnt, too.
  *
  * Left out:
  *	sockets that lead to other hosts: what wakes the task is an interrupt.
@@ -47,12 +47,12 @@
 #include "base/hook.h"
 #include "base/scale.h"
 #include "base/waker.h"
-#include "compat/compat.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
 #include "graph/wait.h"
 #include "layers/child.h"
 #include "layers/delivery.h"
+#include "layers/question.h"
 #include "layers/reply.h"
 #include "who/foreground.h"
 #include "who/presence.h"
@@ -164,60 +164,42 @@ static void note_waker(u64 object)
 		fgio_waker_note(object, false);
 }
 
-/* The object of what a task asks others. Tasks are aligned. */
-static u64 questions_of(u64 task)
-{
-	return task | 1;
-}
-
-/*
- * Tasks that sleep for a lock of the kernel, and io_uring's, are asked nothing.
- * Foreground tasks need no help.
- */
-static bool may_be_asked(const struct task_struct *task)
-{
-	return READ_ONCE(task->__state) & TASK_INTERRUPTIBLE &&
-	       !(READ_ONCE(task->flags) &
-		 (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) &&
-	       !fgio_wait_may_be_root(task);
-}
-
-static void note_asked(struct task_struct *task)
-{
-	if (may_be_asked(task) && fgio_current_serves_requests())
-		fgio_waker_note_asked(task, questions_of((u64)current));
-}
-
 /* Interrupts, and other softirqs, have nothing to do with current. */
 static bool is_current_waker(void)
 {
 	return in_task() || fgio_delivers_for_current();
 }
 
+/* False: the current task asks others nothing. True of few others. */
+static bool may_ask(void)
+{
+	return fgio_may_serve_requests(current) &&
+	       !(current->flags & PF_IO_WORKER);
+}
+
 /*
- * Context: the locks of a wake-up are held, interrupts are off: as
- * on_sched_switch().
+ * Foreground tasks that are asked need no help. Context: the locks of a wake-up
+ * are held, interrupts are off: as on_sched_switch().
  */
 static noinline void wake(struct task_struct *task)
 {
-	u64 object;
+	u64 awaited, object;
 
-	if (!fgio_waits_matter() || !is_current_waker())
+	if (task == current || !fgio_waits_matter() || !is_current_waker())
 		return;
-	object = fgio_sleep_reply(task) ?: take_expected((u64)task);
-	if (task == current)
-		return;
+	awaited = fgio_sleep_reply(task);
+	object = awaited ?: take_expected((u64)task);
 	if (object)
 		note_waker(object);
-	if (unlikely(fgio_may_serve_requests(current)))
-		note_asked(task);
+	if (!awaited && may_ask())
+		fgio_question_note(task);
 }
 
 /* Called for each wake-up of any task: nearly all of them end here. */
 static void on_sched_waking(void *data, struct task_struct *task)
 {
 	if (unlikely(fgio_wait_may_be_root(task) || is_expected((u64)task) ||
-		     fgio_may_serve_requests(current)))
+		     may_ask()))
 		wake(task);
 }
 
@@ -246,19 +228,11 @@ static bool is_old(const struct fgio_wait *wait)
 struct polled {
 	pid_t tids[FGIO_POLLED_MAX];
 	unsigned int count;
-	/* There may be files that are no pidfds. */
+	/* The other files, but for those beyond FGIO_POLLED_MAX. */
+	u64 files[FGIO_POLLED_MAX];
+	unsigned int file_count;
 	bool others;
-	/* There may be files that lead to other hosts. */
-	bool leads_away;
 };
-
-static void look_at_other(struct task_struct *waiter, u32 fd,
-			  struct polled *polled)
-{
-	polled->others = true;
-	if (!fgio_reply_object(waiter, fd))
-		polled->leads_away = true;
-}
 
 /* Context: fgio_sleeper_look()'s. */
 static void look_at_polled(struct task_struct *waiter,
@@ -272,10 +246,8 @@ static void look_at_polled(struct task_struct *waiter,
 	pid_t tid;
 	u32 i;
 
-	polled->leads_away = true;
 	if (copy_from_user_nofault(files, array, count * sizeof(*files)))
 		return;
-	polled->leads_away = count == FGIO_POLLED_MAX;
 	polled->others = count == FGIO_POLLED_MAX;
 	rcu_read_lock();
 	for (i = 0; i < count; i++) {
@@ -283,48 +255,46 @@ static void look_at_polled(struct task_struct *waiter,
 		if (tid)
 			polled->tids[polled->count++] = tid;
 		else if (files[i].fd >= 0)
-			look_at_other(waiter, files[i].fd, polled);
+			polled->files[polled->file_count++] =
+				fgio_file_at(waiter, files[i].fd);
 	}
 	rcu_read_unlock();
-}
-
-static void find_polled(const struct fgio_walk_step *step,
-			struct polled *polled)
-{
-	unsigned int i;
-
-	if (!FIELD_GET(FGIO_POLLED_COUNT, step->wait->detail))
-		return;
-	if (!fgio_sleeper_look(step, look_at_polled, polled))
-		polled->leads_away = true;
-	for (i = 0; i < polled->count; i++)
-		fgio_child_find(step, polled->tids[i]);
+	polled->others |= polled->file_count;
 }
 
 /* --- blockers --------------------------------------------------------------- */
 
-static bool find_wakers(const struct fgio_walk_step *step)
+static void find_asked(const struct fgio_walk_step *step, u64 file)
+{
+	fgio_walk_guessed(step->walk,
+			  fgio_name_identity(fgio_question_asked(file)));
+}
+
+/* Return: whether all of them are pidfds, so that no waker has to be learnt. */
+static bool find_polled(const struct fgio_walk_step *step)
+{
+	struct polled polled = {};
+	unsigned int i;
+
+	if (!FIELD_GET(FGIO_POLLED_COUNT, step->wait->detail) ||
+	    !fgio_sleeper_look(step, look_at_polled, &polled))
+		return false;
+	for (i = 0; i < polled.count; i++)
+		fgio_child_find(step, polled.tids[i]);
+	for (i = 0; i < polled.file_count; i++)
+		find_asked(step, polled.files[i]);
+	return polled.count && !polled.others;
+}
+
+static void find_wakers(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
 
 	if (wait->seq & FGIO_SEQ_OUTSIDE)
 		expect(step->task, wait->object, wait->seq);
 	fgio_watch_for(step, wait->object);
-	return fgio_guessed_by_history(step, wait->object);
-}
-
-/* A question, and the wait for its answer, follow each other. */
-#define QUESTION_NS (10 * NSEC_PER_MSEC)
-
-static void find_asked(const struct fgio_walk_step *step)
-{
-	const struct fgio_wait *wait = step->wait;
-	u64 slept_ns = ktime_get_mono_fast_ns() - wait->since_ns;
-
-	if (!(wait->seq & FGIO_SEQ_OUTSIDE) &&
-	    wait->detail & FGIO_REPLY_TO_QUESTION)
-		fgio_guessed_since(step, questions_of(step->task),
-				   slept_ns + QUESTION_NS);
+	fgio_guessed_by_history(step, wait->object);
+	find_asked(step, wait->object);
 }
 
 void fgio_reply_find(const struct fgio_walk_step *step)
@@ -333,29 +303,33 @@ void fgio_reply_find(const struct fgio_walk_step *step)
 		find_wakers(step);
 }
 
-/* Return: whether it is time to forget a wait for which nobody is known. */
-static bool is_forgotten(const struct fgio_walk_step *step)
+static void forget(const struct fgio_walk_step *step)
 {
-	const struct fgio_wait *wait = step->wait;
-	u64 identities[FGIO_WAKERS];
+	const struct task_struct *task;
+	u32 seq = 0;
 
-	return !(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
-	       !fgio_waker_list(wait->object, fgio_waker_window_ns(),
-				identities);
+	rcu_read_lock();
+	task = fgio_task_at(step->task);
+	if (task)
+		seq = fgio_sleep_seq(task);
+	rcu_read_unlock();
+	if (seq)
+		expect(step->task, step->wait->object, seq);
+	fgio_wait_drop(step->task, step->wait->seq);
 }
 
 static void blockers(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
-	struct polled polled = {};
+	u64 identities[FGIO_WAKERS];
 
-	find_polled(step, &polled);
-	if (polled.count && !polled.others)
+	if (find_polled(step))
 		return;
-	if (is_forgotten(step))
-		fgio_wait_drop(step->task, wait->seq);
-	else if (!find_wakers(step) && !polled.leads_away)
-		find_asked(step);
+	if (!(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
+	    !fgio_waker_list(wait->object, fgio_waker_window_ns(), identities))
+		forget(step);
+	else
+		find_wakers(step);
 }
 
 const struct fgio_layer fgio_reply_layer = {

@@ -15,14 +15,8 @@ struct task_struct;
 
 /* In the detail of a wait in poll(2): the array, and how much of it is read. */
 #define FGIO_POLLED_ADDRESS GENMASK_ULL(55, 0)
-#define FGIO_POLLED_COUNT GENMASK_ULL(59, 56)
+#define FGIO_POLLED_COUNT GENMASK_ULL(63, 56)
 #define FGIO_POLLED_MAX 8
-
-/*
- * In the detail of any: the wait may be for an answer of the task that the waiting
- * one woke just before. Not under epoll(7), where servers wait for whatever comes.
- */
-#define FGIO_REPLY_TO_QUESTION BIT_ULL(60)
 
 /*
  * The object of a wait for the file @fd of a task; 0 where no task that wakes it

@@ -238,18 +238,11 @@ static bool sleep_for_reply(u64 object, struct sleep *sleep)
 	return object && fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
 }
 
-/* epoll_wait(fd, ...) and its kin */
-static bool read_from_set(const struct call *call, struct sleep *sleep)
+/* read(fd, ...), epoll_wait(fd, ...) and their kin */
+static bool read_from_file(const struct call *call, struct sleep *sleep)
 {
 	return sleep_for_reply(fgio_reply_object(call->task,
 						 call->arguments[0]), sleep);
-}
-
-/* read(fd, ...), send(fd, ...) and their kin */
-static bool read_from_file(const struct call *call, struct sleep *sleep)
-{
-	sleep->detail = FGIO_REPLY_TO_QUESTION;
-	return read_from_set(call, sleep);
 }
 
 /* Calls that wait for several files, or for none: select(), msgrcv(). */
@@ -264,8 +257,7 @@ static bool read_poll(const struct call *call, struct sleep *sleep)
 	u32 count = min_t(unsigned long, call->arguments[1], FGIO_POLLED_MAX);
 
 	sleep->detail = (call->arguments[0] & FGIO_POLLED_ADDRESS) |
-			FIELD_PREP(FGIO_POLLED_COUNT, count) |
-			FGIO_REPLY_TO_QUESTION;
+			FIELD_PREP(FGIO_POLLED_COUNT, count);
 	return sleep_for_reply((u64)call->task, sleep);
 }
 
@@ -359,11 +351,10 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_tee:
 	case __NR_vmsplice:
 	case __NR_sendfile:
-		return read_from_file;
 	case __NR_epoll_wait:
 	case __NR_epoll_pwait:
 	case __NR_epoll_pwait2:
-		return read_from_set;
+		return read_from_file;
 	case __NR_poll:
 	case __NR_ppoll:
 		return read_poll;

@@ -485,19 +485,22 @@ static void wait_for_long(unsigned int round)
 	pause_us(1500 * 1000);
 }
 
-/*
- * A client whose each question is the first one that its connection carries: the
- * earlier ones stay open, so that no object of the kernel is used again.
- */
+/* A client whose each question is the first one over its connection. */
 static void connect_anew(unsigned int round)
 {
-	(void)round;
+	if (round) {
+		close(reply[0]);
+		close(reply[1]);
+	}
 	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, reply));
 }
 
 static void connect_tcp_anew(unsigned int round)
 {
-	(void)round;
+	if (round) {
+		close(reply[0]);
+		close(reply[1]);
+	}
 	loopback_connect(reply);
 }
 
