@@ -5,7 +5,7 @@
  * what happens when it is full.
  *
  * Allocated when the module is loaded: 5.3 MiB, of which 3.4 are waits. Of the
- * module's own data they are 213 KiB. While there are foreground tasks, some 25
+ * module's own data they are 255 KiB. While there are foreground tasks, some 25
  * hooks take 320 KiB each. These and the waits are smaller on machines with less
  * than 4 GiB (fgio_scale_of_machine()).
  *
@@ -147,10 +147,11 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_LOOP_BITS 6
 
 /*
- * layers/reply.c: tasks in the middle of a chain that are to be woken. 24 bytes
- * each, 6 KiB. Shared place: the waker of the earlier one is learnt next time.
+ * layers/reply.c: tasks in the middle of a chain that are to be woken, and
+ * foreground tasks whose waits were forgotten. 24 bytes each, 24 KiB. Shared place:
+ * the waker of the earlier one is learnt next time.
  */
-#define FGIO_EXPECTED_BITS FGIO_SCALE_SHARE_BITS(6)
+#define FGIO_EXPECTED_BITS FGIO_SCALE_SHARE_BITS(4)
 
 /*
  * layers/question.c: sockets over which a foreground task asked another one. 24

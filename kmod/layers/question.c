@@ -4,12 +4,14 @@
  * was asked. The next wait for the same socket is for its answer.
  *
  * The registers of the system call say over which file current sends. So what
- * else it wakes meanwhile or before, as by a lock or a log, was asked nothing.
+ * it wakes in other calls, as by a lock or a log, was asked nothing. Of those that
+ * wake in this call, the last one counts.
  *
  * Left out:
  *	pipes and message queues, which carry questions and answers in two files.
  *	a task that is busy when the question comes: nothing wakes it.
- *	requests of io_uring.
+ *	requests of io_uring, sendfile(2) and splice(2).
+ *	waits in select(2) and epoll_wait(2), which do not name the socket.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -106,10 +108,9 @@ void fgio_question_note(const struct task_struct *task)
 	struct question *question;
 	u64 file;
 
-	if (!may_answer(task) || !fgio_current_serves_requests())
-		return;
-	file = socket_of_call();
-	if (!file)
+	/* Most calls that wake tasks send nothing: that is told first. */
+	file = may_answer(task) ? socket_of_call() : 0;
+	if (!file || !fgio_current_serves_requests())
 		return;
 	question = question_over(file);
 	WRITE_ONCE(question->file, 0);
@@ -124,7 +125,7 @@ u64 fgio_question_asked(u64 file)
 	const struct question *question = question_over(file);
 
 	/* Pairs with fgio_question_note(). */
-	if (smp_load_acquire(&question->file) != file ||
+	if (!file || smp_load_acquire(&question->file) != file ||
 	    ktime_get_mono_fast_ns() - READ_ONCE(question->at_ns) >
 		    fgio_waker_window_ns())
 		return 0;

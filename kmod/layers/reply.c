@@ -170,7 +170,10 @@ static bool is_current_waker(void)
 	return in_task() || fgio_delivers_for_current();
 }
 
-/* False: the current task asks others nothing. True of few others. */
+/*
+ * False: the current task asks others nothing. True also of threads that have
+ * another tag or an I/O priority, and of a few others.
+ */
 static bool may_ask(void)
 {
 	return fgio_may_serve_requests(current) &&
@@ -313,7 +316,8 @@ static void forget(const struct fgio_walk_step *step)
 	if (task)
 		seq = fgio_sleep_seq(task);
 	rcu_read_unlock();
-	if (seq)
+	/* Else it is in another sleep by now, whose number this is. */
+	if (seq && fgio_wait_is_on(step->task, step->wait->seq))
 		expect(step->task, step->wait->object, seq);
 	fgio_wait_drop(step->task, step->wait->seq);
 }
