@@ -69,33 +69,30 @@ void fgio_waker_note_for(struct task_struct *task, u64 object)
 	note(fgio_waker_set_of(object), object, task, true);
 }
 
-unsigned int fgio_waker_list(u64 object, u64 window_ns,
-			     u64 identities[FGIO_WAKERS])
+static unsigned int list(typeof(fgio_history_wakers) *of_set, u64 object,
+			 u64 window_ns, u64 identities[FGIO_WAKERS])
 {
 	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 	unsigned long flags;
 	unsigned int count;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
-	count = fgio_history_wakers(&locked->set, object,
-				    ktime_get_mono_fast_ns(), window_ns,
-				    identities);
+	count = of_set(&locked->set, object, ktime_get_mono_fast_ns(),
+		       window_ns, identities);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 	return count;
 }
 
+unsigned int fgio_waker_list(u64 object, u64 window_ns,
+			     u64 identities[FGIO_WAKERS])
+{
+	return list(fgio_history_wakers, object, window_ns, identities);
+}
+
 unsigned int fgio_waker_expected(u64 object, u64 identities[FGIO_WAKERS])
 {
-	struct fgio_waker_set *locked = fgio_waker_set_of(object);
-	unsigned long flags;
-	unsigned int count;
-
-	raw_spin_lock_irqsave(&locked->lock, flags);
-	count = fgio_history_expected(&locked->set, object,
-				      ktime_get_mono_fast_ns(),
-				      fgio_waker_window_ns(), identities);
-	raw_spin_unlock_irqrestore(&locked->lock, flags);
-	return count;
+	return list(fgio_history_expected, object, fgio_waker_window_ns(),
+		    identities);
 }
 
 u64 fgio_waker_window_ns(void)
