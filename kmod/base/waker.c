@@ -69,15 +69,18 @@ void fgio_waker_note_for(struct task_struct *task, u64 object)
 	note(fgio_waker_set_of(object), object, task, true);
 }
 
-static unsigned int list(typeof(fgio_history_wakers) *of_set, u64 object,
-			 u64 window_ns, u64 identities[FGIO_WAKERS])
+typedef unsigned int (*of_history)(struct fgio_history_set *set, u64 object,
+				   u64 now_ns, u64 window_ns, u64 *tasks);
+
+static unsigned int list(of_history wakers, u64 object, u64 window_ns,
+			 u64 identities[FGIO_WAKERS])
 {
 	struct fgio_waker_set *locked = fgio_waker_set_of(object);
 	unsigned long flags;
 	unsigned int count;
 
 	raw_spin_lock_irqsave(&locked->lock, flags);
-	count = of_set(&locked->set, object, ktime_get_mono_fast_ns(),
+	count = wakers(&locked->set, object, ktime_get_mono_fast_ns(),
 		       window_ns, identities);
 	raw_spin_unlock_irqrestore(&locked->lock, flags);
 	return count;
