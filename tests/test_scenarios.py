@@ -2,8 +2,9 @@
 """The module on stock kernels: every check of every batch, and the kernel's log after each.
 
 FGIO_KERNELS chooses kernels ("6.12,6.1" by default) and FGIO_CHECKS, a regular expression, single
-checks. The first kernel runs all of them; the others run half of the batches (drawn.py), without
-the checks that are marked "one kernel" in tests/guest/. With FGIO_EVERY=1, each runs all.
+checks. A run draws half of the batches for the second kernel (drawn.py); the others boot on the
+first. With a choice, all boot on each, but on further kernels without the checks that are marked
+"one kernel" in tests/guest/. With FGIO_EVERY=1, each runs all.
 FGIO_WIDE=1 adds a guest of 16 processors. The results of a batch are in
 build/scenarios/BATCH-KERNEL/.
 """
@@ -88,14 +89,17 @@ def boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batc
 
 
 def drawn_boots(batches: tuple[Batch, ...], kernels: Sequence[str]) -> list[tuple[Batch, str]]:
-    """Those that boot in this run: all on the first kernel, and half on each of the others."""
-    every = boots(batches, kernels)
-    first = [(batch, version) for batch, version in every if version == kernels[0]]
-    for kernel in kernels[1:]:
-        others = {batch.name: batch for batch, version in every if version == kernel}
-        names = drawn.half(f"on {kernel}, of {len(others)} batches", others)
-        first += [(batch, kernel) for name, batch in others.items() if name in names]
-    return first
+    """Those that boot in this run: each on the first kernel or on the second, as is drawn."""
+    if drawn.ALL or len(kernels) == 1:
+        return boots(batches, kernels)
+    first, second = kernels
+    either = [batch.name for batch in batches if not batch.kernels]
+    what = f"on {second} instead of {first}, of {either[0]} and {len(either) - 1} more batches"
+    moved = drawn.half(what, either, everything=False)
+    return [
+        (batch, batch.kernels[0] if batch.kernels else second if batch.name in moved else first)
+        for batch in batches
+    ]
 
 
 def each_check(batches: tuple[Batch, ...], kernels: Sequence[str] = KERNELS) -> list:
@@ -144,6 +148,14 @@ def test_checks_for_which_one_kernel_is_enough_run_on_the_first() -> None:
     # A batch of such checks alone does not boot again.
     change = Batch("share-change", ("share_change",))
     assert boots((change,), ("6.12", "6.1")) == [(change, "6.12")]
+
+
+def test_a_run_boots_each_batch_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "ALL", False)
+    boots_of_run = drawn_boots(BATCHES, ("6.12", "6.1"))
+    assert [batch for batch, _ in boots_of_run] == list(BATCHES)
+    assert {version for _, version in boots_of_run} == {"6.12", "6.1"}
+    assert all(version in (batch.kernels or [version]) for batch, version in boots_of_run)
 
 
 @pytest.mark.parametrize(
