@@ -36,6 +36,7 @@
 #include "rotation.h"
 #include "samples.h"
 #include "saturation.h"
+#include "split.h"
 #include "types.h"
 
 /**
@@ -62,6 +63,8 @@ struct fgio_depth_stamp {
  * @idle_ns: time in it without a non-critical request
  * @found_ns: unaccounted work found in the drive
  * @longest_ns: that the longest non-critical I/O took
+ * @sectors: of the non-critical requests dispatched
+ * @longest: of those, the longest
  * @measured: completions learnt from
  * @judged: critical completions since the tolerance last grew
  * @held_back: a request waited for its turn: a lower cost would help
@@ -77,6 +80,8 @@ struct fgio_depth_interval {
 	u64 idle_ns;
 	u64 found_ns;
 	u64 longest_ns;
+	u64 sectors;
+	u32 longest;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -137,6 +142,8 @@ struct fgio_depth {
 
 	struct fgio_saturation saturation;
 	struct fgio_arrival arrival;
+	struct fgio_split split;
+	struct fgio_service_cost before_trial; /* of a longest request */
 
 	u64 retry_ns;
 	u64 came_ns; /* arrival of the critical request that goes next; 0: unknown */
@@ -318,6 +325,19 @@ static inline void fgio_depth_not_alone(struct fgio_depth_stamp *stamp)
 static inline void fgio_depth_not_measured(struct fgio_depth_stamp *stamp)
 {
 	stamp->sent_ns = 0;
+}
+
+/*
+ * Sectors that a non-critical request may have where critical I/O comes; 0: any
+ * number. A foreground that saturates the drive leaves the others a number of
+ * requests, of which short ones do less. Any context.
+ */
+static inline u32 fgio_depth_longest(const struct fgio_depth *depth)
+{
+	if (fgio_depth_rotates(depth) ||
+	    fgio_load(&depth->saturation.phase) != FGIO_SATURATION_OFF)
+		return 0;
+	return fgio_split_most(&depth->split);
 }
 
 /* Time of such an I/O in a quiet drive, in ns; 0: not known. */

@@ -105,6 +105,12 @@ struct fgio_queue_counters {
 	u64 starvation_releases;
 };
 
+/*
+ * For this long after critical I/O came, non-critical requests are split
+ * (split.h).
+ */
+#define FGIO_LATELY_NS 16000000000ULL
+
 /* Length of the recent window, in critical windows. */
 #define FGIO_QUEUE_RECENT_WINDOWS 20
 
@@ -275,6 +281,7 @@ struct fgio_queue {
 	 */
 	u64 critical_seen_ns __attribute__((aligned(64)));
 	u64 flush_until_ns;
+	u64 critical_lately_ns; /* as critical_seen_ns, never forgotten */
 
 	u32 withheld __attribute__((aligned(64))); /* enum fgio_queue_withheld */
 	bool critical_held; /* critical requests are, by their order's bound */
@@ -553,11 +560,46 @@ static inline void fgio_queue_saw_critical_at(struct fgio_queue *queue,
 					      u64 at_ns)
 {
 	u64 seen_ns = fgio_load(&queue->critical_seen_ns);
+	u64 lately_ns;
 
 	if (queue->hw && at_ns < seen_ns + queue->config.critical_window_ns /
 						    FGIO_SEEN_SHARE)
 		return;
 	fgio_raise(&queue->critical_seen_ns, at_ns);
+	lately_ns = fgio_load(&queue->critical_lately_ns);
+	if (!lately_ns || at_ns > lately_ns + FGIO_LATELY_NS / FGIO_SEEN_SHARE)
+		fgio_store(&queue->critical_lately_ns, at_ns);
+}
+
+/*
+ * Sectors that a non-critical request may have; 0: any number. Whether critical
+ * I/O came lately decides, not whether it is present: it finds what went before
+ * it. Any context.
+ */
+static inline u32 fgio_queue_longest(const struct fgio_queue *queue, u64 now_ns)
+{
+	u64 lately_ns = fgio_load(&queue->critical_lately_ns);
+
+	if (!lately_ns || fgio_load(&queue->one_class) ||
+	    now_ns > lately_ns + FGIO_LATELY_NS)
+		return 0;
+	return fgio_depth_longest(&queue->depth);
+}
+
+/*
+ * Sectors of the first piece of a non-critical I/O that is to be queued; all:
+ * it stays whole. Any context.
+ */
+static inline u32 fgio_queue_first_piece(struct fgio_queue *queue, u64 sector,
+					 u32 sectors, u64 now_ns)
+{
+	u32 longest = fgio_queue_longest(queue, now_ns);
+	u32 first = longest ? fgio_split_first(longest, sector, sectors) :
+			      sectors;
+
+	if (first < sectors)
+		fgio_split_note(&queue->depth.split, now_ns);
+	return first;
 }
 
 /* Without I/O of both classes there is nothing to weigh. */

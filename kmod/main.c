@@ -18,6 +18,7 @@
 #include "block/groups.h"
 #include "block/lifetime.h"
 #include "block/promote.h"
+#include "block/split.h"
 #include "block/stamp.h"
 #include "block/watchdog.h"
 #include "device.h"
@@ -70,6 +71,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_name_layer,
 	&fgio_fuse_layer,
 	&fgio_loop_layer,
+	&fgio_split_layer,
 };
 
 static int init_layers(void)

@@ -85,6 +85,7 @@ SWITCHES = {
     "pagecache": "no room kept in the page cache",
     "admission": "no slots kept in the block layer",
     "queue": "no order in the queue",
+    "split": "long background I/O not split",
     "locks": "kernel locks not followed",
     "journal": "the journal not followed",
     "io": "outstanding I/O not followed",

@@ -27,7 +27,7 @@ GONE = {"^a_scsi_disk_goes_under_load$": "I/O error, dev sd"}
 WIDE = Batch("wide", ("queue_changes",), cpus=16, append="slub_debug=FPZ", expected=GONE)
 BATCHES = (
     Batch("interface", ("classes", "device", "tunables", "flush"), test_modules=True),
-    Batch("requests", ("requests", "stress")),
+    Batch("requests", ("requests", "split", "stress")),
     Batch("queues", ("queues", "queue_changes"), cpus=4, append="slub_debug=FPZ", expected=GONE),
     # With a counted clock, 6.1 does not come up on several processors.
     Batch(

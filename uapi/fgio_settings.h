@@ -32,6 +32,10 @@
 		"that has several and does not rotate, from the next "	\
 		"time that it is put under fgio",			\
 		"all CPUs share one lock and one queue for each disk")	\
+	SWITCH(split,							\
+		"split long background I/O where foreground I/O comes",	\
+		"foreground I/O waits for long requests that the "	\
+		"drive has begun")					\
 	SWITCH(drive_priority,						\
 		"give critical requests the drive's own priority "	\
 		"where it is on",					\

@@ -176,10 +176,24 @@ static enum fgio_class class_of(const struct contest *contest,
 							FGIO_NONCRITICAL;
 }
 
-static u64 next_sector(struct contest *contest, enum fgio_class class,
-		       const struct rival *rival)
+/*
+ * Of a long I/O, one piece at a time is made: what a stream with more of them
+ * does in all is the same.
+ */
+static u32 next_sectors(struct contest *contest, enum fgio_class class,
+			const struct rival *rival)
 {
-	u64 sectors = rival->bytes / SIMDISK_SECTOR_BYTES;
+	u32 sectors = rival->bytes / SIMDISK_SECTOR_BYTES;
+
+	if (!contest->rivals->splits || class == FGIO_CRITICAL)
+		return sectors;
+	return fgio_queue_first_piece(&contest->queue, 0, sectors,
+				      contest->now_ns);
+}
+
+static u64 next_sector(struct contest *contest, enum fgio_class class,
+		       const struct rival *rival, u32 sectors)
+{
 	u64 count = SECTORS / sectors;
 
 	if (rival->sequential)
@@ -190,12 +204,13 @@ static u64 next_sector(struct contest *contest, enum fgio_class class,
 static void make(struct contest *contest, struct rival_io *io)
 {
 	enum fgio_class class = class_of(contest, io);
+	u32 sectors = next_sectors(contest, class, io->of);
 	u32 hw;
 
 	io->turned = io->of->mixed && !io->turned;
 	io->request = (struct fgio_request){
-		.sector = next_sector(contest, class, io->of),
-		.sectors = io->of->bytes / SIMDISK_SECTOR_BYTES,
+		.sector = next_sector(contest, class, io->of, sectors),
+		.sectors = sectors,
 		.write = io->of->write ^ io->turned,
 		.class = contest->rivals->one_class ? FGIO_NONCRITICAL :
 						      (u8)class,
@@ -232,7 +247,8 @@ static void count(struct contest *contest, const struct rival_io *io,
 
 	if (now_ns < contest->rivals->begin_ns)
 		return;
-	contest->bytes[class] += io->of->bytes;
+	contest->bytes[class] += (double)io->request.sectors *
+				 SIMDISK_SECTOR_BYTES;
 	if (class == FGIO_CRITICAL) {
 		if (!io->left)
 			count_latency(contest, now_ns - io->begin_ns);

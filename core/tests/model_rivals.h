@@ -72,6 +72,7 @@ struct rival {
  * @counts_pauses: a fault: the time of a pause counts as if it had been
  *	measured
  * @says_it_rotates: whether it does or not
+ * @splits: long I/O of the background is split (split.h)
  * @one_class: classes are not told apart: in order of arrival, but two thirds
  *	for reads
  */
@@ -95,6 +96,7 @@ struct rivals {
 	bool all_pause;
 	bool counts_pauses;
 	bool says_it_rotates;
+	bool splits;
 	bool one_class;
 };
 

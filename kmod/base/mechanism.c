@@ -19,6 +19,7 @@ static const char *const mechanism_names[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_URING] = "uring",
 	[FGIO_MECHANISM_FILE_LOCKS] = "file_locks",
 	[FGIO_MECHANISM_REPLIES] = "replies",
+	[FGIO_MECHANISM_SPLIT] = "split",
 };
 
 /* A mechanism without a parameter of its own that is not here is off. */
@@ -33,6 +34,7 @@ static bool mechanisms[FGIO_MECHANISMS] = {
 	[FGIO_MECHANISM_URING] = FGIO_DEFAULT_uring,
 	[FGIO_MECHANISM_FILE_LOCKS] = FGIO_DEFAULT_file_locks,
 	[FGIO_MECHANISM_REPLIES] = FGIO_DEFAULT_replies,
+	[FGIO_MECHANISM_SPLIT] = FGIO_DEFAULT_split,
 };
 
 /* NULL while the parameters of the module's command line are set. */
@@ -86,6 +88,7 @@ MECHANISM_PARAM(commits, FGIO_MECHANISM_COMMITS);
 MECHANISM_PARAM(uring, FGIO_MECHANISM_URING);
 MECHANISM_PARAM(file_locks, FGIO_MECHANISM_FILE_LOCKS);
 MECHANISM_PARAM(replies, FGIO_MECHANISM_REPLIES);
+MECHANISM_PARAM(split, FGIO_MECHANISM_SPLIT);
 MECHANISM_PARAM(pagecache, FGIO_MECHANISM_PAGECACHE);
 
 void fgio_mechanism_init(void (*changed)(void))

@@ -4,6 +4,7 @@
  * tag sets, and the slot of each tag. An I/O passes the files in this order:
  *
  *	stamp.c      the class of each I/O, at block_bio_queue
+ *	split.c      the longest that a request may be, as it is made
  *	admission.c  waiting for a slot, at limit_depth
  *	elevator.c   merging, order, and dispatch to the device
  *	hw_queue.c   the same for a device with many hardware queues
@@ -196,6 +197,7 @@ struct fgio_trip {
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
+ * @split: I/Os that were split (split.c)
  * @retry_timer: runs the queue at the time that core set
  * @turn_timer: runs all hardware queues if the one that has the turn is late
  * @lock: protects the members below; never taken in interrupt context
@@ -242,6 +244,7 @@ struct fgio_queue_data {
 	u32 critical_slots;
 	u32 noncritical_slots;
 	bool drive_priority;
+	atomic64_t split;
 	struct hrtimer retry_timer;
 	struct hrtimer turn_timer;
 

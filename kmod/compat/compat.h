@@ -322,6 +322,27 @@ static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 }
 
 /*
+ * Replaces the fourth argument of a function. Only where ftrace gives the
+ * registers back that hold arguments, whether or not all were saved.
+ */
+static inline void fgio_ftrace_set_fourth(struct ftrace_regs *regs,
+					  unsigned long value)
+{
+#ifdef arch_ftrace_regs
+	arch_ftrace_regs(regs)->regs.cx = value;
+#else
+	regs->regs.cx = value;
+#endif
+}
+
+/* From 6.11 on, a bio may have to stay in one piece. */
+#ifdef REQ_ATOMIC
+#define FGIO_REQ_ATOMIC REQ_ATOMIC
+#else
+#define FGIO_REQ_ATOMIC ((__force blk_opf_t)0)
+#endif
+
+/*
  * For the lab's modules alone (kmod/lab): no interface of the product. From
  * 6.13 on, a namespace is a string.
  */

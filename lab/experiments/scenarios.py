@@ -32,7 +32,7 @@ from lab.experiments.base import (
 SOURCES = paths.ROOT / "tests" / "scenarios"
 TEST_MODULE = paths.ROOT / "tests" / "kmod"
 # Every switch of the module: on, but for the control.
-ALL = ("stamp", "admission", "queue", "locks", "journal", "io", "user", "transitive")
+ALL = ("stamp", "admission", "queue", "split", "locks", "journal", "io", "user", "transitive")
 ALL += ("pagecache", "commits", "uring", "file_locks", "replies", "boost")
 # Modules that no guest has, by group.
 EXTRA_MODULES = {

@@ -3,7 +3,7 @@
 # poisoned (slub_debug), as soon as no task holds them: a wait that stays recorded after its end leads
 # the walk there.
 # shellcheck shell=bash disable=SC2154
-SWITCHES=(locks journal io user pagecache commits uring file_locks replies)
+SWITCHES=(locks journal io user pagecache commits uring file_locks replies split)
 
 expect_hook() { # NAME WORKS ATTACHED
   local works attached error said

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /*
- * Reads that must not wait: nowait DISK COUNT [plain]
- * Submits COUNT direct reads of 4 KiB, one io_submit() each, with RWF_NOWAIT
- * unless "plain". Prints "slowest_ms GOOD AGAIN": the longest io_submit() and
+ * Reads that must not wait: nowait DISK COUNT [plain|nowait] [KIB]
+ * Submits COUNT direct reads of KIB (default: 4), one io_submit() each, with
+ * RWF_NOWAIT unless "plain". Prints "slowest_ms GOOD AGAIN": the longest io_submit() and
  * how the reads ended. Every one of them must end.
  */
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BLOCK 4096
+#define ALIGNMENT 4096
 #define MOST 256
 
 static double now_ms(void)
@@ -41,16 +41,17 @@ int main(int argc, char **argv)
 	static struct iocb blocks[MOST];
 	int count = argc > 2 ? atoi(argv[2]) : 0;
 	int plain = argc > 3 && !strcmp(argv[3], "plain");
+	size_t length = argc > 4 ? (size_t)atoi(argv[4]) << 10 : 4096;
 	long good = 0, again = 0, ended = 0, submitted = 0;
 	double slowest = 0;
 	aio_context_t context = 0;
 	char *buffer;
 	int file, i;
 
-	if (count < 1 || count > MOST)
+	if (count < 1 || count > MOST || !length)
 		return 2;
 	file = open(argv[1], O_RDONLY | O_DIRECT);
-	buffer = aligned_alloc(BLOCK, (size_t)BLOCK * MOST);
+	buffer = aligned_alloc(ALIGNMENT, length * MOST);
 	if (file < 0 || !buffer || syscall(SYS_io_setup, MOST, &context))
 		die("nowait: cannot begin");
 	for (i = 0; i < count; i++) {
@@ -60,9 +61,9 @@ int main(int argc, char **argv)
 		*block = (struct iocb){
 			.aio_lio_opcode = IOCB_CMD_PREAD,
 			.aio_fildes = (unsigned int)file,
-			.aio_buf = (uintptr_t)(buffer + (size_t)BLOCK * i),
-			.aio_nbytes = BLOCK,
-			.aio_offset = (long long)BLOCK * i,
+			.aio_buf = (uintptr_t)(buffer + length * (size_t)i),
+			.aio_nbytes = length,
+			.aio_offset = (long long)length * i,
 			.aio_rw_flags = plain ? 0 : RWF_NOWAIT,
 		};
 		if (syscall(SYS_io_submit, context, 1, &block) == 1)
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
 		if (got < 1)
 			die("nowait: io_getevents");
 		for (i = 0; i < got; i++) {
-			if (events[i].res == BLOCK)
+			if (events[i].res == (long long)length)
 				good++;
 			else if (events[i].res == -EAGAIN)
 				again++;

@@ -51,6 +51,7 @@ fn effect(mechanism: &str) -> &'static str {
         "uring" => "foreground tasks may wait unhelped for requests of io_uring",
         "file_locks" => "foreground tasks may wait unhelped for locks and leases of files",
         "replies" => "foreground tasks may wait unhelped for messages of other tasks and for FUSE",
+        "split" => "foreground I/O may wait for long requests that the drive has begun",
         "pagecache" => "background writers may fill the page cache",
         "blame" => "`fgio blame` may not show all waits",
         _ => "some waits of foreground tasks may go unnoticed",
