@@ -31,6 +31,16 @@ static bool may_be_split(const struct bio *bio)
 					  bio_op(bio) == REQ_OP_WRITE);
 }
 
+/*
+ * Whether a disk's queue splits it by its own limits. File systems ask for
+ * pieces by limits of theirs, of bios that may have no disk yet.
+ */
+static bool is_by_disk(const struct bio *bio, const struct queue_limits *limits)
+{
+	return bio->bi_bdev &&
+	       limits == &bdev_get_queue(bio->bi_bdev)->limits;
+}
+
 /* Return: bytes of the first piece; 0: as many as the kernel says. */
 static u32 first_bytes(const struct bio *bio)
 {
@@ -55,10 +65,13 @@ static void on_split(unsigned long function, unsigned long caller,
 		     struct ftrace_ops *operations, struct ftrace_regs *regs)
 {
 	const struct bio *bio = (void *)fgio_ftrace_argument(regs, 0);
+	const struct queue_limits *limits;
 	u32 first;
 
+	limits = (void *)fgio_ftrace_argument(regs, 1);
 	if (bio->bi_iter.bi_size <= FGIO_SPLIT_LEAST << SECTOR_SHIFT ||
-	    !may_be_split(bio) || !fgio_waits_matter())
+	    !may_be_split(bio) || !is_by_disk(bio, limits) ||
+	    !fgio_waits_matter())
 		return;
 	first = first_bytes(bio);
 	if (first && first < (u32)fgio_ftrace_argument(regs, 3))
