@@ -14,13 +14,12 @@ void fgio_depth_init(struct fgio_depth *depth, bool rotates)
 		.tolerance_max = TOLERANCE_MOST,
 	};
 	fgio_rotation_init(&depth->rotation, rotates);
-	fgio_split_init(&depth->split);
 	fgio_cost_init(&depth->cost, FIRST_SECTORS, FIRST_NS);
 }
 
 static u64 size_of(u32 sectors)
 {
-	return fgio_depth_size(1, smaller(sectors, LONGEST_SECTORS));
+	return smaller(sectors, LONGEST_SECTORS) + OVERHEAD_SECTORS;
 }
 
 static u64 work_of(const struct fgio_depth *depth, u32 sectors)
@@ -349,8 +348,6 @@ void fgio_depth_sent(struct fgio_depth *depth, struct fgio_depth_stamp *stamp,
 	stamp->beside = shows_arms(depth, stamp, class, write, others);
 	if (class != FGIO_NONCRITICAL)
 		return;
-	depth->interval.sectors += sectors;
-	depth->interval.longest = (u32)larger(depth->interval.longest, sectors);
 	depth->reads = !write;
 	depth->crosses = !fgio_load(&depth->quiet_since_ns);
 	depth->noncritical_size = size_of(sectors);

@@ -36,7 +36,6 @@
 #include "rotation.h"
 #include "samples.h"
 #include "saturation.h"
-#include "split.h"
 #include "types.h"
 
 /**
@@ -63,8 +62,6 @@ struct fgio_depth_stamp {
  * @idle_ns: time in it without a non-critical request
  * @found_ns: unaccounted work found in the drive
  * @longest_ns: that the longest non-critical I/O took
- * @sectors: of the non-critical requests dispatched
- * @longest: of those, the longest
  * @measured: completions learnt from
  * @judged: critical completions since the tolerance last grew
  * @held_back: a request waited for its turn: a lower cost would help
@@ -80,8 +77,6 @@ struct fgio_depth_interval {
 	u64 idle_ns;
 	u64 found_ns;
 	u64 longest_ns;
-	u64 sectors;
-	u32 longest;
 	u32 measured;
 	u32 judged;
 	bool held_back;
@@ -133,6 +128,7 @@ struct fgio_depth {
 	u32 harm; /* delay of critical I/O, in 1/HARM_ONE of a base latency */
 	u32 harm_alone; /* the same in a quiet drive... */
 	u32 alone; /* ...and the number of I/Os that it is the mean of */
+	u32 longest; /* sectors of a request that takes SPLIT_TAKES_NS; 0: unknown */
 	u32 surprise; /* the unexpected part of that... */
 	u32 usual; /* ...and its mean over some intervals */
 	struct fgio_depth_interval interval;
@@ -142,8 +138,6 @@ struct fgio_depth {
 
 	struct fgio_saturation saturation;
 	struct fgio_arrival arrival;
-	struct fgio_split split;
-	struct fgio_service_cost before_trial; /* of a longest request */
 
 	u64 retry_ns;
 	u64 came_ns; /* arrival of the critical request that goes next; 0: unknown */
@@ -328,16 +322,15 @@ static inline void fgio_depth_not_measured(struct fgio_depth_stamp *stamp)
 }
 
 /*
- * Sectors that a non-critical request may have where critical I/O comes; 0: any
- * number. A foreground that saturates the drive leaves the others a number of
- * requests, of which short ones do less. Any context.
+ * Sectors that a non-critical request may have where critical I/O comes: more
+ * than @least where the drive takes no longer than SPLIT_TAKES_NS for them; 0
+ * where @least is. Any context.
  */
-static inline u32 fgio_depth_longest(const struct fgio_depth *depth)
+static inline u32 fgio_depth_longest(const struct fgio_depth *depth, u32 least)
 {
-	if (fgio_depth_rotates(depth) ||
-	    fgio_load(&depth->saturation.phase) != FGIO_SATURATION_OFF)
-		return 0;
-	return fgio_split_most(&depth->split);
+	u32 longest = fgio_load(&depth->longest);
+
+	return least && longest > least ? longest : least;
 }
 
 /* Time of such an I/O in a quiet drive, in ns; 0: not known. */

@@ -21,7 +21,6 @@
 
 #define MICROSECOND 1000ULL
 #define MILLISECOND 1000000ULL
-#define SECOND 1000000000ULL
 
 /* ---- quiet looks: when base latencies are measured again (depth.c) ---- */
 
@@ -286,22 +285,9 @@
 /* A flush is late beyond this many times its base latency. */
 #define FLUSH_LATE_FACTOR 2
 
-/* ---- the longest request (split.c) [tests/test_split.c] ---- */
+/* ---- the longest request (depth_learn.c) [tests/test_split.c] ---- */
 
-/* The time of one, in critical I/Os alone, at most. */
-#define SPLIT_TAKES_MOST 2
-/* What the drive does with requests of one length is the mean of this long. */
-#define SPLIT_SPAN_NS SECOND
-/* Longer requests are for good if the drive does more by this share. */
-#define SPLIT_GAIN_SHARE 5
-/*
- * They are tried after this time with demand, then after SPLIT_TRY_LATER times
- * as much, up to the last...
- */
-#define SPLIT_TRY_FIRST_NS (8 * SECOND)
-#define SPLIT_TRY_LATER 4
-#define SPLIT_TRY_MOST_NS (3600 * SECOND)
-/* ...and tried again after this time if they are kept. */
-#define SPLIT_KEEP_NS (60 * SECOND)
+/* Time of the drive that a piece takes, unless the least length takes longer. */
+#define SPLIT_TAKES_NS (1250 * MICROSECOND)
 
 #endif /* FGIO_CORE_DEPTH_CONSTANTS_H */

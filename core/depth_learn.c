@@ -599,47 +599,20 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 }
 
 /*
- * A drive whose limit is in requests does twice as much with requests of twice
- * the length: a trial that kept the cost would show nothing of that.
+ * Before the drive's limit was met, the cost may be far from what it needs: its
+ * credits and caches take anything for a while.
  */
-static void adapt_to_trial(struct fgio_depth *depth, u32 before)
+static void learn_longest(struct fgio_depth *depth)
 {
-	u32 most = depth->split.most;
+	u64 longest = LONGEST_SECTORS;
 
-	if (fgio_split_tries(&depth->split)) {
-		depth->before_trial = depth->cost;
-		fgio_cost_scale(&depth->cost, fgio_depth_size(1, before),
-				fgio_depth_size(1, most));
-	} else if (most != before) {
-		depth->cost.per_unit = depth->before_trial.per_unit;
-		depth->cost.at_limit = depth->before_trial.at_limit;
-	}
-}
-
-static void learn_split(struct fgio_depth *depth, u64 length_ns)
-{
-	u32 most = depth->split.most;
-	u64 size = fgio_depth_size(1, most);
-	bool tried = fgio_split_tries(&depth->split);
-	struct fgio_split_seen seen = {
-		.length_ns = length_ns,
-		.sectors = depth->interval.sectors,
-		.wanted = was_wanted(depth, length_ns) &&
-			  depth->interval.longest >= most,
-		.split = fgio_load(&depth->split.split_ns) >
-			 depth->interval.begin_ns,
-		.settled = depth->phase == FGIO_DEPTH_SETTLED,
-		.takes_ns = fgio_cost_work(&depth->cost, size),
-		.twice_ns = fgio_cost_work(&depth->cost,
-					   fgio_depth_size(1, 2ULL * most)),
-		.alone_ns = depth->base[depth->critical_kind].known_ns,
-	};
-
-	if (depth->recent || depth->rotates)
+	if (depth->phase != FGIO_DEPTH_SETTLED || depth->recent)
 		return;
-	fgio_split_learn(&depth->split, &seen);
-	if (fgio_split_tries(&depth->split) != tried)
-		adapt_to_trial(depth, most);
+	while (longest > 1 &&
+	       fgio_cost_work(&depth->cost, fgio_depth_size(1, longest)) >
+		       SPLIT_TAKES_NS)
+		longest /= 2;
+	fgio_store(&depth->longest, (u32)longest);
 }
 
 /* If the limit is not as known, the base latencies may not be either. */
@@ -686,8 +659,8 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	}
 	fgio_cost_count(&depth->cost, length_ns, was_wanted(depth, length_ns),
 			now_ns);
-	learn_split(depth, length_ns);
 	adapt(depth, found, harmed, now_ns);
+	learn_longest(depth);
 	doubt(depth);
 	fgio_depth_begin_interval(depth, now_ns);
 }

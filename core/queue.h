@@ -62,12 +62,16 @@
 #include "request.h"
 #include "request_order.h"
 #include "shares.h"
+#include "split.h"
 #include "types.h"
 
 /**
  * struct fgio_queue_config - the administrator's settings
  * @noncritical_in_device_max: non-critical requests in the device while
  *	critical I/O is present; 0: as many as do no harm
+ * @split_sectors: sectors into which longer non-critical I/O is split where
+ *	critical I/O came lately, on a device that does not rotate, or more if it
+ *	is fast (fgio_depth_longest()); a power of two; 0: it is not
  * @release_interval_ns: a non-critical request goes at least this often; see
  *	fgio_depth_min_service_ns()
  * @critical_window_ns: critical I/O is present for this time after the last one
@@ -75,6 +79,7 @@
  */
 struct fgio_queue_config {
 	u32 noncritical_in_device_max;
+	u32 split_sectors;
 	u64 release_interval_ns;
 	u64 critical_window_ns;
 };
@@ -82,6 +87,7 @@ struct fgio_queue_config {
 #define FGIO_QUEUE_CONFIG_DEFAULT                       \
 	((struct fgio_queue_config){                    \
 		.noncritical_in_device_max = 0,         \
+		.split_sectors = 256,         \
 		.release_interval_ns = 10ULL * 1000000, \
 		.critical_window_ns = 100ULL * 1000000, \
 	})
@@ -105,10 +111,7 @@ struct fgio_queue_counters {
 	u64 starvation_releases;
 };
 
-/*
- * For this long after critical I/O came, non-critical requests are split
- * (split.h).
- */
+/* For this long after critical I/O came, non-critical I/O is split. */
 #define FGIO_LATELY_NS 16000000000ULL
 
 /* Length of the recent window, in critical windows. */
@@ -574,32 +577,28 @@ static inline void fgio_queue_saw_critical_at(struct fgio_queue *queue,
 /*
  * Sectors that a non-critical request may have; 0: any number. Whether critical
  * I/O came lately decides, not whether it is present: it finds what went before
- * it. Any context.
+ * it. A disk's arm would go back and forth between the pieces. Any context.
  */
 static inline u32 fgio_queue_longest(const struct fgio_queue *queue, u64 now_ns)
 {
 	u64 lately_ns = fgio_load(&queue->critical_lately_ns);
 
-	if (!lately_ns || fgio_load(&queue->one_class) ||
-	    now_ns > lately_ns + FGIO_LATELY_NS)
+	if (!lately_ns || now_ns > lately_ns + FGIO_LATELY_NS ||
+	    fgio_load(&queue->one_class) || fgio_depth_rotates(&queue->depth))
 		return 0;
-	return fgio_depth_longest(&queue->depth);
+	return fgio_depth_longest(&queue->depth, queue->config.split_sectors);
 }
 
 /*
  * Sectors of the first piece of a non-critical I/O that is to be queued; all:
  * it stays whole. Any context.
  */
-static inline u32 fgio_queue_first_piece(struct fgio_queue *queue, u64 sector,
-					 u32 sectors, u64 now_ns)
+static inline u32 fgio_queue_first_piece(const struct fgio_queue *queue,
+					 u64 sector, u32 sectors, u64 now_ns)
 {
 	u32 longest = fgio_queue_longest(queue, now_ns);
-	u32 first = longest ? fgio_split_first(longest, sector, sectors) :
-			      sectors;
 
-	if (first < sectors)
-		fgio_split_note(&queue->depth.split, now_ns);
-	return first;
+	return longest ? fgio_split_first(longest, sector, sectors) : sectors;
 }
 
 /* Without I/O of both classes there is nothing to weigh. */

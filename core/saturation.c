@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-#include "atomic.h"
 #include "number.h"
 #include "saturation.h"
 
@@ -171,7 +170,7 @@ static void forget_probe(struct fgio_saturation *saturation)
 
 static void probe(struct fgio_saturation *saturation, u32 parts, u64 now_ns)
 {
-	fgio_store(&saturation->phase, FGIO_SATURATION_PROBES);
+	saturation->phase = FGIO_SATURATION_PROBES;
 	saturation->probe_begin_ns = now_ns;
 	saturation->probe_end_ns = now_ns + PROBE_LONGEST_NS;
 	saturation->parts = 0;
@@ -212,7 +211,7 @@ static void end_probe(struct fgio_saturation *saturation, u64 now_ns)
 			     PROBE_SHARE * length_ns);
 
 	learn_alone(saturation);
-	fgio_store(&saturation->phase, FGIO_SATURATION_LIMITS);
+	saturation->phase = FGIO_SATURATION_LIMITS;
 	saturation->probe_end_ns = now_ns + wait_ns;
 	saturation->probe_wait_ns =
 		smaller(2 * saturation->probe_wait_ns, PROBE_MOST_NS);
@@ -488,7 +487,7 @@ static void note_at_limit(struct fgio_saturation *saturation, u8 kind,
 static void switch_on(struct fgio_saturation *saturation, u64 now_ns)
 {
 	if (now_ns < saturation->probe_end_ns) {
-		fgio_store(&saturation->phase, FGIO_SATURATION_LIMITS);
+		saturation->phase = FGIO_SATURATION_LIMITS;
 		begin_block(saturation, now_ns);
 		return;
 	}
@@ -513,7 +512,7 @@ static void switch_off(struct fgio_saturation *saturation, u64 now_ns)
 {
 	if (fgio_saturation_probes(saturation))
 		end_probe(saturation, now_ns);
-	fgio_store(&saturation->phase, FGIO_SATURATION_OFF);
+	saturation->phase = FGIO_SATURATION_OFF;
 }
 
 /* Time in the interval without a critical I/O in the drive. */

@@ -41,14 +41,6 @@ void fgio_cost_double(struct fgio_service_cost *cost)
 	cost->sent = 0;
 }
 
-void fgio_cost_scale(struct fgio_service_cost *cost, u64 from, u64 to)
-{
-	cost->per_unit = larger(cost->per_unit * from / to, COST_LEAST);
-	cost->at_limit = larger(cost->at_limit * from / to, COST_LEAST);
-	cost->span_ns = 0;
-	cost->span_sent = 0;
-}
-
 void fgio_cost_settle(struct fgio_service_cost *cost)
 {
 	cost->at_limit = cost->per_unit;

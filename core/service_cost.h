@@ -72,9 +72,6 @@ void fgio_cost_halve(struct fgio_service_cost *cost, u64 now_ns);
 /* Raises the cost to twice, and forgets what was dispatched before. */
 void fgio_cost_double(struct fgio_service_cost *cost);
 
-/* From now on, requests of size @to take as long as those of @from did. */
-void fgio_cost_scale(struct fgio_service_cost *cost, u64 from, u64 to);
-
 /* Takes the present cost for the limit's. */
 void fgio_cost_settle(struct fgio_service_cost *cost);
 

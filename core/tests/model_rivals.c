@@ -109,9 +109,23 @@ static u64 exponential_ns(u64 random, u64 mean_ns)
 	return (u64)(mean_ns * -log(((double)(random >> 11) + 1) * 0x1p-53));
 }
 
+/* All pieces of a long I/O are made at once, each by an I/O of its own. */
+static u32 depth_of(const struct contest *contest, const struct rival *rival)
+{
+	u32 longest = contest->queue.config.split_sectors *
+		      SIMDISK_SECTOR_BYTES;
+
+	if (!contest->rivals->splits || !longest || rival->bytes <= longest ||
+	    rival == &contest->rivals->foreground)
+		return rival->depth;
+	return rival->depth * (rival->bytes / longest);
+}
+
 static void add_stream(struct contest *contest, const struct rival *rival)
 {
-	for (u32 i = 0; i < rival->depth; i++) {
+	u32 depth = depth_of(contest, rival);
+
+	for (u32 i = 0; i < depth; i++) {
 		u64 begin_ns = rival->begin_ns + 1 +
 			       (rival->bursts ? 0 : i * 1000);
 
@@ -176,10 +190,6 @@ static enum fgio_class class_of(const struct contest *contest,
 							FGIO_NONCRITICAL;
 }
 
-/*
- * Of a long I/O, one piece at a time is made: what a stream with more of them
- * does in all is the same.
- */
 static u32 next_sectors(struct contest *contest, enum fgio_class class,
 			const struct rival *rival)
 {

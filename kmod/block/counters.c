@@ -165,8 +165,6 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "sleepers_promoted %llu\n", admission.promoted);
 	seq_printf(file, "drive_priority %llu\n", hardware_priority_sent);
 	seq_printf(file, "split %lld\n", atomic64_read(&fq->split));
-	seq_printf(file, "split_kib %u\n",
-		   fgio_queue_longest(&fq->queue, ktime_get_ns()) / 2);
 	seq_printf(file, "watchdog_tripped %d\n", fgio_lets_through(fq));
 	seq_printf(file, "rotates %d\n", fgio_depth_rotates(&fq->queue.depth));
 	seq_printf(file, "shared %d\n", READ_ONCE(fq->shared));

@@ -10,72 +10,81 @@
  * Before 6.12 that number is no argument of a function.
  */
 #include <linux/bio.h>
+#include <linux/blk-crypto.h>
 #include <linux/blkdev.h>
+#include <linux/preempt.h>
+#include <linux/sizes.h>
 
 #include "base/hook.h"
 #include "block/queues.h"
 #include "block/split.h"
+#include "block/stamp.h"
 #include "compat/compat.h"
 #include "who/presence.h"
 
+/* Never split. */
+#define SHORT_BYTES SZ_32K
+
 /*
- * Not those that the kernel would fail if they were split, nor those that are
- * polled for, which a split ends.
+ * Not those that the kernel would fail if they were split, that are polled for,
+ * which a split ends, or of which a piece must have whole units of encryption;
+ * nor those of a path to a drive with several, which may move to another path.
  */
-static bool may_be_split(const struct bio *bio)
+static bool may_be_split(struct bio *bio)
 {
 	const blk_opf_t whole = REQ_NOWAIT | FGIO_REQ_ATOMIC | REQ_POLLED |
-				REQ_PREFLUSH | REQ_FUA | FGIO_REQ_CRITICAL;
+				REQ_PREFLUSH | REQ_FUA | REQ_DRV |
+				FGIO_REQ_CRITICAL;
 
-	return !(bio->bi_opf & whole) && (bio_op(bio) == REQ_OP_READ ||
-					  bio_op(bio) == REQ_OP_WRITE);
+	return !(bio->bi_opf & whole) && !bio_has_crypt_ctx(bio) &&
+	       (bio_op(bio) == REQ_OP_READ || bio_op(bio) == REQ_OP_WRITE);
 }
 
 /*
  * Whether a disk's queue splits it by its own limits. File systems ask for
  * pieces by limits of theirs, of bios that may have no disk yet.
  */
-static bool is_by_disk(const struct bio *bio, const struct queue_limits *limits)
+static bool is_by_disk(struct bio *bio, const struct queue_limits *limits)
 {
 	return bio->bi_bdev &&
 	       limits == &bdev_get_queue(bio->bi_bdev)->limits;
 }
 
-/* Return: bytes of the first piece; 0: as many as the kernel says. */
-static u32 first_bytes(const struct bio *bio)
+/* Bytes of the first piece, where the kernel says @most. */
+static u32 first_bytes(struct bio *bio, u32 most)
 {
-	struct fgio_queue_data *fq;
 	u32 sectors = bio_sectors(bio);
-	u32 first = sectors;
+	struct fgio_queue_data *fq;
+	u32 first;
 
-	rcu_read_lock();
 	fq = fgio_queue_find(bdev_get_queue(bio->bi_bdev));
-	if (fq && !fgio_lets_through(fq))
-		first = fgio_queue_first_piece(&fq->queue,
-					       bio->bi_iter.bi_sector, sectors,
-					       ktime_get_ns());
+	if (!fq || fgio_lets_through(fq))
+		return most;
+	first = fgio_queue_first_piece(&fq->queue, bio->bi_iter.bi_sector,
+				       sectors, ktime_get_ns());
+	if (first == sectors && !bio_flagged(bio, BIO_CHAIN))
+		return most;
+	if (fgio_stamp_again(bio) || first << SECTOR_SHIFT >= most)
+		return most;
 	if (first < sectors)
 		atomic64_inc(&fq->split);
-	rcu_read_unlock();
-	return first < sectors ? first << SECTOR_SHIFT : 0;
+	return first << SECTOR_SHIFT;
 }
 
-/* bio_split_rw_at(bio, limits, segments, most bytes), in the submitter's context. */
+/* bio_split_rw_at(bio, limits, segments, most), in the submitter's context. */
 static void on_split(unsigned long function, unsigned long caller,
 		     struct ftrace_ops *operations, struct ftrace_regs *regs)
 {
-	const struct bio *bio = (void *)fgio_ftrace_argument(regs, 0);
-	const struct queue_limits *limits;
-	u32 first;
+	struct bio *bio = (void *)fgio_ftrace_argument(regs, 0);
+	const void *limits = (void *)fgio_ftrace_argument(regs, 1);
+	u32 most = (u32)fgio_ftrace_argument(regs, 3);
 
-	limits = (void *)fgio_ftrace_argument(regs, 1);
-	if (bio->bi_iter.bi_size <= FGIO_SPLIT_LEAST << SECTOR_SHIFT ||
-	    !may_be_split(bio) || !is_by_disk(bio, limits) ||
-	    !fgio_waits_matter())
+	if (bio->bi_iter.bi_size <= SHORT_BYTES || !fgio_waits_matter() ||
+	    !may_be_split(bio) || !is_by_disk(bio, limits))
 		return;
-	first = first_bytes(bio);
-	if (first && first < (u32)fgio_ftrace_argument(regs, 3))
-		fgio_ftrace_set_fourth(regs, first);
+	preempt_disable();
+	fgio_ftrace_set_fourth(regs, first_bytes(bio, most));
+	preempt_enable();
 }
 
 static struct fgio_hook hooks[] = {

@@ -174,6 +174,11 @@ static bool needs_no_stamp(const struct bio *bio)
 	       fgio_ioprio_is_plain(bio->bi_ioprio);
 }
 
+bool fgio_stamp_again(struct bio *bio)
+{
+	return !needs_no_stamp(bio) && stamp_bio(bio) == FGIO_CRITICAL;
+}
+
 static void on_bio_queue(void *data, struct bio *bio)
 {
 	if (unlikely(fgio_slots_are_scarce()) && in_task())

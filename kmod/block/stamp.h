@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct bio;
 struct request;
 
 /*
@@ -12,6 +13,13 @@ struct request;
  * Context: the queue's lock is held.
  */
 void fgio_stamp_critical(struct request *rq);
+
+/*
+ * A bio comes back in pieces: tasks may wait for it by now, and the next piece
+ * may have to wait for a slot. Return: whether it is critical. Context:
+ * preemption is off.
+ */
+bool fgio_stamp_again(struct bio *bio);
 
 /* Whether classes reach the block layer. */
 bool fgio_stamp_is_attached(void);

@@ -4,6 +4,7 @@
  * block layer keeps the elevator in place during these calls.
  */
 #include <linux/kstrtox.h>
+#include <linux/log2.h>
 #include <linux/sysfs.h>
 
 #include "base/version.h"
@@ -85,6 +86,35 @@ static ssize_t name##_store(struct elevator_queue *eq, const char *page,     \
 }
 
 QUEUE_TUNABLE(noncritical_in_device_max, noncritical_in_device_max, 1, 0, 65535)
+#define SPLIT_LEAST_KIB 32
+#define SPLIT_MOST_KIB 8192
+
+static ssize_t noncritical_split_kib_show(struct elevator_queue *eq, char *page)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+
+	return sysfs_emit(page, "%u\n",
+			  fq->queue.config.split_sectors / 2);
+}
+
+/* Pieces end at multiples of their length (core/split.h). */
+static ssize_t noncritical_split_kib_store(struct elevator_queue *eq,
+					 const char *page, size_t length)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+	struct fgio_queue_config config = fq->queue.config;
+	u32 kib;
+	int error = parse(page, 0, SPLIT_MOST_KIB, &kib);
+
+	if (error)
+		return error;
+	if (kib && (kib < SPLIT_LEAST_KIB || !is_power_of_2(kib)))
+		return -EINVAL;
+	config.split_sectors = kib * 2;
+	configure_queue(fq, &config);
+	return length;
+}
+
 QUEUE_TUNABLE(noncritical_release_interval_ms, release_interval_ns,
 	      NSEC_PER_MSEC, 1, 10000)
 QUEUE_TUNABLE(critical_window_ms, critical_window_ns, NSEC_PER_MSEC, 0, 60000)
@@ -116,6 +146,7 @@ static ssize_t drive_priority_store(struct elevator_queue *eq,
 struct elv_fs_entry fgio_tunables[] = {
 	__ATTR(version, 0444, version_show, NULL),
 	RW(noncritical_in_device_max),
+	RW(noncritical_split_kib),
 	RW(noncritical_release_interval_ms),
 	RW(critical_window_ms),
 	RW(critical_slots),

@@ -57,6 +57,10 @@ check_long_background_io_is_split() {
   expect_requests 32 writes
   parameter split Y
   expect_requests $((8192 / LONGEST_KIB)) writes
+  tunable noncritical_split_kib 64
+  expect_requests $((8192 / 64)) writes
+  tunable noncritical_split_kib 0
+  expect_requests 32 writes
   end_foreground
 }
 

@@ -28,11 +28,28 @@ expect_range() { # NAME DEFAULT LEAST MOST
   [[ $(<"$file") == $((least + 1)) ]] || fail "$name changed by a refused value"
 }
 
+# 0, or a power of two.
+expect_split_lengths() {
+  local file=/sys/block/$DISK/queue/iosched/noncritical_split_kib each
+  expect "the default length of a piece" "$(<"$file")" -eq 128
+  for each in 0 32 8192; do
+    echo $each >"$file"
+    expect "the length of a piece" "$(<"$file")" -eq $each
+  done
+  for each in 31 33 96 x; do
+    refused "Invalid argument" noncritical_split_kib $each
+  done
+  refused "Numerical result out of range" noncritical_split_kib 16384
+  expect "the length after refused ones" "$(<"$file")" -eq 8192
+  echo 128 >"$file"
+}
+
 check_tunables() {
   need_fgio
   make_null tunables size=64
   use fgio
   expect_range noncritical_in_device_max 0 0 65535
+  expect_split_lengths
   expect_range noncritical_release_interval_ms 10 1 10000
   expect_range critical_window_ms 100 0 60000
   expect_range critical_slots 128 1 65536
