@@ -586,7 +586,8 @@ static inline u32 fgio_queue_longest(const struct fgio_queue *queue, u64 now_ns)
 	if (!lately_ns || now_ns > lately_ns + FGIO_LATELY_NS ||
 	    fgio_load(&queue->one_class) || fgio_depth_rotates(&queue->depth))
 		return 0;
-	return fgio_depth_longest(&queue->depth, queue->config.split_sectors);
+	return fgio_depth_longest(&queue->depth,
+				  fgio_load(&queue->config.split_sectors));
 }
 
 /*

@@ -109,7 +109,10 @@ static u64 exponential_ns(u64 random, u64 mean_ns)
 	return (u64)(mean_ns * -log(((double)(random >> 11) + 1) * 0x1p-53));
 }
 
-/* All pieces of a long I/O are made at once, each by an I/O of its own. */
+/*
+ * All pieces of a long I/O are made at once, each by an I/O of its own, which does
+ * not wait for the others.
+ */
 static u32 depth_of(const struct contest *contest, const struct rival *rival)
 {
 	u32 longest = contest->queue.config.split_sectors *
@@ -585,6 +588,8 @@ static struct rivals_figures figures_of(struct contest *contest)
 		.background_ns = contest->background_ns,
 		.requests_then = contest->requests_then,
 		.rotates = fgio_depth_rotates(&contest->queue.depth),
+		.longest = fgio_queue_longest(&contest->queue,
+					      contest->now_ns),
 	};
 	u32 n = contest->latencies;
 

@@ -108,6 +108,35 @@ static void test_a_limit_in_requests_is_met_sooner(void **state)
 	assert_true(ratios.background > 0.4);
 }
 
+/* Sectors of a piece after 3 s beside writes. */
+static u32 learnt(const char *spec)
+{
+	struct simdisk_parameters drive = host_parsed(spec);
+	struct rivals rivals = {
+		.drive = &drive,
+		.seed = next_random(&chance),
+		.foreground = reads,
+		.background = writes,
+		.splits = true,
+		.end_ns = 3 * SECOND,
+	};
+
+	return rivals_run(&rivals).longest;
+}
+
+/* 1.25 ms of the drive, but 128 KiB at least. */
+static void test_pieces_are_longer_on_fast_drives(void **state)
+{
+	(void)state;
+	for (int run = 0; run < SEEDS; run++) {
+		u32 fast = learnt("volume:iops=16000,bytes_per_s=1000Mi");
+
+		assert_in_range(fast, 1024, 4096);
+		assert_int_equal(learnt("volume"), 256);
+		assert_int_equal(learnt("volume:iops=1000,bytes_per_s=40Mi"), 256);
+	}
+}
+
 static void test_disks_and_idle_hosts_split_nothing(void **state)
 {
 	struct fgio_queue queue;
@@ -169,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_pieces_end_at_multiples),
 		cmocka_unit_test(test_disks_and_idle_hosts_split_nothing),
 		cmocka_unit_test(test_a_volume_gains_at_no_cost),
+		cmocka_unit_test(test_pieces_are_longer_on_fast_drives),
 		cmocka_unit_test(test_a_limit_in_requests_is_met_sooner),
 	};
 

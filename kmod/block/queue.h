@@ -197,7 +197,7 @@ struct fgio_trip {
  * @critical_slots: share of admission asked for
  * @noncritical_slots: share of admission asked for
  * @drive_priority: the drive serves the real-time class first
- * @split: I/Os that were split (split.c)
+ * @split: pieces that were cut off long I/Os (split.c)
  * @retry_timer: runs the queue at the time that core set
  * @turn_timer: runs all hardware queues if the one that has the turn is late
  * @lock: protects the members below; never taken in interrupt context

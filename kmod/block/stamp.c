@@ -174,15 +174,21 @@ static bool needs_no_stamp(const struct bio *bio)
 	       fgio_ioprio_is_plain(bio->bi_ioprio);
 }
 
+static void note_group(struct bio *bio)
+{
+	if (unlikely(fgio_slots_are_scarce()) && in_task())
+		fgio_admission_note_group(fgio_group_of_bio(bio));
+}
+
 bool fgio_stamp_again(struct bio *bio)
 {
+	note_group(bio);
 	return !needs_no_stamp(bio) && stamp_bio(bio) == FGIO_CRITICAL;
 }
 
 static void on_bio_queue(void *data, struct bio *bio)
 {
-	if (unlikely(fgio_slots_are_scarce()) && in_task())
-		fgio_admission_note_group(fgio_group_of_bio(bio));
+	note_group(bio);
 	if (likely(needs_no_stamp(bio)))
 		return;
 	if (fgio_queues_exist() && stamp_bio(bio) == FGIO_CRITICAL &&

@@ -322,13 +322,14 @@ static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 }
 
 /*
- * Replaces the fourth argument of a function, on x86-64: there, ftrace gives
- * back the registers that hold arguments, whether or not it saved all.
+ * Replaces the fourth argument of a function. On x86-64 alone: there, ftrace
+ * gives back the registers that hold arguments, whether or not it saved all.
  */
 static inline void fgio_ftrace_set_fourth(struct ftrace_regs *regs,
 					  unsigned long value)
 {
 #if !defined(CONFIG_X86_64)
+	WARN_ON_ONCE(1);
 #elif defined(arch_ftrace_regs)
 	arch_ftrace_regs(regs)->regs.cx = value;
 #else

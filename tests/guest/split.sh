@@ -8,9 +8,9 @@ need_split() {
   local works
   need_fgio
   read -r works _ < <(abuse hook bio_split_rw_at)
-  [[ $works == 1 ]] || skip "this kernel has no function that is told the length of the first piece"
-  # The longest request of the drive has 256 KiB.
-  make_simdisk model=volume size_mib=64
+  [[ $works == 1 || $(uname -r) == 6.12.* ]] || skip "this kernel has no function that is told the length of the first piece"
+  # Its longest request has 256 KiB; 128 KiB take it 4 ms, so pieces of more are not learnt.
+  make_simdisk model=volume:bytes_per_s=32Mi size_mib=64
   use fgio
 }
 
@@ -28,9 +28,15 @@ begin_foreground() {
 
 served() { [[ $(counter critical_completed) -gt 2 ]]; }
 
+end_reads() {
+  kill "$READER"
+  wait "$READER" || true
+}
+
 end_foreground() {
-  kill "$READER" "$WAITER"
-  wait "$READER" "$WAITER" || true
+  end_reads
+  kill "$WAITER"
+  wait "$WAITER" || true
 }
 
 writes() { dd if=/dev/zero "of=/dev/$DISK" bs=1M count=8 oflag=direct status=none; }
@@ -57,8 +63,6 @@ check_long_background_io_is_split() {
   expect_requests 32 writes
   parameter split Y
   expect_requests $((8192 / LONGEST_KIB)) writes
-  tunable noncritical_split_kib 64
-  expect_requests $((8192 / 64)) writes
   tunable noncritical_split_kib 0
   expect_requests 32 writes
   end_foreground
@@ -69,14 +73,17 @@ check_what_must_stay_whole_is_not_split() {
   local good again
   need_split
   begin_foreground
+  end_reads
   count_classes tagged foreground dd if=/dev/zero "of=/dev/$DISK" bs=256k count=32 oflag=direct status=none
-  expect "critical requests of 256 KiB, and some reads" "$CRITICAL" -lt 64
+  expect "critical requests of 256 KiB" "$CRITICAL" -eq 32
   read -r _ good again < <(nowait "/dev/$DISK" 16 nowait 256)
   expect "reads of 256 KiB that must not wait" "$good" -eq 16
   # The control: the kernel refuses those that have to be split.
   read -r _ good again < <(nowait "/dev/$DISK" 16 nowait 512)
   expect "reads of 512 KiB that are refused" "$again" -eq 16
-  end_foreground
+  expect_requests $((8192 / LONGEST_KIB)) writes
+  kill "$WAITER"
+  wait "$WAITER" || true
 }
 
 # one kernel: others lack the function
@@ -90,8 +97,17 @@ check_split_io_is_whole_while_switches_change() {
   job=$!
   while ! gone $job; do
     parameter split N
+    tunable noncritical_split_kib 32
     pause 0.02
     parameter split Y
+    pause 0.05
+    tunable noncritical_split_kib 0
+    pause 0.02
+    tunable noncritical_split_kib 128
+    # Without a foreground the hook goes, and comes back.
+    kill "$WAITER"
+    tagged foreground sleep 1000 &
+    WAITER=$!
     pause 0.05
   done
   wait $job || fail "$(<"$WORK/whole.out")"
