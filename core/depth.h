@@ -105,6 +105,7 @@ struct fgio_depth {
 	bool was_late; /* the latest critical I/O */
 	bool recent; /* in a recent window: critical I/O may come back */
 	bool blind; /* a disk: critical I/O has no base latency yet */
+	bool splits_nothing; /* a foreground saturates the drive for long */
 	struct fgio_chance chance; /* that non-critical I/O is late */
 	struct fgio_chance flush_chance; /* that a flush is */
 	struct fgio_rotation rotation;
@@ -129,6 +130,7 @@ struct fgio_depth {
 	u32 harm_alone; /* the same in a quiet drive... */
 	u32 alone; /* ...and the number of I/Os that it is the mean of */
 	u32 longest; /* sectors of a request that takes SPLIT_TAKES_NS; 0: unknown */
+	u64 saturated_ns; /* time for which a foreground has saturated the drive */
 	u32 surprise; /* the unexpected part of that... */
 	u32 usual; /* ...and its mean over some intervals */
 	struct fgio_depth_interval interval;
@@ -323,13 +325,16 @@ static inline void fgio_depth_not_measured(struct fgio_depth_stamp *stamp)
 
 /*
  * Sectors that a non-critical request may have where critical I/O comes: more
- * than @least where the drive takes no longer than SPLIT_TAKES_NS for them; 0
- * where @least is. Any context.
+ * than @least where the drive takes no longer than SPLIT_TAKES_NS for them; 0:
+ * any number, as where @least is 0. What a foreground leaves that saturates the
+ * drive is a number of requests, of which short ones do less. Any context.
  */
 static inline u32 fgio_depth_longest(const struct fgio_depth *depth, u32 least)
 {
 	u32 longest = fgio_load(&depth->longest);
 
+	if (fgio_load(&depth->splits_nothing))
+		return 0;
 	return least && longest > least ? longest : least;
 }
 

@@ -289,5 +289,7 @@
 
 /* Time of the drive that a piece takes, unless the least length takes longer. */
 #define SPLIT_TAKES_NS (1250 * MICROSECOND)
+/* A foreground that saturates the drive for longer has nothing split. */
+#define SPLIT_SATURATED_NS (4000 * MILLISECOND)
 
 #endif /* FGIO_CORE_DEPTH_CONSTANTS_H */

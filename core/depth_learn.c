@@ -598,6 +598,16 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 	       depth->interval.idle_ns <= length_ns / IDLE_SHARE;
 }
 
+static void learn_saturated(struct fgio_depth *depth, u64 length_ns)
+{
+	if (fgio_saturation_is_on(&depth->saturation))
+		depth->saturated_ns += length_ns;
+	else
+		depth->saturated_ns = 0;
+	fgio_store(&depth->splits_nothing,
+		   depth->saturated_ns >= SPLIT_SATURATED_NS);
+}
+
 /*
  * Before the drive's limit was met, the cost may be far from what it needs: its
  * credits and caches take anything for a while.
@@ -650,6 +660,7 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 	depth->was_harmed = harmed;
 	learn_usual(depth);
 	learn_rotation(depth, length_ns);
+	learn_saturated(depth, length_ns);
 	/*
 	 * Requests dispatched by an in-flight limit show nothing of the cost.
 	 */

@@ -137,6 +137,19 @@ static void test_pieces_are_longer_on_fast_drives(void **state)
 	}
 }
 
+/* It leaves the others a number of requests. */
+static void test_long_saturation_splits_nothing(void **state)
+{
+	struct ratios ratios;
+	struct rival many = reads;
+
+	(void)state;
+	many.depth = 16;
+	many.think_ns = MILLISECOND;
+	ratios = split_to_whole("volume", &many, 10 * SECOND, 10);
+	assert_true(ratios.background > 0.9);
+}
+
 static void test_disks_and_idle_hosts_split_nothing(void **state)
 {
 	struct fgio_queue queue;
@@ -199,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_disks_and_idle_hosts_split_nothing),
 		cmocka_unit_test(test_a_volume_gains_at_no_cost),
 		cmocka_unit_test(test_pieces_are_longer_on_fast_drives),
+		cmocka_unit_test(test_long_saturation_splits_nothing),
 		cmocka_unit_test(test_a_limit_in_requests_is_met_sooner),
 	};
 
