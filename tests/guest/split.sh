@@ -42,11 +42,18 @@ end_foreground() {
 writes() { dd if=/dev/zero "of=/dev/$DISK" bs=1M count=8 oflag=direct status=none; }
 reads() { dd "if=/dev/$DISK" of=/dev/null bs=256k count=32 iflag=direct status=none; }
 
+# Of other counts, half or twice as many are the nearest. A foreground read may wait for one of the
+# background's and make it critical.
+expect_about() { # WHAT COUNTED COUNT
+  expect "$1" "$2" -ge $(($3 * 7 / 8))
+  expect "$1" "$2" -le $(($3 * 9 / 8))
+}
+
 expect_requests() { # COUNT COMMAND...: background requests that it takes for its 8 MiB
   local count=$1
   shift
   count_classes "$@"
-  expect "background requests of: $*" "$NONCRITICAL" -eq "$count"
+  expect_about "background requests of: $*" "$NONCRITICAL" "$count"
 }
 
 # one kernel: others lack the function
@@ -75,7 +82,7 @@ check_what_must_stay_whole_is_not_split() {
   begin_foreground
   end_reads
   count_classes tagged foreground dd if=/dev/zero "of=/dev/$DISK" bs=256k count=32 oflag=direct status=none
-  expect "critical requests of 256 KiB" "$CRITICAL" -eq 32
+  expect_about "critical requests of 256 KiB" "$CRITICAL" 32
   read -r _ good again < <(nowait "/dev/$DISK" 16 nowait 256)
   expect "reads of 256 KiB that must not wait" "$good" -eq 16
   # The control: the kernel refuses those that have to be split.
