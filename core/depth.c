@@ -290,6 +290,13 @@ u64 fgio_depth_min_service_ns(const struct fgio_depth *depth, u32 sectors,
 	return larger(interval_ns, smaller(share_ns, most_ns));
 }
 
+u32 fgio_depth_longest(const struct fgio_depth *depth, u32 least)
+{
+	if (!least || fgio_load(&depth->saturated_ns) >= SPLIT_SATURATED_NS)
+		return 0;
+	return (u32)larger(fgio_load(&depth->longest), least);
+}
+
 u64 fgio_depth_retry_ns(const struct fgio_depth *depth)
 {
 	return depth->retry_ns;

@@ -105,7 +105,6 @@ struct fgio_depth {
 	bool was_late; /* the latest critical I/O */
 	bool recent; /* in a recent window: critical I/O may come back */
 	bool blind; /* a disk: critical I/O has no base latency yet */
-	bool splits_nothing; /* a foreground saturates the drive for long */
 	struct fgio_chance chance; /* that non-critical I/O is late */
 	struct fgio_chance flush_chance; /* that a flush is */
 	struct fgio_rotation rotation;
@@ -329,14 +328,7 @@ static inline void fgio_depth_not_measured(struct fgio_depth_stamp *stamp)
  * any number, as where @least is 0. What a foreground leaves that saturates the
  * drive is a number of requests, of which short ones do less. Any context.
  */
-static inline u32 fgio_depth_longest(const struct fgio_depth *depth, u32 least)
-{
-	u32 longest = fgio_load(&depth->longest);
-
-	if (fgio_load(&depth->splits_nothing))
-		return 0;
-	return least && longest > least ? longest : least;
-}
+u32 fgio_depth_longest(const struct fgio_depth *depth, u32 least);
 
 /* Time of such an I/O in a quiet drive, in ns; 0: not known. */
 static inline u64 fgio_depth_base_ns(const struct fgio_depth *depth,

@@ -600,12 +600,10 @@ static bool was_wanted(const struct fgio_depth *depth, u64 length_ns)
 
 static void learn_saturated(struct fgio_depth *depth, u64 length_ns)
 {
-	if (fgio_saturation_is_on(&depth->saturation))
-		depth->saturated_ns += length_ns;
-	else
-		depth->saturated_ns = 0;
-	fgio_store(&depth->splits_nothing,
-		   depth->saturated_ns >= SPLIT_SATURATED_NS);
+	bool on = fgio_saturation_is_on(&depth->saturation);
+
+	fgio_store(&depth->saturated_ns,
+		   on ? depth->saturated_ns + length_ns : 0);
 }
 
 /*

@@ -87,7 +87,7 @@ struct fgio_queue_config {
 #define FGIO_QUEUE_CONFIG_DEFAULT                       \
 	((struct fgio_queue_config){                    \
 		.noncritical_in_device_max = 0,         \
-		.split_sectors = 256,         \
+		.split_sectors = 256,                   \
 		.release_interval_ns = 10ULL * 1000000, \
 		.critical_window_ns = 100ULL * 1000000, \
 	})

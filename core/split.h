@@ -12,6 +12,10 @@
 
 #include "types.h"
 
+/* Bounds of the sectors that a piece is set to have: 32 KiB and 8 MiB. */
+#define FGIO_SPLIT_LEAST 64U
+#define FGIO_SPLIT_MOST 16384U
+
 /*
  * Sectors of the first piece of an I/O of @sectors from @sector on, where a piece
  * has @most at most, a power of two. It ends at a multiple of that, so that a

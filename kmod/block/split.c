@@ -13,7 +13,6 @@
 #include <linux/blk-crypto.h>
 #include <linux/blkdev.h>
 #include <linux/preempt.h>
-#include <linux/sizes.h>
 
 #include "base/hook.h"
 #include "block/queues.h"
@@ -21,9 +20,6 @@
 #include "block/stamp.h"
 #include "compat/compat.h"
 #include "who/presence.h"
-
-/* Never split. */
-#define SHORT_BYTES SZ_32K
 
 /*
  * Not those that the kernel would fail if they were split, that are polled for,
@@ -99,7 +95,7 @@ static void __maybe_unused on_split(unsigned long function,
 	const void *limits = (void *)fgio_ftrace_argument(regs, 1);
 	u32 most = (u32)fgio_ftrace_argument(regs, 3);
 
-	if (bio->bi_iter.bi_size <= SHORT_BYTES && !comes_back(bio))
+	if (bio_sectors(bio) <= FGIO_SPLIT_LEAST && !comes_back(bio))
 		return;
 	if (bio->bi_opf & FGIO_REQ_CRITICAL || !fgio_waits_matter() ||
 	    !is_by_disk(bio, limits))

@@ -86,40 +86,36 @@ static ssize_t name##_store(struct elevator_queue *eq, const char *page,     \
 }
 
 QUEUE_TUNABLE(noncritical_in_device_max, noncritical_in_device_max, 1, 0, 65535)
-#define SPLIT_LEAST_KIB 32
-#define SPLIT_MOST_KIB 8192
-
-static ssize_t noncritical_split_kib_show(struct elevator_queue *eq, char *page)
-{
-	struct fgio_queue_data *fq = eq->elevator_data;
-
-	return sysfs_emit(page, "%u\n",
-			  fq->queue.config.split_sectors / 2);
-}
-
-/* Pieces end at multiples of their length (core/split.h). */
-static ssize_t noncritical_split_kib_store(struct elevator_queue *eq,
-					 const char *page, size_t length)
-{
-	struct fgio_queue_data *fq = eq->elevator_data;
-	struct fgio_queue_config config = fq->queue.config;
-	u32 kib;
-	int error = parse(page, 0, SPLIT_MOST_KIB, &kib);
-
-	if (error)
-		return error;
-	if (kib && (kib < SPLIT_LEAST_KIB || !is_power_of_2(kib)))
-		return -EINVAL;
-	config.split_sectors = kib * 2;
-	configure_queue(fq, &config);
-	return length;
-}
-
 QUEUE_TUNABLE(noncritical_release_interval_ms, release_interval_ns,
 	      NSEC_PER_MSEC, 1, 10000)
 QUEUE_TUNABLE(critical_window_ms, critical_window_ns, NSEC_PER_MSEC, 0, 60000)
 SLOTS_TUNABLE(critical_slots)
 SLOTS_TUNABLE(noncritical_slots)
+
+static ssize_t noncritical_split_kib_show(struct elevator_queue *eq, char *page)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+
+	return sysfs_emit(page, "%u\n", fq->queue.config.split_sectors / 2);
+}
+
+/* Pieces end at multiples of their length (core/split.h). */
+static ssize_t noncritical_split_kib_store(struct elevator_queue *eq,
+					   const char *page, size_t length)
+{
+	struct fgio_queue_data *fq = eq->elevator_data;
+	struct fgio_queue_config config = fq->queue.config;
+	u32 kib;
+	int error = parse(page, 0, FGIO_SPLIT_MOST / 2, &kib);
+
+	if (error)
+		return error;
+	if (kib && (kib < FGIO_SPLIT_LEAST / 2 || !is_power_of_2(kib)))
+		return -EINVAL;
+	config.split_sectors = kib * 2;
+	configure_queue(fq, &config);
+	return length;
+}
 
 static ssize_t drive_priority_show(struct elevator_queue *eq, char *page)
 {
