@@ -119,27 +119,27 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 }
 
 /*
- * A task may get in the way only after the wait began: where none is, a young
- * wait is looked at often, and an old one seldom.
+ * A task may get in the way, or a boosted one begin to wait, only after the wait
+ * began: a young wait is looked at often, and an old one seldom.
  */
-static unsigned int interval_us(u64 age_ns, bool finds_none)
+static unsigned int interval_us(u64 age_ns, enum fgio_in_the_way found)
 {
 	u64 interval = READ_ONCE(walk_interval_us);
-	u64 most = interval << BACK_OFF_MAX;
+	u64 most = interval << (found == FGIO_NO_TASK ? BACK_OFF_MAX : 0);
 
-	if (!finds_none)
+	if (found == FGIO_SLEEPING_TASKS)
 		return interval;
 	return clamp(age_ns / NSEC_PER_USEC,
 		     min((u64)READ_ONCE(walk_delay_us), most), most);
 }
 
 /* Delayed in between, it would replace the timer of a wait that began since. */
-void fgio_alarm_again(u64 age_ns, bool finds_none)
+void fgio_alarm_again(u64 age_ns, enum fgio_in_the_way found)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	start_timer(interval_us(age_ns, finds_none));
+	start_timer(interval_us(age_ns, found));
 	local_irq_restore(flags);
 }
 

@@ -19,16 +19,27 @@ void fgio_alarm_wanted(void);
 void fgio_alarm_wanted_by_scheduler(void);
 
 /*
- * A boosted task may no longer be in the way: the next walk comes earlier than
- * planned. Context: as fgio_alarm_wanted().
+ * A boosted task may no longer be in the way, or waits itself: the next walk
+ * comes earlier than planned. Context: as fgio_alarm_wanted().
  */
 void fgio_alarm_soon(void);
 
 /*
- * A walk ended: the next one comes after the interval; where it @finds_none in
- * the way, when its youngest wait, which lasts @age_ns, is twice as old.
+ * What a walk found in the way of the waits that may need more. A task that is
+ * about to wait itself may have I/O that it submitted before it was boosted.
  */
-void fgio_alarm_again(u64 age_ns, bool finds_none);
+enum fgio_in_the_way {
+	FGIO_NO_TASK,
+	FGIO_SLEEPING_TASKS,
+	FGIO_RUNNING_TASK, /* one at least */
+};
+
+/*
+ * A walk ended: the next one comes after the interval, or where tasks may get in
+ * the way or begin to wait, when the youngest wait, which lasts @age_ns, is twice
+ * as old.
+ */
+void fgio_alarm_again(u64 age_ns, enum fgio_in_the_way found);
 
 /*
  * Walks that follow one another without a pause begin and end; their duration

@@ -139,8 +139,12 @@ u32 fgio_wait_enter(u8 kind, u64 object, u64 detail)
 	bool foreground = fgio_current_is_foreground();
 	u32 seq = begin(kind, object, detail, foreground);
 
-	if (seq && foreground)
+	if (!seq)
+		return 0;
+	if (foreground)
 		fgio_alarm_wanted();
+	else if (fgio_task_is_boosted((u64)current))
+		fgio_alarm_soon();
 	return seq;
 }
 

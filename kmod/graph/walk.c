@@ -82,7 +82,7 @@ static fgio_promote_fn *promote;
 /* What the last walk says of the next one: as fgio_alarm_again() has it. */
 static struct {
 	u64 age_ns;
-	bool finds_none;
+	enum fgio_in_the_way found;
 } next;
 static u64 last_walk_ns;
 
@@ -513,10 +513,30 @@ static u64 youngest_ns(u32 roots)
 	return ktime_get_mono_fast_ns() - since_ns;
 }
 
+/* A boost by guess leaves the task's I/O as it is. */
+static bool runs_boosted(u32 link)
+{
+	return !(now.facts[link] & FGIO_FACT_WAITS) &&
+	       !now.walk.links[link].guess &&
+	       facts_of_state(now.walk.links[link].task) & FGIO_FACT_RUNS;
+}
+
+static enum fgio_in_the_way in_the_way(u32 roots)
+{
+	u32 link;
+
+	if (now.walk.count == roots && !seeks_io())
+		return FGIO_NO_TASK;
+	for (link = roots; link < now.walk.count; link++)
+		if (runs_boosted(link))
+			return FGIO_RUNNING_TASK;
+	return FGIO_SLEEPING_TASKS;
+}
+
 static void plan_next(u32 roots)
 {
 	next.age_ns = youngest_ns(roots);
-	next.finds_none = now.walk.count == roots && !seeks_io();
+	next.found = in_the_way(roots);
 }
 
 /* Half of the links are left for the tasks that are in their way. */
@@ -605,7 +625,7 @@ static int walk_thread(void *unused)
 		if (kthread_should_stop())
 			break;
 		if (walk_is_needed())
-			fgio_alarm_again(next.age_ns, next.finds_none);
+			fgio_alarm_again(next.age_ns, next.found);
 		schedule();
 		__set_current_state(TASK_RUNNING);
 		if (kthread_should_stop())

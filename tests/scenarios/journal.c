@@ -191,6 +191,21 @@ static void write_and_sync(unsigned int round)
 	NEED(!fsync(other[1]));
 }
 
+static int file_below;
+
+static void prepare_below(void)
+{
+	prepare();
+	file_below = open(getenv("FILE_BELOW"), O_RDWR | O_CLOEXEC);
+	NEED(file_below >= 0);
+}
+
+/* The next flush of the loop device has to commit the journal below it. */
+static void change_file_below(unsigned int round)
+{
+	change(file_below, round);
+}
+
 static void sync_other1_by_ring(unsigned int round)
 {
 	change_other1(round);
@@ -400,5 +415,8 @@ const struct scenario journal_scenarios[] = {
 	COMMITS_ON("loop", "a loop device with direct I/O"),
 	WRITTEN_BUFFER_ON("loop", "a loop device with direct I/O"),
 	COMMITS_ON("loop-cached", "a loop device"),
+	IN_GROUP("loop", "loop-commit-below",
+		 "fsync on a loop device with direct I/O whose file has changed",
+		 OFF, prepare_below, sync_other1, .before = change_file_below),
 	{ 0 },
 };
