@@ -7,7 +7,8 @@
  * As many processes, each in its own of the cgroups CGROUPS/t0, t1 and so on,
  * read 4 KiB at random, DEPTH at once, and give way to the next one.
  *
- * Prints "IOS NANOSECONDS" of all together.
+ * Prints "IOS NANOSECONDS IDLE" of all together, IDLE being the nanoseconds in
+ * which no processor did anything.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -27,11 +28,34 @@ static void join_cgroup(const char *cgroups, long tenant)
 	close(file);
 }
 
+/* Context: nothing is idle now. */
+static unsigned long long idle_ns(void)
+{
+	FILE *file = fopen("/proc/timer_list", "r");
+	unsigned long long ns, sum = 0;
+	unsigned int cpus = 0;
+	char line[256];
+
+	if (!file)
+		stop("/proc/timer_list");
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " .idle_sleeptime : %llu nsecs", &ns) != 1)
+			continue;
+		sum += ns;
+		cpus++;
+	}
+	fclose(file);
+	if (!cpus)
+		stop("no idle times in /proc/timer_list");
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	long tenants, ios, depth, tenant, done;
 	int ready[2], begins[2], status;
-	uint64_t begin;
+	unsigned long long idle;
+	uint64_t begin, took;
 	uint32_t place;
 	char byte = 0;
 
@@ -62,6 +86,7 @@ int main(int argc, char **argv)
 	for (tenant = 0; tenant < tenants; tenant++)
 		if (read(ready[0], &byte, 1) != 1)
 			stop("pipe");
+	idle = idle_ns();
 	begin = now_ns();
 	for (tenant = 0; tenant < tenants; tenant++)
 		if (write(begins[1], &byte, 1) != 1)
@@ -69,7 +94,8 @@ int main(int argc, char **argv)
 	for (tenant = 0; tenant < tenants; tenant++)
 		if (wait(&status) < 0 || status)
 			stop("a tenant failed");
-	printf("%ld %llu\n", (ios + depth - 1) / depth * depth * tenants,
-	       (unsigned long long)(now_ns() - begin));
+	took = now_ns() - begin;
+	printf("%ld %llu %llu\n", (ios + depth - 1) / depth * depth * tenants,
+	       (unsigned long long)took, idle_ns() - idle);
 	return 0;
 }
