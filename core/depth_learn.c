@@ -606,21 +606,36 @@ static void learn_saturated(struct fgio_depth *depth, u64 length_ns)
 		   on ? depth->saturated_ns + length_ns : 0);
 }
 
-/*
- * Before the drive's limit was met, the cost may be far from what it needs: its
- * credits and caches take anything for a while.
- */
-static void learn_longest(struct fgio_depth *depth)
+/* The most sectors that the drive does in SPLIT_TAKES_NS at the learnt cost. */
+static u32 longest_by_cost(const struct fgio_depth *depth)
 {
-	u64 longest = LONGEST_SECTORS;
+	u32 sectors = LONGEST_SECTORS;
+
+	while (sectors > 1 &&
+	       fgio_cost_work(&depth->cost, fgio_depth_size(1, sectors)) >
+		       SPLIT_TAKES_NS)
+		sectors /= 2;
+	return sectors;
+}
+
+/*
+ * A drive's credits and caches take anything for a while: requests get longer
+ * only once the cost has allowed it through SPLIT_LONGER_NS of demand for all
+ * that the drive takes.
+ */
+static void learn_longest(struct fgio_depth *depth, u64 length_ns, bool wanted)
+{
+	u32 longest;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED || depth->recent)
 		return;
-	while (longest > 1 &&
-	       fgio_cost_work(&depth->cost, fgio_depth_size(1, longest)) >
-		       SPLIT_TAKES_NS)
-		longest /= 2;
-	fgio_store(&depth->longest, (u32)longest);
+	longest = longest_by_cost(depth);
+	if (longest > depth->longest && depth->longer_ns < SPLIT_LONGER_NS) {
+		depth->longer_ns = wanted ? depth->longer_ns + length_ns : 0;
+		return;
+	}
+	depth->longer_ns = 0;
+	fgio_store(&depth->longest, longest);
 }
 
 /* If the limit is not as known, the base latencies may not be either. */
@@ -644,6 +659,7 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 {
 	u64 length_ns = now_ns - depth->interval.begin_ns;
 	bool settled = depth->phase == FGIO_DEPTH_SETTLED;
+	bool wanted = was_wanted(depth, length_ns);
 	u64 found_least_ns =
 		length_ns / (settled ? FOUND_SHARE : FOUND_SHARE_FIRST);
 	bool found = depth->interval.harmed ||
@@ -666,10 +682,9 @@ static void end_interval(struct fgio_depth *depth, u64 now_ns)
 		fgio_depth_begin_interval(depth, now_ns);
 		return;
 	}
-	fgio_cost_count(&depth->cost, length_ns, was_wanted(depth, length_ns),
-			now_ns);
+	fgio_cost_count(&depth->cost, length_ns, wanted, now_ns);
 	adapt(depth, found, harmed, now_ns);
-	learn_longest(depth);
+	learn_longest(depth, length_ns, wanted);
 	doubt(depth);
 	fgio_depth_begin_interval(depth, now_ns);
 }

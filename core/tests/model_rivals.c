@@ -63,6 +63,7 @@ struct contest {
 	u32 latencies_max;
 	u64 background_ns;
 	u64 longest_gap_ns;
+	u32 most_sectors;
 	u32 requests_then;
 };
 
@@ -267,6 +268,8 @@ static void count(struct contest *contest, const struct rival_io *io,
 			count_latency(contest, now_ns - io->begin_ns);
 		return;
 	}
+	if (io->request.sectors > contest->most_sectors)
+		contest->most_sectors = io->request.sectors;
 	if (now_ns - contest->background_ns > contest->longest_gap_ns)
 		contest->longest_gap_ns = now_ns - contest->background_ns;
 	contest->background_ns = now_ns;
@@ -588,6 +591,7 @@ static struct rivals_figures figures_of(struct contest *contest)
 		.background_ns = contest->background_ns,
 		.requests_then = contest->requests_then,
 		.rotates = fgio_depth_rotates(&contest->queue.depth),
+		.most_sectors = contest->most_sectors,
 		.longest = fgio_queue_longest(&contest->queue,
 					      contest->now_ns),
 	};

@@ -112,6 +112,7 @@ struct rivals_figures {
 	u64 background_ns; /* the last of them... */
 	u32 requests_then; /* ...and the foreground's until then */
 	bool rotates; /* as far as was learnt */
+	u32 most_sectors; /* of an I/O of the background */
 	u32 longest; /* sectors of a piece, at the end */
 };
 
