@@ -41,6 +41,8 @@ fn not_answered(error: &Error) -> Finding {
     )
 }
 
+const SPLIT: &str = "split";
+
 /// Consequence of a missing hook of a mechanism.
 fn effect(mechanism: &str) -> &'static str {
     match mechanism {
@@ -51,7 +53,7 @@ fn effect(mechanism: &str) -> &'static str {
         "uring" => "foreground tasks may wait unhelped for requests of io_uring",
         "file_locks" => "foreground tasks may wait unhelped for locks and leases of files",
         "replies" => "foreground tasks may wait unhelped for messages of other tasks and for FUSE",
-        "split" => "foreground I/O may wait for long requests that the drive has begun",
+        SPLIT => "foreground I/O may wait for long requests that the drive has begun",
         "pagecache" => "background writers may fill the page cache",
         "blame" => "`fgio blame` may not show all waits",
         _ => "some waits of foreground tasks may go unnoticed",
@@ -72,19 +74,36 @@ fn judge_hooks(root: &Root, hooks: &[HookState], findings: &mut Vec<Finding>) {
         }
         *works += usize::from(hook.works);
         *all += 1;
-        if !hook.works {
+        // One of its hooks is enough; that none works is told of the mechanism.
+        if !hook.works && hook.mechanism != SPLIT {
             findings.push(broken(hook, retried).about(&hook.name));
         }
     }
     let working = working.into_iter().filter(|(_, (_, all))| *all > 0);
-    findings.extend(working.map(|(mechanism, (works, all))| {
-        Finding::ok(ID, format!("{works} of {all} hooks work")).about(mechanism)
-    }));
+    findings.extend(
+        working.map(|(mechanism, (works, all))| match (mechanism, works) {
+            (SPLIT, 0) => not_split(),
+            _ => Finding::ok(ID, format!("{works} of {all} hooks work")).about(mechanism),
+        }),
+    );
     findings.extend(not_needed.into_iter().map(|(module, count)| {
         let found =
             format!("{count} hooks are not needed: the kernel's module {module} is not loaded");
         Finding::info(ID, found)
     }));
+}
+
+/// Linux 6.1 has no function that can be told how long a request may be.
+fn not_split() -> Finding {
+    Finding::info(
+        "wait-hooks",
+        format!(
+            "long background requests are not split on this kernel: {}; where that takes a drive long, \
+             a max_sectors_kb of 128 in /sys/block/DISK/queue limits all its requests",
+            effect(SPLIT)
+        ),
+    )
+    .about(SPLIT)
 }
 
 /// The module of the kernel that a hook waits for, so that it is not needed yet.
@@ -284,6 +303,27 @@ mod tests {
         assert!(first.found.contains("I/O of others"), "{}", first.found);
         assert_eq!(findings[1].level, Level::Info);
         assert_eq!(findings[1].advice, None);
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_split_is_told_what_would_help() {
+        let split = |name: &str, error| HookState {
+            optional: true,
+            ..hook(name, SPLIT, error)
+        };
+        let mut module = Module {
+            hooks: vec![
+                split("bio_split_rw_at", Some(2)),
+                split("bio_split_io_at", Some(2)),
+            ],
+            ..Module::default()
+        };
+        let findings = judged(&Fixture::new(), &module);
+        assert_eq!(levels(&findings, "wait-hooks"), [Level::Info]);
+        assert!(findings[0].found.contains("max_sectors_kb"));
+        module.hooks[0] = split("bio_split_rw_at", None);
+        let findings = judged(&Fixture::new(), &module);
+        assert_eq!(levels(&findings, "wait-hooks"), [Level::Ok]);
     }
 
     #[test]
