@@ -606,36 +606,53 @@ static void learn_saturated(struct fgio_depth *depth, u64 length_ns)
 		   on ? depth->saturated_ns + length_ns : 0);
 }
 
-/* The most sectors that the drive does in SPLIT_TAKES_NS at the learnt cost. */
-static u32 longest_by_cost(const struct fgio_depth *depth)
+/* The most sectors that the drive does in @takes_ns at the learnt cost. */
+static u32 longest_within(const struct fgio_depth *depth, u64 takes_ns)
 {
 	u32 sectors = LONGEST_SECTORS;
 
 	while (sectors > 1 &&
 	       fgio_cost_work(&depth->cost, fgio_depth_size(1, sectors)) >
-		       SPLIT_TAKES_NS)
+		       takes_ns)
 		sectors /= 2;
 	return sectors;
 }
 
+static void set_longest(struct fgio_depth *depth, u32 longest)
+{
+	depth->longer_ns = 0;
+	fgio_store(&depth->longest, longest);
+}
+
 /*
- * A drive's credits and caches take anything for a while: requests get longer
- * only once the cost has allowed it through SPLIT_LONGER_NS of demand for all
- * that the drive takes.
+ * A drive's credits and caches take anything for a while: pieces get longer only
+ * once the cost has allowed it through SPLIT_LONGER_NS of demand for all that the
+ * drive takes. The cost moves about the drive's limit: they get shorter only
+ * where it is well beyond.
  */
 static void learn_longest(struct fgio_depth *depth, u64 length_ns, bool wanted)
 {
-	u32 longest;
+	u32 most, kept;
 
 	if (depth->phase != FGIO_DEPTH_SETTLED || depth->recent)
 		return;
-	longest = longest_by_cost(depth);
-	if (longest > depth->longest && depth->longer_ns < SPLIT_LONGER_NS) {
-		depth->longer_ns = wanted ? depth->longer_ns + length_ns : 0;
-		return;
+	most = longest_within(depth, SPLIT_TAKES_NS + SPLIT_TAKES_NS / 8);
+	kept = longest_within(depth, SPLIT_TAKES_NS + SPLIT_TAKES_NS / 4);
+	if (kept < depth->longest) {
+		set_longest(depth, kept);
+	} else if (most <= depth->longest) {
+		depth->longer_ns = 0;
+	} else if (!wanted) {
+		/* Of short bursts, a drive's credits may take the whole. */
+		depth->longer_ns /= 2;
+	} else {
+		depth->longer = depth->longer_ns ?
+					(u32)smaller(depth->longer, most) :
+					most;
+		depth->longer_ns += length_ns;
+		if (depth->longer_ns >= SPLIT_LONGER_NS)
+			set_longest(depth, depth->longer);
 	}
-	depth->longer_ns = 0;
-	fgio_store(&depth->longest, longest);
 }
 
 /* If the limit is not as known, the base latencies may not be either. */

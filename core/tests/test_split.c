@@ -91,8 +91,8 @@ static void test_a_volume_gains_at_no_cost(void **state)
 	struct ratios commits = split_to_whole("volume", &writer, 5 * SECOND, 20);
 
 	(void)state;
-	assert_true(reader.p99 < 0.95 && reader.background > 0.95);
-	assert_true(commits.p99 < 0.95 && commits.background > 0.95);
+	assert_true(reader.p99 < 0.9 && reader.background > 0.97);
+	assert_true(commits.p99 < 0.9 && commits.background > 0.97);
 }
 
 /*
@@ -135,6 +135,19 @@ static void test_pieces_are_longer_on_fast_drives(void **state)
 		assert_int_equal(learnt("volume"), 256);
 		assert_int_equal(learnt("volume:iops=1000,bytes_per_s=40Mi"), 256);
 	}
+}
+
+/*
+ * Both limits are near: 128 KiB at a time are three quarters of what 256 KiB are,
+ * which take 1.2 ms.
+ */
+static void test_a_drive_of_both_limits_keeps_its_rate(void **state)
+{
+	struct ratios ratios = split_to_whole("volume:iops=1500,bytes_per_s=250Mi",
+					      &reads, 10 * SECOND, 20);
+
+	(void)state;
+	assert_true(ratios.background > 0.9);
 }
 
 /*
@@ -247,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_disks_and_idle_hosts_split_nothing),
 		cmocka_unit_test(test_a_volume_gains_at_no_cost),
 		cmocka_unit_test(test_pieces_are_longer_on_fast_drives),
+		cmocka_unit_test(test_a_drive_of_both_limits_keeps_its_rate),
 		cmocka_unit_test(test_bursts_are_split),
 		cmocka_unit_test(test_long_saturation_splits_nothing),
 		cmocka_unit_test(test_a_limit_in_requests_is_met_sooner),

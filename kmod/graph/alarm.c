@@ -70,12 +70,19 @@ static void start_timer(unsigned int delay_us)
 		start_soon();
 }
 
+/*
+ * A task that is preempted after it has said that the timer is armed, and before
+ * that is, would leave all waits without one.
+ */
 void fgio_alarm_soon(void)
 {
-	if (is_left_to_walk() || atomic_read(&soon) || atomic_xchg(&soon, 1))
-		return;
-	atomic_set(&armed, 1);
-	start_soon();
+	preempt_disable();
+	if (!is_left_to_walk() && !atomic_read(&soon) &&
+	    !atomic_xchg(&soon, 1)) {
+		atomic_set(&armed, 1);
+		start_soon();
+	}
+	preempt_enable();
 }
 
 /* Starting a timer takes the timer's own lock alone, and wakes no task. */
@@ -85,10 +92,12 @@ void fgio_alarm_wanted(void)
 	smp_mb();
 	if (is_left_to_walk())
 		return;
+	preempt_disable();
 	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
 	else
 		fgio_alarm_soon();
+	preempt_enable();
 }
 
 static void on_irq(struct irq_work *unused)
@@ -119,8 +128,9 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 }
 
 /*
- * A task may get in the way, or a boosted one begin to wait, only after the wait
- * began: a young wait is looked at often, and an old one seldom.
+ * After a foreground task began to wait, a task may get in its way, or one that
+ * runs there may begin to wait itself: a young wait is looked at often, and an
+ * old one seldom.
  */
 static unsigned int interval_us(u64 age_ns, enum fgio_in_the_way found)
 {

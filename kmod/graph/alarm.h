@@ -25,8 +25,8 @@ void fgio_alarm_wanted_by_scheduler(void);
 void fgio_alarm_soon(void);
 
 /*
- * What a walk found in the way of the waits that may need more. A task that is
- * about to wait itself may have I/O that it submitted before it was boosted.
+ * What a walk found in the way of the waits that may need more. A task that runs
+ * may have I/O in its plug that it submitted before it was boosted.
  */
 enum fgio_in_the_way {
 	FGIO_NO_TASK,

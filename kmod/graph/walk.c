@@ -348,6 +348,7 @@ static void clear_link_notes(void)
 	memset(now.actions, 0, count * sizeof(*now.actions));
 	memset(now.facts, 0, count * sizeof(*now.facts));
 	memset(now.root_seqs, 0, count * sizeof(*now.root_seqs));
+	memset(now.root_since_ns, 0, count * sizeof(*now.root_since_ns));
 }
 
 static void blame_step(struct fgio_chain *chain, u32 link)
@@ -513,11 +514,9 @@ static u64 youngest_ns(u32 roots)
 	return ktime_get_mono_fast_ns() - since_ns;
 }
 
-/* A boost by guess leaves the task's I/O as it is. */
-static bool runs_boosted(u32 link)
+static bool runs(u32 link)
 {
 	return !(now.facts[link] & FGIO_FACT_WAITS) &&
-	       !now.walk.links[link].guess &&
 	       facts_of_state(now.walk.links[link].task) & FGIO_FACT_RUNS;
 }
 
@@ -528,7 +527,7 @@ static enum fgio_in_the_way in_the_way(u32 roots)
 	if (now.walk.count == roots && !seeks_io())
 		return FGIO_NO_TASK;
 	for (link = roots; link < now.walk.count; link++)
-		if (runs_boosted(link))
+		if (runs(link))
 			return FGIO_RUNNING_TASK;
 	return FGIO_SLEEPING_TASKS;
 }
