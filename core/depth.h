@@ -129,8 +129,8 @@ struct fgio_depth {
 	u32 harm_alone; /* the same in a quiet drive... */
 	u32 alone; /* ...and the number of I/Os that it is the mean of */
 	u32 longest; /* sectors of a request that takes SPLIT_TAKES_NS; 0: unknown */
-	u32 longer; /* what the cost allowed... */
-	u64 longer_ns; /* ...through so much demand */
+	u32 longer; /* sectors that the cost allowed... */
+	u64 longer_ns; /* ...through this time of demand */
 	u64 saturated_ns; /* time for which a foreground has saturated the drive */
 	u32 surprise; /* the unexpected part of that... */
 	u32 usual; /* ...and its mean over some intervals */
