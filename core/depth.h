@@ -128,7 +128,7 @@ struct fgio_depth {
 	u32 harm; /* delay of critical I/O, in 1/HARM_ONE of a base latency */
 	u32 harm_alone; /* the same in a quiet drive... */
 	u32 alone; /* ...and the number of I/Os that it is the mean of */
-	u32 longest; /* sectors of a request that takes SPLIT_TAKES_NS; 0: unknown */
+	u32 longest; /* sectors of a request that takes about SPLIT_TAKES_NS; 0: unknown */
 	u32 longer; /* sectors that the cost allowed... */
 	u64 longer_ns; /* ...through this time of demand */
 	u64 saturated_ns; /* time for which a foreground has saturated the drive */

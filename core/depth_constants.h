@@ -289,8 +289,11 @@
 
 /* Time of the drive that a piece takes, unless the least length takes longer. */
 #define SPLIT_TAKES_NS (1250 * MICROSECOND)
-/* Demand through which the cost has to allow longer pieces. */
+/* Demand through which the cost has to allow longer pieces... */
 #define SPLIT_LONGER_NS (2000 * MILLISECOND)
+/* ...and by how much that time may be exceeded, by these and by those in use. */
+#define SPLIT_LONGER_SHARE 8
+#define SPLIT_KEPT_SHARE 4
 /* A foreground that saturates the drive for longer has nothing split. */
 #define SPLIT_SATURATED_NS (4000 * MILLISECOND)
 

@@ -636,14 +636,16 @@ static void learn_longest(struct fgio_depth *depth, u64 length_ns, bool wanted)
 
 	if (depth->phase != FGIO_DEPTH_SETTLED || depth->recent)
 		return;
-	most = longest_within(depth, SPLIT_TAKES_NS + SPLIT_TAKES_NS / 8);
-	kept = longest_within(depth, SPLIT_TAKES_NS + SPLIT_TAKES_NS / 4);
+	most = longest_within(depth, SPLIT_TAKES_NS +
+					     SPLIT_TAKES_NS / SPLIT_LONGER_SHARE);
+	kept = longest_within(depth, SPLIT_TAKES_NS +
+					     SPLIT_TAKES_NS / SPLIT_KEPT_SHARE);
 	if (kept < depth->longest) {
 		set_longest(depth, kept);
 	} else if (most <= depth->longest) {
 		depth->longer_ns = 0;
 	} else if (!wanted) {
-		/* Of short bursts, a drive's credits may take the whole. */
+		/* A drive's credits may take the whole of a short burst. */
 		depth->longer_ns /= 2;
 	} else {
 		depth->longer = depth->longer_ns ?

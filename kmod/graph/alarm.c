@@ -60,20 +60,23 @@ static bool is_left_to_walk(void)
 	return READ_ONCE(walks);
 }
 
-static void start_timer(unsigned int delay_us)
-{
-	if (atomic_xchg(&armed, 1))
-		return;
-	hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
-	/* It has replaced the one of fgio_alarm_soon(), if that came between. */
-	if (atomic_read(&soon))
-		start_soon();
-}
-
 /*
  * A task that is preempted after it has said that the timer is armed, and before
  * that is, would leave all waits without one.
  */
+static void start_timer(unsigned int delay_us)
+{
+	preempt_disable();
+	if (!atomic_xchg(&armed, 1)) {
+		hrtimer_start(&timer, pause(delay_us), HRTIMER_MODE_REL);
+		/* It has replaced that of fgio_alarm_soon(), if that came between. */
+		if (atomic_read(&soon))
+			start_soon();
+	}
+	preempt_enable();
+}
+
+/* Preemption: as in start_timer(). */
 void fgio_alarm_soon(void)
 {
 	preempt_disable();
@@ -92,12 +95,10 @@ void fgio_alarm_wanted(void)
 	smp_mb();
 	if (is_left_to_walk())
 		return;
-	preempt_disable();
 	if (!atomic_read(&armed))
 		start_timer(READ_ONCE(walk_delay_us));
 	else
 		fgio_alarm_soon();
-	preempt_enable();
 }
 
 static void on_irq(struct irq_work *unused)

@@ -2,7 +2,7 @@
 /*
  * The timer of walks through the wait graph. Most waits are short, so a wait is
  * first walked when it has lasted walk_delay_us, and from then on every
- * walk_interval_us.
+ * walk_interval_us, or as what the last walk found says.
  */
 #ifndef FGIO_ALARM_H
 #define FGIO_ALARM_H

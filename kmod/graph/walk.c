@@ -4,7 +4,7 @@
  * wait: it finds the tasks in the way, boosts them, and has their I/O promoted.
  *
  * Most waits are short. A wait is walked once it has lasted walk_delay_us, then
- * every walk_interval_us: so a change of owner, a missed event and a growing
+ * again and again (alarm.h): so a change of owner, a missed event and a growing
  * chain need no handling of their own.
  */
 #define pr_fmt(fmt) "fgio: " fmt

@@ -2,8 +2,7 @@
 """Cost of fair shares for each I/O, in instructions.
 
 Random reads from a disk that answers at once, by processes in cgroups of their own that take turns.
-Time in which the processor is idle, mostly while processes end, is taken off: it comes in ticks of
-4 ms, and depends on when the boot began.
+Time in which the processor is idle, mostly while processes end, is taken off.
 """
 
 import dataclasses

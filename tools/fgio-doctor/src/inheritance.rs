@@ -93,13 +93,13 @@ fn judge_hooks(root: &Root, hooks: &[HookState], findings: &mut Vec<Finding>) {
     }));
 }
 
-/// Linux 6.1 has no function that can be told how long a request may be.
+/// Linux 6.1 has no function that a hook could tell how long a request may be.
 fn not_split() -> Finding {
     Finding::info(
         "wait-hooks",
         format!(
-            "long background requests are not split on this kernel: {}; where that takes a drive long, \
-             a max_sectors_kb of 128 in /sys/block/DISK/queue limits all its requests",
+            "no hook works, as on Linux 6.1, and long background requests are not split: {}; where a drive \
+             takes long for them, a max_sectors_kb of 128 in /sys/block/DISK/queue limits all its requests",
             effect(SPLIT)
         ),
     )
