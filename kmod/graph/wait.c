@@ -22,6 +22,7 @@
 #include "base/mechanism.h"
 #include "base/scale.h"
 #include "base/setting.h"
+#include "base/trace.h"
 #include "graph/alarm.h"
 #include "graph/blame.h"
 #include "graph/wait.h"
@@ -47,6 +48,9 @@ unsigned int fgio_wait_bits __read_mostly;
 unsigned long *fgio_wait_rooted __read_mostly;
 unsigned long *fgio_wait_leased __read_mostly;
 static atomic_t leased_tasks;
+static atomic_long_t boosts;
+/* Of the walk that began last. */
+static u32 walk_number;
 
 static unsigned int bucket_count(void)
 {
@@ -433,7 +437,44 @@ bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 	unlock_bucket(locked, flags);
 	if (!granted)
 		atomic_long_inc(&waits_lost);
+	else if (!renewed)
+		atomic_long_inc(&boosts);
 	return granted && !renewed;
+}
+
+/* A walk that begins later sees the wait, and one under way ends no such lease. */
+void fgio_wait_walk_begins(u32 number)
+{
+	WRITE_ONCE(walk_number, number);
+	/* Pairs with the lock of the bucket in which a wait begins. */
+	smp_mb();
+}
+
+static void trace_known(u64 key, u8 kind)
+{
+	const struct task_struct *task;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	if (task)
+		trace_fgio_boost(task->pid, task->comm, kind, (u64)current, 1);
+	rcu_read_unlock();
+}
+
+void fgio_wait_is_for(u32 seq, u8 kind, u64 task)
+{
+	const struct fgio_lease lease = {
+		.root = (u64)current,
+		.root_seq = seq,
+		.waiter = (u64)current,
+		.waiter_seq = seq,
+		.walk = READ_ONCE(walk_number),
+		.kind = kind,
+	};
+
+	if (task && fgio_current_is_foreground() && fgio_may_boost() &&
+	    fgio_wait_boost(task, &lease))
+		trace_known(task, kind);
 }
 
 void fgio_boost_drop(u8 kind)
@@ -551,6 +592,11 @@ bool fgio_wait_leases_exist(void)
 unsigned int fgio_wait_boosted(void)
 {
 	return max(atomic_read(&leased_tasks), 0);
+}
+
+u64 fgio_wait_boosts(void)
+{
+	return atomic_long_read(&boosts);
 }
 
 u64 fgio_wait_lost(void)

@@ -88,6 +88,18 @@ static inline bool fgio_task_is_boosted(u64 task)
 	return fgio_task_boosted_for(task);
 }
 
+/**
+ * fgio_wait_is_for() - what blocks the current task's wait is known as it begins
+ * @seq: the wait, not 0
+ * @kind: its kind
+ * @task: key of the task in the way; 0 is ignored
+ *
+ * Boosts it at once, for a foreground task: what it submits before the first walk
+ * comes would be non-critical. Walks renew the boost as if it were theirs.
+ * Context: as fgio_wait_enter().
+ */
+void fgio_wait_is_for(u32 seq, u8 kind, u64 task);
+
 /* The slow path of fgio_boost_give_back(). */
 void fgio_boost_drop(u8 kind);
 
@@ -169,6 +181,9 @@ unsigned int fgio_wait_copy_of(u64 task,
 
 bool fgio_lease_is_valid(const struct fgio_lease *lease);
 
+/* Boosts that are granted from now on last until the end of the next walk. */
+void fgio_wait_walk_begins(u32 number);
+
 /* Return: whether the task did not have this boost before. */
 bool fgio_wait_boost(u64 task, const struct fgio_lease *lease);
 
@@ -195,6 +210,7 @@ bool fgio_wait_leases_exist(void);
 
 /* Totals for FGIO_IOC_STATE. */
 unsigned int fgio_wait_boosted(void);
+u64 fgio_wait_boosts(void);
 unsigned int fgio_wait_foreground_waiting(void);
 u64 fgio_wait_lost(void);
 

@@ -96,7 +96,6 @@ static u32 turn_began, last_turn_began;
 static struct {
 	u64 walks;
 	u64 walk_ns;
-	u64 boosts;
 	u64 boosted_ns;
 	u64 in_vain_ns;
 } totals;
@@ -282,10 +281,8 @@ static void boost_task(void *context, u64 task, const struct fgio_lease *lease)
 	if (!fgio_may_boost())
 		return;
 	fgio_walk_note_action(now.walk.from, FGIO_BLAME_BOOSTED);
-	if (!fgio_wait_boost(task, lease))
-		return;
-	totals.boosts++;
-	trace_boost(task, lease);
+	if (fgio_wait_boost(task, lease))
+		trace_boost(task, lease);
 }
 
 static const struct fgio_walk_operations operations = {
@@ -566,7 +563,7 @@ static u64 walk_once(void)
 		last_walk_ns = began_ns;
 	clear_link_notes();
 	now.wanted_count = 0;
-	now.walk.number++;
+	fgio_wait_walk_begins(++now.walk.number);
 	now.walk.depth_max = READ_ONCE(transitive) ? FGIO_WALK_DEPTH : 1;
 	now.walk.capacity = clamp(READ_ONCE(walk_links_max), 1,
 				  FGIO_LINKS_MAX);
@@ -644,7 +641,7 @@ void fgio_walk_state(struct fgio_state *state)
 	state->boosted = fgio_wait_boosted();
 	state->walks = totals.walks;
 	state->walk_ns = totals.walk_ns;
-	state->boosts = totals.boosts;
+	state->boosts = fgio_wait_boosts();
 	state->boosted_ns = totals.boosted_ns;
 	state->boosted_in_vain_ns = totals.in_vain_ns;
 	state->waits_lost = fgio_wait_lost();

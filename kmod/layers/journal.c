@@ -53,6 +53,17 @@ static const journal_t *journal_argument(struct pt_regs *regs)
 	return (const journal_t *)regs_get_kernel_argument(regs, 0);
 }
 
+/* Begins a wait that the journal's own thread ends. */
+static int enter_for_thread(struct kretprobe_instance *instance, u8 kind,
+			    const journal_t *journal, u64 detail)
+{
+	if (fgio_hook_enter(instance, kind, (u64)journal, detail))
+		return 1;
+	fgio_wait_is_for(*fgio_hook_seq(instance), kind,
+			 (u64)READ_ONCE(journal->j_task));
+	return 0;
+}
+
 static int on_wait_commit(struct kretprobe_instance *instance,
 			  struct pt_regs *regs)
 {
@@ -62,8 +73,8 @@ static int on_wait_commit(struct kretprobe_instance *instance,
 	if (!fgio_waits_matter() ||
 	    tid_geq(READ_ONCE(journal->j_commit_sequence), tid))
 		return 1;
-	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_COMMIT,
-			       (u64)journal, tid);
+	return enter_for_thread(instance, FGIO_WAIT_JOURNAL_COMMIT, journal,
+				tid);
 }
 
 /* Context: j_state_lock is held, as in the next two. */
@@ -72,8 +83,8 @@ static int on_wait_locked(struct kretprobe_instance *instance,
 {
 	if (!fgio_waits_matter())
 		return 1;
-	return fgio_hook_enter(instance, FGIO_WAIT_JOURNAL_LOCKED,
-			       (u64)journal_argument(regs), 0);
+	return enter_for_thread(instance, FGIO_WAIT_JOURNAL_LOCKED,
+				journal_argument(regs), 0);
 }
 
 static int on_wait_updates(struct kretprobe_instance *instance,

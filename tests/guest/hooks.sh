@@ -141,3 +141,36 @@ check_walks_pause_before_waits_are_ignored() {
   unload_fgio
   remove_null mortals
 }
+
+count_of_a_commit() { # sets BOOSTS and WALKS: those while a foreground task lengthens a file and syncs it
+  local boosts walks
+  boosts=$(abuse state boosts)
+  walks=$(abuse state walks)
+  tagged foreground dd if=/dev/zero of="$WORK/mount/file" bs=4k count=1 oflag=append \
+    conv=notrunc,fsync status=none
+  BOOSTS=$(($(abuse state boosts) - boosts))
+  WALKS=$(($(abuse state walks) - walks))
+  echo "boosts: $BOOSTS, walks: $WALKS"
+}
+
+# The first walk would come after a second.
+check_the_journal_is_boosted_before_a_walk() {
+  load_fgio walk_delay_us=1000000 walk_interval_us=1000000
+  make_null journal size=64
+  use fgio
+  mke2fs -q -t ext4 -E nodiscard "/dev/$DISK"
+  mkdir -p "$WORK/mount"
+  mount "/dev/$DISK" "$WORK/mount"
+  foreground sleep 1000
+  # What it waited for as it began had its walk.
+  sleep 0.5
+  count_of_a_commit
+  expect "no walk came" "$WALKS" -eq 0
+  expect "the journal's thread is boosted" "$BOOSTS" -ge 1
+  parameter journal N
+  count_of_a_commit
+  expect "nothing is, the control" "$BOOSTS" -eq 0
+  umount "$WORK/mount"
+  unload_fgio
+  remove_null journal
+}
