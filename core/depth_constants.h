@@ -161,10 +161,12 @@
 #define COST_PRESS_STEP 64
 /* after RACE_AFTER, */
 #define COST_RACE_STEP 16
-/* and while the limit is unsure: near it, beyond it, beyond it on a disk. */
+/*
+ * and while the limit is unsure: near it, and beyond it [larger ones pass a limit
+ * that credits hide for an interval or two: docs/depth.md].
+ */
 #define COST_UNSURE_NEAR_STEP 32
-#define COST_UNSURE_STEP 4
-#define COST_UNSURE_DISK_STEP 8
+#define COST_UNSURE_STEP 8
 /* The cost is spent when this share of an interval or less was left of it, */
 #define SPENT_SHARE 8
 /* in this many intervals in a row. */

@@ -215,9 +215,7 @@ void fgio_cost_lower(struct fgio_service_cost *cost, bool rotates)
 				  (unsure ? COST_UNSURE_NEAR_STEP :
 					    COST_NEAR_STEP);
 	else if (unsure)
-		cost->per_unit -= cost->per_unit /
-				  (rotates ? COST_UNSURE_DISK_STEP :
-					     COST_UNSURE_STEP);
+		cost->per_unit -= cost->per_unit / COST_UNSURE_STEP;
 	else if (pressed > RACE_AFTER + later && !rotates)
 		cost->per_unit -= cost->per_unit / COST_RACE_STEP;
 	else if (pressed > PRESS_AFTER + later)
