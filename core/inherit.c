@@ -355,13 +355,19 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 	*renewed = mine->root &&
 		   (same_reason(mine, lease) || mine->walk == lease->walk);
 	/* Reasons of one walk do not evict each other: none is better. */
-	if (!*renewed || same_reason(mine, lease))
+	if (!*renewed)
+		*mine = *lease;
+	else if (same_reason(mine, lease) && !is_older(lease->walk, mine->walk))
 		*mine = *lease;
 	fgio_store(&bucket->tasks[place], task);
 	return true;
 }
 
-void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind)
+/* Drops those of a task for which @ends says so. */
+static void drop_leases(struct fgio_bucket *bucket, u64 task,
+			bool (*ends)(const struct fgio_lease *lease,
+				     const struct fgio_lease *like),
+			const struct fgio_lease *like)
 {
 	unsigned int place = place_of(bucket, task);
 	struct fgio_node *node;
@@ -372,10 +378,37 @@ void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind)
 	node = &bucket->nodes[place];
 	before = leases_of(node);
 	for (i = 0; i < FGIO_LEASES; i++)
-		if (!kind || node->leases[i].kind == kind)
+		if (ends(&node->leases[i], like))
 			node->leases[i].root = 0;
 	set_leased(bucket, before, leases_of(node));
 	free_when_idle(bucket, place);
+}
+
+static bool is_for_kind(const struct fgio_lease *lease,
+			const struct fgio_lease *like)
+{
+	return !like->kind || lease->kind == like->kind;
+}
+
+void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind)
+{
+	const struct fgio_lease like = { .kind = kind };
+
+	drop_leases(bucket, task, is_for_kind, &like);
+}
+
+static bool is_for_wait(const struct fgio_lease *lease,
+			const struct fgio_lease *like)
+{
+	return lease->root == like->root && lease->root_seq == like->root_seq;
+}
+
+void fgio_lease_end(struct fgio_bucket *bucket, u64 task, u64 root,
+		    u32 root_seq)
+{
+	const struct fgio_lease like = { .root = root, .root_seq = root_seq };
+
+	drop_leases(bucket, task, is_for_wait, &like);
 }
 
 static unsigned int copy_leases(const struct fgio_node *node,

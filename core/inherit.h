@@ -68,7 +68,8 @@ struct fgio_wait {
  * @waiter: the task that waits for the boosted one; @root itself in a chain of
  *	one step
  * @waiter_seq: its wait
- * @walk: number of the walk that last renewed it
+ * @walk: number of the walk that last renewed it, or that was the last one to
+ *	begin when it was granted
  * @kind: kind of the wait of @waiter
  * @guess: the task is only likely to block, or was found through such a task
  */
@@ -209,6 +210,13 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
  * next walk renews those that are needed.
  */
 void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind);
+
+/*
+ * A wait of a foreground task ended: the boosts of @task for it are void, and
+ * leave room for others.
+ */
+void fgio_lease_end(struct fgio_bucket *bucket, u64 task, u64 root,
+		    u32 root_seq);
 
 /* Copies a task's leases. Return: their number. */
 unsigned int fgio_lease_copy(const struct fgio_bucket *bucket, u64 task,

@@ -230,7 +230,8 @@ struct fgio_hook_list {
  * @walks: walks over the wait graph
  * @walk_ns: time that they took
  * @boosts: leases granted, renewals not counted
- * @boosted_ns: task time under a boost
+ * @boosted_ns: task time under a boost, as walks see it: a boost that ended before
+ *	one came is not in it
  * @boosted_in_vain_ns: the part of it that served no wait, at most
  * @promoted_requests: queued requests made critical
  * @promoted_sleepers: tasks made critical that slept for a slot

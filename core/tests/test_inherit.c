@@ -376,6 +376,45 @@ static void test_reasons_of_one_walk_do_not_alternate(void **state)
 	assert_int_equal(bucket.tasks[0], 0);
 }
 
+/* Commits follow one another within a walk: each has its own boost. */
+static void test_the_end_of_a_wait_makes_room(void **state)
+{
+	struct fgio_lease lease = { .root = 1, .waiter = 1, .walk = 7 };
+	struct fgio_bucket bucket = { 0 };
+	bool renewed;
+
+	(void)state;
+	for (u32 seq = 1; seq < 5; seq++) {
+		lease.root_seq = seq;
+		lease.waiter_seq = seq;
+		assert_true(fgio_lease_grant(&bucket, JBD2, &lease, &renewed));
+		assert_false(renewed);
+		fgio_lease_end(&bucket, JBD2, 2, seq);
+		assert_int_equal(bucket.leased, 1);
+		fgio_lease_end(&bucket, JBD2, 1, seq);
+		assert_int_equal(bucket.leased, 0);
+		assert_int_equal(bucket.tasks[0], 0);
+	}
+	fgio_lease_end(&bucket, JBD2, 1, 4);
+}
+
+/* The number of a walk may be read before the next one renews, and used after. */
+static void test_an_older_walk_renews_nothing(void **state)
+{
+	struct fgio_lease lease = { .root = 1, .root_seq = 1, .waiter = 1,
+				    .waiter_seq = 1, .walk = 8 };
+	struct fgio_bucket bucket = { 0 };
+	bool renewed;
+
+	(void)state;
+	assert_true(fgio_lease_grant(&bucket, JBD2, &lease, &renewed));
+	lease.walk = 7;
+	assert_true(fgio_lease_grant(&bucket, JBD2, &lease, &renewed));
+	assert_true(renewed);
+	assert_int_equal(fgio_lease_expire(&bucket, 8), 0);
+	assert_int_equal(fgio_lease_expire(&bucket, 9), 1);
+}
+
 /* A foreground task in the way of another is boosted and followed once. */
 static void test_a_root_may_be_in_the_way(void **state)
 {
@@ -702,6 +741,8 @@ int main(void)
 		GRAPH_TEST(test_the_cap),
 		GRAPH_TEST(test_two_roots_on_one_blocker),
 		cmocka_unit_test(test_reasons_of_one_walk_do_not_alternate),
+		cmocka_unit_test(test_the_end_of_a_wait_makes_room),
+		cmocka_unit_test(test_an_older_walk_renews_nothing),
 		GRAPH_TEST(test_a_root_may_be_in_the_way),
 		GRAPH_TEST(test_nested_waits),
 		GRAPH_TEST(test_a_boost_does_not_pass_to_the_next_wait),

@@ -33,6 +33,18 @@ static bool wanted_again;
 #define PAUSE_SHARE 10
 
 /*
+ * Where many tasks wait for their own I/O or for each other, and all of it is
+ * critical, walks find nothing to do. Such walks take a fortieth of a CPU: what
+ * they took beyond that is remembered, and above VAIN_MOST_NS pauses are longer,
+ * but no longer than the interval.
+ */
+#define VAIN_PAUSE_SHARE 40
+#define VAIN_MOST_NS (2 * NSEC_PER_MSEC)
+
+/* For the walk's thread alone: that time, and when the last walk ended. */
+static u64 vain_ns, ended_ns;
+
+/*
  * The pause after a walk counts from its end: a wait that begins after it need
  * not bear it again.
  */
@@ -160,13 +172,35 @@ void fgio_alarm_walk_begins(void)
 	WRITE_ONCE(walks, true);
 }
 
-/* A timer that is armed may have been so with a shorter pause. */
-void fgio_alarm_walk_ended(u64 duration_ns)
+/* Since the last walk ended, a part of the time was to be taken in vain. */
+static void account_vain(u64 duration_ns, u64 now_ns)
 {
+	u64 since_ns = now_ns - min(ended_ns, now_ns);
+
+	vain_ns -= min(vain_ns, since_ns / VAIN_PAUSE_SHARE);
+	vain_ns = min(vain_ns + duration_ns, 2 * VAIN_MOST_NS);
+	ended_ns = now_ns;
+}
+
+static u64 pause_after(u64 duration_ns, bool helped, u64 now_ns)
+{
+	u64 interval_ns = (u64)READ_ONCE(walk_interval_us) * NSEC_PER_USEC;
+	u64 pause_ns = duration_ns * PAUSE_SHARE;
+
+	account_vain(helped ? 0 : duration_ns, now_ns);
+	if (helped || vain_ns < VAIN_MOST_NS)
+		return pause_ns;
+	return max(pause_ns, min(duration_ns * VAIN_PAUSE_SHARE, interval_ns));
+}
+
+/* A timer that is armed may have been so with a shorter pause. */
+void fgio_alarm_walk_ended(u64 duration_ns, bool helped)
+{
+	u64 now_ns = ktime_get_mono_fast_ns();
 	unsigned long flags;
 
-	WRITE_ONCE(next_from_ns, ktime_get_mono_fast_ns() +
-					 duration_ns * PAUSE_SHARE);
+	WRITE_ONCE(next_from_ns,
+		   now_ns + pause_after(duration_ns, helped, now_ns));
 	WRITE_ONCE(walks, false);
 	/* Pairs with is_left_to_walk(). */
 	smp_mb();

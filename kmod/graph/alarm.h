@@ -42,11 +42,12 @@ enum fgio_in_the_way {
 void fgio_alarm_again(u64 age_ns, enum fgio_in_the_way found);
 
 /*
- * Walks that follow one another without a pause begin and end; their duration
- * bounds how soon the next one begins. Context: the walk's thread.
+ * Walks that follow one another without a pause begin and end. How soon the next
+ * one may begin depends on @duration_ns, and on @helped: whether they made anything
+ * critical that was not. Context: the walk's thread.
  */
 void fgio_alarm_walk_begins(void);
-void fgio_alarm_walk_ended(u64 duration_ns);
+void fgio_alarm_walk_ended(u64 duration_ns, bool helped);
 
 /* @ring: called when the timer fires; in a hard interrupt. */
 void fgio_alarm_init(void (*ring)(void));

@@ -442,11 +442,10 @@ bool fgio_wait_boost(u64 task, const struct fgio_lease *lease)
 	return granted && !renewed;
 }
 
-/* A walk that begins later sees the wait, and one under way ends no such lease. */
 void fgio_wait_walk_begins(u32 number)
 {
 	WRITE_ONCE(walk_number, number);
-	/* Pairs with the lock of the bucket in which a wait begins. */
+	/* Pairs with fgio_wait_is_for(). */
 	smp_mb();
 }
 
@@ -461,20 +460,53 @@ static void trace_known(u64 key, u8 kind)
 	rcu_read_unlock();
 }
 
+static bool current_is_root(void)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+	bool is_root;
+
+	locked = lock_bucket((u64)current, &flags);
+	is_root = fgio_wait_foreground(&locked->bucket, (u64)current);
+	unlock_bucket(locked, flags);
+	return is_root;
+}
+
 void fgio_wait_is_for(u32 seq, u8 kind, u64 task)
 {
-	const struct fgio_lease lease = {
+	struct fgio_lease lease = {
 		.root = (u64)current,
 		.root_seq = seq,
 		.waiter = (u64)current,
 		.waiter_seq = seq,
-		.walk = READ_ONCE(walk_number),
 		.kind = kind,
 	};
 
-	if (task && fgio_current_is_foreground() && fgio_may_boost() &&
-	    fgio_wait_boost(task, &lease))
+	if (!task || !fgio_may_boost() || !current_is_root())
+		return;
+	/*
+	 * A walk that begins later sees the wait, and one under way ends no
+	 * boost of its own number.
+	 */
+	smp_mb();
+	lease.walk = READ_ONCE(walk_number);
+	if (fgio_wait_boost(task, &lease) && trace_fgio_boost_enabled())
 		trace_known(task, kind);
+}
+
+void fgio_wait_was_for(u32 seq, u64 task)
+{
+	struct locked_bucket *locked;
+	unsigned long flags;
+	u32 leases;
+
+	if (!task || !READ_ONCE(buckets[fgio_wait_index(task)].bucket.leased))
+		return;
+	locked = lock_bucket(task, &flags);
+	leases = locked->bucket.leased;
+	fgio_lease_end(&locked->bucket, task, (u64)current, seq);
+	note_leases(locked, leases);
+	unlock_bucket(locked, flags);
 }
 
 void fgio_boost_drop(u8 kind)

@@ -95,10 +95,12 @@ static inline bool fgio_task_is_boosted(u64 task)
  * @task: key of the task in the way; 0 is ignored
  *
  * Boosts it at once, for a foreground task: what it submits before the first walk
- * comes would be non-critical. Walks renew the boost as if it were theirs.
+ * comes would be non-critical. Walks renew the boost as if it were theirs, and
+ * fgio_wait_was_for() ends it after the wait.
  * Context: as fgio_wait_enter().
  */
 void fgio_wait_is_for(u32 seq, u8 kind, u64 task);
+void fgio_wait_was_for(u32 seq, u64 task);
 
 /* The slow path of fgio_boost_give_back(). */
 void fgio_boost_drop(u8 kind);

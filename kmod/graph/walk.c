@@ -30,6 +30,7 @@
 #include "graph/layer.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
+#include "who/tag.h"
 
 /* Rounds of one walk: it goes on from tasks found by block/'s answers. */
 #define ROUNDS_MAX 3
@@ -69,6 +70,8 @@ static struct {
 	u64 *root_since_ns;
 	/* Leases that were renewed before this walk end with it. */
 	u32 since;
+	/* Something became critical that was not, since the last pause. */
+	bool helped;
 } now;
 
 /* Held while a walk looks at waiting tasks. */
@@ -150,6 +153,7 @@ static u32 root_link(u32 link)
 void fgio_walk_note_action(u32 link, u32 action)
 {
 	now.actions[root_link(link)] |= action;
+	now.helped |= action != FGIO_BLAME_BOOSTED;
 }
 
 void fgio_walk_note_fact(u32 link, u32 fact)
@@ -276,13 +280,25 @@ static void trace_boost(u64 task, const struct fgio_lease *lease)
 			 now.walk.links[now.walk.from].depth + 1);
 }
 
+/*
+ * Whether a new boost makes I/O critical. That of a foreground task is anyway, and
+ * that of a task in the way by a guess is where a walk finds it.
+ */
+static bool helps(u64 task, const struct fgio_lease *lease)
+{
+	return !lease->guess && fgio_tag_of((struct task_struct *)task) !=
+					FGIO_THREAD_FOREGROUND;
+}
+
 static void boost_task(void *context, u64 task, const struct fgio_lease *lease)
 {
 	if (!fgio_may_boost())
 		return;
 	fgio_walk_note_action(now.walk.from, FGIO_BLAME_BOOSTED);
-	if (fgio_wait_boost(task, lease))
-		trace_boost(task, lease);
+	if (!fgio_wait_boost(task, lease))
+		return;
+	now.helped |= helps(task, lease);
+	trace_boost(task, lease);
 }
 
 static const struct fgio_walk_operations operations = {
@@ -315,6 +331,19 @@ static void account_wanted(unsigned int from, unsigned int end)
 			fgio_walk_note_fact(now.wanted[i].link, FGIO_FACT_IO);
 		else
 			follow_lost(&now.wanted[i]);
+}
+
+/* I/O may be critical once it is submitted, because a walk looked for it. */
+static bool awaits_io(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < now.wanted_count; i++)
+		if (!now.wanted[i].found &&
+		    now.wanted[i].kind != FGIO_WANTED_OWN &&
+		    now.wanted[i].kind != FGIO_WANTED_CONTEXT)
+			return true;
+	return false;
 }
 
 static void follow(void)
@@ -572,6 +601,7 @@ static u64 walk_once(void)
 	now.since = since_walk(turn_is_over);
 	roots = now.walk.count;
 	follow();
+	now.helped |= awaits_io();
 	plan_next(roots);
 	blame_roots();
 	fgio_wait_settle_leases(now.since, account_lease);
@@ -590,10 +620,11 @@ static void walk_thoroughly(void)
 	u64 took_ns;
 
 	fgio_alarm_walk_begins();
+	now.helped = false;
 	took_ns = walk_once();
 	if (fgio_layers_look_further())
 		took_ns += walk_once();
-	fgio_alarm_walk_ended(took_ns);
+	fgio_alarm_walk_ended(took_ns, now.helped || !fgio_may_boost());
 }
 
 void fgio_walk_pause(void)

@@ -53,14 +53,33 @@ static const journal_t *journal_argument(struct pt_regs *regs)
 	return (const journal_t *)regs_get_kernel_argument(regs, 0);
 }
 
-/* Begins a wait that the journal's own thread ends. */
+/* A wait that the journal's own thread ends. */
+struct wait_for_thread {
+	u32 seq; /* as fgio_hook_seq() */
+	u64 thread;
+};
+
+static_assert(sizeof(struct wait_for_thread) <= FGIO_HOOK_DATA);
+
 static int enter_for_thread(struct kretprobe_instance *instance, u8 kind,
 			    const journal_t *journal, u64 detail)
 {
+	struct wait_for_thread *wait = (void *)instance->data;
+
 	if (fgio_hook_enter(instance, kind, (u64)journal, detail))
 		return 1;
-	fgio_wait_is_for(*fgio_hook_seq(instance), kind,
-			 (u64)READ_ONCE(journal->j_task));
+	wait->thread = (u64)READ_ONCE(journal->j_task);
+	fgio_wait_is_for(wait->seq, kind, wait->thread);
+	return 0;
+}
+
+static int leave_for_thread(struct kretprobe_instance *instance,
+			    struct pt_regs *regs)
+{
+	const struct wait_for_thread *wait = (void *)instance->data;
+
+	fgio_wait_leave(wait->seq);
+	fgio_wait_was_for(wait->seq, wait->thread);
 	return 0;
 }
 
@@ -179,9 +198,9 @@ static int on_begin_fast_commit(struct kretprobe_instance *instance,
 
 static struct fgio_hook hooks[] = {
 	FGIO_HOOK("jbd2:jbd2_log_wait_commit", JOURNAL, on_wait_commit,
-		  fgio_hook_leave),
+		  leave_for_thread),
 	FGIO_HOOK("jbd2:wait_transaction_locked", JOURNAL, on_wait_locked,
-		  fgio_hook_leave),
+		  leave_for_thread),
 	FGIO_HOOK("jbd2:start_this_handle", JOURNAL, on_start_handle,
 		  fgio_hook_leave),
 	FGIO_HOOK("jbd2:jbd2_journal_wait_updates", JOURNAL, on_wait_updates,

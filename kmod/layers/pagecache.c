@@ -54,6 +54,7 @@
 #include "core/dirty.h"
 #include "core/room.h"
 #include "graph/wait.h"
+#include "graph/walk.h"
 #include "layers/pagecache.h"
 #include "who/presence.h"
 
@@ -139,20 +140,26 @@ static struct writer *find_writer(struct bucket *bucket, u64 task)
 	return NULL;
 }
 
-/* A writer is in its bucket as long as its task cannot go away. */
-static void let_go(u64 task)
+/*
+ * A writer is in its bucket as long as its task cannot go away. Return: whether
+ * it was parked.
+ */
+static bool let_go(u64 task)
 {
 	struct bucket *bucket = bucket_of(task);
 	struct writer *writer;
+	bool was_parked;
 
 	raw_spin_lock(&bucket->lock);
 	writer = find_writer(bucket, task);
-	if (writer && !writer->promoted) {
+	was_parked = writer && !writer->promoted;
+	if (was_parked) {
 		WRITE_ONCE(writer->promoted, true);
 		atomic64_inc(&promoted_writers);
 		wake_up_process(writer->task);
 	}
 	raw_spin_unlock(&bucket->lock);
+	return was_parked;
 }
 
 /* Foreground tasks themselves, the first links, are never parked. */
@@ -162,8 +169,8 @@ static void release(const struct fgio_walk *walk)
 	u32 link;
 
 	for (link = 0; link < count && atomic_read(&pending); link++)
-		if (walk->links[link].depth)
-			let_go(walk->links[link].task);
+		if (walk->links[link].depth && let_go(walk->links[link].task))
+			fgio_walk_note_action(link, FGIO_BLAME_PROMOTED_WRITER);
 }
 
 void fgio_pagecache_totals(u64 *parked, u64 *promoted)
