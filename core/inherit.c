@@ -355,37 +355,36 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 	*renewed = mine->root &&
 		   (same_reason(mine, lease) || mine->walk == lease->walk);
 	/* Reasons of one walk do not evict each other: none is better. */
-	if (!*renewed)
-		*mine = *lease;
-	else if (same_reason(mine, lease) && !is_older(lease->walk, mine->walk))
+	if (!*renewed ||
+	    (same_reason(mine, lease) && !is_older(lease->walk, mine->walk)))
 		*mine = *lease;
 	fgio_store(&bucket->tasks[place], task);
 	return true;
 }
 
-/* Drops those of a task for which @ends says so. */
-static void drop_leases(struct fgio_bucket *bucket, u64 task,
-			bool (*ends)(const struct fgio_lease *lease,
-				     const struct fgio_lease *like),
-			const struct fgio_lease *like)
-{
-	unsigned int place = place_of(bucket, task);
-	struct fgio_node *node;
-	unsigned int before, i;
+typedef bool ends_fn(const struct fgio_lease *lease,
+		     const struct fgio_lease *like);
 
-	if (place == NO_PLACE)
-		return;
-	node = &bucket->nodes[place];
-	before = leases_of(node);
+/* Drops those that are like one. Return: their number. */
+static unsigned int drop_leases(struct fgio_bucket *bucket, unsigned int place,
+				ends_fn *ends, const struct fgio_lease *like)
+{
+	struct fgio_node *node = &bucket->nodes[place];
+	unsigned int before = leases_of(node);
+	unsigned int after;
+	unsigned int i;
+
 	for (i = 0; i < FGIO_LEASES; i++)
 		if (ends(&node->leases[i], like))
 			node->leases[i].root = 0;
-	set_leased(bucket, before, leases_of(node));
+	after = leases_of(node);
+	set_leased(bucket, before, after);
 	free_when_idle(bucket, place);
+	return before - after;
 }
 
-static bool is_for_kind(const struct fgio_lease *lease,
-			const struct fgio_lease *like)
+static bool is_of_kind(const struct fgio_lease *lease,
+		       const struct fgio_lease *like)
 {
 	return !like->kind || lease->kind == like->kind;
 }
@@ -393,12 +392,14 @@ static bool is_for_kind(const struct fgio_lease *lease,
 void fgio_lease_drop(struct fgio_bucket *bucket, u64 task, u8 kind)
 {
 	const struct fgio_lease like = { .kind = kind };
+	unsigned int place = place_of(bucket, task);
 
-	drop_leases(bucket, task, is_for_kind, &like);
+	if (place != NO_PLACE)
+		drop_leases(bucket, place, is_of_kind, &like);
 }
 
-static bool is_for_wait(const struct fgio_lease *lease,
-			const struct fgio_lease *like)
+static bool is_of_root(const struct fgio_lease *lease,
+		       const struct fgio_lease *like)
 {
 	return lease->root == like->root && lease->root_seq == like->root_seq;
 }
@@ -407,8 +408,29 @@ void fgio_lease_end(struct fgio_bucket *bucket, u64 task, u64 root,
 		    u32 root_seq)
 {
 	const struct fgio_lease like = { .root = root, .root_seq = root_seq };
+	unsigned int place = place_of(bucket, task);
 
-	drop_leases(bucket, task, is_for_wait, &like);
+	if (place != NO_PLACE)
+		drop_leases(bucket, place, is_of_root, &like);
+}
+
+static bool was_not_renewed(const struct fgio_lease *lease,
+			    const struct fgio_lease *like)
+{
+	return is_older(lease->walk, like->walk);
+}
+
+unsigned int fgio_lease_expire(struct fgio_bucket *bucket, u32 walk)
+{
+	const struct fgio_lease like = { .walk = walk };
+	unsigned int expired = 0;
+	unsigned int place;
+
+	if (!bucket->leased)
+		return 0;
+	for (place = 0; place < FGIO_BUCKET_NODES; place++)
+		expired += drop_leases(bucket, place, was_not_renewed, &like);
+	return expired;
 }
 
 static unsigned int copy_leases(const struct fgio_node *node,
@@ -443,35 +465,6 @@ unsigned int fgio_bucket_leases(const struct fgio_bucket *bucket,
 	for (place = 0; place < FGIO_BUCKET_NODES; place++)
 		count += copy_leases(&bucket->nodes[place], leases + count);
 	return count;
-}
-
-static unsigned int expire_node(struct fgio_bucket *bucket, unsigned int place,
-				u32 walk)
-{
-	struct fgio_node *node = &bucket->nodes[place];
-	unsigned int before = leases_of(node);
-	unsigned int after;
-	unsigned int i;
-
-	for (i = 0; i < FGIO_LEASES; i++)
-		if (is_older(node->leases[i].walk, walk))
-			node->leases[i].root = 0;
-	after = leases_of(node);
-	set_leased(bucket, before, after);
-	free_when_idle(bucket, place);
-	return before - after;
-}
-
-unsigned int fgio_lease_expire(struct fgio_bucket *bucket, u32 walk)
-{
-	unsigned int expired = 0;
-	unsigned int place;
-
-	if (!bucket->leased)
-		return 0;
-	for (place = 0; place < FGIO_BUCKET_NODES; place++)
-		expired += expire_node(bucket, place, walk);
-	return expired;
 }
 
 unsigned int fgio_bucket_roots(const struct fgio_bucket *bucket,
