@@ -7,6 +7,7 @@
 
 #include "base/setting.h"
 #include "compat/compat.h"
+#include "core/walk_pause.h"
 #include "graph/alarm.h"
 
 /* Below their lower bound, the walk would occupy a CPU. */
@@ -29,20 +30,8 @@ static u64 next_from_ns;
 static bool walks;
 static bool wanted_again;
 
-/* Walks take at most a tenth of a CPU, however large the graph is. */
-#define PAUSE_SHARE 10
-
-/*
- * Where many tasks wait for their own I/O or for each other, and all of it is
- * critical, walks find nothing to do. Such walks take a fortieth of a CPU: what
- * they took beyond that is remembered, and above VAIN_MOST_NS pauses are longer,
- * but no longer than the interval.
- */
-#define VAIN_PAUSE_SHARE 40
-#define VAIN_MOST_NS (2 * NSEC_PER_MSEC)
-
-/* For the walk's thread alone: that time, and when the last walk ended. */
-static u64 vain_ns, ended_ns;
+/* For the walk's thread alone. */
+static struct fgio_walk_pause pauses;
 
 /*
  * The pause after a walk counts from its end: a wait that begins after it need
@@ -172,25 +161,12 @@ void fgio_alarm_walk_begins(void)
 	WRITE_ONCE(walks, true);
 }
 
-/* Since the last walk ended, a part of the time was to be taken in vain. */
-static void account_vain(u64 duration_ns, u64 now_ns)
-{
-	u64 since_ns = now_ns - min(ended_ns, now_ns);
-
-	vain_ns -= min(vain_ns, since_ns / VAIN_PAUSE_SHARE);
-	vain_ns = min(vain_ns + duration_ns, 2 * VAIN_MOST_NS);
-	ended_ns = now_ns;
-}
-
 static u64 pause_after(u64 duration_ns, bool helped, u64 now_ns)
 {
 	u64 interval_ns = (u64)READ_ONCE(walk_interval_us) * NSEC_PER_USEC;
-	u64 pause_ns = duration_ns * PAUSE_SHARE;
 
-	account_vain(helped ? 0 : duration_ns, now_ns);
-	if (helped || vain_ns < VAIN_MOST_NS)
-		return pause_ns;
-	return max(pause_ns, min(duration_ns * VAIN_PAUSE_SHARE, interval_ns));
+	return fgio_walk_pause_after(&pauses, duration_ns, helped, interval_ns,
+				     now_ns);
 }
 
 /* A timer that is armed may have been so with a shorter pause. */
