@@ -168,8 +168,22 @@
  */
 #define FGIO_SHARES_PROBE_SHARE_NS 100000000ULL
 #define FGIO_SHARES_PROBE_DEEP 5U
+/*
+ * The first probe of a group with few requests, and this part of the weights or
+ * more, may take more: what it gets in the first time, and no more than the
+ * second. A slow drive takes 90 ms for eight I/Os.
+ */
+#define FGIO_SHARES_PROBE_FIRST_WEIGHT 16U
+#define FGIO_SHARES_PROBE_FIRST_SHARE_NS 1000000000ULL
+#define FGIO_SHARES_PROBE_FIRST_MOST_NS 200000000ULL
 /* A new probe counts for one part in this. */
 #define FGIO_SHARES_PROBE_SPAN 4U
+
+/*
+ * Of a group's reads of one kind and size, each of which had the drive alone,
+ * this many in a row show what one costs at most.
+ */
+#define FGIO_SHARES_LONE_IOS 16U
 
 /* The longest time that one I/O is charged. */
 #define FGIO_SHARES_CHARGE_MOST_NS 1000000000ULL
@@ -246,6 +260,11 @@ struct fgio_share_counters {
  *	there: that per completion; on a disk, with that of others I/O there; 0:
  *	not known
  * @alone_step: the part of it by which the next I/O changes it at most
+ * @lone_shape: kind and size of the last read that had the drive alone
+ * @lone: number of those of that shape in a row...
+ * @lone_ns: ...and what they took
+ * @lone_mean_ns: the mean of FGIO_SHARES_LONE_IOS of them, not yet learnt from; 0:
+ *	there is none
  */
 struct fgio_share_group {
 	struct fgio_shares *shares;
@@ -287,6 +306,10 @@ struct fgio_share_group {
 	s64 owes_ns;
 	u64 alone_ns;
 	u32 alone_step;
+	u32 lone_shape;
+	u32 lone;
+	u64 lone_ns;
+	u64 lone_mean_ns;
 };
 
 /**

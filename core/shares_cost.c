@@ -163,10 +163,11 @@ static void scale_all(struct fgio_share_cost *cost, u64 ratio)
 
 /*
  * Costs of which nothing is known are the first guess, times what the known ones
- * are of theirs in the mean.
+ * are of theirs in the mean; but not those that an interval has added up.
  */
 static void guess_unknown(struct fgio_share_cost *cost)
 {
+	u32 learnt = cost->known | cost->scaled;
 	u64 sum = 0, count = 0;
 
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
@@ -180,7 +181,7 @@ static void guess_unknown(struct fgio_share_cost *cost)
 	}
 	for (u32 kind = 0; count && kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
-			if (!(cost->known & bit_of(kind, node)))
+			if (!(learnt & bit_of(kind, node)))
 				cost->node_ns[kind][node] = bounded(
 					first_guess_ns(node) * (sum / count) /
 					GUESS_ONE);
@@ -234,6 +235,15 @@ static void correct_each(struct fgio_share_cost *cost, s64 error, s64 step)
 	guess_unknown(cost);
 }
 
+static void note_scaled(struct fgio_share_cost *cost)
+{
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			if (cost->part_ns[kind][node] >
+			    cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE)
+				cost->scaled |= bit_of(kind, node);
+}
+
 /* What is wrong at first is the speed of the drive, and not the ratios. */
 static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 {
@@ -241,8 +251,11 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 		correct_each(cost, error, step);
 		return;
 	}
-	cost->corrected++;
+	/* The first guess is worth nothing. */
+	if (!cost->corrected++)
+		step = 1;
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
+	note_scaled(cost);
 }
 
 /* A probe showed that costs there are @took_ns of what @known_ns is. */
@@ -286,28 +299,26 @@ bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
 	return true;
 }
 
-/* Of what was charged, in 1 / RATIO_ONE. */
-static s64 error_of(u64 took_ns, u64 charged_ns)
+/* Of what was charged, in 1 / RATIO_ONE. @most: as a factor. */
+static s64 error_of(u64 took_ns, u64 charged_ns, u64 most)
 {
 	u64 ratio = RATIO_ONE * took_ns / larger(charged_ns, 1);
 
-	ratio = smaller(ratio, FGIO_SHARE_ERROR_MOST * RATIO_ONE);
-	ratio = larger(ratio, RATIO_ONE / FGIO_SHARE_ERROR_MOST);
+	ratio = smaller(ratio, most * RATIO_ONE);
+	ratio = larger(ratio, RATIO_ONE / most);
 	return (s64)ratio - RATIO_ONE;
 }
 
 /*
  * Part of the error to correct. Where the drive was not full and costs add up to
  * more than the time, a cache may have taken the writes. Of reads it is certain
- * that they are too dear; but only beside critical I/O, where no probe will show
- * it, does that count for more.
+ * that they are too dear.
  */
 static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 {
 	if (!cost->slack || low)
 		return first ? FGIO_SHARE_STEP_FIRST : FGIO_SHARE_STEP;
-	return cost->beside && !has_writes(cost) ? FGIO_SHARE_STEP :
-						   FGIO_SHARE_STEP_SLACK;
+	return has_writes(cost) ? FGIO_SHARE_STEP_SLACK : FGIO_SHARE_STEP;
 }
 
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
@@ -316,8 +327,10 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 	u64 busy_ns = beyond(length_ns, cost->idle_ns);
 	bool first = cost->intervals < FGIO_SHARE_FIRST_INTERVALS;
 	bool low = cost->slack && !cost->limited && cost->alone_ns < busy_ns;
-	s64 error = low ? error_of(busy_ns, cost->alone_ns) :
-			  error_of(length_ns, cost->sum_ns);
+	u64 most = cost->corrected ? FGIO_SHARE_ERROR_MOST :
+				     FGIO_SHARE_ERROR_FIRST;
+	s64 error = low ? error_of(busy_ns, cost->alone_ns, most) :
+			  error_of(length_ns, cost->sum_ns, most);
 
 	/* Else the large first steps would not end where no interval is full. */
 	if (!cost->slack || (low && cost->beside))
@@ -332,7 +345,7 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
 				  u64 took_ns, u32 *scale)
 {
-	s64 error = error_of(took_ns, charged_ns);
+	s64 error = error_of(took_ns, charged_ns, FGIO_SHARE_ERROR_MOST);
 	u32 before = *scale;
 
 	if (!charged_ns)

@@ -48,6 +48,9 @@
 /* An interval lasts this long and has this many I/Os, at least. */
 #define FGIO_SHARE_INTERVAL_NS 10000000ULL
 #define FGIO_SHARE_INTERVAL_IOS 128U
+/* Or this long, with this many: a drive of 12 MB/s does 90 large ones a second. */
+#define FGIO_SHARE_INTERVAL_SLOW_NS 200000000ULL
+#define FGIO_SHARE_INTERVAL_SLOW_IOS 16U
 /* Part of the error that an interval corrects, and of each of the first ones. */
 #define FGIO_SHARE_STEP 8
 /* The same where the drive was not full: a cache may have taken the work. */
@@ -73,6 +76,8 @@
 #define FGIO_SHARE_FIRST_INTERVALS 8U
 /* An interval's error counts as this factor at most: a pause, a tail. */
 #define FGIO_SHARE_ERROR_MOST 2U
+/* That of the first guess, which the first interval corrects wholly. */
+#define FGIO_SHARE_ERROR_FIRST 64U
 /* I/O is of one kind while others are less than this part of it. */
 #define FGIO_SHARE_UNIFORM_SHARE 16U
 /* Bounds of a cost. */
@@ -132,6 +137,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @shown_ns: the most that reads of each cost beside writes, by probes; 0: not
  *	known
  * @known: those of which something was learnt, a bit for each size of each kind
+ * @scaled: those that were more than a small part of an interval that corrected
+ *	all of them by one ratio
  * @corrected: intervals that corrected all of them by one ratio, so far
  * @part_ns: what each of them contributed to the interval
  * @begin_ns: its begin
@@ -149,6 +156,7 @@ struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u32 shown_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u32 known;
+	u32 scaled;
 	u32 corrected;
 	u64 part_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 	u64 begin_ns;
@@ -235,8 +243,21 @@ static inline void fgio_share_cost_limited(struct fgio_share_cost *cost)
 static inline bool fgio_share_cost_is_due(const struct fgio_share_cost *cost,
 					  u64 now_ns)
 {
-	return cost->count >= FGIO_SHARE_INTERVAL_IOS &&
-	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_NS;
+	if (cost->count >= FGIO_SHARE_INTERVAL_IOS)
+		return now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_NS;
+	return cost->count >= FGIO_SHARE_INTERVAL_SLOW_IOS &&
+	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_SLOW_NS;
+}
+
+/* I/Os that may still be sent at this time before the interval is due; 0: it is. */
+static inline u32 fgio_share_cost_room(const struct fgio_share_cost *cost,
+				       u64 now_ns)
+{
+	u32 ios = now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_SLOW_NS ?
+			  FGIO_SHARE_INTERVAL_SLOW_IOS :
+			  FGIO_SHARE_INTERVAL_IOS;
+
+	return ios - (cost->count < ios ? cost->count : ios);
 }
 
 /*

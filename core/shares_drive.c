@@ -8,6 +8,14 @@
 /* How many times a group's weight all weights are, in 1 / PART_ONE. */
 #define PART_ONE 16
 #define PART_MOST (4096 * PART_ONE)
+/* A mean of lone reads within this part of what is charged changes nothing. */
+#define LONE_MARGIN 8
+
+/* Its kind and size. */
+static u32 shape_of(const struct fgio_request *request)
+{
+	return request->sectors << 2 | request->share.kind;
+}
 
 /* ---- dispatch ---- */
 
@@ -153,17 +161,38 @@ static inline void stamp_sent(struct fgio_shares *shares,
 	shares->last = request->share.group;
 }
 
+/*
+ * A read costs no more than it takes of a drive that its group has alone. Probes
+ * show that too, but few of them fit between the large I/Os of a slow drive.
+ */
+static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
+					const struct fgio_request *request)
+{
+	struct fgio_share_group *group = request->share.group;
+	u64 mean_ns = fgio_exchange(&group->lone_mean_ns, 0);
+
+	if (fgio_load(&group->lone_shape) == shape_of(request) &&
+	    mean_ns + mean_ns / LONE_MARGIN < group->charge_ns &&
+	    fgio_share_cost_shown(&shares->cost, request->share.kind,
+				  request->sectors, mean_ns, false))
+		fgio_share_limit_restart(&shares->limit);
+}
+
 /* The group has paid. */
 static inline void count_sent(struct fgio_shares *shares,
-			      struct fgio_share_group *group, u32 sectors)
+			      const struct fgio_request *request)
 {
+	struct fgio_share_group *group = request->share.group;
+
+	if (fgio_load(&group->lone_mean_ns))
+		learn_from_lone(shares, request);
 	if (group->patience_ns < FGIO_SHARES_PATIENCE_MOST_NS)
 		group->patience_ns = smaller(group->patience_ns +
 						     group->charge_ns / 2,
 					     FGIO_SHARES_PATIENCE_MOST_NS);
 	fgio_share_cost_alone(&shares->cost, group->charge_ns);
 	group->counters.dispatched++;
-	group->counters.sectors += sectors;
+	group->counters.sectors += request->sectors;
 }
 
 static FGIO_SELDOM void sent(struct fgio_shares *shares,
@@ -187,7 +216,7 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 		fgio_add(&shares->critical_in_device, 1);
 		fgio_share_group_note_beyond(group, group->charge_ns, now_ns);
 	}
-	count_sent(shares, group, request->sectors);
+	count_sent(shares, request);
 	if (fgio_list_empty(&shares->backlogged) && all < shares->limit.limit)
 		fgio_share_cost_slack(&shares->cost);
 }
@@ -213,7 +242,7 @@ static inline void send_only(struct fgio_shares *shares,
 
 	stamp_sent(shares, request, charge_ns, all, now_ns);
 	charge_taken_only(shares, group, FGIO_NONCRITICAL, charge_ns);
-	count_sent(shares, group, request->sectors);
+	count_sent(shares, request);
 	if (all < shares->limit.limit)
 		fgio_share_cost_slack(&shares->cost);
 }
@@ -255,7 +284,7 @@ static inline void send_of_many(struct fgio_shares *shares,
 	group->counters.charged_ns += charge_ns;
 	group->ready.key = group->start;
 	group->owed.key = group->paid;
-	count_sent(shares, group, request->sectors);
+	count_sent(shares, request);
 }
 
 void fgio_shares_sent(struct fgio_shares *shares, struct fgio_request *request,
@@ -283,6 +312,30 @@ static bool is_written(const struct fgio_shares *shares, u64 now_ns)
 	       fgio_shares_has_written(shares, now_ns);
 }
 
+/*
+ * Of reads: a cache takes writes at once. A mean of few in a row, unlike the
+ * median, follows a volume that has spent its credits at once.
+ */
+static void note_lone(struct fgio_share_group *group,
+		      const struct fgio_request *request, u64 took_ns)
+{
+	u32 shape = shape_of(request);
+
+	if (request->write)
+		return;
+	if (group->lone_shape != shape) {
+		fgio_store(&group->lone_shape, shape);
+		group->lone = 0;
+		group->lone_ns = 0;
+	}
+	group->lone_ns += took_ns;
+	if (++group->lone < FGIO_SHARES_LONE_IOS)
+		return;
+	fgio_store(&group->lone_mean_ns, group->lone_ns / FGIO_SHARES_LONE_IOS);
+	group->lone = 0;
+	group->lone_ns = 0;
+}
+
 /* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
 static void note_alone(struct fgio_share_group *group,
 		       const struct fgio_request *request, u64 now_ns)
@@ -292,6 +345,7 @@ static void note_alone(struct fgio_share_group *group,
 	u32 part = (u32)larger(group->alone_step, FGIO_SHARES_ALONE_STEP);
 	u64 step_ns = known_ns / part + 1;
 
+	note_lone(group, request, took_ns);
 	group->alone_step = (u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
 	if (!known_ns)
 		fgio_store(&group->alone_ns, took_ns);

@@ -24,6 +24,18 @@ static void enter(struct fgio_share_limit *limit, u8 phase, u32 to)
 	limit->reached = false;
 }
 
+void fgio_share_limit_bound_first(struct fgio_share_limit *limit, u64 io_ns)
+{
+	u64 most = FGIO_SHARE_LIMIT_FIRST_NS / larger(io_ns, 1);
+	bool has_begun = limit->rate || limit->count;
+
+	if (limit->fixed || limit->phase != FGIO_SHARE_LIMIT_DOUBLES ||
+	    has_begun || most >= limit->limit)
+		return;
+	enter(limit, FGIO_SHARE_LIMIT_DOUBLES, (u32)most);
+	limit->before = limit->limit;
+}
+
 /* Mean over the intervals of a trial but the first. */
 static u64 mean_rate(const struct fgio_share_limit *limit)
 {

@@ -21,6 +21,8 @@
 /* Bounds of the limit. */
 #define FGIO_SHARE_LIMIT_LEAST 2U
 #define FGIO_SHARE_LIMIT_FIRST 16U
+/* But no more than the drive does in this time. */
+#define FGIO_SHARE_LIMIT_FIRST_NS 50000000ULL
 #define FGIO_SHARE_LIMIT_MOST 1024U
 /* Of a disk: what it sorts (NCQ). Its throughput is too uneven to learn from. */
 #define FGIO_SHARE_LIMIT_DISK 32U
@@ -96,6 +98,13 @@ fgio_share_limit_is_found(const struct fgio_share_limit *limit)
 {
 	return limit->fixed || limit->phase >= FGIO_SHARE_LIMIT_HOLDS;
 }
+
+/*
+ * An I/O takes @io_ns of the busy drive. Before the first comparison, the limit
+ * is no more than what takes FGIO_SHARE_LIMIT_FIRST_NS: of a slow drive, 16 large
+ * I/Os keep it busy for long, and groups that have fewer are never ordered.
+ */
+void fgio_share_limit_bound_first(struct fgio_share_limit *limit, u64 io_ns);
 
 /* The costs changed: a comparison under way begins again. */
 void fgio_share_limit_restart(struct fgio_share_limit *limit);

@@ -19,6 +19,35 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
 }
 
+/* A probe ends without a result after this: twice what the least I/Os take. */
+static u64 longest_ns(const struct fgio_share_group *group)
+{
+	return larger(probe_most_ns(group->shares),
+		      smaller(2 * PROBE_IOS_LEAST * group->charge_ns,
+			      FGIO_SHARES_PROBE_FIRST_MOST_NS));
+}
+
+/* What the group gets of the drive in @ns. */
+static u64 part_of(const struct fgio_share_group *group, u64 ns)
+{
+	return ns * group->weight / group->shares->weights;
+}
+
+/* The longest that a probe of it may take. @deep: it always has requests. */
+static u64 may_take_ns(const struct fgio_share_group *group, bool deep)
+{
+	bool is_heavy = FGIO_SHARES_PROBE_FIRST_WEIGHT * group->weight >=
+			group->shares->weights;
+
+	if (deep)
+		return part_of(group, FGIO_SHARES_PROBE_SHARE_NS /
+					      FGIO_SHARES_PROBE_DEEP);
+	if (group->probed_ns || !is_heavy)
+		return part_of(group, FGIO_SHARES_PROBE_SHARE_NS);
+	return smaller(part_of(group, FGIO_SHARES_PROBE_FIRST_SHARE_NS),
+		       FGIO_SHARES_PROBE_FIRST_MOST_NS);
+}
+
 /* Whether it takes little of what the group gets. */
 static bool is_worth_a_probe(const struct fgio_share_group *group)
 {
@@ -26,7 +55,7 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 		  group->queued[1];
 	u64 ios = has > 1 ? FGIO_SHARES_PROBE_IOS : FGIO_SHARES_PROBE_IOS_ONE;
 	bool deep = has > FGIO_SHARES_PROBE_IOS_ONE;
-	u64 takes_ns, share_ns;
+	u64 takes_ns;
 
 	/*
 	 * Order serves those that always have requests. They need it less, and
@@ -39,11 +68,7 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 	takes_ns = larger(smaller(ios * group->charge_ns,
 				  probe_most_ns(group->shares)),
 			  PROBE_IOS_LEAST * group->charge_ns);
-	share_ns = FGIO_SHARES_PROBE_SHARE_NS * group->weight /
-		   group->shares->weights;
-	if (deep)
-		share_ns /= FGIO_SHARES_PROBE_DEEP;
-	return takes_ns <= share_ns;
+	return takes_ns <= may_take_ns(group, deep);
 }
 
 bool fgio_shares_begin_probe(struct fgio_shares *shares,
@@ -138,7 +163,7 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	/* Foreground I/O of others does not wait for it. */
 	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
 	    !fgio_share_group_still_asks(group, now_ns) ||
-	    length_ns >= probe_most_ns(shares) + FGIO_SHARES_WRITTEN_NS)
+	    length_ns >= longest_ns(group) + FGIO_SHARES_WRITTEN_NS)
 		return false;
 	return !probe->alone_ns || !has_shown_enough(shares, now_ns);
 }

@@ -168,6 +168,7 @@ struct fgio_share_group *fgio_shares_turn_of_lagging(struct fgio_shares *shares)
 void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_cost *cost = &shares->cost;
+	u64 length_ns = beyond(now_ns, cost->begin_ns);
 	bool changed = false;
 
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
@@ -175,8 +176,11 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 	/* Those are the scale of a comparison. */
 	if (changed)
 		fgio_share_limit_restart(&shares->limit);
-	fgio_share_limit_learn(&shares->limit, cost->sum_ns,
-			       beyond(now_ns, cost->begin_ns), !cost->slack);
+	fgio_share_limit_bound_first(&shares->limit,
+				     beyond(length_ns, cost->idle_ns) /
+					     larger(cost->count, 1));
+	fgio_share_limit_learn(&shares->limit, cost->sum_ns, length_ns,
+			       !cost->slack);
 	fgio_share_cost_begin(cost, now_ns);
 }
 
@@ -233,13 +237,14 @@ static FGIO_SELDOM void begin_run(struct fgio_shares *shares,
 {
 	u32 in_device = fgio_load(&shares->in_device);
 	u64 most = smaller(FGIO_SHARES_RUN, group->queued[FGIO_NONCRITICAL]);
+	u32 room;
 
 	if (shares->rotates || group->queued[FGIO_CRITICAL])
 		return;
 	most = smaller(most, beyond(shares->limit.limit, in_device));
-	if (shares->cost.count < FGIO_SHARE_INTERVAL_IOS)
-		most = smaller(most,
-			       FGIO_SHARE_INTERVAL_IOS - shares->cost.count);
+	room = fgio_share_cost_room(&shares->cost, shares->clock_ns);
+	if (room)
+		most = smaller(most, room);
 	shares->run.in_device = in_device + 1;
 	fgio_store(&shares->run.left, (u32)beyond(most, 1));
 }

@@ -35,6 +35,8 @@ static inline uint64_t fresh_seed(const char *what)
 	if (chosen)
 		seed = strtoull(chosen, NULL, 0);
 	printf("    %s: SEED=%llu\n", what, (unsigned long long)seed);
+	/* A check that fails aborts. */
+	fflush(stdout);
 	return seed;
 }
 

@@ -247,6 +247,23 @@ static bool least_start(const struct play *play, bool turn, u64 *least)
 	return found;
 }
 
+/*
+ * A turn of reads may end in a call that named a reading group before: virtual
+ * time is that of its tag then, beyond those of groups that waited.
+ */
+static void follow_virtual(struct play *play)
+{
+	bool is_tag = false;
+
+	if (play->disk || !earlier(play->virtual, play->shares.virtual))
+		return;
+	for (int i = 0; i <= GROUPS; i++)
+		is_tag |= waits(play, i) &&
+			  play->of[i].start == play->shares.virtual;
+	CHECK(is_tag && play->shares.reads.has_turns);
+	play->virtual = play->shares.virtual;
+}
+
 static int number_of(const struct play *play,
 		     const struct fgio_request *request)
 {
@@ -313,6 +330,7 @@ static void play_next(struct play *play)
 	may_go = least_start(play, turn, &least);
 	if (may_go && earlier(play->virtual, least))
 		play->virtual = least;
+	follow_virtual(play);
 	CHECK(may_go || !request);
 	if (!request) {
 		u64 retry_ns = fgio_queue_retry_ns(&play->queue);
