@@ -200,6 +200,13 @@
  */
 #define FGIO_SHARES_RUN 16U
 
+/*
+ * What the groups of a file system wait for may go at once while its own group is
+ * at most this far ahead, in drive time that all groups together get in it, and
+ * at most by the longest lead of its own.
+ */
+#define FGIO_SHARES_PASS_NS 1000000000ULL
+
 struct fgio_shares;
 
 /**
@@ -521,6 +528,26 @@ fgio_shares_backlogged_after(const struct fgio_shares *shares,
  */
 void fgio_shares_recharge(struct fgio_request *request,
 			  struct fgio_share_group *group, u64 now_ns);
+
+/**
+ * fgio_shares_pass() - whether a request goes at once, past all that is queued
+ * @shares: the device's
+ * @group: it is charged to this; NULL: to the rest
+ * @write: its direction
+ * @sectors: its length
+ * @now_ns: the time
+ *
+ * Metadata of a file system: its tasks read them while they hold what tasks of all
+ * groups wait for, such as a handle of the journal. In its turn, that of a light
+ * group would hold up all others for as long as its own I/O waits.
+ *
+ * Return: true: the group has paid; the request is not counted as queued or in
+ * the drive. False: it is to be queued: the group is too far ahead, or it is a
+ * disk, whose arm would go to and fro.
+ */
+bool fgio_shares_pass(struct fgio_shares *shares,
+		      struct fgio_share_group *group, bool write, u32 sectors,
+		      u64 now_ns);
 
 /**
  * fgio_shares_turn() - the group whose request goes next

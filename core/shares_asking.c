@@ -160,9 +160,8 @@ void fgio_shares_added(struct fgio_request *request)
 		add_first(shares, group, request->class);
 }
 
-/* Its first request since it was made, or removed. */
-static FGIO_SELDOM void enrol(struct fgio_shares *shares,
-			      struct fgio_share_group *group)
+FGIO_SELDOM void fgio_shares_enrol(struct fgio_shares *shares,
+				   struct fgio_share_group *group)
 {
 	group->start = shares->virtual;
 	group->excess = 0;
@@ -198,7 +197,7 @@ static FGIO_SELDOM void join(struct fgio_shares *shares,
 	u32 all = fgio_share_group_all_queued(group);
 
 	if (group->shares != shares)
-		enrol(shares, group);
+		fgio_shares_enrol(shares, group);
 	stamp_joined(shares, request, group, now_ns);
 	/* The clock runs by the weights of those that asked until now. */
 	if (!group->asks)

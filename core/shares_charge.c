@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What groups pay beside the charge of a dispatch, get back, or take over. */
+/* What groups pay beside dispatches in their turn, get back, or take over. */
 #include "atomic.h"
 #include "number.h"
 #include "queue_internal.h"
@@ -53,6 +53,34 @@ bool fgio_share_group_settle_up_disk(struct fgio_share_group *group)
 	else
 		refund(group,
 		       smaller((u64)-owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
+	return true;
+}
+
+bool fgio_shares_pass(struct fgio_shares *shares,
+		      struct fgio_share_group *group, bool write, u32 sectors,
+		      u64 now_ns)
+{
+	u8 kind = fgio_share_kind(write, false);
+	u64 window;
+
+	group = group ?: &shares->rest;
+	if (shares->rotates)
+		return false;
+	if (group->shares != shares)
+		fgio_shares_enrol(shares, group);
+	fgio_shares_advance(shares, now_ns);
+	/* Beyond the longest lead, it would pay nothing. */
+	window = smaller(fgio_shares_virtual_of(FGIO_SHARES_PASS_NS,
+						larger(shares->weights,
+						       group->weight)),
+			 FGIO_SHARES_LEAD_MOST_NS * group->per_weight);
+	if (fgio_before(shares->virtual + window, group->start))
+		return false;
+	if (fgio_before(group->start, shares->virtual))
+		group->start = shares->virtual;
+	pay(group, smaller(fgio_share_cost_sent(&shares->cost, kind, sectors),
+			   FGIO_SHARES_CHARGE_MOST_NS));
+	group->counters.sectors += sectors;
 	return true;
 }
 

@@ -328,6 +328,10 @@ static inline void fgio_shares_advance(struct fgio_shares *shares, u64 now_ns)
 	fgio_shares_note_paid(shares, shares->clock);
 }
 
+/* It had no request since it was made, or removed. */
+void fgio_shares_enrol(struct fgio_shares *shares,
+		       struct fgio_share_group *group);
+
 /* It is not busy. */
 void fgio_share_group_end_asking(struct fgio_share_group *group);
 

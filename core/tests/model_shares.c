@@ -426,6 +426,26 @@ static void play_recharge(struct play *play, int i, int to)
 	begin_fairness(play);
 }
 
+/* Something of it goes past what is queued; by how much it pays the model takes over. */
+static void play_pass(struct play *play, int group, uint8_t value)
+{
+	const struct fgio_share_group *of = group_of(play, group);
+	u64 start = of->start;
+	bool passes;
+
+	passes = fgio_shares_pass(&play->shares,
+				  group == REST ? NULL : group_of(play, group),
+				  value & 16, 8U << value / 32, play->now_ns);
+	CHECK(!passes || !play->disk);
+	CHECK(!passes || earlier(start, of->start) || !play->of[group].known);
+	CHECK(passes || play->disk || of->start == start);
+	if (passes)
+		play->of[group].known = true;
+	play->of[group].start = of->start;
+	begin_fairness(play);
+	play->disturbed = true;
+}
+
 static void play_weight(struct play *play, int group, uint8_t value)
 {
 	u32 weight = value < 4 ? 1 : fgio_shares_weight(value * value / 6);
@@ -599,6 +619,8 @@ static void play_operation(struct play *play, uint8_t operation, uint8_t value)
 			play_weight(play, group, value);
 		else if (value & 2)
 			play_remove(play, group);
+		else if (value & 4)
+			play_pass(play, group, value);
 		else if (value & 8)
 			play_turns(play);
 		else

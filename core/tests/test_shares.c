@@ -612,6 +612,43 @@ static void two_groups_step(struct two_groups *two, uint64_t *seed)
 	two->sent[i] = two->sent[--two->sent_count];
 }
 
+/* How many times I/O of 100 us passes for a group. */
+static u32 passes_of(struct two_groups *two, u32 group)
+{
+	u32 passed = 0;
+
+	while (fgio_shares_pass(&two->shares, &two->groups[group], false, 8,
+				two->now_ns))
+		passed++;
+	return passed;
+}
+
+/*
+ * Metadata of a group goes at once, and is paid for, until the group is ahead by
+ * what it is due in a second, or 60 ms and a probe.
+ */
+static void test_metadata_passes_within_bounds(void **state)
+{
+	static struct two_groups two;
+	const struct fgio_share_group *light = &two.groups[1];
+
+	(void)state;
+	two_groups_init(&two, false);
+	fgio_share_group_set_weight(&two.groups[0], fgio_shares_weight(9900));
+	two_groups_add_of(&two, 0, 0, FGIO_NONCRITICAL);
+	two_groups_add_of(&two, 1, 1, FGIO_NONCRITICAL);
+	assert_in_range(passes_of(&two, 1), 98, 102);
+	assert_true(light->start - two.shares.virtual >
+		    98 * 100000ULL * light->per_weight);
+	assert_in_range(passes_of(&two, 0), 598, 702);
+	/* The light one has a hundredth of the time. */
+	two.groups[0].start = two.shares.virtual;
+	two.shares.virtual += 10 * 100000ULL * light->per_weight;
+	assert_in_range(passes_of(&two, 1), 9, 11);
+	fgio_shares_init(&two.shares, true);
+	assert_false(fgio_shares_pass(&two.shares, NULL, false, 8, SECOND));
+}
+
 static bool awaits(const struct two_groups *two, u32 i)
 {
 	return fgio_queue_awaits_turn(&two->queue, &two->requests[i]);
@@ -1656,6 +1693,7 @@ int main(void)
 		cmocka_unit_test(test_reads_have_turns_where_that_helps),
 		cmocka_unit_test(
 			test_few_requests_have_their_part_in_each_second),
+		cmocka_unit_test(test_metadata_passes_within_bounds),
 		cmocka_unit_test(test_a_slow_drive_is_divided_as_well),
 		cmocka_unit_test(test_costs_are_learnt_beside_critical_io),
 		cmocka_unit_test(test_critical_io_leaves_the_drive_full),

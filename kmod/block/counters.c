@@ -171,6 +171,7 @@ static void show_queue(struct seq_file *file, struct fgio_queue_data *fq)
 	seq_printf(file, "room_pages %llu\n", READ_ONCE(fq->room.pages));
 	seq_printf(file, "room_groups %u\n", READ_ONCE(fq->room.groups));
 	seq_printf(file, "recharged %llu\n", READ_ONCE(fq->recharged));
+	seq_printf(file, "passed %llu\n", READ_ONCE(fq->passed));
 	seq_printf(file, "hardware_queues %u\n",
 		   fq->hw ? fq->queue.hw_count : 0);
 	show_request_order(file, fq);

@@ -363,12 +363,34 @@ static void tell_time(struct fgio_queue_data *fq, u64 now_ns)
 	fgio_request_order_tell_time(fq);
 }
 
+/*
+ * Metadata that tasks of other cgroups may wait for goes at once, within bounds.
+ * The foreground comes first.
+ */
+static bool passes_others(struct fgio_queue_data *fq, struct request *rq)
+{
+	u64 now_ns;
+
+	if (likely(!fq->queue.shares) || !(rq->cmd_flags & REQ_META) ||
+	    fgio_slot_of(rq)->request.class == FGIO_CRITICAL)
+		return false;
+	now_ns = ktime_get_ns();
+	if (fgio_queue_critical_present(&fq->queue, now_ns) ||
+	    !fgio_shares_pass(fq->queue.shares, fgio_group_of(fq, rq),
+			      op_is_write(req_op(rq)), blk_rq_sectors(rq),
+			      now_ns))
+		return false;
+	fq->passed++;
+	return true;
+}
+
 static void insert_request(struct fgio_queue_data *fq, struct request *rq,
 			   struct insertion *insertion)
 {
 	struct fgio_request *request;
 
-	if (unlikely(!fgio_elevator_decide_class(fq, rq))) {
+	if (unlikely(!fgio_elevator_decide_class(fq, rq) ||
+		     passes_others(fq, rq))) {
 		list_add_tail(&rq->queuelist, &fq->unscheduled);
 		return;
 	}

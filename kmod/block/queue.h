@@ -210,6 +210,7 @@ struct fgio_trip {
  * @dispatched_bytes: bytes dispatched to the device, per class
  * @hardware_priority_sent: requests that the drive got with its priority
  * @recharged: requests charged to the group of a task that waits for them
+ * @passed: requests of metadata that did not wait for their group's turn
  * @with_id: critical requests queued that had a request id
  * @told_time_ns: when the order of users' requests was last told the time
  * @decided_tick: the tick of the clock at which shares last decided at a time
@@ -256,6 +257,7 @@ struct fgio_queue_data {
 	u64 dispatched_bytes[FGIO_CLASSES];
 	u64 hardware_priority_sent;
 	u64 recharged;
+	u64 passed;
 	u64 with_id;
 	u64 told_time_ns;
 	u64 decided_tick;

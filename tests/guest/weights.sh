@@ -178,6 +178,36 @@ check_writeback_is_charged_to_the_cgroup_of_the_pages() {
   remove_groups
 }
 
+make_many_files() { # CGROUP: and commits them
+  # shellcheck disable=SC2016
+  in_cgroup "$1" bash -c 'for each in {1..100}; do echo >"$1/$2$each"; done; sync -f "$1"' - \
+    "$WORK/mount" "$1"
+}
+
+# The journal and what else all tasks of a file system wait for. The control: without shares,
+# nothing has to.
+check_metadata_passes_where_a_disk_is_shared() {
+  local count
+  make_simdisk model=volume size_mib=256
+  share
+  make_files noatime
+  make_group heavy 300
+  make_group light 100
+  readers 4 heavy light
+  wait_for "shares" shared
+  make_many_files light
+  count=$(counter passed)
+  expect "requests of metadata that passed" "$count" -ge 2
+  parameter shares 0
+  wait_for "no shares" not_shared
+  make_many_files heavy
+  expect "the same without shares" "$(counter passed)" -eq "$count"
+  parameter shares 1
+  wait_for_readers
+  umount "$WORK/mount"
+  remove_groups
+}
+
 # So it is with pages that are swapped out, whichever task reclaims the memory: the control.
 check_swap_is_charged_to_the_cgroup_of_the_pages() {
   local owner
