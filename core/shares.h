@@ -323,6 +323,7 @@ struct fgio_share_group {
  * struct fgio_share_probe - a group has the drive alone
  * @group: the group; NULL: none has
  * @begin_ns: its begin
+ * @longest_ns: it ends after this, with a result or without
  * @alone: those of the others are done, and what they wrote
  * @alone_ns: when the group's first I/O after that completed...
  * @completed: ...and its completions until then
@@ -335,6 +336,7 @@ struct fgio_share_group {
 struct fgio_share_probe {
 	struct fgio_share_group *group;
 	u64 begin_ns;
+	u64 longest_ns;
 	u64 alone_ns;
 	u64 completed;
 	bool alone;
@@ -542,8 +544,9 @@ void fgio_shares_recharge(struct fgio_request *request,
  * group would hold up all others for as long as its own I/O waits.
  *
  * Return: true: the group has paid; the request is not counted as queued or in
- * the drive. False: it is to be queued: the group is too far ahead, or it is a
- * disk, whose arm would go to and fro.
+ * the drive, and no cost is learnt from it. False: it is to be queued: the group
+ * is too far ahead, one is probed, or it is a write in a turn of reads, or a disk,
+ * whose arm would go to and fro. The caller sees to it that few are in the drive.
  */
 bool fgio_shares_pass(struct fgio_shares *shares,
 		      struct fgio_share_group *group, bool write, u32 sectors,

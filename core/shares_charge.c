@@ -56,31 +56,46 @@ bool fgio_share_group_settle_up_disk(struct fgio_share_group *group)
 	return true;
 }
 
+/* How far ahead it may be, in virtual time. Beyond the longest lead it would pay nothing. */
+static u64 pass_window(const struct fgio_share_group *group)
+{
+	u64 weights = larger(group->shares->weights, group->weight);
+
+	return smaller(fgio_shares_virtual_of(FGIO_SHARES_PASS_NS, weights),
+		       FGIO_SHARES_LEAD_MOST_NS * group->per_weight);
+}
+
 bool fgio_shares_pass(struct fgio_shares *shares,
 		      struct fgio_share_group *group, bool write, u32 sectors,
 		      u64 now_ns)
 {
-	u8 kind = fgio_share_kind(write, false);
-	u64 window;
+	u64 charge_ns = fgio_share_cost_of(&shares->cost,
+					   fgio_share_kind(write, false),
+					   sectors);
+	u64 usual_ns;
 
 	group = group ?: &shares->rest;
-	if (shares->rotates)
+	if (shares->rotates || shares->probe.group ||
+	    (write && shares->reads.alone))
 		return false;
 	if (group->shares != shares)
 		fgio_shares_enrol(shares, group);
-	fgio_shares_advance(shares, now_ns);
-	/* Beyond the longest lead, it would pay nothing. */
-	window = smaller(fgio_shares_virtual_of(FGIO_SHARES_PASS_NS,
-						larger(shares->weights,
-						       group->weight)),
-			 FGIO_SHARES_LEAD_MOST_NS * group->per_weight);
-	if (fgio_before(shares->virtual + window, group->start))
+	if (fgio_before(shares->virtual + pass_window(group), group->start))
 		return false;
-	if (fgio_before(group->start, shares->virtual))
+	fgio_shares_advance(shares, now_ns);
+	if (!fgio_share_group_has_queued(group) &&
+	    fgio_before(group->start, shares->virtual))
 		group->start = shares->virtual;
-	pay(group, smaller(fgio_share_cost_sent(&shares->cost, kind, sectors),
-			   FGIO_SHARES_CHARGE_MOST_NS));
+	usual_ns = group->charge_ns;
+	pay(group, smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS));
+	group->charge_ns = usual_ns;
+	group->counters.dispatched++;
 	group->counters.sectors += sectors;
+	/* What is in the drive at the same time has not had it alone. */
+	fgio_store(&shares->sent, shares->sent + 1);
+	shares->last = NULL;
+	if (write)
+		fgio_shares_note_write(shares, group, 0, now_ns);
 	return true;
 }
 

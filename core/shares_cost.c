@@ -251,8 +251,8 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 		correct_each(cost, error, step);
 		return;
 	}
-	/* The first guess is worth nothing. */
-	if (!cost->corrected++)
+	/* The first guess is worth nothing, but a cache no more. */
+	if (!cost->corrected++ && step <= FGIO_SHARE_STEP_FIRST)
 		step = 1;
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
 	note_scaled(cost);
@@ -312,13 +312,15 @@ static s64 error_of(u64 took_ns, u64 charged_ns, u64 most)
 /*
  * Part of the error to correct. Where the drive was not full and costs add up to
  * more than the time, a cache may have taken the writes. Of reads it is certain
- * that they are too dear.
+ * that they are too dear; but only beside critical I/O, where no probe will show
+ * it, does that count for more.
  */
 static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 {
 	if (!cost->slack || low)
 		return first ? FGIO_SHARE_STEP_FIRST : FGIO_SHARE_STEP;
-	return has_writes(cost) ? FGIO_SHARE_STEP_SLACK : FGIO_SHARE_STEP;
+	return cost->beside && !has_writes(cost) ? FGIO_SHARE_STEP :
+						   FGIO_SHARE_STEP_SLACK;
 }
 
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)

@@ -249,7 +249,7 @@ static inline bool fgio_share_cost_is_due(const struct fgio_share_cost *cost,
 	       now_ns >= cost->begin_ns + FGIO_SHARE_INTERVAL_SLOW_NS;
 }
 
-/* I/Os that may still be sent at this time before the interval is due; 0: it is. */
+/* I/Os that may still be sent at this time before the interval has enough; 0: it has. */
 static inline u32 fgio_share_cost_room(const struct fgio_share_cost *cost,
 				       u64 now_ns)
 {

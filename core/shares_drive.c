@@ -104,9 +104,9 @@ static inline u64 charge_of(struct fgio_shares *shares,
 	return cost_ns;
 }
 
-static FGIO_SELDOM void note_write(struct fgio_shares *shares,
-				   const struct fgio_share_group *group,
-				   u64 charge_ns, u64 now_ns)
+FGIO_SELDOM void fgio_shares_note_write(struct fgio_shares *shares,
+					const struct fgio_share_group *group,
+					u64 charge_ns, u64 now_ns)
 {
 	shares->trial.stage_writes_ns += charge_ns;
 	shares->trial.window_writes_ns += charge_ns;
@@ -132,9 +132,7 @@ static inline u32 enter_drive(struct fgio_shares *shares,
 	u32 all;
 
 	if (!fgio_load(&shares->in_device))
-		fgio_share_cost_idle(&shares->cost,
-				     beyond(now_ns,
-					    fgio_load(&shares->moved_ns)));
+		fgio_shares_note_idle(shares, now_ns);
 	all = fgio_add(&shares->in_device, 1);
 	*own = fgio_add(&group->in_device, 1);
 	fgio_store(&shares->moved_ns, now_ns);
@@ -162,8 +160,9 @@ static inline void stamp_sent(struct fgio_shares *shares,
 }
 
 /*
- * A read costs no more than it takes of a drive that its group has alone. Probes
- * show that too, but few of them fit between the large I/Os of a slow drive.
+ * A read costs no more than it takes of a drive that its group has alone. Where as
+ * many fit into a probe, that shows it; and of what takes microseconds, the task
+ * and its processor are a part.
  */
 static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
 					const struct fgio_request *request)
@@ -172,6 +171,8 @@ static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
 	u64 mean_ns = fgio_exchange(&group->lone_mean_ns, 0);
 
 	if (fgio_load(&group->lone_shape) == shape_of(request) &&
+	    group->charge_ns >
+		    FGIO_SHARES_PROBE_MOST_NS / FGIO_SHARES_LONE_IOS &&
 	    mean_ns + mean_ns / LONE_MARGIN < group->charge_ns &&
 	    fgio_share_cost_shown(&shares->cost, request->share.kind,
 				  request->sectors, mean_ns, false))
@@ -203,7 +204,7 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 	u32 own, all = enter_drive(shares, group, now_ns, &own);
 
 	if (request->write)
-		note_write(shares, group, charge_ns, now_ns);
+		fgio_shares_note_write(shares, group, charge_ns, now_ns);
 	if (shares->probe.group == group)
 		fgio_shares_note_probe(&shares->probe, request, all, own);
 	stamp_sent(shares, request, charge_ns, all, now_ns);

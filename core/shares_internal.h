@@ -6,7 +6,7 @@
  *	shares_asking.c		a request joins its group, which asks from then on
  *	shares_places.c		places of groups in the heaps
  *	shares_lag.c		by how much a group lags
- *	shares_charge.c		what groups pay beside dispatches, or get back
+ *	shares_charge.c		what groups pay beside their turns, or get back
  *	shares_turn.c		whose turn it is
  *	shares_slice.c		slices of a disk
  *	shares_lend.c		what goes although the depth withholds it
@@ -485,6 +485,11 @@ static inline void fgio_share_group_charge(struct fgio_share_group *group,
 	group->counters.charged_ns += charge_ns;
 }
 
+/* A write of @group goes, for which it pays @charge_ns. */
+void fgio_shares_note_write(struct fgio_shares *shares,
+			    const struct fgio_share_group *group, u64 charge_ns,
+			    u64 now_ns);
+
 /* Return: whether that was anything. */
 bool fgio_share_group_settle_up_disk(struct fgio_share_group *group);
 
@@ -603,6 +608,15 @@ static inline bool fgio_shares_probes(struct fgio_shares *shares, bool free,
 
 /* An interval of costs ends. */
 void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns);
+
+/* The drive has had no request since the last one left, of an older interval or not. */
+static inline void fgio_shares_note_idle(struct fgio_shares *shares, u64 now_ns)
+{
+	u64 since_ns = larger(fgio_load(&shares->moved_ns),
+			      shares->cost.begin_ns);
+
+	fgio_share_cost_idle(&shares->cost, beyond(now_ns, since_ns));
+}
 
 /* From what went, and what completions counted. */
 static inline void fgio_shares_learn(struct fgio_shares *shares, u64 now_ns)

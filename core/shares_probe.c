@@ -19,14 +19,6 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
 }
 
-/* A probe ends without a result after this: twice what the least I/Os take. */
-static u64 longest_ns(const struct fgio_share_group *group)
-{
-	return larger(probe_most_ns(group->shares),
-		      smaller(2 * PROBE_IOS_LEAST * group->charge_ns,
-			      FGIO_SHARES_PROBE_FIRST_MOST_NS));
-}
-
 /* What the group gets of the drive in @ns. */
 static u64 part_of(const struct fgio_share_group *group, u64 ns)
 {
@@ -71,6 +63,14 @@ static bool is_worth_a_probe(const struct fgio_share_group *group)
 	return takes_ns <= may_take_ns(group, deep);
 }
 
+/* Without a result it ends after this: twice what the least I/Os take. */
+static u64 longest_ns(const struct fgio_share_group *group)
+{
+	return larger(probe_most_ns(group->shares),
+		      smaller(2 * PROBE_IOS_LEAST * group->charge_ns,
+			      FGIO_SHARES_PROBE_FIRST_MOST_NS));
+}
+
 bool fgio_shares_begin_probe(struct fgio_shares *shares,
 			     struct fgio_share_group *group, bool free,
 			     u64 now_ns)
@@ -80,6 +80,7 @@ bool fgio_shares_begin_probe(struct fgio_shares *shares,
 	shares->probe = (struct fgio_share_probe){
 		.group = group,
 		.begin_ns = now_ns,
+		.longest_ns = longest_ns(group) + FGIO_SHARES_WRITTEN_NS,
 	};
 	return true;
 }
@@ -163,7 +164,7 @@ static bool probes_on(struct fgio_shares *shares, u64 now_ns)
 	/* Foreground I/O of others does not wait for it. */
 	if (shares->ready[true].count > !!group->queued[FGIO_CRITICAL] ||
 	    !fgio_share_group_still_asks(group, now_ns) ||
-	    length_ns >= longest_ns(group) + FGIO_SHARES_WRITTEN_NS)
+	    length_ns >= probe->longest_ns)
 		return false;
 	return !probe->alone_ns || !has_shown_enough(shares, now_ns);
 }

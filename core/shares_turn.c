@@ -171,6 +171,10 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
 	bool changed = false;
 
+	/* As the next one enters it, that is the next interval's. */
+	if (!fgio_load(&shares->in_device))
+		fgio_shares_note_idle(shares, now_ns);
+
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
 		changed = fgio_share_cost_learn(cost, now_ns);
 	/* Those are the scale of a comparison. */

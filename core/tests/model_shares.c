@@ -426,21 +426,30 @@ static void play_recharge(struct play *play, int i, int to)
 	begin_fairness(play);
 }
 
-/* Something of it goes past what is queued; by how much it pays the model takes over. */
+/* Something of the group goes past what is queued, and is paid for. */
 static void play_pass(struct play *play, int group, uint8_t value)
 {
 	const struct fgio_share_group *of = group_of(play, group);
-	u64 start = of->start;
-	bool passes;
+	u32 sectors = 8U << value / 32;
+	bool write = value & 16;
+	u64 start, cost_ns, per_weight;
 
-	passes = fgio_shares_pass(&play->shares,
-				  group == REST ? NULL : group_of(play, group),
-				  value & 16, 8U << value / 32, play->now_ns);
-	CHECK(!passes || !play->disk);
-	CHECK(!passes || earlier(start, of->start) || !play->of[group].known);
-	CHECK(passes || play->disk || of->start == start);
-	if (passes)
-		play->of[group].known = true;
+	if (!play->of[group].known || (!waits(play, group) &&
+				       earlier(play->of[group].start, play->virtual)))
+		start = play->virtual;
+	else
+		start = play->of[group].start;
+	cost_ns = fgio_share_cost_of(&play->shares.cost,
+				     fgio_share_kind(write, false), sectors);
+	if (!fgio_shares_pass(&play->shares,
+			      group == REST ? NULL : group_of(play, group),
+			      write, sectors, play->now_ns))
+		return;
+	CHECK(!play->disk && !play->shares.probe.group);
+	CHECK(!write || !play->shares.reads.alone);
+	per_weight = (1ULL << FGIO_SHARES_VIRTUAL_SHIFT) / of->weight;
+	CHECK(of->start == start + cost_ns * per_weight);
+	play->of[group].known = true;
 	play->of[group].start = of->start;
 	begin_fairness(play);
 	play->disturbed = true;

@@ -318,7 +318,6 @@ static void test_limit_leaves_few_tags_full(void **state)
 	}
 }
 
-/* A lower limit is not compared with a rate from before the load grew. */
 /* A time for each I/O that 16 of would take too long; later, it changes nothing. */
 static void test_first_limit_is_bounded_by_time(void **state)
 {
@@ -343,6 +342,7 @@ static void test_first_limit_is_bounded_by_time(void **state)
 	assert_int_equal(limit.limit, FGIO_SHARE_LIMIT_DISK);
 }
 
+/* A lower limit is not compared with a rate from before the load grew. */
 static void test_limit_forgets_a_slower_load(void **state)
 {
 	struct fgio_share_limit limit;
@@ -612,43 +612,6 @@ static void two_groups_step(struct two_groups *two, uint64_t *seed)
 	two->sent[i] = two->sent[--two->sent_count];
 }
 
-/* How many times I/O of 100 us passes for a group. */
-static u32 passes_of(struct two_groups *two, u32 group)
-{
-	u32 passed = 0;
-
-	while (fgio_shares_pass(&two->shares, &two->groups[group], false, 8,
-				two->now_ns))
-		passed++;
-	return passed;
-}
-
-/*
- * Metadata of a group goes at once, and is paid for, until the group is ahead by
- * what it is due in a second, or 60 ms and a probe.
- */
-static void test_metadata_passes_within_bounds(void **state)
-{
-	static struct two_groups two;
-	const struct fgio_share_group *light = &two.groups[1];
-
-	(void)state;
-	two_groups_init(&two, false);
-	fgio_share_group_set_weight(&two.groups[0], fgio_shares_weight(9900));
-	two_groups_add_of(&two, 0, 0, FGIO_NONCRITICAL);
-	two_groups_add_of(&two, 1, 1, FGIO_NONCRITICAL);
-	assert_in_range(passes_of(&two, 1), 98, 102);
-	assert_true(light->start - two.shares.virtual >
-		    98 * 100000ULL * light->per_weight);
-	assert_in_range(passes_of(&two, 0), 598, 702);
-	/* The light one has a hundredth of the time. */
-	two.groups[0].start = two.shares.virtual;
-	two.shares.virtual += 10 * 100000ULL * light->per_weight;
-	assert_in_range(passes_of(&two, 1), 9, 11);
-	fgio_shares_init(&two.shares, true);
-	assert_false(fgio_shares_pass(&two.shares, NULL, false, 8, SECOND));
-}
-
 static bool awaits(const struct two_groups *two, u32 i)
 {
 	return fgio_queue_awaits_turn(&two->queue, &two->requests[i]);
@@ -720,6 +683,85 @@ static void test_a_group_without_others_waits_for_the_drive(void **state)
 		}
 		two_groups_end(&two);
 	}
+}
+
+/* One read of each group in turn, which takes 80 us. */
+static void read_for_a_while(struct two_groups *two, u32 count)
+{
+	for (u32 i = 0; i < count; i++) {
+		struct fgio_request *request;
+
+		two_groups_add_of(two, i % 2, i % 2, FGIO_NONCRITICAL);
+		/* The other one may be waited for, or probed. */
+		while (!(request = fgio_queue_next(&two->queue, two->now_ns,
+						   NULL)))
+			two->now_ns += 20000;
+		two->now_ns += 80000;
+		fgio_queue_left_device(&two->queue, request, two->now_ns);
+	}
+}
+
+/*
+ * A drive that does little is not slow: pauses between bursts, and between
+ * requests that pass, are no work. Of fewer I/Os than before, an interval may be
+ * mostly pauses.
+ */
+static void test_pauses_are_no_work(void **state)
+{
+	static struct two_groups two;
+
+	(void)state;
+	two_groups_init(&two, false);
+	for (u32 burst = 0; burst < 12; burst++) {
+		two.now_ns += 2 * SECOND;
+		if (burst % 3 == 2)
+			for (u32 i = 0; i < 40; i++, two.now_ns += 30000000)
+				assert_true(fgio_shares_pass(
+					&two.shares, &two.groups[i % 2],
+					i & 4, 8, two.now_ns));
+		read_for_a_while(&two, burst % 2 ? 20 : 1);
+	}
+	assert_int_equal(two.shares.limit.limit, FGIO_SHARE_LIMIT_FIRST);
+	assert_in_range(fgio_share_cost_of(&two.shares.cost, 0, 8),
+			FGIO_SHARE_FIRST_NS / 2, FGIO_SHARE_FIRST_NS);
+	two_groups_end(&two);
+}
+
+/* How many times I/O of 100 us passes for a group. */
+static u32 passes_of(struct two_groups *two, u32 group)
+{
+	u32 passed = 0;
+
+	while (fgio_shares_pass(&two->shares, &two->groups[group], false, 8,
+				two->now_ns))
+		passed++;
+	return passed;
+}
+
+/*
+ * Metadata of a group goes at once, and is paid for, until the group is ahead by
+ * what it is due in a second, or the longest lead.
+ */
+static void test_metadata_passes_within_bounds(void **state)
+{
+	static struct two_groups two;
+	const struct fgio_share_group *light = &two.groups[1];
+
+	(void)state;
+	two_groups_init(&two, false);
+	fgio_share_group_set_weight(&two.groups[0], fgio_shares_weight(9900));
+	two_groups_add_of(&two, 0, 0, FGIO_NONCRITICAL);
+	two_groups_add_of(&two, 1, 1, FGIO_NONCRITICAL);
+	assert_in_range(passes_of(&two, 1), 98, 102);
+	assert_true(light->start - two.shares.virtual >
+		    98 * 100000ULL * light->per_weight);
+	assert_in_range(passes_of(&two, 0), 598, 602);
+	/* The light one has a hundredth of the time. */
+	two.groups[0].start = two.shares.virtual;
+	two.shares.virtual += 10 * 100000ULL * light->per_weight;
+	assert_in_range(passes_of(&two, 1), 9, 11);
+	fgio_shares_init(&two.shares, true);
+	assert_false(fgio_shares_pass(&two.shares, NULL, false, 8, SECOND));
 }
 
 /* ---- on a drive ---- */
@@ -1693,6 +1735,7 @@ int main(void)
 		cmocka_unit_test(test_reads_have_turns_where_that_helps),
 		cmocka_unit_test(
 			test_few_requests_have_their_part_in_each_second),
+		cmocka_unit_test(test_pauses_are_no_work),
 		cmocka_unit_test(test_metadata_passes_within_bounds),
 		cmocka_unit_test(test_a_slow_drive_is_divided_as_well),
 		cmocka_unit_test(test_costs_are_learnt_beside_critical_io),

@@ -233,6 +233,7 @@ static void fgio_prepare_request(struct request *rq)
 	slot = &tag_set->slots[rq->internal_tag];
 	slot->rq = rq;
 	slot->request.state = FGIO_REQUEST_IDLE;
+	slot->passed = false;
 	slot->ioprio_replaced = false;
 	slot->submitter = (u64)current;
 	slot->by_daemon = (current->flags & (PF_KTHREAD | PF_WQ_WORKER)) ==
@@ -363,16 +364,21 @@ static void tell_time(struct fgio_queue_data *fq, u64 now_ns)
 	fgio_request_order_tell_time(fq);
 }
 
+/* Foreground that comes next waits for these, too. */
+#define PASSING_MOST 4
+
 /*
  * Metadata that tasks of other cgroups may wait for goes at once, within bounds.
- * The foreground comes first.
+ * The foreground comes first. Walks do not find it, which nothing could help.
  */
 static bool passes_others(struct fgio_queue_data *fq, struct request *rq)
 {
+	struct fgio_slot *slot = fgio_slot_of(rq);
 	u64 now_ns;
 
 	if (likely(!fq->queue.shares) || !(rq->cmd_flags & REQ_META) ||
-	    fgio_slot_of(rq)->request.class == FGIO_CRITICAL)
+	    slot->request.class == FGIO_CRITICAL ||
+	    atomic_read(&fq->passing) >= PASSING_MOST)
 		return false;
 	now_ns = ktime_get_ns();
 	if (fgio_queue_critical_present(&fq->queue, now_ns) ||
@@ -380,6 +386,8 @@ static bool passes_others(struct fgio_queue_data *fq, struct request *rq)
 			      op_is_write(req_op(rq)), blk_rq_sectors(rq),
 			      now_ns))
 		return false;
+	slot->passed = true;
+	atomic_inc(&fq->passing);
 	fq->passed++;
 	return true;
 }
@@ -649,7 +657,13 @@ static void leave_device(struct request *rq, u64 now_ns)
 	struct fgio_queue_data *fq = queue_data(rq->q);
 	struct fgio_slot *slot = fgio_slot_of(rq);
 
-	if (!slot || slot->request.state != FGIO_REQUEST_IN_DEVICE)
+	if (!slot)
+		return;
+	if (unlikely(slot->passed)) {
+		slot->passed = false;
+		atomic_dec(&fq->passing);
+	}
+	if (slot->request.state != FGIO_REQUEST_IN_DEVICE)
 		return;
 	if (READ_ONCE(fq->drive_priority) &&
 	    slot->request.class == FGIO_NONCRITICAL)
@@ -678,7 +692,8 @@ static void fgio_finish_request(struct request *rq)
 
 	if (!slot)
 		return;
-	if (unlikely(slot->request.state == FGIO_REQUEST_IN_DEVICE))
+	if (unlikely(slot->request.state == FGIO_REQUEST_IN_DEVICE ||
+		     slot->passed))
 		leave_device(rq, ktime_get_ns());
 	rq->elv.priv[0] = NULL;
 	fgio_admission_finish(slot);

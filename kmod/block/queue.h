@@ -73,6 +73,7 @@ static inline enum fgio_class fgio_class_of_opf(blk_opf_t opf)
  * @target: the I/O target, under the queue's lock; known while it is queued
  *	after a walk asked, and in the device while foreground tasks exist
  * @wanted: used by promote.c under the queue's lock
+ * @passed: it did not wait for its group's turn, and is in the drive
  * @charged_line: the enum fgio_line to which the slot is charged
  * @place: the place of the group to which it is charged, if slots are divided
  *	among groups; FGIO_ADMISSION_UNCOUNTED: to none; FGIO_ADMISSION_NOWHERE:
@@ -88,6 +89,7 @@ struct fgio_slot {
 	bool by_daemon;
 	struct fgio_io_target target;
 	bool wanted;
+	bool passed;
 	u8 charged_line;
 	u32 place;
 	bool ioprio_replaced;
@@ -204,13 +206,14 @@ struct fgio_trip {
  * @retry_at_ns: the time for which @retry_timer was set
  * @sort: queued requests by sector, per class and direction, for merging and
  *	for sweeping over a rotating disk
- * @unscheduled: requests without a slot, and swapping that would be withheld;
- *	they go first
+ * @unscheduled: requests without a slot, swapping that would be withheld, and
+ *	metadata that passes others; they go first
  * @merged: bios and requests merged into queued requests, per class
  * @dispatched_bytes: bytes dispatched to the device, per class
  * @hardware_priority_sent: requests that the drive got with its priority
  * @recharged: requests charged to the group of a task that waits for them
  * @passed: requests of metadata that did not wait for their group's turn
+ * @passing: those of them that are in the drive
  * @with_id: critical requests queued that had a request id
  * @told_time_ns: when the order of users' requests was last told the time
  * @decided_tick: the tick of the clock at which shares last decided at a time
@@ -258,6 +261,7 @@ struct fgio_queue_data {
 	u64 hardware_priority_sent;
 	u64 recharged;
 	u64 passed;
+	atomic_t passing;
 	u64 with_id;
 	u64 told_time_ns;
 	u64 decided_tick;
