@@ -255,7 +255,8 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 	if (!cost->corrected++ && step <= FGIO_SHARE_STEP_FIRST)
 		step = 1;
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
-	note_scaled(cost);
+	if (step <= FGIO_SHARE_STEP_FIRST)
+		note_scaled(cost);
 }
 
 /* A probe showed that costs there are @took_ns of what @known_ns is. */
@@ -312,15 +313,17 @@ static s64 error_of(u64 took_ns, u64 charged_ns, u64 most)
 /*
  * Part of the error to correct. Where the drive was not full and costs add up to
  * more than the time, a cache may have taken the writes. Of reads it is certain
- * that they are too dear; but only beside critical I/O, where no probe will show
- * it, does that count for more.
+ * that they are too dear; but only beside critical I/O and on a slow drive, where
+ * no probe will show it, does that count for more.
  */
 static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 {
 	if (!cost->slack || low)
 		return first ? FGIO_SHARE_STEP_FIRST : FGIO_SHARE_STEP;
-	return cost->beside && !has_writes(cost) ? FGIO_SHARE_STEP :
-						   FGIO_SHARE_STEP_SLACK;
+	if ((cost->beside || cost->count < FGIO_SHARE_INTERVAL_IOS) &&
+	    !has_writes(cost))
+		return FGIO_SHARE_STEP;
+	return FGIO_SHARE_STEP_SLACK;
 }
 
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
