@@ -160,9 +160,8 @@ static inline void stamp_sent(struct fgio_shares *shares,
 }
 
 /*
- * A read costs no more than it takes of a drive that its group has alone. Where as
- * many fit into a probe, that shows it; and of what takes microseconds, the task
- * and its processor are a part.
+ * A read costs no more than it takes of a drive that its group has alone. Probes
+ * show that too, but few of them fit between the large I/Os of a slow drive.
  */
 static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
 					const struct fgio_request *request)
@@ -171,8 +170,6 @@ static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
 	u64 mean_ns = fgio_exchange(&group->lone_mean_ns, 0);
 
 	if (fgio_load(&group->lone_shape) == shape_of(request) &&
-	    group->charge_ns >
-		    FGIO_SHARES_PROBE_MOST_NS / FGIO_SHARES_LONE_IOS &&
 	    mean_ns + mean_ns / LONE_MARGIN < group->charge_ns &&
 	    fgio_share_cost_shown(&shares->cost, request->share.kind,
 				  request->sectors, mean_ns, false))
