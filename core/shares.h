@@ -206,6 +206,8 @@
  * at most by the longest lead of its own.
  */
 #define FGIO_SHARES_PASS_NS 1000000000ULL
+/* Of those, this many may be in the drive: foreground that comes next waits for them. */
+#define FGIO_SHARES_PASSING_MOST 4
 
 struct fgio_shares;
 
@@ -546,7 +548,8 @@ void fgio_shares_recharge(struct fgio_request *request,
  * Return: true: the group has paid; the request is not counted as queued or in
  * the drive, and no cost is learnt from it. False: it is to be queued: the group
  * is too far ahead, one is probed, or it is a write in a turn of reads, or a disk,
- * whose arm would go to and fro. The caller sees to it that few are in the drive.
+ * whose arm would go to and fro. The caller sees to it that no more than
+ * FGIO_SHARES_PASSING_MOST are in the drive.
  */
 bool fgio_shares_pass(struct fgio_shares *shares,
 		      struct fgio_share_group *group, bool write, u32 sectors,

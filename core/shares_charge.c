@@ -69,10 +69,7 @@ bool fgio_shares_pass(struct fgio_shares *shares,
 		      struct fgio_share_group *group, bool write, u32 sectors,
 		      u64 now_ns)
 {
-	u64 charge_ns = fgio_share_cost_of(&shares->cost,
-					   fgio_share_kind(write, false),
-					   sectors);
-	u64 usual_ns;
+	u64 charge_ns, usual_ns;
 
 	group = group ?: &shares->rest;
 	if (shares->rotates || shares->probe.group ||
@@ -86,6 +83,8 @@ bool fgio_shares_pass(struct fgio_shares *shares,
 	if (!fgio_share_group_has_queued(group) &&
 	    fgio_before(group->start, shares->virtual))
 		group->start = shares->virtual;
+	charge_ns = fgio_share_cost_of(&shares->cost,
+				       fgio_share_kind(write, false), sectors);
 	usual_ns = group->charge_ns;
 	pay(group, smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS));
 	group->charge_ns = usual_ns;

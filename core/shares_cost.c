@@ -247,15 +247,18 @@ static void note_scaled(struct fgio_share_cost *cost)
 /* What is wrong at first is the speed of the drive, and not the ratios. */
 static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 {
+	/* A cache cannot have taken the work. */
+	bool is_sure = step <= FGIO_SHARE_STEP_FIRST;
+
 	if (cost->corrected >= FGIO_SHARE_FIRST_INTERVALS) {
 		correct_each(cost, error, step);
 		return;
 	}
-	/* The first guess is worth nothing, but a cache no more. */
-	if (!cost->corrected++ && step <= FGIO_SHARE_STEP_FIRST)
+	/* The first guess is worth nothing beside that. */
+	if (!cost->corrected++ && is_sure)
 		step = 1;
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
-	if (step <= FGIO_SHARE_STEP_FIRST)
+	if (is_sure)
 		note_scaled(cost);
 }
 

@@ -144,6 +144,15 @@ static inline void fgio_shares_forget_only(struct fgio_shares *shares)
 		fgio_shares_place_only(shares);
 }
 
+/* What it is due of the drive in @ns, at most some seconds, if it asks. */
+static inline u64
+fgio_share_group_due_ns(const struct fgio_share_group *group, u64 ns)
+{
+	u64 weights = larger(group->shares->weights, group->weight);
+
+	return ns * group->weight / weights;
+}
+
 /* ---- what a group lags by (shares_lag.c) ---- */
 
 static inline bool fgio_share_group_lags(const struct fgio_share_group *group)
@@ -609,7 +618,7 @@ static inline bool fgio_shares_probes(struct fgio_shares *shares, bool free,
 /* An interval of costs ends. */
 void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns);
 
-/* The drive has had no request since the last one left, of an older interval or not. */
+/* It has had no request since the last one left, or since the interval began. */
 static inline void fgio_shares_note_idle(struct fgio_shares *shares, u64 now_ns)
 {
 	u64 since_ns = larger(fgio_load(&shares->moved_ns),

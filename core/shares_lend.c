@@ -14,27 +14,19 @@ static bool has_foreground(const struct fgio_share_group *group,
 	return group->critical_ns > foreground_since_ns;
 }
 
-/* What a group that asks is due of the drive in @ns. */
-static u64 due_of(const struct fgio_share_group *group, u64 ns)
-{
-	u64 weights = larger(group->shares->weights, group->weight);
-
-	return ns * group->weight / weights;
-}
-
 /* By how much drive time its critical I/Os took more than its part by now. */
 static u64 beyond_by(const struct fgio_share_group *group, u64 now_ns)
 {
 	u64 passed_ns = smaller(beyond(now_ns, group->beyond_at_ns),
 				FGIO_SHARES_STILL_NS);
 
-	return beyond(group->beyond_ns, due_of(group, passed_ns));
+	return beyond(group->beyond_ns, fgio_share_group_due_ns(group, passed_ns));
 }
 
 void fgio_share_group_note_beyond(struct fgio_share_group *group, u64 charge_ns,
 				  u64 now_ns)
 {
-	u64 most_ns = due_of(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
+	u64 most_ns = fgio_share_group_due_ns(group, FGIO_SHARES_BEYOND_NS) + charge_ns;
 
 	group->beyond_ns = smaller(beyond_by(group, now_ns) + charge_ns,
 				   most_ns);
@@ -52,7 +44,7 @@ void fgio_share_group_move_beyond(struct fgio_share_group *from,
 bool fgio_share_group_is_beyond(const struct fgio_share_group *group)
 {
 	return beyond_by(group, group->shares->clock_ns) >
-	       due_of(group, FGIO_SHARES_BEYOND_NS);
+	       fgio_share_group_due_ns(group, FGIO_SHARES_BEYOND_NS);
 }
 
 /*

@@ -19,12 +19,6 @@ static u64 probe_most_ns(const struct fgio_shares *shares)
 	       (shares->rotates ? FGIO_SHARES_PROBE_DISK : 1);
 }
 
-/* What the group gets of the drive in @ns. */
-static u64 part_of(const struct fgio_share_group *group, u64 ns)
-{
-	return ns * group->weight / group->shares->weights;
-}
-
 /* The longest that a probe of it may take. @deep: it always has requests. */
 static u64 may_take_ns(const struct fgio_share_group *group, bool deep)
 {
@@ -32,11 +26,14 @@ static u64 may_take_ns(const struct fgio_share_group *group, bool deep)
 			group->shares->weights;
 
 	if (deep)
-		return part_of(group, FGIO_SHARES_PROBE_SHARE_NS /
-					      FGIO_SHARES_PROBE_DEEP);
+		return fgio_share_group_due_ns(group,
+					       FGIO_SHARES_PROBE_SHARE_NS) /
+		       FGIO_SHARES_PROBE_DEEP;
 	if (group->probed_ns || !is_heavy)
-		return part_of(group, FGIO_SHARES_PROBE_SHARE_NS);
-	return smaller(part_of(group, FGIO_SHARES_PROBE_FIRST_SHARE_NS),
+		return fgio_share_group_due_ns(group,
+					       FGIO_SHARES_PROBE_SHARE_NS);
+	return smaller(fgio_share_group_due_ns(group,
+					       FGIO_SHARES_PROBE_FIRST_SHARE_NS),
 		       FGIO_SHARES_PROBE_FIRST_MOST_NS);
 }
 

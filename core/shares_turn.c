@@ -171,7 +171,7 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
 	bool changed = false;
 
-	/* As the next one enters it, that is the next interval's. */
+	/* Else it is noted as the next one enters the drive: too late for this. */
 	if (!fgio_load(&shares->in_device))
 		fgio_shares_note_idle(shares, now_ns);
 

@@ -938,6 +938,13 @@ static double least_second(const char *drive, enum tenants_policy policy,
 
 #define FEW_DRAWS 5
 
+/* Two I/Os of 128 KiB at a time each, the first of three times the weight. */
+static void five_readers(struct tenant of[5])
+{
+	for (u32 i = 0; i < 5; i++)
+		of[i] = tenant(i ? 100 : 300, 131072, true, 2);
+}
+
 /*
  * Five readers with two I/Os of 128 KiB at a time, one of three times the weight:
  * order alone would serve them alike. Each has its part in each second, however
@@ -948,13 +955,10 @@ static void test_few_requests_have_their_part_in_each_second(void **state)
 {
 	static const char *const drives[] = { "volume", "ssd-m5s", "ssd" };
 	uint64_t random = fresh_seed("few requests");
-	struct tenant of[5] = {
-		tenant(300, 131072, true, 2),
-		tenant(100, 131072, true, 2),
-	};
+	struct tenant of[5];
 
 	(void)state;
-	of[2] = of[3] = of[4] = of[1];
+	five_readers(of);
 	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
 		double alone = least_second(drives[i], TENANTS_NONE, 3,
 					    next_random(&random), of, 1);
@@ -984,13 +988,10 @@ static void test_a_slow_drive_is_divided_as_well(void **state)
 		"ssd-m5s:link_bytes_per_s=%uM",
 	};
 	uint64_t random = fresh_seed("slow drives");
-	struct tenant of[5] = {
-		tenant(300, 131072, true, 2),
-		tenant(100, 131072, true, 2),
-	};
+	struct tenant of[5];
 
 	(void)state;
-	of[2] = of[3] = of[4] = of[1];
+	five_readers(of);
 	for (u32 i = 0; i < 2 * ARRAY_SIZE(drives); i++) {
 		double parts[FEW_DRAWS], none[FEW_DRAWS];
 

@@ -364,9 +364,6 @@ static void tell_time(struct fgio_queue_data *fq, u64 now_ns)
 	fgio_request_order_tell_time(fq);
 }
 
-/* Foreground that comes next waits for these, too. */
-#define PASSING_MOST 4
-
 /*
  * Metadata that tasks of other cgroups may wait for goes at once, within bounds.
  * The foreground comes first. Walks do not find it, which nothing could help.
@@ -378,7 +375,7 @@ static bool passes_others(struct fgio_queue_data *fq, struct request *rq)
 
 	if (likely(!fq->queue.shares) || !(rq->cmd_flags & REQ_META) ||
 	    slot->request.class == FGIO_CRITICAL ||
-	    atomic_read(&fq->passing) >= PASSING_MOST)
+	    atomic_read(&fq->passing) >= FGIO_SHARES_PASSING_MOST)
 		return false;
 	now_ns = ktime_get_ns();
 	if (fgio_queue_critical_present(&fq->queue, now_ns) ||
