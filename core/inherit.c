@@ -313,7 +313,18 @@ static bool same_reason(const struct fgio_lease *one,
 	       one->waiter_seq == other->waiter_seq;
 }
 
-/* The lease for the same reason, else a free one, else the oldest one. */
+/* Whether the first of two gives way to another reason. */
+static bool is_worth_less(const struct fgio_lease *one,
+			  const struct fgio_lease *other)
+{
+	if (!one->root || !other->root)
+		return other->root;
+	if (one->guess != other->guess)
+		return one->guess;
+	return is_older(one->walk, other->walk);
+}
+
+/* The lease for the same reason, else the one that is worth least. */
 static struct fgio_lease *lease_for(struct fgio_node *node,
 				    const struct fgio_lease *lease)
 {
@@ -325,11 +336,30 @@ static struct fgio_lease *lease_for(struct fgio_node *node,
 
 		if (other->root && same_reason(other, lease))
 			return other;
-		if (best->root &&
-		    (!other->root || is_older(other->walk, best->walk)))
+		if (is_worth_less(other, best))
 			best = other;
 	}
 	return best;
+}
+
+/* @mine: for the same reason. What one walk knows for certain is no guess of it. */
+static void renew(struct fgio_lease *mine, const struct fgio_lease *lease)
+{
+	bool known = mine->walk == lease->walk && !mine->guess;
+
+	if (is_older(lease->walk, mine->walk))
+		return;
+	*mine = *lease;
+	if (known)
+		mine->guess = false;
+}
+
+/* Reasons of one walk do not evict each other, but a guess gives way. */
+static bool is_kept(const struct fgio_lease *mine,
+		    const struct fgio_lease *lease)
+{
+	return mine->root && mine->walk == lease->walk &&
+	       (!mine->guess || lease->guess);
 }
 
 bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
@@ -352,12 +382,12 @@ bool fgio_lease_grant(struct fgio_bucket *bucket, u64 task,
 
 	set_leased(bucket, leases_of(node), true);
 	mine = lease_for(node, lease);
-	*renewed = mine->root &&
-		   (same_reason(mine, lease) || mine->walk == lease->walk);
-	/* Reasons of one walk do not evict each other: none is better. */
-	if (!*renewed ||
-	    (same_reason(mine, lease) && !is_older(lease->walk, mine->walk)))
+	*renewed = (mine->root && same_reason(mine, lease)) ||
+		   is_kept(mine, lease);
+	if (!*renewed)
 		*mine = *lease;
+	else if (same_reason(mine, lease))
+		renew(mine, lease);
 	fgio_store(&bucket->tasks[place], task);
 	return true;
 }
@@ -550,6 +580,26 @@ bool fgio_walk_root(struct fgio_walk *walk, u64 task)
 	return *visited || append_link(walk, visited, &link);
 }
 
+/*
+ * A task that was guessed, and not followed yet, is found for certain in as few
+ * steps: what is in its way is no guess either.
+ */
+static void take_over(const struct fgio_walk *walk, struct fgio_link *found,
+		      const struct fgio_link *link)
+{
+	u32 index = (u32)(found - walk->links);
+
+	if (!found->guess || link->guess || found->depth != link->depth ||
+	    index < walk->next)
+		return;
+	found->root = link->root;
+	found->root_seq = link->root_seq;
+	found->waiter_seq = link->waiter_seq;
+	found->parent = link->parent;
+	found->kind = link->kind;
+	found->guess = false;
+}
+
 /* The found task is followed in turn, unless it was or will be. */
 static void follow_later(struct fgio_walk *walk, const struct fgio_lease *lease,
 			 u64 task)
@@ -568,7 +618,9 @@ static void follow_later(struct fgio_walk *walk, const struct fgio_lease *lease,
 		.guess = lease->guess,
 	};
 
-	if (!*visited && !append_link(walk, visited, &link)) {
+	if (*visited) {
+		take_over(walk, &walk->links[*visited - 1], &link);
+	} else if (!append_link(walk, visited, &link)) {
 		parent->full = true;
 		return;
 	}

@@ -196,9 +196,11 @@ void fgio_wait_forget(struct fgio_bucket *bucket, u64 task);
  * @renewed: out: whether it was boosted before, by this very lease or by as
  *	many of the same walk as it can have
  *
- * Takes the place of the same lease, of a free one, or of the one that was
- * renewed longest ago, if that was in another walk. In a full bucket a node
- * that waits gives way as in fgio_wait_begin(); a boosted one never does.
+ * Takes the place of the same lease, of a free one, or of another: of a guess
+ * rather than of what is none, and of the one that was renewed longest ago. What
+ * was renewed in the same walk stays, but that a guess gives way to what is none.
+ * In a full bucket a node that waits gives way as in fgio_wait_begin(); a boosted
+ * one never does.
  *
  * Return: false if no node gives way.
  */

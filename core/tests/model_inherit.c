@@ -111,6 +111,12 @@ static bool is_declared(unsigned int object)
 	return object % 4 == 3;
 }
 
+/* Whoever blocks it is only likely to. */
+static bool is_guessed(unsigned int object)
+{
+	return object % 7 == 5;
+}
+
 static bool has(task_set set, unsigned int task)
 {
 	return set >> task & 1;
@@ -478,6 +484,14 @@ static unsigned int object_of(const struct fgio_wait *wait)
 	return (unsigned int)(wait->object - object_key(0)) / 64;
 }
 
+static void find(struct fgio_walk *walk, unsigned int object, unsigned int task)
+{
+	if (is_guessed(object))
+		fgio_walk_guessed(walk, key_of(task));
+	else
+		fgio_walk_found(walk, key_of(task));
+}
+
 static void answer_blockers(void *context, struct fgio_walk *walk, u32 link,
 			    const struct fgio_wait *wait)
 {
@@ -494,7 +508,7 @@ static void answer_blockers(void *context, struct fgio_walk *walk, u32 link,
 		fgio_walk_found(walk, 0);
 	for (unsigned int task = 0; task < TASKS; task++)
 		if (has(play->blockers[object], task))
-			fgio_walk_found(walk, key_of(task));
+			find(walk, object, task);
 }
 
 static void check_granted(const struct play *play, unsigned int task,
@@ -502,17 +516,22 @@ static void check_granted(const struct play *play, unsigned int task,
 			  const struct model_leases *before, bool renewed)
 {
 	const struct model_leases *after = &play->last[task];
-	unsigned int of_this_walk = 0;
 	bool is_there = false, was_there = false;
+	unsigned int as_good = 0;
 
 	for (unsigned int i = 0; i < after->count; i++) {
-		of_this_walk += after->leases[i].walk == lease->walk;
-		is_there |= is_same_lease(&after->leases[i], lease) &&
-			    after->leases[i].walk == lease->walk;
+		const struct fgio_lease *other = &after->leases[i];
+
+		as_good += (other->walk == lease->walk && !other->guess) ||
+			   (lease->guess &&
+			    (other->walk == lease->walk || !other->guess));
+		is_there |= is_same_lease(other, lease) &&
+			    other->walk == lease->walk &&
+			    (lease->guess || !other->guess);
 	}
 	for (unsigned int i = 0; i < before->count; i++)
 		was_there |= is_same_lease(&before->leases[i], lease);
-	CHECK(is_there || (renewed && of_this_walk == FGIO_LEASES));
+	CHECK(is_there || (renewed && as_good == FGIO_LEASES));
 	CHECK(renewed == (was_there || !is_there));
 }
 
@@ -632,8 +651,6 @@ static void check_links(const struct play *play)
 		CHECK(link->child < walk->count);
 		if (child < walk->count)
 			CHECK(link->child != i);
-		if (link->child != i && walk->links[link->child].parent == i)
-			CHECK(link->child == child);
 		CHECK(!link->full || walk->overflowed);
 		if (link->parent == i)
 			CHECK(link->root == link->task && !link->depth);
@@ -655,6 +672,7 @@ static void check_link_is_true(const struct play *play,
 		return;
 	edge = model_wait(play, task_of(parent->task), link->waiter_seq);
 	CHECK(edge && link->kind == kind_of(edge->object));
+	CHECK(link->guess == (parent->guess || is_guessed(edge->object)));
 	CHECK(model_wait(play, task_of(link->root), link->root_seq));
 	CHECK(has(play->blockers[edge->object], task_of(link->task)));
 }
@@ -667,9 +685,45 @@ static bool is_boosted(struct play *play, const struct model_leases *leases)
 	return false;
 }
 
+static bool is_boosted_for_certain(struct play *play,
+				   const struct model_leases *leases)
+{
+	for (unsigned int i = 0; i < leases->count; i++)
+		if (!leases->leases[i].guess &&
+		    lease_is_valid(play, &leases->leases[i]))
+			return true;
+	return false;
+}
+
+/* Those that are no guess, with however many guesses beside them. */
+static task_set certain_blockers_of(const struct play *play, unsigned int task)
+{
+	task_set blockers = 0;
+
+	for (unsigned int i = 0; i < play->tasks[task].depth; i++)
+		if (!is_guessed(play->tasks[task].waits[i].object))
+			blockers |= play->blockers[play->tasks[task]
+							   .waits[i]
+							   .object];
+	return blockers & ~only(task);
+}
+
+/* Whether the walk reached a task by a guess, in so many steps. */
+static bool is_guessed_at(const struct play *play, unsigned int task,
+			  unsigned int depth)
+{
+	for (uint32_t i = 0; i < play->walk.count; i++)
+		if (play->walk.links[i].task == key_of(task))
+			return play->walk.links[i].guess &&
+			       play->walk.links[i].depth == depth;
+	return false;
+}
+
 /* Within any bounds: the blockers of a followed task are boosted. */
 static void check_followed(struct play *play, const struct fgio_link *link)
 {
+	task_set certain = certain_blockers_of(play, task_of(link->task)) &
+			   ~only(task_of(link->root)) & ~play->refused;
 	task_set blockers = blockers_of(play, task_of(link->task)) &
 			    ~only(task_of(link->root)) & ~play->refused;
 
@@ -678,6 +732,13 @@ static void check_followed(struct play *play, const struct fgio_link *link)
 	for (unsigned int task = 0; task < TASKS; task++)
 		CHECK(!has(blockers, task) ||
 		      is_boosted(play, &play->last[task]));
+	for (unsigned int task = 0; !link->guess && task < TASKS; task++) {
+		if (!has(certain, task))
+			continue;
+		CHECK(is_boosted_for_certain(play, &play->last[task]));
+		CHECK(play->answers_late ||
+		      !is_guessed_at(play, task, link->depth + 1));
+	}
 }
 
 /*
@@ -772,6 +833,19 @@ static void add_roots(struct play *play)
 	CHECK(roots == expected);
 }
 
+static void answer_one_late(struct play *play, const struct late *late,
+			    unsigned int task)
+{
+	if (is_guessed(object_of(&late->wait))) {
+		/* No task: sets the wait for which one is guessed. */
+		fgio_walk_found_from(&play->walk, late->link, &late->wait, 0);
+		fgio_walk_guessed(&play->walk, key_of(task));
+		return;
+	}
+	fgio_walk_found_from(&play->walk, late->link, &late->wait,
+			     key_of(task));
+}
+
 static void answer_late(struct play *play)
 {
 	for (unsigned int i = 0; i < play->late_count; i++) {
@@ -780,9 +854,7 @@ static void answer_late(struct play *play)
 
 		for (unsigned int task = 0; task < TASKS; task++)
 			if (has(blockers, task))
-				fgio_walk_found_from(&play->walk, late->link,
-						     &late->wait,
-						     key_of(task));
+				answer_one_late(play, late, task);
 	}
 	play->late_count = 0;
 }
