@@ -51,4 +51,15 @@ static const struct fgio_uring_path fgio_uring_poller_of_ring = {
 #endif
 };
 
+/*
+ * A ring has a list of nodes, one for each thread that submits to it: where a node
+ * is in the list, and names its thread.
+ */
+#if defined(FGIO_IO_TCTX_NODE_RING) && defined(FGIO_IO_TCTX_NODE_TASK)
+#define FGIO_URING_TASK_IN_NODE \
+	((long)FGIO_IO_TCTX_NODE_TASK - (long)FGIO_IO_TCTX_NODE_RING)
+#else
+#define FGIO_URING_TASK_IN_NODE 0
+#endif
+
 #endif /* FGIO_COMPAT_URING_H */

@@ -155,7 +155,7 @@ static bool has_chain(u64 task, u32 seq)
 
 	raw_spin_lock_irqsave(&seen_lock, flags);
 	seen = seen_at(set, fgio_seen_find(&set->places, task), task, seq);
-	found = seen && seen->chain.steps;
+	found = seen && (seen->chain.steps || seen->chain.actions);
 	raw_spin_unlock_irqrestore(&seen_lock, flags);
 	return found;
 }

@@ -52,8 +52,10 @@
 #include "graph/wait.h"
 #include "layers/child.h"
 #include "layers/delivery.h"
+#include "layers/io.h"
 #include "layers/question.h"
 #include "layers/reply.h"
+#include "layers/uring_read.h"
 #include "who/foreground.h"
 #include "who/presence.h"
 #include "who/uring.h"
@@ -329,6 +331,8 @@ static void blockers(const struct fgio_walk_step *step)
 
 	if (find_polled(step))
 		return;
+	/* What it waits for may tell of a ring's completions. */
+	fgio_uring_want_own_pages(step);
 	if (!(wait->seq & FGIO_SEQ_OUTSIDE) && is_old(wait) &&
 	    !fgio_waker_list(wait->object, fgio_waker_window_ns(), identities))
 		forget(step);
@@ -342,4 +346,5 @@ const struct fgio_layer fgio_reply_layer = {
 	.kinds = BIT_ULL(FGIO_WAIT_REPLY),
 	.hooks = hooks,
 	.blockers = blockers,
+	.not_found = fgio_io_not_found,
 };

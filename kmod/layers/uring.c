@@ -3,8 +3,8 @@
  * Waits for completions of io_uring: the requests of the ring that are under
  * way, whichever thread submitted them.
  *
- *	io_read		a buffered read, whose request waits for a locked page
- *			by a callback: no task waits for that page
+ *	io_read		a buffered read, which may wait by a callback
+ *			(uring_read.c)
  *
  * In the way of a ring are its direct I/O, the workers that execute its
  * requests, the thread that polls its submission queue, and the I/O of such
@@ -15,16 +15,16 @@
  * thread that waits for its ring. Where a request waits for a message, as from a
  * socket, the task that sends it is in the way (reply.c).
  *
+ * The processes of workers are those of the threads that submit to the ring, which
+ * names them, and the waiting one.
+ *
  * Left out:
- *	rings that another process shares: its workers are not looked for.
+ *	submitters beyond the eight that came to the ring last.
  *	rings that are polled (IORING_SETUP_IOPOLL): their tasks do not sleep,
  *		and direct I/O has its submitter's class.
  */
 #include <linux/fs.h>
-#include <linux/hash.h>
 #include <linux/io_uring_types.h>
-#include <linux/mm.h>
-#include <linux/pagemap.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -35,7 +35,6 @@
 #include "base/hook.h"
 #include "base/identity.h"
 #include "base/scale.h"
-#include "block/io_target.h"
 #include "compat/compat.h"
 #include "core/looks.h"
 #include "graph/found.h"
@@ -44,6 +43,7 @@
 #include "layers/io.h"
 #include "layers/reply.h"
 #include "layers/uring.h"
+#include "layers/uring_read.h"
 #include "who/uring.h"
 
 /* --- the ring of a call -------------------------------------------------- */
@@ -72,123 +72,10 @@ u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags)
 		      0;
 }
 
-/* --- reads by callback --------------------------------------------------- */
-
-/**
- * struct read_set - requests that read, issued last for some of the rings
- * @last: place of the last one
- * @requests: their addresses, which are gone or used again by now, or 0
- *
- * Without locks or atomic operations: at worst a request is forgotten.
- */
-struct read_set {
-	u32 last;
-	u64 requests[FGIO_URING_READS];
-};
-
-static struct read_set read_sets[1 << FGIO_URING_SET_BITS];
-
-static struct read_set *set_of(u64 ring)
-{
-	return &read_sets[hash_64(ring, FGIO_URING_SET_BITS)];
-}
-
-/*
- * Called for reads of all threads, each a few thousand instructions long. To
- * find out whether the thread matters would take longer than to note it.
- */
-static void on_read(unsigned long function, unsigned long caller,
-		    struct ftrace_ops *operations, struct ftrace_regs *regs)
-{
-	u64 request = fgio_ftrace_argument(regs, 0);
-	struct read_set *set;
-	u32 place;
-
-	set = set_of((u64)((const struct io_kiocb *)request)->ctx);
-	place = (READ_ONCE(set->last) + 1) % FGIO_URING_READS;
-	WRITE_ONCE(set->last, place);
-	WRITE_ONCE(set->requests[place], request);
-}
-
 static struct fgio_hook hooks[] = {
-	FGIO_LOOK("io_read", URING, on_read),
+	FGIO_LOOK("io_read", URING, fgio_on_uring_read),
 	{}
 };
-
-static bool is_read(u64 request)
-{
-	u8 opcode;
-
-	if (get_kernel_nofault(opcode,
-			       &((const struct io_kiocb *)request)->opcode))
-		return false;
-	return opcode == IORING_OP_READ || opcode == IORING_OP_READV ||
-	       opcode == IORING_OP_READ_FIXED;
-}
-
-/*
- * The page for which a request waits. All of a request that waits by callback
- * leads back to it: one that is done, or whose memory is used for another one,
- * is not taken for it.
- *
- * The data of a request that was something else before may be words of its
- * submitter's choice, so they must not lead to the registers of a device.
- *
- * Return: the folio, or NULL.
- */
-static const struct folio *awaited_folio(u64 request, u64 ring)
-{
-	const struct wait_page_queue *queue;
-	struct wait_page_queue wait;
-	struct kiocb read;
-
-	/* The data of a read or write request begin with its kiocb. */
-	static_assert(sizeof(read) <= sizeof(struct io_cmd_data));
-	if (!request || fgio_uring_ring_of(request) != ring ||
-	    !is_read(request) ||
-	    copy_from_kernel_nofault(&read, (const void *)request,
-				     sizeof(read)) ||
-	    !(read.ki_flags & IOCB_WAITQ))
-		return NULL;
-	queue = read.ki_waitq;
-	if (!fgio_copy_kernel(&wait, (u64)queue, sizeof(wait)) ||
-	    (u64)wait.wait.private != request ||
-	    wait.wait.entry.next == &queue->wait.entry ||
-	    !fgio_is_page(&wait.folio->page))
-		return NULL;
-	return wait.folio;
-}
-
-/* A copy of the folio is looked at, since it may be gone by now. */
-static void want_folio(const struct fgio_walk_step *step,
-		       const struct folio *folio)
-{
-	struct folio copy;
-	u64 mapping, first;
-
-	/* A tail page is no folio: the memory is another's by now. */
-	if (copy_from_kernel_nofault(&copy, folio, sizeof(copy)) ||
-	    PageTail(&copy.page))
-		return;
-	mapping = fgio_mapping_of_folio(&copy, &first);
-	if (mapping)
-		fgio_wanted_add(step, FGIO_WANTED_PAGES, mapping, first,
-				first + folio_nr_pages(&copy) - 1);
-}
-
-static void want_pages(const struct fgio_walk_step *step)
-{
-	const struct read_set *set = set_of(step->wait->object);
-	const struct folio *folio;
-	unsigned int i;
-
-	for (i = 0; i < FGIO_URING_READS; i++) {
-		folio = awaited_folio(READ_ONCE(set->requests[i]),
-				      step->wait->object);
-		if (folio)
-			want_folio(step, folio);
-	}
-}
 
 /* --- workers --------------------------------------------------------------- */
 
@@ -266,10 +153,9 @@ static bool still_executes(const struct busy_worker *worker)
 }
 
 /* Context: RCU. */
-static void find_workers(const struct fgio_walk_step *step,
-			 struct task_struct *waiter)
+static void find_workers(const struct fgio_walk_step *step, pid_t process)
 {
-	u32 place = fgio_found_by_looks(&looks, waiter->tgid);
+	u32 place = fgio_found_by_looks(&looks, process);
 	const struct busy_worker *worker;
 	const struct search *search;
 
@@ -286,30 +172,66 @@ static void find_workers(const struct fgio_walk_step *step,
 
 /* One whose owner is foreground is critical by itself. Context: RCU. */
 static void find_poller(const struct fgio_walk_step *step,
-			struct task_struct *waiter)
+			struct task_struct *thread)
 {
 	struct task_struct *poller;
 
 	poller = fgio_task_at(fgio_uring_poller_of(step->wait->object));
 	if (poller && poller->flags & PF_IO_WORKER &&
-	    same_thread_group(poller, waiter) &&
+	    same_thread_group(poller, thread) &&
 	    fgio_uring_tag_of(poller) != FGIO_THREAD_FOREGROUND)
 		fgio_walk_found(step->walk, fgio_walk_name(poller));
+}
+
+/* A thread that is alone in its process has no workers. Context: RCU. */
+static void find_threads(const struct fgio_walk_step *step,
+			 struct task_struct *thread)
+{
+	if (thread_group_empty(thread))
+		return;
+	find_workers(step, thread->tgid);
+	find_poller(step, thread);
+}
+
+static bool is_among(pid_t process, const pid_t *processes, unsigned int count)
+{
+	while (count)
+		if (processes[--count] == process)
+			return true;
+	return false;
+}
+
+/* Each process is asked once. Context: RCU. */
+static void find_in_processes(const struct fgio_walk_step *step,
+			      struct task_struct *waiter)
+{
+	pid_t processes[FGIO_URING_SUBMITTERS + 1] = { waiter->tgid };
+	u64 threads[FGIO_URING_SUBMITTERS];
+	unsigned int count, i, asked = 1;
+	struct task_struct *thread;
+
+	find_threads(step, waiter);
+	count = fgio_uring_submitters_of(step->wait->object, threads);
+	for (i = 0; i < count; i++) {
+		thread = fgio_task_at(threads[i]);
+		if (!thread || is_among(thread->tgid, processes, asked))
+			continue;
+		processes[asked++] = thread->tgid;
+		find_threads(step, thread);
+	}
 }
 
 static void blockers(const struct fgio_walk_step *step)
 {
 	struct task_struct *waiter;
 
-	want_pages(step);
+	fgio_uring_want_pages(step, step->wait->object);
 	fgio_io_want_context(step, step->wait->object);
 	fgio_reply_find(step);
 	rcu_read_lock();
 	waiter = fgio_task_at(step->task);
-	if (waiter) {
-		find_workers(step, waiter);
-		find_poller(step, waiter);
-	}
+	if (waiter)
+		find_in_processes(step, waiter);
 	rcu_read_unlock();
 }
 

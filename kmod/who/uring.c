@@ -137,6 +137,23 @@ u64 fgio_uring_poller_of(u64 ring)
 	return follow((const void *)ring, &fgio_uring_poller_of_ring);
 }
 
+/* Entries come and go meanwhile: what was read is an address at worst. */
+unsigned int fgio_uring_submitters_of(u64 ring,
+				      u64 threads[FGIO_URING_SUBMITTERS])
+{
+	u64 head = ring + offsetof(struct io_ring_ctx, tctx_list);
+	unsigned int count = 0;
+	u64 entry;
+
+	if (!FGIO_URING_TASK_IN_NODE)
+		return 0;
+	for (entry = member(head, 0);
+	     entry && entry != head && count < FGIO_URING_SUBMITTERS;
+	     entry = member(entry, 0))
+		threads[count++] = member(entry, FGIO_URING_TASK_IN_NODE);
+	return count;
+}
+
 u64 fgio_uring_ring_of(u64 request)
 {
 	return member(request, offsetof(struct io_kiocb, ctx));

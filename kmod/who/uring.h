@@ -43,6 +43,16 @@ u64 fgio_uring_request_of(const struct task_struct *thread);
  */
 u64 fgio_uring_poller_of(u64 ring);
 
+/* Threads that submit to one ring, of which more are not looked at. */
+#define FGIO_URING_SUBMITTERS 8
+
+/*
+ * The addresses of threads that have submitted to a ring, or set it up, the newest
+ * first; they may be gone, as the ring. Return: their number. Context: any.
+ */
+unsigned int fgio_uring_submitters_of(u64 ring,
+				      u64 threads[FGIO_URING_SUBMITTERS]);
+
 /* The ring of a request, to be compared, or 0. Context: any. */
 u64 fgio_uring_ring_of(u64 request);
 

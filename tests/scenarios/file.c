@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 /* A file's lock, and its pages while their I/O is under way. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -192,6 +194,29 @@ static void read_page_by_ring(unsigned int round)
 	ring_do(IORING_OP_READ, file, buffer(BLOCK), BLOCK, place);
 }
 
+static int watch;
+
+static void prepare_watched(void)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+
+	prepare_common();
+	watch = epoll_create1(EPOLL_CLOEXEC);
+	NEED(watch >= 0);
+	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, common->file, &wanted));
+}
+
+static void read_page_by_watched_ring(unsigned int round)
+{
+	off_t place = (off_t)(page_of(round) + 1) * BLOCK;
+	struct epoll_event found;
+
+	ring_submit(common, IORING_OP_READ, file, buffer(BLOCK), BLOCK, place);
+	while (epoll_wait(watch, &found, 1, -1) != 1)
+		NEED(errno == EINTR);
+	ring_wait(common, 1);
+}
+
 static void write_first_page_by_ring(unsigned int round)
 {
 	(void)round;
@@ -220,6 +245,13 @@ static void write_first_page_by_common_ring(unsigned int round)
 	(void)round;
 	ring_submit(common, IORING_OP_WRITE, file, buffer(BLOCK), 100, 0);
 	ring_wait(common, 2);
+}
+
+/* What another process has submitted. */
+static void collect_from_common_ring(unsigned int round)
+{
+	(void)round;
+	ring_wait(common, 1);
 }
 
 /* The thread that polls the ring submits the write. */
@@ -408,6 +440,10 @@ const struct scenario file_scenarios[] = {
 		 "io_uring: reading a page that readahead holds",
 		 "boost,uring", prepare_uncached, read_ahead,
 		 read_page_by_ring),
+	SCENARIO("file", "uring-epoll",
+		 "io_uring: reading a page that readahead holds, with the ring "
+		 "under epoll", "boost,uring", prepare_watched, read_ahead,
+		 read_page_by_watched_ring),
 	SCENARIO("file", "uring-write",
 		 "io_uring: write, inode lock held by a direct append",
 		 "boost,uring", prepare_file, append_directly,
@@ -417,6 +453,17 @@ const struct scenario file_scenarios[] = {
 		 "read, on one ring",
 		 "boost,uring", prepare_common, write_partly_by_common_ring,
 		 write_first_page_by_common_ring),
+	{
+		.name = "uring-shared",
+		.group = "file",
+		.title = "io_uring: completion of a write of another process, which "
+			 "has to read, on one ring",
+		.off = "boost,uring",
+		.processes = true,
+		.prepare = prepare_common,
+		.background = { write_partly_by_common_ring },
+		.foreground = collect_from_common_ring,
+	},
 	SCENARIO("file", "uring-polled",
 		 "io_uring: direct write that the ring's thread submits",
 		 "boost,uring", prepare_file, NULL, write_disk_by_polled_ring),
