@@ -40,6 +40,7 @@
 #include "layers/loop.h"
 #include "layers/name.h"
 #include "layers/pagecache.h"
+#include "layers/question.h"
 #include "layers/reply.h"
 #include "layers/sleep.h"
 #include "layers/sysvsem.h"
@@ -111,6 +112,7 @@ static const struct {
 	{ fgio_wait_init, fgio_wait_exit },
 	{ fgio_blame_init, fgio_blame_exit },
 	{ fgio_waker_init, fgio_waker_exit },
+	{ fgio_question_init, NULL },
 	{ fgio_promote_init, fgio_promote_exit },
 	{ fgio_pagecache_init, fgio_pagecache_exit },
 	{ init_walk, fgio_walk_exit },

@@ -111,7 +111,7 @@ static bool is_declared(unsigned int object)
 	return object % 4 == 3;
 }
 
-/* Whoever blocks it is only likely to. */
+/* Its blockers are only likely ones. */
 static bool is_guessed(unsigned int object)
 {
 	return object % 7 == 5;
@@ -708,7 +708,7 @@ static task_set certain_blockers_of(const struct play *play, unsigned int task)
 	return blockers & ~only(task);
 }
 
-/* Whether the walk reached a task by a guess, in so many steps. */
+/* Whether the walk reached a task by a guess, in @depth steps. */
 static bool is_guessed_at(const struct play *play, unsigned int task,
 			  unsigned int depth)
 {

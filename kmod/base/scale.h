@@ -5,7 +5,7 @@
  * what happens when it is full.
  *
  * Allocated when the module is loaded: 5.3 MiB, of which 3.4 are waits. Of the
- * module's own data they are 255 KiB. While there are foreground tasks, some 25
+ * module's own data they are 335 KiB. While there are foreground tasks, some 25
  * hooks take 320 KiB each. These and the waits are smaller on machines with less
  * than 4 GiB (fgio_scale_of_machine()).
  *
@@ -103,7 +103,7 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_HOLDER_SCANS 4
 
 /*
- * layers/uring.c: reads that were issued through io_uring last, in sets by
+ * layers/uring_read.c: reads that were issued through io_uring last, in sets by
  * ring. 264 bytes for each set, 66 KiB. Full set: the oldest read is forgotten;
  * the page that it waits for is not promoted.
  */
@@ -159,6 +159,12 @@ unsigned int fgio_scale_of_machine(void);
  * answer followed if it is not the first.
  */
 #define FGIO_QUESTION_BITS FGIO_SCALE_SHARE_BITS(4)
+
+/*
+ * layers/question.c: foreground tasks and whom they asked last. 320 bytes each, 80
+ * KiB. Shared place: the questions of the earlier one are forgotten, as above.
+ */
+#define FGIO_ASKER_BITS FGIO_SCALE_SHARE_BITS(6)
 
 /*
  * layers/child.c: children of one process that waits for any of them, 4 bytes

@@ -67,15 +67,20 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 	}
 }
 
-void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
+bool fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object)
 {
 	u64 identities[FGIO_WAKERS];
 	unsigned int count, i;
+	bool any = false;
+	u64 task;
 
 	count = fgio_waker_expected(object, identities);
-	for (i = 0; i < count; i++)
-		fgio_walk_guessed(step->walk,
-				  fgio_name_identity(identities[i]));
+	for (i = 0; i < count; i++) {
+		task = fgio_name_identity(identities[i]);
+		fgio_walk_guessed(step->walk, task);
+		any |= task;
+	}
+	return any;
 }
 
 /* For the walk's thread alone. */

@@ -38,9 +38,9 @@ void fgio_found_by_history(const struct fgio_walk_step *step, u64 object,
 /*
  * The same for a condition, as a guess: a task that signalled it may not do so
  * again. If no task did within the window, those that did last
- * (fgio_history_expected()).
+ * (fgio_history_expected()). Return: whether any of them lives.
  */
-void fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
+bool fgio_guessed_by_history(const struct fgio_walk_step *step, u64 object);
 
 /* Threads that are guessed of the one process that is in the way. */
 #define FGIO_SLEEPERS 8

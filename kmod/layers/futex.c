@@ -41,6 +41,7 @@
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/futex.h"
+#include "layers/question.h"
 #include "who/foreground.h"
 #include "who/presence.h"
 #include "who/trust.h"
@@ -386,9 +387,16 @@ static void guess_readers(const struct fgio_walk_step *step)
 	rcu_read_unlock();
 }
 
+static bool is_no_lock(u64 detail)
+{
+	return shape_of(detail) == FGIO_SHAPE_NONE ||
+	       shape_of(detail) == FGIO_SHAPE_VECTOR;
+}
+
 static void blockers(const struct fgio_walk_step *step)
 {
 	struct finding finding = {};
+	bool known;
 	u32 i;
 
 	if (!fgio_sleeper_look(step, look_around, &finding))
@@ -398,12 +406,16 @@ static void blockers(const struct fgio_walk_step *step)
 		return;
 	}
 	fgio_walk_is_condition(step);
+	known = finding.by_readers;
 	for (i = 0; i < finding.count; i++) {
 		watch(step, finding.object[i], finding.shared[i]);
-		fgio_guessed_by_history(step, finding.object[i]);
+		known |= fgio_guessed_by_history(step, finding.object[i]);
 	}
 	if (finding.by_readers)
 		guess_readers(step);
+	/* A lock whose owner is not known was not asked for. */
+	if (is_no_lock(step->wait->detail))
+		fgio_question_find(step, known);
 }
 
 const struct fgio_layer fgio_futex_layer = {

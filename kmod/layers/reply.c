@@ -15,8 +15,7 @@
  * counts as its own act, delivery.c), threads of the kernel, tasks that exit and
  * foreground tasks, which need no help.
  *
- * The first answer over a connection is that of the task that the question woke
- * (question.c).
+ * A first answer is that of a task that the question woke (question.c).
  *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
@@ -269,10 +268,13 @@ static void look_at_polled(struct task_struct *waiter,
 
 /* --- blockers --------------------------------------------------------------- */
 
-static void find_asked(const struct fgio_walk_step *step, u64 file)
+/* Return: whether a task was asked over it, and lives. */
+static bool find_asked(const struct fgio_walk_step *step, u64 file)
 {
-	fgio_walk_guessed(step->walk,
-			  fgio_name_identity(fgio_question_asked(file)));
+	u64 task = fgio_name_identity(fgio_question_asked(file));
+
+	fgio_walk_guessed(step->walk, task);
+	return task;
 }
 
 /* Return: whether all of them are pidfds, so that no waker has to be learnt. */
@@ -294,12 +296,14 @@ static bool find_polled(const struct fgio_walk_step *step)
 static void find_wakers(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
+	bool known;
 
 	if (wait->seq & FGIO_SEQ_OUTSIDE)
 		expect(step->task, wait->object, wait->seq);
 	fgio_watch_for(step, wait->object);
-	fgio_guessed_by_history(step, wait->object);
-	find_asked(step, wait->object);
+	known = fgio_guessed_by_history(step, wait->object);
+	known |= find_asked(step, wait->object);
+	fgio_question_find(step, known);
 }
 
 void fgio_reply_find(const struct fgio_walk_step *step)

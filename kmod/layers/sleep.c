@@ -19,6 +19,7 @@
  * switches.
  */
 #include <linux/bitfield.h>
+#include <linux/hash.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -493,6 +494,52 @@ static bool read_sleep(struct task_struct *task, struct sleep *sleep, u32 *seq)
 	/* As above. */
 	smp_rmb();
 	return fgio_sleep_seq(task) == *seq && read_call(task, &registers, sleep);
+}
+
+static bool is_futex(read_fn read)
+{
+#ifdef __NR_futex_wait
+	if (read == read_futex_wait)
+		return true;
+#endif
+	return read == read_futex || read == read_vector;
+}
+
+/* Both futexes of a condition variable are one place, as one object. */
+static u64 place_in(struct task_struct *task, struct pt_regs *registers,
+		    bool is_futex_call)
+{
+	unsigned long arguments[6];
+
+	syscall_get_arguments(task, registers, arguments);
+	if (is_futex_call)
+		arguments[0] &= ~7UL;
+	return hash_64(arguments[0], 64) ^ syscall_get_nr(task, registers);
+}
+
+u64 fgio_sleep_place(struct task_struct *task, bool *for_condition)
+{
+	struct pt_regs registers;
+	struct sleep sleep = {};
+	struct call call = {
+		.task = task,
+		.mm = READ_ONCE(task->mm),
+		.is_compat = fgio_is_compat_call(task),
+	};
+	read_fn read;
+
+	*for_condition = false;
+	if (!is_user_thread(task) ||
+	    copy_from_kernel_nofault(&registers, task_pt_regs(task),
+				     sizeof(registers)))
+		return 0;
+	read = reader_in(task, &registers);
+	if (is_futex(read)) {
+		syscall_get_arguments(task, &registers, call.arguments);
+		*for_condition = read(&call, &sleep) &&
+				 sleep.kind == FGIO_WAIT_CONDITION;
+	}
+	return place_in(task, &registers, is_futex(read));
 }
 
 /* The wait's seq has FGIO_SEQ_OUTSIDE. */

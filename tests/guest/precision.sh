@@ -80,3 +80,28 @@ check_only_tasks_that_sync_the_log_of_others_are_critical() {
   expect "critical percent, both with one file and commits off" "$percent" -lt 80
   umount "$WORK/mount"
 }
+
+boosts_of() { # OTHER is woken by a foreground thread that sleeps for a message then
+  asked "$1" >"$WORK/asked"
+  cat "$WORK/asked"
+  read -r _ boosts <"$WORK/asked"
+}
+
+# A server that was asked may answer; a log, a file's watcher, and a thread that waited for a lock do not.
+check_only_who_was_asked_is_guessed() {
+  cd "$WORK" || return
+  make_simdisk model=volume size_mib=64 seed=1
+  use fgio
+  export DISK=/dev/$DISK
+  boosts_of server
+  expect "boosts of one that was asked, in 100 rounds" "$boosts" -ge 80
+  boosts_of logger
+  expect "boosts of one that takes lines of a log" "$boosts" -lt 10
+  boosts_of watcher
+  expect "boosts of one that watches a file" "$boosts" -lt 10
+  boosts_of lock
+  expect "boosts of one that waited for a lock" "$boosts" -lt 10
+  parameter replies N
+  boosts_of server
+  expect "boosts of one that was asked, with replies off" "$boosts" -lt 10
+}

@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ipc.h>
@@ -522,6 +523,153 @@ static void ask_by_message(unsigned int round)
 	await_answer(round);
 }
 
+/* By a pipe each, which are new in each round. */
+static int question[2];
+
+static void make_pipes_anew(unsigned int round)
+{
+	(void)round;
+	NEED(!pipe(question));
+	NEED(!pipe(reply));
+}
+
+static void answer_by_pipe(unsigned int round)
+{
+	char byte;
+
+	about_to_wait();
+	NEED(read(question[0], &byte, 1) == 1);
+	answer(round);
+}
+
+static void ask_by_pipe(unsigned int round)
+{
+	NEED(write(question[1], "", 1) == 1);
+	await_answer(round);
+}
+
+static void connect_and_watch_anew(unsigned int round)
+{
+	connect_anew(round);
+	watch_for_input(reply[0]);
+}
+
+static void ask_under_epoll(unsigned int round)
+{
+	NEED(write(reply[0], "", 1) == 1);
+	await_watched_answer(round);
+}
+
+/* A job that one thread gives another, with a place of its own for the result. */
+struct job {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	bool done;
+};
+
+#define POOL_THREADS 8
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	struct job *job;
+} queue = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
+
+/* The memory of earlier ones is not used again. */
+static struct job *new_job(void)
+{
+	struct job *job = shared(sizeof(*job));
+
+	NEED(!pthread_mutex_init(&job->mutex, NULL));
+	NEED(!pthread_cond_init(&job->condition, NULL));
+	return job;
+}
+
+static void give_job(struct job *job)
+{
+	NEED(!pthread_mutex_lock(&queue.mutex));
+	queue.job = job;
+	NEED(!pthread_cond_signal(&queue.condition));
+	NEED(!pthread_mutex_unlock(&queue.mutex));
+}
+
+static struct job *take_job(void)
+{
+	struct job *job;
+
+	NEED(!pthread_mutex_lock(&queue.mutex));
+	while (!queue.job)
+		NEED(!pthread_cond_wait(&queue.condition, &queue.mutex));
+	job = queue.job;
+	queue.job = NULL;
+	NEED(!pthread_mutex_unlock(&queue.mutex));
+	return job;
+}
+
+static void end_job(struct job *job)
+{
+	NEED(!pthread_mutex_lock(&job->mutex));
+	job->done = true;
+	NEED(!pthread_cond_signal(&job->condition));
+	NEED(!pthread_mutex_unlock(&job->mutex));
+}
+
+static void await_job(struct job *job)
+{
+	NEED(!pthread_mutex_lock(&job->mutex));
+	while (!job->done)
+		NEED(!pthread_cond_wait(&job->condition, &job->mutex));
+	NEED(!pthread_mutex_unlock(&job->mutex));
+}
+
+static void do_job(unsigned int round)
+{
+	struct job *job;
+
+	about_to_wait();
+	job = take_job();
+	read_disk(round);
+	end_job(job);
+}
+
+static void have_job_done(unsigned int round)
+{
+	struct job *job = new_job();
+
+	(void)round;
+	give_job(job);
+	await_job(job);
+}
+
+static void *pool_thread(void *argument)
+{
+	static _Atomic unsigned int taken;
+
+	(void)argument;
+	for (;;) {
+		free(take_job());
+		answer(taken++);
+	}
+	return NULL;
+}
+
+/* The thread that has slept for longest takes the next job. */
+static void prepare_pool(void)
+{
+	pthread_t thread;
+	unsigned int i;
+
+	prepare_pipe();
+	for (i = 0; i < POOL_THREADS; i++)
+		NEED(!pthread_create(&thread, NULL, pool_thread, NULL));
+}
+
+static void ask_pool(unsigned int round)
+{
+	give_job(calloc(1, sizeof(struct job)));
+	await_answer(round);
+}
+
 /* The second thread waits for the answer of the first. */
 static int inner_reply[2];
 
@@ -718,6 +866,14 @@ static void commit(unsigned int round)
 		.foreground = _foreground,                            \
 	}
 
+#define FIRST(_name, _title, _before, _background, _foreground)      \
+	{                                                             \
+		.name = _name, .group = "user", .title = _title,      \
+		.off = "boost,replies", .before = _before,            \
+		.background = { _background },                        \
+		.foreground = _foreground,                            \
+	}
+
 const struct scenario user_scenarios[] = {
 	USER("admission", "the holder of a mutex sleeps in admission",
 	     prepare_mutex, hold_mutex, take_mutex, ),
@@ -818,24 +974,20 @@ const struct scenario user_scenarios[] = {
 		.background = { signal_condition },
 		.foreground = await_condition,
 	},
-	{
-		.name = "reply-first",
-		.group = "user",
-		.title = "first byte from a UNIX socket, asked for and sent after an I/O",
-		.off = "boost,replies",
-		.before = connect_anew,
-		.background = { answer_question },
-		.foreground = ask,
-	},
-	{
-		.name = "reply-first-tcp",
-		.group = "user",
-		.title = "the same from a TCP socket of this host",
-		.off = "boost,replies",
-		.before = connect_tcp_anew,
-		.background = { answer_question },
-		.foreground = ask_by_message,
-	},
+	FIRST("reply-first",
+	      "first byte from a UNIX socket, asked for and sent after an I/O",
+	      connect_anew, answer_question, ask),
+	FIRST("reply-first-tcp", "the same from a TCP socket of this host",
+	      connect_tcp_anew, answer_question, ask_by_message),
+	FIRST("reply-first-pipe", "the same over a pipe each", make_pipes_anew,
+	      answer_by_pipe, ask_by_pipe),
+	FIRST("reply-first-epoll", "the same from a UNIX socket under epoll",
+	      connect_and_watch_anew, answer_question, ask_under_epoll),
+	FIRST("condition-first", "result of a job, given to a thread by a "
+	      "condition variable, by that of the job", NULL, do_job,
+	      have_job_done),
+	REPLY("reply-pool", "byte from a pipe, of one of eight threads in turn",
+	      prepare_pool, NULL, ask_pool),
 	{
 		.name = "reply-chain-rare",
 		.group = "user",
