@@ -8,8 +8,12 @@
 #define OVERHEAD_SECTORS 64U
 /* Fractions are in 1 / ONE. */
 #define ONE 256U
-#define RATIO_ONE 1024U
+#define RATIO_ONE FGIO_DITHER_ONE
 #define GUESS_ONE 65536ULL
+
+#if FGIO_DITHER_NODES - FGIO_SHARE_KINDS * FGIO_SHARE_SIZES
+#error the dither has a node for each size of each kind
+#endif
 
 static u32 size_of_node(u32 node)
 {
@@ -22,12 +26,33 @@ static u32 first_guess_ns(u32 node)
 	       (OVERHEAD_SECTORS + FGIO_SHARE_LEAST_SECTORS);
 }
 
+/* Of an array with a row for each kind. */
+static u32 number_of(u32 kind, u32 node)
+{
+	return kind * FGIO_SHARE_SIZES + node;
+}
+
+/* Costs, or the dither, have changed. */
+static void charge_anew(struct fgio_share_cost *cost)
+{
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			cost->charged_ns[kind][node] =
+				(u32)((u64)cost->node_ns[kind][node] *
+				      fgio_dither_charge(&cost->dither,
+							 number_of(kind,
+								   node)) /
+				      FGIO_DITHER_ONE);
+}
+
 void fgio_share_cost_init(struct fgio_share_cost *cost)
 {
 	*cost = (struct fgio_share_cost){ 0 };
+	fgio_dither_init(&cost->dither);
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->node_ns[kind][node] = first_guess_ns(node);
+	charge_anew(cost);
 }
 
 /**
@@ -62,40 +87,41 @@ static struct place place_of(u32 sectors)
 	return place;
 }
 
-static u64 lower_part(const struct fgio_share_cost *cost, u8 kind,
-		      struct place place)
+/* Of what I/Os of a kind cost, or are charged. */
+static u64 lower_part(const u32 of[FGIO_SHARE_SIZES], struct place place)
 {
-	return (u64)cost->node_ns[kind][place.node] * (ONE - place.above) /
-	       ONE * place.times / ONE;
+	return (u64)of[place.node] * (ONE - place.above) / ONE * place.times /
+	       ONE;
 }
 
-static u64 upper_part(const struct fgio_share_cost *cost, u8 kind,
-		      struct place place)
+static u64 upper_part(const u32 of[FGIO_SHARE_SIZES], struct place place)
 {
-	if (!place.above)
-		return 0;
-	return (u64)cost->node_ns[kind][place.node + 1] * place.above / ONE;
+	return place.above ? (u64)of[place.node + 1] * place.above / ONE : 0;
 }
 
 u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 		       u32 sectors)
 {
+	const u32 *node_ns = cost->node_ns[kind];
 	struct place place = place_of(sectors);
 
-	return lower_part(cost, kind, place) + upper_part(cost, kind, place);
+	return lower_part(node_ns, place) + upper_part(node_ns, place);
 }
 
 u64 fgio_share_cost_sent_large(struct fgio_share_cost *cost, u8 kind,
 			       u32 sectors)
 {
+	const u32 *charged_ns = cost->charged_ns[kind];
 	struct place place = place_of(sectors);
-	u64 lower_ns = lower_part(cost, kind, place);
-	u64 upper_ns = upper_part(cost, kind, place);
+	u64 lower_ns = lower_part(cost->node_ns[kind], place);
+	u64 upper_ns = upper_part(cost->node_ns[kind], place);
 
 	cost->part_ns[kind][place.node] += lower_ns;
 	if (upper_ns)
 		cost->part_ns[kind][place.node + 1] += upper_ns;
-	return lower_ns + upper_ns;
+	cost->sum_ns += lower_ns + upper_ns;
+	cost->count++;
+	return lower_part(charged_ns, place) + upper_part(charged_ns, place);
 }
 
 static bool is_uniform(const struct fgio_share_cost *cost)
@@ -108,9 +134,29 @@ static bool is_uniform(const struct fgio_share_cost *cost)
 	return cost->sum_ns - most_ns < cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
 }
 
+/* Whether writes are more than a small part of the interval. */
+static bool has_writes(const struct fgio_share_cost *cost)
+{
+	u64 sum_ns = 0;
+
+	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			if (fgio_share_kind_writes(kind))
+				sum_ns += cost->part_ns[kind][node];
+	return sum_ns > cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
+}
+
+static const u64 *parts_of(const struct fgio_share_cost *cost)
+{
+	return &cost->part_ns[0][0];
+}
+
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 {
 	cost->uniform = is_uniform(cost);
+	fgio_dither_begin(&cost->dither, parts_of(cost),
+			  cost->corrected && !cost->slack && !has_writes(cost));
+	charge_anew(cost);
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->part_ns[kind][node] = 0;
@@ -148,7 +194,7 @@ static u32 bounded(u64 cost_ns)
 
 static u32 bit_of(u32 kind, u32 node)
 {
-	return 1U << (kind * FGIO_SHARE_SIZES + node);
+	return 1U << number_of(kind, node);
 }
 
 /* All costs become @ratio, in 1 / RATIO_ONE. */
@@ -185,18 +231,6 @@ static void guess_unknown(struct fgio_share_cost *cost)
 				cost->node_ns[kind][node] = bounded(
 					first_guess_ns(node) * (sum / count) /
 					GUESS_ONE);
-}
-
-/* Whether writes are more than a small part of the interval. */
-static bool has_writes(const struct fgio_share_cost *cost)
-{
-	u64 sum_ns = 0;
-
-	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
-		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
-			if (fgio_share_kind_writes(kind))
-				sum_ns += cost->part_ns[kind][node];
-	return sum_ns > cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE;
 }
 
 /* Beside writes, reads are not dearer than probes showed. */
@@ -244,15 +278,18 @@ static void note_scaled(struct fgio_share_cost *cost)
 				cost->scaled |= bit_of(kind, node);
 }
 
-/* What is wrong at first is the speed of the drive, and not the ratios. */
-static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
+/*
+ * What is wrong at first is the speed of the drive, and not the ratios. Return: the
+ * part of the error that was corrected is one in this.
+ */
+static s64 correct(struct fgio_share_cost *cost, s64 error, s64 step)
 {
 	/* A cache cannot have taken the work. */
 	bool is_sure = step <= FGIO_SHARE_STEP_FIRST;
 
 	if (cost->corrected >= FGIO_SHARE_FIRST_INTERVALS) {
 		correct_each(cost, error, step);
-		return;
+		return step;
 	}
 	/* The first guess is worth nothing beside that. */
 	if (!cost->corrected++ && is_sure)
@@ -260,6 +297,7 @@ static void correct(struct fgio_share_cost *cost, s64 error, s64 step)
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
 	if (is_sure)
 		note_scaled(cost);
+	return step;
 }
 
 /* A probe showed that costs there are @took_ns of what @known_ns is. */
@@ -300,6 +338,7 @@ bool fgio_share_cost_shown(struct fgio_share_cost *cost, u8 kind, u32 sectors,
 		cost->known |= bit_of(kind, place.node + i);
 	}
 	guess_unknown(cost);
+	charge_anew(cost);
 	return true;
 }
 
@@ -329,6 +368,43 @@ static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 	return FGIO_SHARE_STEP_SLACK;
 }
 
+/* All costs are wrong, or the drive paused. */
+static bool is_far_off(s64 error)
+{
+	return error <= -(s64)RATIO_ONE / 2 || error >= (s64)RATIO_ONE;
+}
+
+/* An interval was full, or not: what its dither shows. */
+static void learn_ratios(struct fgio_share_cost *cost, s64 error,
+			 u64 length_ns)
+{
+	s32 change[FGIO_DITHER_NODES];
+
+	if (cost->slack) {
+		fgio_dither_skip(&cost->dither);
+		return;
+	}
+	if (is_far_off(error)) {
+		fgio_dither_disturbed(&cost->dither);
+		return;
+	}
+	if (!fgio_dither_learn(&cost->dither, parts_of(cost), error, length_ns,
+			       change))
+		return;
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			u32 *node_ns = &cost->node_ns[kind][node];
+			s64 was = *node_ns;
+
+			if (cost->part_ns[kind][node])
+				*node_ns = bounded((u64)(
+					was + was * change[number_of(kind,
+								     node)] /
+						      (s64)RATIO_ONE));
+		}
+	}
+}
+
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 {
 	u64 length_ns = beyond(now_ns, cost->begin_ns);
@@ -343,10 +419,13 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 	/* Else the large first steps would not end where no interval is full. */
 	if (!cost->slack || (low && cost->beside))
 		cost->intervals++;
-	if (!cost->begin_ns || !cost->sum_ns ||
-	    (cost->slack && !low && error >= 0))
+	if (!cost->begin_ns || !cost->sum_ns)
 		return false;
-	correct(cost, error, step_of(cost, low, first));
+	learn_ratios(cost, error, length_ns);
+	if (cost->slack && !low && error >= 0)
+		return false;
+	fgio_dither_corrected(&cost->dither,
+			      correct(cost, error, step_of(cost, low, first)));
 	return true;
 }
 
@@ -372,4 +451,5 @@ void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
 					bounded(was * *scale / before);
 		}
 	}
+	charge_anew(cost);
 }

@@ -15,11 +15,11 @@
  * of a drive that their groups have alone adds up to that at least, or costs
  * are too low; unless the depth kept it from doing as many at a time as it can.
  *
- * Fairness needs the costs' ratios alone. With kinds that are only ever mixed
- * in one proportion, no observer could tell them apart: the ratio stays that of
- * the first guess, sequential and random alike, a size of 32 KiB and that of
- * the I/O. So kinds of which nothing is known yet change with those that are
- * learnt: the first guess is one of ratios, and not of times.
+ * Fairness needs the costs' ratios alone. Kinds that are only ever mixed in one
+ * proportion are told apart by a dither of what is charged (shares_dither.h), but
+ * writes: their ratio stays that of the first guess, sequential and random alike, a
+ * size of 32 KiB and that of the I/O. So kinds of which nothing is known yet change
+ * with those that are learnt: the first guess is one of ratios, and not of times.
  *
  * A probe shows what reads take of a drive that their group has alone, and no
  * I/O costs more than that. What writes cost no probe shows: a cache takes them
@@ -35,6 +35,7 @@
 #ifndef FGIO_CORE_SHARES_COST_H
 #define FGIO_CORE_SHARES_COST_H
 
+#include "shares_dither.h"
 #include "types.h"
 
 #define FGIO_SHARE_SIZES 5U
@@ -151,6 +152,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @beside: critical I/O was about
  * @intervals: so far: full ones, and of those @beside that showed costs too low
  * @uniform: nearly all of the last interval was of one kind and size
+ * @dither: of what is charged
+ * @charged_ns: what each of them is charged in the interval
  */
 struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
@@ -169,6 +172,8 @@ struct fgio_share_cost {
 	bool beside;
 	u32 intervals;
 	bool uniform;
+	struct fgio_dither dither;
+	u32 charged_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 };
 
 void fgio_share_cost_init(struct fgio_share_cost *cost);
@@ -177,11 +182,11 @@ void fgio_share_cost_init(struct fgio_share_cost *cost);
 u64 fgio_share_cost_of(const struct fgio_share_cost *cost, u8 kind,
 		       u32 sectors);
 
-/* A part of the next one, for those larger than the least size. */
+/* As the next one, for those larger than the least size. */
 u64 fgio_share_cost_sent_large(struct fgio_share_cost *cost, u8 kind,
 			       u32 sectors);
 
-/* One of the least size was sent. Return: its drive time. */
+/* One of the least size was sent. Return: the drive time that is charged. */
 static inline u64 fgio_share_cost_sent_small(struct fgio_share_cost *cost,
 					     u8 kind)
 {
@@ -190,21 +195,16 @@ static inline u64 fgio_share_cost_sent_small(struct fgio_share_cost *cost,
 	cost->part_ns[kind][0] += cost_ns;
 	cost->sum_ns += cost_ns;
 	cost->count++;
-	return cost_ns;
+	return cost->charged_ns[kind][0];
 }
 
-/* It was sent. Return: its drive time. Most are of the least size: inline. */
+/* It was sent. Return: as above. Most are of the least size: inline. */
 static inline u64 fgio_share_cost_sent(struct fgio_share_cost *cost, u8 kind,
 				       u32 sectors)
 {
-	u64 cost_ns;
-
 	if (sectors <= FGIO_SHARE_LEAST_SECTORS)
 		return fgio_share_cost_sent_small(cost, kind);
-	cost_ns = fgio_share_cost_sent_large(cost, kind, sectors);
-	cost->sum_ns += cost_ns;
-	cost->count++;
-	return cost_ns;
+	return fgio_share_cost_sent_large(cost, kind, sectors);
 }
 
 /* The same by the time that it takes of a drive that its group has alone. */

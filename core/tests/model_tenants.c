@@ -266,7 +266,9 @@ static void impose_costs(struct run *run)
 			if (bytes < 4 * tenant->bytes &&
 			    4 * bytes > tenant->bytes)
 				cost->node_ns[kind][node] =
-					(u32)(1e9 * bytes / tenants->known[i]);
+					cost->charged_ns[kind][node] =
+						(u32)(1e9 * bytes /
+						      tenants->known[i]);
 	}
 }
 
