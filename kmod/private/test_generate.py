@@ -42,8 +42,8 @@ MACROS = {
     },
 }
 
-# By hand from io_uring/io-wq.c, sqpoll.c and tctx.h, fs/iomap/direct-io.c, fs/backing-file.c, block/fops.c,
-# fs/aio.c and kernel/workqueue.c, for x86-64 as Debian configures it.
+# By hand from io_uring/io-wq.c, sqpoll.c and tctx.h, fs/iomap/direct-io.c, fs/backing-file.c,
+# block/fops.c, fs/aio.c and kernel/workqueue.c, for x86-64 as Debian configures it.
 ALIKE = {
     "FGIO_IO_TCTX_NODE_RING": 0,
     "FGIO_IO_TCTX_NODE_TASK": 16,
