@@ -37,12 +37,13 @@ static void charge_anew(struct fgio_share_cost *cost)
 {
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
-			cost->charged_ns[kind][node] =
-				(u32)((u64)cost->node_ns[kind][node] *
-				      fgio_dither_charge(&cost->dither,
-							 number_of(kind,
-								   node)) /
-				      FGIO_DITHER_ONE);
+			cost->charged_ns[kind][node] = (u32)smaller(
+				(u64)cost->node_ns[kind][node] *
+					fgio_dither_charge(&cost->dither,
+							   number_of(kind,
+								     node)) /
+					FGIO_DITHER_ONE,
+				FGIO_SHARE_COST_MOST_NS);
 }
 
 void fgio_share_cost_init(struct fgio_share_cost *cost)
@@ -151,11 +152,15 @@ static const u64 *parts_of(const struct fgio_share_cost *cost)
 	return &cost->part_ns[0][0];
 }
 
-void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
+/* What it had at the begin, at most, was sent before the interval. */
+static bool did_its_own(const struct fgio_share_cost *cost)
+{
+	return cost->in_drive <= cost->count;
+}
+
+static void begin(struct fgio_share_cost *cost, u64 now_ns)
 {
 	cost->uniform = is_uniform(cost);
-	fgio_dither_begin(&cost->dither, parts_of(cost),
-			  cost->corrected && !cost->slack && !has_writes(cost));
 	charge_anew(cost);
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
@@ -168,6 +173,30 @@ void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 	cost->slack = false;
 	cost->limited = false;
 	cost->beside = false;
+}
+
+void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
+{
+	fgio_dither_end(&cost->dither);
+	begin(cost, now_ns);
+}
+
+/* Nothing would be learnt after an interval that was not full, or of reads. */
+void fgio_share_cost_begin_dithered(struct fgio_share_cost *cost, u64 now_ns)
+{
+	if (!cost->corrected || cost->slack || has_writes(cost) ||
+	    !did_its_own(cost)) {
+		fgio_share_cost_begin(cost, now_ns);
+		return;
+	}
+	fgio_dither_begin(&cost->dither, parts_of(cost));
+	begin(cost, now_ns);
+}
+
+void fgio_share_cost_end_dither(struct fgio_share_cost *cost)
+{
+	fgio_dither_end(&cost->dither);
+	charge_anew(cost);
 }
 
 /* Sum of the squares of the parts, each in 1 / RATIO_ONE of the whole. */
@@ -368,41 +397,58 @@ static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 	return FGIO_SHARE_STEP_SLACK;
 }
 
+/*
+ * By which part the interval took longer than what the drive did in it: it ended with
+ * I/Os of this mix in the drive, and began with as many of the last one's.
+ */
+static s64 error_of_done(struct fgio_share_cost *cost, u64 length_ns)
+{
+	u64 mean_ns = cost->sum_ns / larger(cost->count, 1);
+	u64 was_ns = cost->mean_ns ?: mean_ns;
+	u64 done_ns = beyond(cost->sum_ns + cost->in_drive * was_ns,
+			     cost->in_drive * mean_ns);
+
+	cost->mean_ns = mean_ns;
+	return error_of(length_ns, done_ns, FGIO_SHARE_ERROR_FIRST);
+}
+
 /* All costs are wrong, or the drive paused. */
 static bool is_far_off(s64 error)
 {
 	return error <= -(s64)RATIO_ONE / 2 || error >= (s64)RATIO_ONE;
 }
 
-/* An interval was full, or not: what its dither shows. */
-static void learn_ratios(struct fgio_share_cost *cost, s64 error,
-			 u64 length_ns)
+static void change_by(struct fgio_share_cost *cost,
+		      const s32 change[FGIO_DITHER_NODES])
 {
-	s32 change[FGIO_DITHER_NODES];
-
-	if (cost->slack) {
-		fgio_dither_skip(&cost->dither);
-		return;
-	}
-	if (is_far_off(error)) {
-		fgio_dither_disturbed(&cost->dither);
-		return;
-	}
-	if (!fgio_dither_learn(&cost->dither, parts_of(cost), error, length_ns,
-			       change))
-		return;
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
 			u32 *node_ns = &cost->node_ns[kind][node];
-			s64 was = *node_ns;
+			s64 by = (s64)*node_ns * change[number_of(kind, node)] /
+				 FGIO_DITHER_CHANGE_ONE;
 
-			if (cost->part_ns[kind][node])
-				*node_ns = bounded((u64)(
-					was + was * change[number_of(kind,
-								     node)] /
-						      (s64)RATIO_ONE));
+			*node_ns = bounded((u64)(*node_ns + by));
 		}
 	}
+}
+
+/* What the dither of an interval shows, if it was full, and of reads. */
+static void learn_ratios(struct fgio_share_cost *cost, u64 length_ns)
+{
+	s32 change[FGIO_DITHER_NODES];
+	s64 error;
+
+	if (cost->slack || has_writes(cost) || !did_its_own(cost)) {
+		fgio_dither_end(&cost->dither);
+		cost->mean_ns = 0;
+		return;
+	}
+	error = error_of_done(cost, length_ns);
+	if (is_far_off(error))
+		fgio_dither_disturbed(&cost->dither);
+	else if (fgio_dither_learn(&cost->dither, parts_of(cost), error,
+				   length_ns, change))
+		change_by(cost, change);
 }
 
 bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
@@ -421,7 +467,7 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 		cost->intervals++;
 	if (!cost->begin_ns || !cost->sum_ns)
 		return false;
-	learn_ratios(cost, error, length_ns);
+	learn_ratios(cost, length_ns);
 	if (cost->slack && !low && error >= 0)
 		return false;
 	fgio_dither_corrected(&cost->dither,

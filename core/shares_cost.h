@@ -152,6 +152,8 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @beside: critical I/O was about
  * @intervals: so far: full ones, and of those @beside that showed costs too low
  * @uniform: nearly all of the last interval was of one kind and size
+ * @in_drive: I/Os in the drive at its end
+ * @mean_ns: cost of one in the last interval that was full
  * @dither: of what is charged
  * @charged_ns: what each of them is charged in the interval
  */
@@ -172,6 +174,8 @@ struct fgio_share_cost {
 	bool beside;
 	u32 intervals;
 	bool uniform;
+	u32 in_drive;
+	u64 mean_ns;
 	struct fgio_dither dither;
 	u32 charged_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 };
@@ -273,6 +277,12 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
 
 /* Begins the next one. */
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);
+
+/* The same, where it will be learnt from: its charges may be dithered. */
+void fgio_share_cost_begin_dithered(struct fgio_share_cost *cost, u64 now_ns);
+
+/* Charges of the interval that goes on are dithered no more. */
+void fgio_share_cost_end_dither(struct fgio_share_cost *cost);
 
 /*
  * Writes that were charged @charged_ns took @took_ns. All of them become dearer

@@ -3,8 +3,8 @@
 #include "shares_dither.h"
 
 #define ONE FGIO_DITHER_ONE
-#define SECOND_NS 1000000000ULL
 #define ALL ((1U << FGIO_DITHER_NODES) - 1)
+#define SECOND_NS 1000000000ULL
 
 void fgio_dither_init(struct fgio_dither *dither)
 {
@@ -57,12 +57,14 @@ static u32 width_of(u32 count)
 
 /*
  * Numbered, they differ in some bit: two of them are on different sides in half of
- * the patterns or more. Each pattern is followed by its opposite.
+ * the patterns or more. Of four intervals, the middle two have the pattern's opposite:
+ * a drive that is slower in every other one is so on both sides.
  */
-static u32 next_dearer(struct fgio_dither *dither, u32 large)
+static struct fgio_dither_sides next_sides(struct fgio_dither *dither,
+					   u32 large)
 {
 	u32 patterns = (1U << width_of(count_of(large))) - 1;
-	u32 pattern = 1 + dither->turn / 2 % patterns;
+	u32 pattern = 1 + dither->turn / 4 % patterns;
 	u32 number = 0, dearer = 0;
 
 	for (u32 node = 0; node < FGIO_DITHER_NODES; node++) {
@@ -71,7 +73,12 @@ static u32 next_dearer(struct fgio_dither *dither, u32 large)
 		if (count_of(number++ & pattern) % 2)
 			dearer |= 1U << node;
 	}
-	return dither->turn++ % 2 ? large & ~dearer : dearer;
+	if ((dither->turn++ + 1) / 2 % 2)
+		dearer = large & ~dearer;
+	return (struct fgio_dither_sides){
+		.dearer = dearer,
+		.cheaper = large & ~dearer,
+	};
 }
 
 static u32 root_of(u64 square)
@@ -93,45 +100,53 @@ static u32 strength_of(const struct fgio_dither *dither)
 	return (u32)larger(by, FGIO_DITHER_LEAST);
 }
 
-void fgio_dither_begin(struct fgio_dither *dither,
-		       const u64 *part_ns, bool may)
+void fgio_dither_begin(struct fgio_dither *dither, const u64 *part_ns)
 {
 	u32 large = large_of(part_ns);
 
+	dither->now = (struct fgio_dither_sides){ 0 };
+	if (dither->pause || count_of(large) < 2)
+		return;
 	if (large & ~dither->seen)
 		dither->unsure = FGIO_DITHER_UNSURE_ONE;
 	dither->seen |= large;
-	dither->dearer = 0;
-	if (!may || dither->pause || count_of(large) < 2)
-		return;
-	dither->dearer = next_dearer(dither, large);
+	dither->now = next_sides(dither, large);
 	dither->by = strength_of(dither);
 }
 
 u32 fgio_dither_charge(const struct fgio_dither *dither, u32 node)
 {
-	if (!dither->dearer)
-		return ONE;
-	return dither->dearer & 1U << node ? ONE + dither->by :
-					     ONE * ONE / (ONE + dither->by);
+	if (dither->now.dearer & 1U << node)
+		return ONE + dither->by;
+	if (dither->now.cheaper & 1U << node)
+		return ONE * ONE / (ONE + dither->by);
+	return ONE;
 }
 
-/* Between intervals of one pattern there is nothing but noise, of both. */
+static bool are_same(const struct fgio_dither_sides *one,
+		     const struct fgio_dither_sides *other)
+{
+	return one->dearer && one->dearer == other->dearer &&
+	       one->cheaper == other->cheaper;
+}
+
+static bool are_opposite(const struct fgio_dither_sides *one,
+			 const struct fgio_dither_sides *other)
+{
+	return one->dearer && one->dearer == other->cheaper &&
+	       one->cheaper == other->dearer;
+}
+
+/* Between two of one pattern there is nothing but noise, of both. */
 static void learn_noise(struct fgio_dither *dither, s64 error)
 {
-	s64 by = error - dither->error[1];
+	s64 by = error - dither->error;
 
 	dither->noise -= dither->noise / FGIO_DITHER_NOISE_SPAN;
 	dither->noise += (u64)(by * by) / 2 / FGIO_DITHER_NOISE_SPAN;
 }
 
-void fgio_dither_disturbed(struct fgio_dither *dither)
-{
-	fgio_dither_skip(dither);
-	dither->pause = FGIO_DITHER_PAUSE;
-}
-
-/* The part of those that are not dearer, if none were. @part: as they are. */
+/* The part of those that are cheaper, were they dearer by as much. */
 static u64 undithered(u64 part, u32 by)
 {
 	u64 cheaper = part * ONE / (ONE + by);
@@ -140,49 +155,19 @@ static u64 undithered(u64 part, u32 by)
 	return ONE * cheaper / larger(cheaper + dearer, 1);
 }
 
-/* How much what was learnt counts. @differs: by which part the two do. */
-static u64 gain_of(const struct fgio_dither *dither, u64 differs)
+/* How much what was learnt counts. @differs: by which part of them the two do. */
+static s64 gain_of(const struct fgio_dither *dither, u64 differs)
 {
 	u64 noise = 2 * larger(dither->noise, FGIO_DITHER_NOISE_LEAST) *
 		    FGIO_DITHER_UNSURE_ONE / (differs * differs);
 
-	return ONE * dither->unsure / (dither->unsure + noise);
+	return (s64)(ONE * dither->unsure / (dither->unsure + noise));
 }
 
 static void become_surer(struct fgio_dither *dither, u64 gain)
 {
-	dither->unsure -= dither->unsure * smaller(gain, ONE / FGIO_DITHER_SURER) / ONE;
-}
-
-/*
- * The last interval and this one are each other's opposite. @by: the part by which
- * those that are cheaper now cost too little, compared with the others.
- */
-static bool compare(struct fgio_dither *dither,
-		    const u64 *part_ns, s64 error,
-		    s32 change[FGIO_DITHER_NODES])
-{
-	u64 cheaper_ns = sum_of(part_ns, ALL & ~dither->dearer);
-	u64 now = ONE * cheaper_ns / larger(sum_of(part_ns, ALL), 1);
-	u64 mean = undithered(now, dither->by);
-	u64 differs = beyond(now, undithered(mean, dither->by));
-	s64 by, gain;
-
-	if (differs < FGIO_DITHER_LEAST / 2)
-		return false;
-	by = (error - dither->error[0]) * (s64)ONE / (s64)differs;
-	gain = (s64)gain_of(dither, differs);
-	/* Far off, it says no more than that. */
-	if (by < FGIO_DITHER_STEP_UP / 2 && by > -FGIO_DITHER_STEP_DOWN / 2)
-		become_surer(dither, (u64)gain);
-	by = by > FGIO_DITHER_STEP_UP ? FGIO_DITHER_STEP_UP : by;
-	by = by < -FGIO_DITHER_STEP_DOWN ? -FGIO_DITHER_STEP_DOWN : by;
-	by = by * gain / (s64)ONE;
-	for (u32 node = 0; node < FGIO_DITHER_NODES; node++)
-		change[node] = (s32)(dither->dearer & 1U << node ?
-					     -by * (s64)mean / (s64)ONE :
-					     by * (s64)(ONE - mean) / (s64)ONE);
-	return true;
+	gain = smaller(gain, ONE / FGIO_DITHER_SURER);
+	dither->unsure -= dither->unsure * gain / ONE;
 }
 
 /* Drives change. */
@@ -195,30 +180,100 @@ static void become_less_sure(struct fgio_dither *dither, u64 length_ns)
 				 FGIO_DITHER_UNSURE_ONE);
 }
 
-bool fgio_dither_learn(struct fgio_dither *dither,
-		       const u64 *part_ns, s64 error, u64 length_ns,
+static s64 within(s64 value, s64 least, s64 most)
+{
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+/* @by: of the costs of those that are cheaper; @mean: their part of the two sides. */
+static void set_change(const struct fgio_dither *dither, s64 by, s64 mean,
 		       s32 change[FGIO_DITHER_NODES])
 {
-	bool opposite = dither->before && dither->dearer &&
-			!(dither->before & dither->dearer);
+	s64 unit = FGIO_DITHER_CHANGE_ONE / (s64)ONE;
+	s64 up = FGIO_DITHER_STEP_UP * unit;
+	s64 down = -FGIO_DITHER_STEP_DOWN * unit;
+
+	for (u32 node = 0; node < FGIO_DITHER_NODES; node++) {
+		change[node] = 0;
+		if (dither->now.cheaper & 1U << node)
+			change[node] = (s32)within(by * ((s64)ONE - mean) /
+							   (s64)ONE,
+						   down, up);
+		else if (dither->now.dearer & 1U << node)
+			change[node] = (s32)within(-by * mean / (s64)ONE, down,
+						   up);
+	}
+}
+
+/*
+ * The last interval and this one are each other's opposite: by which part the costs
+ * of those that are cheaper now are too low, compared with the others.
+ */
+static bool compare(struct fgio_dither *dither, const u64 *part_ns, s64 error,
+		    s32 change[FGIO_DITHER_NODES])
+{
+	u64 cheaper_ns = sum_of(part_ns, dither->now.cheaper);
+	u64 both_ns = cheaper_ns + sum_of(part_ns, dither->now.dearer);
+	u64 now = ONE * cheaper_ns / larger(both_ns, 1);
+	u64 mean = undithered(now, dither->by);
+	u64 share = ONE * both_ns / larger(sum_of(part_ns, ALL), 1);
+	u64 differs = beyond(now, undithered(mean, dither->by)) * share / ONE;
+	s64 by, gain;
+
+	if (differs < FGIO_DITHER_LEAST / 4)
+		return false;
+	by = (error - dither->error) * (s64)ONE / (s64)differs;
+	gain = gain_of(dither, differs);
+	/* Far off, it says no more than that. */
+	if (by < FGIO_DITHER_STEP_UP / 2 && by > -FGIO_DITHER_STEP_DOWN / 2)
+		become_surer(dither, (u64)gain);
+	by = within(by, -FGIO_DITHER_STEP_DOWN, FGIO_DITHER_STEP_UP) * gain;
+	by = by * FGIO_DITHER_CHANGE_ONE / ((s64)ONE * (s64)ONE);
+	set_change(dither, by, (s64)mean, change);
+	return true;
+}
+
+/* That much more does the interval cost, once costs are changed. */
+static s64 changed_by(const u64 *part_ns, const s32 change[FGIO_DITHER_NODES])
+{
+	u64 sum_ns = larger(sum_of(part_ns, ALL), 1);
+	s64 by = 0;
+
+	for (u32 node = 0; node < FGIO_DITHER_NODES; node++)
+		by += (s64)(ONE * part_ns[node] / sum_ns) * change[node];
+	return by / FGIO_DITHER_CHANGE_ONE;
+}
+
+bool fgio_dither_learn(struct fgio_dither *dither, const u64 *part_ns,
+		       s64 error, u64 length_ns,
+		       s32 change[FGIO_DITHER_NODES])
+{
 	bool learnt = false;
 
-	if (opposite) {
+	if (are_same(&dither->before, &dither->now))
 		learn_noise(dither, error);
+	if (are_opposite(&dither->before, &dither->now))
 		learnt = compare(dither, part_ns, error, change);
-		become_less_sure(dither, length_ns);
-	}
+	become_less_sure(dither, length_ns);
 	dither->pause -= !!dither->pause;
-	dither->before = dither->dearer;
-	dither->error[1] = dither->error[0];
-	dither->error[0] = error;
+	dither->before = dither->now;
+	dither->error = error;
+	if (learnt)
+		dither->error -= changed_by(part_ns, change);
 	return learnt;
 }
 
 void fgio_dither_corrected(struct fgio_dither *dither, s64 step)
 {
-	s64 by = dither->error[0] / step;
+	s64 by = dither->error / step;
 
-	dither->error[0] = (dither->error[0] - by) * (s64)ONE /
-			   ((s64)ONE + by);
+	dither->error = (dither->error - by) * (s64)ONE / ((s64)ONE + by);
+}
+
+void fgio_dither_disturbed(struct fgio_dither *dither)
+{
+	fgio_dither_end(dither);
+	dither->pause = FGIO_DITHER_PAUSE;
 }

@@ -18,7 +18,7 @@
  *
  * Kinds are numbered, each with a place for the sizes (nodes of shares_cost.h).
  * Locking: the caller serialises all calls. Nothing here sleeps or allocates; a call
- * loops over the nodes. All fractions are in 1 / FGIO_DITHER_ONE, unless said.
+ * loops over the nodes. Parts are in 1 / FGIO_DITHER_ONE, unless said.
  */
 #ifndef FGIO_CORE_SHARES_DITHER_H
 #define FGIO_CORE_SHARES_DITHER_H
@@ -31,44 +31,55 @@
 /* Dearer by this part at most, where nothing is known of a ratio, and at least. */
 #define FGIO_DITHER_MOST 512U
 #define FGIO_DITHER_LEAST 16U
-/* A node with less than this part of the interval is not dithered by itself. */
+/* A node with less than this part of the interval is not dithered. */
 #define FGIO_DITHER_SHARE 16U
 /* What is unsure, in 1 / this: the square of the error of a ratio, at most. */
-#define FGIO_DITHER_UNSURE_ONE 65536U
+#define FGIO_DITHER_UNSURE_ONE (1ULL << 24)
 /* What a second adds to that, since drives change. */
-#define FGIO_DITHER_DRIFT 50U
+#define FGIO_DITHER_DRIFT 12800ULL
+/* A pair of intervals makes it less by one part in this at most. */
+#define FGIO_DITHER_SURER 2U
 /* Squares of the noise of an interval: 3 % of its length at least; 6 at first. */
 #define FGIO_DITHER_NOISE_LEAST 944U
 #define FGIO_DITHER_NOISE_FIRST 3775U
 #define FGIO_DITHER_NOISE_SPAN 8U
 /* After one that took nothing like its sum, as many pass without a dither. */
 #define FGIO_DITHER_PAUSE 4U
-/* A pair of intervals makes it less by one part in this at most. */
-#define FGIO_DITHER_SURER 4U
-/* A pair of intervals changes a ratio by this part at most, up and down. */
+/* A pair of intervals changes a cost by this part at most, up and down. */
 #define FGIO_DITHER_STEP_UP 1024
 #define FGIO_DITHER_STEP_DOWN 512
+/* Changes are in 1 / this. */
+#define FGIO_DITHER_CHANGE_ONE (1LL << 20)
+
+/**
+ * struct fgio_dither_sides - which nodes an interval is dithered by
+ * @dearer: bits of those that are charged more
+ * @cheaper: the same, less
+ */
+struct fgio_dither_sides {
+	u32 dearer;
+	u32 cheaper;
+};
 
 /**
  * struct fgio_dither - of the costs of one drive
- * @dearer: bits of the nodes that are charged more in this interval; 0: none is
- * @by: by how much
+ * @now: of this interval; none: it is not dithered
+ * @before: of the last one, if it was full
+ * @by: by which part this one's are
  * @turn: counts the intervals that are dithered
- * @seen: bits of the nodes that were a part of some interval
- * @before: @dearer of the last interval, if it was full
- * @error: of the last interval that was full, by the costs since, and of the one
- *	before
+ * @seen: bits of the nodes that were compared with others
+ * @error: of the last interval, by the costs since
  * @unsure: square of the error of the ratios, in 1 / FGIO_DITHER_UNSURE_ONE
- * @noise: mean of the squares of what intervals differ by
+ * @noise: mean of the squares of what intervals of one pattern differ by
  * @pause: full intervals that are to pass before the next dither
  */
 struct fgio_dither {
-	u32 dearer;
+	struct fgio_dither_sides now;
+	struct fgio_dither_sides before;
 	u32 by;
 	u32 turn;
 	u32 seen;
-	u32 before;
-	s64 error[2];
+	s64 error;
 	u64 unsure;
 	u64 noise;
 	u32 pause;
@@ -77,13 +88,18 @@ struct fgio_dither {
 void fgio_dither_init(struct fgio_dither *dither);
 
 /**
- * fgio_dither_begin() - an interval begins
+ * fgio_dither_begin() - an interval begins that may be dithered
  * @dither: of its costs
  * @part_ns: what each node cost in the last one: FGIO_DITHER_NODES
- * @may: whether the next one may be dithered: the last one was full, of reads alone
  */
-void fgio_dither_begin(struct fgio_dither *dither,
-		       const u64 *part_ns, bool may);
+void fgio_dither_begin(struct fgio_dither *dither, const u64 *part_ns);
+
+/* From here on nothing is dithered, or learnt of what was until now. */
+static inline void fgio_dither_end(struct fgio_dither *dither)
+{
+	dither->now = (struct fgio_dither_sides){ 0 };
+	dither->before = dither->now;
+}
 
 /* What a node is charged of its cost in this interval. */
 u32 fgio_dither_charge(const struct fgio_dither *dither, u32 node);
@@ -92,14 +108,15 @@ u32 fgio_dither_charge(const struct fgio_dither *dither, u32 node);
  * fgio_dither_learn() - an interval was full
  * @dither: of its costs
  * @part_ns: what each node cost in it: FGIO_DITHER_NODES
- * @error: by which part its length differs from their sum
+ * @error: by which part its length differs from what it did
  * @length_ns: its length
- * @change: out: by which part the cost of each node is to change
+ * @change: out: by which part the cost of each node is to change, in
+ *	1 / FGIO_DITHER_CHANGE_ONE
  *
  * Return: false: nothing is to change, and @change is not set.
  */
-bool fgio_dither_learn(struct fgio_dither *dither,
-		       const u64 *part_ns, s64 error, u64 length_ns,
+bool fgio_dither_learn(struct fgio_dither *dither, const u64 *part_ns,
+		       s64 error, u64 length_ns,
 		       s32 change[FGIO_DITHER_NODES]);
 
 /*
@@ -108,13 +125,7 @@ bool fgio_dither_learn(struct fgio_dither *dither,
  */
 void fgio_dither_corrected(struct fgio_dither *dither, s64 step);
 
-/* An interval was not full: the next one has none before it to compare with. */
-static inline void fgio_dither_skip(struct fgio_dither *dither)
-{
-	dither->before = 0;
-}
-
-/* One was full and took nothing like its sum. */
+/* An interval was full and took nothing like its sum. */
 void fgio_dither_disturbed(struct fgio_dither *dither);
 
 #endif /* FGIO_CORE_SHARES_DITHER_H */

@@ -52,6 +52,7 @@ static void begin_stage(struct fgio_shares *shares,
 	struct fgio_share_trial *trial = &shares->trial;
 
 	trial->stage = (u8)stage;
+	fgio_share_cost_end_dither(&shares->cost);
 	trial->stage_ns = now_ns;
 	trial->stage_writes_ns = 0;
 	begin_window(trial, now_ns);

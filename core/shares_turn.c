@@ -175,6 +175,7 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 	if (!fgio_load(&shares->in_device))
 		fgio_shares_note_idle(shares, now_ns);
 
+	cost->in_drive = fgio_load(&shares->in_device);
 	if (fgio_share_limit_holds(&shares->limit) || cost->slack)
 		changed = fgio_share_cost_learn(cost, now_ns);
 	/* Those are the scale of a comparison. */
@@ -185,7 +186,10 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 					     larger(cost->count, 1));
 	fgio_share_limit_learn(&shares->limit, cost->sum_ns, length_ns,
 			       !cost->slack);
-	fgio_share_cost_begin(cost, now_ns);
+	if (fgio_share_limit_holds(&shares->limit))
+		fgio_share_cost_begin_dithered(cost, now_ns);
+	else
+		fgio_share_cost_begin(cost, now_ns);
 }
 
 /* Return: the group that has the drive alone; NULL: it has no request. */

@@ -19,12 +19,17 @@
 #define SECOND 1000000000ULL
 #define DRAWS 200
 #define KINDS_MOST 4
+#define IN_DRIVE_MOST 64
 
 /* A drive, and groups of equal weight that always have I/Os of one size queued. */
 struct drive {
 	u32 kinds;
 	u32 sectors[KINDS_MOST];
 	double cost_ns[KINDS_MOST];
+	/* I/Os that it has at a time, and those: it does them in order. */
+	u32 in_drive;
+	u32 sent;
+	double waits_ns[IN_DRIVE_MOST];
 	/* Of an interval's length, as a part of it. */
 	double noise;
 	double pauses;
@@ -57,6 +62,16 @@ static u32 next_of(const struct drive *drive, const double *paid_ns)
 	return least;
 }
 
+/* Sends one. Return: what the one takes whose place it gets. */
+static double send(struct drive *drive, double cost_ns)
+{
+	double *place = &drive->waits_ns[drive->sent++ % drive->in_drive];
+	double done_ns = *place;
+
+	*place = cost_ns;
+	return done_ns;
+}
+
 static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
 			 double *paid_ns, u64 *now_ns)
 {
@@ -68,13 +83,14 @@ static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
 
 		paid_ns[i] += (double)fgio_share_cost_sent(cost, 0,
 							   drive->sectors[i]);
-		time_ns += factor * drive->cost_ns[i];
+		time_ns += factor * send(drive, drive->cost_ns[i]);
 	}
 	if (chance(&drive->random) < drive->pauses)
 		time_ns *= 10;
 	*now_ns += (u64)time_ns;
+	cost->in_drive = drive->in_drive;
 	fgio_share_cost_learn(cost, *now_ns);
-	fgio_share_cost_begin(cost, *now_ns);
+	fgio_share_cost_begin_dithered(cost, *now_ns);
 }
 
 /* By how much the ratio of any two costs is wrong at the end, as a factor. */
@@ -112,6 +128,7 @@ static struct drive draw(uint64_t *random, u32 kinds, double fastest_ns)
 {
 	struct drive drive = {
 		.kinds = kinds,
+		.in_drive = 1U << next_random(random) % 7,
 		.random = next_random(random),
 		.noise = 0.01 + 0.09 * chance(random),
 	};
@@ -153,14 +170,14 @@ static void test_ratios_are_learnt_where_mixes_do_not_vary(void **state)
 	double guessed;
 
 	(void)state;
-	/* Measured, of 200 draws: 1.05 and 1.12. */
+	/* Measured, of 200 draws: 1.05 and 1.12 to 1.17. */
 	assert_true(median_of_runs(&random, 2, 10e3, 0, &guessed) < 1.15);
 	assert_true(guessed > 1.25);
 	assert_true(median_of_runs(&random, 2, 500e3, 0, &guessed) < 1.3);
-	/* 1.31 and 1.24. */
-	assert_true(median_of_runs(&random, 3, 10e3, 0, &guessed) < 1.6);
+	/* 1.14 to 1.17, and 1.44 to 1.56. */
+	assert_true(median_of_runs(&random, 3, 10e3, 0, &guessed) < 1.35);
 	assert_true(guessed > 1.5);
-	assert_true(median_of_runs(&random, 3, 500e3, 0, &guessed) < 1.6);
+	assert_true(median_of_runs(&random, 3, 500e3, 0, &guessed) < 1.75);
 }
 
 /* A drive that stops after each third interval teaches nothing, and harms nothing. */
