@@ -177,6 +177,7 @@ struct io_kiocb {
 struct io_ring_ctx {
 	u64 other[16];
 	void *sq_data;
+	u64 tctx_list[2];
 };
 
 enum {

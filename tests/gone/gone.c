@@ -436,6 +436,17 @@ static void look_at_bios(void)
 	fgio_direct_mapping_of_original(address, &top.bio);
 }
 
+static void look_at_ring(u64 ring)
+{
+	u64 threads[FGIO_URING_SUBMITTERS];
+	unsigned int count = fgio_uring_submitters_of(ring, threads);
+
+	CHECK(count <= FGIO_URING_SUBMITTERS);
+	while (count)
+		fgio_task_at(threads[--count]);
+	fgio_task_at(fgio_uring_poller_of(ring));
+}
+
 static void look_at_tasks(void)
 {
 	struct task_struct task = {
@@ -448,7 +459,7 @@ static void look_at_tasks(void)
 	fake_current = &task;
 	fgio_task_at(word());
 	fgio_uring_ring_of(word());
-	fgio_task_at(fgio_uring_poller_of(word()));
+	look_at_ring(word());
 	fgio_uring_tag_of(&task);
 	fgio_uring_owner_of(&task);
 	fgio_uring_ring_of(fgio_uring_request_of(&task));
