@@ -651,6 +651,11 @@ static void check_links(const struct play *play)
 		CHECK(link->child < walk->count);
 		if (child < walk->count)
 			CHECK(link->child != i);
+		/* Those that were taken over are before it, and are no guess. */
+		for (uint32_t j = child; walk->links[link->child].parent == i &&
+					 j < link->child; j++)
+			CHECK(walk->links[j].parent != i ||
+			      !walk->links[j].guess);
 		CHECK(!link->full || walk->overflowed);
 		if (link->parent == i)
 			CHECK(link->root == link->task && !link->depth);
