@@ -152,10 +152,14 @@ static const u64 *parts_of(const struct fgio_share_cost *cost)
 	return &cost->part_ns[0][0];
 }
 
-/* What it had at the begin, at most, was sent before the interval. */
-static bool did_its_own(const struct fgio_share_cost *cost)
+/*
+ * Whether a dither of the interval shows ratios, or would: it was full, of reads
+ * alone, and no more was in the drive before it than was sent in it.
+ */
+static bool shows_ratios(const struct fgio_share_cost *cost)
 {
-	return cost->in_drive <= cost->count;
+	return !cost->slack && cost->in_drive <= cost->count &&
+	       !has_writes(cost);
 }
 
 static void begin(struct fgio_share_cost *cost, u64 now_ns)
@@ -181,11 +185,10 @@ void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns)
 	begin(cost, now_ns);
 }
 
-/* Nothing would be learnt after an interval that was not full, or of reads. */
+/* After one that shows nothing, the next one is expected to show nothing either. */
 void fgio_share_cost_begin_dithered(struct fgio_share_cost *cost, u64 now_ns)
 {
-	if (!cost->corrected || cost->slack || has_writes(cost) ||
-	    !did_its_own(cost)) {
+	if (!cost->corrected || !shows_ratios(cost)) {
 		fgio_share_cost_begin(cost, now_ns);
 		return;
 	}
@@ -432,13 +435,13 @@ static void change_by(struct fgio_share_cost *cost,
 	}
 }
 
-/* What the dither of an interval shows, if it was full, and of reads. */
+/* What the dither of an interval shows, if it does. */
 static void learn_ratios(struct fgio_share_cost *cost, u64 length_ns)
 {
 	s32 change[FGIO_DITHER_NODES];
 	s64 error;
 
-	if (cost->slack || has_writes(cost) || !did_its_own(cost)) {
+	if (!shows_ratios(cost)) {
 		fgio_dither_end(&cost->dither);
 		cost->mean_ns = 0;
 		return;

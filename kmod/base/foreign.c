@@ -9,6 +9,7 @@
  * until the next walk.
  */
 #include <linux/fdtable.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -95,6 +96,16 @@ static u64 file_in(const struct fdtable *table, u64 fd)
 u64 fgio_file_at(struct task_struct *task, u32 fd)
 {
 	return fgio_ask_files(task, file_in, fd);
+}
+
+bool fgio_file_mode(const struct file *file, umode_t *mode)
+{
+	u64 inode = fgio_word_of((u64)file, offsetof(struct file, f_inode));
+
+	static_assert(!(offsetof(struct inode, i_mode) % sizeof(u64)));
+	return inode &&
+	       fgio_copy_kernel(mode, inode + offsetof(struct inode, i_mode),
+				sizeof(*mode));
 }
 
 bool fgio_sleeps_uninterruptibly(const struct task_struct *task)

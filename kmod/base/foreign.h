@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct fdtable;
+struct file;
 struct task_struct;
 
 /* Below, a PC has its display's memory and ROMs; the kernel uses none of it. */
@@ -74,6 +75,12 @@ u64 fgio_ask_files(struct task_struct *task, fgio_files_fn *ask, u64 argument);
  * fgio_ask_files(). Context: the same.
  */
 u64 fgio_file_at(struct task_struct *task, u32 fd);
+
+/*
+ * The mode of a file's inode; the file may be gone. Return: whether it could be read.
+ * Context: any.
+ */
+bool fgio_file_mode(const struct file *file, umode_t *mode);
 
 /*
  * Whether a task sleeps for I/O or a lock of the kernel; idle threads of the

@@ -31,7 +31,6 @@
 #include <linux/sched/task_stack.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
-#include <linux/uaccess.h>
 
 #include <asm/syscall.h>
 #include <asm/unistd.h>
@@ -90,7 +89,7 @@ u64 fgio_question_asked(u64 file)
 {
 	const struct question *question = question_over(file);
 
-	/* Pairs with fgio_question_note(). */
+	/* Pairs with note_over(). */
 	if (!file || smp_load_acquire(&question->file) != file ||
 	    ktime_get_mono_fast_ns() - READ_ONCE(question->at_ns) >
 		    fgio_waker_window_ns())
@@ -254,16 +253,6 @@ static enum call call_of_current(struct pt_regs *registers)
 	}
 }
 
-static umode_t mode_of(const struct file *file)
-{
-	const struct inode *inode;
-	umode_t mode;
-
-	inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
-	return inode && !get_kernel_nofault(mode, &inode->i_mode) ? mode :
-								    S_IFREG;
-}
-
 /*
  * A pipe, a socket, or an eventfd, whose inode has no type. A write to another file
  * may wake those that watch it, who were asked nothing.
@@ -283,8 +272,7 @@ static void note_write(struct pt_regs *registers, struct task_struct *task,
 
 	syscall_get_arguments(current, registers, arguments);
 	file = (const struct file *)fgio_file_at(current, arguments[0]);
-	mode = file ? mode_of(file) : S_IFREG;
-	if (!carries_messages(mode))
+	if (!fgio_file_mode(file, &mode) || !carries_messages(mode))
 		return;
 	note_by_current(fgio_identity_of(task), place);
 	if (S_ISSOCK(mode) && fgio_socket_is_local(file))

@@ -60,25 +60,25 @@
 #include "who/uring.h"
 
 /* Requests come from there: a client that has one is in the way of none. */
-static bool is_fuse_device(const struct inode *inode)
+static bool is_fuse_device(const struct file *file)
 {
+	const struct inode *inode;
 	dev_t number;
 
-	return !get_kernel_nofault(number, &inode->i_rdev) &&
+	inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
+	return inode && !get_kernel_nofault(number, &inode->i_rdev) &&
 	       number == MKDEV(MISC_MAJOR, FUSE_MINOR);
 }
 
 /* A socket that leads to another host, or the device of FUSE. */
 static bool is_left_out(const struct file *file)
 {
-	const struct inode *inode;
 	umode_t mode;
 
-	inode = (const void *)fgio_kernel_word((u64)&file->f_inode);
-	if (!inode || get_kernel_nofault(mode, &inode->i_mode))
+	if (!fgio_file_mode(file, &mode))
 		return false;
 	if (S_ISCHR(mode))
-		return is_fuse_device(inode);
+		return is_fuse_device(file);
 	return S_ISSOCK(mode) && !fgio_socket_is_local(file);
 }
 

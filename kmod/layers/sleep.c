@@ -521,25 +521,18 @@ u64 fgio_sleep_place(struct task_struct *task, bool *for_condition)
 {
 	struct pt_regs registers;
 	struct sleep sleep = {};
-	struct call call = {
-		.task = task,
-		.mm = READ_ONCE(task->mm),
-		.is_compat = fgio_is_compat_call(task),
-	};
-	read_fn read;
+	bool futex;
 
 	*for_condition = false;
 	if (!is_user_thread(task) ||
 	    copy_from_kernel_nofault(&registers, task_pt_regs(task),
 				     sizeof(registers)))
 		return 0;
-	read = reader_in(task, &registers);
-	if (is_futex(read)) {
-		syscall_get_arguments(task, &registers, call.arguments);
-		*for_condition = read(&call, &sleep) &&
-				 sleep.kind == FGIO_WAIT_CONDITION;
-	}
-	return place_in(task, &registers, is_futex(read));
+	/* Those of other calls look at files. */
+	futex = is_futex(reader_in(task, &registers));
+	*for_condition = futex && read_call(task, &registers, &sleep) &&
+			 sleep.kind == FGIO_WAIT_CONDITION;
+	return place_in(task, &registers, futex);
 }
 
 /* The wait's seq has FGIO_SEQ_OUTSIDE. */

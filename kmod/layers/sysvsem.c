@@ -29,6 +29,7 @@
 
 #include "base/hook.h"
 #include "base/waker.h"
+#include "core/number.h"
 #include "fgio_private.h"
 #include "graph/found.h"
 #include "graph/sleeper.h"
@@ -163,14 +164,6 @@ static void look_around(struct task_struct *waiter,
 		finding->for_zero[finding->count] = !operations[i].sem_op;
 		finding->count++;
 	}
-}
-
-static bool is_among(u64 identity, const u64 *identities, unsigned int count)
-{
-	while (count)
-		if (identities[--count] == identity)
-			return true;
-	return false;
 }
 
 static void find(const struct fgio_walk_step *step, u64 identity)

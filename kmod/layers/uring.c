@@ -37,6 +37,7 @@
 #include "base/scale.h"
 #include "compat/compat.h"
 #include "core/looks.h"
+#include "core/number.h"
 #include "graph/found.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
@@ -67,9 +68,7 @@ u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags)
 		file = registered_file_at(task, fd);
 	else
 		file = fgio_file_at(task, fd);
-	return file ? fgio_kernel_word(file + offsetof(struct file,
-						       private_data)) :
-		      0;
+	return fgio_word_of(file, offsetof(struct file, private_data));
 }
 
 static struct fgio_hook hooks[] = {
@@ -193,19 +192,11 @@ static void find_threads(const struct fgio_walk_step *step,
 	find_poller(step, thread);
 }
 
-static bool is_among(pid_t process, const pid_t *processes, unsigned int count)
-{
-	while (count)
-		if (processes[--count] == process)
-			return true;
-	return false;
-}
-
 /* Each process is asked once. Context: RCU. */
 static void find_in_processes(const struct fgio_walk_step *step,
 			      struct task_struct *waiter)
 {
-	pid_t processes[FGIO_URING_SUBMITTERS + 1] = { waiter->tgid };
+	u64 processes[FGIO_URING_SUBMITTERS + 1] = { waiter->tgid };
 	u64 threads[FGIO_URING_SUBMITTERS];
 	unsigned int count, i, asked = 1;
 	struct task_struct *thread;

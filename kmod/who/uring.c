@@ -44,21 +44,15 @@ static const void *worker_of(const struct task_struct *thread)
 /*
  * Another thread may have put another file in the place of a ring's (dup2(2)):
  * what is taken for a ring may be any driver's object, whose words may be the
- * addresses of a device's registers.
+ * addresses of a device's registers. Return: what the path ends at, or 0.
  */
-static u64 member(u64 object, size_t offset)
-{
-	return object ? fgio_kernel_word(object + offset) : 0;
-}
-
-/* Return: what the path ends at, or 0. */
 static u64 follow(const void *object, const struct fgio_uring_path *path)
 {
 	u64 at = path->steps ? (u64)object : 0;
 	unsigned int i;
 
 	for (i = 0; i < path->steps; i++)
-		at = member(at, path->offset[i]);
+		at = fgio_word_of(at, path->offset[i]);
 	return at;
 }
 
@@ -147,16 +141,16 @@ unsigned int fgio_uring_submitters_of(u64 ring,
 
 	if (!FGIO_URING_TASK_IN_NODE)
 		return 0;
-	for (entry = member(head, 0);
+	for (entry = fgio_word_of(head, 0);
 	     entry && entry != head && count < FGIO_URING_SUBMITTERS;
-	     entry = member(entry, 0))
-		threads[count++] = member(entry, FGIO_URING_TASK_IN_NODE);
+	     entry = fgio_word_of(entry, 0))
+		threads[count++] = fgio_word_of(entry, FGIO_URING_TASK_IN_NODE);
 	return count;
 }
 
 u64 fgio_uring_ring_of(u64 request)
 {
-	return member(request, offsetof(struct io_kiocb, ctx));
+	return fgio_word_of(request, offsetof(struct io_kiocb, ctx));
 }
 
 static bool writes_or_syncs(u64 request)
@@ -177,6 +171,6 @@ u64 fgio_uring_file_of_current(void)
 	if (!fgio_mechanism_on(FGIO_MECHANISM_URING) ||
 	    !writes_or_syncs(request))
 		return 0;
-	return member(member(request, offsetof(struct io_kiocb, file)),
+	return fgio_word_of(fgio_word_of(request, offsetof(struct io_kiocb, file)),
 		      offsetof(struct file, f_mapping));
 }

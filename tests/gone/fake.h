@@ -6,6 +6,7 @@
 #ifndef GONE_FAKE_H
 #define GONE_FAKE_H
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/types.h"
@@ -189,6 +190,8 @@ enum {
 
 /* --- files ---------------------------------------------------------------- */
 
+typedef unsigned short umode_t;
+
 struct super_block {
 	u64 other[3];
 	void *s_bdev;
@@ -208,6 +211,7 @@ struct fuse_in_header {
 struct inode {
 	u64 other[4];
 	struct super_block *i_sb;
+	umode_t i_mode;
 };
 
 struct address_space {
@@ -217,6 +221,7 @@ struct address_space {
 struct file {
 	u64 other[2];
 	struct address_space *f_mapping;
+	struct inode *f_inode;
 };
 
 struct kiocb {

@@ -456,6 +456,8 @@ static void look_at_tasks(void)
 		.comm = "iou-sqp-1",
 	};
 
+	umode_t mode;
+
 	fake_current = &task;
 	fgio_task_at(word());
 	fgio_uring_ring_of(word());
@@ -464,6 +466,7 @@ static void look_at_tasks(void)
 	fgio_uring_owner_of(&task);
 	fgio_uring_ring_of(fgio_uring_request_of(&task));
 	fgio_kernel_word(word());
+	fgio_file_mode((const struct file *)word(), &mode);
 	fgio_file_system_of(word());
 	fgio_is_stacked(word());
 	fgio_work_of(&task);

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "uapi/fgio.h"
+#include "lab/guest/program.h"
 
 #define ROUNDS 100
 #define ROUND_MS 10
@@ -38,56 +38,39 @@
 #define BLOCK 4096
 #define BLOCKS 256
 
+/* Or ends the program. */
+#define NEED(condition)                   \
+	do {                              \
+		if (!(condition))         \
+			stop(#condition); \
+	} while (0)
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int device, disk, question[2], answer[2];
 static int watch, watched;
 static bool reads;
 
-static void check(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	perror(what);
-	_exit(1);
-}
-
-static void pause_us(unsigned int us)
-{
-	struct timespec time = { .tv_nsec = us * 1000L };
-
-	nanosleep(&time, NULL);
-}
-
 static void send_byte(int file)
 {
-	check(write(file, "", 1) == 1, "write");
+	NEED(write(file, "", 1) == 1);
 }
 
 static void take_byte(int file)
 {
 	char byte;
 
-	check(read(file, &byte, 1) == 1, "read");
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000ULL + time.tv_nsec / 1000;
+	NEED(read(file, &byte, 1) == 1);
 }
 
 static void read_for_a_while(void)
 {
 	static char block[BLOCK] __attribute__((aligned(BLOCK)));
-	uint64_t until = now_us() + READS_MS * 1000;
+	uint64_t until = now_ns() + READS_MS * 1000000;
 	unsigned int seed = until;
 
-	while (reads && now_us() < until)
-		check(pread(disk, block, BLOCK,
-			    (off_t)(rand_r(&seed) % BLOCKS) * BLOCK) == BLOCK,
-		      "pread");
+	while (reads && now_ns() < until)
+		NEED(pread(disk, block, BLOCK,
+			   (off_t)(rand_r(&seed) % BLOCKS) * BLOCK) == BLOCK);
 }
 
 static void *serve(void *argument)
@@ -106,7 +89,7 @@ static void *watch_file(void *argument)
 
 	(void)argument;
 	for (;;) {
-		check(read(watch, event, sizeof(event)) > 0, "inotify");
+		NEED(read(watch, event, sizeof(event)) > 0);
 		read_for_a_while();
 	}
 	return NULL;
@@ -127,7 +110,7 @@ static void *lock(void *argument)
 static void let_lock(void)
 {
 	pthread_mutex_lock(&mutex);
-	pause_us((READS_MS + 1) * 1000);
+	usleep((READS_MS + 1) * 1000);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -145,7 +128,7 @@ static uint64_t boosts(void)
 {
 	struct fgio_state state;
 
-	check(!ioctl(device, FGIO_IOC_STATE, &state), "state");
+	NEED(!ioctl(device, FGIO_IOC_STATE, &state));
 	return state.boosts;
 }
 
@@ -153,15 +136,14 @@ static void await_message(void)
 {
 	struct pollfd wanted = { .fd = answer[0], .events = POLLIN };
 
-	check(!poll(&wanted, 1, ROUND_MS), "poll");
+	NEED(!poll(&wanted, 1, ROUND_MS));
 }
 
 static void *be_foreground(void *argument)
 {
-	struct fgio_tag tag = { .tid = 0, .class = FGIO_TAG_FOREGROUND };
 	int round;
 
-	check(!ioctl(device, FGIO_IOC_SET_TAG, &tag), "tag");
+	tag_foreground();
 	for (round = 0; round < ROUNDS; round++) {
 		wake(argument);
 		await_message();
@@ -171,7 +153,7 @@ static void *be_foreground(void *argument)
 
 static void begin(void *(*run)(void *), void *argument, pthread_t *thread)
 {
-	check(!pthread_create(thread, NULL, run, argument), "thread");
+	NEED(!pthread_create(thread, NULL, run, argument));
 }
 
 static void begin_one(const char *who)
@@ -191,13 +173,12 @@ static void open_files(void)
 {
 	device = open("/dev/fgio", O_RDWR | O_CLOEXEC);
 	disk = open(getenv("DISK"), O_RDONLY | O_DIRECT | O_CLOEXEC);
-	check(device >= 0 && disk >= 0, "open");
-	check(!pipe(question) && !pipe(answer), "pipe");
+	NEED(device >= 0 && disk >= 0);
+	NEED(!pipe(question) && !pipe(answer));
 	watched = open("watched", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	watch = inotify_init1(IN_CLOEXEC);
-	check(watched >= 0 && watch >= 0 &&
-		      inotify_add_watch(watch, "watched", IN_MODIFY) >= 0,
-	      "watch");
+	NEED(watched >= 0 && watch >= 0);
+	NEED(inotify_add_watch(watch, "watched", IN_MODIFY) >= 0);
 }
 
 int main(int count, char **arguments)

@@ -198,12 +198,8 @@ static int watch;
 
 static void prepare_watched(void)
 {
-	struct epoll_event wanted = { .events = EPOLLIN };
-
 	prepare_common();
-	watch = epoll_create1(EPOLL_CLOEXEC);
-	NEED(watch >= 0);
-	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, common->file, &wanted));
+	watch = watch_for_input(common->file);
 }
 
 static void read_page_by_watched_ring(unsigned int round)

@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -156,6 +157,16 @@ int written_file(const char *name, unsigned int blocks)
 		write_block(file, block, BLOCK);
 	NEED(!fsync(file));
 	return file;
+}
+
+int watch_for_input(int fd)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+	int watch = epoll_create1(EPOLL_CLOEXEC);
+
+	NEED(watch >= 0);
+	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, fd, &wanted));
+	return watch;
 }
 
 void forget_pages(int file)

@@ -103,6 +103,9 @@ int open_file(const char *name, int flags);
 /* A file with @blocks written blocks, none of them dirty. */
 int written_file(const char *name, unsigned int blocks);
 
+/* A set of epoll(7) that watches a file, a socket or a ring for input. */
+int watch_for_input(int fd);
+
 /* Drops clean pages of a file from the cache. */
 void forget_pages(int file);
 

@@ -318,25 +318,16 @@ static void prepare_tcp(void)
 	loopback_connect(reply);
 }
 
-static void watch_for_input(int fd)
-{
-	struct epoll_event wanted = { .events = EPOLLIN };
-
-	watch = epoll_create1(EPOLL_CLOEXEC);
-	NEED(watch >= 0);
-	NEED(!epoll_ctl(watch, EPOLL_CTL_ADD, fd, &wanted));
-}
-
 static void prepare_watched_tcp(void)
 {
 	prepare_tcp();
-	watch_for_input(reply[0]);
+	watch = watch_for_input(reply[0]);
 }
 
 static void prepare_watched_event(void)
 {
 	prepare_event();
-	watch_for_input(event);
+	watch = watch_for_input(event);
 }
 
 static void answer(unsigned int round)
@@ -502,12 +493,17 @@ static void connect_tcp_anew(unsigned int round)
 	loopback_connect(reply);
 }
 
-static void answer_question(unsigned int round)
+static void take_byte(int fd)
 {
 	char byte;
 
 	about_to_wait();
-	NEED(read(reply[1], &byte, 1) == 1);
+	NEED(read(fd, &byte, 1) == 1);
+}
+
+static void answer_question(unsigned int round)
+{
+	take_byte(reply[1]);
 	answer(round);
 }
 
@@ -535,10 +531,7 @@ static void make_pipes_anew(unsigned int round)
 
 static void answer_by_pipe(unsigned int round)
 {
-	char byte;
-
-	about_to_wait();
-	NEED(read(question[0], &byte, 1) == 1);
+	take_byte(question[0]);
 	answer(round);
 }
 
@@ -551,7 +544,7 @@ static void ask_by_pipe(unsigned int round)
 static void connect_and_watch_anew(unsigned int round)
 {
 	connect_anew(round);
-	watch_for_input(reply[0]);
+	watch = watch_for_input(reply[0]);
 }
 
 static void ask_under_epoll(unsigned int round)
@@ -686,18 +679,10 @@ static void answer_inside(unsigned int round)
 	NEED(write(inner_reply[1], "", 1) == 1);
 }
 
-static void await_inner_answer(void)
-{
-	char byte;
-
-	about_to_wait();
-	NEED(read(inner_reply[0], &byte, 1) == 1);
-}
-
 static void answer_after_answer(unsigned int round)
 {
 	(void)round;
-	await_inner_answer();
+	take_byte(inner_reply[0]);
 	NEED(write(reply[1], "", 1) == 1);
 }
 
@@ -705,7 +690,7 @@ static void hold_mutex_until_answer(unsigned int round)
 {
 	(void)round;
 	NEED(!pthread_mutex_lock(&state->mutex));
-	await_inner_answer();
+	take_byte(inner_reply[0]);
 	NEED(!pthread_mutex_unlock(&state->mutex));
 }
 
