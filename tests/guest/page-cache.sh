@@ -83,8 +83,8 @@ switch_disk() { # enable|disable
   fgio "$1" "$DISK" >>"$RESULTS/disable" || stop "no $1"
 }
 
-# Killed at any moment after it began to set values, with the disk under fgio and not, and with the
-# kernel's own reclaim at work before the next one starts.
+# Killed at any moment, also before it took back what the one before it left, with the disk under
+# fgio and not, and with the kernel's own reclaim at work before the next one starts.
 kill_again_and_again() {
   local round
   for ((round = 0; round < ROUNDS; round++)); do
@@ -94,8 +94,10 @@ kill_again_and_again() {
     sleep 0.$((RANDOM % 10))
     killed
     sleep 0.$((RANDOM % 10))
+    ((round % 2)) && continue
     # It takes back what was left, while none runs.
-    ((round % 2)) || switch_disk disable
+    switch_disk disable
+    note_low "round$round"
   done
   echo "$round rounds" >"$RESULTS/rounds"
 }
@@ -268,6 +270,7 @@ if [[ $POLICY == fgiod ]]; then
   note_low killed
   fgio share list >"$RESULTS/share.text" 2>&1
   start_fgiod
+  until_restored 0
   until_protected
   killed
   switch_disk disable
