@@ -32,14 +32,18 @@ static u32 number_of(u32 kind, u32 node)
 	return kind * FGIO_SHARE_SIZES + node;
 }
 
-/* Costs, or the dither, have changed. */
+/* Costs, or the dither, have changed. At most one of the two has a pattern. */
 static void charge_anew(struct fgio_share_cost *cost)
 {
+	const struct fgio_dither *dither = cost->dither.now.dearer ?
+						   &cost->dither :
+						   &cost->span.dither;
+
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->charged_ns[kind][node] = (u32)smaller(
 				(u64)cost->node_ns[kind][node] *
-					fgio_dither_charge(&cost->dither,
+					fgio_dither_charge(dither,
 							   number_of(kind,
 								     node)) /
 					FGIO_DITHER_ONE,
@@ -50,6 +54,7 @@ void fgio_share_cost_init(struct fgio_share_cost *cost)
 {
 	*cost = (struct fgio_share_cost){ 0 };
 	fgio_dither_init(&cost->dither);
+	fgio_share_span_init(&cost->span);
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			cost->node_ns[kind][node] = first_guess_ns(node);
@@ -166,9 +171,14 @@ static void begin(struct fgio_share_cost *cost, u64 now_ns)
 {
 	cost->uniform = is_uniform(cost);
 	charge_anew(cost);
-	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
-		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			if (cost->has_cycles)
+				cost->cycle_ns[kind][node] +=
+					cost->part_ns[kind][node];
 			cost->part_ns[kind][node] = 0;
+		}
+	}
 	cost->begin_ns = now_ns;
 	cost->sum_ns = 0;
 	cost->alone_ns = 0;
@@ -196,9 +206,24 @@ void fgio_share_cost_begin_dithered(struct fgio_share_cost *cost, u64 now_ns)
 	begin(cost, now_ns);
 }
 
+void fgio_share_cost_begin_cycle(struct fgio_share_cost *cost, bool cycles,
+				 u64 now_ns)
+{
+	if (cost->has_cycles != cycles) {
+		fgio_share_span_end(&cost->span);
+		cost->mean_ns = 0;
+	}
+	cost->has_cycles = cycles;
+	fgio_share_cost_begin(cost, now_ns);
+	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
+			cost->cycle_ns[kind][node] = 0;
+}
+
 void fgio_share_cost_end_dither(struct fgio_share_cost *cost)
 {
 	fgio_dither_end(&cost->dither);
+	fgio_share_span_end(&cost->span);
 	charge_anew(cost);
 }
 
@@ -301,13 +326,16 @@ static void correct_each(struct fgio_share_cost *cost, s64 error, s64 step)
 	guess_unknown(cost);
 }
 
-static void note_scaled(struct fgio_share_cost *cost)
+u32 fgio_share_cost_nodes(const struct fgio_share_cost *cost)
 {
+	u32 nodes = 0;
+
 	for (u32 kind = 0; kind < FGIO_SHARE_KINDS; kind++)
 		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++)
 			if (cost->part_ns[kind][node] >
 			    cost->sum_ns / FGIO_SHARE_UNIFORM_SHARE)
-				cost->scaled |= bit_of(kind, node);
+				nodes |= bit_of(kind, node);
+	return nodes;
 }
 
 /*
@@ -328,7 +356,7 @@ static s64 correct(struct fgio_share_cost *cost, s64 error, s64 step)
 		step = 1;
 	scale_all(cost, (u64)((s64)RATIO_ONE + error / step));
 	if (is_sure)
-		note_scaled(cost);
+		cost->scaled |= fgio_share_cost_nodes(cost);
 	return step;
 }
 
@@ -401,10 +429,10 @@ static s64 step_of(const struct fgio_share_cost *cost, bool low, bool first)
 }
 
 /*
- * By which part the interval took longer than what the drive did in it: it ended with
- * I/Os of this mix in the drive, and began with as many of the last one's.
+ * Cost of what the drive did in the interval: it ended with I/Os of this mix in the
+ * drive, and began with as many of the last one's.
  */
-static s64 error_of_done(struct fgio_share_cost *cost, u64 length_ns)
+static u64 done_in(struct fgio_share_cost *cost)
 {
 	u64 mean_ns = cost->sum_ns / larger(cost->count, 1);
 	u64 was_ns = cost->mean_ns ?: mean_ns;
@@ -412,13 +440,7 @@ static s64 error_of_done(struct fgio_share_cost *cost, u64 length_ns)
 			     cost->in_drive * mean_ns);
 
 	cost->mean_ns = mean_ns;
-	return error_of(length_ns, done_ns, FGIO_SHARE_ERROR_FIRST);
-}
-
-/* All costs are wrong, or the drive paused. */
-static bool is_far_off(s64 error)
-{
-	return error <= -(s64)RATIO_ONE / 2 || error >= (s64)RATIO_ONE;
+	return larger(done_ns, 1);
 }
 
 static void change_by(struct fgio_share_cost *cost,
@@ -430,24 +452,60 @@ static void change_by(struct fgio_share_cost *cost,
 			s64 by = (s64)*node_ns * change[number_of(kind, node)] /
 				 FGIO_DITHER_CHANGE_ONE;
 
+			/* That is no guess any more. */
+			if (by)
+				cost->scaled |= bit_of(kind, node);
 			*node_ns = bounded((u64)(*node_ns + by));
 		}
 	}
 }
 
-/* What the dither of an interval shows, if it does. */
+/* @part_ns: what each node has in an interval or a cycle. */
+static void learn_by_span(struct fgio_share_cost *cost, const u64 *part_ns,
+			  u64 took_ns, u64 now_ns)
+{
+	const struct fgio_share_passed passed = {
+		.cost_ns = &cost->node_ns[0][0],
+		.part_ns = part_ns,
+		.took_ns = took_ns,
+		.cycle = cost->has_cycles,
+	};
+	s32 change[FGIO_DITHER_NODES];
+
+	if (fgio_share_span_add(&cost->span, &passed, now_ns, change))
+		change_by(cost, change);
+}
+
+/* Of an interval in which not all were reads, or which was not full. */
+static void learn_beside_writes(struct fgio_share_cost *cost, u64 length_ns)
+{
+	if (cost->slack || !cost->corrected || !has_writes(cost) ||
+	    cost->in_drive > cost->count) {
+		fgio_share_span_end(&cost->span);
+		cost->mean_ns = 0;
+		return;
+	}
+	learn_by_span(cost, parts_of(cost),
+		      length_ns * cost->sum_ns / done_in(cost),
+		      cost->begin_ns + length_ns);
+}
+
+/* What the dither of an interval shows, if it does; cycles are learnt from as such. */
 static void learn_ratios(struct fgio_share_cost *cost, u64 length_ns)
 {
 	s32 change[FGIO_DITHER_NODES];
 	s64 error;
 
+	if (cost->has_cycles)
+		return;
 	if (!shows_ratios(cost)) {
 		fgio_dither_end(&cost->dither);
-		cost->mean_ns = 0;
+		learn_beside_writes(cost, length_ns);
 		return;
 	}
-	error = error_of_done(cost, length_ns);
-	if (is_far_off(error))
+	fgio_share_span_end(&cost->span);
+	error = error_of(length_ns, done_in(cost), FGIO_SHARE_ERROR_FIRST);
+	if (fgio_dither_is_far_off(error))
 		fgio_dither_disturbed(&cost->dither);
 	else if (fgio_dither_learn(&cost->dither, parts_of(cost), error,
 				   length_ns, change))
@@ -478,14 +536,37 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns)
 	return true;
 }
 
-void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
-				  u64 took_ns, u32 *scale)
+/* What the writes of each node cost in the cycle. Return: all of them. */
+static u64 writes_of_cycle(const struct fgio_share_cost *cost,
+			   u64 part_ns[FGIO_DITHER_NODES])
 {
-	s64 error = error_of(took_ns, charged_ns, FGIO_SHARE_ERROR_MOST);
+	u64 sum_ns = 0;
+
+	for (u8 kind = 0; kind < FGIO_SHARE_KINDS; kind++) {
+		for (u32 node = 0; node < FGIO_SHARE_SIZES; node++) {
+			u64 *part = &part_ns[number_of(kind, node)];
+
+			*part = 0;
+			if (fgio_share_kind_writes(kind))
+				*part = cost->cycle_ns[kind][node] +
+					cost->part_ns[kind][node];
+			sum_ns += *part;
+		}
+	}
+	return sum_ns;
+}
+
+void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 took_ns,
+				  u64 now_ns, u32 *scale)
+{
+	u64 part_ns[FGIO_DITHER_NODES];
+	u64 cost_ns = writes_of_cycle(cost, part_ns);
+	s64 error = error_of(took_ns, cost_ns, FGIO_SHARE_ERROR_MOST);
 	u32 before = *scale;
 
-	if (!charged_ns)
+	if (!cost_ns)
 		return;
+	learn_by_span(cost, part_ns, took_ns, now_ns);
 	*scale = (u32)((s64)before +
 		       (s64)before * error / RATIO_ONE / FGIO_SHARE_STEP_CYCLE);
 	*scale = (u32)larger(FGIO_SHARE_SCALE_ONE / FGIO_SHARE_CHEAPER_MOST,

@@ -16,10 +16,12 @@
  * are too low; unless the depth kept it from doing as many at a time as it can.
  *
  * Fairness needs the costs' ratios alone. Kinds that are only ever mixed in one
- * proportion are told apart by a dither of what is charged (shares_dither.h), but
- * writes: their ratio stays that of the first guess, sequential and random alike, a
- * size of 32 KiB and that of the I/O. So kinds of which nothing is known yet change
- * with those that are learnt: the first guess is one of ratios, and not of times.
+ * proportion are told apart by a dither of what is charged: from interval to
+ * interval where all are reads (shares_dither.h), else in spans of several
+ * (shares_span.h). Until then their ratio is that of the first guess, sequential and
+ * random alike, a size of 32 KiB and that of the I/O. So kinds of which nothing is
+ * known yet change with those that are learnt: the first guess is one of ratios, and
+ * not of times.
  *
  * A probe shows what reads take of a drive that their group has alone, and no
  * I/O costs more than that. What writes cost no probe shows: a cache takes them
@@ -36,6 +38,7 @@
 #define FGIO_CORE_SHARES_COST_H
 
 #include "shares_dither.h"
+#include "shares_span.h"
 #include "types.h"
 
 #define FGIO_SHARE_SIZES 5U
@@ -62,8 +65,8 @@
 /* The same of the costs of writes in a cycle of turns (shares_reads.h). */
 #define FGIO_SHARE_STEP_CYCLE 4
 /*
- * With turns, writes become cheaper and dearer than before them by these factors
- * at most: reads that became slower meanwhile look like writes that did.
+ * With turns, all writes become cheaper and dearer than before them by these factors
+ * at most, beside what a dither tells: reads that became slower meanwhile look like writes that did.
  */
 #define FGIO_SHARE_CHEAPER_MOST 8U
 #define FGIO_SHARE_DEARER_MOST 4U
@@ -154,8 +157,11 @@ static inline bool fgio_share_kind_writes(u8 kind)
  * @uniform: nearly all of the last interval was of one kind and size
  * @in_drive: I/Os in the drive at its end
  * @mean_ns: cost of one in the last interval that was full
- * @dither: of what is charged
+ * @dither: of what is charged, of reads...
+ * @span: ...and where some are writes
  * @charged_ns: what each of them is charged in the interval
+ * @has_cycles: intervals are parts of cycles (shares_reads.h)
+ * @cycle_ns: what each of them contributed to the cycle before the interval
  */
 struct fgio_share_cost {
 	u32 node_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
@@ -177,7 +183,10 @@ struct fgio_share_cost {
 	u32 in_drive;
 	u64 mean_ns;
 	struct fgio_dither dither;
+	struct fgio_share_span span;
 	u32 charged_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
+	bool has_cycles;
+	u64 cycle_ns[FGIO_SHARE_KINDS][FGIO_SHARE_SIZES];
 };
 
 void fgio_share_cost_init(struct fgio_share_cost *cost);
@@ -278,18 +287,25 @@ bool fgio_share_cost_learn(struct fgio_share_cost *cost, u64 now_ns);
 /* Begins the next one. */
 void fgio_share_cost_begin(struct fgio_share_cost *cost, u64 now_ns);
 
-/* The same, where it will be learnt from: its charges may be dithered. */
+/* Begins the next one, which is the first of a cycle; or there are @cycles no more. */
+void fgio_share_cost_begin_cycle(struct fgio_share_cost *cost, bool cycles,
+				 u64 now_ns);
+
+/* As fgio_share_cost_begin(), where it will be learnt from: it may be dithered. */
 void fgio_share_cost_begin_dithered(struct fgio_share_cost *cost, u64 now_ns);
+
+/* Bits of the nodes that are more than a small part of the interval. */
+u32 fgio_share_cost_nodes(const struct fgio_share_cost *cost);
 
 /* Charges of the interval that goes on are dithered no more. */
 void fgio_share_cost_end_dither(struct fgio_share_cost *cost);
 
 /*
- * Writes that were charged @charged_ns took @took_ns. All of them become dearer
- * or cheaper alike: they are mixed in one proportion. @scale: of them, of
- * FGIO_SHARE_SCALE_ONE before turns; changes.
+ * The writes of a cycle took @took_ns. All become dearer or cheaper alike, and by a
+ * dither some more than others. @scale: of them, of FGIO_SHARE_SCALE_ONE before
+ * turns; changes.
  */
-void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 charged_ns,
-				  u64 took_ns, u32 *scale);
+void fgio_share_cost_learn_writes(struct fgio_share_cost *cost, u64 took_ns,
+				  u64 now_ns, u32 *scale);
 
 #endif /* FGIO_CORE_SHARES_COST_H */

@@ -13,8 +13,8 @@
  *
  * How far the ratios are still unsure is kept as in a Kalman filter of one number:
  * the less sure, the more dither, and the more an interval counts; the noisier the
- * intervals, the less. Of writes nothing is learnt here: a cache takes them at once,
- * as if they cost nothing.
+ * intervals, the less. Where some are writes, many intervals count as one
+ * (shares_span.h): a cache takes writes at once, as if they cost nothing.
  *
  * Kinds are numbered, each with a place for the sizes (nodes of shares_cost.h).
  * Locking: the caller serialises all calls. Nothing here sleeps or allocates; a call
@@ -124,6 +124,13 @@ bool fgio_dither_learn(struct fgio_dither *dither, const u64 *part_ns,
  * by the costs that the next interval is charged.
  */
 void fgio_dither_corrected(struct fgio_dither *dither, s64 step);
+
+/* By such an error, all costs are wrong, or the drive paused. */
+static inline bool fgio_dither_is_far_off(s64 error)
+{
+	return error <= -(s64)FGIO_DITHER_ONE / 2 ||
+	       error >= (s64)FGIO_DITHER_ONE;
+}
 
 /* An interval was full and took nothing like its sum. */
 void fgio_dither_disturbed(struct fgio_dither *dither);

@@ -74,26 +74,45 @@ static void end_halving(struct fgio_share_limit *limit)
 		enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
 }
 
+static void try_more(struct fgio_share_limit *limit)
+{
+	enter(limit, FGIO_SHARE_LIMIT_MORE,
+	      limit->before + (limit->before + 1) / 2);
+}
+
+static u32 fewer_than(const struct fgio_share_limit *limit)
+{
+	return limit->limit - limit->limit / 3;
+}
+
 static void begin_trial(struct fgio_share_limit *limit)
 {
 	bool fewer = limit->fewer_next;
 
+	limit->soon = false;
 	limit->fewer_next = !fewer;
 	limit->rate = mean_rate(limit);
 	limit->before = limit->limit;
-	enter(limit, fewer ? FGIO_SHARE_LIMIT_FEWER : FGIO_SHARE_LIMIT_MORE,
-	      fewer ? limit->limit - limit->limit / 3 :
-		      limit->limit + (limit->limit + 1) / 2);
+	if (fewer)
+		enter(limit, FGIO_SHARE_LIMIT_FEWER, fewer_than(limit));
+	else
+		try_more(limit);
 }
 
-/* The drive may have become faster meanwhile: then the old limit is, too. */
+/*
+ * The drive may have become faster meanwhile: then the old limit is, too. Where more
+ * delivered more, still more may.
+ */
 static void end_check(struct fgio_share_limit *limit)
 {
 	u64 was = mean_rate(limit);
-	bool stays = limit->rate > was + was / FGIO_SHARE_LIMIT_MORE_SHARE;
 
-	enter(limit, FGIO_SHARE_LIMIT_HOLDS,
-	      stays ? limit->tried : limit->before);
+	if (limit->rate <= was + was / FGIO_SHARE_LIMIT_MORE_SHARE) {
+		enter(limit, FGIO_SHARE_LIMIT_HOLDS, limit->before);
+		return;
+	}
+	limit->before = limit->tried;
+	try_more(limit);
 }
 
 static void end_trial(struct fgio_share_limit *limit)
@@ -126,13 +145,37 @@ void fgio_share_limit_restart(struct fgio_share_limit *limit)
 	      limit->before);
 }
 
+void fgio_share_limit_meet(struct fgio_share_limit *limit, u32 nodes)
+{
+	if (nodes & ~limit->nodes && limit->phase >= FGIO_SHARE_LIMIT_HOLDS) {
+		limit->soon = true;
+		limit->fewer_next = false;
+	}
+	limit->nodes |= nodes;
+}
+
+/* Where the drive has whole groups, nothing is full, and no trial would find that. */
+static void follow_crowd(struct fgio_share_limit *limit, bool full)
+{
+	bool is_crowded = limit->crowded && !full;
+
+	limit->crowded = false;
+	limit->crowds = is_crowded ? limit->crowds + 1 : 0;
+	if (limit->crowds < FGIO_SHARE_LIMIT_CROWDS || limit->fixed ||
+	    limit->phase < FGIO_SHARE_LIMIT_HOLDS)
+		return;
+	limit->crowds = 0;
+	enter(limit, FGIO_SHARE_LIMIT_HOLDS, fewer_than(limit));
+}
+
 void fgio_share_limit_learn(struct fgio_share_limit *limit, u64 sum_ns,
 			    u64 length_ns, bool full)
 {
-	u32 wanted = limit->phase == FGIO_SHARE_LIMIT_HOLDS ?
+	u32 wanted = limit->phase == FGIO_SHARE_LIMIT_HOLDS && !limit->soon ?
 			     FGIO_SHARE_LIMIT_INTERVALS :
 			     FGIO_SHARE_LIMIT_TRIAL;
 
+	follow_crowd(limit, full);
 	if (limit->fixed || !full || !length_ns)
 		return;
 	if (limit->count++)

@@ -8,8 +8,15 @@
  * halved while it delivers no less. After some intervals at one limit, the next
  * is tried with half as many more, and one with a third fewer. A change stays if
  * it delivers more, in a comparison with the limit before and again after it, or
- * as much with fewer. Work is counted in service costs (shares_cost.h), so mixes
- * of kinds may change meanwhile.
+ * as much with fewer; while more delivers more, the next trial comes at once. Work is
+ * counted in service costs (shares_cost.h), so mixes of kinds may change meanwhile.
+ * But of a kind that the limit was not found with, the drive may do many more at a
+ * time: the next trial comes soon, with more.
+ *
+ * A limit that is too high costs order: a group whose requests are all in the drive
+ * is not ordered there, and where it lags, others are held back for it
+ * (shares_turn.c). No interval is full then, and no trial would begin, so some
+ * such intervals in a row are reason enough to try with fewer.
  *
  * Locking: the caller serialises. Nothing here sleeps, allocates or loops.
  */
@@ -33,6 +40,11 @@
 #define FGIO_SHARE_LIMIT_FEWER_SHARE 256U
 /* Intervals at a limit before the next trial. */
 #define FGIO_SHARE_LIMIT_INTERVALS 32U
+/* Intervals in a row that were crowded, before there are a third fewer. */
+#define FGIO_SHARE_LIMIT_CROWDS 8U
+/* Those of a group that has this part of the limit, and more than as many. */
+#define FGIO_SHARE_LIMIT_CROWD_SHARE 4U
+#define FGIO_SHARE_LIMIT_CROWD_LEAST 16U
 /* Intervals of a trial; the first one does not count. */
 #define FGIO_SHARE_LIMIT_TRIAL 6U
 
@@ -49,7 +61,7 @@ enum fgio_share_limit_phase {
 /**
  * struct fgio_share_limit - of one drive
  * @limit: requests in the drive
- * @before: the limit before a trial
+ * @before: the limit before a trial, or the best of several in a row
  * @tried: the limit of a trial that is checked
  * @rate: mean of what was delivered at @before, or in a check at @tried, in
  *	permyriad of real time
@@ -60,6 +72,11 @@ enum fgio_share_limit_phase {
  * @fixed: not learnt
  * @reached: it held a request back in this phase; else the device has no more
  *	tags
+ * @crowded: in this interval, others were held back for a group with a large part of
+ *	it in the drive
+ * @crowds: intervals in a row that were
+ * @soon: the next trial comes after as many intervals as one takes
+ * @nodes: bits of the kinds and sizes that it met
  */
 struct fgio_share_limit {
 	u32 limit;
@@ -72,6 +89,10 @@ struct fgio_share_limit {
 	bool fewer_next;
 	bool fixed;
 	bool reached;
+	bool crowded;
+	u32 crowds;
+	bool soon;
+	u32 nodes;
 };
 
 void fgio_share_limit_init(struct fgio_share_limit *limit, bool rotates);
@@ -80,6 +101,15 @@ void fgio_share_limit_init(struct fgio_share_limit *limit, bool rotates);
 static inline void fgio_share_limit_reached(struct fgio_share_limit *limit)
 {
 	limit->reached = true;
+}
+
+/* Others are held back for a group that lags and has @own requests in the drive. */
+static inline void fgio_share_limit_held_for(struct fgio_share_limit *limit,
+					     u32 own)
+{
+	if (own > FGIO_SHARE_LIMIT_CROWD_LEAST &&
+	    own >= limit->limit / FGIO_SHARE_LIMIT_CROWD_SHARE)
+		limit->crowded = true;
 }
 
 /*
@@ -105,6 +135,9 @@ fgio_share_limit_is_found(const struct fgio_share_limit *limit)
  * I/Os keep it busy for long, and groups that have fewer are never ordered.
  */
 void fgio_share_limit_bound_first(struct fgio_share_limit *limit, u64 io_ns);
+
+/* A full interval had I/Os of @nodes (shares_cost.h). */
+void fgio_share_limit_meet(struct fgio_share_limit *limit, u32 nodes);
 
 /* The costs changed: a comparison under way begins again. */
 void fgio_share_limit_restart(struct fgio_share_limit *limit);

@@ -72,13 +72,12 @@ static void begin_cycle(struct fgio_shares *shares, u64 now_ns)
 {
 	struct fgio_share_reads *reads = &shares->reads;
 
-	restart_interval(shares, now_ns);
+	fgio_share_cost_begin_cycle(&shares->cost, reads->has_turns, now_ns);
 	reads->cycle_ns = now_ns;
 	reads->clean_ns = 0;
 	reads->idle_ns = 0;
 	reads->turn_cost_ns = 0;
 	reads->beside_cost_ns = 0;
-	reads->writes_cost_ns = 0;
 }
 
 void fgio_shares_set_turns(struct fgio_shares *shares, bool has_turns,
@@ -118,12 +117,12 @@ static void learn(struct fgio_shares *shares, u64 now_ns)
 
 	if (!fgio_shares_learns(shares))
 		return;
+	fgio_share_cost_learn_writes(
+		cost,
+		beyond(length_ns, reads_took_ns(reads, now_ns) + idle_ns),
+		now_ns, &reads->scale);
 	if (reads->clean_ns && fgio_share_cost_is_due(cost, now_ns))
 		fgio_share_cost_learn(cost, now_ns);
-	fgio_share_cost_learn_writes(
-		cost, reads->writes_cost_ns,
-		beyond(length_ns, reads_took_ns(reads, now_ns) + idle_ns),
-		&reads->scale);
 }
 
 static void end_cycle(struct fgio_shares *shares, u64 now_ns)
@@ -212,8 +211,9 @@ void fgio_shares_note_turn(struct fgio_shares *shares,
 	struct fgio_share_reads *reads = &shares->reads;
 
 	if (request->write)
-		reads->writes_cost_ns += charge_ns;
-	else if (reads->alone)
+		return;
+
+	if (reads->alone)
 		reads->turn_cost_ns += request->share.group->charge_ns;
 	else
 		reads->beside_cost_ns += charge_ns;

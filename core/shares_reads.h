@@ -76,8 +76,7 @@ enum fgio_share_trial_stage {
  * @idle_ns: in this cycle, time in which the drive had nothing, before the
  *	interval of costs under way
  * @turn_cost_ns: in this cycle, what reads took in their turn...
- * @beside_cost_ns: ...and beside writes...
- * @writes_cost_ns: ...and what writes were charged
+ * @beside_cost_ns: ...and beside writes
  * @scale: of the costs of writes since turns began (shares_cost.h)
  */
 struct fgio_share_reads {
@@ -91,7 +90,6 @@ struct fgio_share_reads {
 	u64 idle_ns;
 	u64 turn_cost_ns;
 	u64 beside_cost_ns;
-	u64 writes_cost_ns;
 	u32 scale;
 };
 

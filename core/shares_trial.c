@@ -183,6 +183,8 @@ void fgio_shares_end_window(struct fgio_shares *shares, u64 now_ns)
 	trial->worse = worse ? trial->worse + 1 : 0;
 	trial->wait -= !!trial->wait;
 	begin_window(trial, now_ns);
+	if (fgio_share_span_is_late(&shares->cost.span, now_ns))
+		fgio_share_cost_end_dither(&shares->cost);
 	/* With turns, it goes on at the end of a cycle, if there are any. */
 	if (!has_turns ||
 	    now_ns >= shares->reads.cycle_ns + 2 * FGIO_SHARES_WINDOW_NS)

@@ -184,12 +184,18 @@ void fgio_shares_learn_costs(struct fgio_shares *shares, u64 now_ns)
 	fgio_share_limit_bound_first(&shares->limit,
 				     beyond(length_ns, cost->idle_ns) /
 					     larger(cost->count, 1));
+	if (!cost->slack)
+		fgio_share_limit_meet(&shares->limit,
+				      fgio_share_cost_nodes(cost));
 	fgio_share_limit_learn(&shares->limit, cost->sum_ns, length_ns,
 			       !cost->slack);
-	if (fgio_share_limit_holds(&shares->limit))
+	if (fgio_share_limit_holds(&shares->limit)) {
 		fgio_share_cost_begin_dithered(cost, now_ns);
-	else
-		fgio_share_cost_begin(cost, now_ns);
+		return;
+	}
+	/* Two limits are compared by one mix. */
+	fgio_share_cost_end_dither(cost);
+	fgio_share_cost_begin(cost, now_ns);
 }
 
 /* Return: the group that has the drive alone; NULL: it has no request. */
@@ -229,6 +235,8 @@ beside_sufferer(struct fgio_shares *shares, struct fgio_share_group *group,
 	if (is_spared(shares, sufferer, now_ns))
 		return group;
 	fgio_share_cost_slack(&shares->cost);
+	fgio_share_limit_held_for(&shares->limit,
+				  fgio_load(&sufferer->in_device));
 	lagging = queued_lagging(shares);
 	return lagging && !fgio_share_group_waits_for_reads(lagging) &&
 			       fgio_share_group_lags_more(lagging, sufferer) ?
