@@ -29,6 +29,7 @@ OTHERS = {
     "shares": "scripts/shares",
     "shares/burst": "scripts/shares",
     "shares/nvme": "scripts/shares",
+    "shares/others": "scripts/shares",
 }
 # Summaries without a report.
 NO_REPORT = {"batch", "follow", "mutation", "queues", "stress-6.1", "stress-6.1/random"}
