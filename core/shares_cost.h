@@ -66,7 +66,8 @@
 #define FGIO_SHARE_STEP_CYCLE 4
 /*
  * With turns, all writes become cheaper and dearer than before them by these factors
- * at most, beside what a dither tells: reads that became slower meanwhile look like writes that did.
+ * at most, beside what a dither tells: reads that became slower meanwhile look like
+ * writes that did.
  */
 #define FGIO_SHARE_CHEAPER_MOST 8U
 #define FGIO_SHARE_DEARER_MOST 4U

@@ -50,6 +50,22 @@ static inline uint64_t next_random(uint64_t *state)
 	return value ^ (value >> 31);
 }
 
+/* From 0 to 1. */
+static inline double next_fraction(uint64_t *state)
+{
+	return (double)(next_random(state) % 1000000) / 1e6;
+}
+
+/* About normal, of mean 0 and deviation 1. */
+static inline double next_deviation(uint64_t *state)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += next_fraction(state);
+	return sum;
+}
+
 static inline int compare_doubles(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;

@@ -400,7 +400,7 @@ static u32 intervals_until(struct fgio_share_limit *limit, u32 least, u32 knee)
 	return count;
 }
 
-/* With a pause after each step, this took 700 intervals. */
+/* Measured: 152; with a pause after each step, it was 852. */
 static void test_limit_goes_on_while_more_delivers_more(void **state)
 {
 	struct fgio_share_limit limit;
@@ -1104,7 +1104,7 @@ static void test_a_slow_drive_is_divided_as_well(void **state)
  * Two readers and two writers with 256 I/Os at a time. Writes cost 2.7 times what
  * reads do, were guessed to cost as much, and learnt to cost 200 times as much where a
  * limit found for writes in the cache was too low for reads: writers had 3 to 8 % of
- * their guarantee then, with one seed of four.
+ * their guarantee then, with three seeds of twelve.
  */
 static void test_writes_beside_reads_have_their_part(void **state)
 {
@@ -1136,7 +1136,7 @@ static void test_writes_beside_reads_have_their_part(void **state)
 						     (i < 2 ? 568e6 : 218e6));
 		print_message("    worst second: %.2f of the guarantee\n",
 			      least);
-		/* Measured, of 24 runs: 0.83 and more. */
+		/* Measured, of 21 runs of four seconds each: 0.81 to 0.94. */
 		assert_true(least > 0.6);
 	}
 }

@@ -36,21 +36,6 @@ struct drive {
 	uint64_t random;
 };
 
-static double chance(uint64_t *random)
-{
-	return (double)(next_random(random) % 1000000) / 1e6;
-}
-
-/* About normal, of mean 0 and deviation 1. */
-static double deviation(uint64_t *random)
-{
-	double sum = -6;
-
-	for (int i = 0; i < 12; i++)
-		sum += chance(random);
-	return sum;
-}
-
 /* The group with the least charge goes next, as by start tags. */
 static u32 next_of(const struct drive *drive, const double *paid_ns)
 {
@@ -75,7 +60,7 @@ static double send(struct drive *drive, double cost_ns)
 static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
 			 double *paid_ns, u64 *now_ns)
 {
-	double factor = exp(drive->noise * deviation(&drive->random));
+	double factor = exp(drive->noise * next_deviation(&drive->random));
 	double time_ns = 0;
 
 	while (!fgio_share_cost_is_due(cost, *now_ns + (u64)time_ns)) {
@@ -85,7 +70,7 @@ static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
 							   drive->sectors[i]);
 		time_ns += factor * send(drive, drive->cost_ns[i]);
 	}
-	if (chance(&drive->random) < drive->pauses)
+	if (next_fraction(&drive->random) < drive->pauses)
 		time_ns *= 10;
 	*now_ns += (u64)time_ns;
 	cost->in_drive = drive->in_drive;
@@ -130,14 +115,14 @@ static struct drive draw(uint64_t *random, u32 kinds, double fastest_ns)
 		.kinds = kinds,
 		.in_drive = 1U << next_random(random) % 7,
 		.random = next_random(random),
-		.noise = 0.01 + 0.09 * chance(random),
+		.noise = 0.01 + 0.09 * next_fraction(random),
 	};
-	double cost_ns = fastest_ns * pow(20, chance(random));
+	double cost_ns = fastest_ns * pow(20, next_fraction(random));
 
 	for (u32 i = 0; i < kinds; i++) {
 		drive.sectors[i] = 8U << 2 * i;
 		drive.cost_ns[i] = cost_ns;
-		cost_ns *= pow(4, chance(random));
+		cost_ns *= pow(4, next_fraction(random));
 	}
 	return drive;
 }

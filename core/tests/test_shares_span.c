@@ -44,21 +44,6 @@ struct drive {
 	uint64_t random;
 };
 
-static double chance(uint64_t *random)
-{
-	return (double)(next_random(random) % 1000000) / 1e6;
-}
-
-/* About normal, of mean 0 and deviation 1. */
-static double deviation(uint64_t *random)
-{
-	double sum = -6;
-
-	for (int i = 0; i < 12; i++)
-		sum += chance(random);
-	return sum;
-}
-
 /* What the drive takes before it can be sent the next one. */
 static double taken_by(struct drive *drive, const struct kind *kind)
 {
@@ -88,7 +73,7 @@ static double send_next(struct fgio_share_cost *cost, struct drive *drive)
 
 static double noise_of(struct drive *drive)
 {
-	return exp(drive->noise * deviation(&drive->random));
+	return exp(drive->noise * next_deviation(&drive->random));
 }
 
 static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
@@ -107,7 +92,7 @@ static void one_interval(struct fgio_share_cost *cost, struct drive *drive,
 static void one_cycle(struct fgio_share_cost *cost, struct drive *drive,
 		      u32 *scale, u64 *now_ns)
 {
-	double until_ns = 5e6 * pow(10, chance(&drive->random));
+	double until_ns = 5e6 * pow(10, next_fraction(&drive->random));
 	double factor = noise_of(drive), time_ns = 0;
 
 	while (time_ns < until_ns)
@@ -156,9 +141,9 @@ static struct drive draw(uint64_t *random, struct kind one, struct kind other)
 {
 	struct drive drive = {
 		.kinds = { one, other },
-		.cache_ns = 1e6 * pow(40, chance(random)),
-		.beside = chance(random),
-		.noise = 0.01 + 0.09 * chance(random),
+		.cache_ns = 1e6 * pow(40, next_fraction(random)),
+		.beside = next_fraction(random),
+		.noise = 0.01 + 0.09 * next_fraction(random),
 		.random = next_random(random),
 	};
 	struct fgio_share_cost cost;
@@ -167,7 +152,7 @@ static struct drive draw(uint64_t *random, struct kind one, struct kind other)
 	for (u32 i = 0; i < 2; i++)
 		drive.kinds[i].cost_ns = (double)fgio_share_cost_of(
 			&cost, drive.kinds[i].kind, drive.kinds[i].sectors);
-	drive.kinds[1].cost_ns *= pow(8, 2 * chance(random) - 1);
+	drive.kinds[1].cost_ns *= pow(8, 2 * next_fraction(random) - 1);
 	for (u32 i = 0; i < 2; i++)
 		drive.kinds[i].cost_ns /= 10;
 	return drive;
