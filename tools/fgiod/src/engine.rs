@@ -18,15 +18,20 @@ use crate::ledger::{Entry, Ledger};
 use crate::metrics::Metrics;
 use crate::system::System;
 
-/// A new process has its parent's title until it writes its own: it is looked at
-/// at these times after its start, until the title has changed, and from then on with
-/// all others.
-const FIRST_LOOKS: [Duration; 5] = [
+/// A new process has its parent's title until it writes its own, which a backend does once its
+/// client has said who it is: it is looked at at these times after its start, until the title has
+/// changed. Looks at all others may be seconds apart where there are many.
+const FIRST_LOOKS: [Duration; 10] = [
     Duration::from_millis(2),
     Duration::from_millis(5),
     Duration::from_millis(10),
     Duration::from_millis(20),
     Duration::from_millis(40),
+    Duration::from_millis(80),
+    Duration::from_millis(160),
+    Duration::from_millis(320),
+    Duration::from_millis(640),
+    Duration::from_millis(1280),
 ];
 
 /// The origin of the tag of a thread.

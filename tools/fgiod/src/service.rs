@@ -23,7 +23,7 @@ use crate::ledger::{self, Ledger};
 use crate::metrics::Metrics;
 use crate::module::Module;
 use crate::system::{Procfs, System, time_of};
-use crate::throttle::Throttle;
+use crate::throttle::{RecentCosts, Throttle};
 
 /// After events were lost, /proc is looked through no more often than this.
 const OVERRUN_INTERVAL: Duration = Duration::from_secs(1);
@@ -91,6 +91,8 @@ struct Service {
     next_rescan: Duration,
     last_rescan: Duration,
     next_titles: Duration,
+    /// Processor time of a look at all titles.
+    titles_costs: RecentCosts,
     /// Mean processor time of a handful of events.
     events_cost: Duration,
     /// The last complaint, to say each of a row of the same once.
@@ -191,6 +193,7 @@ impl Service {
             next_rescan: Duration::ZERO,
             last_rescan: Duration::ZERO,
             next_titles: Duration::ZERO,
+            titles_costs: RecentCosts::default(),
             events_cost: Duration::ZERO,
             complaint: None,
         })
@@ -318,6 +321,7 @@ impl Service {
             let cost = time_of(ClockId::ThreadCPUTime).saturating_sub(before);
             let config = &self.config;
             let throttle = Throttle::new(config.title_interval, config.title_cpu_percent_max);
+            let cost = self.titles_costs.take(cost);
             self.next_titles = self.now() + throttle.pause_after(cost);
         }
         if now >= self.next_rescan {

@@ -304,21 +304,26 @@ fn a_new_backend_is_tagged_once_it_has_written_its_title() {
     bench.pass(Duration::from_millis(2));
     assert_eq!(bench.tags().len(), 2);
     assert_eq!(bench.engine.next_look(), None);
-    // One that takes its time, and one that becomes something else by and by.
+    // One whose client is slow, one that takes longer still, and one that becomes something else
+    // by and by.
     bench.fork(10, 21);
+    bench.fork(10, 22);
     bench.pass(Duration::from_secs(1));
-    bench
-        .world
-        .set_title(21, "postgres: app bench 10.0.0.1(4000) authentication");
+    let greeting = "postgres: app bench 10.0.0.1(4000) authentication";
+    bench.world.set_title(21, greeting);
+    bench.pass(Duration::from_secs(1));
+    bench.world.set_title(22, greeting);
+    assert!(bench.tags().contains(&(21, Class::Foreground)));
     bench
         .world
         .set_title(20, "postgres: autovacuum worker bench");
     bench.engine.look_at_all();
     assert_eq!(
         bench.tags(),
-        [(12, Class::Foreground), (21, Class::Foreground)]
+        [12, 21, 22].map(|pid| (pid, Class::Foreground))
     );
     bench.end(21);
+    bench.end(22);
     assert_eq!(bench.tags(), ONE_BACKEND);
 }
 
@@ -530,7 +535,7 @@ fn memory_is_bounded() {
     for pid in 1000..4000 {
         bench.end(pid);
     }
-    bench.pass(Duration::from_secs(1));
+    bench.pass(Duration::from_secs(2));
     assert_eq!((bench.engine.threads, bench.engine.processes.len()), (3, 3));
     assert!(bench.engine.looks.is_empty());
     assert_eq!(bench.engine.ledger.entries().len(), 1);
