@@ -24,7 +24,8 @@ static void test_the_foreground_takes_what_delays_the_batch(void **state)
 {
 	static const char *const drives[] = { "volume", "gp3", "volume-sigma" };
 	uint64_t random = fresh_seed("batches");
-	double over_ideal = 0, over_alone = 0, learnt = 0, one_class = 0;
+	double over_alone = 0, learnt = 0, one_class = 0, sum = 0, usual;
+	double over_ideal[RUNS];
 
 	(void)state;
 	for (u32 i = 0; i < RUNS; i++) {
@@ -39,14 +40,18 @@ static void test_the_foreground_takes_what_delays_the_batch(void **state)
 		};
 		struct batch_figures figures = batch_run(&batch);
 
-		over_ideal += figures.learnt_ns / figures.ideal_ns / RUNS;
+		over_ideal[i] = figures.learnt_ns / figures.ideal_ns;
+		sum += over_ideal[i];
 		over_alone += figures.one_class_ns / figures.alone_ns / RUNS;
 		learnt += figures.learnt_times / RUNS;
 		one_class += figures.one_class_times / RUNS;
 	}
-	print_message("    learnt: %.2f of the ideal time, foreground %.2f times; one class: %.2f of that alone, %.1f times\n",
-		      over_ideal, learnt, over_alone, one_class);
-	assert_true(over_ideal <= 1.15);
+	usual = median_of(over_ideal, RUNS);
+	print_message("    learnt: %.2f of the ideal time, mean %.2f, foreground %.2f times; one class: %.2f of that alone, %.1f times\n",
+		      usual, sum / RUNS, learnt, over_alone, one_class);
+	assert_true(usual <= 1.1);
+	/* One batch in 300 takes 1.4 to 2.1 times the ideal, one of them 2.7. */
+	assert_true(sum / RUNS <= 1.3);
 	assert_true(learnt <= 1.2);
 	assert_true(over_alone <= 1.1);
 	assert_true(one_class >= 5);
