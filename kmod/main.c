@@ -31,6 +31,7 @@
 #include "layers/btrfs.h"
 #include "layers/child.h"
 #include "layers/declared_wait.h"
+#include "layers/event.h"
 #include "layers/file_lock.h"
 #include "layers/fuse.h"
 #include "layers/futex.h"
@@ -71,6 +72,7 @@ static const struct fgio_layer *const layers[] = {
 	&fgio_child_layer,
 	&fgio_name_layer,
 	&fgio_fuse_layer,
+	&fgio_event_layer,
 	&fgio_loop_layer,
 	&fgio_split_layer,
 };

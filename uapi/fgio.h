@@ -167,7 +167,8 @@ struct fgio_rearm {
 	X(BTRFS_COMMIT, 35, "btrfs-commit", "btrfs transaction")	\
 	X(BTRFS_LOG, 36, "btrfs-log", "btrfs log")			\
 	X(BTRFS_EXTENT, 37, "btrfs-extent", "extent being completed")	\
-	X(FUSE, 38, "fuse", "answer of a FUSE daemon")
+	X(FUSE, 38, "fuse", "answer of a FUSE daemon")			\
+	X(EVENT, 39, "event", "program that handles events")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 

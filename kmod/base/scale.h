@@ -133,12 +133,13 @@ unsigned int fgio_scale_of_machine(void);
 #define FGIO_LOOKUP_BITS FGIO_SCALE_SHARE_BITS(5)
 
 /*
- * layers/fuse.c: threads of FUSE daemons, and the requests that they work on.
- * Sets of 4 places, of which a file system has 4; 144 bytes each, 36 KiB. In a
- * full set, a thread without a request gives way, else the user with the most
- * places loses one: its request counts as one that any thread of the daemon has.
+ * layers/server.c: threads of FUSE daemons and of programs that handle events,
+ * and the requests that they work on. Sets of 4 places, of which a file system
+ * or a program has 4; 144 bytes each, 36 KiB. In a full set, a thread without a
+ * request gives way, else the user with the most places loses one: its request
+ * counts as one that any thread of the program has.
  */
-#define FGIO_FUSE_BITS FGIO_SCALE_SHARE_BITS(6)
+#define FGIO_SERVER_BITS FGIO_SCALE_SHARE_BITS(6)
 
 /*
  * layers/loop.c: workers that have requests of loop devices. 8 bytes each, 512

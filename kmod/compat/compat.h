@@ -310,6 +310,16 @@ static inline const void *fgio_iomap_dio_iocb_place(const void *dio)
 #endif
 }
 
+/* The context of userfaultfd(2) that handles the faults of an area, or 0. */
+static inline u64 fgio_userfaultfd_of(const struct vm_area_struct *area)
+{
+#ifdef CONFIG_USERFAULTFD
+	return (u64)area->vm_userfaultfd_ctx.ctx;
+#else
+	return 0;
+#endif
+}
+
 /* An argument of a function, from the registers that ftrace saves. */
 static inline unsigned long fgio_ftrace_argument(struct ftrace_regs *regs,
 						 unsigned int number)

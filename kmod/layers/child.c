@@ -12,7 +12,8 @@
  * searches, some have to wait for their turn.
  *
  * Left out:
- *	pidfds under epoll(7): its list of files is private.
+ *	pidfds under epoll(7): mostly one of many files of a loop that waits for
+ *		requests, and not for its child.
  *	children of a process group alone (wait4() of a negative id): taken for
  *		any child.
  */

@@ -31,36 +31,18 @@
  */
 #include <linux/bits.h>
 #include <linux/fs.h>
-#include <linux/hash.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
-#include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include "base/foreign.h"
 #include "base/hook.h"
-#include "base/identity.h"
-#include "base/scale.h"
-#include "base/waker.h"
 #include "compat/fuse.h"
-#include "core/places.h"
-#include "graph/found.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
 #include "graph/walk.h"
 #include "layers/fuse.h"
 #include "layers/fuse_object.h"
+#include "layers/server.h"
 #include "who/presence.h"
-
-/*
- * Any of the requests before one that no thread has taken makes way for it:
- * those that work on the oldest are boosted. The oldest may never end.
- */
-#define SERVERS_MAX 4
-
-/* Processes whose threads are guessed for one wait. */
-#define PROCESSES_MAX 2
 
 /* In the detail of FGIO_WAIT_FUSE: the object's type. */
 enum fuse_wait {
@@ -68,115 +50,6 @@ enum fuse_wait {
 	FOR_ROOM,
 	FOR_FILE,
 };
-
-/* --- threads that work on requests ---------------------------------------- */
-
-/**
- * struct notes - threads of daemons, and the requests that they took last
- * @threads: identities; 0 for a free place
- * @payers: the user that each thread counts for
- * @connections: the file system's connection
- * @nodes: the file that the request is about
- * @numbers: the request, unique in its connection; 0: it has ended
- *
- * Without locks: at worst, a thread is taken to work on another request, also
- * one of another daemon that has its places here, until that ends.
- */
-struct notes {
-	u64 threads[FGIO_PLACES];
-	u32 payers[FGIO_PLACES];
-	u64 connections[FGIO_PLACES];
-	u64 nodes[FGIO_PLACES];
-	u64 numbers[FGIO_PLACES];
-};
-
-/* A connection's threads are in this number of sets, by thread. */
-#define SETS_BITS 2
-#define SETS (1U << SETS_BITS)
-#define NOTES_MAX (SETS * FGIO_PLACES)
-
-static struct notes table[1 << FGIO_FUSE_BITS];
-
-static struct notes *notes_of(u64 connection)
-{
-	return &table[hash_64(connection, FGIO_FUSE_BITS - SETS_BITS)
-		      << SETS_BITS];
-}
-
-/**
- * struct taken - a note
- * @thread: the thread's identity
- * @node: the file
- * @number: the request; 0: it has ended
- */
-struct taken {
-	u64 thread;
-	u64 node;
-	u64 number;
-};
-
-/* Return: whether the note is of that connection. */
-static bool read_note(unsigned int index, u64 connection, struct taken *taken)
-{
-	const struct notes *notes = notes_of(connection) + index / FGIO_PLACES;
-	unsigned int place = index % FGIO_PLACES;
-
-	/* Pairs with note_taken(). */
-	taken->number = smp_load_acquire(&notes->numbers[place]);
-	taken->thread = READ_ONCE(notes->threads[place]);
-	taken->node = READ_ONCE(notes->nodes[place]);
-	return taken->thread &&
-	       READ_ONCE(notes->connections[place]) == connection;
-}
-
-/* A thread whose request has ended gives way first, whichever user's it is. */
-static unsigned int place_for_current(const struct notes *notes, u64 thread,
-				      u32 payer)
-{
-	unsigned int place = fgio_place_of(notes->threads, thread);
-
-	if (place == FGIO_PLACES)
-		place = fgio_place_of(notes->numbers, 0);
-	if (place == FGIO_PLACES)
-		place = fgio_place_for(notes->threads, notes->payers, payer,
-				       (u32)current->pid / SETS);
-	return place;
-}
-
-static void note_taken(const struct fgio_fuse_object *request)
-{
-	struct notes *notes = notes_of(request->connection) +
-			      (u32)current->pid % SETS;
-	u64 thread = fgio_identity_of(current);
-	u32 payer = fgio_payer_of(current);
-	unsigned int place = place_for_current(notes, thread, payer);
-
-	WRITE_ONCE(notes->numbers[place], 0);
-	WRITE_ONCE(notes->threads[place], thread);
-	WRITE_ONCE(notes->payers[place], payer);
-	WRITE_ONCE(notes->connections[place], request->connection);
-	WRITE_ONCE(notes->nodes[place], request->node);
-	/* Pairs with read_note(). */
-	smp_store_release(&notes->numbers[place], request->number);
-}
-
-static void note_ended(const struct fgio_fuse_object *request)
-{
-	struct notes *notes = notes_of(request->connection);
-	struct taken taken;
-	unsigned int i;
-
-	for (i = 0; i < NOTES_MAX; i++)
-		if (read_note(i, request->connection, &taken) &&
-		    taken.number == request->number)
-			cmpxchg(&notes[i / FGIO_PLACES].numbers[i % FGIO_PLACES],
-				request->number, 0);
-}
-
-static void forget(void)
-{
-	memset(table, 0, sizeof(table));
-}
 
 /* --- hooks ----------------------------------------------------------------- */
 
@@ -197,7 +70,8 @@ static int on_copy(struct kretprobe_instance *instance, struct pt_regs *regs)
 						FGIO_FUSE_COPY_REQUEST)),
 				   &request) &&
 	    request.number)
-		note_taken(&request);
+		fgio_server_took(current, request.connection, request.node,
+				 request.number);
 	return 1;
 }
 
@@ -208,7 +82,7 @@ static int on_end(struct kretprobe_instance *instance, struct pt_regs *regs)
 	if (fgio_waits_matter() &&
 	    fgio_fuse_read_request(argument(regs, 0), &request) &&
 	    request.number)
-		note_ended(&request);
+		fgio_server_ended(request.connection, request.number);
 	return 1;
 }
 
@@ -275,162 +149,21 @@ static struct fgio_hook hooks[] = {
 
 /* --- blockers -------------------------------------------------------------- */
 
-/* Context: RCU. */
-static void guess_others(const struct fgio_walk_step *step, u64 thread)
-{
-	struct task_struct *task = fgio_task_of(thread);
-
-	if (task)
-		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
-}
-
-/* It may sleep for its next request, and others do what it took. */
-static bool may_have_handed_over(u64 key)
-{
-	struct fgio_wait waits[FGIO_WAITS_NESTED];
-	const struct task_struct *task;
-	bool idles;
-
-	rcu_read_lock();
-	task = fgio_task_at(key);
-	idles = task && READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
-	rcu_read_unlock();
-	return idles && !fgio_wait_copy_of(key, waits, NULL);
-}
-
-/* A daemon that does not answer for this time gets what a guess gets. */
-static bool is_late(const struct fgio_wait *wait)
-{
-	return ktime_get_mono_fast_ns() - wait->since_ns >
-	       fgio_waker_window_ns();
-}
-
-static void find_server(const struct fgio_walk_step *step, u64 thread,
-			bool is_sure)
-{
-	u64 key = fgio_name_identity(thread);
-
-	if (!key)
-		return;
-	if (!is_sure || is_late(step->wait))
-		fgio_walk_guessed(step->walk, key);
-	else
-		fgio_walk_found(step->walk, key);
-	if (!may_have_handed_over(key))
-		return;
-	rcu_read_lock();
-	guess_others(step, thread);
-	rcu_read_unlock();
-}
-
-/* Return: whether a thread works on the request. */
-static bool find_server_of(const struct fgio_walk_step *step,
-			   const struct fgio_fuse_object *request)
-{
-	struct taken taken;
-	unsigned int i;
-
-	for (i = 0; i < NOTES_MAX; i++) {
-		if (!read_note(i, request->connection, &taken) ||
-		    taken.number != request->number)
-			continue;
-		find_server(step, taken.thread, true);
-		return true;
-	}
-	return false;
-}
-
-/* Adds a note to those that are sorted by number, as requests came. */
-static void sort_in(struct taken *sorted, unsigned int count,
-		    const struct taken *taken)
-{
-	unsigned int i;
-
-	for (i = count; i && sorted[i - 1].number > taken->number; i--)
-		sorted[i] = sorted[i - 1];
-	sorted[i] = *taken;
-}
-
-static bool lives(const struct taken *taken)
-{
-	const struct task_struct *thread;
-
-	rcu_read_lock();
-	thread = fgio_task_of(taken->thread);
-	rcu_read_unlock();
-	return thread;
-}
-
-/*
- * The threads that work on a connection's requests; those about a file, if @node
- * is not 0. Return: whether there are any.
- */
-static bool find_servers(const struct fgio_walk_step *step, u64 connection,
-			 u64 node)
-{
-	struct taken sorted[NOTES_MAX], taken;
-	unsigned int count = 0;
-	unsigned int i;
-
-	for (i = 0; i < NOTES_MAX; i++)
-		if (read_note(i, connection, &taken) && taken.number &&
-		    (!node || taken.node == node) && lives(&taken))
-			sort_in(sorted, count++, &taken);
-	for (i = 0; i < count; i++)
-		find_server(step, sorted[i].thread, i < SERVERS_MAX);
-	return count;
-}
-
-static bool is_among(const struct signal_struct *process,
-		     const struct signal_struct *const *processes,
-		     unsigned int count)
-{
-	while (count--)
-		if (processes[count] == process)
-			return true;
-	return false;
-}
-
-/*
- * It is not known which thread has a request, which is not pending: guesses
- * those of the process of a thread that took requests.
- */
-static void guess_process(const struct fgio_walk_step *step, u64 connection)
-{
-	const struct signal_struct *processes[PROCESSES_MAX];
-	struct task_struct *task;
-	unsigned int count = 0;
-	struct taken taken;
-	unsigned int i;
-
-	rcu_read_lock();
-	for (i = 0; i < NOTES_MAX && count < PROCESSES_MAX; i++) {
-		if (!read_note(i, connection, &taken))
-			continue;
-		task = fgio_task_of(taken.thread);
-		if (!task || is_among(task->signal, processes, count))
-			continue;
-		processes[count++] = task->signal;
-		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
-	}
-	rcu_read_unlock();
-}
-
 static void find_any(const struct fgio_walk_step *step,
 		     const struct fgio_fuse_object *object)
 {
-	if (!find_servers(step, object->connection, object->node) &&
-	    !find_servers(step, object->connection, 0))
-		guess_process(step, object->connection);
+	if (!fgio_servers_find(step, object->connection, object->node) &&
+	    !fgio_servers_find(step, object->connection, 0))
+		fgio_servers_guess(step, object->connection);
 }
 
 static void find_for_request(const struct fgio_walk_step *step,
 			     struct fgio_fuse_object *request)
 {
-	if (find_server_of(step, request))
+	if (fgio_server_find(step, request->connection, request->number))
 		return;
 	if (!request->is_pending) {
-		guess_process(step, request->connection);
+		fgio_servers_guess(step, request->connection);
 		return;
 	}
 	request->node = 0;
@@ -501,5 +234,5 @@ const struct fgio_layer fgio_fuse_layer = {
 	.kinds = BIT_ULL(FGIO_WAIT_FUSE),
 	.hooks = FGIO_FUSE_KNOWN ? hooks : NULL,
 	.blockers = blockers,
-	.forget = forget,
+	.forget = fgio_servers_forget,
 };

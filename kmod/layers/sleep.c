@@ -404,8 +404,11 @@ static bool read_call(struct task_struct *task, struct pt_regs *registers,
 	return read(&call, sleep);
 }
 
-/* It sleeps for its request (fuse.c), in whichever system call it made that. */
-static bool is_in_fuse_request(const struct task_struct *task)
+/*
+ * It sleeps for its request (fuse.c) or for its fault to be handled (event.c),
+ * in whichever system call it met that.
+ */
+static bool sleeps_for_server(const struct task_struct *task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count;
@@ -413,7 +416,8 @@ static bool is_in_fuse_request(const struct task_struct *task)
 	if (likely(!fgio_wait_has_any()))
 		return false;
 	count = fgio_wait_copy_of((u64)task, waits, NULL);
-	return count && waits[count - 1].kind == FGIO_WAIT_FUSE;
+	return count && (waits[count - 1].kind == FGIO_WAIT_FUSE ||
+			 waits[count - 1].kind == FGIO_WAIT_EVENT);
 }
 
 static bool is_user_thread(const struct task_struct *task)
@@ -445,7 +449,7 @@ static noinline void fall_asleep(struct task_struct *task, unsigned int state)
 		return;
 	read = reader_in(task, registers);
 	if (read && may_be_for_call(read, state) &&
-	    fgio_current_serves_requests() && !is_in_fuse_request(task) &&
+	    fgio_current_serves_requests() && !sleeps_for_server(task) &&
 	    read_call(task, registers, &sleep))
 		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }
@@ -535,8 +539,7 @@ u64 fgio_sleep_place(struct task_struct *task, bool *for_condition)
 	return place_in(task, &registers, futex);
 }
 
-/* The wait's seq has FGIO_SEQ_OUTSIDE. */
-static bool sleep_of(u64 task, struct fgio_wait *wait)
+bool fgio_sleep_of(u64 task, struct fgio_wait *wait)
 {
 	struct task_struct *sleeper;
 	struct sleep sleep = {};
@@ -561,5 +564,5 @@ const struct fgio_layer fgio_sleep_layer = {
 	.name = "sleep",
 	.mechanism = FGIO_MECHANISM_USER,
 	.hooks = hooks,
-	.unrecorded = sleep_of,
+	.unrecorded = fgio_sleep_of,
 };

@@ -18,6 +18,13 @@ struct task_struct;
  */
 u64 fgio_sleep_place(struct task_struct *task, bool *for_condition);
 
+/*
+ * The sleep of a task that is in no recorded wait: the seq of @wait has
+ * FGIO_SEQ_OUTSIDE. Return: whether it sleeps in such a call. Context: the walk's
+ * thread; the task may be gone.
+ */
+bool fgio_sleep_of(u64 task, struct fgio_wait *wait);
+
 /* Finds the sleeps; the layers of their kinds are in other files. */
 extern const struct fgio_layer fgio_sleep_layer;
 

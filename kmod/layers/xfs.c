@@ -21,7 +21,8 @@
  *	xfs_log_force(_seq): they wait in functions that are hooked.
  *	xlog_cil_commit, where a transaction may wait for a checkpoint that has
  *		grown too large: the wait is inlined into the path of every
- *		transaction and cannot be told from it.
+ *		transaction and cannot be told from it. It ends as a worker
+ *		begins to write the checkpoint, at once unless four are written.
  *	xfs_buf_wait_unpin, __xfs_iunpin_wait: for a log that only XFS' private
  *		types name. Writeback of metadata waits there, and xfsaild
  *		forces the log before it does.

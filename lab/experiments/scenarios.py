@@ -202,7 +202,7 @@ class Scenarios(Experiment):
     memory_mib = 1536
     variants = ("user", "file", "kernel", "journal", "xfs", "cache", "fast", "dm")
     variants += ("file-locks", "small-log", "raid1", "raid5", "crypt", "thin", "btrfs", "fuse")
-    variants += ("snapshot", "mirror", "loop", "loop-cached", "overlay")
+    variants += ("snapshot", "mirror", "loop", "loop-cached", "overlay", "events")
     units = {
         "off_ms, on_ms, floor_ms": "median wait of the foreground task in ms",
         "stock_ms": "the same under a stock scheduler (config), without the module",

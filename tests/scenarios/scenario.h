@@ -76,6 +76,7 @@ extern const struct scenario btrfs_scenarios[];
 extern const struct scenario file_lock_scenarios[];
 extern const struct scenario name_scenarios[];
 extern const struct scenario fuse_scenarios[];
+extern const struct scenario event_scenarios[];
 
 /* Ends the program with a message when the condition is false. */
 #define NEED(condition) need(condition, #condition, __FILE__, __LINE__)
