@@ -40,7 +40,7 @@ BATCHES = (
     ),
     Batch("by-id", ("by_id", "stacked"), cpus=4, append="slub_debug=FPZ"),
     Batch("looks", ("looks",), cpus=4, append="slub_debug=FPZ"),
-    Batch("fuse", ("fuse",), cpus=4, append="slub_debug=FPZ"),
+    Batch("fuse", ("fuse", "events"), cpus=4, append="slub_debug=FPZ"),
     Batch("loop", ("loop",), cpus=4, append="slub_debug=FPZ"),
     Batch("request-order", ("request_order",), cpus=1, counted_clock=True),
     Batch("shares", ("shares",), append="slub_debug=FPZ"),
