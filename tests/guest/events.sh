@@ -54,7 +54,7 @@ check_events_scanner_dies_while_opens_wait() {
   begin_events
   get_stuck
   kill -KILL "$SCANNER"
-  wait $OPENER || fail "a file is not opened though nobody scans it"
+  wait $OPENER || fail "a file is not opened though no program scans it"
   wait_for "the end of waits and boosts" all_is_over
   begin_scanner
   tagged foreground dd if="$SCANNED/scanned" of=/dev/null bs=4k status=none
@@ -83,7 +83,7 @@ check_events_scanner_does_not_answer() {
   count_classes sleep 1
   expect "I/O beyond it that is not critical" $NONCRITICAL -gt 8
   kill -KILL "$SCANNER"
-  wait $OPENER || fail "a file is not opened though nobody scans it"
+  wait $OPENER || fail "a file is not opened though no program scans it"
   wait_for "the end of waits and boosts" all_is_over
   end_events
 }
@@ -102,7 +102,7 @@ check_events_module_goes_while_opens_wait() {
   wait_for "the end of boosts" all_is_over
   parameter replies Y
   kill -KILL "$SCANNER"
-  wait $OPENER || fail "a file is not opened though nobody scans it"
+  wait $OPENER || fail "a file is not opened though no program scans it"
   wait_for "the end of waits and boosts" all_is_over
   end_events
 }
