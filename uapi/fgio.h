@@ -168,7 +168,7 @@ struct fgio_rearm {
 	X(BTRFS_LOG, 36, "btrfs-log", "btrfs log")			\
 	X(BTRFS_EXTENT, 37, "btrfs-extent", "extent being completed")	\
 	X(FUSE, 38, "fuse", "answer of a FUSE daemon")			\
-	X(EVENT, 39, "event", "program that handles events")
+	X(EVENT, 39, "event", "handler of an event")
 
 #define FGIO_WAIT_KIND_VALUE(name, value, id, label) FGIO_WAIT_##name = value,
 
