@@ -38,7 +38,6 @@
 #include "base/hook.h"
 #include "compat/compat.h"
 #include "graph/probe.h"
-#include "graph/wait.h"
 #include "layers/event.h"
 #include "layers/server.h"
 #include "who/presence.h"

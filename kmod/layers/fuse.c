@@ -38,7 +38,6 @@
 #include "compat/fuse.h"
 #include "graph/probe.h"
 #include "graph/wait.h"
-#include "graph/walk.h"
 #include "layers/fuse.h"
 #include "layers/fuse_object.h"
 #include "layers/server.h"

@@ -2,7 +2,6 @@
 #include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 
@@ -10,6 +9,7 @@
 #include "base/identity.h"
 #include "base/scale.h"
 #include "base/waker.h"
+#include "core/number.h"
 #include "core/places.h"
 #include "graph/found.h"
 #include "graph/wait.h"
@@ -159,18 +159,27 @@ static void guess_others(const struct fgio_walk_step *step, u64 thread)
 		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
 }
 
+/* How a task sleeps; 0: not at all, or it has ended. */
+static unsigned int sleep_state_of(u64 key)
+{
+	const struct task_struct *task;
+	unsigned int state = 0;
+
+	rcu_read_lock();
+	task = fgio_task_at(key);
+	if (task)
+		state = READ_ONCE(task->__state) & TASK_NORMAL;
+	rcu_read_unlock();
+	return state;
+}
+
 /* It may sleep for its next request, and others do what it took. */
 static bool may_have_handed_over(u64 key)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
-	const struct task_struct *task;
-	bool idles;
 
-	rcu_read_lock();
-	task = fgio_task_at(key);
-	idles = task && READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
-	rcu_read_unlock();
-	return idles && !fgio_wait_copy_of(key, waits, NULL);
+	return sleep_state_of(key) & TASK_INTERRUPTIBLE &&
+	       !fgio_wait_copy_of(key, waits, NULL);
 }
 
 /* A program that does not answer for this time gets what a guess gets. */
@@ -272,25 +281,12 @@ static bool is_idle_in(const struct fgio_wait *wait, u64 connection)
 	       (wait->kind == FGIO_WAIT_EVENT && wait->object == connection);
 }
 
-static unsigned int state_of(u64 key)
-{
-	const struct task_struct *task;
-	unsigned int state = 0;
-
-	rcu_read_lock();
-	task = fgio_task_at(key);
-	if (task)
-		state = READ_ONCE(task->__state) & TASK_NORMAL;
-	rcu_read_unlock();
-	return state;
-}
-
 /* A sleep in user space may be for a lock, or for those that do the work. */
 static enum doing doing_of(u64 key, u64 connection)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count = fgio_wait_copy_of(key, waits, NULL);
-	unsigned int state = state_of(key);
+	unsigned int state = sleep_state_of(key);
 
 	if (count)
 		return is_idle_in(&waits[count - 1], connection) ? IDLES : WAITS;
@@ -304,10 +300,8 @@ static enum doing doing_of(u64 key, u64 connection)
 
 static bool is_old(const struct taken *taken)
 {
-	u64 now_ns = ktime_get_mono_fast_ns();
-
-	return now_ns > taken->number &&
-	       now_ns - taken->number > fgio_waker_window_ns();
+	return beyond(ktime_get_mono_fast_ns(), taken->number) >
+	       fgio_waker_window_ns();
 }
 
 bool fgio_servers_find_at_work(const struct fgio_walk_step *step,
@@ -336,19 +330,9 @@ bool fgio_servers_find_at_work(const struct fgio_walk_step *step,
 	return waits;
 }
 
-static bool is_among(const struct signal_struct *process,
-		     const struct signal_struct *const *processes,
-		     unsigned int count)
-{
-	while (count--)
-		if (processes[count] == process)
-			return true;
-	return false;
-}
-
 void fgio_servers_guess(const struct fgio_walk_step *step, u64 connection)
 {
-	const struct signal_struct *processes[PROCESSES_MAX];
+	u64 processes[PROCESSES_MAX];
 	struct task_struct *task;
 	unsigned int count = 0;
 	struct taken taken;
@@ -359,9 +343,9 @@ void fgio_servers_guess(const struct fgio_walk_step *step, u64 connection)
 		if (!read_note(i, connection, &taken))
 			continue;
 		task = fgio_task_of(taken.thread);
-		if (!task || is_among(task->signal, processes, count))
+		if (!task || is_among((u64)task->signal, processes, count))
 			continue;
-		processes[count++] = task->signal;
+		processes[count++] = (u64)task->signal;
 		fgio_guessed_sleepers_of(step, task, FGIO_SLEEPERS);
 	}
 	rcu_read_unlock();

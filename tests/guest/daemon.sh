@@ -66,12 +66,17 @@ foreground() { # [PID...]: PID:CLASS of the server's threads, and of others
   for pid in "$@"; do echo "$pid:foreground"; done
 }
 
-moment() { # NAME: the tags once they have settled
+record() { # NAME
   psql -XAtq -F: -c "SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid()" \
     >"$RESULTS/$1.expected"
   fgio --json status >"$RESULTS/$1.status" || stop "no status"
   ps -eLo pid,tid,comm,args >"$RESULTS/$1.ps"
   echo "moment $1"
+}
+
+moment() { # NAME [PID...]: once the server's threads and those have their tags, and no others
+  foreground "${@:2}" | settle --all
+  record "$1"
 }
 
 # A query and an index build, each of which sleeps in two workers: PID:CLASS of all that take part.
@@ -108,7 +113,7 @@ WHERE leader.query ~ 'slowly' AND leader.backend_type = 'client backend'
   AND leader.pid <> pg_backend_pid();
 SQL
   settle --among <"$RESULTS/parallel.classes"
-  moment parallel
+  record parallel
   psql -XAtq >/dev/null <<'SQL'
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'slowly'
   AND backend_type = 'client backend' AND pid <> pg_backend_pid();
@@ -147,7 +152,6 @@ chmod 755 "$RESULTS"
 start_daemon
 server start
 sessions
-foreground | settle --all
 moment started
 fgio profile test "$(sed -n 's/:walwriter$//p' "$RESULTS/started.expected")" \
   >"$RESULTS/profile-test.txt" || stop "the profile cannot be tested"
@@ -155,7 +159,6 @@ fgio profile test "$(sed -n 's/:walwriter$//p' "$RESULTS/started.expected")" \
 phase restarting PostgreSQL
 server restart
 sessions
-foreground | settle --all
 moment restarted
 
 phase running parallel workers
@@ -164,11 +167,9 @@ parallel
 phase killing fgiod
 kill -KILL $daemon
 wait $daemon 2>/dev/null
-foreground | settle --all
 moment without
 exec 3>&- 4>&-
 start_daemon
-foreground | settle --all
 moment again
 
 phase tagging by hand
@@ -176,15 +177,13 @@ checkpointer=$(sed -n 's/:checkpointer$//p' "$RESULTS/again.expected")
 fgio tag --foreground "$checkpointer" >/dev/null || stop "no tag by hand"
 kill -HUP $daemon
 sleep 1
-foreground "$checkpointer" | settle --all
-moment byhand
+moment byhand "$checkpointer"
 
 phase short connections
 measure idle sleep 2
 measure connections pgbench --no-vacuum --connect --select-only --client=4 --rate="$RATE" \
   --time="$SECONDS_OF_CHURN"
-foreground "$checkpointer" | settle --all
-moment connected
+moment connected "$checkpointer"
 measure starts starts 500
 metrics >"$RESULTS/metrics"
 

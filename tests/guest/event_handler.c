@@ -5,42 +5,29 @@
  *	event_handler scan FOLDER	reads each file of the file system before
  *					it is opened; one named "stuck" it reads
  *					again and again
- *	event_handler meet FOLDER STOP	opens a file and touches a page that a
+ *	event_handler meet FOLDER END	opens a file and touches a page that a
  *					thread of its own reads, as a foreground
- *					task, until the file STOP is there; says
+ *					task, until the file END is there; says
  *					how often
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/fanotify.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "uapi/fgio.h"
+#include "lab/guest/program.h"
 
 #define BLOCK 4096
 /* No file is stuck for longer. */
 #define STUCK_S 300
 
-static void need(int condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "event_handler: %s: %s\n", what, strerror(errno));
-	_exit(1);
-}
-
-#define NEED(condition) need(!!(condition), #condition)
+#define NEED(condition)                     \
+	do {                                \
+		if (!(condition))           \
+			stop(#condition);   \
+	} while (0)
 
 /* ---- scan ---- */
 
@@ -135,7 +122,7 @@ static void begin_pager(void)
 static void become_foreground(void)
 {
 	struct fgio_tag tag = { .class = FGIO_TAG_FOREGROUND };
-	int device = open("/dev/fgio", O_RDWR | O_CLOEXEC);
+	int device = open(FGIO_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 
 	if (device < 0)
 		return;
@@ -143,7 +130,7 @@ static void become_foreground(void)
 	close(device);
 }
 
-static int meet(const char *folder, const char *stop)
+static int meet(const char *folder, const char *end)
 {
 	unsigned int rounds = 0;
 	char name[256], first;
@@ -154,7 +141,7 @@ static int meet(const char *folder, const char *stop)
 	NEED(source >= 0 && pread(source, fetched, BLOCK, 0) == BLOCK);
 	first = fetched[0];
 	begin_pager();
-	for (; access(stop, F_OK); rounds++) {
+	for (; access(end, F_OK); rounds++) {
 		become_foreground();
 		file = open(name, O_RDONLY | O_CLOEXEC);
 		NEED(file >= 0);

@@ -45,10 +45,8 @@ end_events() {
 get_stuck() {
   tagged foreground dd if="$SCANNED/stuck" of=/dev/null bs=4k count=1 status=none &
   OPENER=$!
-  wait_for "a boost of the scanner" scanner_is_boosted
+  wait_for "a boost of the scanner" is_boosted
 }
-
-scanner_is_boosted() { [[ $(abuse state boosted) -gt 0 ]]; }
 
 check_events_scanner_dies_while_opens_wait() {
   begin_events

@@ -61,12 +61,10 @@ get_stuck() { # [FILE]
 
 is_stuck() { [[ $(abuse state foreground_waiting) -gt 0 ]]; }
 
-server_is_boosted() { [[ $(abuse state boosted) -gt 0 ]]; }
-
 check_fuse_daemon_dies_while_requests_wait() {
   begin_fuse 2
   get_stuck
-  wait_for "a boost of its thread" server_is_boosted
+  wait_for "a boost of its thread" is_boosted
   kill -KILL "$SERVER"
   wait $READER && fail "a read of a daemon that is dead"
   wait_for "the end of waits and boosts" all_is_over
@@ -77,7 +75,7 @@ check_fuse_daemon_dies_while_requests_wait() {
 check_fuse_connection_is_aborted_while_requests_wait() {
   begin_fuse 2
   get_stuck
-  wait_for "a boost of its thread" server_is_boosted
+  wait_for "a boost of its thread" is_boosted
   abort_all
   wait $READER && fail "a read of an aborted connection"
   wait_for "the end of waits and boosts" all_is_over
@@ -104,7 +102,7 @@ check_fuse_reader_is_killed_in_its_request() {
 check_fuse_module_goes_while_requests_wait() {
   begin_fuse 2
   get_stuck
-  wait_for "a boost of its thread" server_is_boosted
+  wait_for "a boost of its thread" is_boosted
   comes_and_goes
   expect "boosts of a thread that is not known" "$(abuse state boosted)" -eq 0
   tagged foreground dd if="$TOP/urgent" of=/dev/null bs=4k status=none
@@ -112,7 +110,7 @@ check_fuse_module_goes_while_requests_wait() {
   wait $READER && fail "a read without an end"
   wait_for "the end of waits and boosts" all_is_over
   get_stuck
-  wait_for "a boost of its thread" server_is_boosted
+  wait_for "a boost of its thread" is_boosted
   parameter replies N
   wait_for "the end of boosts" all_is_over
   parameter replies Y
@@ -129,7 +127,7 @@ check_fuse_daemon_does_not_answer() {
   begin_fuse 1
   parameter helper_window_ms 60000
   get_stuck direct-greedy
-  wait_for "a boost of its thread" server_is_boosted
+  wait_for "a boost of its thread" is_boosted
   count_classes sleep 1
   expect "critical I/O of its thread within the window" $CRITICAL -gt 8
   parameter helper_window_ms 100

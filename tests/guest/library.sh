@@ -366,6 +366,8 @@ begin_verified_files() {
   OTHERS=$!
 }
 
+is_boosted() { [[ $(abuse state boosted) -gt 0 ]]; }
+
 has_boosted() { [[ $(abuse state boosts) -gt 0 ]]; }
 
 # The module may have come back some rounds ago, and few of them have to wait for another task.
