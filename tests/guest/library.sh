@@ -126,6 +126,13 @@ wait_for() { # WHAT COMMAND...: until it succeeds, at least 25 s
   done
 }
 
+# Some seconds after the last foreground task ended.
+hooks_are_gone() {
+  local attached
+  read -r _ attached _ < <(abuse hook folio_wait_bit_common)
+  [[ $attached -eq 0 ]]
+}
+
 # Ends a fio before its time is over: it writes its report, and its status is that it was interrupted.
 end_fio() { # JOB [PROCESS]: fio's own, where the job is a shell around it
   local status=0

@@ -118,12 +118,6 @@ go_on() {
   wait
 }
 
-hooks_are_gone() {
-  local attached
-  read -r _ attached _ < <(abuse hook folio_wait_bit_common)
-  [[ $attached -eq 0 ]]
-}
-
 is_tagged() {
   [[ $(<"/proc/$WITNESS/comm") == sleep ]]
 }
