@@ -26,6 +26,7 @@ void fgio_shares_init(struct fgio_shares *shares, bool rotates)
 	fgio_share_cost_init(&shares->cost);
 	fgio_share_limit_init(&shares->limit, rotates);
 	fgio_shares_slice_init(&shares->slice);
+	fgio_shares_disk_init(&shares->disk);
 	fgio_share_group_init(&shares->rest,
 			      fgio_shares_weight(FGIO_SHARES_WEIGHT_DEFAULT));
 }

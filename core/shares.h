@@ -13,8 +13,9 @@
  * *lags*. Then the others may have the fewer requests in the drive the more it
  * lags, and none at last, even while the group thinks for a moment.
  *
- * A disk does one I/O at a time, so what each takes is measured: the group's
- * mean is charged at first, and the difference when it is done.
+ * A disk does one I/O at a time, so what each read takes is measured: the group's
+ * mean is charged at first, and the difference when it is done. Writes go to its
+ * cache, and all of them pay together for what it does for them (shares_disk.c).
  *
  * Within a group critical requests go first (queue.h). Among groups, those
  * with critical requests go first while they are at most
@@ -70,7 +71,7 @@
  */
 #define FGIO_SHARES_CRITICAL_NS 2000000ULL
 
-/* The first I/O of a group on a disk is charged as a seek and half a turn. */
+/* The first read of a group on a disk is charged as a seek and half a turn. */
 #define FGIO_SHARES_DISK_FIRST_NS 8000000ULL
 
 /* A group is ahead of its entitlement by at most its last I/O, and this. */
@@ -269,6 +270,8 @@ struct fgio_share_counters {
  *	there: that per completion; on a disk, with that of others I/O there; 0:
  *	not known
  * @alone_step: the part of it by which the next I/O changes it at most
+ * @reads_ns: on a disk, mean time that a read took there...
+ * @reads_most_ns: ...and mean of the most that such reads take
  * @lone_shape: kind and size of the last read that had the drive alone
  * @lone: number of those of that shape in a row...
  * @lone_ns: ...and what they took
@@ -315,6 +318,8 @@ struct fgio_share_group {
 	s64 owes_ns;
 	u64 alone_ns;
 	u32 alone_step;
+	u64 reads_ns;
+	u64 reads_most_ns;
 	u32 lone_shape;
 	u32 lone;
 	u64 lone_ns;
@@ -371,7 +376,9 @@ struct fgio_share_run {
  * @width: virtual time of the round
  * @begin_ns: when it began
  * @ended: slices that have ended in it
- * @sequential_ns: a read in order last had the arm
+ * @sequential_ns: when what goes in order last had the arm; of writes, while there
+ *	are reads as well
+ * @read_ns: when a read last went
  */
 struct fgio_share_slice {
 	u64 window_ns;
@@ -384,6 +391,25 @@ struct fgio_share_slice {
 	u64 begin_ns;
 	u64 ended;
 	u64 sequential_ns;
+	u64 read_ns;
+};
+
+/**
+ * struct fgio_share_disk - what a disk does for writes
+ * @ratio: what writes take, in parts of what a model of a disk says
+ * @took_ns: sum, which decays, of what the disk did for writes...
+ * @modelled_ns: ...and of what they take by the model
+ * @sent_ns: the same of those that went since both were last added up
+ * @next_ns: from then on, both are to be added up
+ * @done_ns: what the disk did for writes since; by completions
+ */
+struct fgio_share_disk {
+	u64 ratio;
+	u64 took_ns;
+	u64 modelled_ns;
+	u64 sent_ns;
+	u64 next_ns;
+	u64 done_ns;
 };
 
 /**
@@ -408,6 +434,7 @@ struct fgio_share_slice {
  * @last: group whose request went last
  * @run: what is decided already
  * @slice: on a disk
+ * @disk: what a disk does for writes
  * @probe: the probe under way, or the last
  * @cost: service costs
  * @limit: requests in the drive that keep it full
@@ -445,6 +472,7 @@ struct fgio_shares {
 	struct fgio_share_group *last;
 	struct fgio_share_run run;
 	struct fgio_share_slice slice;
+	struct fgio_share_disk disk;
 	struct fgio_share_probe probe;
 	struct fgio_share_cost cost;
 	struct fgio_share_limit limit;

@@ -82,23 +82,15 @@ static inline void charge_taken(struct fgio_share_group *group, u8 class,
 			 group->paid);
 }
 
-/* Of a disk. */
-static FGIO_SELDOM u64 charge_of_disk(struct fgio_share_group *group)
-{
-	fgio_share_group_settle_up_disk(group);
-	return smaller(fgio_load(&group->alone_ns) ?: FGIO_SHARES_DISK_FIRST_NS,
-		       FGIO_SHARES_CHARGE_MOST_NS);
-}
-
 /* Costs of the least size are within all bounds. */
 static inline u64 charge_of(struct fgio_shares *shares,
-			    const struct fgio_request *request)
+			    const struct fgio_request *request, u64 now_ns)
 {
 	u64 cost_ns = fgio_share_cost_sent(&shares->cost, request->share.kind,
 					   request->sectors);
 
 	if (shares->rotates)
-		return charge_of_disk(request->share.group);
+		return fgio_shares_disk_charge(shares, request, now_ns);
 	if (request->sectors > FGIO_SHARE_LEAST_SECTORS)
 		return smaller(cost_ns, FGIO_SHARES_CHARGE_MOST_NS);
 	return cost_ns;
@@ -197,7 +189,7 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 			     struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
-	u64 charge_ns = charge_of(shares, request);
+	u64 charge_ns = charge_of(shares, request, now_ns);
 	u32 own, all = enter_drive(shares, group, now_ns, &own);
 
 	if (request->write)
@@ -376,27 +368,6 @@ static void note_critical(struct fgio_shares *shares,
 		fgio_add(is_late ? &shares->late : &shares->in_time, 1);
 }
 
-/* A disk took the time since the completion before for this request. */
-static void note_turn_of_disk(struct fgio_shares *shares,
-			      const struct fgio_request *request, u64 now_ns)
-{
-	struct fgio_share_group *group = request->share.group;
-	u64 since_ns = larger(request->share.sent_ns,
-			      fgio_load(&shares->left_ns));
-	u64 took_ns = beyond(now_ns, since_ns);
-	u64 mean_ns = fgio_load(&group->alone_ns);
-
-	mean_ns = mean_ns ? mean_ns - mean_ns / FGIO_SHARES_ALONE_STEP +
-				    took_ns / FGIO_SHARES_ALONE_STEP :
-			    took_ns;
-	fgio_store(&group->alone_ns, mean_ns);
-	/* The way to the first one of a slice is at the expense of all. */
-	if (request->share.first)
-		took_ns = smaller(took_ns, request->share.charge_ns);
-	fgio_add(&group->owes_ns, (s64)took_ns - request->share.charge_ns);
-	fgio_store(&shares->left_ns, now_ns);
-}
-
 static inline void leave_drive(struct fgio_request *request, u64 now_ns)
 {
 	struct fgio_share_group *group = request->share.group;
@@ -423,7 +394,7 @@ static FGIO_SELDOM void left(struct fgio_request *request, u64 now_ns)
 	    is_written(shares, now_ns))
 		note_alone(group, request, now_ns);
 	if (shares->rotates)
-		note_turn_of_disk(shares, request, now_ns);
+		fgio_shares_disk_left(shares, request, now_ns);
 	if (request->class == FGIO_CRITICAL) {
 		note_critical(shares, request, now_ns);
 		fgio_sub(&shares->critical_in_device, 1);

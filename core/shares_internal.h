@@ -14,6 +14,7 @@
  *	shares_reads.c		turns of reads
  *	shares_trial.c		whether turns of reads help
  *	shares_drive.c		dispatch and completion
+ *	shares_disk.c		what I/Os take of a disk
  *
  * What most I/Os pass is inline: a module is not optimised across files.
  */
@@ -513,7 +514,10 @@ static inline bool fgio_shares_is_still(const struct fgio_shares *shares,
 
 void fgio_shares_slice_init(struct fgio_share_slice *slice);
 
-/* Whether groups take slices: it is a disk, and some read there in order. */
+/*
+ * Whether groups take slices: it is a disk, and some read there in order, or write
+ * in order beside reads.
+ */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares);
 
 /* The request went to a disk. */
@@ -531,6 +535,18 @@ void fgio_share_group_join_round(struct fgio_share_group *group);
  * will at once, and has not had its slice yet. Critical I/O goes in between.
  */
 bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns);
+
+/* ---- what I/Os take of a disk (shares_disk.c) ---- */
+
+void fgio_shares_disk_init(struct fgio_share_disk *disk);
+
+/* What is charged to a request that goes. */
+u64 fgio_shares_disk_charge(struct fgio_shares *shares,
+			    const struct fgio_request *request, u64 now_ns);
+
+/* It left the drive. Any context. */
+void fgio_shares_disk_left(struct fgio_shares *shares,
+			   const struct fgio_request *request, u64 now_ns);
 
 /* ---- beyond the guarantee, and what is lent (shares_lend.c) ---- */
 

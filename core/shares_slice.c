@@ -29,6 +29,11 @@
 #define DIFFERS_MOST_NS (ROUND_NS / 8)
 #define ROUND_MOST_NS (4 * ROUND_NS)
 
+/* Of groups that take turns, each has one in this time. */
+#define ORDER_KEPT_NS (2 * ROUND_NS)
+/* Writers have slices this long after the last read. */
+#define READS_KEPT_NS 3000000000ULL
+
 #define WINDOW_FIRST_NS 900000000ULL
 #define WINDOW_LEAST_NS 100000000ULL
 #define WINDOW_MOST_NS 1000000000ULL
@@ -132,6 +137,8 @@ void fgio_shares_slice_sent(struct fgio_shares *shares,
 	struct fgio_share_slice *slice = &shares->slice;
 
 	request->share.first = false;
+	if (!request->write)
+		slice->read_ns = shares->clock_ns;
 	if (request->class == FGIO_CRITICAL) {
 		slice->critical = request->share.group;
 		return;
@@ -141,11 +148,20 @@ void fgio_shares_slice_sent(struct fgio_shares *shares,
 	slice->went = request->share.group;
 }
 
-/* Random I/O is served best all together where none reads in order. */
+/* Random I/O is served best all together where none goes in order. */
 bool fgio_shares_takes_slices(const struct fgio_shares *shares)
 {
 	return shares->rotates && shares->slice.sequential_ns &&
-	       shares->clock_ns < shares->slice.sequential_ns + ROUND_NS;
+	       shares->clock_ns < shares->slice.sequential_ns + ORDER_KEPT_NS;
+}
+
+/*
+ * Whether there are reads as well. Else the disk puts writes in order itself, from
+ * its cache.
+ */
+static bool are_beside_reads(const struct fgio_share_slice *slice, u64 now_ns)
+{
+	return slice->read_ns && now_ns < slice->read_ns + READS_KEPT_NS;
 }
 
 bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns)
@@ -155,8 +171,7 @@ bool fgio_shares_has_slice(struct fgio_shares *shares, u64 now_ns)
 
 	if (!group || !group->asks)
 		return false;
-	/* A disk puts writes in order itself, from its cache. */
-	if (group->sequential && !group->writes)
+	if (group->sequential && (!group->writes || are_beside_reads(slice, now_ns)))
 		slice->sequential_ns = now_ns;
 	if (!fgio_shares_takes_slices(shares) ||
 	    fgio_shares_is_still(shares, now_ns) ||

@@ -1697,6 +1697,238 @@ static void test_foreground_flood_leaves_a_disk_to_others(void **state)
 	assert_true(median_of(others, DISKS) > 28);
 }
 
+/* ---- writes of a disk ---- */
+
+static struct tenant writer_in_order(void)
+{
+	struct tenant writer = tenant(100, 524288, true, 16);
+
+	writer.write = true;
+	return writer;
+}
+
+static double alone_bytes_per_s(const char *drive, const struct tenant *of,
+				uint64_t *random)
+{
+	static struct tenants_figures figures;
+
+	run(&figures, drive, TENANTS_NONE, next_random(random), of, 1);
+	return figures.bytes_per_s;
+}
+
+/*
+ * What a random reader of three times the weight has of its part beside writers in
+ * order, in its least second; and what those have of theirs.
+ */
+static void parts_beside_writers(const char *drive, uint64_t *random,
+				 double *reader, double *writers)
+{
+	static struct tenants_figures figures;
+	struct tenant of[5] = { tenant(300, 4096, false, 1) };
+	struct tenants tenants = {
+		.seed = next_random(random),
+		.policy = TENANTS_FGIO,
+		.tenant = of,
+		.count = 5,
+		.begin_ns = 6 * SECOND,
+		.end_ns = 10 * SECOND,
+	};
+	double part;
+
+	for (u32 i = 1; i < 5; i++)
+		of[i] = writer_in_order();
+	run_on(drive, tenants, &figures);
+	part = alone_bytes_per_s(drive, &of[0], random) * 3 / 7;
+	*reader = INFINITY;
+	for (u32 i = 0; i < 4; i++)
+		*reader = fmin(*reader, figures.group[0].second[i] / part);
+	part = alone_bytes_per_s(drive, &of[1], random) * 4 / 7;
+	*writers = (figures.bytes_per_s - figures.group[0].bytes_per_s) / part;
+}
+
+/* What a writer in order has beside a reader and three that write at random. */
+static double part_of_writer(const char *drive, uint64_t *random)
+{
+	struct tenant of[5] = { writer_in_order(),
+				tenant(300, 131072, true, 2) };
+	static struct tenants_figures figures;
+
+	for (u32 i = 2; i < 5; i++) {
+		of[i] = tenant(100, 131072, false, 32);
+		of[i].write = true;
+	}
+	run(&figures, drive, TENANTS_FGIO, next_random(random), of, 5);
+	return figures.group[0].bytes_per_s /
+	       (alone_bytes_per_s(drive, of, random) / 7);
+}
+
+/*
+ * A disk's cache takes writes at once, and the disk writes them between reads of
+ * others, who do not pay for that. Nor do writes in order for those elsewhere.
+ */
+static void test_a_disk_charges_writes_to_those_who_wrote(void **state)
+{
+	static const char *const drives[] = { "hdd", "hdd5400" };
+	uint64_t random = fresh_seed("writes of a disk");
+	double reader[DISKS], beside[DISKS], writer[DISKS];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
+		for (u32 j = 0; j < DISKS; j++) {
+			parts_beside_writers(drives[i], &random, &reader[j],
+					     &beside[j]);
+			writer[j] = part_of_writer(drives[i], &random);
+			print_message("    %s: reader %.2f beside writers %.2f, writer in order %.2f\n",
+				      drives[i], reader[j], beside[j],
+				      writer[j]);
+		}
+		/* Measured: 0.62 to 1.10; 0.18 to 0.38 if reads pay for all. */
+		assert_true(median_of(reader, DISKS) > 0.55);
+		/* 0.84 to 1.04; 0.44 to 0.52 without slices of writers. */
+		assert_true(median_of(beside, DISKS) > 0.7);
+		/* Medians of 0.8 to 0.98; 0.26 and 0.31 if each pays as it completes. */
+		assert_true(median_of(writer, DISKS) > 0.5);
+	}
+}
+
+/* I/Os of a random reader beside three streams in order, and some that write. */
+static double ios_beside_streams(const char *drive, uint64_t seed, bool writes)
+{
+	static struct tenants_figures figures;
+	struct tenant of[5] = {
+		tenant(100, 4096, false, 1), tenant(100, 4096, true, 1),
+		tenant(100, 4096, true, 1),  tenant(100, 4096, true, 1),
+		tenant(100, 4096, false, 1),
+	};
+	struct tenants tenants = {
+		.seed = seed,
+		.policy = TENANTS_FGIO,
+		.tenant = of,
+		.count = 4 + writes,
+		.begin_ns = 5 * SECOND,
+		.end_ns = 15 * SECOND,
+	};
+
+	of[2].joins = of[3].joins = true;
+	of[4].write = true;
+	of[4].bytes_per_s = 4096 / 2;
+	run_on(drive, tenants, &figures);
+	return figures.group[0].bytes_per_s / 4096;
+}
+
+/*
+ * Reads of several streams in order are seeks, and pay for them also beside a few
+ * writes.
+ */
+static void test_few_writes_make_no_read_cheap(void **state)
+{
+	static const char *const drives[] = { "hdd", "hdd5400", "raid0-hdd" };
+	uint64_t random = fresh_seed("few writes");
+	double with[DISKS], without[DISKS];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {
+		for (u32 j = 0; j < DISKS; j++) {
+			uint64_t seed = next_random(&random);
+
+			with[j] = ios_beside_streams(drives[i], seed, true);
+			without[j] = ios_beside_streams(drives[i], seed, false);
+			print_message("    %s: %.1f I/Os a second, %.1f beside writes\n",
+				      drives[i], without[j], with[j]);
+		}
+		/* 0.2 to 0.5 times if those in order are taken for cheap. */
+		assert_true(median_of(with, DISKS) >
+			    0.85 * median_of(without, DISKS));
+	}
+}
+
+#define LATER_GROUPS 2
+/* The most that a read of 4 KiB pays, and so all that this disk takes for one. */
+#define LATER_READ_NS (16 * MILLISECOND)
+#define LATER_WRITE_NS (10 * MILLISECOND)
+
+/* A disk that does what its cache took before the next read. */
+struct later {
+	struct fgio_share_group groups[LATER_GROUPS];
+	struct fgio_request requests[LATER_GROUPS];
+	struct fgio_shares shares;
+	struct fgio_queue queue;
+	uint64_t random;
+	u64 cached_ns;
+	u64 now_ns;
+	u32 served[LATER_GROUPS];
+};
+
+static void later_insert(struct later *later, bool write)
+{
+	struct fgio_request *request = &later->requests[write];
+
+	*request = (struct fgio_request){
+		.sector = next_random(&later->random) % (1 << 30) * 8,
+		.sectors = 8,
+		.write = write,
+		.queued_ns = later->now_ns,
+	};
+	fgio_list_init(&request->link);
+	fgio_queue_insert_of(&later->queue, request, &later->groups[write],
+			     false);
+}
+
+static void later_run(struct later *later, u64 for_ns)
+{
+	u64 end_ns = later->now_ns + for_ns;
+
+	memset(later->served, 0, sizeof(later->served));
+	while (later->now_ns < end_ns) {
+		struct fgio_request *request =
+			fgio_queue_next(&later->queue, later->now_ns, NULL);
+		bool write;
+
+		later->now_ns += MILLISECOND / 10;
+		if (!request)
+			continue;
+		write = request->write;
+		later->cached_ns += write ? LATER_WRITE_NS : 0;
+		if (!write) {
+			later->now_ns += LATER_READ_NS + later->cached_ns;
+			later->cached_ns = 0;
+		}
+		later->served[write]++;
+		fgio_queue_left_device(&later->queue, request, later->now_ns);
+		later_insert(later, write);
+	}
+}
+
+/* A reader and a writer of the same weight: each has half of the disk's time. */
+static void test_writes_pay_for_what_a_disk_does_later(void **state)
+{
+	static struct later later;
+	u64 before_ns[LATER_GROUPS], charged_ns[LATER_GROUPS];
+
+	(void)state;
+	later = (struct later){ .random = fresh_seed("later") };
+	fgio_queue_init(&later.queue, true);
+	fgio_shares_init(&later.shares, true);
+	fgio_queue_set_shares(&later.queue, &later.shares);
+	for (u32 i = 0; i < LATER_GROUPS; i++) {
+		fgio_share_group_init(&later.groups[i],
+				      fgio_shares_weight(100));
+		later_insert(&later, i);
+	}
+	later_run(&later, 20 * SECOND);
+	for (u32 i = 0; i < LATER_GROUPS; i++)
+		before_ns[i] = later.groups[i].counters.charged_ns;
+	later_run(&later, 20 * SECOND);
+	for (u32 i = 0; i < LATER_GROUPS; i++)
+		charged_ns[i] = later.groups[i].counters.charged_ns -
+				before_ns[i];
+	/* All time is charged, half of it to each. */
+	for (u32 i = 0; i < LATER_GROUPS; i++)
+		assert_true(fabs((double)charged_ns[i] - 10e9) < 0.8e9);
+	/* Of 1,250 in all of the time; one if reads pay for what it does later. */
+	assert_true(later.served[0] > 560 && later.served[0] < 690);
+}
+
 /* ---- rounds, step by step ---- */
 
 #define ARM_GROUPS 3
@@ -1847,6 +2079,9 @@ int main(void)
 		cmocka_unit_test(test_limit_leaves_large_groups_in_order),
 		cmocka_unit_test(test_each_second_of_a_disk_has_all_slices),
 		cmocka_unit_test(test_foreground_of_a_disk_waits_for_no_slice),
+		cmocka_unit_test(test_a_disk_charges_writes_to_those_who_wrote),
+		cmocka_unit_test(test_few_writes_make_no_read_cheap),
+		cmocka_unit_test(test_writes_pay_for_what_a_disk_does_later),
 		cmocka_unit_test(test_foreground_flood_leaves_a_disk_to_others),
 		cmocka_unit_test(test_rounds_follow_groups_weights_and_time),
 		cmocka_unit_test(test_recharge_moves_what_was_paid),
