@@ -101,7 +101,7 @@ static void learn_ratio(struct fgio_share_disk *disk, u64 now_ns)
 	disk->took_ns += fgio_exchange(&disk->done_ns, 0) + LEAST_NS / DECAY;
 	disk->modelled_ns += disk->sent_ns + LEAST_NS / DECAY;
 	disk->sent_ns = 0;
-	ratio = disk->took_ns * RATIO_ONE / larger(disk->modelled_ns, 1);
+	ratio = disk->took_ns * RATIO_ONE / disk->modelled_ns;
 	disk->ratio = larger(smaller(ratio, RATIO_MOST), RATIO_LEAST);
 }
 

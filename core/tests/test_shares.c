@@ -994,27 +994,41 @@ static void test_reads_have_turns_where_that_helps(void **state)
 	assert_true(with.bytes_per_s > 0.95 * without.bytes_per_s);
 }
 
-/* The least that the first of @count tenants has in a second of four, in bytes. */
-static double least_second(const char *drive, enum tenants_policy policy,
-			   u64 begin_s, u64 seed, const struct tenant *of,
-			   u32 count)
+static void run_from(struct tenants_figures *figures, const char *drive,
+		     enum tenants_policy policy, u64 begin_s, u64 seconds,
+		     u64 seed, const struct tenant *of, u32 count)
 {
-	static struct tenants_figures figures;
 	struct tenants tenants = {
 		.seed = seed,
 		.policy = policy,
 		.tenant = of,
 		.count = count,
 		.begin_ns = begin_s * SECOND,
-		.end_ns = (begin_s + 4) * SECOND,
+		.end_ns = (begin_s + seconds) * SECOND,
 	};
-	double least;
 
-	run_on(drive, tenants, &figures);
-	least = figures.group[0].second[0];
-	for (u32 second = 1; second < 4; second++)
-		least = fmin(least, figures.group[0].second[second]);
+	run_on(drive, tenants, figures);
+}
+
+/* What the first tenant had in the least of @seconds, in bytes. */
+static double least_of_first(const struct tenants_figures *figures, u32 seconds)
+{
+	double least = INFINITY;
+
+	for (u32 second = 0; second < seconds; second++)
+		least = fmin(least, figures->group[0].second[second]);
 	return least;
+}
+
+/* The least that the first of @count tenants has in a second of four, in bytes. */
+static double least_second(const char *drive, enum tenants_policy policy,
+			   u64 begin_s, u64 seed, const struct tenant *of,
+			   u32 count)
+{
+	static struct tenants_figures figures;
+
+	run_from(&figures, drive, policy, begin_s, 4, seed, of, count);
+	return least_of_first(&figures, 4);
 }
 
 #define FEW_DRAWS 5
@@ -1725,23 +1739,14 @@ static void parts_beside_writers(const char *drive, uint64_t *random,
 {
 	static struct tenants_figures figures;
 	struct tenant of[5] = { tenant(300, 4096, false, 1) };
-	struct tenants tenants = {
-		.seed = next_random(random),
-		.policy = TENANTS_FGIO,
-		.tenant = of,
-		.count = 5,
-		.begin_ns = 6 * SECOND,
-		.end_ns = 10 * SECOND,
-	};
 	double part;
 
 	for (u32 i = 1; i < 5; i++)
 		of[i] = writer_in_order();
-	run_on(drive, tenants, &figures);
+	run_from(&figures, drive, TENANTS_FGIO, 6, 4, next_random(random), of,
+		 5);
 	part = alone_bytes_per_s(drive, &of[0], random) * 3 / 7;
-	*reader = INFINITY;
-	for (u32 i = 0; i < 4; i++)
-		*reader = fmin(*reader, figures.group[0].second[i] / part);
+	*reader = least_of_first(&figures, 4) / part;
 	part = alone_bytes_per_s(drive, &of[1], random) * 4 / 7;
 	*writers = (figures.bytes_per_s - figures.group[0].bytes_per_s) / part;
 }
@@ -1800,19 +1805,11 @@ static double ios_beside_streams(const char *drive, uint64_t seed, bool writes)
 		tenant(100, 4096, true, 1),  tenant(100, 4096, true, 1),
 		tenant(100, 4096, false, 1),
 	};
-	struct tenants tenants = {
-		.seed = seed,
-		.policy = TENANTS_FGIO,
-		.tenant = of,
-		.count = 4 + writes,
-		.begin_ns = 5 * SECOND,
-		.end_ns = 15 * SECOND,
-	};
 
 	of[2].joins = of[3].joins = true;
 	of[4].write = true;
 	of[4].bytes_per_s = 4096 / 2;
-	run_on(drive, tenants, &figures);
+	run_from(&figures, drive, TENANTS_FGIO, 5, 10, seed, of, 4 + writes);
 	return figures.group[0].bytes_per_s / 4096;
 }
 
