@@ -21,6 +21,11 @@ const PIECE: u64 = 16 << 20;
 /// Kept also where memory is short, beside what is to be written: what was read ahead of the command is not
 /// dropped before it is used.
 const LEAST: u64 = 4 << 20;
+/// What a command may keep that asks for no limit: of what is free as it begins, a part, for beside it
+/// stays what is still to be written, and others take from the same.
+const OF_FREE: u64 = 6;
+const DEFAULT_LEAST: u64 = 8 << 20;
+const DEFAULT_MOST: u64 = 64 << 20;
 /// Between two calls: at 1 GB/s, a command brings in 50 MB meanwhile.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// The same where that could be more than is free; and this times what a look at memory takes.
@@ -86,6 +91,12 @@ fn parent_process(root: &Root, pid: i32) -> Option<i32> {
     words.nth(1)?.parse().ok()
 }
 
+fn default_limit(host: Option<Free>) -> u64 {
+    host.map_or(DEFAULT_MOST, |host| {
+        (host.free.saturating_sub(host.high) / OF_FREE).clamp(DEFAULT_LEAST, DEFAULT_MOST)
+    })
+}
+
 /// Of what comes in within `of`, as much as in `time`.
 fn scaled(bytes: u64, time: Duration, of: Duration) -> u64 {
     (bytes as f64 * time.as_secs_f64() / of.as_secs_f64()) as u64
@@ -105,7 +116,8 @@ fn group_of(root: &Root, process: &str) -> Option<String> {
 
 impl DropBehind {
     /// Makes the cgroup, beside that of the calling process. Needs root, or a delegated subtree.
-    pub fn prepare(root: &Root, keep: u64) -> Result<Self, Refusal> {
+    /// `keep`: bytes of file memory that the command may keep; `None`: by what is free now.
+    pub fn prepare(root: &Root, keep: Option<u64>) -> Result<Self, Refusal> {
         if let Some((found, advice)) = cgroup_memory::obstacle(root) {
             return Err(refusal(found, advice));
         }
@@ -129,7 +141,7 @@ impl DropBehind {
             group,
             own,
             adopted: Vec::new(),
-            keep,
+            keep: keep.unwrap_or_else(|| default_limit(cgroup_memory::free(root))),
             file_only: true,
             before: 0,
             looked: Instant::now(),
@@ -379,6 +391,21 @@ mod tests {
     }
 
     #[test]
+    fn without_a_limit_a_part_of_what_is_free_may_stay() {
+        let host = |free_mib: u64| {
+            Some(Free {
+                free: free_mib << 20,
+                high: 10 << 20,
+                freed: 0,
+            })
+        };
+        assert_eq!(default_limit(host(100)), 15 << 20);
+        assert_eq!(default_limit(host(5)), DEFAULT_LEAST);
+        assert_eq!(default_limit(host(100_000)), DEFAULT_MOST);
+        assert_eq!(default_limit(None), DEFAULT_MOST);
+    }
+
+    #[test]
     fn adopted_processes_go_back_with_those_that_they_started() {
         let fixture = host();
         let server = "/system.slice/db.service";
@@ -471,11 +498,11 @@ mod tests {
     fn a_kernel_or_a_place_without_reclaim_is_refused_and_nothing_stays() {
         let fixture = host();
         // The imitation's new folder is empty.
-        let refused = DropBehind::prepare(fixture.root(), 0).err().unwrap();
+        let refused = DropBehind::prepare(fixture.root(), Some(0)).err().unwrap();
         assert!(refused.found.contains("memory.reclaim"), "{refused:?}");
         assert!(!fixture.exists(&format!("/sys/fs/cgroup{}", group())));
         fixture.remove("/sys/fs/cgroup/cgroup.controllers");
-        let refused = DropBehind::prepare(fixture.root(), 0).err().unwrap();
+        let refused = DropBehind::prepare(fixture.root(), Some(0)).err().unwrap();
         assert!(refused.found.contains("not mounted"));
     }
 

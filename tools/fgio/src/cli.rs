@@ -362,9 +362,10 @@ pub struct RunArguments {
 
     /// Keep at most this much of what the command reads and writes in the page cache
     ///
-    /// For backups and copies, which would evict the working set of databases. The command runs in
-    /// a cgroup of its own; file pages that it brought in are reclaimed from there as it goes on,
-    /// and the rest at its end. Pages that other tasks had brought in stay. Meanwhile the sysctl
+    /// For backups and copies, which would evict the working set of databases. Without a number, a
+    /// sixth of what is free as it begins, from 8 to 64 MiB. The command runs in a cgroup of its
+    /// own; file pages that it brought in are reclaimed from there as it goes on, and the rest at
+    /// its end. Pages that other tasks had brought in stay. Meanwhile the sysctl
     /// vm.watermark_boost_factor is 0, so that the kernel reclaims no more than it has to. Needs
     /// root, cgroup v2 and Linux 6.1; with swap space, Linux 6.10.
     #[arg(
@@ -372,10 +373,9 @@ pub struct RunArguments {
         value_name = "MIB",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "64",
         value_parser = clap::value_parser!(u64).range(1..=1_048_576)
     )]
-    pub drop_behind: Option<u64>,
+    pub drop_behind: Option<Option<u64>>,
 
     /// Also what processes with this title bring in: a server's, for the command
     ///

@@ -48,7 +48,7 @@ pub fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Failure> {
     let name = program.to_string_lossy();
     if let Some(mib) = arguments.drop_behind {
         let servers = Servers::new(context, &arguments.with, arguments.of.as_deref())?;
-        let keep = mib << 20;
+        let keep = mib.map(|mib| mib << 20);
         return watch(
             context,
             &mut command,
@@ -134,7 +134,7 @@ fn watch(
     context: &Context,
     command: &mut Command,
     name: &str,
-    keep: u64,
+    keep: Option<u64>,
     mut servers: Servers,
     summary: bool,
 ) -> Result<u8, Failure> {
