@@ -84,23 +84,23 @@ check_shares_and_hardware_queues() {
   remove_null many
 }
 
-read_in_order() { # SECONDS NAME OFFSET_MIB: in the background; adds to READERS
-  in_cgroup "$2" fio --name="$2" --filename="/dev/$DISK" --direct=1 --bs=64k --rw=read --offset="$3m" \
+in_order() { # SECONDS NAME read|write OFFSET_MIB: in the background; adds to READERS
+  in_cgroup "$2" fio --name="$2" --filename="/dev/$DISK" --direct=1 --bs=64k --rw="$3" --offset="$4m" \
     --size=60m --ioengine=libaio --iodepth=4 --time_based --runtime="$1" --output="$WORK/$2.out" &
   READERS+=($!)
 }
 
-reads_go_on() { # NAME
+io_of() { grep "^$(<"/sys/block/$DISK/dev") " "$GROUPS_ROOT/$1/io.stat"; } # NAME
+
+io_goes_on() { # NAME
   local before
-  read_bytes "$1"
-  before=$BYTES
+  before=$(io_of "$1")
   sleep 0.5
-  read_bytes "$1"
-  [[ $BYTES -gt $before ]]
+  [[ $(io_of "$1") != "$before" ]]
 }
 
-# On a disk that rotates, groups that read in order take slices: one of them has the disk when sharing
-# ends, or when the disk is said not to rotate.
+# On a disk that rotates, groups with I/O in order take slices, and writes pay for what they do later:
+# one of the groups has the disk when sharing ends, or when the disk is said not to rotate.
 check_slices_end_under_load() {
   local rotational number group
   make_simdisk model=hdd size_mib=192 "seed=$SRANDOM"
@@ -109,9 +109,11 @@ check_slices_end_under_load() {
   make_group heavy 300
   make_group light 100
   make_group random 100
+  make_group writes 200
   readers 120 random
-  read_in_order 120 heavy 0
-  read_in_order 120 light 64
+  in_order 120 heavy read 0
+  in_order 120 light read 64
+  in_order 120 writes write 128
   wait_for "shares" shared
   for number in 1 2; do
     sleep 0.7
@@ -125,8 +127,8 @@ check_slices_end_under_load() {
     sleep 0.3
     echo 1 >"$rotational"
   done
-  for group in heavy light random; do
-    wait_for "reads of $group" reads_go_on $group
+  for group in heavy light random writes; do
+    wait_for "I/O of $group" io_goes_on $group
     echo 1 >"$GROUPS_ROOT/$group/cgroup.kill"
   done
   wait "${READERS[@]}" || true
