@@ -230,6 +230,50 @@ check_unload_while_file_locks_come_and_go() {
   without_file
 }
 
+ask_again_and_again() { # until the file "enough" is there
+  while [[ ! -e $WORK/enough ]]; do
+    DISK=/dev/$DISK asked server >"$WORK/asked" || touch "$WORK/not_asked"
+  done
+}
+
+boosts_when_asked() { # sets BOOSTS
+  DISK=/dev/$DISK asked server | tee "$WORK/asked"
+  read -r _ BOOSTS <"$WORK/asked"
+}
+
+# Servers are asked, and processes with rings come and go, while what follows either goes off and on.
+check_replies_and_rings_go_off_and_on() {
+  local rings asks round switch
+  with_file
+  use fgio
+  rings mortal "$WORK/mount/file" &
+  rings=$!
+  ask_again_and_again &
+  asks=$!
+  for round in 1 2 3 4; do
+    for switch in replies uring user; do
+      parameter $switch N
+      sleep 0.2
+      parameter $switch Y
+      sleep 0.3
+    done
+    wait_for "walks" some_walks
+  done
+  touch "$WORK/enough"
+  wait $asks
+  [[ ! -e $WORK/not_asked ]] || fail "a server was not asked"
+  kill $rings || fail "the rings ended early"
+  wait $rings || true
+  # All of it is on again. How many of the 100 rounds have a boost depends on the host here.
+  boosts_when_asked
+  expect "boosts of one that was asked" "$BOOSTS" -ge 30
+  parameter replies N
+  boosts_when_asked
+  expect "the same with replies off, the control" "$BOOSTS" -lt 10
+  use none
+  without_file
+}
+
 # Of two waits of one call, the first may find no room, and the second one a place that became free.
 check_waits_without_room_leave_none() {
   load_fgio waits_max=512
