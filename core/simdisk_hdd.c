@@ -454,7 +454,8 @@ static void hdd_submit(struct simdisk_model *model, u32 slot)
 		hdd_forget_segments(model, request->sector, request->sectors);
 		if (request->fua || !hdd->cache_entries)
 			add_command(model, slot);
-		else if (hdd_first_writer(model) != SIMDISK_NO_SLOT || !hdd_cache_write(model, slot))
+		else if (hdd_first_writer(model) != SIMDISK_NO_SLOT ||
+			 !hdd_cache_write(model, slot))
 			simdisk_line_add(model, &state->writers, slot);
 		break;
 	case SIMDISK_FLUSH:

@@ -111,6 +111,7 @@ u64 hdd_track_sectors(const struct simdisk_hdd_parameters *hdd, u32 zone);
 /* Zones, tracks, and the spindle's angle by chance. */
 void hdd_lay_out(struct simdisk_model *model);
 
+/* On which track, and at which angle. */
 struct hdd_place hdd_place_of(const struct simdisk_model *model, u64 sector);
 
 /* For @sectors from @sector to pass under the head. */
@@ -161,10 +162,13 @@ void hdd_forget_segments(struct simdisk_model *model, u64 sector, u64 sectors);
 
 /* ---- what is to be written ---- */
 
-/* When data that is moved now has gone over the link, behind others'. */
+/*
+ * Data is moved now, behind others' that is under way. Return: when it has gone over
+ * the link, and the drive has said so.
+ */
 u64 hdd_over_link(struct simdisk_model *model, u32 sectors);
 
-/* Return: whether there was room for a write, which then completes. */
+/* Return: whether there was room for a write; its completion is then due. */
 bool hdd_cache_write(struct simdisk_model *model, u32 slot);
 
 /* The write that has room next, or SIMDISK_NO_SLOT. */

@@ -147,7 +147,7 @@ bool hdd_streams_into(const struct simdisk_model *model, u64 sector)
 }
 
 u64 hdd_rotation_wait_ns(const struct simdisk_model *model, u64 time,
-			    const struct hdd_place *place)
+			 const struct hdd_place *place)
 {
 	const struct simdisk_hdd_parameters *hdd = &model->parameters.hdd;
 	const struct hdd_state *state = model->state;
@@ -160,7 +160,7 @@ u64 hdd_rotation_wait_ns(const struct simdisk_model *model, u64 time,
 }
 
 u64 hdd_position_ns(const struct simdisk_model *model, u64 track,
-		       const struct hdd_place *place, bool write)
+		    const struct hdd_place *place, bool write)
 {
 	const struct hdd_state *state = model->state;
 	u64 seek;

@@ -137,10 +137,16 @@ class GuestError(host.LabError):
         self.doing = doing
 
 
-def _strip_modules(folder: Path) -> None:
+def _strip(modules: list[Path]) -> None:
     """Makes modules what packages have: without 20 MB for debuggers, which each boot would copy."""
-    if found := [str(module) for module in folder.rglob("*.ko")]:
-        host.run(["strip", "--strip-debug", *found], what="stripping the guest's modules")
+    if modules:
+        names = [str(module) for module in modules]
+        host.run(["strip", "--strip-debug", *names], what="stripping the guest's modules")
+
+
+def _is_ours(source: Path) -> bool:
+    """Whether a file is a module that was built here; Debian's are signed."""
+    return source.suffix == ".ko" and source.is_relative_to(paths.BUILD / "kmod")
 
 
 def _stage_payload(boot: Boot, folder: Path) -> Path:
@@ -155,6 +161,7 @@ def _stage_payload(boot: Boot, folder: Path) -> Path:
     )
     if boot.system:
         shutil.copy(paths.LAB / "guest" / "lab.service", target / "lab.service")
+    ours = []
     for name, source in boot.payload.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -164,7 +171,9 @@ def _stage_payload(boot: Boot, folder: Path) -> Path:
             shutil.copytree(source, place, dirs_exist_ok=True)
         else:
             shutil.copy(source, place)
-    _strip_modules(target)
+            if _is_ours(source):
+                ours.append(place)
+    _strip(ours)
     (target / "init").chmod(0o755)
     archive = folder / "payload.cpio"
     image.pack(tree, archive)

@@ -6,9 +6,11 @@ import hashlib
 import json
 from pathlib import Path
 
-from lab import guest, host
+from lab import guest, host, paths
 
 RECORD = "boot.json"
+# Of every guest, before its commands.
+FIRST_SCRIPTS = ("initramfs-init", "init")
 
 
 def _content(source: Path | str) -> bytes:
@@ -30,6 +32,8 @@ def fingerprint(boot: guest.Boot) -> str:
     Disks count by name: names in the cache change with the disks' ingredients.
     """
     digest = hashlib.sha256()
+    for name in FIRST_SCRIPTS:
+        digest.update(_content(paths.LAB / "guest" / name))
     for each in dataclasses.fields(boot):
         value = getattr(boot, each.name)
         if each.name == "payload":

@@ -172,7 +172,7 @@ class Backup(Experiment):
         files = ("fgiod.sh", "postgres-server.sh", "backup-command.sh")
         taken = script_payload(chosen, configuration, "backup", values, *files)
         taken |= {"read.sql": READ_SQL, "write.sql": WRITE_SQL}
-        # The payload is in memory: without it, a guest has a larger page cache.
+        # The same files for all: what is read of them is in the page cache.
         taken["bin/fgio"] = fgio_command()
         taken["bin/fgiod"] = fgio_command().with_name("fgiod")
         taken["modules/fgio.ko"] = paths.modules_folder(chosen.release) / "fgio.ko"

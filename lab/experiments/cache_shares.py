@@ -155,7 +155,7 @@ class CacheShares(Experiment):
         values = self._settings(configuration, seed, variant)
         taken = script_payload(chosen, configuration, "cache-shares", values)
         taken["bin/fileserver"] = paths.BUILD / "guest" / "fileserver"
-        # The payload is in memory: without it, a guest has a larger page cache.
+        # The same files for all: what is read of them is in the page cache.
         taken["bin/fgio"] = fgio_command()
         taken["bin/fgiod"] = paths.BUILD / "cargo" / "release" / "fgiod"
         taken["modules/fgio.ko"] = paths.modules_folder(chosen.release) / "fgio.ko"

@@ -350,8 +350,13 @@ def _ended(folder: Path, states: Iterable[str], begin: float, end: float) -> dic
 
 
 def _cached_mib(folder: Path) -> int:
+    """Pages of files; what is in shared memory counts as cached, too."""
     text = (folder / "after.meminfo").read_text()
-    return int(re.search(r"^Cached: +(\d+) kB", text, re.MULTILINE)[1]) // 1024
+    cached, shared = (
+        int(re.search(rf"^{name}: +(\d+) kB", text, re.MULTILINE)[1])
+        for name in ("Cached", "Shmem")
+    )
+    return (cached - shared) // 1024
 
 
 def _ids(folder: Path) -> list[dict[str, int]]:

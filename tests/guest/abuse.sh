@@ -236,10 +236,15 @@ ask_again_and_again() { # until the file "enough" is there
   done
 }
 
-boosts_when_asked() { # sets BOOSTS
+# How many of 100 rounds have a boost depends on the host: one in a hundred by chance, most if it works.
+is_boosted_when_asked() {
+  local boosts
   DISK=/dev/$DISK asked server | tee "$WORK/asked"
-  read -r _ BOOSTS <"$WORK/asked"
+  read -r _ boosts <"$WORK/asked"
+  [[ $boosts -ge 20 ]]
 }
+
+walks_go_on() { [[ $(abuse state walks) -ge $((WALKS + 50)) ]]; }
 
 # Servers are asked, and processes with rings come and go, while what follows either goes off and on.
 check_replies_and_rings_go_off_and_on() {
@@ -257,19 +262,17 @@ check_replies_and_rings_go_off_and_on() {
       parameter $switch Y
       sleep 0.3
     done
-    wait_for "walks" some_walks
+    WALKS=$(abuse state walks)
+    wait_for "walks" walks_go_on
   done
   touch "$WORK/enough"
   wait $asks
   [[ ! -e $WORK/not_asked ]] || fail "a server was not asked"
   kill $rings || fail "the rings ended early"
   wait $rings || true
-  # All of it is on again. How many of the 100 rounds have a boost depends on the host here.
-  boosts_when_asked
-  expect "boosts of one that was asked" "$BOOSTS" -ge 30
+  wait_for "boosts of one that was asked, with all on again" is_boosted_when_asked
   parameter replies N
-  boosts_when_asked
-  expect "the same with replies off, the control" "$BOOSTS" -lt 10
+  ! is_boosted_when_asked || fail "it is boosted with replies off, the control"
   use none
   without_file
 }

@@ -232,7 +232,8 @@ impl DropBehind {
     }
 
     /// What may stay of the cgroup's file pages, which were looked at `elapsed` ago before, at a cost
-    /// of `cost`. Less than the limit where free memory is short: else the kernel's reclaim makes room
+    /// of `cost`. What is still to be written cannot go: to ask for it would take the kernel long, and in
+    /// vain. Less than the limit where free memory is short: else the kernel's reclaim makes room
     /// for the command, and takes from all. It has nothing to do while free memory is beyond its
     /// watermarks by as much again, and by twice what the command brings in until the next call.
     fn allowed_beside(
@@ -242,10 +243,10 @@ impl DropBehind {
         elapsed: Duration,
         cost: Duration,
     ) -> u64 {
-        let (file, least) = (memory.file, LEAST + memory.busy);
+        let (file, least) = (memory.file, memory.busy + LEAST.min(self.keep));
         let Some(host) = host else {
             self.pause = INTERVAL;
-            return self.keep;
+            return self.keep.max(least);
         };
         let came = file.saturating_sub(self.before);
         let elapsed = elapsed.clamp(SHORT_INTERVAL, INTERVAL);
@@ -256,7 +257,7 @@ impl DropBehind {
             _ => SHORT_INTERVAL.max(INTERVAL_LOOKS * cost).min(INTERVAL),
         };
         let inflow = scaled(self.inflow, self.pause, INTERVAL);
-        self.keep.min(file.saturating_sub(short(inflow)).max(least))
+        self.keep.min(file.saturating_sub(short(inflow))).max(least)
     }
 
     /// Until the next call of [`Self::drop_behind`].
@@ -270,8 +271,13 @@ impl DropBehind {
         let Some(memory) = self.reader.memory(&self.group) else {
             return Ok(0);
         };
+        let allowed = self.allowed(&memory);
+        self.reclaim_beyond(allowed, &memory)
+    }
+
+    fn reclaim_beyond(&mut self, allowed: u64, memory: &Memory) -> io::Result<u64> {
         self.most = self.most.max(memory.file);
-        let mut left = memory.file.saturating_sub(self.allowed(&memory));
+        let mut left = memory.file.saturating_sub(allowed);
         let mut done = 0;
         while left > 0 {
             let piece = left.min(PIECE);
@@ -306,6 +312,11 @@ impl DropBehind {
         Ok(done)
     }
 
+    /// Bytes that the command may keep, but for what is still to be written.
+    pub fn limit(&self) -> u64 {
+        self.keep
+    }
+
     /// Bytes reclaimed so far, and the most file memory that was seen.
     pub fn counters(&self) -> (u64, u64) {
         (self.dropped, self.most)
@@ -315,9 +326,10 @@ impl DropBehind {
     /// stays, as does what they use.
     pub fn finish(mut self) -> (u64, u64) {
         self.give_back();
-        self.keep = 0;
-        // What cannot be reclaimed is the parent's from now on.
-        let _ = self.drop_behind();
+        if let Some(memory) = self.reader.memory(&self.group) {
+            // What cannot be reclaimed is the parent's from now on.
+            let _ = self.reclaim_beyond(0, &memory);
+        }
         self.remove();
         self.counters()
     }
@@ -486,6 +498,8 @@ mod tests {
         assert_eq!(allowed(0, 0, 9, 2), (6, false));
         // 7 MiB within the longer interval.
         assert_eq!(allowed(24, 8 * MIB, 70, 0), (64, true));
+        // What is still to be written cannot go.
+        assert_eq!(allowed(100, 0, 110, 90), (94, true));
         assert!(!allowed(20, 8 * MIB, 70, 0).1);
         // Looks take a twentieth of the time at most.
         let host = cgroup_memory::free(&made.root);

@@ -199,12 +199,14 @@ fn watch(
         }
         thread::sleep(group.pause());
     };
+    let limit = group.limit();
     let (dropped, most) = group.finish();
     if summary {
         context.output.progress(&format!(
-            "fgio: {} MiB of page cache dropped behind {name}, {} MiB at once at most",
+            "fgio: {} MiB of page cache dropped behind {name}, {} MiB at once at most; the limit was {} MiB",
             dropped >> 20,
-            most >> 20
+            most >> 20,
+            limit >> 20
         ));
     }
     // As a shell has it.
