@@ -275,6 +275,7 @@ impl DropBehind {
         self.reclaim_beyond(allowed, &memory)
     }
 
+    /// Returns bytes reclaimed.
     fn reclaim_beyond(&mut self, allowed: u64, memory: &Memory) -> io::Result<u64> {
         self.most = self.most.max(memory.file);
         let mut left = memory.file.saturating_sub(allowed);
@@ -312,7 +313,7 @@ impl DropBehind {
         Ok(done)
     }
 
-    /// Bytes that the command may keep, but for what is still to be written.
+    /// Bytes that the command may keep. More stays where more is still to be written.
     pub fn limit(&self) -> u64 {
         self.keep
     }
