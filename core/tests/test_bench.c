@@ -24,6 +24,7 @@
 #include "../bench/tree.h"
 #include "bench_pingpong.h"
 #include "check.h"
+#include "long.h"
 
 /* Of processor time: a machine that is busy with other things is no fault. */
 #define LIMIT_S 300
@@ -266,6 +267,7 @@ static void background_is_not_left_waiting(void **state)
 	double most[RUNS], parts[RUNS];
 
 	(void)state;
+	skip_if_sanitized();
 	for (u32 run = 0; run < RUNS; run++) {
 		load.seed = seed + run;
 		most[run] = rate_of(&bench_none, &load);

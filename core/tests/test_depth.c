@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "check.h"
+#include "long.h"
 #include "model_depth.h"
 #include "model_host.h"
 #include "model_rivals.h"
@@ -155,6 +156,7 @@ static void test_ssd_is_spent_unnoticed(void **state)
 static void test_nvme_is_spent_unnoticed(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_both(SIMDISK_NVME);
 }
 
@@ -514,6 +516,7 @@ static void check_change(enum simdisk_kind kind, u32 slower, u32 faster)
 static void test_learns_again_within_a_second(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_change(SIMDISK_VOLUME, 4, 1);
 	check_change(SIMDISK_VOLUME, 1, 2);
 	check_change(SIMDISK_SSD, 4, 1);
@@ -652,6 +655,7 @@ static void test_flushes_find_an_empty_cache(void **state)
 	};
 
 	(void)state;
+	skip_if_sanitized();
 	for (u32 i = 0; i < ARRAY_SIZE(each); i++)
 		check_flushes(&each[i], each[i].irregular ? 2.5 : 2, 0.4);
 }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "check.h"
+#include "long.h"
 #include "model_follow.h"
 #include "model_host.h"
 
@@ -121,24 +122,28 @@ static void check_event(enum follow_event event)
 static void test_settles_within_a_second(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_event(FOLLOW_START);
 }
 
 static void test_follows_a_slower_drive(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_event(FOLLOW_SLOWER);
 }
 
 static void test_follows_a_faster_drive(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_event(FOLLOW_FASTER);
 }
 
 static void test_is_the_same_after_a_pause(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check_event(FOLLOW_RETURN);
 }
 

@@ -16,6 +16,7 @@
 #include "../hw_queue.h"
 #include "../queue.h"
 #include "check.h"
+#include "long.h"
 #include "model_rivals.h"
 
 #define MICROSECOND 1000ULL
@@ -660,6 +661,7 @@ static void test_depth_is_learnt_as_with_one_queue(void **state)
 	uint64_t seed = fresh_seed("depth");
 
 	(void)state;
+	skip_if_sanitized();
 	for (unsigned int i = 0; i < ARRAY_SIZE(drives); i++) {
 		struct rivals_figures one = mean_of(drives[i], seed, 0);
 

@@ -15,6 +15,7 @@
 #include "../queue.h"
 #include "../simdisk.h"
 #include "check.h"
+#include "long.h"
 
 #define SECOND 1000000000ULL
 #define SECTORS (4096ull * 2048)
@@ -433,6 +434,7 @@ static void test_every_mix_on_every_drive(void **state)
 	u32 worse = 0, former_worse = 0;
 
 	(void)state;
+	skip_if_sanitized();
 	print_message("    %-9s %-35s %-6s %29s  %29s  %23s\n", "drive", "mix", "",
 		      "mean ms: mq-deadline, fgio,", "p99 ms", "MB/s");
 	for (u32 i = 0; i < ARRAY_SIZE(drives); i++) {

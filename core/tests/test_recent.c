@@ -12,6 +12,7 @@
 
 #include "../queue.h"
 #include "check.h"
+#include "long.h"
 #include "model_rivals.h"
 
 #define SECOND 1000000000ULL
@@ -72,6 +73,7 @@ static void test_volume_is_nearly_free(void **state)
 static void test_flash_is_nearly_free(void **state)
 {
 	(void)state;
+	skip_if_sanitized();
 	check(commits(SIMDISK_SSD, 131072, true), 2 * MILLISECOND);
 	check(commits(SIMDISK_SSD, 131072, false), 2 * MILLISECOND);
 	check(commits(SIMDISK_SSD, 4096, false), 2 * MILLISECOND);

@@ -11,6 +11,7 @@
 
 #include "../queue.h"
 #include "check.h"
+#include "long.h"
 #include "model_host.h"
 #include "model_shares.h"
 #include "model_tenants.h"
@@ -1134,6 +1135,7 @@ static void test_writes_beside_reads_have_their_part(void **state)
 	};
 
 	(void)state;
+	skip_if_sanitized();
 	for (u32 i = 0; i < 4; i++) {
 		of[i] = tenant(100, 4096, false, 256);
 		of[i].write = i >= 2;
@@ -1412,6 +1414,7 @@ static void test_burst_has_the_latency_of_its_share(void **state)
 	double ratios[BURSTS];
 
 	(void)state;
+	skip_if_sanitized();
 	for (size_t i = 0; i < ARRAY_SIZE(drives); i++) {
 		for (size_t j = 0; j < BURSTS; j++) {
 			uint64_t seed = next_random(&random);
@@ -1435,6 +1438,7 @@ static void test_late_foreground_takes_the_margin_of_others(void **state)
 	double ratios[BURSTS];
 
 	(void)state;
+	skip_if_sanitized();
 	for (size_t j = 0; j < BURSTS; j++) {
 		uint64_t seed = next_random(&random);
 		double share_ns = 5 * p99_alone_ns("ssd", seed);
