@@ -13,6 +13,7 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "base/calls.h"
 #include "base/hook.h"
 #include "base/scale.h"
 #include "base/setting.h"
@@ -95,8 +96,12 @@ static int register_symbol(struct fgio_hook *hook, const char *symbol)
 	struct kretprobe *probe = &hook->kretprobe;
 
 	if (strchr(hook->name, ':') && !strchr(symbol, ':') &&
-	    !is_of_kernel(symbol))
-		return -ENOENT;
+	    !hook->is_built_in) {
+		if (!is_of_kernel(symbol))
+			return -ENOENT;
+		/* Once for all: to ask waits for other CPUs. */
+		hook->is_built_in = !hook->may_be_clone;
+	}
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.symbol_name = symbol;
 	return register_function(hook);
@@ -167,22 +172,25 @@ int fgio_aim(struct ftrace_ops *operations, const char *name)
 }
 FGIO_EXPORT(fgio_aim);
 
-/*
- * Saves the arguments alone and looks nothing up: a fraction of a probe's cost.
- */
+/* Of those that share an ftrace_ops it is complete once they are committed. */
 static int attach_look(struct fgio_hook *hook)
 {
-	struct ftrace_ops *operations = &hook->operations;
-	int error = 0;
+	int error = hook->place ? 0 : find_function(hook->name, &hook->place);
 
-	operations->func = hook->look;
-	/* Waits for other CPUs: once, at load. */
-	if (!hook->is_aimed)
-		error = fgio_aim(operations, hook->name);
 	if (error)
 		return error;
-	hook->is_aimed = true;
-	return register_ftrace_function(operations);
+	if (!hook->is_shared)
+		return fgio_calls_see(&hook->calls, &hook->place, 1);
+	fgio_calls_watch(hook->place, hook->look);
+	return 0;
+}
+
+static void detach_look(struct fgio_hook *hook)
+{
+	if (hook->is_shared)
+		fgio_calls_watch(hook->place, NULL);
+	else
+		fgio_calls_see(&hook->calls, NULL, 0);
 }
 
 static int attach_tracepoint(struct fgio_hook *hook)
@@ -215,10 +223,13 @@ static void attach(struct fgio_hook *hook)
 	hook->attached = !hook->error;
 }
 
-#define FUNCTIONS_MAX 96
+#define DETACHED_MAX 16
 
-/* Unregistered together, since each call waits for all CPUs. */
-static struct kretprobe *detached[FUNCTIONS_MAX];
+/*
+ * Unregistered together, since each call waits for all CPUs; but not all, since
+ * detaching ends early where a hook is needed again.
+ */
+static struct kretprobe *detached[DETACHED_MAX];
 static int detached_count;
 
 static void unregister_detached(void)
@@ -228,7 +239,7 @@ static void unregister_detached(void)
 	detached_count = 0;
 }
 
-/* Complete once unregister_detached() was called. */
+/* Complete once unregister_detached() and, of a look, fgio_calls_commit() were called. */
 static void detach(struct fgio_hook *hook)
 {
 	if (!hook->attached)
@@ -240,11 +251,11 @@ static void detach(struct fgio_hook *hook)
 		return;
 	}
 	if (hook->look) {
-		unregister_ftrace_function(&hook->operations);
+		detach_look(hook);
 		return;
 	}
 	detached[detached_count++] = &hook->kretprobe;
-	if (detached_count == FUNCTIONS_MAX)
+	if (detached_count == DETACHED_MAX)
 		unregister_detached();
 }
 
@@ -291,7 +302,7 @@ void fgio_hooks_link_pairs(void)
 		if (!hook->ended_by)
 			continue;
 		hook->end = find_hook(hook->ended_by);
-		if (!WARN_ON(!hook->end))
+		if (!WARN_ON(!hook->end || hook->look))
 			hook->end->is_end = true;
 	}
 }
@@ -338,10 +349,30 @@ static void detach_ends_alone(void)
 	unregister_detached();
 }
 
+/* What many hooks share fails for all of them. */
+static void fail_shared(int error)
+{
+	struct fgio_hook *hook;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		if (!hook->is_shared || !hook->attached)
+			continue;
+		hook->error = error;
+		detach(hook);
+	}
+	fgio_calls_commit();
+}
+
 void fgio_hooks_attach(fgio_hook_test_t *comes)
 {
+	int error;
+
 	attach_some(comes, true);
 	attach_some(comes, false);
+	error = fgio_calls_commit();
+	if (error)
+		fail_shared(error);
 	detach_ends_alone();
 }
 
@@ -370,13 +401,65 @@ bool fgio_hooks_detach(fgio_hook_test_t *goes)
 {
 	bool any = detach_some(goes, false);
 
-	if (any)
+	if (any) {
+		fgio_calls_commit();
 		tracepoint_synchronize_unregister();
+	}
 	if (detach_some(goes, true)) {
 		tracepoint_synchronize_unregister();
 		any = true;
 	}
 	return any;
+}
+
+/* --- calls ------------------------------------------------------------ */
+
+#define LOOKS_MAX 32
+
+/* Return: 0, or the reason why calls of the function that was found are not seen. */
+static int aim_look(struct fgio_hook *hook)
+{
+	int error;
+
+	hook->calls.operations.func = hook->look;
+	if (hook->alone)
+		return ftrace_set_filter_ip(&hook->calls.operations,
+					    hook->place, 0, 1);
+	error = fgio_calls_share(hook->place);
+	hook->is_shared = !error;
+	return error;
+}
+
+/*
+ * A probe that is never armed looks up a name, as in find_function(). All go
+ * together, since that waits for all CPUs.
+ */
+void fgio_hooks_find_calls(void)
+{
+	struct kprobe *probes[LOOKS_MAX];
+	struct fgio_hook *hook;
+	int count = 0;
+	unsigned int i;
+
+	for_each_hook(i, hook) {
+		struct kprobe *probe = &hook->kretprobe.kp;
+
+		if (!hook->look || WARN_ON(count == LOOKS_MAX))
+			continue;
+		hook->error = fgio_hook_objection(hook->name);
+		if (hook->error)
+			continue;
+		probe->symbol_name = hook->name;
+		probe->flags = KPROBE_FLAG_DISABLED;
+		hook->error = register_kprobe(probe);
+		if (hook->error)
+			continue;
+		probes[count++] = probe;
+		hook->place = (unsigned long)probe->addr;
+		hook->error = aim_look(hook);
+	}
+	if (count)
+		unregister_kprobes(probes, count);
 }
 
 /* --- all -------------------------------------------------------------- */
@@ -480,6 +563,7 @@ void fgio_hooks_exit(void)
 	unsigned int i;
 
 	for_each_hook(i, hook)
-		if (hook->is_aimed)
-			ftrace_free_filter(&hook->operations);
+		if (hook->look)
+			fgio_calls_end(&hook->calls);
+	fgio_calls_exit();
 }

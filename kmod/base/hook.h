@@ -12,10 +12,10 @@
 #ifndef FGIO_HOOK_H
 #define FGIO_HOOK_H
 
-#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/types.h>
 
+#include "base/calls.h"
 #include "base/mechanism.h"
 #include "uapi/fgio.h"
 
@@ -32,7 +32,9 @@ struct tracepoint;
  *	@entry left there
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
  * @look: called instead before a function, by ftrace itself: for functions that
- *	threads which are not foreground call all the time
+ *	threads which are not foreground call all the time. In no pair
+ * @alone: through an ftrace_ops of its own, for what is called so often that
+ *	to find the function would cost too much (base/calls.h)
  * @ended_by: name of the hook that ends the waits that this one begins. It is
  *	attached earlier and detached later; where either fails, both stay
  *	detached. A hook may end the waits of several others
@@ -44,8 +46,10 @@ struct tracepoint;
  *	and @entry must not read them
  * @kretprobe: kept by hook.c, as are the members below
  * @found: the tracepoint
- * @operations: of @look
- * @is_aimed: @operations have their function
+ * @is_built_in: it is known that the kernel has the function of its module
+ * @place: of the function of @look, or 0
+ * @is_shared: its calls are seen together with those of others
+ * @calls: of a @look for which they are not
  * @end: the hook that @ended_by names
  * @is_end: another hook names this one in @ended_by
  * @error: the reason why it cannot be attached, or 0
@@ -63,10 +67,13 @@ struct fgio_hook {
 	bool fallback;
 	bool for_tenants;
 	bool may_be_clone;
+	bool alone;
 
 	struct kretprobe kretprobe;
-	struct ftrace_ops operations;
-	bool is_aimed;
+	bool is_built_in;
+	unsigned long place;
+	bool is_shared;
+	struct fgio_calls calls;
 	struct tracepoint *found;
 	struct fgio_hook *end;
 	bool is_end;
@@ -118,6 +125,12 @@ int fgio_hooks_add(struct fgio_hook *table);
 
 /* All hooks were added: finds the hook that each @ended_by names. */
 void fgio_hooks_link_pairs(void);
+
+/*
+ * All hooks were added: finds the functions of looks, and notes which of them
+ * cannot be seen. Context: may sleep.
+ */
+void fgio_hooks_find_calls(void);
 
 /*
  * Attaches the hooks that @comes is true of: ends before begins, so that the

@@ -2,9 +2,9 @@
 /*
  * Attaches hooks while foreground tasks exist, and a few while a disk is shared.
  *
- * At load every hook is attached for a moment, so that hooks which cannot be
- * attached are known before they are needed. A hook in a module that is loaded
- * later is tried again then.
+ * At load every hook is attached for a moment, but looks, whose functions are
+ * found: so hooks which cannot be attached are known before they are needed. A
+ * hook in a module that is loaded later is tried again then.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -66,9 +66,20 @@ static bool is_off(const struct fgio_hook *hook)
 	return !is_on(hook);
 }
 
+/* A foreground task that comes meanwhile waits for it, and has the rest stay. */
+static bool is_over(const struct fgio_hook *hook)
+{
+	return !fgio_foreground_exists() && is_off(hook);
+}
+
 static bool always(const struct fgio_hook *hook)
 {
 	return true;
+}
+
+static bool is_probe(const struct fgio_hook *hook)
+{
+	return !hook->look;
 }
 
 static void forget_all(void)
@@ -111,7 +122,7 @@ static void ignore_waits(void)
 	fgio_walk_pause();
 	fgio_waits_set_matter(false);
 	follows = false;
-	fgio_hooks_detach(is_off);
+	fgio_hooks_detach(is_over);
 	forget_all();
 	fgio_walk_resume();
 }
@@ -245,7 +256,8 @@ int fgio_probe_init(void)
 		return error;
 	mutex_lock(&hooks_lock);
 	fgio_hooks_link_pairs();
-	fgio_hooks_attach(always);
+	fgio_hooks_find_calls();
+	fgio_hooks_attach(is_probe);
 	fgio_hooks_warn();
 	fgio_hooks_detach(always);
 	mutex_unlock(&hooks_lock);

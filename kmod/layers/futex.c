@@ -302,7 +302,7 @@ static void on_wake_two(unsigned long function, unsigned long caller,
 }
 
 static struct fgio_hook hooks[] = {
-	FGIO_LOOK("futex_wake", USER, on_wake),
+	FGIO_LOOK("futex_wake", USER, on_wake, .alone = true),
 	FGIO_LOOK("futex_wake_op", USER, on_wake_two),
 	FGIO_LOOK("futex_requeue", USER, on_wake_two),
 	{}

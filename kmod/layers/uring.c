@@ -72,7 +72,7 @@ u64 fgio_uring_of_call(struct task_struct *task, u32 fd, u32 flags)
 }
 
 static struct fgio_hook hooks[] = {
-	FGIO_LOOK("io_read", URING, fgio_on_uring_read),
+	FGIO_LOOK("io_read", URING, fgio_on_uring_read, .alone = true),
 	{}
 };
 

@@ -52,6 +52,40 @@ check_hooks_come_in_pairs() {
   unload_fgio
 }
 
+# Functions of the kernel that are hooked, by probes and looks.
+hooked() {
+  grep -vc never_called /sys/kernel/debug/tracing/enabled_functions || true
+}
+
+is_hooked() { [[ $(hooked) -eq $1 ]]; } # FUNCTIONS
+
+# A foreground task that comes as the hooks of the last one go has all of them, and without one the
+# kernel calls nothing of the module.
+check_hooks_stay_for_a_foreground_that_comes_as_they_go() {
+  local idle all round after
+  load_fgio
+  idle=$(hooked)
+  foreground sleep 1000
+  all=$(hooked)
+  expect "functions hooked beside a foreground task" "$all" -gt $((idle + 20))
+  for round in 1 2 3; do
+    kill $!
+    after=5.$((RANDOM % 40 + 10))
+    echo "round $round: the next one comes after $after s"
+    sleep "$after"
+    tagged foreground sleep 1000 &
+    wait_for "all hooks" is_hooked "$all"
+    expect_hook contention_end 1 1
+    expect_hook futex_wake 1 1
+    expect_hook percpu_down_write 1 1
+  done
+  kill $!
+  wait_for "no hook but those without a foreground task" is_hooked "$idle"
+  expect_hook futex_wake 1 0
+  expect_hook percpu_down_write 1 0
+  expect_no_waits
+}
+
 # Every end of a wait for a lock is missed: the walk reads freed locks all the time.
 check_ends_that_are_missed_do_no_harm() {
   unhook mute=contention_end
