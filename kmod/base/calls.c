@@ -46,12 +46,9 @@ void fgio_calls_end(struct fgio_calls *calls)
 
 #define CALLS_MAX 32
 
-/* From the place of a function to where ftrace is called in it, and no further than to the next. */
-#define PLACE_BYTES 16
-
 /**
  * struct call - a function whose calls may be seen
- * @place: its address
+ * @place: the address that ftrace passes, which is that of a kprobe there
  * @called: what is called before it, or NULL
  */
 struct call {
@@ -75,9 +72,7 @@ static struct call *call_at(unsigned long address)
 		else
 			high = middle;
 	}
-	if (!low || address - calls[low - 1].place >= PLACE_BYTES)
-		return NULL;
-	return &calls[low - 1];
+	return low && calls[low - 1].place == address ? &calls[low - 1] : NULL;
 }
 
 static void on_call(unsigned long function, unsigned long caller,
@@ -95,6 +90,8 @@ static void on_call(unsigned long function, unsigned long caller,
 }
 
 static struct fgio_calls shared = { .operations.func = on_call };
+/* Since they were committed. */
+static bool are_changed;
 
 int fgio_calls_share(unsigned long place)
 {
@@ -117,19 +114,27 @@ void fgio_calls_watch(unsigned long place, ftrace_func_t called)
 {
 	struct call *call = call_at(place);
 
-	if (!WARN_ON(!call || call->place != place))
-		WRITE_ONCE(call->called, called);
+	if (WARN_ON(!call) || call->called == called)
+		return;
+	WRITE_ONCE(call->called, called);
+	are_changed = true;
 }
 
 int fgio_calls_commit(void)
 {
 	unsigned long places[CALLS_MAX];
 	unsigned int watched = 0, i;
+	int error;
 
+	/* To commit walks all functions of the kernel. */
+	if (!are_changed)
+		return 0;
 	for (i = 0; i < call_count; i++)
 		if (calls[i].called)
 			places[watched++] = calls[i].place;
-	return fgio_calls_see(&shared, places, watched);
+	error = fgio_calls_see(&shared, places, watched);
+	are_changed = error;
+	return error;
 }
 
 void fgio_calls_exit(void)

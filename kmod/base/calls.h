@@ -25,9 +25,10 @@ struct fgio_calls {
 };
 
 /*
- * Has the calls of @count functions seen and no others. Calls may be under way of a function that
- * is not seen any more, also after a grace period of RCU, where it does not run with preemption
- * off. Return: 0 or an error; nothing is changed then but that with no function, none is seen.
+ * Has the calls of @count functions seen and no others. A task may be in the function of
+ * @operations for a call that was seen before, until fgio_calls_end() returns.
+ * Return: 0; or an error, with which those are seen that were before, or none where it was the first
+ * call. Without functions there is no error.
  * Context: may sleep, for a grace period of RCU tasks where memory is short.
  */
 int fgio_calls_see(struct fgio_calls *calls, unsigned long *places, unsigned int count);

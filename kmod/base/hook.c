@@ -155,8 +155,8 @@ static int attach_function(struct fgio_hook *hook)
 }
 
 /*
- * By name, ftrace would look up the name of every function of the kernel. Where
- * kprobes may not be, as in functions that they use, the name has to do.
+ * For replacements of the lab. By name, ftrace would look up the name of every function
+ * of the kernel. Where kprobes may not be, as in functions that they use, the name has to do.
  */
 int fgio_aim(struct ftrace_ops *operations, const char *name)
 {
@@ -172,13 +172,14 @@ int fgio_aim(struct ftrace_ops *operations, const char *name)
 }
 FGIO_EXPORT(fgio_aim);
 
-/* Of those that share an ftrace_ops it is complete once they are committed. */
+/*
+ * A function that was not found at load is not looked for again: it would be another
+ * one, of a module. Of shared looks it is complete once they are committed.
+ */
 static int attach_look(struct fgio_hook *hook)
 {
-	int error = hook->place ? 0 : find_function(hook->name, &hook->place);
-
-	if (error)
-		return error;
+	if (hook->unseen)
+		return hook->unseen;
 	if (!hook->is_shared)
 		return fgio_calls_see(&hook->calls, &hook->place, 1);
 	fgio_calls_watch(hook->place, hook->look);
@@ -223,7 +224,7 @@ static void attach(struct fgio_hook *hook)
 	hook->attached = !hook->error;
 }
 
-#define DETACHED_MAX 16
+#define DETACHED_MAX 8
 
 /*
  * Unregistered together, since each call waits for all CPUs; but not all, since
@@ -302,7 +303,7 @@ void fgio_hooks_link_pairs(void)
 		if (!hook->ended_by)
 			continue;
 		hook->end = find_hook(hook->ended_by);
-		if (!WARN_ON(!hook->end || hook->look))
+		if (!WARN_ON(!hook->end || hook->look || hook->end->look))
 			hook->end->is_end = true;
 	}
 }
@@ -349,7 +350,7 @@ static void detach_ends_alone(void)
 	unregister_detached();
 }
 
-/* What many hooks share fails for all of them. */
+/* The looks that are seen together fail together. */
 static void fail_shared(int error)
 {
 	struct fgio_hook *hook;
@@ -416,7 +417,7 @@ bool fgio_hooks_detach(fgio_hook_test_t *goes)
 
 #define LOOKS_MAX 32
 
-/* Return: 0, or the reason why calls of the function that was found are not seen. */
+/* Return: 0, or the reason why ftrace cannot see calls of the function. */
 static int aim_look(struct fgio_hook *hook)
 {
 	int error;
@@ -431,9 +432,26 @@ static int aim_look(struct fgio_hook *hook)
 }
 
 /*
- * A probe that is never armed looks up a name, as in find_function(). All go
- * together, since that waits for all CPUs.
+ * As find_function(), but that the probe is returned for the caller to unregister: for
+ * all looks together, since that waits for all CPUs.
  */
+static struct kprobe *find_look(struct fgio_hook *hook)
+{
+	struct kprobe *probe = &hook->kretprobe.kp;
+
+	hook->unseen = fgio_hook_objection(hook->name);
+	if (hook->unseen)
+		return NULL;
+	probe->symbol_name = hook->name;
+	probe->flags = KPROBE_FLAG_DISABLED;
+	hook->unseen = register_kprobe(probe);
+	if (hook->unseen)
+		return NULL;
+	hook->place = (unsigned long)probe->addr;
+	hook->unseen = aim_look(hook);
+	return probe;
+}
+
 void fgio_hooks_find_calls(void)
 {
 	struct kprobe *probes[LOOKS_MAX];
@@ -442,21 +460,13 @@ void fgio_hooks_find_calls(void)
 	unsigned int i;
 
 	for_each_hook(i, hook) {
-		struct kprobe *probe = &hook->kretprobe.kp;
-
 		if (!hook->look || WARN_ON(count == LOOKS_MAX))
 			continue;
-		hook->error = fgio_hook_objection(hook->name);
-		if (hook->error)
-			continue;
-		probe->symbol_name = hook->name;
-		probe->flags = KPROBE_FLAG_DISABLED;
-		hook->error = register_kprobe(probe);
-		if (hook->error)
-			continue;
-		probes[count++] = probe;
-		hook->place = (unsigned long)probe->addr;
-		hook->error = aim_look(hook);
+		probes[count] = find_look(hook);
+		count += probes[count] != NULL;
+		/* One that is not needed counts as working. */
+		hook->error = hook->fallback && !hook[-1].error ? 0 :
+							       hook->unseen;
 	}
 	if (count)
 		unregister_kprobes(probes, count);

@@ -5,7 +5,8 @@
  *
  * Hooks run in the context of the task that waits, with preemption off and
  * perhaps with interrupts off and locks of the kernel held: they record, and
- * neither sleep nor wake nor allocate.
+ * neither sleep nor wake nor allocate. A look that is @alone may be preempted,
+ * and run after it was detached: it records no wait.
  *
  * The caller serialises all calls but fgio_hook_objection() and fgio_aim().
  */
@@ -33,8 +34,8 @@ struct tracepoint;
  * @tracepoint: called instead at a tracepoint, with NULL as first argument
  * @look: called instead before a function, by ftrace itself: for functions that
  *	threads which are not foreground call all the time. In no pair
- * @alone: through an ftrace_ops of its own, for what is called so often that
- *	to find the function would cost too much (base/calls.h)
+ * @alone: through an ftrace_ops of its own, for functions that are called too
+ *	often to be told from others (base/calls.h)
  * @ended_by: name of the hook that ends the waits that this one begins. It is
  *	attached earlier and detached later; where either fails, both stay
  *	detached. A hook may end the waits of several others
@@ -47,7 +48,8 @@ struct tracepoint;
  * @kretprobe: kept by hook.c, as are the members below
  * @found: the tracepoint
  * @is_built_in: it is known that the kernel has the function of its module
- * @place: of the function of @look, or 0
+ * @unseen: the reason why calls of the function of @look cannot be seen, or 0
+ * @place: of that function, or 0
  * @is_shared: its calls are seen together with those of others
  * @calls: of a @look for which they are not
  * @end: the hook that @ended_by names
@@ -71,6 +73,7 @@ struct fgio_hook {
 
 	struct kretprobe kretprobe;
 	bool is_built_in;
+	int unseen;
 	unsigned long place;
 	bool is_shared;
 	struct fgio_calls calls;

@@ -2,13 +2,14 @@
 /*
  * Attaches hooks while foreground tasks exist, and a few while a disk is shared.
  *
- * At load every hook is attached for a moment, but looks, whose functions are
- * found: so hooks which cannot be attached are known before they are needed. A
+ * At load the functions of looks are found, and all other hooks attached for a
+ * moment: so hooks which cannot be attached are known before they are needed. A
  * hook in a module that is loaded later is tried again then.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "base/hook.h"
@@ -66,10 +67,14 @@ static bool is_off(const struct fgio_hook *hook)
 	return !is_on(hook);
 }
 
-/* A foreground task that comes meanwhile waits for it, and has the rest stay. */
+/* A foreground task came while hooks went, and waits for that. Under hooks_lock. */
+static bool rest_stays;
+
+/* Of a pair, an end does not go where the foreground is gone again. */
 static bool is_over(const struct fgio_hook *hook)
 {
-	return !fgio_foreground_exists() && is_off(hook);
+	rest_stays |= fgio_foreground_exists();
+	return !rest_stays && is_off(hook);
 }
 
 static bool always(const struct fgio_hook *hook)
@@ -122,7 +127,10 @@ static void ignore_waits(void)
 	fgio_walk_pause();
 	fgio_waits_set_matter(false);
 	follows = false;
-	fgio_hooks_detach(is_over);
+	rest_stays = false;
+	/* In any case, none runs that has not seen that waits do not matter. */
+	if (!fgio_hooks_detach(is_over))
+		tracepoint_synchronize_unregister();
 	forget_all();
 	fgio_walk_resume();
 }

@@ -59,31 +59,45 @@ hooked() {
 
 is_hooked() { [[ $(hooked) -eq $1 ]]; } # FUNCTIONS
 
-# A foreground task that comes as the hooks of the last one go has all of them, and without one the
-# kernel calls nothing of the module.
+are_fewer() { [[ $(hooked) -lt $1 ]]; } # FUNCTIONS
+
+# A foreground task that goes at once: it was one when all hooks were attached. Sets ALL, and returns
+# as they begin to go, five seconds later.
+let_hooks_go() {
+  tagged foreground true
+  ALL=$(hooked)
+  wait_for "hooks to go" are_fewer "$ALL"
+}
+
+centiseconds() { sed 's/\.\(..\).*/\1/' /proc/uptime; }
+
+# A foreground task that comes as the hooks of the last one go has the rest stay: it is one long
+# before all would have gone. Without one the kernel calls nothing of the module.
 check_hooks_stay_for_a_foreground_that_comes_as_they_go() {
-  local idle all round after
+  local idle begin whole
   load_fgio
+  # Of each eight probes.
+  stretch unregister_kretprobes 1500
   idle=$(hooked)
-  foreground sleep 1000
-  all=$(hooked)
-  expect "functions hooked beside a foreground task" "$all" -gt $((idle + 20))
-  for round in 1 2 3; do
-    kill $!
-    after=5.$((RANDOM % 40 + 10))
-    echo "round $round: the next one comes after $after s"
-    sleep "$after"
-    tagged foreground sleep 1000 &
-    wait_for "all hooks" is_hooked "$all"
-    expect_hook contention_end 1 1
-    expect_hook futex_wake 1 1
-    expect_hook percpu_down_write 1 1
-  done
-  kill $!
+  let_hooks_go
+  begin=$(centiseconds)
+  expect "functions hooked beside a foreground task" "$ALL" -gt $((idle + 20))
   wait_for "no hook but those without a foreground task" is_hooked "$idle"
+  whole=$(($(centiseconds) - begin))
   expect_hook futex_wake 1 0
   expect_hook percpu_down_write 1 0
+  let_hooks_go
+  begin=$(centiseconds)
+  tagged foreground sleep 1000 &
+  wait_for "all hooks" is_hooked "$ALL"
+  expect "cs until a task that came meanwhile was foreground" $(($(centiseconds) - begin)) -lt "$whole"
+  expect_hook contention_end 1 1
+  expect_hook futex_wake 1 1
+  expect_hook percpu_down_write 1 1
+  kill %%
+  wait_for "no hook again" is_hooked "$idle"
   expect_no_waits
+  no_stretch
 }
 
 # Every end of a wait for a lock is missed: the walk reads freed locks all the time.
