@@ -28,7 +28,8 @@ u64 fgio_name_identity(u64 identity)
 
 	rcu_read_lock();
 	task = fgio_task_of(identity);
-	if (task)
+	/* One that has ended keeps its id until its parent waits for it. */
+	if (task && !READ_ONCE(task->exit_state))
 		key = fgio_walk_name(task);
 	rcu_read_unlock();
 	return key;

@@ -2,8 +2,9 @@
 /*
  * Waits for the end of a process. It is known exactly where the call names it,
  * by its id or a pidfd, and where the waiter has one child. Of several children,
- * those are in the way that sleep for I/O or a lock of the kernel: a guess. A parent
- * in vfork(2) waits for the child that has its memory.
+ * those are in the way that sleep for I/O or a lock of the kernel: a guess, as for
+ * the first message over a pipe (reply.c). A parent in vfork(2) waits for the child
+ * that has its memory.
  *
  * Of a process with several threads, the threads that sleep so.
  *
@@ -155,11 +156,10 @@ static bool look_for_children(void)
  */
 #define SLEEPERS_EACH 2
 
-/* Context: RCU. */
+/* @exactly: one alone is in the way, whatever it does. Context: RCU. */
 static void find_any(const struct fgio_walk_step *step,
-		     struct task_struct *waiter)
+		     struct task_struct *waiter, u64 vforked, bool exactly)
 {
-	u64 vforked = step->wait->detail & FGIO_CHILD_VFORKED;
 	u64 key = vforked | (u32)(vforked ? waiter->pid : waiter->tgid);
 	u32 place = fgio_found_by_looks(&looks, key);
 	const struct search *search;
@@ -173,7 +173,7 @@ static void find_any(const struct fgio_walk_step *step,
 		child = fgio_thread_of(search->tids[i]);
 		if (!child || !is_sought(child, waiter, key))
 			continue;
-		if (search->count == 1)
+		if (exactly && search->count == 1)
 			find_threads(step, child);
 		else
 			fgio_guessed_sleepers_of(step, child, SLEEPERS_EACH);
@@ -194,7 +194,20 @@ static void blockers(const struct fgio_walk_step *step)
 	if (waiter && tid)
 		find_by_id(step, waiter, tid);
 	else if (waiter)
-		find_any(step, waiter);
+		find_any(step, waiter, step->wait->detail & FGIO_CHILD_VFORKED,
+			 true);
+	rcu_read_unlock();
+}
+
+void fgio_child_guess(const struct fgio_walk_step *step)
+{
+	struct task_struct *waiter;
+
+	rcu_read_lock();
+	waiter = fgio_task_at(step->task);
+	/* Few threads have forked: for others, no process is looked at. */
+	if (waiter && !list_empty_careful(&waiter->children))
+		find_any(step, waiter, 0, false);
 	rcu_read_unlock();
 }
 

@@ -35,6 +35,12 @@ pid_t fgio_child_of_file(struct task_struct *task, u32 fd);
  */
 void fgio_child_find(const struct fgio_walk_step *step, pid_t tid);
 
+/*
+ * Guesses those children of a waiter's process that sleep for I/O or a lock of the
+ * kernel, if the waiter itself has forked. Context: the walk's thread.
+ */
+void fgio_child_guess(const struct fgio_walk_step *step);
+
 extern const struct fgio_layer fgio_child_layer;
 
 #endif /* FGIO_CHILD_H */

@@ -33,10 +33,11 @@
 
 /* --- sockets ---------------------------------------------------------------- */
 
+/* One that has no other end listens, or takes datagrams from anywhere. */
 static bool is_local_ipv4(const struct sock_common *sock)
 {
-	return ipv4_is_loopback(sock->skc_daddr) ||
-	       (sock->skc_daddr && sock->skc_daddr == sock->skc_rcv_saddr);
+	return !sock->skc_daddr || ipv4_is_loopback(sock->skc_daddr) ||
+	       sock->skc_daddr == sock->skc_rcv_saddr;
 }
 
 static bool is_local_ipv6(const struct sock_common *sock)
@@ -44,10 +45,9 @@ static bool is_local_ipv6(const struct sock_common *sock)
 #if IS_ENABLED(CONFIG_IPV6)
 	const struct in6_addr *other = &sock->skc_v6_daddr;
 
-	return ipv6_addr_loopback(other) ||
+	return ipv6_addr_any(other) || ipv6_addr_loopback(other) ||
 	       ipv6_addr_v4mapped_loopback(other) ||
-	       (!ipv6_addr_any(other) &&
-		ipv6_addr_equal(other, &sock->skc_v6_rcv_saddr));
+	       ipv6_addr_equal(other, &sock->skc_v6_rcv_saddr);
 #else
 	return false;
 #endif

@@ -9,9 +9,9 @@ struct file;
 struct sk_buff;
 
 /*
- * Whether what @file, a socket, receives comes from a task of this host: a UNIX
- * socket, or one of the network whose two ends have one address, or one of the
- * host alone. It may be gone: it is read without faulting. Context: any.
+ * Whether tasks of this host may send to @file, a socket: a UNIX socket, or one of
+ * the network whose two ends have one address, or one of the host alone, or that
+ * has no other end. It may be gone: it is read without faulting. Context: any.
  */
 bool fgio_socket_is_local(const struct file *file);
 

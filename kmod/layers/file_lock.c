@@ -542,6 +542,7 @@ static void find_sharers(const struct fgio_walk_step *step,
 	}
 }
 
+/* Or has ended. */
 static bool is_idle(u64 identity)
 {
 	const struct task_struct *task;
@@ -549,7 +550,8 @@ static bool is_idle(u64 identity)
 
 	rcu_read_lock();
 	task = fgio_task_of(identity);
-	idle = !task || READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
+	idle = !task || READ_ONCE(task->exit_state) ||
+	       READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
 	rcu_read_unlock();
 	return idle;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Replies: waits of foreground tasks for a pipe, a socket whose other end is on
- * this host, an eventfd, a message queue, or epoll(7).
+ * this host or that has none, an eventfd, a message queue, or epoll(7).
  *
  * All these wait queues end in one place: a task wakes another.
  *
@@ -15,7 +15,8 @@
  * counts as its own act, delivery.c), threads of the kernel, tasks that exit and
  * foreground tasks, which need no help.
  *
- * A first answer is that of a task that the question woke (question.c).
+ * A first answer is that of a task that the question woke (question.c), or over a
+ * pipe that of a child (child.c).
  *
  * A task in the middle of a chain, which the walk finds asleep for a reply, is
  * *expected* to be woken: the task that wakes it is noted, too, though it is not
@@ -293,6 +294,22 @@ static bool find_polled(const struct fgio_walk_step *step)
 	return polled.count && !polled.others;
 }
 
+/*
+ * A pipe that the task itself reads: a child that has the other end from its birth
+ * was asked nothing, and has sent nothing yet, as with popen(3).
+ */
+static bool may_lead_to_child(const struct fgio_walk_step *step)
+{
+	const struct fgio_wait *wait = step->wait;
+	umode_t mode;
+
+	/* Several files, or none, are waited for by the thread. */
+	return wait->kind == FGIO_WAIT_REPLY &&
+	       !(wait->seq & FGIO_SEQ_OUTSIDE) && wait->object != step->task &&
+	       fgio_file_mode((const struct file *)wait->object, &mode) &&
+	       S_ISFIFO(mode);
+}
+
 static void find_wakers(const struct fgio_walk_step *step)
 {
 	const struct fgio_wait *wait = step->wait;
@@ -304,6 +321,8 @@ static void find_wakers(const struct fgio_walk_step *step)
 	known = fgio_guessed_by_history(step, wait->object);
 	known |= find_asked(step, wait->object);
 	fgio_question_find(step, known);
+	if (!known && may_lead_to_child(step))
+		fgio_child_guess(step);
 }
 
 void fgio_reply_find(const struct fgio_walk_step *step)

@@ -239,17 +239,27 @@ static bool sleep_for_reply(u64 object, struct sleep *sleep)
 	return object && fgio_mechanism_on(FGIO_MECHANISM_REPLIES);
 }
 
-/* read(fd, ...), epoll_wait(fd, ...) and their kin */
+/* read(fd, ...), accept(fd, ...), epoll_wait(fd, ...) and their kin */
 static bool read_from_file(const struct call *call, struct sleep *sleep)
 {
 	return sleep_for_reply(fgio_reply_object(call->task,
 						 call->arguments[0]), sleep);
 }
 
-/* Calls that wait for several files, or for none: select(), msgrcv(). */
+/*
+ * Calls that wait for several files, or for none: select(), msgrcv(), open() of a
+ * pipe whose other end is not open.
+ */
 static bool read_from_any(const struct call *call, struct sleep *sleep)
 {
 	return sleep_for_reply((u64)call->task, sleep);
+}
+
+/* connect(fd, ...): the socket is a new one each time, the thread is not. */
+static bool read_connect(const struct call *call, struct sleep *sleep)
+{
+	return fgio_reply_object(call->task, call->arguments[0]) &&
+	       sleep_for_reply((u64)call->task, sleep);
 }
 
 /* poll(fds, nfds, ...), and ppoll() */
@@ -352,10 +362,14 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_tee:
 	case __NR_vmsplice:
 	case __NR_sendfile:
+	case __NR_accept:
+	case __NR_accept4:
 	case __NR_epoll_wait:
 	case __NR_epoll_pwait:
 	case __NR_epoll_pwait2:
 		return read_from_file;
+	case __NR_connect:
+		return read_connect;
 	case __NR_poll:
 	case __NR_ppoll:
 		return read_poll;
@@ -366,6 +380,10 @@ static read_fn reader_of(int number, bool is_compat)
 	case __NR_pause:
 	case __NR_rt_sigsuspend:
 	case __NR_rt_sigtimedwait:
+	case __NR_open:
+	case __NR_creat:
+	case __NR_openat:
+	case __NR_openat2:
 		return read_from_any;
 	case __NR_wait4:
 		return read_wait4;
@@ -405,10 +423,10 @@ static bool read_call(struct task_struct *task, struct pt_regs *registers,
 }
 
 /*
- * It sleeps for its request (fuse.c) or for its fault to be handled (event.c),
- * in whichever system call it met that.
+ * It sleeps for its request (fuse.c), for its fault to be handled (event.c) or for
+ * a lease (file_lock.c), in whichever system call it met that.
  */
-static bool sleeps_for_server(const struct task_struct *task)
+static bool is_on_the_way(const struct task_struct *task)
 {
 	struct fgio_wait waits[FGIO_WAITS_NESTED];
 	unsigned int count;
@@ -417,7 +435,8 @@ static bool sleeps_for_server(const struct task_struct *task)
 		return false;
 	count = fgio_wait_copy_of((u64)task, waits, NULL);
 	return count && (waits[count - 1].kind == FGIO_WAIT_FUSE ||
-			 waits[count - 1].kind == FGIO_WAIT_EVENT);
+			 waits[count - 1].kind == FGIO_WAIT_EVENT ||
+			 waits[count - 1].kind == FGIO_WAIT_LEASE);
 }
 
 static bool is_user_thread(const struct task_struct *task)
@@ -449,7 +468,7 @@ static noinline void fall_asleep(struct task_struct *task, unsigned int state)
 		return;
 	read = reader_in(task, registers);
 	if (read && may_be_for_call(read, state) &&
-	    fgio_current_serves_requests() && !sleeps_for_server(task) &&
+	    fgio_current_serves_requests() && !is_on_the_way(task) &&
 	    read_call(task, registers, &sleep))
 		fgio_sleep_enter(sleep.kind, sleep.object, sleep.detail);
 }

@@ -58,6 +58,7 @@ static const struct scenario *const files[] = {
 	user_scenarios,	   kernel_scenarios, file_scenarios,
 	journal_scenarios, cache_scenarios,  xfs_scenarios, btrfs_scenarios,
 	file_lock_scenarios, name_scenarios, fuse_scenarios, event_scenarios,
+	message_scenarios,
 };
 
 enum turn { TURN_NONE, TURN_SOON, TURN_NOW, TURN_OVER };

@@ -77,6 +77,7 @@ extern const struct scenario file_lock_scenarios[];
 extern const struct scenario name_scenarios[];
 extern const struct scenario fuse_scenarios[];
 extern const struct scenario event_scenarios[];
+extern const struct scenario message_scenarios[];
 
 /* Ends the program with a message when the condition is false. */
 #define NEED(condition) need(condition, #condition, __FILE__, __LINE__)
