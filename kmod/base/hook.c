@@ -180,7 +180,7 @@ static int attach_look(struct fgio_hook *hook)
 {
 	if (hook->unseen)
 		return hook->unseen;
-	if (!hook->is_shared)
+	if (hook->alone)
 		return fgio_calls_see(&hook->calls, &hook->place, 1);
 	fgio_calls_watch(hook->place, hook->look);
 	return 0;
@@ -188,10 +188,10 @@ static int attach_look(struct fgio_hook *hook)
 
 static void detach_look(struct fgio_hook *hook)
 {
-	if (hook->is_shared)
-		fgio_calls_watch(hook->place, NULL);
-	else
+	if (hook->alone)
 		fgio_calls_see(&hook->calls, NULL, 0);
+	else
+		fgio_calls_watch(hook->place, NULL);
 }
 
 static int attach_tracepoint(struct fgio_hook *hook)
@@ -357,7 +357,7 @@ static void fail_shared(int error)
 	unsigned int i;
 
 	for_each_hook(i, hook) {
-		if (!hook->is_shared || !hook->attached)
+		if (!hook->look || hook->alone || !hook->attached)
 			continue;
 		hook->error = error;
 		detach(hook);
@@ -415,20 +415,13 @@ bool fgio_hooks_detach(fgio_hook_test_t *goes)
 
 /* --- calls ------------------------------------------------------------ */
 
-#define LOOKS_MAX 32
-
 /* Return: 0, or the reason why ftrace cannot see calls of the function. */
 static int aim_look(struct fgio_hook *hook)
 {
-	int error;
-
+	if (!hook->alone)
+		return fgio_calls_share(hook->place);
 	hook->calls.operations.func = hook->look;
-	if (hook->alone)
-		return ftrace_set_filter_ip(&hook->calls.operations,
-					    hook->place, 0, 1);
-	error = fgio_calls_share(hook->place);
-	hook->is_shared = !error;
-	return error;
+	return ftrace_set_filter_ip(&hook->calls.operations, hook->place, 0, 1);
 }
 
 /*
@@ -454,13 +447,13 @@ static struct kprobe *find_look(struct fgio_hook *hook)
 
 void fgio_hooks_find_calls(void)
 {
-	struct kprobe *probes[LOOKS_MAX];
+	static struct kprobe *probes[HOOKS_MAX];
 	struct fgio_hook *hook;
 	int count = 0;
 	unsigned int i;
 
 	for_each_hook(i, hook) {
-		if (!hook->look || WARN_ON(count == LOOKS_MAX))
+		if (!hook->look)
 			continue;
 		probes[count] = find_look(hook);
 		count += probes[count] != NULL;

@@ -50,8 +50,7 @@ struct tracepoint;
  * @is_built_in: it is known that the kernel has the function of its module
  * @unseen: the reason why calls of the function of @look cannot be seen, or 0
  * @place: of that function, or 0
- * @is_shared: its calls are seen together with those of others
- * @calls: of a @look for which they are not
+ * @calls: of a @look that is @alone
  * @end: the hook that @ended_by names
  * @is_end: another hook names this one in @ended_by
  * @error: the reason why it cannot be attached, or 0
@@ -75,7 +74,6 @@ struct fgio_hook {
 	bool is_built_in;
 	int unseen;
 	unsigned long place;
-	bool is_shared;
 	struct fgio_calls calls;
 	struct tracepoint *found;
 	struct fgio_hook *end;

@@ -26,6 +26,13 @@ struct task_struct *fgio_task_of(u64 identity)
 	return task && fgio_identity_of(task) == identity ? task : NULL;
 }
 
+struct task_struct *fgio_live_task_of(u64 identity)
+{
+	struct task_struct *task = fgio_task_of(identity);
+
+	return task && !READ_ONCE(task->exit_state) ? task : NULL;
+}
+
 kuid_t fgio_payer_uid(struct task_struct *task)
 {
 	const struct user_namespace *namespace;

@@ -21,8 +21,14 @@ u64 fgio_identity_of(const struct task_struct *task);
  */
 struct task_struct *fgio_thread_of(pid_t tid);
 
-/* The task with an identity; NULL when it has ended. Context: RCU. */
+/*
+ * The task with an identity; NULL when it has ended. One for which its parent has
+ * yet to wait leads to the other threads of its process. Context: RCU.
+ */
 struct task_struct *fgio_task_of(u64 identity);
+
+/* The same, but NULL, too, when its parent has yet to wait. Context: RCU. */
+struct task_struct *fgio_live_task_of(u64 identity);
 
 /*
  * The real user of a task; in a user namespace, the owner of the outermost one.

@@ -27,9 +27,8 @@ u64 fgio_name_identity(u64 identity)
 	u64 key = 0;
 
 	rcu_read_lock();
-	task = fgio_task_of(identity);
-	/* One that has ended keeps its id until its parent waits for it. */
-	if (task && !READ_ONCE(task->exit_state))
+	task = fgio_live_task_of(identity);
+	if (task)
 		key = fgio_walk_name(task);
 	rcu_read_unlock();
 	return key;

@@ -549,9 +549,8 @@ static bool is_idle(u64 identity)
 	bool idle;
 
 	rcu_read_lock();
-	task = fgio_task_of(identity);
-	idle = !task || READ_ONCE(task->exit_state) ||
-	       READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
+	task = fgio_live_task_of(identity);
+	idle = !task || READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
 	rcu_read_unlock();
 	return idle;
 }

@@ -244,7 +244,7 @@ static bool lives(const struct taken *taken)
 	const struct task_struct *thread;
 
 	rcu_read_lock();
-	thread = fgio_task_of(taken->thread);
+	thread = fgio_live_task_of(taken->thread);
 	rcu_read_unlock();
 	return thread;
 }

@@ -69,28 +69,26 @@ let_hooks_go() {
   wait_for "hooks to go" are_fewer "$ALL"
 }
 
-centiseconds() { sed 's/\.\(..\).*/\1/' /proc/uptime; }
-
 # A foreground task that comes as the hooks of the last one go has the rest stay: it is one long
 # before all would have gone. Without one the kernel calls nothing of the module.
 check_hooks_stay_for_a_foreground_that_comes_as_they_go() {
   local idle begin whole
   load_fgio
-  # Of each eight probes.
+  # Each call is for eight probes at most.
   stretch unregister_kretprobes 1500
   idle=$(hooked)
   let_hooks_go
-  begin=$(centiseconds)
+  begin=$(now_ms)
   expect "functions hooked beside a foreground task" "$ALL" -gt $((idle + 20))
   wait_for "no hook but those without a foreground task" is_hooked "$idle"
-  whole=$(($(centiseconds) - begin))
+  whole=$(($(now_ms) - begin))
   expect_hook futex_wake 1 0
   expect_hook percpu_down_write 1 0
   let_hooks_go
-  begin=$(centiseconds)
+  begin=$(now_ms)
   tagged foreground sleep 1000 &
   wait_for "all hooks" is_hooked "$ALL"
-  expect "cs until a task that came meanwhile was foreground" $(($(centiseconds) - begin)) -lt "$whole"
+  expect "ms until a task that came meanwhile was foreground" $(($(now_ms) - begin)) -lt "$whole"
   expect_hook contention_end 1 1
   expect_hook futex_wake 1 1
   expect_hook percpu_down_write 1 1

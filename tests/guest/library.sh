@@ -116,6 +116,8 @@ pause() { # SECONDS
   read -rt "$1" -u "$NEVER" || true
 }
 
+now_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
+
 wait_for() { # WHAT COMMAND...: until it succeeds, at least 25 s
   local what=$1 tries=0
   shift

@@ -232,8 +232,6 @@ check_unreaped_reads_hold_nothing_up() {
 
 two_in_device() { [[ $(counter noncritical_in_device) -eq 2 ]]; }
 
-now_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
-
 sleeping_in_admission() { [[ $(counter noncritical_waiting) -gt 0 ]]; }
 
 check_zoned() {
