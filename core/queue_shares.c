@@ -114,10 +114,12 @@ static struct fgio_request *choose(struct fgio_queue *queue,
 		return request;
 	/* The depth withholds them, but not from a group below its guarantee. */
 	fgio_shares_note_withheld(shares);
-	group = fgio_shares_turn_of_critical(shares);
-	if (!group)
-		group = fgio_shares_turn_of_lagging(shares);
-	return of_group(queue, mode, group, now_ns);
+	request = of_group(queue, mode, fgio_shares_turn_of_critical(shares),
+			   now_ns);
+	if (request)
+		return request;
+	return of_group(queue, mode, fgio_shares_turn_of_lagging(shares),
+			now_ns);
 }
 
 static u64 retry_at(const struct fgio_queue *queue, enum fgio_queue_mode mode,

@@ -20,7 +20,8 @@
  * Within a group critical requests go first (queue.h). Among groups, those
  * with critical requests go first while they are at most
  * FGIO_SHARES_CRITICAL_NS of drive time ahead (beside slices, and within the
- * guarantee: two rounds).
+ * guarantee: two rounds). While the limit of the drive is not known, they go
+ * before groups that lag as well, within their own guarantee.
  *
  * A request belongs to the group that it is charged to, which may change
  * (fgio_shares_recharge()). The struct of a group is part of the caller's own,
@@ -227,6 +228,20 @@ struct fgio_share_counters {
 };
 
 /**
+ * struct fgio_share_alone - what an I/O of a group takes of a drive that it has
+ *	alone
+ * @ns: mean time per completion; on a disk, with the I/O of others there; 0: not
+ *	known
+ * @ios: the drive had as many of the group at a time; 0: not known, or a disk
+ * @step: the part of @ns by which the next one alone changes it at most
+ */
+struct fgio_share_alone {
+	u64 ns;
+	u32 ios;
+	u32 step;
+};
+
+/**
  * struct fgio_share_group - a group on one device; only the functions below
  *	touch the members
  * @shares: the device's, or NULL before the first request
@@ -266,10 +281,7 @@ struct fgio_share_counters {
  * @in_device: its requests in the drive
  * @idle_since_ns: its last completion
  * @owes_ns: of a disk: what it took for the group's I/Os beyond what was charged
- * @alone_ns: mean time that an I/O takes of the drive while the group is alone
- *	there: that per completion; on a disk, with that of others I/O there; 0:
- *	not known
- * @alone_step: the part of it by which the next I/O changes it at most
+ * @alone: of reads and of writes; a disk has one of both
  * @reads_ns: on a disk, mean time that a read took there...
  * @reads_most_ns: ...and mean of the most that such reads take
  * @lone_shape: kind and size of the last read that had the drive alone
@@ -316,8 +328,7 @@ struct fgio_share_group {
 	u32 in_device __attribute__((aligned(64)));
 	u64 idle_since_ns;
 	s64 owes_ns;
-	u64 alone_ns;
-	u32 alone_step;
+	struct fgio_share_alone alone[2];
 	u64 reads_ns;
 	u64 reads_most_ns;
 	u32 lone_shape;
@@ -338,6 +349,7 @@ struct fgio_share_group {
  * @dry: it had none queued at some time since
  * @kind: of its last I/O...
  * @sectors: ...and the length of that
+ * @mixed: it had both reads and writes
  * @next_ns: the next probe begins then at the earliest
  */
 struct fgio_share_probe {
@@ -351,6 +363,7 @@ struct fgio_share_probe {
 	bool dry;
 	u8 kind;
 	u32 sectors;
+	bool mixed;
 	u64 next_ns;
 };
 

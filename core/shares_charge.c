@@ -19,9 +19,9 @@ static void change_places(struct fgio_share_group *group)
 				 &group->owed, group->paid);
 }
 
-static void pay(struct fgio_share_group *group, u64 charge_ns)
+static void pay(struct fgio_share_group *group, bool write, u64 charge_ns)
 {
-	fgio_share_group_charge(group, charge_ns);
+	fgio_share_group_charge(group, write, charge_ns);
 	change_places(group);
 }
 
@@ -49,7 +49,8 @@ bool fgio_share_group_settle_up_disk(struct fgio_share_group *group)
 		return false;
 	owes_ns = fgio_exchange(&group->owes_ns, 0);
 	if (owes_ns > 0)
-		pay(group, smaller((u64)owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
+		pay(group, false,
+		    smaller((u64)owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
 	else
 		refund(group,
 		       smaller((u64)-owes_ns, FGIO_SHARES_CHARGE_MOST_NS));
@@ -86,7 +87,7 @@ bool fgio_shares_pass(struct fgio_shares *shares,
 	charge_ns = fgio_share_cost_of(&shares->cost,
 				       fgio_share_kind(write, false), sectors);
 	usual_ns = group->charge_ns;
-	pay(group, smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS));
+	pay(group, write, smaller(charge_ns, FGIO_SHARES_CHARGE_MOST_NS));
 	group->charge_ns = usual_ns;
 	group->counters.dispatched++;
 	group->counters.sectors += sectors;
@@ -118,7 +119,7 @@ void fgio_shares_recharge(struct fgio_request *request,
 		return;
 	request->share.moved = true;
 	refund(old, request->share.charge_ns);
-	pay(group, request->share.charge_ns);
+	pay(group, request->write, request->share.charge_ns);
 	if (request->class == FGIO_CRITICAL)
 		fgio_share_group_move_beyond(old, group,
 					     request->share.charge_ns, now_ns);

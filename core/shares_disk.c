@@ -187,7 +187,7 @@ void fgio_shares_disk_left(struct fgio_shares *shares,
 	u64 took_ns = smaller(beyond(now_ns, since_ns),
 			      FGIO_SHARES_CHARGE_MOST_NS);
 
-	follow(&group->alone_ns, took_ns);
+	follow(&fgio_share_group_alone_of(group, request->write)->ns, took_ns);
 	fgio_store(&shares->left_ns, now_ns);
 	if (request->write)
 		fgio_add(&shares->disk.done_ns, took_ns);

@@ -11,21 +11,18 @@
 /* A mean of lone reads within this part of what is charged changes nothing. */
 #define LONE_MARGIN 8
 
-/* Its kind and size. */
-static u32 shape_of(const struct fgio_request *request)
-{
-	return request->sectors << 2 | request->share.kind;
-}
-
 /* ---- dispatch ---- */
 
 /* The others that it has queued have another place. */
 static FGIO_SELDOM void charge_taken_beside(struct fgio_share_group *group,
-					    u8 class, u64 charge_ns)
+					    const struct fgio_request *request,
+					    u64 charge_ns)
 {
+	u32 *queued = &group->queued[request->class];
+
 	fgio_share_group_leave_heaps(group);
-	fgio_store(&group->queued[class], group->queued[class] - 1);
-	fgio_share_group_charge(group, charge_ns);
+	fgio_store(queued, *queued - 1);
+	fgio_share_group_charge(group, request->write, charge_ns);
 	fgio_share_group_enter_heaps(group);
 }
 
@@ -41,39 +38,42 @@ static inline void place_in_drive(struct fgio_share_group *group)
 
 /* Of shares.only, which has no place of a group with queued requests yet. */
 static inline void charge_taken_only(struct fgio_shares *shares,
-				     struct fgio_share_group *group, u8 class,
+				     const struct fgio_request *request,
 				     u64 charge_ns)
 {
+	struct fgio_share_group *group = request->share.group;
+
 	shares->only = NULL;
-	fgio_store(&group->queued[class], 0);
-	fgio_share_group_charge(group, charge_ns);
+	fgio_store(&group->queued[request->class], 0);
+	fgio_share_group_charge(group, request->write, charge_ns);
 	place_in_drive(group);
 }
 
 /* The group pays for the request, which it counts as queued no longer. */
-static inline void charge_taken(struct fgio_share_group *group, u8 class,
+static inline void charge_taken(struct fgio_share_group *group,
+				const struct fgio_request *request,
 				u64 charge_ns)
 {
 	struct fgio_shares *shares = group->shares;
-	u32 *queued = &group->queued[class];
+	u32 *queued = &group->queued[request->class];
 	u32 all = fgio_share_group_all_queued(group);
 
 	if (shares->only) {
-		charge_taken_only(shares, group, class, charge_ns);
+		charge_taken_only(shares, request, charge_ns);
 		return;
 	}
 	if (all == 1) {
-		fgio_share_group_take_only(group, class);
-		fgio_share_group_charge(group, charge_ns);
+		fgio_share_group_take_only(group, request->class);
+		fgio_share_group_charge(group, request->write, charge_ns);
 		fgio_share_group_enter_in_drive(group);
 		return;
 	}
 	if (!fgio_share_group_stays(*queued - 1, all - 1)) {
-		charge_taken_beside(group, class, charge_ns);
+		charge_taken_beside(group, request, charge_ns);
 		return;
 	}
 	fgio_store(queued, *queued - 1);
-	fgio_share_group_charge(group, charge_ns);
+	fgio_share_group_charge(group, request->write, charge_ns);
 	/* It has others queued: it is in both heaps, but in a turn of reads. */
 	if (group->ready.in_heap)
 		fgio_heap_change(fgio_share_group_ready_heap(group),
@@ -161,7 +161,7 @@ static FGIO_SELDOM void learn_from_lone(struct fgio_shares *shares,
 	struct fgio_share_group *group = request->share.group;
 	u64 mean_ns = fgio_exchange(&group->lone_mean_ns, 0);
 
-	if (fgio_load(&group->lone_shape) == shape_of(request) &&
+	if (fgio_share_group_is_of_lone(group, request) &&
 	    mean_ns + mean_ns / LONE_MARGIN < group->charge_ns &&
 	    fgio_share_cost_shown(&shares->cost, request->share.kind,
 				  request->sectors, mean_ns, false))
@@ -180,7 +180,9 @@ static inline void count_sent(struct fgio_shares *shares,
 		group->patience_ns = smaller(group->patience_ns +
 						     group->charge_ns / 2,
 					     FGIO_SHARES_PATIENCE_MOST_NS);
-	fgio_share_cost_alone(&shares->cost, group->charge_ns);
+	fgio_share_cost_alone(&shares->cost,
+			      larger(group->charge_ns,
+				     fgio_load(&group->alone[request->write].ns)));
 	group->counters.dispatched++;
 	group->counters.sectors += request->sectors;
 }
@@ -199,7 +201,7 @@ static FGIO_SELDOM void sent(struct fgio_shares *shares,
 	stamp_sent(shares, request, charge_ns, all, now_ns);
 	if (shares->rotates)
 		fgio_shares_slice_sent(shares, request);
-	charge_taken(group, request->class, charge_ns);
+	charge_taken(group, request, charge_ns);
 	if (shares->reads.has_turns)
 		fgio_shares_note_turn(shares, request, charge_ns);
 	if (request->class == FGIO_CRITICAL) {
@@ -231,7 +233,7 @@ static inline void send_only(struct fgio_shares *shares,
 	u32 own, all = enter_drive(shares, group, now_ns, &own);
 
 	stamp_sent(shares, request, charge_ns, all, now_ns);
-	charge_taken_only(shares, group, FGIO_NONCRITICAL, charge_ns);
+	charge_taken_only(shares, request, charge_ns);
 	count_sent(shares, request);
 	if (all < shares->limit.limit)
 		fgio_share_cost_slack(&shares->cost);
@@ -266,8 +268,8 @@ static inline void send_of_many(struct fgio_shares *shares,
 		   group->queued[FGIO_NONCRITICAL] - 1);
 	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
 					 false);
-	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
-							   false);
+	group->charge_ns = fgio_share_group_entitlement_of(
+		group, request->write, charge_ns, false);
 	fgio_share_group_charge_ahead(group,
 				      group->charge_ns * group->per_weight);
 	group->got += group->charge_ns * group->per_weight;
@@ -302,49 +304,6 @@ static bool is_written(const struct fgio_shares *shares, u64 now_ns)
 	       fgio_shares_has_written(shares, now_ns);
 }
 
-/*
- * Of reads: a cache takes writes at once. A mean of few in a row, unlike the
- * median, follows a volume that has spent its credits at once.
- */
-static void note_lone(struct fgio_share_group *group,
-		      const struct fgio_request *request, u64 took_ns)
-{
-	u32 shape = shape_of(request);
-
-	if (request->write)
-		return;
-	if (group->lone_shape != shape) {
-		fgio_store(&group->lone_shape, shape);
-		group->lone = 0;
-		group->lone_ns = 0;
-	}
-	group->lone_ns += took_ns;
-	if (++group->lone < FGIO_SHARES_LONE_IOS)
-		return;
-	fgio_store(&group->lone_mean_ns, group->lone_ns / FGIO_SHARES_LONE_IOS);
-	group->lone = 0;
-	group->lone_ns = 0;
-}
-
-/* A median of one I/O at a time, by steps. Such I/Os complete one by one. */
-static void note_alone(struct fgio_share_group *group,
-		       const struct fgio_request *request, u64 now_ns)
-{
-	u64 took_ns = beyond(now_ns, request->share.sent_ns);
-	u64 known_ns = fgio_load(&group->alone_ns);
-	u32 part = (u32)larger(group->alone_step, FGIO_SHARES_ALONE_STEP);
-	u64 step_ns = known_ns / part + 1;
-
-	note_lone(group, request, took_ns);
-	group->alone_step = (u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
-	if (!known_ns)
-		fgio_store(&group->alone_ns, took_ns);
-	else if (took_ns < known_ns)
-		fgio_store(&group->alone_ns, beyond(known_ns, step_ns));
-	else if (!fgio_share_group_others_wrote(group, now_ns))
-		fgio_store(&group->alone_ns, known_ns + step_ns);
-}
-
 /* Whether a critical I/O took no longer than the group's share would take. */
 static void note_critical(struct fgio_shares *shares,
 			  const struct fgio_request *request, u64 now_ns)
@@ -356,8 +315,7 @@ static void note_critical(struct fgio_shares *shares,
 	u64 part = smaller(PART_ONE * fgio_load(&shares->weights) /
 				   fgio_load(&group->weight),
 			   PART_MOST);
-	u64 due_ns = smaller(fgio_load(&group->alone_ns),
-			     FGIO_SHARES_CHARGE_MOST_NS) *
+	u64 due_ns = fgio_share_group_alone_ns(group, request->write, 0) *
 		     own / PART_ONE * part;
 	bool is_late = beyond(now_ns, since_ns) > due_ns;
 	bool beside_others = fgio_load(&shares->in_device) >
@@ -392,7 +350,7 @@ static FGIO_SELDOM void left(struct fgio_request *request, u64 now_ns)
 	if (request->share.alone && !shares->rotates &&
 	    request->share.number == fgio_load(&shares->sent) &&
 	    is_written(shares, now_ns))
-		note_alone(group, request, now_ns);
+		fgio_share_group_note_alone(group, request, now_ns);
 	if (shares->rotates)
 		fgio_shares_disk_left(shares, request, now_ns);
 	if (request->class == FGIO_CRITICAL) {

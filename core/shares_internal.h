@@ -14,6 +14,7 @@
  *	shares_reads.c		turns of reads
  *	shares_trial.c		whether turns of reads help
  *	shares_drive.c		dispatch and completion
+ *	shares_alone.c		what one I/O at a time takes of the drive
  *	shares_disk.c		what I/Os take of a disk
  *
  * What most I/Os pass is inline: a module is not optimised across files.
@@ -418,6 +419,65 @@ static inline void fgio_shares_look_for_idle(struct fgio_shares *shares,
 		fgio_shares_look_at_next(shares, now_ns);
 }
 
+/* ---- what an I/O takes of a drive that its group has alone (shares_alone.c) ---- */
+
+/* Disks have one mean of reads and writes. */
+static inline struct fgio_share_alone *
+fgio_share_group_alone_of(struct fgio_share_group *group, bool write)
+{
+	return &group->alone[write && !group->shares->rotates];
+}
+
+/* An I/O that had the drive alone left it. Any context, but one at a time. */
+void fgio_share_group_note_alone(struct fgio_share_group *group,
+				 const struct fgio_request *request, u64 now_ns);
+
+/* Whether it is of the kind and size of the last read that had the drive alone. */
+bool fgio_share_group_is_of_lone(const struct fgio_share_group *group,
+				 const struct fgio_request *request);
+
+/* A probe showed that it takes @took_ns where the group has @ios at a time. */
+void fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
+				  u64 took_ns, u32 ios);
+
+/* An I/O of @charge_ns takes at least this if the group has one at a time. */
+static inline u64
+fgio_share_group_alone_ns(struct fgio_share_group *group, bool write,
+			  u64 charge_ns)
+{
+	const struct fgio_share_alone *alone =
+		fgio_share_group_alone_of(group, write);
+
+	return larger(charge_ns, smaller(fgio_load(&alone->ns),
+					 FGIO_SHARES_CHARGE_MOST_NS));
+}
+
+/*
+ * What an I/O of @charge_ns uses up of its entitlement. The more the group has at
+ * a time, the less of the drive's time each of them takes.
+ */
+static inline u64
+fgio_share_group_entitlement_of(struct fgio_share_group *group, bool write,
+				u64 charge_ns, bool rotates)
+{
+	const struct fgio_share_alone *alone = &group->alone[write];
+	u64 alone_ns = fgio_load(&alone->ns);
+	u64 ios, own;
+
+	if (rotates || alone_ns <= charge_ns)
+		return charge_ns;
+	alone_ns = smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
+	ios = fgio_load(&alone->ios);
+	own = smaller(fgio_load(&group->in_device) +
+			      fgio_share_group_all_queued(group),
+		      group->shares->limit.limit);
+	if (own <= ios)
+		return alone_ns;
+	/* Of most groups that have many, without a division. */
+	return alone_ns * ios <= charge_ns * own ? charge_ns :
+						   alone_ns * ios / own;
+}
+
 /* ---- tags (shares_charge.c) ---- */
 
 /*
@@ -466,29 +526,17 @@ static inline void fgio_share_group_charge_owed(struct fgio_share_group *group,
 	fgio_shares_note_paid(group->shares, group->paid);
 }
 
-/* What an I/O of @charge_ns uses up of its entitlement. */
-static inline u64
-fgio_share_group_entitlement_of(const struct fgio_share_group *group,
-				u64 charge_ns, bool rotates)
-{
-	u64 alone_ns = fgio_load(&group->alone_ns);
-
-	if (rotates || alone_ns <= charge_ns)
-		return charge_ns;
-	return smaller(alone_ns, FGIO_SHARES_CHARGE_MOST_NS);
-}
-
 /* Its tags; it may be in no heap. */
 static inline void fgio_share_group_charge(struct fgio_share_group *group,
-					   u64 charge_ns)
+					   bool write, u64 charge_ns)
 {
 	bool rotates = group->shares->rotates;
 	u64 used;
 
 	fgio_share_group_charge_in_order(group, charge_ns * group->per_weight,
 					 rotates);
-	group->charge_ns = fgio_share_group_entitlement_of(group, charge_ns,
-							   rotates);
+	group->charge_ns = fgio_share_group_entitlement_of(group, write,
+							   charge_ns, rotates);
 	used = group->charge_ns * group->per_weight;
 	fgio_share_group_charge_owed(group, used);
 	group->got += used;

@@ -82,28 +82,28 @@ bool fgio_shares_begin_probe(struct fgio_shares *shares,
 	return true;
 }
 
-/* Learns from a group that has several I/Os at a time. */
+/*
+ * Learns from a group that has several I/Os at a time. If those were reads and
+ * writes, it cannot be told which of them took the time.
+ */
 static void learn_probe(struct fgio_shares *shares)
 {
 	const struct fgio_share_probe *probe = &shares->probe;
 	struct fgio_share_group *group = probe->group;
 	u64 count = completed_by(group) - probe->completed;
-	u64 mean_ns, known_ns = fgio_load(&group->alone_ns);
+	bool write = fgio_share_kind_writes(probe->kind);
+	u64 mean_ns;
 
-	if (!probe->alone_ns || count < PROBE_IOS_LEAST)
+	if (!probe->alone_ns || count < PROBE_IOS_LEAST || probe->mixed)
 		return;
 	mean_ns = beyond(fgio_load(&group->idle_since_ns), probe->alone_ns) /
 		  count;
 	/* With fewer I/Os than the group has, a limit not yet found is slow. */
 	if (probe->most > 1 && (probe->most < shares->limit.limit ||
-				fgio_share_limit_is_found(&shares->limit))) {
-		if (known_ns)
-			mean_ns = known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
-				  mean_ns / FGIO_SHARES_PROBE_SPAN;
-		fgio_store(&group->alone_ns, mean_ns);
-	}
+				fgio_share_limit_is_found(&shares->limit)))
+		fgio_share_group_alone_shown(group, write, mean_ns, probe->most);
 	/* A cache takes writes at once, whatever they cost later. */
-	if (!fgio_share_kind_writes(probe->kind) &&
+	if (!write &&
 	    fgio_share_cost_shown(&shares->cost, probe->kind, probe->sectors,
 				  mean_ns, !probe->dry))
 		fgio_share_limit_restart(&shares->limit);
@@ -185,6 +185,8 @@ void fgio_shares_note_probe(struct fgio_share_probe *probe,
 {
 	if (all != own)
 		return;
+	if (probe->most && fgio_share_kind_writes(probe->kind) != request->write)
+		probe->mixed = true;
 	probe->most = (u32)larger(probe->most, own);
 	probe->kind = request->share.kind;
 	probe->sectors = request->sectors;

@@ -89,22 +89,44 @@ static inline u64 critical_window_ns(const struct fgio_share_group *group)
 		       FGIO_SHARES_CRITICAL_NS;
 }
 
+/* Whose critical requests may go at @first's turn; NULL: there is none. */
+static inline struct fgio_share_group *
+critical_near(const struct fgio_shares *shares,
+	      const struct fgio_share_group *first)
+{
+	struct fgio_share_group *group =
+		fgio_shares_first_ready(&shares->ready[true]);
+
+	return group && is_near(group, first, critical_window_ns(group)) ?
+		       group :
+		       NULL;
+}
+
+/*
+ * Where the limit of the drive is not known yet, all groups may lag, and foreground
+ * that leaves the others their guarantee would wait for each of them.
+ */
+static inline bool is_before_lag(const struct fgio_share_group *critical)
+{
+	return !fgio_share_limit_is_found(&critical->shares->limit) &&
+	       !fgio_share_group_is_beyond(critical);
+}
+
 static inline struct fgio_share_group *in_order(struct fgio_shares *shares)
 {
 	struct fgio_share_group *first = settled_least(shares);
-	struct fgio_share_group *critical, *group;
+	struct fgio_share_group *critical = critical_near(shares, first);
+	struct fgio_share_group *group;
 
 	fgio_shares_first_in_order(shares, first);
+	if (critical && is_before_lag(critical))
+		return critical;
 	group = fgio_shares_first_owed(&shares->owed[FGIO_OWED_QUEUED]);
 	if (group && group != first &&
 	    !fgio_share_group_waits_for_reads(group) &&
 	    fgio_before(group->paid, shares->clock) && goes_first(group, first))
 		return group;
-	critical = fgio_shares_first_ready(&shares->ready[true]);
-	if (critical && critical != first &&
-	    is_near(critical, first, critical_window_ns(critical)))
-		return critical;
-	return first;
+	return critical ?: first;
 }
 
 /* The group that lags most of those whose requests are all in the drive. */

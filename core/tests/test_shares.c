@@ -1360,10 +1360,99 @@ static void test_foreground_of_one_group_does_not_starve_others(void **state)
 	assert_true(figures.group[1].bytes_per_s > 0.85 * alone / 2);
 }
 
+/* One that has gone two seconds before the measurement, or stays until its end. */
+static struct tenant any_foreground(uint64_t *random, bool stays)
+{
+	u32 bytes = 4096U << next_random(random) % 7;
+	bool sequential = next_random(random) % 2;
+	struct tenant one = tenant(100, bytes, sequential,
+				   1 + next_random(random) % 8);
+
+	one.critical = true;
+	one.write = next_random(random) % 4;
+	one.think_ns = MILLISECOND;
+	one.rest_ns = next_random(random) % 30 * MILLISECOND;
+	if (stays)
+		one.begin_ns = 5 * SECOND / 2;
+	else
+		one.end_ns = (200 + next_random(random) % 700) * MILLISECOND;
+	return one;
+}
+
+/* What a group reads in parts of what its equal does, which had no foreground. */
+static double past_ratio(uint64_t *random, bool beside_foreground)
+{
+	static struct tenants_figures figures;
+	struct tenant past = any_foreground(random, false);
+	struct tenant third = any_foreground(random, true);
+	struct tenant of[4] = {
+		tenant(200, 4096, false, 16), past,
+		tenant(200, 4096, false, 16), third,
+	};
+
+	of[1].joins = true;
+	of[2].begin_ns = next_random(random) % (100 * MILLISECOND);
+	run(&figures, "volume", TENANTS_FGIO, next_random(random), of,
+	    beside_foreground ? 4 : 3);
+	return figures.group[0].bytes_per_s / figures.group[2].bytes_per_s;
+}
+
+#define PASTS 9
+
 /*
- * A tenant enters beside four that keep 256 I/Os each. From 50 ms on it waits no
- * longer than on a drive of its part of the speed, and the drive stays full.
+ * Two groups read alike. One had larger I/Os before, fewer at a time, for a
+ * foreground that has gone: it gets as much as the other all the same, also where
+ * a third one has a foreground, beside which costs are not learnt.
  */
+static void test_past_foreground_costs_a_group_nothing(void **state)
+{
+	uint64_t random = fresh_seed("past");
+	double ratios[PASTS];
+
+	(void)state;
+	skip_if_sanitized();
+	for (u32 beside = 0; beside < 2; beside++) {
+		for (size_t i = 0; i < PASTS; i++)
+			ratios[i] = past_ratio(&random, beside);
+		/* Measured: 1; 0.4 if what one at a time takes is charged. */
+		assert_true(median_of(ratios, PASTS) > 0.9);
+	}
+}
+
+/*
+ * Foreground that takes less than its group's part waits for no others, although
+ * they lag: all do at a limit of the drive that is not learnt yet.
+ */
+static void test_foreground_within_its_part_waits_for_no_lag(void **state)
+{
+	uint64_t random = fresh_seed("within");
+	static struct tenants_figures figures;
+
+	(void)state;
+	skip_if_sanitized();
+	for (size_t i = 0; i < 24; i++) {
+		uint64_t seed = next_random(&random);
+		u32 depth = 8U << next_random(&random) % 4;
+		struct tenant of[3] = {
+			any_foreground(&random, false),
+			tenant(200, 4096, false, depth),
+			tenant(200, 4096, false, depth),
+		};
+		double alone_ns;
+
+		of[0].write = true;
+		of[0].bytes = (u32)smaller(of[0].bytes, 64 * 1024);
+		of[0].weight = 200;
+		of[0].rest_ns = 20 * MILLISECOND;
+		of[0].end_ns = 0;
+		run(&figures, "nvme", TENANTS_NONE, seed, of, 1);
+		alone_ns = figures.group[0].p99_ns;
+		run(&figures, "nvme", TENANTS_FGIO, seed, of, 3);
+		/* Measured: 2.6 at most; where lag goes first, 11 to 88. */
+		assert_true(figures.group[0].p99_ns < 5 * alone_ns);
+	}
+}
+
 /*
  * A critical tenant enters beside four with 256 I/Os each, which get what they
  * are due. Return: its p99 over @share_p99_ns.
@@ -2112,6 +2201,8 @@ int main(void)
 		cmocka_unit_test(test_room_is_lent),
 		cmocka_unit_test(
 			test_foreground_of_one_group_does_not_starve_others),
+		cmocka_unit_test(test_past_foreground_costs_a_group_nothing),
+		cmocka_unit_test(test_foreground_within_its_part_waits_for_no_lag),
 		cmocka_unit_test(test_burst_has_the_latency_of_its_share),
 		cmocka_unit_test(
 			test_late_foreground_takes_the_margin_of_others),
