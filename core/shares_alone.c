@@ -83,17 +83,19 @@ void fgio_share_group_note_alone(struct fgio_share_group *group,
 		     !fgio_share_group_others_wrote(group, now_ns));
 }
 
-void fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
-				  u64 took_ns, u32 ios)
+u64 fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
+				 u64 took_ns, u32 ios)
 {
 	struct fgio_share_alone *alone = fgio_share_group_alone_of(group, write);
 	u64 known_ns = fgio_load(&alone->ns);
 
 	if (is_of_others(alone, ios)) {
 		begin(alone, took_ns, ios);
-		return;
+		return took_ns;
 	}
-	fgio_store(&alone->ns, known_ns - known_ns / FGIO_SHARES_PROBE_SPAN +
-				       took_ns / FGIO_SHARES_PROBE_SPAN);
+	known_ns += took_ns / FGIO_SHARES_PROBE_SPAN -
+		    known_ns / FGIO_SHARES_PROBE_SPAN;
+	fgio_store(&alone->ns, known_ns);
 	fgio_store(&alone->ios, ios);
+	return known_ns;
 }

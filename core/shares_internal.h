@@ -436,9 +436,12 @@ void fgio_share_group_note_alone(struct fgio_share_group *group,
 bool fgio_share_group_is_of_lone(const struct fgio_share_group *group,
 				 const struct fgio_request *request);
 
-/* A probe showed that it takes @took_ns where the group has @ios at a time. */
-void fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
-				  u64 took_ns, u32 ios);
+/*
+ * A probe showed that it takes @took_ns where the group has @ios at a time.
+ * Return: what it takes by that and the probes before.
+ */
+u64 fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
+				 u64 took_ns, u32 ios);
 
 /* An I/O of @charge_ns takes at least this if the group has one at a time. */
 static inline u64

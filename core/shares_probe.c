@@ -101,7 +101,8 @@ static void learn_probe(struct fgio_shares *shares)
 	/* With fewer I/Os than the group has, a limit not yet found is slow. */
 	if (probe->most > 1 && (probe->most < shares->limit.limit ||
 				fgio_share_limit_is_found(&shares->limit)))
-		fgio_share_group_alone_shown(group, write, mean_ns, probe->most);
+		mean_ns = fgio_share_group_alone_shown(group, write, mean_ns,
+						       probe->most);
 	/* A cache takes writes at once, whatever they cost later. */
 	if (!write &&
 	    fgio_share_cost_shown(&shares->cost, probe->kind, probe->sectors,
