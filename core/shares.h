@@ -232,7 +232,8 @@ struct fgio_share_counters {
  *	alone
  * @ns: mean time per completion; on a disk, with the I/O of others there; 0: not
  *	known
- * @ios: the drive had as many of the group at a time; 0: not known, or a disk
+ * @ios: the drive had as many of the group at a time; 0: not known; of no use on
+ *	a disk
  * @step: the part of @ns by which the next one alone changes it at most
  */
 struct fgio_share_alone {

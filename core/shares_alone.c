@@ -42,11 +42,12 @@ bool fgio_share_group_is_of_lone(const struct fgio_share_group *group,
 /* A median, by steps. @may_rise: what took longer counts as well. */
 static void step(struct fgio_share_alone *alone, u64 took_ns, bool may_rise)
 {
-	u32 part = (u32)larger(alone->step, FGIO_SHARES_ALONE_STEP);
+	u32 part = (u32)larger(fgio_load(&alone->step), FGIO_SHARES_ALONE_STEP);
 	u64 known_ns = fgio_load(&alone->ns);
 	u64 step_ns = known_ns / part + 1;
 
-	alone->step = (u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST);
+	fgio_store(&alone->step,
+		   (u32)smaller(part + 1, FGIO_SHARES_ALONE_STEP_LAST));
 	if (took_ns < known_ns)
 		fgio_store(&alone->ns, beyond(known_ns, step_ns));
 	else if (may_rise)
@@ -63,7 +64,7 @@ static bool is_of_others(const struct fgio_share_alone *alone, u32 ios)
 
 static void begin(struct fgio_share_alone *alone, u64 took_ns, u32 ios)
 {
-	alone->step = 0;
+	fgio_store(&alone->step, 0);
 	fgio_store(&alone->ns, took_ns);
 	fgio_store(&alone->ios, ios);
 }
@@ -88,8 +89,11 @@ u64 fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
 {
 	struct fgio_share_alone *alone = fgio_share_group_alone_of(group, write);
 	u64 known_ns = fgio_load(&alone->ns);
+	/* A disk does one at a time, whatever it has. */
+	bool anew = group->shares->rotates ? !known_ns :
+					     is_of_others(alone, ios);
 
-	if (is_of_others(alone, ios)) {
+	if (anew) {
 		begin(alone, took_ns, ios);
 		return took_ns;
 	}

@@ -315,7 +315,9 @@ static void note_critical(struct fgio_shares *shares,
 	u64 part = smaller(PART_ONE * fgio_load(&shares->weights) /
 				   fgio_load(&group->weight),
 			   PART_MOST);
-	u64 due_ns = fgio_share_group_alone_ns(group, request->write, 0) *
+	const struct fgio_share_alone *alone =
+		fgio_share_group_alone_of(group, request->write);
+	u64 due_ns = smaller(fgio_load(&alone->ns), FGIO_SHARES_CHARGE_MOST_NS) *
 		     own / PART_ONE * part;
 	bool is_late = beyond(now_ns, since_ns) > due_ns;
 	bool beside_others = fgio_load(&shares->in_device) >

@@ -443,18 +443,6 @@ bool fgio_share_group_is_of_lone(const struct fgio_share_group *group,
 u64 fgio_share_group_alone_shown(struct fgio_share_group *group, bool write,
 				 u64 took_ns, u32 ios);
 
-/* An I/O of @charge_ns takes at least this if the group has one at a time. */
-static inline u64
-fgio_share_group_alone_ns(struct fgio_share_group *group, bool write,
-			  u64 charge_ns)
-{
-	const struct fgio_share_alone *alone =
-		fgio_share_group_alone_of(group, write);
-
-	return larger(charge_ns, smaller(fgio_load(&alone->ns),
-					 FGIO_SHARES_CHARGE_MOST_NS));
-}
-
 /*
  * What an I/O of @charge_ns uses up of its entitlement. The more the group has at
  * a time, the less of the drive's time each of them takes.
