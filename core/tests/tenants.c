@@ -270,6 +270,46 @@ static void burst(struct mix *mix)
 	add(mix, saturating(false, false, 4 * KIB, 256), 100, 4);
 }
 
+static struct tenant of_foreground(struct tenant tenant, u32 depth)
+{
+	tenant.critical = true;
+	tenant.depth = depth;
+	tenant.think_ns = THINK_NS;
+	return tenant;
+}
+
+/* All backends of one are foreground, and all of the other is not. */
+static void foreground(struct mix *mix, u32 bytes, u32 commits)
+{
+	struct tenant commit = of_foreground(of_bytes(writer, bytes), commits);
+
+	commit.joins = true;
+	add(mix, of_foreground(random_reader, 1), 100, 1);
+	add(mix, commit, 100, 1);
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 1);
+}
+
+static void foreground_small(struct mix *mix)
+{
+	foreground(mix, 16 * KIB, 1);
+}
+
+static void foreground_many(struct mix *mix)
+{
+	foreground(mix, 16 * KIB, 8);
+}
+
+static void foreground_large(struct mix *mix)
+{
+	foreground(mix, 256 * KIB, 1);
+}
+
+static void foreground_reads(struct mix *mix)
+{
+	add(mix, of_foreground(random_reader, 1), 100, 1);
+	add(mix, saturating(false, false, 4 * KIB, 256), 100, 4);
+}
+
 static struct mix mixes[] = {
 	{ .name = "1: random, 4 readers", .fill = random_beside_readers },
 	{ .name = "1: random, 4 writers", .fill = random_beside_writers },
@@ -293,6 +333,10 @@ static struct mix mixes[] = {
 	{ .name = "isolated: random, sequential", .fill = patterns },
 	{ .name = "isolated: reads, writes", .fill = reads_and_writes },
 	{ .name = "burst", .fill = burst, .burst = true },
+	{ .name = "foreground: reads", .fill = foreground_reads },
+	{ .name = "foreground: commits", .fill = foreground_small },
+	{ .name = "foreground: 8 commits", .fill = foreground_many },
+	{ .name = "foreground: commits, 256 KiB", .fill = foreground_large },
 };
 
 /* ---- what each would do alone, and the guarantee ---- */
@@ -331,15 +375,55 @@ static bool same_stream(const struct tenant *one, const struct tenant *other)
 	       one->think_ns == other->think_ns;
 }
 
+/* Streams of the group of this one, with which it begins. */
+static u32 streams_of(const struct mix *mix, u32 first)
+{
+	u32 count = 1;
+
+	while (first + count < mix->count && mix->tenant[first + count].joins)
+		count++;
+	return count;
+}
+
+/* Of a group with several streams: what each of them does beside the others. */
+static void run_streams(const struct options *options,
+			 const struct simdisk_parameters *drive,
+			 const struct tenant *tenant, u32 count, u64 seed,
+			 double *rate)
+{
+	static struct tenants_figures figures;
+	struct tenants tenants = {
+		.drive = drive,
+		.seed = seed,
+		.policy = TENANTS_NONE,
+		.copy_ns = options->copy_ns,
+		.count = count,
+		.tenant = tenant,
+		.begin_ns = (u64)(options->warm_up * SECOND),
+	};
+
+	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
+	tenants_run(&tenants, &figures);
+	for (u32 i = 0; i < count; i++)
+		rate[i] = figures.group[i].bytes_per_s;
+}
+
 static void alone_rates(const struct options *options,
 			const struct simdisk_parameters *drive,
 			const struct mix *mix, u64 seed, double *rate)
 {
 	struct alone known[ALONE_MAX];
-	u32 count = 0;
+	u32 count = 0, streams;
 
-	for (u32 i = 0; i < mix->count; i++) {
+	for (u32 i = 0; i < mix->count; i += streams) {
 		u32 j = 0;
+
+		streams = streams_of(mix, i);
+		if (streams > 1) {
+			run_streams(options, drive, &mix->tenant[i], streams,
+				     seed, &rate[i]);
+			continue;
+		}
 
 		while (j < count &&
 		       !same_stream(&known[j].tenant, &mix->tenant[i]))
@@ -368,12 +452,18 @@ static void parts_of_time(const struct mix *mix, const double *alone,
 		changed = false;
 		weights = 0;
 		for (u32 i = 0; i < mix->count; i++)
-			weights += full[i] ? 0 : mix->tenant[i].weight;
+			weights += full[i] || mix->tenant[i].joins ?
+					   0 :
+					   mix->tenant[i].weight;
 		for (u32 i = 0; i < mix->count && !changed; i++) {
 			double wants = mix->tenant[i].bytes_per_s / alone[i];
 
 			if (full[i])
 				continue;
+			if (mix->tenant[i].joins) {
+				part[i] = part[i - 1];
+				continue;
+			}
 			part[i] = left * mix->tenant[i].weight / weights;
 			if (mix->tenant[i].bytes_per_s > 0 && wants < part[i]) {
 				part[i] = wants;
