@@ -341,29 +341,41 @@ static struct mix mixes[] = {
 
 /* ---- what each would do alone, and the guarantee ---- */
 
-static struct alone run_alone(const struct options *options,
-			      const struct simdisk_parameters *drive,
-			      const struct tenant *tenant, u64 seed)
+/* Streams of one tenant, without a policy. */
+static const struct tenants_figures *
+run_tenant(const struct options *options,
+	   const struct simdisk_parameters *drive,
+	   const struct tenant *streams, u32 count, u64 seed)
 {
 	static struct tenants_figures figures;
-	struct alone alone = { .tenant = *tenant };
 	struct tenants tenants = {
 		.drive = drive,
 		.seed = seed,
 		.policy = TENANTS_NONE,
 		.copy_ns = options->copy_ns,
-		.count = 1,
-		.tenant = &alone.tenant,
+		.count = count,
+		.tenant = streams,
 		.begin_ns = (u64)(options->warm_up * SECOND),
 	};
+
+	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
+	tenants_run(&tenants, &figures);
+	return &figures;
+}
+
+static struct alone run_alone(const struct options *options,
+			      const struct simdisk_parameters *drive,
+			      const struct tenant *tenant, u64 seed)
+{
+	const struct tenants_figures *figures;
+	struct alone alone = { .tenant = *tenant };
 
 	alone.tenant.bytes_per_s = 0;
 	alone.tenant.begin_ns = 0;
 	alone.tenant.weight = 1;
-	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
-	tenants_run(&tenants, &figures);
-	alone.bytes_per_s = figures.bytes_per_s;
-	alone.p99_ns = figures.group[0].p99_ns;
+	figures = run_tenant(options, drive, &alone.tenant, 1, seed);
+	alone.bytes_per_s = figures->bytes_per_s;
+	alone.p99_ns = figures->group[0].p99_ns;
 	return alone;
 }
 
@@ -387,25 +399,15 @@ static u32 streams_of(const struct mix *mix, u32 first)
 
 /* Of a group with several streams: what each of them does beside the others. */
 static void run_streams(const struct options *options,
-			 const struct simdisk_parameters *drive,
-			 const struct tenant *tenant, u32 count, u64 seed,
-			 double *rate)
+			const struct simdisk_parameters *drive,
+			const struct tenant *streams, u32 count, u64 seed,
+			double *rate)
 {
-	static struct tenants_figures figures;
-	struct tenants tenants = {
-		.drive = drive,
-		.seed = seed,
-		.policy = TENANTS_NONE,
-		.copy_ns = options->copy_ns,
-		.count = count,
-		.tenant = tenant,
-		.begin_ns = (u64)(options->warm_up * SECOND),
-	};
+	const struct tenants_figures *figures =
+		run_tenant(options, drive, streams, count, seed);
 
-	tenants.end_ns = tenants.begin_ns + (u64)(options->seconds * SECOND);
-	tenants_run(&tenants, &figures);
 	for (u32 i = 0; i < count; i++)
-		rate[i] = figures.group[i].bytes_per_s;
+		rate[i] = figures->group[i].bytes_per_s;
 }
 
 static void alone_rates(const struct options *options,
@@ -424,7 +426,6 @@ static void alone_rates(const struct options *options,
 				     seed, &rate[i]);
 			continue;
 		}
-
 		while (j < count &&
 		       !same_stream(&known[j].tenant, &mix->tenant[i]))
 			j++;
